@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* clock.h: time and randomness as things that are handed in, so that tests can replace them.
+ *
+ * Pure state machines take `now` as a parameter and never see a clock.  Threads that wait for a moment
+ * do it with clock_wait(), so that a fake clock can move them on.  Monotonic milliseconds are for
+ * intervals and deadlines; wall time is for what people and servers read.  Thread-safe. */
+#ifndef TRIMTAB_BASE_CLOCK_H
+#define TRIMTAB_BASE_CLOCK_H
+
+#include "common/base/attr.h"
+#include "common/base/lock.h"
+
+#include <stdint.h>
+
+struct clock;
+
+#define CLOCK_NEVER INT64_MAX
+
+/* The real clock: CLOCK_MONOTONIC and CLOCK_REALTIME.  Shared, never freed. */
+struct clock *clock_real(void);
+/* A clock that stands still until moved; for tests.  Free with clock_fake_free(). */
+struct clock *clock_fake_new(int64_t mono_ms, int64_t wall_us) _warn_unused_;
+void clock_fake_free(struct clock *c);
+/* Moves monotonic and wall time by `ms` and wakes whoever waits. */
+void clock_fake_advance(struct clock *c, int64_t ms);
+/* Moves the fake wall time alone: a clock jump. */
+void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
+/* The earliest moment that anybody now waits for in clock_wait(), or CLOCK_NEVER. */
+int64_t clock_fake_next_ms(struct clock *c);
+
+int64_t clock_now_ms(struct clock *c);   /* monotonic, ms since an arbitrary start */
+int64_t clock_wall_us(struct clock *c);  /* µs since 1970-01-01 UTC */
+static inline int64_t clock_wall_s(struct clock *c)
+{
+    return clock_wall_us(c) / 1000000;
+}
+
+/* Waits on `cond` (whose mutex `m` is held) until signalled or until clock_now_ms() >= until_ms
+ * (CLOCK_NEVER: no limit).  May wake early, like pthread_cond_wait.  The condition must have been made
+ * with cond_init(). */
+void clock_wait(struct clock *c, struct cond *cond, struct mutex *m, int64_t until_ms)
+    _requires_(m);
+/* Calls fn(arg) from the thread that moves a fake clock; the real clock never calls it.  For waiters
+ * that do not sleep on a condition (a curl multi handle).  Returns an id for clock_unsubscribe(). */
+int clock_subscribe(struct clock *c, void (*fn)(void *arg), void *arg);
+void clock_unsubscribe(struct clock *c, int id);
+/* Tells a fake clock that some waiter outside clock_wait() waits for `until_ms`; 0 takes it back.
+ * `id` is the subscription's.  No effect on the real clock. */
+void clock_announce(struct clock *c, int id, int64_t until_ms);
+
+/* --- randomness ------------------------------------------------------------------------------- */
+struct rng;
+struct rng *rng_real(void);                              /* the kernel's; shared, never freed */
+struct rng *rng_seeded_new(uint64_t seed) _warn_unused_; /* repeatable; for tests and the simulator */
+void rng_free(struct rng *r);                            /* NULL and rng_real() are fine */
+uint64_t rng_u64(struct rng *r);
+uint64_t rng_below(struct rng *r, uint64_t bound);       /* 0 … bound-1; bound > 0 */
+double rng_unit(struct rng *r);                          /* [0, 1) */
+void rng_bytes(struct rng *r, void *p, size_t n);
+/* A random UUID (RFC 9562 version 4) in lower case; `out` has 37 bytes. */
+void rng_uuid(struct rng *r, char out[37]);
+
+/* --- text forms of time ----------------------------------------------------------------------- */
+/* RFC 3339 in UTC, whole seconds: 2026-01-02T15:04:05Z.  `out` has at least 32 bytes. */
+void time_format_rfc3339(int64_t wall_us, char out[32]);
+/* With six fraction digits, as Kubernetes' MicroTime. */
+void time_format_micro(int64_t wall_us, char out[40]);
+/* Reads RFC 3339 with 0 to 9 fraction digits and any offset.  False when it is none. */
+_Bool time_parse_rfc3339(const char *s, int64_t *ret_wall_us);
+/* Go's time.ParseDuration ("1h30m", "-1.5s", "2µs"), in nanoseconds; fractions are cut, not rounded. */
+struct err;
+int duration_parse(const char *s, int64_t *ret_ns, struct err *err);
+/* Go's Duration.String: "1m30s", "800ms", "0s".  `out` has at least 40 bytes. */
+void duration_format(int64_t ns, char out[40]);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.h: structured log lines, in klog's text form or as JSON.
+ *
+ * Text (upstream's default):  I1121 10:00:01.123456   1 sync.c:210] "Synced" service="demo/web" calls=14
+ * JSON (--logging-format=json): {"ts":…,"caller":"controller/sync.c:210","msg":"Synced","v":0,"service":…}
+ * Spec: controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
+ * first.  Pure code and common/ log at debug (v >= 4) only; whoever handles an error logs it, whoever
+ * returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as LOG_SECRET and prints ***.
+ * Thread-safe: one line is one write(2). */
+#ifndef TRIMTAB_BASE_LOG_H
+#define TRIMTAB_BASE_LOG_H
+
+#include "common/base/attr.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_severity { LOG_INFO = 0, LOG_WARNING, LOG_ERROR, LOG_FATAL, };
+enum log_format { LOG_TEXT = 0, LOG_JSON, };
+
+enum log_type { LOG_T_END = 0, LOG_T_STR, LOG_T_INT, LOG_T_BOOL, LOG_T_DURATION_MS, LOG_T_STRS, LOG_T_SECRET, };
+struct log_kv {
+    const char *key;  /* NULL ends the list */
+    enum log_type type;
+    const char *s;    /* LOG_T_STR; NULL prints as "" */
+    int64_t i;        /* LOG_T_INT, LOG_T_BOOL, LOG_T_DURATION_MS; number of items for LOG_T_STRS */
+    const char *const *items; /* LOG_T_STRS */
+};
+#define LOG_S(k, v)       ((struct log_kv){.key = (k), .type = LOG_T_STR, .s = (v)})
+#define LOG_I(k, v)       ((struct log_kv){.key = (k), .type = LOG_T_INT, .i = (int64_t)(v)})
+#define LOG_B(k, v)       ((struct log_kv){.key = (k), .type = LOG_T_BOOL, .i = (v)})
+#define LOG_MS(k, v)      ((struct log_kv){.key = (k), .type = LOG_T_DURATION_MS, .i = (v)})
+#define LOG_LIST(k, v, n) ((struct log_kv){.key = (k), .type = LOG_T_STRS, .items = (v), .i = (int64_t)(n)})
+#define LOG_SECRET(k)     ((struct log_kv){.key = (k), .type = LOG_T_SECRET})
+
+/* Set once at start; `vmodule` is klog's "pattern=N,…" or NULL (text only).  Tests may pass an fd. */
+struct log_config {
+    enum log_format format;
+    int verbosity;        /* 0… */
+    const char *vmodule;  /* borrowed until the next log_setup() */
+    int fd;               /* where lines go; 2 in production */
+};
+void log_setup(const struct log_config *cfg);
+/* False with a message in *ret_bad (borrowed from `vmodule`) when the pattern list does not parse. */
+bool log_vmodule_valid(const char *vmodule);
+bool log_enabled(int v, const char *file);
+/* Use the macros. */
+void log_write(enum log_severity sev, int v, const char *file, int line, const char *err_text,
+               const char *msg, const struct log_kv *kvs);
+
+#define LOG_AT_(sev, v, err_text, msg, ...)                                                        \
+    do {                                                                                           \
+        if ((sev) != LOG_INFO || log_enabled((v), __FILE__)) {                                     \
+            log_write((sev), (v), __FILE__, __LINE__, (err_text), (msg),                           \
+                      (const struct log_kv[]){__VA_ARGS__ __VA_OPT__(, ){0}});                     \
+        }                                                                                          \
+    } while (0)
+#define log_info(v, msg, ...)         LOG_AT_(LOG_INFO, v, NULL, msg, __VA_ARGS__)
+#define log_warning(msg, ...)         LOG_AT_(LOG_WARNING, 0, NULL, msg, __VA_ARGS__)
+#define log_error(err_text, msg, ...) LOG_AT_(LOG_ERROR, 0, err_text, msg, __VA_ARGS__)
+
+/* Says yes at most `burst` times, then once per `interval_ms`: for warnings that repeat.  Declare it
+ * static beside the call (the one exception to "no mutable file-scope state", style G.28). */
+struct log_limit {
+    int64_t interval_ms;
+    int burst;
+    int64_t used_until_ms; /* internal */
+    int spent;             /* internal */
+};
+bool log_limit_ok(struct log_limit *l, int64_t now_ms);
+
+#endif

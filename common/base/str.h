@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* str.h: growing text and the few string helpers that libc lacks.
+ *
+ * A `struct str_buf` is always NUL-terminated at data[len] after its first use, also when empty;
+ * data never is NULL after str_init() or STR_BUF_INIT's first append.  Appending aborts when memory
+ * is out.  Nothing here depends on the locale. */
+#ifndef TRIMTAB_BASE_STR_H
+#define TRIMTAB_BASE_STR_H
+
+#include "common/base/arena.h"
+#include "common/base/attr.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct str_buf {
+    char *data;   /* heap; owned; NUL-terminated; may hold further NULs */
+    size_t len;   /* bytes before the terminating NUL */
+    size_t cap;   /* allocated bytes */
+};
+
+#define STR_BUF_INIT ((struct str_buf){0})
+
+void str_buf_done(struct str_buf *b); /* frees; leaves STR_BUF_INIT; for _cleanup_ too */
+void str_buf_reset(struct str_buf *b); /* empties, keeps the memory */
+void str_append(struct str_buf *b, const char *s); /* NULL appends nothing */
+void str_append_n(struct str_buf *b, const void *p, size_t n);
+void str_append_c(struct str_buf *b, char c);
+void str_appendf(struct str_buf *b, const char *fmt, ...) _printf_(2, 3);
+void str_vappendf(struct str_buf *b, const char *fmt, va_list ap) _printf_(2, 0);
+const char *str_buf_text(const struct str_buf *b); /* "" when nothing was appended */
+char *str_buf_steal(struct str_buf *b); /* the heap string ("" if empty); b becomes empty */
+char *str_buf_to_arena(const struct str_buf *b, struct arena *a);
+/* Appends `s` as Go's %q would print it: quotes, \" \\ \n \t \r \xNN \uNNNN for what is not printable. */
+void str_append_go_quoted(struct str_buf *b, const char *s);
+/* Appends `s` as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
+void str_append_json_quoted(struct str_buf *b, const char *s);
+
+bool str_eq(const char *a, const char *b);      /* NULL equals only NULL */
+bool str_eq_nocase(const char *a, const char *b); /* ASCII case only */
+bool str_is_empty(const char *s);               /* NULL or "" */
+bool str_has_prefix(const char *s, const char *prefix);
+bool str_has_suffix(const char *s, const char *suffix);
+const char *str_or(const char *s, const char *otherwise); /* s unless NULL or "" */
+const char *str_nonnull(const char *s);         /* s, or "" for NULL */
+/* A copy without white space at both ends: ASCII blanks, or with Go's unicode.IsSpace set. */
+char *str_trim(struct arena *a, const char *s);
+char *str_trim_unicode(struct arena *a, const char *s);
+/* Splits at every `sep` ("a,,b" gives 3 items, "" gives 1 empty one), like Go's strings.Split. */
+char **str_split(struct arena *a, const char *s, char sep, size_t *ret_n);
+char *str_join(struct arena *a, const char *const *items, size_t n, const char *sep);
+char *str_lower(struct arena *a, const char *s); /* ASCII */
+char *str_upper(struct arena *a, const char *s);
+char *str_replace(struct arena *a, const char *s, const char *from, const char *to); /* every one */
+/* Decimal text, whole string, no blanks, no sign for the unsigned one; false when it is none or does
+ * not fit.  *ret is written only on success. */
+bool str_to_i64(const char *s, int64_t *ret);
+bool str_to_u64(const char *s, uint64_t *ret);
+/* Go's strconv.ParseBool: 1 t T true TRUE True 0 f F false FALSE False. */
+bool str_to_go_bool(const char *s, bool *ret);
+bool str_is_utf8(const char *s, size_t n);
+/* Shell-style match: `*` any run (also of '/'), `?` one byte, everything else itself. */
+bool str_glob(const char *pattern, const char *s);
+/* Edit distance (Levenshtein), for "did you mean". */
+size_t str_distance(const char *a, const char *b);
+/* The item nearest to `word` if it is near enough to be a slip, else NULL. */
+const char *str_nearest(const char *word, const char *const *items, size_t n);
+
+/* base64 (RFC 4648).  `url` takes the URL alphabet, and writes no padding. */
+char *str_base64_encode(struct arena *a, const void *p, size_t n, bool url);
+bool str_base64_decode(struct arena *a, const char *s, bool url, unsigned char **ret, size_t *ret_n);
+
+#endif

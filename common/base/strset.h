@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* strset.h: sorted sets of strings, and the sorted merge by which two lists are compared.
+ *
+ * Sets that are compared are sorted by byte value at construction (style E.23), so that hash order never
+ * reaches an API call, a log line or a golden file.  Items are borrowed; the array lives in the arena. */
+#ifndef TRIMTAB_BASE_STRSET_H
+#define TRIMTAB_BASE_STRSET_H
+
+#include "common/base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct str_set {
+    const char *const *items; /* sorted by strcmp, unique; NULL when n is 0 */
+    size_t n;
+};
+
+/* Sorts and removes duplicates; the strings are borrowed, not copied. */
+struct str_set str_set_make(struct arena *a, const char *const *items, size_t n);
+/* The same with copies of the strings. */
+struct str_set str_set_dup(struct arena *a, const char *const *items, size_t n);
+bool str_set_has(const struct str_set *s, const char *item);
+bool str_set_eq(const struct str_set *a, const struct str_set *b);
+/* Items of `a` that are not in `b`. */
+struct str_set str_set_minus(struct arena *m, const struct str_set *a, const struct str_set *b);
+struct str_set str_set_union(struct arena *m, const struct str_set *a, const struct str_set *b);
+/* "a, b, c". */
+char *str_set_text(struct arena *m, const struct str_set *s, const char *sep);
+
+#define STR_SET_EACH(var, set)                                                                     \
+    for (size_t var##_i = 0; var##_i < (set)->n && ((var) = (set)->items[var##_i], 1); var##_i++)
+
+/* Walks two sorted arrays of pointers in step: cmp() orders one element of each side; `only_a`, `only_b`
+ * and `both` are called in order (any may be NULL).  The one way in which desired and observed lists
+ * are compared. */
+struct sort_merge {
+    int (*cmp)(const void *a, const void *b, void *arg);
+    void (*only_a)(const void *a, void *arg);
+    void (*only_b)(const void *b, void *arg);
+    void (*both)(const void *a, const void *b, void *arg);
+    void *arg;
+};
+void sort_merge(const struct sort_merge *m, const void *const *a, size_t na, const void *const *b,
+                size_t nb);
+
+#endif

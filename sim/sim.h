@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim.h: the simulator's frame: one port, several APIs, faults, counts, logs and worlds.
+ *
+ * trimtab-sim is an independent judge: it refuses what a cluster and a cloud refuse, and shares no code with
+ * providers (design §2).  The frame owns the server, the clock, the seeded randomness, the call log, the counts,
+ * the faults and /sim/…; each API (Kubernetes, Compute, metadata) is a *module* behind `struct sim_module` and
+ * owns its state.  Everything runs in one event loop and one thread; nothing blocks, waiting is a timer.
+ * It is a library (tests link it in) and a program (main.c).
+ * Source: interfaces.md "trimtab-sim" fixes flags, paths, formats and counting. */
+#ifndef TRIMTAB_SIM_SIM_H
+#define TRIMTAB_SIM_SIM_H
+
+#include "common/base/arena.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/base/json.h"
+#include "common/net/http_server.h"
+#include "common/net/url.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_base;
+struct sim;
+
+enum sim_latency { SIM_LATENCY_NONE = 0, SIM_LATENCY_CLOUD, };
+
+/* The start; what the flags of interfaces.md say.  Zero values are the flags' defaults where not noted. */
+struct sim_config {
+    uint16_t port;             /* 0: any free one (the flag's default, 8811, is main's) */
+    bool tls;                  /* HTTPS with a throw-away CA */
+    const char *cloud;         /* "gce" */
+    const char *const *zones;  /* NULL: us-central1-a, -b, -c */
+    size_t n_zones;
+    int nodes;                 /* how many at the start */
+    int node_images;           /* fake images per node (about 500 bytes each, as real nodes carry) */
+    int services;              /* Services of type LoadBalancer at the start */
+    const char *service_class; /* their class, or NULL */
+    bool ipv4, ipv6;           /* cluster families; both false: IPv4 */
+    bool ipv6_first;
+    uint64_t seed;
+    enum sim_latency latency;
+    struct json_object *world; /* borrowed; NULL: none */
+    const char *traffic_log;   /* file names; NULL: none */
+    const char *kube_log;
+    const char *rbac;          /* manifest to enforce; NULL: everything is allowed */
+    struct clock *clock;       /* NULL: the real one */
+};
+
+/* One HTTP call on its way through a module.  Lives until it is answered, dropped or gone. */
+struct sim_call {
+    struct sim *sim;
+    struct http_req *req;
+    struct arena *arena;            /* life of the request */
+    const struct sim_module *module;
+    void *module_state;
+    const char *method;
+    const char *path;               /* decoded once is the module's job; raw here */
+    struct url_param *params;       /* decoded query */
+    size_t n_params;
+    const char *body;
+    size_t body_len;
+    const char *op;                 /* operation id: "compute.addresses.insert", "services.status.patch" */
+    const char *user;               /* who calls, for RBAC and 403 texts; set by the Kubernetes module */
+    bool streaming;                 /* a watch: answered in pieces */
+    bool lose_answer;               /* a fault: do it, but the client gets nothing */
+    bool logged;
+    void *private_data;             /* the module's */
+};
+
+/* One API.  All functions run in the loop's thread. */
+struct sim_module {
+    const char *name;               /* key in /sim/calls and "api" in faults and logs: "kubernetes", "gce", "metadata" */
+    bool to_traffic_log;            /* cloud APIs */
+    bool to_kube_log;               /* the Kubernetes API */
+    /* Makes the module's state.  The world (if any) is loaded later through load(). */
+    int (*init)(struct sim *sim, void **ret_state, struct err *err);
+    void (*done)(void *state);
+    /* Does this raw path belong to the module? */
+    bool (*claims)(const void *state, const char *path);
+    /* Names the call (call->op) before faults and counts see it; unknown paths get "unknown". */
+    void (*name_call)(void *state, struct sim_call *call);
+    /* Serves it: answers now or keeps `call` and answers later. */
+    void (*handle)(void *state, struct sim_call *call);
+    /* The API's own form of an error body, for injected faults: {"error":…} or a Status.  New reference. */
+    struct json_object *(*error_body)(void *state, const struct sim_call *call, int status,
+                                      const char *reason, const char *message);
+    /* Replaces the state with / adds it to the members of a world that are this module's.  The world was
+     * made by someone else: loading does not validate. */
+    int (*load)(void *state, struct json_object *world, struct err *err);
+    void (*dump)(void *state, struct json_object *world); /* adds its members; sorted, stable */
+    /* watch-cut, watch-expire, watch-silence on open watches that match; NULL: has none.  Path is a glob
+     * (NULL: any).  Returns how many were hit. */
+    int (*watch_fault)(void *state, const char *kind, const char *path_glob);
+};
+
+/* Makes the simulator on `base` and listens.  The caller runs the loop. */
+int sim_new(struct event_base *base, const struct sim_config *cfg, struct sim **ret, struct err *err)
+    _warn_unused_;
+void sim_free(struct sim *s);
+uint16_t sim_port(const struct sim *s);
+const char *sim_url(const struct sim *s);      /* "http://127.0.0.1:8811" */
+const char *sim_ca_pem(const struct sim *s);   /* NULL without TLS */
+const struct sim_config *sim_cfg(const struct sim *s);
+struct clock *sim_clock(const struct sim *s);
+struct rng *sim_rng(const struct sim *s);
+struct event_base *sim_event_base(const struct sim *s);
+
+/* Answers a call: logs it, counts it, applies lose_answer.  `body` is taken over (NULL: empty body). */
+void sim_answer(struct sim_call *call, int status, struct json_object *body);
+/* The same with text that is not JSON (or JSON that is already printed). */
+void sim_answer_text(struct sim_call *call, int status, const char *content_type, const char *text);
+/* The call's body as JSON; answers 400 in the module's form and returns false when it is none. */
+bool sim_call_json(struct sim_call *call, struct json_object **ret);
+const char *sim_call_param(const struct sim_call *call, const char *name); /* NULL when absent */
+/* Runs fn(arg) after `ms` (by the simulator's clock; 0 = in the next round of the loop).  Returns a timer to
+ * cancel; it frees itself after it ran. */
+struct sim_timer;
+struct sim_timer *sim_after(struct sim *s, int64_t ms, void (*fn)(void *arg), void *arg);
+void sim_timer_cancel(struct sim_timer *t); /* NULL is fine */
+
+/* Test hook: called for every call before it is handled (`after` false) and right after its effect, before
+ * the answer is sent (`after` true).  Used to kill a process under test around a given call. */
+void sim_set_hook(struct sim *s, void (*fn)(void *arg, const struct sim_call *call, bool after),
+                  void *arg);
+
+/* Counts as GET /sim/calls prints them; new reference. */
+struct json_object *sim_counts(struct sim *s);
+void sim_counts_reset(struct sim *s);
+/* The whole world, as GET /sim/state; new reference.  sim_load replaces it (PUT /sim/state). */
+struct json_object *sim_dump(struct sim *s);
+int sim_load(struct sim *s, struct json_object *world, struct err *err) _warn_unused_;
+/* Adds a fault (as POST /sim/faults); *ret_id for sim_fault_remove(). */
+int sim_fault_add(struct sim *s, struct json_object *fault, int64_t *ret_id, struct err *err)
+    _warn_unused_;
+void sim_fault_remove(struct sim *s, int64_t id); /* 0: all */
+
+/* --- between modules ---------------------------------------------------------------------------- */
+/* The built-in modules. */
+extern const struct sim_module sim_kube_module;
+extern const struct sim_module sim_compute_module;
+extern const struct sim_module sim_metadata_module;
+
+/* A module's state by name, for those that hang together (nodes and instances); NULL when absent. */
+void *sim_module_state(struct sim *s, const char *name);
+/* A node with its instance: the frame calls both at the start and for POST /sim/nodes. */
+struct sim_node {
+    const char *name;        /* node-0 … */
+    const char *zone;
+    const char *internal_ip; /* 10.128.x.y */
+    const char *internal_ip6; /* "" when the cluster has no IPv6 */
+    const char *provider_id; /* gce://PROJECT/ZONE/NAME */
+    int index;
+};
+int sim_kube_add_node(void *kube_state, const struct sim_node *node, int images, struct err *err);
+int sim_kube_remove_node(void *kube_state, const char *name, struct err *err); /* NOT_FOUND */
+int sim_kube_add_service(void *kube_state, const char *namespace, const char *name,
+                         const char *lb_class, struct err *err);
+/* PUT /sim/pods: which nodes have how many ready pods of a Service; writes EndpointSlices. */
+int sim_kube_set_pods(void *kube_state, const char *namespace, const char *service,
+                      struct json_object *pods_per_node, struct err *err);
+int sim_compute_add_instance(void *compute_state, const struct sim_node *node, struct err *err);
+int sim_compute_remove_instance(void *compute_state, const char *name, struct err *err);
+/* Writes gce.conf for this cloud (project, zone, network, tags, endpoint, token-url). */
+char *sim_compute_cloud_config(void *compute_state, struct arena *a);
+
+#endif
