@@ -36,6 +36,7 @@ char *str_buf_to_arena(const struct str_buf *b, struct arena *a);
 void str_append_go_quoted(struct str_buf *b, const char *s);
 /* Appends `s` as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
 void str_append_json_quoted(struct str_buf *b, const char *s);
+void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n); /* may hold NULs */
 
 bool str_eq(const char *a, const char *b);      /* NULL equals only NULL */
 bool str_eq_nocase(const char *a, const char *b); /* ASCII case only */

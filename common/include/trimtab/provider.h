@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trimtab/provider.h — the interface between the controller and a cloud provider: THE ABI.
+ *
+ * A provider is a shared object (or a built-in) that exports one symbol, tt_provider_descriptor().  The
+ * controller knows nothing of it but the descriptor that this function returns.
+ *
+ * Life of a provider, in seven steps:
+ *   1  the controller loads NAME.so from --provider-plugin-dir (or finds NAME among the built-in ones),
+ *      calls tt_provider_descriptor(), and checks abi, size, name and the mandatory members;
+ *   2  flags from the `options` table become part of the command line; the command line is parsed;
+ *   3  open() is called once with the cloud-config and the option values; it gives back a handle;
+ *   4  many calls come in parallel, on many threads, for different Services: never two for one Service;
+ *   5  each call may read through the host (snapshots, Kubernetes objects), change the cloud after
+ *      asking host->may_mutate() before *each* mutation, and sets its results through the host;
+ *   6  at shutdown call->cancelled() turns true; a call ends at its next safe point, within seconds;
+ *   7  close() is called once, after all calls have returned.
+ *
+ * Rules of memory: inputs are borrowed for the call; results are copied by the host functions that set
+ * them; a provider frees what it allocated.  Nothing is thrown, nothing long-jumps.
+ * Rules of growth: structs with `size` grow only at their end; a member may be used when TT_HAS() says so;
+ * integers have fixed width; there are no enums, bools or bit-fields.  TRIMTAB_ABI_MAJOR changes when an old plugin
+ * could not work, TRIMTAB_ABI_MINOR with every member that is added.
+ * Errors: every operation returns a TT_ code; the message for people is set with host->result_fail() or
+ * host->batch_result_fail().  A message is one line without secrets and stays the same between retries.
+ * A code that is no TT_ code, a missing result, or a text that is too long or not UTF-8 is treated as TT_BUG. */
+#ifndef TRIMTAB_PROVIDER_H
+#define TRIMTAB_PROVIDER_H
+
+#include <trimtab/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TRIMTAB_ABI_MAJOR 1u
+#define TRIMTAB_ABI_MINOR 0u
+
+#define TT_TEXT_MAX   1023u /* bytes of a message, an event text or a name that the host accepts */
+#define TT_LIST_MAX   10000u
+
+#if defined(__GNUC__)
+#define TT_EXPORT __attribute__((visibility("default")))
+#else
+#define TT_EXPORT
+#endif
+
+/* Opaque to the provider. */
+struct tt_result;   /* where one Service's outcome is collected */
+struct tt_host_ctx; /* the controller's side of struct tt_host */
+
+/* ---- what a call carries ------------------------------------------------------------------------- */
+struct tt_call {
+    size_t size;
+    const char *cluster_name;  /* --cluster-name */
+    int64_t deadline_ms;       /* by host->now_ms(); nothing may be sent after it */
+    uint32_t waiting;          /* how many keys wait in the queue now: a hint that listing beats reading */
+    uint32_t planning;         /* 1 while plan() runs: the host refuses writes */
+    /* 1 once the controller wants the call to end.  Cheap; may be asked often, from the call's threads. */
+    int32_t (*cancelled)(const struct tt_call *call);
+    void *host_data;           /* the host's own */
+};
+
+/* Why a Service is being looked at; bits. */
+#define TT_REASON_SPEC      0x1u  /* it is new or its spec or annotations changed */
+#define TT_REASON_NODES     0x2u
+#define TT_REASON_ENDPOINTS 0x4u
+#define TT_REASON_RESYNC    0x8u  /* start, retry, or periodic */
+#define TT_REASON_CLEANUP   0x10u /* it is going away, or no longer wants a load balancer */
+
+#define TT_VERB_ENSURE 1u
+#define TT_VERB_UPDATE 2u      /* only the backends: nodes or endpoints changed */
+#define TT_VERB_DELETE 3u
+
+/* One Service in a call. */
+struct tt_item {
+    size_t size;
+    uint32_t verb;             /* TT_VERB_… */
+    uint32_t reasons;          /* TT_REASON_… */
+    const struct tt_service *service;  /* as it is now; for a DELETE of a vanished object, as last seen */
+    const struct tt_service *previous; /* as last synced by this process; NULL when never */
+    const struct tt_slice *const *slices; /* NULL when the provider does not want endpoints */
+    uint32_t n_slices;
+    uint32_t has_slices;       /* 0: unknown; 1: known, perhaps none (no slice is not an empty slice) */
+    struct tt_result *result;  /* where its outcome goes */
+};
+
+/* What all items of a call share. */
+struct tt_batch {
+    size_t size;
+    const char *key;           /* batch_key's text; "" for a single Service without one */
+    const struct tt_item *const *items;
+    const struct tt_node *const *nodes; /* all nodes, sorted by name; each with its eligibility */
+    uint32_t n_items;
+    uint32_t n_nodes;
+};
+
+/* ---- plans ---------------------------------------------------------------------------------------- */
+#define TT_OP_CREATE 1u
+#define TT_OP_CHANGE 2u
+#define TT_OP_DELETE 3u
+#define TT_OP_KEEP   4u        /* checked, as it should be */
+
+#define TT_OP_CRITICAL 0x1u    /* from here to the end of the plan a stop leaves something to be resumed */
+#define TT_OP_SHARED   0x2u    /* other Services use the resource too */
+#define TT_OP_FINALLY  0x4u    /* runs when the plan fails, too (see docs/architecture.md, finally) */
+
+/* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
+struct tt_field {
+    const char *path;
+    const char *old_text;
+    const char *new_text;      /* "known after N" when it comes from operation N */
+};
+/* One cloud call with its waiting. */
+struct tt_operation {
+    size_t size;
+    uint32_t n;                /* 1… in the order of the plan */
+    uint32_t verb;             /* TT_OP_… */
+    uint32_t wave;             /* 1…; operations of one wave run at the same time; 0 for KEEP */
+    uint32_t flags;            /* TT_OP_CRITICAL … */
+    const char *kind;          /* the cloud's word: "forwarding rule" */
+    const char *name;
+    const char *why;           /* ends the sentence "because …" */
+    const char *summary;       /* "TCP 80-443 → pool"; or NULL */
+    const char *note;          /* "address known after address"; or NULL */
+    const char *const *owners; /* "namespace/name", sorted */
+    const struct tt_field *fields;
+    uint32_t n_owners;
+    uint32_t n_fields;
+    uint32_t calls;            /* how many requests it is expected to take, waiting included */
+    uint32_t reserved_;
+};
+/* What a plan says about one Service. */
+struct tt_plan_service {
+    size_t size;
+    const char *key;           /* "namespace/name" */
+    const char *kind;          /* "external, target pool, us-central1" */
+    const char *address;       /* the one it has now; NULL when none */
+    const char *const *because;  /* why this kind of load balancer */
+    const char *const *effects;  /* sentences a person fears or hopes for: "The address stays." */
+    uint32_t n_because;
+    uint32_t n_effects;
+    uint32_t checked;          /* resources that were compared */
+    int32_t code;              /* TT_OK, or why it cannot be planned */
+    const char *message;       /* with code */
+};
+struct tt_plan {
+    size_t size;
+    const struct tt_plan_service *const *services;
+    const struct tt_operation *const *operations;
+    uint32_t n_services;
+    uint32_t n_operations;
+    uint32_t waves;
+    uint32_t calls;            /* mutations with their waits, and the reads made to plan */
+};
+
+/* ---- the host: what the controller offers -------------------------------------------------------------- */
+#define TT_LOG_INFO    0u
+#define TT_LOG_WARNING 1u
+#define TT_LOG_ERROR   2u
+#define TT_EVENT_NORMAL  0u
+#define TT_EVENT_WARNING 1u
+
+/* A Kubernetes object, addressed.  `api_version` "v1", "networking.gke.io/v1beta1" …; `ns` NULL: cluster-scoped. */
+struct tt_kube_ref {
+    const char *api_version;
+    const char *resource;      /* plural: "configmaps" */
+    const char *ns;
+    const char *name;          /* NULL for lists and creation */
+    const char *subresource;   /* or NULL */
+};
+/* Receives text once; called before the function that was given it returns. */
+struct tt_text_sink {
+    size_t size;
+    void (*put)(void *arg, const char *text, size_t n);
+    void *arg;
+};
+
+/* Every function may be called from any thread of a call unless it says otherwise, and none keeps a pointer
+ * that it was given.  Members documented "may be NULL" are not filled by this version. */
+struct tt_host {
+    size_t size;
+    uint32_t abi_major;
+    uint32_t abi_minor;
+    struct tt_host_ctx *ctx;   /* first argument of everything below */
+
+    /* A structured log line; v is klog's verbosity (0 = always).  Never blocks for long. */
+    void (*log)(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
+                const struct tt_kv *values, uint32_t n_values);
+    /* An event on a Service, for its owner.  Queued; repeated ones are counted, not repeated. */
+    void (*event)(struct tt_host_ctx *ctx, const struct tt_service *service, uint32_t type,
+                  const char *reason, const char *message);
+    /* Metrics by the descriptor's table; unknown names are ignored (logged once). */
+    void (*metric_add)(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                       uint32_t n_labels, double value);     /* counters */
+    void (*metric_set)(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                       uint32_t n_labels, double value);     /* gauges */
+    void (*metric_observe)(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
+                           uint32_t n_labels, double value); /* histograms */
+    int64_t (*now_ms)(struct tt_host_ctx *ctx);  /* monotonic */
+    int64_t (*wall_us)(struct tt_host_ctx *ctx); /* since 1970 */
+    void (*random)(struct tt_host_ctx *ctx, void *bytes, size_t n);
+
+    /* 1: a mutation may be sent now.  To be asked right before each one (fencing: a replica that lost its
+     * lease gets 0; the call should then end with TT_CANCELLED). */
+    int32_t (*may_mutate)(struct tt_host_ctx *ctx, const struct tt_call *call);
+
+    /* Immutable snapshots, valid until the call returns.  services(): all that the controller has, of every
+     * type and class, sorted by namespace and name.  slices(): of one Service; *ret_known 0 = not watched. */
+    void (*services)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                     const struct tt_service *const **ret, uint32_t *ret_n);
+    void (*nodes)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                  const struct tt_node *const **ret, uint32_t *ret_n);
+    void (*slices)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                   const struct tt_service *service, const struct tt_slice *const **ret,
+                   uint32_t *ret_n, uint32_t *ret_known);
+
+    /* Kubernetes objects of the kinds that the descriptor declares, as JSON text.  They block, honour the call,
+     * and return TT_ codes (NOT_FOUND, EXISTS, CONFLICT, FORBIDDEN …).  `call` may be NULL inside open(). */
+    int32_t (*kube_get)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                        const struct tt_kube_ref *ref, const struct tt_text_sink *ret);
+    int32_t (*kube_list)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                         const struct tt_kube_ref *ref, const char *label_selector,
+                         const struct tt_text_sink *ret);
+    int32_t (*kube_create)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                           const struct tt_kube_ref *ref, const char *json,
+                           const struct tt_text_sink *ret);
+    int32_t (*kube_patch)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                          const struct tt_kube_ref *ref, const char *content_type,
+                          const char *json, const struct tt_text_sink *ret);
+    int32_t (*kube_delete)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                           const struct tt_kube_ref *ref, const char *uid_precondition);
+    /* May be NULL.  Calls changed(arg, type, json, n) from a thread of the host for every object and change
+     * until close(); type "ADDED", "MODIFIED", "DELETED". */
+    int32_t (*kube_watch)(struct tt_host_ctx *ctx, const struct tt_kube_ref *ref,
+                          const char *label_selector,
+                          void (*changed)(void *arg, const char *type, const char *json, size_t n),
+                          void *arg);
+
+    /* Makes sure that the Service carries the controller's cleanup finalizer (where the controller owns it)
+     * and those named here, in one patch; no request when all are there.  Blocks.  A provider with
+     * TT_CAP_HOLDS_FINALIZERS calls it before its first mutation for a Service; for others the controller
+     * sets its finalizer before ensure. */
+    int32_t (*hold_finalizers)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                               const struct tt_item *item, const char *const *names, uint32_t n);
+
+    /* What is about to be done (or would be, while planning), once per plan, before its first mutation; an empty
+     * plan may be reported too.  A provider with TT_CAP_REPORTS_PLANS calls it in every ensure, update and
+     * delete; the events that say "something happens" follow from it. */
+    void (*report_plan)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                        const struct tt_plan *plan);
+    /* One operation has ended. */
+    void (*report_operation)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                             const struct tt_operation *op, int32_t code, const char *message,
+                             int64_t took_ms);
+    /* One request to the cloud's API has ended: for counts and latency.  `api` "gce", `op` the API's operation id;
+     * status 0: no answer. */
+    void (*report_call)(struct tt_host_ctx *ctx, const struct tt_call *call, const char *api,
+                        const char *op, int32_t status, int64_t took_ms);
+
+    /* Results of one Service.  Later settings replace earlier ones; nothing set on failure is used, but for
+     * finalizers and conditions. */
+    void (*result_ingress)(struct tt_result *result, const struct tt_ingress *ingress, uint32_t n);
+    void (*result_condition)(struct tt_result *result, const struct tt_condition *condition);
+    void (*result_annotation)(struct tt_result *result, const char *key, const char *value); /* NULL: drop */
+    void (*result_drop_finalizer)(struct tt_result *result, const char *name); /* ours, not the controller's */
+    void (*result_exists)(struct tt_result *result, int32_t exists); /* get_load_balancer */
+    void (*result_fail)(struct tt_result *result, int32_t code, const char *message,
+                        int64_t retry_after_ms);
+    /* Names what holds the result back, for events and metrics: kind and name of the cloud resource. */
+    void (*result_resource)(struct tt_result *result, const char *kind, const char *name);
+    void (*result_text)(struct tt_result *result, const char *text); /* explain: whole lines */
+    /* The Service is settled: a batch result without failure.  Singles need not call it. */
+    void (*result_done)(struct tt_result *result);
+
+    /* check_config, open: something that a person should look at.  `where` "gce.conf:12" or "". */
+    void (*report_finding)(struct tt_host_ctx *ctx, uint32_t severity, const char *where,
+                           const char *message);
+    /* list_owned: one resource of ours; owner NULL: orphan. */
+    void (*report_owned)(struct tt_host_ctx *ctx, const char *kind, const char *name,
+                         const char *owner, const char *detail);
+};
+
+/* ---- the descriptor -------------------------------------------------------------------------------------- */
+#define TT_OPTION_STRING   1u
+#define TT_OPTION_BOOL     2u
+#define TT_OPTION_INT      3u
+#define TT_OPTION_DURATION 4u  /* Go syntax; handed over in milliseconds, as decimal text */
+#define TT_OPTION_LIST     5u  /* comma separated */
+/* A command-line flag that the provider adds. */
+struct tt_option {
+    const char *name;          /* "enable-rbs-default-l4-netlb" */
+    uint32_t type;             /* TT_OPTION_… */
+    uint32_t secret;           /* 1: the host masks its value everywhere */
+    const char *default_text;  /* as it would be written */
+    const char *help;
+};
+#define TT_METRIC_COUNTER   1u
+#define TT_METRIC_GAUGE     2u
+#define TT_METRIC_HISTOGRAM 3u
+struct tt_metric {
+    const char *name;
+    const char *help;
+    const char *const *labels;
+    const double *buckets;     /* histograms */
+    uint32_t type;
+    uint32_t n_labels;
+    uint32_t n_buckets;
+    uint32_t reserved_;
+};
+/* A kind of Kubernetes objects that the provider uses; RBAC is generated from it. */
+struct tt_kube_kind {
+    const char *api_version;
+    const char *resource;
+    const char *ns;            /* NULL: all namespaces */
+    const char *name;          /* NULL: any */
+    const char *verbs;         /* "get,list,watch,create" */
+};
+struct tt_lease {
+    const char *ns;
+    const char *name;
+};
+
+#define TT_CAP_HOLDS_FINALIZERS 0x1u /* calls host->hold_finalizers before its first mutation */
+#define TT_CAP_REPORTS_PLANS    0x2u /* calls host->report_plan in every sync */
+#define TT_CAP_WANTS_ENDPOINTS  0x4u /* EndpointSlices are watched for it */
+#define TT_CAP_BULK             0x8u /* call->waiting is used: many keys cost hardly more than one */
+
+/* What open() and check_config() get. */
+struct tt_open_args {
+    size_t size;
+    const struct tt_host *host;       /* valid until close() */
+    const char *cluster_name;
+    const char *config_path;          /* --cloud-config; NULL when the flag is absent */
+    const char *config_text;          /* the file's content; NULL when the flag is absent */
+    size_t config_len;
+    const struct tt_kv *options;      /* values of the options table, sorted by name; defaults filled in */
+    uint32_t n_options;
+    uint32_t allow_untagged;          /* --allow-untagged-cloud */
+    uint32_t concurrency;             /* how many calls may come at once */
+    uint32_t planning;                /* 1: only plan, explain and check_config will be called */
+    const char *version;              /* of trimtab, for user agents */
+};
+
+/* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
+struct tt_provider {
+    uint32_t abi_major;               /* TRIMTAB_ABI_MAJOR it was built with; must equal the host's */
+    uint32_t abi_minor;
+    size_t size;                      /* sizeof(struct tt_provider) it was built with */
+    const char *name;                 /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
+    const char *version;              /* free text, at most 63 bytes */
+    uint32_t capabilities;            /* TT_CAP_… */
+    uint32_t max_parallel;            /* most calls at once; 0 = no limit, 1 = a single worker */
+    uint32_t debounce_idle_ms;        /* batches: sent when nothing new came for so long; 0 = 100 */
+    uint32_t debounce_max_ms;         /* and at the latest after; 0 = 2000 */
+    const struct tt_option *options;
+    const char *const *classes;       /* loadBalancerClass values served besides "none" */
+    const char *const *finalizers;    /* finalizers of its own that it may hold */
+    const char *const *event_reasons; /* reasons of its own events, for docs and filters */
+    const char *event_component;      /* source component of its events; NULL: the controller's */
+    const struct tt_metric *metrics;
+    const struct tt_kube_kind *kube_kinds;
+    const struct tt_lease *leases;    /* extra leases to hold while it writes */
+    uint32_t n_options;
+    uint32_t n_classes;
+    uint32_t n_finalizers;
+    uint32_t n_event_reasons;
+    uint32_t n_metrics;
+    uint32_t n_kube_kinds;
+    uint32_t n_leases;
+    uint32_t codes;                   /* bit (1 << code) for each code it may return; 0 = any */
+
+    /* Mandatory.  Reads the configuration; *ret_provider is handed to everything below.  May block (metadata,
+     * discovery) and may use host->kube_*.  Failure: host->result_fail(result, …) and the code. */
+    int32_t (*open)(const struct tt_open_args *args, void **ret_provider, struct tt_result *result);
+    /* Mandatory.  After the last call; never while one runs. */
+    void (*close)(void *provider);
+
+    /* Mandatory.  Does an owned load balancer (or any owned piece of one) exist?  Sets result_exists and, when
+     * there is one, result_ingress.  Absence is TT_OK with exists 0, never TT_NOT_FOUND. */
+    int32_t (*get_load_balancer)(void *provider, const struct tt_call *call,
+                                 const struct tt_item *item);
+    /* Mandatory.  Creates or fully converges; idempotent and resumable; cheap when converged; sets
+     * result_ingress.  Zero eligible nodes are possible. */
+    int32_t (*ensure_load_balancer)(void *provider, const struct tt_call *call,
+                                    const struct tt_batch *batch);
+    /* Mandatory.  Only the backends of an existing load balancer; TT_NOT_FOUND when there is none. */
+    int32_t (*update_load_balancer)(void *provider, const struct tt_call *call,
+                                    const struct tt_batch *batch);
+    /* Mandatory.  TT_OK when everything owned is gone, or never was; also deletes what an interrupted run
+     * left. */
+    int32_t (*ensure_load_balancer_deleted)(void *provider, const struct tt_call *call,
+                                            const struct tt_batch *batch);
+
+    /* Optional, together.  batch_key: pure, no I/O, the same text for a Service as long as it is queued; writes
+     * at most n-1 bytes and a NUL; "" = no batch.  reconcile_batch gets all due Services of one key at
+     * once, verbs mixed, and must settle each item (result_done, result_fail): a missing result is BUG. */
+    int32_t (*batch_key)(void *provider, const struct tt_service *service, char *text, size_t n);
+    int32_t (*reconcile_batch)(void *provider, const struct tt_call *call,
+                               const struct tt_batch *batch);
+    /* Optional.  Reports (host->report_plan) what reconciling would do, and changes nothing. */
+    int32_t (*plan)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+    /* Optional.  result_text: which load balancer the Service gets, by which rule. */
+    int32_t (*explain)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+    /* Optional.  host->report_owned for everything in the cloud that carries our names. */
+    int32_t (*list_owned)(void *provider, const struct tt_call *call);
+    /* Optional.  Pure check of one Service: TT_OK, TT_INVALID with a message, TT_IMPLEMENTED_ELSEWHERE. */
+    int32_t (*validate)(void *provider, const struct tt_item *item);
+    /* Optional.  Reads the configuration without opening: findings through the host; TT_INVALID when it would
+     * not start.  No network. */
+    int32_t (*check_config)(const struct tt_open_args *args, struct tt_result *result);
+};
+
+/* The one exported symbol.  Called once, from the main thread; the descriptor is static. */
+TT_EXPORT const struct tt_provider *tt_provider_descriptor(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

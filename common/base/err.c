@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* err.c: filling and extending error messages.
+ *
+ * Every message that leaves this file keeps the promises of err.h: one line, valid UTF-8, cut at a
+ * character, no trailing stop, never empty.  Texts of servers pass through here, so nothing in them
+ * is trusted.  Pure but for the struct it is given; thread-safe. */
+#include "common/base/err.h"
+#include "common/base/utf8.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static void message_tidy(char *message, size_t cap);
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    err_vset(err, code, fmt, ap);
+    va_end(ap);
+    return code;
+}
+
+int err_vset(struct err *err, int code, const char *fmt, va_list ap)
+{
+    assert(code != ERR_OK);
+    if (err != NULL) {
+        /* The arguments may point into *err itself, so the text is made beside it. */
+        char text[ERR_MESSAGE_MAX];
+        (void)vsnprintf(text, sizeof text, fmt, ap); /* too long is cut on purpose */
+        message_tidy(text, sizeof text);
+        *err = ERR_INIT;
+        err->code = code;
+        memcpy(err->message, text, sizeof text);
+    }
+    return code;
+}
+
+int err_prefix(struct err *err, const char *fmt, ...)
+{
+    if (err == NULL) {
+        return ERR_BUG; /* the code is not known here: callers that pass NULL keep it themselves */
+    }
+    char text[ERR_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    size_t used = len < 0 ? 0 : (size_t)len;
+    if (used < sizeof text) {
+        (void)snprintf(text + used, sizeof text - used, ": %s", err->message);
+    }
+    message_tidy(text, sizeof text);
+    memcpy(err->message, text, sizeof text);
+    return err->code;
+}
+
+int err_copy(struct err *dst, const struct err *src)
+{
+    if (dst != NULL && src != NULL && dst != src) {
+        *dst = *src;
+    } else if (dst != NULL && src == NULL) {
+        *dst = ERR_INIT;
+    }
+    return src == NULL ? ERR_OK : src->code;
+}
+
+void err_clear(struct err *err)
+{
+    if (err != NULL) {
+        *err = ERR_INIT;
+    }
+}
+
+const char *err_code_name(int code)
+{
+    switch (code) {
+#define X(name, value, word)                                                                       \
+    case ERR_##name:                                                                               \
+        return word;
+        ERR_CODES(X)
+#undef X
+    default:
+        return "unknown";
+    }
+}
+
+int err_code_parse(const char *word)
+{
+    for (int code = 0; word != NULL && code < ERR_MAX; code++) {
+        if (strcmp(word, err_code_name(code)) == 0) {
+            return code;
+        }
+    }
+    return -1;
+}
+
+int err_is_retryable(int code)
+{
+    switch (code) {
+    case ERR_CONFLICT:
+    case ERR_IN_USE:
+    case ERR_QUOTA:
+    case ERR_THROTTLED:
+    case ERR_IN_PROGRESS:
+    case ERR_AUTH:
+    case ERR_TRANSIENT:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Works in place: what is not a whole printable character becomes '?' or a space, never longer. */
+static void message_tidy(char *message, size_t cap)
+{
+    size_t n = strnlen(message, cap - 1);
+    int was_cut = n == cap - 1;
+    size_t w = 0;
+    for (size_t r = 0; r < n;) {
+        uint32_t rune;
+        size_t len = utf8_decode(message + r, n - r, &rune);
+        if (len == 0 && was_cut && n - r < 4) {
+            break; /* the cut went through this character */
+        }
+        if (len == 0) {
+            message[w++] = '?';
+            r++;
+        } else if (rune < 0x20 || rune == 0x7F) {
+            message[w++] = ' ';
+            r++;
+        } else {
+            memmove(message + w, message + r, len);
+            w += len;
+            r += len;
+        }
+    }
+    while (w > 0 && (message[w - 1] == ' ' || message[w - 1] == '.')) {
+        w--;
+    }
+    memset(message + w, 0, cap - w);
+    if (w == 0) {
+        (void)snprintf(message, cap, "no details");
+    }
+}

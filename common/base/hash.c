@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash.c: SipHash-2-4 (Aumasson and Bernstein, 2012).
+ *
+ * Chosen over uthash's own functions because keys come from whoever may create objects in the cluster.
+ * Thread-safe. */
+#include "common/base/hash.h"
+
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+static uint64_t rotate(uint64_t x, unsigned bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1];
+    v[1] = rotate(v[1], 13) ^ v[0];
+    v[0] = rotate(v[0], 32);
+    v[2] += v[3];
+    v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3];
+    v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] += v[1];
+    v[1] = rotate(v[1], 17) ^ v[2];
+    v[2] = rotate(v[2], 32);
+}
+
+/* Little-endian, whatever the machine, so that fingerprints can be compared between machines. */
+static uint64_t load_le(const unsigned char *p, size_t n)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++) {
+        word |= (uint64_t)p[i] << (8 * i);
+    }
+    return word;
+}
+
+static void absorb(uint64_t v[4], uint64_t word)
+{
+    v[3] ^= word;
+    sip_round(v);
+    sip_round(v);
+    v[0] ^= word;
+}
+
+uint64_t hash_bytes(uint64_t seed, const void *p, size_t n)
+{
+    const unsigned char *s = p;
+    uint64_t v[4] = {0x736f6d6570736575ull ^ seed, 0x646f72616e646f6dull ^ seed,
+                     0x6c7967656e657261ull ^ seed, 0x7465646279746573ull ^ seed};
+    size_t whole = n - n % 8;
+    for (size_t i = 0; i < whole; i += 8) {
+        absorb(v, load_le(s + i, 8));
+    }
+    absorb(v, load_le(s + whole, n % 8) | (uint64_t)n << 56);
+    v[2] ^= 0xFF;
+    for (int i = 0; i < 4; i++) {
+        sip_round(v);
+    }
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t hash_seed(void)
+{
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed) {
+        struct timespec now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail for this clock */
+        seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 32 ^ (uint64_t)(uintptr_t)&seed;
+    }
+    return seed;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* str.c: the growing text buffer.
+ *
+ * Keeps the promise of str.h that data is NUL-terminated after its first use.  Growth is by doubling.
+ * Quoting is in str_quote.c, helpers that build new strings in str_util.c.  No locale, no locks. */
+#include "common/base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIRST_CAP ((size_t)64)
+
+/* Room for `more` bytes and the NUL; the sum cannot overflow because one object fits in memory twice
+ * at most before realloc refuses it. */
+static void reserve(struct str_buf *b, size_t more)
+{
+    size_t need = b->len + more + 1;
+    if (b->data != NULL && need <= b->cap) {
+        return;
+    }
+    size_t cap = b->cap > 0 ? b->cap : FIRST_CAP;
+    while (cap < need) {
+        cap = cap > SIZE_MAX / 2 ? need : cap * 2;
+    }
+    b->data = xrealloc(b->data, cap);
+    b->cap = cap;
+}
+
+void str_buf_done(struct str_buf *b)
+{
+    free(b->data);
+    *b = STR_BUF_INIT;
+}
+
+void str_buf_reset(struct str_buf *b)
+{
+    b->len = 0;
+    if (b->data != NULL) {
+        b->data[0] = '\0';
+    }
+}
+
+void str_append(struct str_buf *b, const char *s)
+{
+    if (s != NULL) {
+        str_append_n(b, s, strlen(s));
+    }
+}
+
+void str_append_n(struct str_buf *b, const void *p, size_t n)
+{
+    reserve(b, n);
+    if (n > 0) {
+        memcpy(b->data + b->len, p, n);
+    }
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
+void str_append_c(struct str_buf *b, char c)
+{
+    str_append_n(b, &c, 1);
+}
+
+void str_appendf(struct str_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    str_vappendf(b, fmt, ap);
+    va_end(ap);
+}
+
+void str_vappendf(struct str_buf *b, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int len = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (len < 0) {
+        return; /* only a broken format, which the compiler refuses */
+    }
+    reserve(b, (size_t)len);
+    (void)vsnprintf(b->data + b->len, (size_t)len + 1, fmt, ap); /* fits: measured above */
+    b->len += (size_t)len;
+}
+
+const char *str_buf_text(const struct str_buf *b)
+{
+    return b->data != NULL ? b->data : "";
+}
+
+char *str_buf_steal(struct str_buf *b)
+{
+    reserve(b, 0);
+    b->data[b->len] = '\0';
+    char *text = b->data;
+    *b = STR_BUF_INIT;
+    return text;
+}
+
+char *str_buf_to_arena(const struct str_buf *b, struct arena *a)
+{
+    char *copy = arena_alloc(a, b->len + 1);
+    if (b->len > 0) {
+        memcpy(copy, b->data, b->len);
+    }
+    return copy;
+}

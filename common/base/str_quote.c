@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* str_quote.c: strings as Go and as JSON write them, and base64.
+ *
+ * Log lines and error texts are compared with upstream's, so the Go form follows strconv.Quote to the
+ * letter: printable characters of all scripts stay themselves.  Pure apart from the buffer appended to. */
+#include "common/base/str.h"
+#include "common/base/utf8.h"
+
+#include <string.h>
+
+/* The letter behind the backslash for the control characters that have one, else 0. */
+static char go_escape_letter(uint32_t rune)
+{
+    static const char letters[] = "abtnvfr"; /* 0x07 … 0x0D */
+    return rune >= 0x07 && rune <= 0x0D ? letters[rune - 0x07] : '\0';
+}
+
+static void append_go_rune(struct str_buf *b, uint32_t rune, const char *bytes, size_t len)
+{
+    char letter = go_escape_letter(rune);
+    if (rune == '"' || rune == '\\') {
+        str_append_c(b, '\\');
+        str_append_c(b, (char)rune);
+    } else if (unicode_is_print(rune)) {
+        str_append_n(b, bytes, len);
+    } else if (letter != '\0') {
+        str_append_c(b, '\\');
+        str_append_c(b, letter);
+    } else if (rune < 0x80) {
+        str_appendf(b, "\\x%02x", (unsigned)rune);
+    } else if (rune < 0x10000) {
+        str_appendf(b, "\\u%04x", (unsigned)rune);
+    } else {
+        str_appendf(b, "\\U%08x", (unsigned)rune);
+    }
+}
+
+void str_append_go_quoted(struct str_buf *b, const char *s)
+{
+    size_t n = s != NULL ? strlen(s) : 0;
+    str_append_c(b, '"');
+    for (size_t i = 0; i < n;) {
+        uint32_t rune;
+        size_t len = utf8_decode(s + i, n - i, &rune);
+        if (len == 0) {
+            str_appendf(b, "\\x%02x", (unsigned)(unsigned char)s[i]);
+            i++;
+        } else {
+            append_go_rune(b, rune, s + i, len);
+            i += len;
+        }
+    }
+    str_append_c(b, '"');
+}
+
+static void append_json_rune(struct str_buf *b, uint32_t rune, const char *bytes, size_t len)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t";
+    static const char letters[] = "\"\\bfnrt";
+    const char *at = rune != 0 && rune < 0x80 ? strchr(plain, (int)rune) : NULL;
+    if (at != NULL) {
+        str_append_c(b, '\\');
+        str_append_c(b, letters[at - plain]);
+    } else if (rune < 0x20) {
+        str_appendf(b, "\\u%04x", (unsigned)rune);
+    } else {
+        str_append_n(b, bytes, len);
+    }
+}
+
+void str_append_json_quoted(struct str_buf *b, const char *s)
+{
+    str_append_json_quoted_n(b, s, s != NULL ? strlen(s) : 0);
+}
+
+void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n)
+{
+    str_append_c(b, '"');
+    for (size_t i = 0; i < n;) {
+        uint32_t rune;
+        size_t len = utf8_decode(s + i, n - i, &rune);
+        if (len == 0) {
+            str_append(b, "\xEF\xBF\xBD");
+            i++;
+        } else {
+            append_json_rune(b, rune, s + i, len);
+            i += len;
+        }
+    }
+    str_append_c(b, '"');
+}
+
+static const char base64_std[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char base64_url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+char *str_base64_encode(struct arena *a, const void *p, size_t n, bool url)
+{
+    const unsigned char *s = p;
+    const char *alphabet = url ? base64_url : base64_std;
+    char *out = arena_alloc(a, (n + 2) / 3 * 4 + 1);
+    size_t w = 0;
+    for (size_t i = 0; i < n; i += 3) {
+        size_t left = n - i < 3 ? n - i : 3;
+        uint32_t bits = (uint32_t)s[i] << 16;
+        bits |= left > 1 ? (uint32_t)s[i + 1] << 8 : 0;
+        bits |= left > 2 ? (uint32_t)s[i + 2] : 0;
+        for (size_t k = 0; k < 4; k++) {
+            if (k <= left) {
+                out[w++] = alphabet[bits >> (18 - 6 * k) & 63];
+            } else if (!url) {
+                out[w++] = '=';
+            }
+        }
+    }
+    return out;
+}
+
+static int base64_value(char c, const char *alphabet)
+{
+    const char *at = c != '\0' ? strchr(alphabet, c) : NULL;
+    return at != NULL ? (int)(at - alphabet) : -1;
+}
+
+/* Padding may only stand at the end, and only as much as completes the last group. */
+static bool base64_padding_ok(const char *rest, size_t digits, bool url)
+{
+    size_t pads = 0;
+    for (; *rest != '\0'; rest++) {
+        if (*rest == '=') {
+            pads++;
+        } else if (*rest != '\r' && *rest != '\n') {
+            return false;
+        }
+    }
+    size_t want = (4 - digits % 4) % 4;
+    return want != 3 && (pads == want || (url && pads == 0));
+}
+
+bool str_base64_decode(struct arena *a, const char *s, bool url, unsigned char **ret, size_t *ret_n)
+{
+    const char *alphabet = url ? base64_url : base64_std;
+    unsigned char *out = arena_alloc(a, strlen(s) / 4 * 3 + 3);
+    size_t w = 0;
+    size_t digits = 0;
+    uint32_t bits = 0;
+    for (; *s != '\0' && *s != '='; s++) {
+        if (*s == '\r' || *s == '\n') {
+            continue; /* as Go's decoder: PEM-like wrapping is common in kubeconfig files */
+        }
+        int value = base64_value(*s, alphabet);
+        if (value < 0) {
+            return false;
+        }
+        bits = bits << 6 | (uint32_t)value;
+        digits++;
+        if (digits % 4 != 1) {
+            out[w++] = (unsigned char)(bits >> (6 - 2 * ((digits - 1) % 4)));
+        }
+    }
+    if (!base64_padding_ok(s, digits, url)) {
+        return false;
+    }
+    *ret = out;
+    *ret_n = w;
+    return true;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver.h: the one way in which a built-in provider turns Services into cloud calls.
+ *
+ *     facts (I/O) → per stage: observe (I/O) → plan (pure) → execute (I/O) → … → status (pure)
+ *
+ * Think of a cook with a list: first look what is in the kitchen (facts, observe), write down what is missing and why
+ * (plan), read the list aloud (report), and only then go shopping (execute).  Rules:
+ *   - The driver works on a batch, a single key being a batch of one: there is no second path.
+ *   - "Nothing to do" may come from a snapshot of bounded age.  Before anything is changed, what is touched is
+ *     observed again in this very sync (observe with fresh = true) and planned again.
+ *   - CONFLICT means observe and plan again, at most 5 times with jitter; then it is the result.
+ *   - An operation that fails for one owner's sake takes that owner out of the batch; the others are planned again.
+ *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
+ *   - Finalizers are held before the first mutation for a Service.
+ * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps its own state in it. */
+#ifndef TRIMTAB_LB_DRIVER_H
+#define TRIMTAB_LB_DRIVER_H
+
+#include "common/base/arena.h"
+#include "common/base/cancel.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/lb/plan.h"
+#include "common/net/http.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <trimtab/provider.h>
+
+/* One Service on its way through. */
+struct lb_item {
+    const struct tt_item *in;
+    const char *key;           /* "namespace/name" */
+    struct err err;            /* not OK: it has left the batch, with this result */
+    bool settled;              /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
+    void *data;                /* the provider's, arena-owned */
+};
+
+struct lb_sync {
+    /* given */
+    struct arena *a;           /* life of the sync */
+    void *provider;
+    const struct tt_host *host;
+    const struct tt_call *call;
+    const struct tt_batch *batch;
+    struct http *http;
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel;     /* fires when the call is cancelled or its deadline is over */
+    /* progress */
+    struct lb_item *items;
+    size_t n_items;
+    bool planning;             /* nothing may be changed */
+    bool fresh;                /* to observe(): read the cloud itself, whatever a snapshot says */
+    bool observed_fresh;       /* from observe(): everything it used was read in this sync */
+    int attempt;               /* 0…4: how many conflicts so far */
+    unsigned reads;            /* from observe() and facts(): requests made */
+    void *data;                /* the provider's, arena-owned */
+};
+
+struct lb_stage {
+    const char *name;
+    /* Reads what is.  A failure that concerns one item goes to item->err and is no failure of the stage. */
+    int (*observe)(struct lb_sync *s, struct err *err);
+    /* Pure.  Appends operations for every item without err; may set item->err (INVALID …). */
+    int (*plan)(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+};
+struct lb_flow {
+    const char *name;
+    /* Reads what must be known before planning; may settle items (IMPLEMENTED_ELSEWHERE, INVALID).  May be NULL. */
+    int (*facts)(struct lb_sync *s, struct err *err);
+    const struct lb_stage *stages;
+    size_t n_stages;
+    /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
+    size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,
+                         const char *const **ret_names);
+    /* After all stages went well for the item: sets its results through the host.  May not fail. */
+    void (*status)(struct lb_sync *s, struct lb_item *item);
+    /* Which owners does this failure concern?  NULL: all owners of the operation. */
+    struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op, const struct err *err);
+    /* Told after each operation, to keep a snapshot true: writes update it, errors and conflicts drop what they
+     * touched.  May be NULL. */
+    void (*wrote)(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);
+};
+
+struct lb_driver_config {
+    const struct lb_flow *flow;
+    void *provider;
+    const struct tt_host *host;
+    struct http_pool *http;
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel;     /* of the provider; may be NULL */
+};
+/* Reconciles every item of the batch and sets each one's result through the host.  Returns TT_OK when all went
+ * well, else the code of the first item that failed. */
+int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_call *call,
+                            const struct tt_batch *batch);
+/* Reports the plan and changes nothing. */
+int32_t lb_driver_plan(const struct lb_driver_config *cfg, const struct tt_call *call,
+                       const struct tt_batch *batch);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exec.h: carries out a sealed plan: wave by wave, each wave's operations at the same time on one HTTP handle.
+ *
+ * Knows attributes, not flows.  Stops at the first wave with a failure, then runs what `finally` still allows.
+ * Blocks; honours cancelling between operations and inside transfers.  One thread. */
+#ifndef TRIMTAB_LB_EXEC_H
+#define TRIMTAB_LB_EXEC_H
+
+#include "common/base/arena.h"
+#include "common/base/cancel.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/lb/plan.h"
+#include "common/net/http.h"
+
+struct lb_exec;
+
+/* One operation under way: what a lb_op_type's step sees. */
+struct lb_op_run {
+    const struct lb_op *op;
+    struct lb_exec *exec;
+    struct arena *a;           /* the sync's */
+    void *provider;            /* the provider's handle */
+    void *state;               /* op->type->state_size zeroed bytes */
+    struct http_request *req;  /* fill it, then return HTTP_SEND */
+    struct err *err;           /* set it, then return HTTP_DONE; OK when left alone */
+    int64_t now_ms;            /* by the exec's clock, for retry.h */
+    int64_t wall_us;
+    double unit;               /* randomness for this step, [0,1) */
+};
+/* Outputs: strings copied to the arena. */
+void lb_run_output(struct lb_op_run *run, const char *name, const char *value);
+/* The text of a value: known, or an output of an operation that is done.  NULL when absent or not known. */
+const char *lb_run_value(const struct lb_op_run *run, struct lb_value v);
+
+struct lb_exec_config {
+    struct arena *a;
+    struct http *http;
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel;
+    void *provider;
+    /* May be NULL.  After each operation, in the caller's thread. */
+    void (*on_done)(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                    const struct err *err, int64_t took_ms);
+    void *arg;
+};
+/* How it went: index and error of the operation that stopped the plan. */
+struct lb_exec_result {
+    int failed_op;             /* -1: all went well */
+    struct err err;
+    unsigned *outcomes;        /* LB_DONE … per operation */
+    bool critical_open;        /* the plan stopped after its critical operation was sent */
+    unsigned done;             /* operations carried out */
+};
+/* Returns the code of result->err. */
+int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,
+                struct lb_exec_result *ret, struct err *err) _warn_unused_;
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_print.h: a plan as text for people (ux.md) and as JSON for programs (interfaces.md).  Pure.
+ *
+ * Works on the ABI's struct tt_plan, so that a plugin's plan prints like a built-in's.  Text is stable, sorted, fits
+ * 100 columns; colour only when asked for. */
+#ifndef TRIMTAB_LB_PLAN_PRINT_H
+#define TRIMTAB_LB_PLAN_PRINT_H
+
+#include "common/base/json.h"
+#include "common/base/str.h"
+
+#include <stdbool.h>
+#include <trimtab/provider.h>
+
+struct plan_print {
+    bool color;
+    bool verbose;   /* '=' lines too */
+    bool executed;  /* not "would": leaves out "Nothing has been changed." */
+};
+void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how);
+/* {"services": […], "summary": {…}}; new reference. */
+struct json_object *plan_print_json(const struct tt_plan *plan);
+/* Joins plans of several Services into one (services sorted by key; operations renumbered, waves kept). */
+const struct tt_plan *plan_join(struct arena *a, const struct tt_plan *const *plans, size_t n);
+
+#endif

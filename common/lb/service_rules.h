@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_rules.h: what a Service means to a load-balancer controller.  Pure.
+ *
+ * Predicates and values that upstream's service controller and its helpers compute from Services and Nodes.
+ * Source: controller.md §1.4, 1.5, 1.13–1.15, 2.3–2.6 (kubernetes cloud-provider 1.36); vectors §6.  Asked from outside by
+ * trimtab-eval (kubernetes.*). */
+#ifndef TRIMTAB_LB_SERVICE_RULES_H
+#define TRIMTAB_LB_SERVICE_RULES_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/strset.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/types.h>
+
+#define LB_CLEANUP_FINALIZER "service.kubernetes.io/load-balancer-cleanup"
+#define LB_SOURCE_RANGES_ANNOTATION "service.beta.kubernetes.io/load-balancer-source-ranges"
+#define LB_EXCLUDE_LABEL "node.kubernetes.io/exclude-from-external-load-balancers"
+#define LB_AUTOSCALER_TAINT "ToBeDeletedByClusterAutoscaler"
+
+/* type LoadBalancer and no class: §1.4. */
+bool svc_wants_lb(const struct tt_service *s);
+/* The same, where `classes` (n of them) count as ours too. */
+bool svc_wants_lb_of(const struct tt_service *s, const char *const *classes, size_t n);
+bool svc_has_finalizer(const struct tt_service *s, const char *finalizer);
+/* §1.4: carries the cleanup finalizer and is being deleted or is no LoadBalancer any more. */
+bool svc_needs_cleanup(const struct tt_service *s);
+/* §1.5.  *ret_what (may be NULL) names the first difference in user's words ("spec.ports"), or NULL. */
+bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
+                      const char *const *classes, size_t n_classes, const char **ret_what);
+const char *svc_annotation(const struct tt_service *s, const char *key); /* NULL when absent */
+char *svc_key(struct arena *a, const struct tt_service *s);              /* "namespace/name" */
+/* "a" + UID without '-', first 32 bytes: §2.3. */
+char *svc_default_lb_name(struct arena *a, const char *uid);
+
+/* §2.5 */
+bool svc_only_local_traffic(const struct tt_service *s);
+bool svc_needs_health_check(const struct tt_service *s);
+/* "/healthz" and the port, or NULL and 0. */
+const char *svc_health_check(const struct tt_service *s, int32_t *ret_port);
+
+/* §2.6: sorted, normalised, unique.  ERR_INVALID with upstream's text; IPv4-mapped ranges shorter than /97 are
+ * INVALID (our deviation, §9.2 row 2). */
+int svc_source_ranges(struct arena *a, const struct tt_service *s, struct str_set *ret,
+                      struct err *err) _warn_unused_;
+/* Upstream's rule without our deviation; for trimtab-eval and for reading what others made. */
+int svc_source_ranges_upstream(struct arena *a, const struct tt_service *s, struct str_set *ret,
+                               struct err *err) _warn_unused_;
+bool svc_ranges_allow_all(const struct str_set *ranges); /* holds "0.0.0.0/0" */
+
+/* §1.7: "ns/name" → parts; one part: namespace "".  ERR_INVALID for more than one '/'. */
+int svc_split_key(struct arena *a, const char *key, const char **ret_ns, const char **ret_name,
+                  struct err *err) _warn_unused_;
+
+#endif
