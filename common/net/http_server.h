@@ -25,6 +25,7 @@ struct http_server_config {
     uint16_t port;           /* 0: any free one */
     const char *tls_cert_pem; /* both NULL: plain HTTP */
     const char *tls_key_pem;
+    const char *tls_client_ca_pem; /* clients must show a certificate of this CA; NULL: none is asked */
     size_t max_body;         /* 0 = 16 MiB; larger requests get 413 */
     size_t max_headers;      /* 0 = 64 KiB */
     int64_t idle_ms;         /* keep-alive connections; 0 = 120,000 */
