@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reflector.h: LIST and WATCH: keeps stores equal to what the API server holds.
+ *
+ * One thread and one HTTP handle drive all reflectors (design §4).  A LIST is read in pages and cut into items as
+ * bytes arrive; a WATCH resumes at the last resourceVersion, understands bookmarks, both kinds of 410, silent
+ * connections and ends in the middle of a line.  The decision what to ask next is a pure state machine
+ * (reflector_rules.h) with the vectors of controller.md §6.10.
+ * Source: controller.md §4.8.  Watch-list is left to a later version (docs/adr). */
+#ifndef TRIMTAB_KUBE_REFLECTOR_H
+#define TRIMTAB_KUBE_REFLECTOR_H
+
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "controller/kube/config.h"
+#include "controller/kube/store.h"
+
+struct kube_reflectors;
+
+struct kube_reflectors_args {
+    const struct kube_config *config;
+    const char *user_agent;
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel;
+    int page_size;               /* 0: 500 */
+    int64_t min_watch_timeout_ms;/* 0: 5 min; the maximum is twice it */
+    void (*observe)(void *arg, const char *method, const char *resource, int status, int64_t took_ms);
+    void *observe_arg;
+};
+struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *args) _warn_unused_;
+/* `label_selector` NULL: all.  Before start. */
+void kube_reflectors_add(struct kube_reflectors *r, struct kube_store *store,
+                         const char *label_selector);
+int kube_reflectors_start(struct kube_reflectors *r, struct err *err) _warn_unused_;
+/* Waits until all stores are synced, the cancel fires (CANCELLED), or until_ms.  `ret_err` gets the last trouble. */
+int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms, struct err *err)
+    _warn_unused_;
+/* Ends the thread and frees; stores stay. */
+void kube_reflectors_free(struct kube_reflectors *r);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.h: what we know of one kind: a map from key to object, fed by a reflector.
+ *
+ * One writer (the reflector thread), many readers.  A reader takes a reference or a snapshot and works without
+ * the lock.  Handlers are called in order from the writing thread, outside the lock, and must be quick: they put
+ * keys into the queue.  Semantics of changes: controller.md §4.8 "Store / handler semantics". */
+#ifndef TRIMTAB_KUBE_STORE_H
+#define TRIMTAB_KUBE_STORE_H
+
+#include "common/base/attr.h"
+#include "controller/kube/object.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kube_store;
+
+struct kube_handler {
+    /* old NULL: added; cur NULL: deleted (old is the last known state). */
+    void (*changed)(void *arg, struct kube_object *old_obj, struct kube_object *cur);
+    /* After the first complete list was delivered. */
+    void (*synced)(void *arg);
+    void *arg;
+};
+
+struct kube_store *kube_store_new(enum kube_kind kind) _warn_unused_;
+void kube_store_free(struct kube_store *s);
+/* Before the reflector starts. */
+void kube_store_add_handler(struct kube_store *s, const struct kube_handler *h);
+
+/* Readers. */
+struct kube_object *kube_store_get(struct kube_store *s, const char *key) _warn_unused_; /* ref or NULL */
+bool kube_store_synced(struct kube_store *s);
+size_t kube_store_count(struct kube_store *s);
+/* All objects sorted by key (namespace, then name); a shared immutable list, cached until the next change. */
+struct kube_snapshot {
+    _Atomic uint32_t refs;
+    size_t n;
+    struct kube_object **objects; /* references of the snapshot's */
+    const void **views;           /* tt_service * / tt_node * / tt_slice *, same order: what the ABI hands out */
+};
+struct kube_snapshot *kube_store_snapshot(struct kube_store *s) _warn_unused_;
+void kube_snapshot_unref(struct kube_snapshot *s);
+/* Slices of one Service, by an index on kubernetes.io/service-name (KUBE_SLICE stores only); as above. */
+struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
+                                           const char *service) _warn_unused_;
+
+/* The writer.  All take over the object's reference. */
+void kube_store_put(struct kube_store *s, struct kube_object *o);      /* ADDED or MODIFIED */
+void kube_store_delete(struct kube_store *s, struct kube_object *o);   /* DELETED, with the last state */
+/* Replace: begin, any number of put, end; what was not put since begin is deleted then.  */
+void kube_store_replace_begin(struct kube_store *s);
+void kube_store_replace_put(struct kube_store *s, struct kube_object *o);
+void kube_store_replace_end(struct kube_store *s, bool complete);      /* false: give up, keep the old */
+
+#endif
