@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""The rules of docs/architecture.md and CONTRIBUTING.md that a machine can check.
+
+    lint.py TREE [RULE…]     TAP on stdout, one line per rule; exit 1 when one is broken
+
+Each rule is a function from a Tree to a list of offences ("path:line: text").  lint_test.py feeds every rule an
+offence.  A file may only be excused where the rule itself says so.
+"""
+import os
+import re
+import subprocess
+import sys
+
+MAX_FILE = 700
+MAX_FUNCTION = 80
+MAX_PARAMETERS = 8
+
+# Which folder may include which (design: docs/architecture.md, "Arrows").  Longest prefix wins.
+ARROWS = {
+    "common/include": [],
+    "common/base": [],
+    "common/net": ["common/base"],
+    "common/lb": ["common/base", "common/net", "common/include"],
+    "controller/kube": ["common/base", "common/net", "common/lb", "common/include"],
+    "controller": ["common/base", "common/net", "common/lb", "common/include", "controller/kube", "providers/builtin.h"],
+    "providers": ["common/base", "common/net", "common/lb", "common/include"],
+    "sim": ["common/base", "common/net"],
+}
+PURE = re.compile(r"_(desired|plan|diff|rules|names)\.[ch]$")
+IO_HEADERS = re.compile(
+    r'"(common/net/http\.h|common/net/http_server\.h|common/base/(clock|file|log|lock|cancel)\.h|common/lb/(exec|driver)\.h)"'
+    r"|<(fcntl|unistd|pthread|time|sys/\w+|netdb|netinet/\w+|event2?/?\w*|curl/\w+)\.h>")
+IO_CALLS = re.compile(
+    r"\b(http_do|http_run|http_start|clock_now_ms|clock_wall_us|rng_\w+|getenv|fopen|open|read|write|socket|connect|time|"
+    r"gettimeofday|clock_gettime|log_info|log_warning|log_error|printf|fprintf|puts)\s*\(")
+BANNED = re.compile(
+    r"\b(strcpy|strcat|strncat|sprintf|vsprintf|strtok|atoi|atol|atof|gets|system|popen|rand|srand|random|alloca|localtime|"
+    r"gmtime|asctime|ctime|tmpnam|mktemp|usleep|sleep|bcopy|bzero)\s*\(")
+PLACES = re.compile(r"(/(?:root|home|work)/[a-z]|\.\./shared)")
+MARKS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+
+
+class Tree:
+    """The tracked and untracked (not ignored) files of a checkout, or all files of a plain folder."""
+
+    def __init__(self, root):
+        self.root = root
+        try:
+            out = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], check=True,
+                                 capture_output=True, text=True).stdout.split("\n")
+            files = [f for f in out if f and os.path.isfile(os.path.join(root, f))]
+        except (subprocess.CalledProcessError, FileNotFoundError):
+            files = []
+            for base, _, names in os.walk(root):
+                files += [os.path.relpath(os.path.join(base, n), root) for n in names]
+        self.files = sorted(set(files))
+        self._text = {}
+
+    def text(self, path):
+        if path not in self._text:
+            with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as f:
+                self._text[path] = f.read()
+        return self._text[path]
+
+    def code(self, *prefixes):
+        """C files below the prefixes (all when none are given)."""
+        return [f for f in self.files if f.endswith((".c", ".h")) and (not prefixes or f.startswith(prefixes))]
+
+
+def strip_comments(text):
+    """Blanks comments, strings and character constants; keeps line numbers."""
+    out = []
+    for m in re.finditer(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[^/"\']+|.', text, re.S):
+        s = m.group(0)
+        if s.startswith("/*") or s.startswith("//"):
+            out.append(re.sub(r"[^\n]", " ", s))
+        elif s[0] in "\"'" and len(s) > 1:
+            out.append(s[0] + " " * (len(s) - 2) + s[0])
+        else:
+            out.append(s)
+    return "".join(out)
+
+
+def line_of(text, pos):
+    return text.count("\n", 0, pos) + 1
+
+
+def folder_rule(path):
+    best = None
+    for prefix in ARROWS:
+        if path.startswith(prefix + "/") and (best is None or len(prefix) > len(best)):
+            best = prefix
+    return best
+
+
+def rule_arrows(tree):
+    """Includes go only where the design draws an arrow; no provider includes another."""
+    bad = []
+    for f in tree.code():
+        here = folder_rule(f)
+        if here is None:
+            continue
+        allowed = ARROWS[here]
+        for m in re.finditer(r'^[ \t]*#[ \t]*include[ \t]+(["<])([^">]+)[">]', tree.text(f), re.M):
+            kind, target = m.groups()
+            if target.startswith("trimtab/"):
+                target = "common/include/" + target
+            elif kind == "<":
+                continue
+            where = "%s:%d" % (f, line_of(tree.text(f), m.start()))
+            if "/" not in target:
+                bad.append("%s: include %s by its path from the root of the tree" % (where, target))
+                continue
+            own = here + "/"
+            if here == "providers":
+                own = "/".join(f.split("/")[:2]) + "/"
+            if here == "controller" and target.startswith("controller/"):
+                continue
+            if target.startswith(own) or any(target == a or target.startswith(a + "/") for a in allowed):
+                continue
+            if here == "common/include" and target.startswith("common/include/"):
+                continue
+            bad.append("%s: %s may not include %s" % (where, here, target))
+    return bad
+
+
+def rule_purity(tree):
+    """*_desired, *_plan, *_diff, *_rules and *_names do no I/O, see no clock and no randomness."""
+    bad = []
+    for f in tree.code("common/", "controller/", "providers/"):
+        if not PURE.search(f):
+            continue
+        text = tree.text(f)
+        for m in IO_HEADERS.finditer(text):
+            bad.append("%s:%d: pure by its name, but includes %s" % (f, line_of(text, m.start()), m.group(0)))
+        bare = strip_comments(text)
+        for m in IO_CALLS.finditer(bare):
+            if bare[max(0, m.start() - 1)] in "._>" or bare[max(0, m.start() - 2):m.start()] == "->":
+                continue
+            bad.append("%s:%d: pure by its name, but calls %s" % (f, line_of(bare, m.start()), m.group(1)))
+    return bad
+
+
+def functions(text):
+    """(name, parameter text, first line, number of lines) of each function definition in clang-formatted code."""
+    bare = strip_comments(text)
+    lines = bare.split("\n")
+    start = None
+    for i, line in enumerate(lines):
+        if line == "{" and start is None:
+            start = i
+        elif line.startswith("}") and start is not None:
+            j = start - 1
+            head = []
+            while j >= 0 and lines[j].strip() and not lines[j].startswith(("}", "#")) and not lines[j].rstrip().endswith(";"):
+                head.insert(0, lines[j])
+                j -= 1
+            sig = " ".join(head)
+            m = re.search(r"(\w+)\s*\((.*)\)[^()]*(?:_\w+_(?:\([^)]*\))?\s*)*$", sig)
+            if m:
+                yield m.group(1), m.group(2), j + 2, i - start + 1 + len(head)
+            start = None
+
+
+def rule_size(tree):
+    """Files at most 700 lines, functions at most 80 lines and 8 parameters."""
+    bad = []
+    for f in tree.code():
+        text = tree.text(f)
+        n = text.count("\n")
+        if n > MAX_FILE:
+            bad.append("%s: %d lines; %d is the most" % (f, n, MAX_FILE))
+        for name, params, line, size in functions(text):
+            if size > MAX_FUNCTION:
+                bad.append("%s:%d: %s has %d lines; %d is the most" % (f, line, name, size, MAX_FUNCTION))
+            depth, commas = 0, 0
+            for c in params:
+                depth += c == "("
+                depth -= c == ")"
+                commas += c == "," and depth == 0
+            if commas + 1 > MAX_PARAMETERS:
+                bad.append("%s:%d: %s has %d parameters; use a struct" % (f, line, name, commas + 1))
+    return bad
+
+
+def rule_format(tree):
+    """clang-format-16 has nothing to say."""
+    files = tree.code()
+    if not files:
+        return []
+    bad = []
+    for i in range(0, len(files), 50):
+        try:
+            run = subprocess.run(["clang-format-16", "--style=file", "--dry-run"] + files[i:i + 50], cwd=tree.root,
+                                 capture_output=True, text=True)
+        except FileNotFoundError:
+            return ["clang-format-16 is not installed (scripts/check installs it)"]
+        seen = set()
+        for line in run.stderr.split("\n"):
+            m = re.match(r"([^:]+):(\d+):\d+: (?:warning|error): code should be clang-formatted", line)
+            if m and m.group(1) not in seen:
+                seen.add(m.group(1))
+                bad.append("%s:%s: not formatted; run clang-format-16 -i" % m.groups())
+    return bad
+
+
+def rule_banned(tree):
+    """Functions that overflow, hide state, or wait for a fixed time are not called."""
+    bad = []
+    for f in tree.code():
+        bare = strip_comments(tree.text(f))
+        for m in BANNED.finditer(bare):
+            if bare[max(0, m.start() - 2):m.start()].endswith((".", "->")):
+                continue
+            bad.append("%s:%d: %s() is banned" % (f, line_of(bare, m.start()), m.group(1)))
+    return bad
+
+
+def rule_meson(tree):
+    """Every .c file is named in the meson.build of its folder or of one above it."""
+    bad = []
+    for f in tree.code():
+        if not f.endswith(".c") or f.startswith(("examples/", "tests/abi/", "tests/lint/")):
+            continue
+        folder = os.path.dirname(f)
+        found = False
+        while True:
+            build = os.path.join(folder, "meson.build") if folder else "meson.build"
+            if build in tree.files:
+                rel = os.path.relpath(f, folder or ".")
+                text = tree.text(build)
+                if "'%s'" % rel in text or "'%s'" % rel[:-2] in text or re.search(
+                        r"(?<![\w/])%s(?![\w])" % re.escape(os.path.basename(f)[:-2]), text):
+                    found = True
+                    break
+            if not folder:
+                break
+            folder = os.path.dirname(folder)
+        if not found:
+            bad.append("%s: named in no meson.build" % f)
+    return bad
+
+
+def rule_opening(tree):
+    """The SPDX line first, then a comment that says what the file owns; no // comments."""
+    bad = []
+    for f in tree.code():
+        text = tree.text(f)
+        lines = text.split("\n")
+        if lines[0] != "/* SPDX-License-Identifier: Apache-2.0 */":
+            bad.append("%s:1: the SPDX line is missing" % f)
+            continue
+        m = re.match(r"[^\n]*\n(?:[ \t]*\n)*/\*(.*?)\*/", text, re.S)
+        if not m:
+            bad.append("%s:2: no opening comment" % f)
+        for k in re.finditer(r"//", re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', lambda x: re.sub(r"[^\n]", " ", x.group(0)),
+                                           text, flags=re.S)):
+            bad.append("%s:%d: // comment" % (f, line_of(text, k.start())))
+    return bad
+
+
+def rule_state(tree):
+    """No mutable state at file scope (log limits excepted)."""
+    bad = []
+    for f in tree.code("common/", "controller/", "providers/", "sim/"):
+        if f in ("controller/app.c", "common/base/log.c"):
+            continue
+        bare = strip_comments(tree.text(f))
+        for m in re.finditer(r"^(?:static )?(?!typedef|extern|return|struct \w+ \{|enum|union|_Static_assert|static_assert)"
+                             r"[A-Za-z_][\w \t\*]*?[\s\*]\w+(?:\[[^\]]*\])*\s*(?:=[^;]*)?;", bare, re.M):
+            head = m.group(0).split("=")[0]
+            if "(" in head or re.search(r"\*\s*const\s+\w+", head):
+                continue
+            if re.search(r"\bconst\b", head) and not re.search(r"\bconst\b[^*]*\*\s*\w+(\[[^\]]*\])*\s*$", head):
+                continue
+            if re.match(r"static const [\w ]*\*\s*\w+\[", head) or "struct log_limit" in head:
+                continue
+            if re.match(r"(?:static )?(?:struct|enum|union) \w+;$", m.group(0)):
+                continue
+            bad.append("%s:%d: mutable state at file scope: %s" % (f, line_of(bare, m.start()), head.strip()[:60]))
+    return bad
+
+
+def rule_marks(tree):
+    """No promises of work, no paths of one machine."""
+    bad = []
+    for f in tree.files:
+        if f.startswith(("tests/data/", "tests/golden/", "tests/fuzz/corpus/", "tests/lint/", "LICENSE")):
+            continue
+        if not f.endswith((".c", ".h", ".py", ".sh", ".md", ".build", ".txt", ".yaml", ".yml", ".in")) and not f.startswith(
+                ("scripts/", ".ci/")):
+            continue
+        text = tree.text(f)
+        for m in MARKS.finditer(text):
+            bad.append("%s:%d: %s" % (f, line_of(text, m.start()), m.group(0)))
+        for m in PLACES.finditer(text):
+            bad.append("%s:%d: a path of one machine: %s" % (f, line_of(text, m.start()), m.group(0)))
+    return bad
+
+
+def rule_abi(tree):
+    """The installed headers compile as strict C99 and as C++."""
+    headers = [f for f in tree.files if f.startswith("common/include/trimtab/") and f.endswith(".h")]
+    bad = []
+    for h in headers:
+        source = '#include <trimtab/%s>\nint unused_value;\n' % os.path.basename(h)
+        for compiler, args in (("gcc", ["-x", "c", "-std=c99", "-pedantic"]), ("g++", ["-x", "c++", "-std=c++11", "-pedantic"])):
+            run = subprocess.run([compiler] + args + ["-Wall", "-Wextra", "-Werror", "-I", os.path.join(tree.root, "common/include"),
+                                                      "-fsyntax-only", "-"], input=source, capture_output=True, text=True)
+            if run.returncode != 0:
+                bad.append("%s: does not compile as %s: %s" % (h, args[2], run.stderr.strip().split("\n")[0]))
+    return bad
+
+
+RULES = {name[5:]: fn for name, fn in sorted(globals().items()) if name.startswith("rule_")}
+
+
+def main(argv):
+    tree = Tree(argv[1])
+    names = argv[2:] or list(RULES)
+    print("1..%d" % len(names))
+    status = 0
+    for i, name in enumerate(names, 1):
+        offences = RULES[name](tree)
+        print("%s %d - %s: %s" % ("not ok" if offences else "ok", i, name, RULES[name].__doc__.strip().split("\n")[0]))
+        for o in offences[:60]:
+            print("# " + o)
+        if len(offences) > 60:
+            print("# … and %d more" % (len(offences) - 60))
+        status |= bool(offences)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

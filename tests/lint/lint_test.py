@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Feeds every rule of lint.py an offence, and a clean neighbour that it must leave alone (TAP)."""
+import os
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lint  # noqa: E402
+
+HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n/* A file of a test. */\n"
+FUNC = "int f(void)\n{\n%s    return 0;\n}\n"
+
+
+def include(path):
+    return HEAD + '#include "%s"\n' % path
+
+
+# rule, name, {path: text}, text that an offence must contain (None: no offence)
+CASES = [
+    ("arrows", "a provider that includes another", {"providers/gce/a.c": include("providers/azure/b.h")}, "may not include"),
+    ("arrows", "common that includes the controller", {"common/lb/a.c": include("controller/queue.h")}, "may not include"),
+    ("arrows", "base that includes net", {"common/base/a.c": include("common/net/http.h")}, "may not include"),
+    ("arrows", "the simulator with provider rules", {"sim/a.c": include("common/lb/plan.h")}, "may not include"),
+    ("arrows", "the controller with a provider", {"controller/a.c": include("providers/gce/gce_names.h")}, "may not include"),
+    ("arrows", "an include without its path", {"sim/a.c": include("b.h")}, "by its path"),
+    ("arrows", "the drawn arrows", {"providers/gce/a.c": include("common/lb/plan.h"), "sim/b.c": include("common/net/http.h"),
+                                    "controller/c.c": include("providers/builtin.h")}, None),
+    ("purity", "a planner that sends", {"providers/gce/x_plan.c": HEAD + FUNC % "    http_do(1);\n"}, "calls http_do"),
+    ("purity", "rules that look at the clock", {"common/lb/x_rules.c": include("common/base/clock.h")}, "includes"),
+    ("purity", "names that read the environment", {"providers/gce/x_names.c": HEAD + FUNC % "    getenv(\"A\");\n"}, "calls getenv"),
+    ("purity", "an api file that sends", {"providers/gce/x_api.c": HEAD + FUNC % "    http_do(1);\n"}, None),
+    ("size", "a file of 701 lines", {"sim/a.c": HEAD + "\n" * 699}, "700 is the most"),
+    ("size", "a function of 81 lines", {"sim/a.c": HEAD + FUNC % ("    ;\n" * 77)}, "80 is the most"),
+    ("size", "nine parameters", {"sim/a.c": HEAD + "int f(int a, int b, int c, int d, int e, int g, int h, int i, int j)\n{\n}\n"}, "parameters"),
+    ("size", "a function of 80 lines", {"sim/a.c": HEAD + FUNC % ("    ;\n" * 76)}, None),
+    ("format", "two blanks too many", {"sim/a.c": HEAD + "int   x_value(void);\n"}, "not formatted"),
+    ("format", "formatted code", {"sim/a.c": HEAD + "int x_value(void);\n"}, None),
+    ("meson", "a file that no meson.build names", {"sim/a.c": HEAD, "sim/meson.build": "files('b.c')\n"}, "no meson.build"),
+    ("meson", "a file that one names", {"sim/a.c": HEAD, "sim/meson.build": "files('a.c')\n"}, None),
+    ("opening", "no SPDX line", {"sim/a.c": "/* A file. */\n"}, "SPDX"),
+    ("opening", "no opening comment", {"sim/a.c": "/* SPDX-License-Identifier: Apache-2.0 */\nint x;\n"}, "opening"),
+    ("opening", "a // comment", {"sim/a.c": HEAD + "int x; // what\n"}, "// comment"),
+    ("opening", "// inside a string", {"sim/a.c": HEAD + 'const char *x = "http://y";\n'}, None),
+    ("state", "a static counter", {"sim/a.c": HEAD + "static int calls;\n"}, "mutable state"),
+    ("state", "a static pointer to const", {"sim/a.c": HEAD + "static const char *last;\n"}, "mutable state"),
+    ("state", "a constant table", {"sim/a.c": HEAD + "static const int table[] = {1, 2};\n"}, None),
+    ("marks", "a promise", {"sim/a.c": HEAD + "/* TO" "DO: later */\n"}, "TO" "DO"),
+    ("marks", "a path of one machine", {"docs/a.md": "see /ro" "ot/x\n"}, "a path of one machine"),
+    ("abi", "a header with a GNU extension", {"common/include/trimtab/types.h": "typedef int t[0];\n"}, "does not compile"),
+    ("abi", "a plain header", {"common/include/trimtab/types.h": "int tt_x(void);\n"}, None),
+] + [("banned", "a call of %s" % name, {"sim/a.c": HEAD + FUNC % ("    %s(x);\n" % name)}, "is banned") for name in (
+    "strcpy", "strcat", "sprintf", "vsprintf", "strtok", "atoi", "atol", "gets", "system", "popen", "rand", "alloca",
+    "localtime", "gmtime", "usleep", "sleep")] + [
+    ("banned", "a name in a comment", {"sim/a.c": HEAD + "/* strcpy(a) would overflow */\n"}, None)]
+
+
+def run_case(rule, files, want):
+    root = tempfile.mkdtemp(prefix="lint-")
+    try:
+        top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".clang-format")
+        shutil.copy(top, os.path.join(root, ".clang-format"))
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as f:
+                f.write(text)
+        found = lint.RULES[rule](lint.Tree(root))
+    finally:
+        shutil.rmtree(root)
+    if want is None:
+        return found == [], found
+    return any(want in o for o in found), found
+
+
+def main():
+    untested = set(lint.RULES) - {c[0] for c in CASES}
+    print("1..%d" % (len(CASES) + 1))
+    bad = 0
+    for i, (rule, name, files, want) in enumerate(CASES, 1):
+        ok, found = run_case(rule, files, want)
+        print("%s %d - %s: %s" % ("ok" if ok else "not ok", i, rule, name))
+        if not ok:
+            bad += 1
+            print("# found %r, wanted %r" % (found, want))
+    ok = not untested
+    print("%s %d - every rule is fed an offence %s" % ("ok" if ok else "not ok", len(CASES) + 1, sorted(untested)))
+    return bool(bad or untested)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
