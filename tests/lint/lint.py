@@ -268,7 +268,7 @@ def rule_state(tree):
         bare = strip_comments(tree.text(f))
         for m in re.finditer(r"^(?:static )?(?!typedef|extern|return|struct \w+ \{|enum|union|_Static_assert|static_assert)"
                              r"[A-Za-z_][\w \t\*]*?[\s\*]\w+(?:\[[^\]]*\])*\s*(?:=[^;]*)?;", bare, re.M):
-            head = m.group(0).split("=")[0]
+            head = m.group(0).split("=")[0].rstrip(";")
             if "(" in head or re.search(r"\*\s*const\s+\w+", head):
                 continue
             if re.search(r"\bconst\b", head) and not re.search(r"\bconst\b[^*]*\*\s*\w+(\[[^\]]*\])*\s*$", head):
