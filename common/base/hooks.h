@@ -15,7 +15,7 @@
 
 struct hook {
     struct hook *next;
-    int id;              /* 1… */
+    int id; /* 1… */
     void (*fn)(void *arg);
     void *arg;
     uint64_t seen_round; /* last round of hooks_run() that considered it */
@@ -24,13 +24,13 @@ struct hook {
 
 struct hooks {
     struct mutex lock;
-    struct cond idle;      /* a callback ended, or a round did */
-    struct hook *list;     /* owned */
+    struct cond idle;  /* a callback ended, or a round did */
+    struct hook *list; /* owned */
     int last_id;
-    uint64_t round;        /* number of the current or last round */
-    bool in_round;         /* one thread runs callbacks at a time */
-    int running_id;        /* the hook that is being called; 0 = none */
-    pthread_t runner;      /* valid while in_round */
+    uint64_t round;   /* number of the current or last round */
+    bool in_round;    /* one thread runs callbacks at a time */
+    int running_id;   /* the hook that is being called; 0 = none */
+    pthread_t runner; /* valid while in_round */
 };
 
 void hooks_init(struct hooks *h);

@@ -23,6 +23,7 @@ struct json_limits {
     size_t max_bytes;  /* 0 = 64 MiB */
     int max_depth;     /* 0 = 64 */
     size_t max_values; /* 0 = 4,000,000 */
+    bool allow_nul;    /* keep "\u0000" inside string values; names never may hold it */
 };
 
 /* Parses all of text[0..n).  On success *ret is a new reference (json_object_put it).  ERR_INVALID with
@@ -43,7 +44,9 @@ struct json_object *json_path(struct json_object *o, const char *path);
 const char *json_str(struct json_object *o, const char *name);
 /* The integer of a number member (also of a string of digits: 64-bit ids), or `otherwise`. */
 int64_t json_int(struct json_object *o, const char *name, int64_t otherwise);
-bool json_bool(struct json_object *o, const char *name, bool otherwise);
+bool json_get_bool(struct json_object *o, const char *name, bool otherwise);
+/* The short name; json-c has a type of that name, so the function itself cannot have it. */
+#define json_bool(o, name, otherwise) json_get_bool((o), (name), (otherwise))
 size_t json_len(struct json_object *array); /* 0 when it is no array */
 bool json_equal(struct json_object *a, struct json_object *b); /* deep; 1 equals 1.0; member order ignored */
 struct json_object *json_copy(struct json_object *o); /* deep; new reference */
@@ -66,7 +69,7 @@ char *json_text(struct arena *a, struct json_object *o, enum json_style style);
 /* One member of a C struct.  Strings are copied to the arena; absent members leave the struct as it is
  * (fill in defaults first).  `has_offset` (0 = none; so a `has_` flag must not be the first member) names a
  * bool that becomes true when the member is present and not null. */
-enum json_type {
+enum json_field_type {
     JSON_T_STR = 1, /* const char * */
     JSON_T_BOOL,    /* bool */
     JSON_T_I32,     /* int32_t, min…max */
@@ -84,7 +87,7 @@ struct json_kv {
 };
 struct json_field {
     const char *name;        /* member name; NULL ends a table */
-    enum json_type type;
+    enum json_field_type type;
     size_t offset;
     size_t count_offset;     /* STRS, OBJECTS, MAP */
     size_t has_offset;       /* 0 = none */

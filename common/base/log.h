@@ -41,7 +41,7 @@ struct log_config {
     int fd;               /* where lines go; 2 in production */
 };
 void log_setup(const struct log_config *cfg);
-/* False with a message in *ret_bad (borrowed from `vmodule`) when the pattern list does not parse. */
+/* False when the pattern list does not parse; NULL and "" do. */
 bool log_vmodule_valid(const char *vmodule);
 bool log_enabled(int v, const char *file);
 /* Use the macros. */

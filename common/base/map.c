@@ -125,8 +125,7 @@ void map_clear(struct map *m)
 {
     struct entry *e;
     struct entry *next;
-    HASH_ITER(hh, m->entries, e, next)
-    {
+    HASH_ITER (hh, m->entries, e, next) {
         HASH_DELETE(hh, m->entries, e);
         drop_value(m, e->value);
         free(e);

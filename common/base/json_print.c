@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_print.c: JSON trees as bytes, always the same ones for the same tree.
+ *
+ * Own printer because bodies, golden files and annotations must not depend on the json-c version: '/' and
+ * non-ASCII stay as they are, members come in the order of insertion or sorted by bytes, doubles print in
+ * their shortest form that reads back the same, or as they came when they were parsed and not changed.
+ * Recursion is as deep as the tree, which json_parse() caps.  Pure. */
+#include "common/base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct printer {
+    struct str_buf *b;
+    bool pretty;
+    bool sorted;
+};
+
+static void print_value(const struct printer *p, struct json_object *o, int depth);
+
+static void new_line(const struct printer *p, int depth)
+{
+    if (p->pretty) {
+        str_appendf(p->b, "\n%*s", depth * 2, "");
+    }
+}
+
+static void print_double(const struct printer *p, struct json_object *o)
+{
+    /* json_parse() leaves the text of the number with it; changing the number drops it. */
+    const char *text = json_object_get_userdata(o);
+    double d = json_object_get_double(o);
+    char shortest[40];
+    if (text != NULL) {
+        str_append(p->b, text);
+        return;
+    }
+    if (!isfinite(d)) {
+        str_append(p->b, "null"); /* JSON has no word for it */
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        (void)snprintf(shortest, sizeof shortest, "%.*g", precision, d);
+        if (strtod(shortest, NULL) == d) {
+            break;
+        }
+    }
+    str_append(p->b, shortest);
+}
+
+static void print_int(const struct printer *p, struct json_object *o)
+{
+    int64_t i = json_object_get_int64(o);
+    if (i == INT64_MAX) {
+        str_appendf(p->b, "%llu", (unsigned long long)json_object_get_uint64(o));
+    } else {
+        str_appendf(p->b, "%lld", (long long)i);
+    }
+}
+
+struct member {
+    const char *name;
+    struct json_object *value;
+};
+
+static int cmp_members(const void *a, const void *b)
+{
+    return strcmp(((const struct member *)a)->name, ((const struct member *)b)->name);
+}
+
+static void print_object(const struct printer *p, struct json_object *o, int depth)
+{
+    size_t n = (size_t)json_object_object_length(o);
+    if (n == 0) {
+        str_append(p->b, "{}");
+        return;
+    }
+    struct member *members = xcalloc(n, sizeof *members);
+    size_t i = 0;
+    json_object_object_foreach(o, name, value)
+    {
+        members[i++] = (struct member){name, value};
+    }
+    if (p->sorted) {
+        qsort(members, n, sizeof *members, cmp_members);
+    }
+    str_append_c(p->b, '{');
+    for (i = 0; i < n; i++) {
+        str_append(p->b, i > 0 ? "," : "");
+        new_line(p, depth + 1);
+        str_append_json_quoted(p->b, members[i].name);
+        str_append(p->b, p->pretty ? ": " : ":");
+        print_value(p, members[i].value, depth + 1);
+    }
+    new_line(p, depth);
+    str_append_c(p->b, '}');
+    free(members);
+}
+
+static void print_array(const struct printer *p, struct json_object *o, int depth)
+{
+    size_t n = json_object_array_length(o);
+    str_append_c(p->b, '[');
+    for (size_t i = 0; i < n; i++) {
+        str_append(p->b, i > 0 ? "," : "");
+        new_line(p, depth + 1);
+        print_value(p, json_object_array_get_idx(o, i), depth + 1);
+    }
+    if (n > 0) {
+        new_line(p, depth);
+    }
+    str_append_c(p->b, ']');
+}
+
+static void print_value(const struct printer *p, struct json_object *o, int depth)
+{
+    switch (json_object_get_type(o)) {
+    case json_type_object:
+        print_object(p, o, depth);
+        break;
+    case json_type_array:
+        print_array(p, o, depth);
+        break;
+    case json_type_string:
+        str_append_json_quoted_n(p->b, json_object_get_string(o),
+                                 (size_t)json_object_get_string_len(o));
+        break;
+    case json_type_boolean:
+        str_append(p->b, json_object_get_boolean(o) ? "true" : "false");
+        break;
+    case json_type_int:
+        print_int(p, o);
+        break;
+    case json_type_double:
+        print_double(p, o);
+        break;
+    default:
+        str_append(p->b, "null");
+        break;
+    }
+}
+
+void json_print(struct str_buf *b, struct json_object *o, enum json_style style)
+{
+    const struct printer p = {
+        .b = b,
+        .pretty = style == JSON_PRETTY || style == JSON_SORTED_PRETTY,
+        .sorted = style == JSON_SORTED || style == JSON_SORTED_PRETTY,
+    };
+    print_value(&p, o, 0);
+}
+
+char *json_text(struct arena *a, struct json_object *o, enum json_style style)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    json_print(&b, o, style);
+    return str_buf_to_arena(&b, a);
+}

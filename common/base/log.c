@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log.c: where log lines go, and which ones are wanted.
+ *
+ * Holds the one piece of process-wide state that style E.21 allows: the log level and its destination, set
+ * once at start.  How a line looks is in log_line.c.  One line is one write(2), so lines of several
+ * threads never mix; a failing write is dropped, because there is nowhere to say so.  Thread-safe, except
+ * that log_setup() must not run while others log. */
+#include "common/base/log.h"
+#include "common/base/clock.h"
+#include "common/base/log_line.h"
+#include "common/base/str.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct log_config config = {.format = LOG_TEXT, .verbosity = 0, .fd = STDERR_FILENO};
+static struct mutex limit_lock = MUTEX_INIT; /* the counters of every struct log_limit */
+
+/* One "pattern=N" of a list.  False at its end and at a syntax error, which *ret_bad tells apart. */
+static bool vmodule_next(const char **list, char *pattern, size_t cap, int *ret_level,
+                         bool *ret_bad);
+
+void log_setup(const struct log_config *cfg)
+{
+    config = *cfg;
+}
+
+bool log_vmodule_valid(const char *vmodule)
+{
+    char pattern[128];
+    int level;
+    bool bad = false;
+    while (vmodule_next(&vmodule, pattern, sizeof pattern, &level, &bad)) {
+    }
+    return !bad;
+}
+
+bool log_enabled(int v, const char *file)
+{
+    if (v <= config.verbosity) {
+        return true;
+    }
+    if (str_is_empty(config.vmodule)) {
+        return false;
+    }
+    char module[128];
+    log_module_of(file, module, sizeof module);
+    const char *list = config.vmodule;
+    char pattern[128];
+    int level;
+    bool bad = false;
+    while (vmodule_next(&list, pattern, sizeof pattern, &level, &bad)) {
+        if (str_glob(pattern, module)) {
+            return v <= level;
+        }
+    }
+    return false;
+}
+
+void log_write(enum log_severity sev, int v, const char *file, int line, const char *err_text,
+               const char *msg, const struct log_kv *kvs)
+{
+    struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
+    const struct log_line l = {
+        .severity = sev,
+        .v = v,
+        .file = file,
+        .line = line,
+        .err_text = err_text,
+        .msg = msg,
+        .kvs = kvs,
+        .wall_us = clock_wall_us(clock_real()),
+        .pid = (int)getpid(),
+    };
+    if (config.format == LOG_JSON) {
+        log_line_json(&text, &l);
+    } else {
+        log_line_text(&text, &l);
+    }
+    ssize_t rc;
+    do {
+        rc = write(config.fd, text.data, text.len);
+    } while (rc < 0 && errno == EINTR);
+}
+
+/* A bucket of `burst` that refills by one per interval; used_until_ms is when the next one comes. */
+bool log_limit_ok(struct log_limit *l, int64_t now_ms)
+{
+    bool ok = true;
+    mutex_lock(&limit_lock);
+    if (l->spent < l->burst) {
+        l->spent++;
+        l->used_until_ms = now_ms + l->interval_ms;
+    } else if (now_ms >= l->used_until_ms) {
+        l->used_until_ms = now_ms + l->interval_ms;
+    } else {
+        ok = false;
+    }
+    mutex_unlock(&limit_lock);
+    return ok;
+}
+
+static bool vmodule_next(const char **list, char *pattern, size_t cap, int *ret_level,
+                         bool *ret_bad)
+{
+    while (*list != NULL && **list == ',') {
+        (*list)++; /* empty items are skipped, as klog does */
+    }
+    if (str_is_empty(*list)) {
+        return false;
+    }
+    const char *end = strchrnul(*list, ',');
+    const char *equals = memchr(*list, '=', (size_t)(end - *list));
+    int64_t level = 0;
+    char number[16] = "";
+    bool ok = equals != NULL && equals != *list && (size_t)(equals - *list) < cap &&
+              (size_t)(end - equals - 1) < sizeof number;
+    if (ok) {
+        memcpy(number, equals + 1, (size_t)(end - equals - 1));
+        ok = str_to_i64(number, &level) && level >= 0 && level <= INT32_MAX;
+    }
+    if (!ok) {
+        *ret_bad = true;
+        return false;
+    }
+    memcpy(pattern, *list, (size_t)(equals - *list));
+    pattern[equals - *list] = '\0';
+    *ret_level = (int)level;
+    *list = end;
+    return true;
+}
