@@ -46,6 +46,9 @@ struct sim_config {
     const char *kube_log;
     const char *rbac;          /* manifest to enforce; NULL: everything is allowed */
     struct clock *clock;       /* NULL: the real one */
+    bool strict_address_delete; /* deleting an address that a rule uses is refused */
+    const char *const *quotas; /* "FIREWALLS=3" …; without one a quota is out of reach */
+    size_t n_quotas;
 };
 
 /* One HTTP call on its way through a module.  Lives until it is answered, dropped or gone. */
@@ -57,6 +60,7 @@ struct sim_call {
     void *module_state;
     const char *method;
     const char *path;               /* decoded once is the module's job; raw here */
+    const char *target;             /* raw path with query */
     struct url_param *params;       /* decoded query */
     size_t n_params;
     const char *body;
@@ -67,6 +71,12 @@ struct sim_call {
     bool lose_answer;               /* a fault: do it, but the client gets nothing */
     bool logged;
     void *private_data;             /* the module's */
+    bool pretty;                    /* indent the answer, for people */
+    /* Called when the client leaves before the answer; `call` is gone after it.  A module that keeps a call
+     * sets it to cancel its timers.  (A watch may use http_req_on_gone() directly.) */
+    void (*gone)(struct sim_call *call);
+    void *batch;                    /* the frame's: this call is part of a multipart request */
+    void *batch_reply;              /* the frame's: where its answer goes there */
 };
 
 /* One API.  All functions run in the loop's thread. */
@@ -114,6 +124,9 @@ void sim_answer_text(struct sim_call *call, int status, const char *content_type
 /* The call's body as JSON; answers 400 in the module's form and returns false when it is none. */
 bool sim_call_json(struct sim_call *call, struct json_object **ret);
 const char *sim_call_param(const struct sim_call *call, const char *name); /* NULL when absent */
+/* Logs a call that the module answers in pieces itself; sim_answer() does it for the others.  `response`
+ * is borrowed and may be NULL. */
+void sim_call_log(struct sim_call *call, int status, struct json_object *response);
 /* Runs fn(arg) after `ms` (by the simulator's clock; 0 = in the next round of the loop).  Returns a timer to
  * cancel; it frees itself after it ran. */
 struct sim_timer;
@@ -162,6 +175,16 @@ int sim_kube_set_pods(void *kube_state, const char *namespace, const char *servi
                       struct json_object *pods_per_node, struct err *err);
 int sim_compute_add_instance(void *compute_state, const struct sim_node *node, struct err *err);
 int sim_compute_remove_instance(void *compute_state, const char *name, struct err *err);
+/* The cloud's project and (arena) its zones: where new nodes go. */
+const char *sim_compute_project(const void *compute_state);
+const char **sim_compute_zones(const void *compute_state, struct arena *a, size_t *ret_n);
+/* The network and subnetwork names and the tag that nodes carry. */
+#define SIM_NETWORK  "default"
+#define SIM_NODE_TAG "node"
+/* A token of the metadata server that lives `lifetime_s`, for files that people use. */
+char *sim_compute_new_token(void *compute_state, struct arena *a, int64_t lifetime_s);
+/* A credentials file of type service_account (its key signs for /token), or authorized_user. */
+char *sim_compute_credentials(void *compute_state, struct arena *a, const char *type);
 /* Writes gce.conf for this cloud (project, zone, network, tags, endpoint, token-url). */
 char *sim_compute_cloud_config(void *compute_state, struct arena *a);
 
