@@ -339,6 +339,10 @@ struct tt_open_args {
     uint32_t concurrency;             /* how many calls may come at once */
     uint32_t planning;                /* 1: only plan, explain and check_config will be called */
     const char *version;              /* of trimtab, for user agents */
+    /* plan --state: the cloud as a saved world (JSON text: {"gce": {path: resource}, "members": {…}}), to be read
+     * instead of the cloud itself; no network is used then.  NULL: the live cloud. */
+    const char *state_json;
+    size_t state_len;
 };
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
