@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eval.h: the table of functions that trimtab-eval answers for.
+ *
+ * Each entry takes the `in` member of a request and makes the `out` member of the answer, by calling exactly
+ * the function that the controller calls.  An error means that the function refuses this input.  The arena
+ * lives for one line. */
+#ifndef TRIMTAB_TESTS_EVAL_H
+#define TRIMTAB_TESTS_EVAL_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/json.h"
+
+#include <trimtab/types.h>
+
+struct eval_fn {
+    const char *name; /* NULL ends a table */
+    /* *ret_out is a new reference; leave it NULL for the answer null. */
+    int (*run)(struct arena *a, struct json_object *in, struct json_object **ret_out, struct err *err);
+};
+extern const struct eval_fn eval_kubernetes[];
+extern const struct eval_fn eval_gce[];
+
+/* Objects as the API server serves them, through the controller's own decoder; what the decoder insists on
+ * and the caller left out (name, resourceVersion) is filled in.  NULL `o` gives an empty object. */
+int eval_service(struct arena *a, struct json_object *o, const struct tt_service **ret,
+                 struct err *err);
+int eval_node(struct arena *a, struct json_object *o, const struct tt_node **ret, struct err *err);
+int eval_nodes(struct arena *a, struct json_object *array, const struct tt_node *const **ret,
+               size_t *ret_n, struct err *err);
+/* The strings of a member that is an array; none when it is absent. */
+const char **eval_strs(struct arena *a, struct json_object *o, const char *name, size_t *ret_n);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* eval_kubernetes.c: the functions kubernetes.* of trimtab-eval.
+ *
+ * Each takes apart its input, calls the controller's own function, and puts the answer together; nothing is
+ * computed here. */
+#include "tests/eval/eval.h"
+
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "common/lb/status_rules.h"
+#include "controller/queue_rules.h"
+
+#define RUN(name)                                                                                  \
+    static int name(struct arena *a, struct json_object *in, struct json_object **ret,             \
+                    struct err *err)
+
+RUN(wants_load_balancer)
+{
+    const struct tt_service *svc;
+    int code = eval_service(a, json_member(in, "service"), &svc, err);
+    if (code == ERR_OK) {
+        *ret = json_object_new_boolean(svc_wants_lb(svc));
+    }
+    return code;
+}
+
+RUN(needs_cleanup)
+{
+    const struct tt_service *svc;
+    int code = eval_service(a, json_member(in, "service"), &svc, err);
+    if (code == ERR_OK) {
+        *ret = json_object_new_boolean(svc_needs_cleanup(svc));
+    }
+    return code;
+}
+
+RUN(needs_update)
+{
+    const struct tt_service *old_svc, *cur;
+    int code = eval_service(a, json_member(in, "old"), &old_svc, err);
+    if (code == ERR_OK) {
+        code = eval_service(a, json_member(in, "new"), &cur, err);
+    }
+    if (code == ERR_OK) {
+        *ret = json_object_new_boolean(svc_needs_update(old_svc, cur, NULL, 0, NULL));
+    }
+    return code;
+}
+
+RUN(node_predicate)
+{
+    const struct tt_node *node;
+    int code = eval_node(a, json_member(in, "node"), &node, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    *ret = json_object_new_object();
+    json_add_bool(*ret, "not_deleted", (node->flags & TT_NODE_DELETING) == 0);
+    json_add_bool(*ret, "included", (node->flags & TT_NODE_EXCLUDED) == 0);
+    json_add_bool(*ret, "untainted", (node->flags & TT_NODE_TAINTED) == 0);
+    json_add_bool(*ret, "ready", (node->flags & TT_NODE_READY) != 0);
+    json_add_bool(*ret, "stable", (node->flags & TT_NODE_ELIGIBLE) != 0);
+    return ERR_OK;
+}
+
+RUN(should_sync_updated_node)
+{
+    const struct tt_node *old_node, *cur;
+    int code = eval_node(a, json_member(in, "old"), &old_node, err);
+    if (code == ERR_OK) {
+        code = eval_node(a, json_member(in, "new"), &cur, err);
+    }
+    if (code == ERR_OK) {
+        *ret = json_object_new_boolean(node_should_sync(old_node, cur));
+    }
+    return code;
+}
+
+RUN(nodes_equal)
+{
+    const struct tt_node *const *old_nodes, *const *new_nodes;
+    size_t n_old = 0, n_new = 0;
+    int code = eval_nodes(a, json_member(in, "old"), &old_nodes, &n_old, err);
+    if (code == ERR_OK) {
+        code = eval_nodes(a, json_member(in, "new"), &new_nodes, &n_new, err);
+    }
+    if (code == ERR_OK) {
+        *ret = json_object_new_boolean(nodes_sufficiently_equal(old_nodes, n_old, new_nodes, n_new));
+    }
+    return code;
+}
+
+RUN(loggable_node_names)
+{
+    size_t n, n_out;
+    const char **names = eval_strs(a, in, "names", &n);
+    const char **out = nodes_loggable(a, names, n, &n_out);
+    *ret = json_strs(out, n_out);
+    return ERR_OK;
+}
+
+RUN(source_ranges)
+{
+    const struct tt_service *svc;
+    struct str_set ranges;
+    int code = eval_service(a, json_member(in, "service"), &svc, err);
+    if (code == ERR_OK) {
+        code = svc_source_ranges(a, svc, &ranges, err);
+    }
+    if (code != ERR_OK) {
+        return code;
+    }
+    *ret = json_object_new_object();
+    json_add(*ret, "ranges", json_strs(ranges.items, ranges.n));
+    json_add_bool(*ret, "allow_all", svc_ranges_allow_all(&ranges));
+    return ERR_OK;
+}
+
+RUN(default_lb_name)
+{
+    const char *uid = json_str(in, "uid");
+    *ret = json_object_new_string(svc_default_lb_name(a, str_nonnull(uid)));
+    return ERR_OK;
+}
+
+RUN(traffic)
+{
+    const struct tt_service *svc;
+    int code = eval_service(a, json_member(in, "service"), &svc, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    int32_t port = 0;
+    const char *path = svc_health_check(svc, &port);
+    *ret = json_object_new_object();
+    json_add_bool(*ret, "only_local", svc_only_local_traffic(svc));
+    json_add_bool(*ret, "needs_health_check", svc_needs_health_check(svc));
+    if (path != NULL) {
+        json_add_str(*ret, "path", path);
+        json_add_int(*ret, "port", port);
+    }
+    return ERR_OK;
+}
+
+/* A status.loadBalancer object, by way of a Service that has it. */
+static int load_status(struct arena *a, struct json_object *lb, const struct tt_service **ret,
+                       struct err *err)
+{
+    _cleanup_(json_putp) struct json_object *svc = json_object_new_object();
+    struct json_object *status = json_object_new_object();
+    json_add(svc, "status", status);
+    json_add(status, "loadBalancer", lb == NULL ? json_object_new_object() : json_object_get(lb));
+    return eval_service(a, svc, ret, err);
+}
+
+static int load_statuses(struct arena *a, struct json_object *in, const struct tt_service **ret_old,
+                         const struct tt_service **ret_new, struct err *err)
+{
+    int code = load_status(a, json_member(in, "old"), ret_old, err);
+    return code == ERR_OK ? load_status(a, json_member(in, "new"), ret_new, err) : code;
+}
+
+RUN(run_status_equal)
+{
+    const struct tt_service *o, *n;
+    int code = load_statuses(a, in, &o, &n, err);
+    if (code == ERR_OK) {
+        *ret = json_object_new_boolean(
+            status_equal(o->ingress, o->n_ingress, n->ingress, n->n_ingress));
+    }
+    return code;
+}
+
+/* The answer of a function that returns a patch as text, or NULL. */
+static int patch_answer(const char *text, struct json_object **ret, struct err *err)
+{
+    return text == NULL ? ERR_OK : json_parse(text, strlen(text), NULL, ret, err);
+}
+
+RUN(patch_add_finalizer)
+{
+    size_t n;
+    const char **present = eval_strs(a, in, "finalizers", &n);
+    const char *add = json_str(in, "add");
+    if (add == NULL) {
+        return err_set(err, ERR_INVALID, "add: want a finalizer");
+    }
+    return patch_answer(finalizer_patch_add(a, present, n, &add, 1), ret, err);
+}
+
+RUN(patch_status)
+{
+    const struct tt_service *o, *n;
+    int code = load_statuses(a, in, &o, &n, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    return patch_answer(status_patch(a, o->ingress, o->n_ingress, n->ingress, n->n_ingress), ret,
+                        err);
+}
+
+/* A map of strings, by way of a Service that has it as annotations. */
+static int load_map(struct arena *a, struct json_object *map, const struct tt_service **ret,
+                    struct err *err)
+{
+    _cleanup_(json_putp) struct json_object *svc = json_object_new_object();
+    struct json_object *meta = json_object_new_object();
+    json_add(svc, "metadata", meta);
+    if (map != NULL) {
+        json_add(meta, "annotations", json_object_get(map));
+    }
+    return eval_service(a, svc, ret, err);
+}
+
+RUN(patch_annotations)
+{
+    const struct tt_service *o, *n;
+    int code = load_map(a, json_member(in, "old"), &o, err);
+    if (code == ERR_OK) {
+        code = load_map(a, json_member(in, "new"), &n, err);
+    }
+    if (code != ERR_OK) {
+        return code;
+    }
+    return patch_answer(
+        annotations_patch(a, o->annotations, o->n_annotations, n->annotations, n->n_annotations),
+        ret, err);
+}
+
+RUN(split_key)
+{
+    const char *ns, *name;
+    int code = svc_split_key(a, str_nonnull(json_str(in, "key")), &ns, &name, err);
+    if (code == ERR_OK) {
+        *ret = json_object_new_object();
+        json_add_str(*ret, "namespace", ns);
+        json_add_str(*ret, "name", name);
+    }
+    return code;
+}
+
+RUN(retry_delay)
+{
+    *ret = json_object_new_int64(queue_retry_delay_ms(json_int(in, "base_ms", 0),
+                                                      json_int(in, "max_ms", 0),
+                                                      json_int(in, "failures", 0)));
+    return ERR_OK;
+}
+
+RUN(duration)
+{
+    int64_t ns;
+    int code = duration_parse(str_nonnull(json_str(in, "text")), &ns, err);
+    if (code == ERR_OK) {
+        *ret = json_object_new_int64(ns);
+    }
+    return code;
+}
+
+const struct eval_fn eval_kubernetes[] = {
+    {"kubernetes.wants_load_balancer", wants_load_balancer},
+    {"kubernetes.needs_cleanup", needs_cleanup},
+    {"kubernetes.needs_update", needs_update},
+    {"kubernetes.node_predicate", node_predicate},
+    {"kubernetes.should_sync_updated_node", should_sync_updated_node},
+    {"kubernetes.nodes_sufficiently_equal", nodes_equal},
+    {"kubernetes.loggable_node_names", loggable_node_names},
+    {"kubernetes.source_ranges", source_ranges},
+    {"kubernetes.default_lb_name", default_lb_name},
+    {"kubernetes.traffic", traffic},
+    {"kubernetes.status_equal", run_status_equal},
+    {"kubernetes.patch_add_finalizer", patch_add_finalizer},
+    {"kubernetes.patch_status", patch_status},
+    {"kubernetes.patch_annotations", patch_annotations},
+    {"kubernetes.split_key", split_key},
+    {"kubernetes.retry_delay", retry_delay},
+    {"kubernetes.duration", duration},
+    {NULL, NULL},
+};
