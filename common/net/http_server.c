@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <event2/bufferevent_ssl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>

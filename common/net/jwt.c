@@ -105,8 +105,8 @@ int jwt_sign(struct arena *a, const struct jwt_key *k, const char *kid, struct j
 
     char *input = arena_printf(a, "%s.%s", str_base64_encode(a, head, strlen(head), true),
                                str_base64_encode(a, body, strlen(body), true));
-    unsigned char *sig;
-    size_t sig_len;
+    unsigned char *sig = NULL;
+    size_t sig_len = 0;
     int rc = sign_bytes(a, k, input, &sig, &sig_len, err);
     if (rc != ERR_OK) {
         return rc;

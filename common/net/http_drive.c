@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_drive.c: the loop of a handle.
+ *
+ * Owns the order of one turn: end what was stopped, cancelled or is late; begin what is due; let libcurl
+ * work; deliver what has ended; sleep until the next of these can happen.  Delays (not_before_ms) go by
+ * the config's clock, which may be a fake one: it is told what we wait for and pokes us when it moves.
+ * Socket time-outs go by real time, always: the other side is real.
+ * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the list. */
+#include <limits.h>
+#include <unistd.h>
+
+#include "common/net/http_internal.h"
+
+#define DEFAULT_IDLE_MS  ((int64_t)60 * 1000)
+#define DEFAULT_TOTAL_MS ((int64_t)120 * 1000)
+#define MAX_SLEEP_MS     ((int64_t)60 * 1000)
+#define TLS_CHECK_MS     ((int64_t)10 * 1000) /* how often files are looked at beside a long stream */
+
+/* When a limit with a default runs out; CLOCK_NEVER when there is none. */
+static int64_t deadline(int64_t from_ms, int64_t limit_ms, int64_t default_ms)
+{
+    if (limit_ms < 0) {
+        return CLOCK_NEVER;
+    }
+    return from_ms + (limit_ms == 0 ? default_ms : limit_ms);
+}
+
+static int64_t total_deadline(const struct http_transfer *t)
+{
+    return deadline(t->started_ms, t->job->req.total_ms, DEFAULT_TOTAL_MS);
+}
+
+/* Until it is connected, connect_ms rules (libcurl's own timer). */
+static int64_t idle_deadline(const struct http_transfer *t)
+{
+    if (t->active_ms == 0) {
+        return CLOCK_NEVER;
+    }
+    return deadline(t->active_ms, t->job->req.idle_ms, DEFAULT_IDLE_MS);
+}
+
+/* --- ending ------------------------------------------------------------------------------------ */
+
+static void set_late(struct http_transfer *t, int64_t now_ms)
+{
+    const struct http_request *req = &t->job->req;
+    if (now_ms >= total_deadline(t)) {
+        int64_t ms = req->total_ms == 0 ? DEFAULT_TOTAL_MS : req->total_ms;
+        err_set(&t->err, ERR_TRANSIENT,
+                t->status == 0 ? "no answer from %s within %s"
+                               : "answer of %s was not complete within %s",
+                http_origin(t), http_span(t, ms));
+    } else {
+        int64_t ms = req->idle_ms == 0 ? DEFAULT_IDLE_MS : req->idle_ms;
+        err_set(&t->err, ERR_TRANSIENT, "no byte from %s for %s", http_origin(t), http_span(t, ms));
+    }
+}
+
+static struct http_transfer *find_late(struct http *h, int64_t now_ms)
+{
+    for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
+        if (t->running && (now_ms >= total_deadline(t) || now_ms >= idle_deadline(t))) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static struct http_transfer *find_stopped(struct http *h)
+{
+    for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
+        if (t->stopped || t->ended || http_is_cancelled(t)) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static void end_stopped(struct http *h)
+{
+    struct http_transfer *t;
+    while ((t = find_stopped(h)) != NULL) {
+        if (t->stopped) {
+            http_stop(h, t->job);
+        } else if (http_is_cancelled(t)) {
+            http_transfer_cancel(t);
+        } else {
+            t->ended = false;
+            http_transfer_complete(t, CURLE_ABORTED_BY_CALLBACK);
+        }
+    }
+}
+
+static void end_late(struct http *h)
+{
+    int64_t now_ms = http_real_ms();
+    struct http_transfer *t;
+    while ((t = find_late(h, now_ms)) != NULL) {
+        set_late(t, now_ms);
+        http_transfer_complete(t, CURLE_OPERATION_TIMEDOUT);
+    }
+}
+
+/* --- beginning --------------------------------------------------------------------------------- */
+
+static bool has_turn(const struct http_transfer *t)
+{
+    return t->http->n_counted < HTTP_MAX_RUNNING || http_transfer_is_endless(t);
+}
+
+static struct http_transfer *find_due(struct http *h, int64_t now_ms)
+{
+    for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
+        if (!t->running && t->round != h->round && t->job->req.not_before_ms <= now_ms &&
+            has_turn(t)) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static void begin_due(struct http *h)
+{
+    int64_t now_ms = clock_now_ms(h->cfg.clock);
+    struct http_transfer *t;
+    h->round++;
+    while ((t = find_due(h, now_ms)) != NULL) {
+        t->round = h->round;
+        http_transfer_begin(t);
+    }
+}
+
+/* A stream may outlive its certificate: nobody begins a request, so somebody else must look. */
+static void check_tls_files(struct http *h)
+{
+    int64_t now_ms = clock_now_ms(h->cfg.clock);
+    if (h->n_running == 0 || !http_tls_has_files(h) || now_ms - h->tls.checked_ms < TLS_CHECK_MS) {
+        return;
+    }
+    bool changed = false;
+    struct err err = ERR_INIT;
+    /* A file that cannot be read matters to the next request, which will say so. */
+    (void)!http_tls_refresh(h, &changed, &err);
+}
+
+/* --- libcurl ----------------------------------------------------------------------------------- */
+
+static void perform(struct http *h)
+{
+    int still_running;
+    h->in_curl = true;
+    curl_multi_perform(h->multi, &still_running);
+    h->in_curl = false;
+
+    CURLMsg *msg;
+    int left;
+    while ((msg = curl_multi_info_read(h->multi, &left)) != NULL) {
+        struct http_transfer *t = NULL;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &t);
+        if (msg->msg == CURLMSG_DONE) {
+            http_transfer_complete(t, msg->data.result);
+        }
+    }
+}
+
+/* --- sleeping ---------------------------------------------------------------------------------- */
+
+static int64_t min_ms(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t remaining(int64_t deadline_ms, int64_t now_ms)
+{
+    return deadline_ms == CLOCK_NEVER ? CLOCK_NEVER : deadline_ms - now_ms;
+}
+
+/* How long nothing will happen unless bytes come or somebody pokes us.  *ret_until is the moment of the
+ * config's clock for which we wait, which may be nearer or further than real time says. */
+static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
+{
+    int64_t real_ms = http_real_ms();
+    int64_t now_ms = clock_now_ms(h->cfg.clock);
+    int64_t ms = MAX_SLEEP_MS;
+    for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
+        if (t->stopped || t->ended) {
+            ms = 0;
+        } else if (t->running) {
+            ms = min_ms(ms, remaining(total_deadline(t), real_ms));
+            ms = min_ms(ms, remaining(idle_deadline(t), real_ms));
+        } else if (has_turn(t)) {
+            until_ms = min_ms(until_ms, t->job->req.not_before_ms);
+        }
+    }
+    if (h->n_running > 0 && http_tls_has_files(h)) {
+        until_ms = min_ms(until_ms, h->tls.checked_ms + TLS_CHECK_MS);
+    }
+    ms = min_ms(ms, remaining(until_ms, now_ms));
+    *ret_until = until_ms;
+    return ms < 0 ? 0 : ms;
+}
+
+static void sleep_until_something(struct http *h, int64_t until_ms)
+{
+    int64_t ms = sleep_ms(h, until_ms, &until_ms);
+    if (until_ms != CLOCK_NEVER && until_ms > 0) {
+        clock_announce(h->cfg.clock, h->clock_sub, until_ms);
+        /* The clock may have moved between reading and announcing; then its poke came too early. */
+        if (clock_now_ms(h->cfg.clock) >= until_ms) {
+            ms = 0;
+        }
+    }
+    struct curl_waitfd wake = {.fd = h->wake_fd, .events = CURL_WAIT_POLLIN};
+    int n_ready;
+    curl_multi_poll(h->multi, &wake, 1, (int)ms, &n_ready);
+    clock_announce(h->cfg.clock, h->clock_sub, 0);
+
+    uint64_t count;
+    ssize_t n = read(h->wake_fd, &count, sizeof(count)); /* EAGAIN: nobody poked */
+    (void)n;
+}
+
+void http_drive(struct http *h, int64_t until_ms)
+{
+    bool had_done = h->any_done;
+    h->any_done = false;
+    end_stopped(h);
+    end_late(h);
+    check_tls_files(h);
+    begin_due(h);
+    perform(h);
+    if (!h->any_done) {
+        sleep_until_something(h, until_ms);
+    }
+    h->any_done |= had_done;
+}

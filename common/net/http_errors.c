@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_errors.c: what went wrong with a transfer, in words for people and a code to act on.
+ *
+ * Owns the texts.  They name the origin (scheme, host, port) and the phase, never path, query, user info
+ * or headers: those may carry secrets.
+ * Must not decide about retries; TRANSIENT only says that the same request may work later. */
+#include <ctype.h>
+#include <string.h>
+
+#include "common/net/http_internal.h"
+
+const char *http_origin(struct http_transfer *t)
+{
+    return t->url.host == NULL ? "the server" : url_origin(t->arena, &t->url);
+}
+
+const char *http_span(struct http_transfer *t, int64_t ms)
+{
+    return ms % 1000 == 0 ? arena_printf(t->arena, "%lld s", (long long)(ms / 1000))
+                          : arena_printf(t->arena, "%lld ms", (long long)ms);
+}
+
+/* The system's words for the last socket error, in lower case; or libcurl's, or `otherwise`. */
+static const char *detail(struct http_transfer *t, const char *otherwise)
+{
+    long no = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &no);
+    char buf[128];
+    const char *text = otherwise;
+    if (no != 0) {
+        text = strerror_r((int)no, buf, sizeof(buf));
+    } else if (t->curl_text[0] != '\0') {
+        text = t->curl_text;
+    }
+    char *copy = arena_strdup(t->arena, text);
+    bool is_word = isupper((unsigned char)copy[0]) && islower((unsigned char)copy[1]);
+    copy[0] = is_word ? (char)tolower((unsigned char)copy[0]) : copy[0];
+    return copy;
+}
+
+static const char *proxy_origin(struct http_transfer *t)
+{
+    struct url u;
+    if (t->proxy == NULL || url_parse(t->arena, t->proxy, &u, NULL) != ERR_OK) {
+        return "the proxy";
+    }
+    return url_origin(t->arena, &u);
+}
+
+static int connect_error(struct http_transfer *t, struct err *err)
+{
+    if (t->proxy != NULL) {
+        return err_set(err, ERR_TRANSIENT, "cannot reach %s through proxy %s: %s", http_origin(t),
+                       proxy_origin(t), detail(t, "no connection"));
+    }
+    return err_set(err, ERR_TRANSIENT, "cannot reach %s: %s", http_origin(t),
+                   detail(t, "no connection"));
+}
+
+/* libcurl's own time-outs: only the one of connecting is left to it. */
+static int connect_timeout(struct http_transfer *t, struct err *err)
+{
+    int64_t ms = t->job->req.connect_ms <= 0 ? 30000 : t->job->req.connect_ms;
+    return err_set(err, ERR_TRANSIENT, "cannot reach %s: no connection within %s", http_origin(t),
+                   http_span(t, ms));
+}
+
+static int tls_error(struct http_transfer *t, CURLcode code, struct err *err)
+{
+    static const char certificate[] = "SSL certificate problem: ";
+    const char *text = t->curl_text;
+    if (str_has_prefix(text, certificate)) {
+        text += sizeof(certificate) - 1;
+    } else if (str_has_prefix(text, "SSL: ")) {
+        text += 5;
+    }
+    if (*text == '\0') {
+        text = curl_easy_strerror(code);
+    }
+    const char *what = code == CURLE_PEER_FAILED_VERIFICATION ? "certificate of " : "";
+    return err_set(err, ERR_TRANSIENT, "TLS: %s%s: %s", what, http_origin(t), text);
+}
+
+static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
+{
+    if (t->status == 0 && code == CURLE_GOT_NOTHING) {
+        return err_set(err, ERR_TRANSIENT, "%s closed the connection without an answer",
+                       http_origin(t));
+    }
+    if (t->status == 0) {
+        return err_set(err, ERR_TRANSIENT, "connection to %s broke before an answer: %s",
+                       http_origin(t), detail(t, "closed"));
+    }
+    return err_set(err, ERR_TRANSIENT, "answer of %s was cut after %zu bytes", http_origin(t),
+                   t->body_bytes);
+}
+
+int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
+{
+    if (t->err.code != ERR_OK) {
+        return err_copy(err, &t->err);
+    }
+    switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return err_set(err, ERR_TRANSIENT, "cannot resolve the name of %s", http_origin(t));
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        return err_set(err, ERR_TRANSIENT, "cannot resolve the name of proxy %s", proxy_origin(t));
+    case CURLE_COULDNT_CONNECT:
+        return connect_error(t, err);
+    case CURLE_OPERATION_TIMEDOUT:
+        return connect_timeout(t, err);
+    case CURLE_PROXY:
+        return err_set(err, ERR_TRANSIENT, "proxy %s: %s", proxy_origin(t),
+                       detail(t, "refused the connection"));
+    case CURLE_SSL_CERTPROBLEM:
+        return err_set(err, ERR_AUTH, "TLS: client certificate for %s cannot be used",
+                       http_origin(t));
+    case CURLE_SSL_CACERT_BADFILE:
+        return err_set(err, ERR_AUTH, "TLS: the roots to verify %s with cannot be read",
+                       http_origin(t));
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+        return tls_error(t, code, err);
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+        return cut_error(t, code, err);
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL: /* what libcurl says to HTTP/0.9 */
+        return err_set(err, ERR_TRANSIENT, "answer of %s is not HTTP", http_origin(t));
+    case CURLE_BAD_CONTENT_ENCODING:
+        return err_set(err, ERR_TRANSIENT, "answer of %s cannot be decoded", http_origin(t));
+    case CURLE_URL_MALFORMAT:
+        return err_set(err, ERR_INVALID, "URL of %s is malformed", http_origin(t));
+    case CURLE_OUT_OF_MEMORY:
+        abort(); /* style D.18 */
+    default:
+        return err_set(err, ERR_TRANSIENT, "request to %s: %s", http_origin(t),
+                       detail(t, curl_easy_strerror(code)));
+    }
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_internal.h: what the files of the HTTP client share; nobody else includes it.
+ *
+ *   http.c           handles: made, bound, freed; jobs: started, stopped; http_do()
+ *   http_drive.c     the loop: who is due, who is late, who is cancelled; one curl_multi_poll()
+ *   http_transfer.c  one transfer: begin, follow a redirect, complete, recycle
+ *   http_send.c      request -> options of an easy handle
+ *   http_receive.c   libcurl's callbacks: header, body, progress, "about to send"
+ *   http_errors.c    CURLcode -> struct err
+ *   http_tls.c       CA, certificate and key texts, re-read when their files change
+ *   http_proxy.c     Go's proxy rules        http_response.c  reading answers       http_pool.c
+ *
+ * A job that was started has exactly one transfer until it is done; all of them hang in one list in
+ * order of start.  Steps of jobs may start and stop other jobs, so nobody holds a pointer into that list
+ * across a step: loops search anew.  One thread; only http_poke() may be called from others. */
+#ifndef TRIMTAB_NET_HTTP_INTERNAL_H
+#define TRIMTAB_NET_HTTP_INTERNAL_H
+
+#include <curl/curl.h>
+#include <stdatomic.h>
+
+#include "common/net/http.h"
+#include "common/net/url.h"
+
+/* Transfers with an end that one handle has on the wire at once; more wait for their turn.  Streams
+ * without a total limit (watches) are not counted, or they would starve the others. */
+#define HTTP_MAX_RUNNING 32
+
+/* One PEM text that may come from a file. */
+struct tls_text {
+    struct str_buf pem;  /* last good text; empty: none */
+    uint64_t generation; /* of the file when it was last looked at */
+    bool loaded;
+};
+/* What new connections use.  Invalid new contents are ignored: the old ones stay. */
+struct tls_state {
+    struct tls_text ca, cert, key;
+    int64_t checked_ms; /* by the config's clock */
+};
+
+struct http {
+    struct http_config cfg;
+    CURLM *multi; /* replaced when the client certificate changes: closes its connections */
+    bool drop_connections; /* replace it as soon as nothing runs */
+    bool in_curl;          /* libcurl is on the stack: its handles must not be removed */
+    /* An eventfd and not curl_multi_wakeup(), because `multi` may be replaced while others wake us. */
+    int wake_fd;
+    atomic_bool woken; /* http_wakeup() was called */
+    bool any_done;     /* a job ended since http_wait() last returned */
+    int clock_sub;     /* subscription at cfg.clock */
+
+    struct cancel *cancel; /* the config's or the bound one */
+    int cancel_hook;
+    bool (*may_mutate)(void *arg);
+    void *may_mutate_arg;
+
+    struct http_transfer *first, *last; /* of jobs that are not done, in order of start */
+    struct http_transfer *spare;        /* recycled with their easy handles; linked by next */
+    size_t n_running;                   /* in the multi */
+    size_t n_counted;                   /* of these, with a total limit */
+    uint64_t round;                     /* of the loop; a transfer begins at most once in each */
+    struct tls_state tls;
+};
+
+struct http_transfer {
+    struct http *http;
+    struct http_job *job;
+    struct http_transfer *prev, *next;
+    CURL *easy;
+    bool running; /* in the multi; else it waits for not_before_ms or for its turn */
+    bool in_step; /* job->step is on the stack */
+    bool stopped; /* http_stop() came while libcurl or the step was on the stack */
+    bool ended;   /* by us, with `err`, at the next turn of the loop */
+    uint64_t round;
+    int cancel_hook;
+
+    /* what is being sent; differs from job->req once a redirect was followed */
+    struct arena *arena; /* emptied for each request */
+    struct url url;
+    const char *method;
+    bool with_body;
+    bool with_credentials; /* still the origin to which they were given */
+    int redirects;
+    int sends; /* of this hop; libcurl sends again when a kept connection was dead */
+    struct curl_slist *headers;
+    struct curl_slist *connect_to;
+    const char *proxy; /* NULL: none */
+    char curl_text[CURL_ERROR_SIZE];
+
+    /* real monotonic ms */
+    int64_t started_ms; /* first send, before redirects */
+    int64_t active_ms;  /* last byte in or out; 0 until connected */
+    curl_off_t bytes_moved;
+
+    /* what has been received */
+    int status;
+    bool head_done; /* final headers are complete; what follows are trailers */
+    size_t header_bytes;
+    struct http_header *answer_headers;
+    size_t n_headers, cap_headers;
+    struct str_buf body;
+    size_t body_bytes; /* decoded, collected or streamed */
+    struct err err;    /* what a callback, or the loop, found wrong */
+};
+
+/* http.c */
+void http_poke(struct http *h);                /* ends the poll; any thread */
+void http_finish_job(struct http_transfer *t); /* job->done, transfer recycled */
+void http_end_job(struct http_transfer *t);    /* the same with CANCELLED; no step */
+/* A fresh multi handle: closes all kept connections.  Nothing may be running. */
+void http_replace_multi(struct http *h);
+bool http_is_cancelled(const struct http_transfer *t);
+int64_t http_real_ms(void);
+
+/* http_drive.c */
+/* One turn: everything that can be done now, then sleeps until something can. */
+void http_drive(struct http *h, int64_t until_ms);
+
+/* http_transfer.c */
+struct http_transfer *http_transfer_new(struct http *h, struct http_job *job);
+void http_transfer_free(struct http_transfer *t);
+void http_transfer_first_step(struct http_transfer *t);
+void http_transfer_begin(struct http_transfer *t);
+/* The transfer left libcurl with `code`, or never got there (t->err is set). */
+void http_transfer_complete(struct http_transfer *t, CURLcode code);
+/* Ends it now; step is told once and its wish is not heard. */
+void http_transfer_cancel(struct http_transfer *t);
+void http_transfer_detach(struct http_transfer *t);
+bool http_transfer_is_endless(const struct http_transfer *t);
+/* Hands the collected body over to an arena. */
+char *http_transfer_take_body(struct http_transfer *t, struct arena *a);
+
+/* http_send.c */
+int http_send_setup(struct http_transfer *t, struct err *err) _warn_unused_;
+
+/* http_receive.c */
+void http_receive_reset(struct http_transfer *t);
+void http_receive_setup(struct http_transfer *t);
+
+/* http_errors.c */
+int http_error_of(struct http_transfer *t, CURLcode code, struct err *err);
+const char *http_origin(struct http_transfer *t); /* "https://host:port", for messages */
+/* "30 s", "1500 ms" */
+const char *http_span(struct http_transfer *t, int64_t ms);
+
+/* http_tls.c */
+/* Looks at the files.  True when the client certificate or the CA changed. */
+int http_tls_refresh(struct http *h, bool *ret_changed, struct err *err) _warn_unused_;
+void http_tls_apply(struct http_transfer *t);
+bool http_tls_has_files(const struct http *h);
+void http_tls_done(struct tls_state *s);
+
+#endif
