@@ -42,17 +42,15 @@ int err_prefix(struct err *err, const char *fmt, ...)
     if (err == NULL) {
         return ERR_BUG; /* the code is not known here: callers that pass NULL keep it themselves */
     }
-    char text[ERR_MESSAGE_MAX];
+    char prefix[ERR_MESSAGE_MAX];
+    char text[2 * ERR_MESSAGE_MAX + 2];
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(text, sizeof text, fmt, ap);
+    (void)vsnprintf(prefix, sizeof prefix, fmt, ap); /* too long is cut on purpose */
     va_end(ap);
-    size_t used = len < 0 ? 0 : (size_t)len;
-    if (used < sizeof text) {
-        (void)snprintf(text + used, sizeof text - used, ": %s", err->message);
-    }
-    message_tidy(text, sizeof text);
-    memcpy(err->message, text, sizeof text);
+    (void)snprintf(text, sizeof text, "%s: %s", prefix, err->message);
+    message_tidy(text, ERR_MESSAGE_MAX);
+    memcpy(err->message, text, ERR_MESSAGE_MAX);
     return err->code;
 }
 

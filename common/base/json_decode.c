@@ -90,7 +90,7 @@ static int decode_text(const struct decoder *d, struct json_object *o, int64_t m
         return refuse(d, f, "want a string without NUL", NULL, false);
     }
     if (n > (size_t)max_bytes) {
-        char what[64];
+        char what[96];
         (void)snprintf(what, sizeof what, "want at most %lld bytes, got %zu", (long long)max_bytes,
                        n);
         return refuse(d, f, what, NULL, false);
@@ -197,7 +197,7 @@ static int count_items(const struct decoder *d, struct json_object *o,
                                                         : json_len(o);
     size_t max = field->max_items > 0 ? field->max_items : ITEMS_DEFAULT;
     if (n > max) {
-        char what[64];
+        char what[96];
         (void)snprintf(what, sizeof what, "want at most %zu items, got %zu", max, n);
         return refuse(d, f, what, NULL, false);
     }
