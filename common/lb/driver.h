@@ -20,6 +20,7 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/lb/call_watch.h"
 #include "common/lb/plan.h"
 #include "common/net/http.h"
 
@@ -91,6 +92,7 @@ struct lb_driver_config {
     struct clock *clock;
     struct rng *rng;
     struct cancel *cancel;     /* of the provider; may be NULL */
+    struct call_watch *watch;  /* of the provider: notices cancelled calls and deadlines; NULL: one per call */
 };
 /* Reconciles every item of the batch and sets each one's result through the host.  Returns TT_OK when all went
  * well, else the code of the first item that failed. */

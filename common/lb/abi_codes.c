@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* abi_codes.c: proof at compile time that the two spellings of a result code are one number, and that
+ * the structs of the plugin ABI have the size that plugins were built with.
+ *
+ * Inside the tree a failure is an ERR_ code (common/base/err.h); at the plugin boundary it is a TT_ code
+ * (trimtab/types.h).  Neither header may include the other, so nothing but this file would notice that they
+ * have drifted apart.  A size that changes here means: append a member, raise TRIMTAB_ABI_MINOR, and
+ * write the new size down.  Sizes are those of the LP64 machines we ship for.  No code. */
+#include "common/base/err.h"
+
+#include <assert.h>
+#include <trimtab/provider.h>
+
+#define SAME_CODE(name) static_assert((int)ERR_##name == TT_##name, #name " differs")
+
+SAME_CODE(OK);
+SAME_CODE(INVALID);
+SAME_CODE(IMPLEMENTED_ELSEWHERE);
+SAME_CODE(NOT_FOUND);
+SAME_CODE(CONFLICT);
+SAME_CODE(IN_USE);
+SAME_CODE(FORBIDDEN);
+SAME_CODE(QUOTA);
+SAME_CODE(THROTTLED);
+SAME_CODE(IN_PROGRESS);
+SAME_CODE(AUTH);
+SAME_CODE(TRANSIENT);
+SAME_CODE(CANCELLED);
+SAME_CODE(BUG);
+SAME_CODE(EXISTS);
+static_assert(ERR_MAX == TT_EXISTS + 1, "a code is missing on one side");
+
+#if defined(__LP64__)
+static_assert(sizeof(struct tt_kv) == 16, "leaf structs never change");
+static_assert(sizeof(struct tt_port) == 48, "leaf structs never change");
+static_assert(sizeof(struct tt_port_status) == 24, "leaf structs never change");
+static_assert(sizeof(struct tt_ingress) == 40, "leaf structs never change");
+static_assert(sizeof(struct tt_condition) == 48, "leaf structs never change");
+static_assert(sizeof(struct tt_taint) == 24, "leaf structs never change");
+static_assert(sizeof(struct tt_endpoint) == 64, "leaf structs never change");
+static_assert(sizeof(struct tt_endpoint_port) == 32, "leaf structs never change");
+static_assert(sizeof(struct tt_field) == 24, "leaf structs never change");
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver.c: one sync of a batch, from the provider's facts to each Service's result.
+ *
+ * Owns the frame: arena, HTTP handle, cancelling, items and their results.  What happens inside a stage
+ * stands in driver_stage.c.  Everything is done in the caller's thread; a sync keeps no state behind (the cloud
+ * is the state), so whatever ends it early, the next one finds out by observing. */
+#include "common/lb/driver.h"
+#include "common/base/str.h"
+#include "common/lb/driver_internal.h"
+#include "common/lb/service_rules.h"
+
+#include <string.h>
+
+/* ---- items ------------------------------------------------------------------------------------------ */
+bool drive_item_is_active(const struct lb_item *item)
+{
+    return item->err.code == ERR_OK && !item->settled;
+}
+
+bool drive_has_active(const struct drive *d)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        if (drive_item_is_active(&d->s.items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void drive_fail_item(struct lb_item *item, const struct err *err)
+{
+    if (drive_item_is_active(item)) {
+        err_copy(&item->err, err);
+    }
+}
+
+void drive_fail_active(struct drive *d, const struct err *err)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        drive_fail_item(&d->s.items[i], err);
+    }
+}
+
+/* ---- frame ------------------------------------------------------------------------------------------ */
+/* Asked by the HTTP handle right before each mutating request (design §5, fencing). */
+static bool call_may_mutate(void *arg)
+{
+    const struct drive *d = arg;
+    const struct tt_host *host = d->s.host;
+    return !d->s.planning && !cancel_fired(d->s.cancel) &&
+           host->may_mutate(host->ctx, d->s.call) != 0;
+}
+
+static void items_init(struct drive *d)
+{
+    struct lb_sync *s = &d->s;
+    s->n_items = s->batch->n_items;
+    s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items);
+    d->held = ARENA_ARRAY(s->a, bool, s->n_items);
+    for (size_t i = 0; i < s->n_items; i++) {
+        s->items[i].in = s->batch->items[i];
+        s->items[i].key = svc_key(s->a, s->batch->items[i]->service);
+    }
+}
+
+static void drive_begin(struct drive *d, const struct lb_driver_config *cfg,
+                        const struct tt_call *call, const struct tt_batch *batch, bool planning)
+{
+    *d = (struct drive){.cfg = cfg};
+    d->s = (struct lb_sync){
+        .a = arena_new(),
+        .provider = cfg->provider,
+        .host = cfg->host,
+        .call = call,
+        .batch = batch,
+        .clock = cfg->clock,
+        .rng = cfg->rng,
+        .cancel = cancel_new(cfg->cancel),
+        .planning = planning,
+    };
+    items_init(d);
+    d->own_watch = cfg->watch == NULL ? call_watch_new() : NULL;
+    d->entry = (struct call_watch_entry){.call = call, .host = cfg->host, .cancel = d->s.cancel};
+    call_watch_add(cfg->watch != NULL ? cfg->watch : d->own_watch, &d->entry);
+    d->s.http = http_pool_get(cfg->http);
+    http_bind(d->s.http, d->s.cancel, call_may_mutate, d);
+}
+
+static void drive_end(struct drive *d)
+{
+    http_bind(d->s.http, NULL, NULL, NULL);
+    http_pool_put(d->cfg->http, d->s.http);
+    call_watch_remove(d->cfg->watch != NULL ? d->cfg->watch : d->own_watch, &d->entry);
+    call_watch_free(d->own_watch);
+    arena_free(d->s.a);
+    cancel_free(d->s.cancel);
+}
+
+static void drive_facts(struct drive *d)
+{
+    struct err err = ERR_INIT;
+    if (d->cfg->flow->facts != NULL && d->cfg->flow->facts(&d->s, &err) != ERR_OK) {
+        drive_fail_active(d, &err);
+    }
+}
+
+/* ---- results ---------------------------------------------------------------------------------------- */
+/* A deadline stops work in the same way as a shutdown does, but means something else: try again later. */
+static void item_explain_deadline(const struct drive *d, struct lb_item *item)
+{
+    const struct tt_call *call = d->s.call;
+    bool asked =
+        (call->cancelled != NULL && call->cancelled(call) != 0) || cancel_fired(d->cfg->cancel);
+    if (item->err.code == ERR_CANCELLED && !asked && call_is_over(call, d->s.host)) {
+        item->err.code = ERR_TRANSIENT;
+        err_prefix(&item->err, "the time for this sync is over");
+    }
+}
+
+static int32_t results_report(struct drive *d)
+{
+    const struct tt_host *host = d->s.host;
+    int32_t first = TT_OK;
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        struct lb_item *item = &d->s.items[i];
+        if (item->err.code != ERR_OK) {
+            item_explain_deadline(d, item);
+            host->result_fail(item->in->result, item->err.code, item->err.message,
+                              item->err.retry_after_ms);
+            first = first == TT_OK ? item->err.code : first;
+            continue;
+        }
+        if (!item->settled && !d->s.planning) {
+            d->cfg->flow->status(&d->s, item);
+        }
+        host->result_done(item->in->result);
+    }
+    return first;
+}
+
+/* ---- the two ways in ---------------------------------------------------------------------------------- */
+int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_call *call,
+                            const struct tt_batch *batch)
+{
+    struct drive d;
+    drive_begin(&d, cfg, call, batch, false);
+    drive_facts(&d);
+    for (size_t i = 0; i < cfg->flow->n_stages; i++) {
+        drive_stage(&d, &cfg->flow->stages[i]);
+    }
+    int32_t code = results_report(&d);
+    drive_end(&d);
+    return code;
+}
+
+int32_t lb_driver_plan(const struct lb_driver_config *cfg, const struct tt_call *call,
+                       const struct tt_batch *batch)
+{
+    struct drive d;
+    drive_begin(&d, cfg, call, batch, true);
+    lb_plan_init(&d.plan, d.s.a);
+    drive_facts(&d);
+    for (size_t i = 0; i < cfg->flow->n_stages; i++) {
+        drive_stage_plan(&d, &cfg->flow->stages[i]);
+    }
+    for (size_t i = 0; i < d.s.n_items; i++) {
+        struct lb_item *item = &d.s.items[i];
+        if (!item->settled) {
+            err_copy(&lb_plan_service(&d.plan, item->key)->err, &item->err);
+        }
+    }
+    d.plan.reads = d.s.reads;
+    struct err err = ERR_INIT;
+    if (lb_plan_seal(&d.plan, &err) == ERR_OK) {
+        cfg->host->report_plan(cfg->host->ctx, call, lb_plan_view(&d.plan));
+    } else {
+        drive_fail_active(&d, &err);
+    }
+    int32_t code = results_report(&d);
+    drive_end(&d);
+    return code;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver_internal.h: what driver.c (a sync from begin to end) and driver_stage.c (one stage of it) share.
+ *
+ * Private to common/lb.  A struct drive lives on the stack of one call; one thread. */
+#ifndef TRIMTAB_LB_DRIVER_INTERNAL_H
+#define TRIMTAB_LB_DRIVER_INTERNAL_H
+
+#include "common/lb/driver.h"
+#include "common/lb/exec.h"
+
+#define DRIVER_TRIES 5 /* runs of one sync in all that may end in a conflict */
+
+/* An operation that failed in the last execution. */
+struct drive_failure {
+    const struct lb_op *op;
+    struct err err;
+};
+
+struct drive {
+    const struct lb_driver_config *cfg;
+    struct lb_sync s;
+    bool *held;                   /* per item: its finalizers are on */
+    struct call_watch *own_watch; /* when the provider has none */
+    struct call_watch_entry entry;
+    /* the plan under way */
+    struct lb_plan plan;
+    const struct tt_plan *view;
+    struct drive_failure *failures; /* of the last execution, in the plan's order */
+    size_t n_failures;
+};
+
+/* An item is active until it has an error or is settled. */
+bool drive_item_is_active(const struct lb_item *item);
+bool drive_has_active(const struct drive *d);
+/* Takes one item out of the batch; a failure that it already has stays. */
+void drive_fail_item(struct lb_item *item, const struct err *err);
+void drive_fail_active(struct drive *d, const struct err *err);
+/* Observes, plans and executes one stage until it is done or nobody is left. */
+void drive_stage(struct drive *d, const struct lb_stage *stage);
+/* Appends one stage to the plan of a sync that only plans. */
+void drive_stage_plan(struct drive *d, const struct lb_stage *stage);
+
+#endif

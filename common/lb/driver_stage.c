@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver_stage.c: one stage of a sync: observe, plan, look again if that is needed, execute, and what to
+ * do with what failed.
+ *
+ * The loop ends, because each turn but the last either looks afresh for the first time, counts a conflict
+ * (DRIVER_TRIES at most), or takes at least one Service out of the batch.  Part of driver.h; one thread. */
+#include "common/base/str.h"
+#include "common/lb/driver_internal.h"
+#include "common/lb/service_rules.h"
+
+#include <string.h>
+
+#define PAUSE_BASE_MS 100
+#define PAUSE_MAX_MS  2000
+
+/* What a turn of the loop came to. */
+enum turn {
+    TURN_DONE = 0,
+    TURN_AGAIN,
+};
+
+/* ---- waiting between tries ---------------------------------------------------------------------------- */
+struct nap {
+    struct mutex lock;
+    struct cond woken;
+};
+
+static void nap_wake(void *arg)
+{
+    struct nap *nap = arg;
+    mutex_lock(&nap->lock);
+    cond_broadcast(&nap->woken);
+    mutex_unlock(&nap->lock);
+}
+
+/* Full jitter: writers that met each other once should not meet again. */
+static void stage_pause(struct lb_sync *s)
+{
+    int64_t most_ms = (int64_t)PAUSE_BASE_MS << s->attempt;
+    most_ms = most_ms < PAUSE_MAX_MS ? most_ms : PAUSE_MAX_MS;
+    int64_t until_ms = clock_now_ms(s->clock) + (int64_t)(rng_unit(s->rng) * (double)most_ms);
+    struct nap nap;
+    mutex_init(&nap.lock);
+    cond_init(&nap.woken);
+    int hook = cancel_hook(s->cancel, nap_wake, &nap);
+    mutex_lock(&nap.lock);
+    while (!cancel_fired(s->cancel) && clock_now_ms(s->clock) < until_ms) {
+        clock_wait(s->clock, &nap.woken, &nap.lock, until_ms);
+    }
+    mutex_unlock(&nap.lock);
+    cancel_unhook(s->cancel, hook);
+    cond_done(&nap.woken);
+    mutex_done(&nap.lock);
+}
+
+/* ---- observing and planning --------------------------------------------------------------------------- */
+/* Our observation was older than we thought: somebody else wrote, or the thing to be made is there. */
+static bool is_stale(int code)
+{
+    return code == ERR_CONFLICT || code == ERR_EXISTS;
+}
+
+/* Counts a conflict.  False: there were too many. */
+static bool try_again(struct drive *d)
+{
+    if (d->s.attempt + 1 >= DRIVER_TRIES) {
+        return false;
+    }
+    stage_pause(&d->s);
+    d->s.attempt++;
+    d->s.fresh = true;
+    return true;
+}
+
+static int stage_look(struct drive *d, const struct lb_stage *stage, struct err *err)
+{
+    d->s.observed_fresh = false;
+    return stage->observe(&d->s, err);
+}
+
+static int stage_write_down(struct drive *d, const struct lb_stage *stage, struct err *err)
+{
+    lb_plan_init(&d->plan, d->s.a);
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        if (drive_item_is_active(&d->s.items[i])) {
+            (void)lb_plan_service(&d->plan, d->s.items[i].key);
+        }
+    }
+    int rc = stage->plan(&d->s, &d->plan, err);
+    if (rc == ERR_OK) {
+        rc = lb_plan_seal(&d->plan, err);
+    }
+    d->plan.reads = d->s.reads;
+    return rc;
+}
+
+/* ---- finalizers --------------------------------------------------------------------------------------- */
+static bool item_has_changes(const struct drive *d, const struct lb_item *item)
+{
+    for (size_t i = 0; i < d->plan.n_ops; i++) {
+        const struct lb_op *op = &d->plan.ops[i];
+        if (op->verb != LB_KEEP && str_set_has(&op->owners, item->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool item_lacks(const struct lb_item *item, const char *const *names, size_t n)
+{
+    bool lacks = !svc_has_finalizer(item->in->service, LB_CLEANUP_FINALIZER);
+    for (size_t i = 0; !lacks && i < n; i++) {
+        lacks = !svc_has_finalizer(item->in->service, names[i]);
+    }
+    return lacks;
+}
+
+/* The finalizer goes on before the first mutation: a Service deleted meanwhile must wait for us.  A healthy
+ * load balancer whose Service lost its finalizer gets it back, too; an UPDATE with nothing to do does not
+ * care.  The host makes no request when all are there. */
+static int item_hold(struct drive *d, size_t i, struct err *err)
+{
+    const struct lb_sync *s = &d->s;
+    struct lb_item *item = &d->s.items[i];
+    uint32_t verb = item->in->verb;
+    if (d->held[i] || !drive_item_is_active(item) || verb == TT_VERB_DELETE) {
+        return ERR_OK;
+    }
+    const char *const *names = NULL;
+    size_t n = d->cfg->flow->finalizers != NULL ? d->cfg->flow->finalizers(s, item, &names) : 0;
+    if (!item_has_changes(d, item) && !(verb == TT_VERB_ENSURE && item_lacks(item, names, n))) {
+        return ERR_OK;
+    }
+    int32_t code = s->host->hold_finalizers(s->host->ctx, s->call, item->in, names, (uint32_t)n);
+    if (code != TT_OK) {
+        return err_set(err, code, "the finalizers could not be set, so nothing was changed");
+    }
+    d->held[i] = true;
+    return ERR_OK;
+}
+
+/* False: somebody has left the batch, the plan must be made anew. */
+static bool stage_hold(struct drive *d)
+{
+    bool all = true;
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        struct err err = ERR_INIT;
+        if (item_hold(d, i, &err) != ERR_OK) {
+            drive_fail_item(&d->s.items[i], &err);
+            all = false;
+        }
+    }
+    return all;
+}
+
+/* ---- executing ---------------------------------------------------------------------------------------- */
+static struct lb_item *item_of(struct drive *d, const char *key)
+{
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        if (strcmp(d->s.items[i].key, key) == 0) {
+            return &d->s.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* A permission that we can do without: its owners are told what to do by hand. */
+static void tell_forbidden(struct drive *d, const struct lb_op *op)
+{
+    const char *key;
+    STR_SET_EACH (key, &op->owners) {
+        const struct lb_item *item = item_of(d, key);
+        if (item != NULL && op->forbidden_event != NULL) {
+            d->s.host->event(d->s.host->ctx, item->in->service, TT_EVENT_WARNING,
+                             op->forbidden_reason, op->forbidden_event);
+        }
+    }
+}
+
+static void op_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                    const struct err *err, int64_t took_ms)
+{
+    struct drive *d = arg;
+    const struct tt_host *host = d->s.host;
+    if (d->cfg->flow->wrote != NULL) {
+        d->cfg->flow->wrote(&d->s, op, outcome, err);
+    }
+    if (outcome == LB_TOLERATED && err->code == ERR_FORBIDDEN) {
+        tell_forbidden(d, op);
+    }
+    if (outcome == LB_FAILED) {
+        d->failures[d->n_failures++] = (struct drive_failure){.op = op, .err = *err};
+    }
+    host->report_operation(host->ctx, d->s.call, d->view->operations[index],
+                           outcome == LB_FAILED ? err->code : TT_OK, err->message, took_ms);
+}
+
+/* Takes those out of the batch for whose sake the operation failed; at least one, so that the loop ends. */
+static void failure_settle(struct drive *d, const struct drive_failure *f)
+{
+    const struct lb_flow *flow = d->cfg->flow;
+    struct str_set keys =
+        flow->culprits != NULL ? flow->culprits(&d->s, f->op, &f->err) : f->op->owners;
+    size_t left = 0;
+    for (int round = 0; round < 2 && left == 0; round++) {
+        const char *key;
+        STR_SET_EACH (key, &keys) {
+            struct lb_item *item = item_of(d, key);
+            if (item != NULL && drive_item_is_active(item)) {
+                d->s.host->result_resource(item->in->result, f->op->kind, f->op->name);
+                drive_fail_item(item, &f->err);
+                left++;
+            }
+        }
+        keys =
+            f->op->owners; /* the flow named nobody of this batch: then it is everybody's failure */
+    }
+}
+
+static enum turn failures_settle(struct drive *d)
+{
+    bool stale = false;
+    size_t before = 0;
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        before += drive_item_is_active(&d->s.items[i]);
+    }
+    for (size_t i = 0; i < d->n_failures; i++) {
+        if (is_stale(d->failures[i].err.code)) {
+            stale = true;
+        } else {
+            failure_settle(d, &d->failures[i]);
+        }
+    }
+    if (stale && drive_has_active(d) && try_again(d)) {
+        return TURN_AGAIN;
+    }
+    for (size_t i = 0; i < d->n_failures; i++) {
+        failure_settle(d, &d->failures[i]); /* too many conflicts are a result like any other */
+    }
+    size_t after = 0;
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        after += drive_item_is_active(&d->s.items[i]);
+    }
+    if (after == before) { /* a failure of operations that nobody here owns: all stop */
+        drive_fail_active(d, &d->failures[0].err);
+    }
+    d->s.fresh = true;
+    return drive_has_active(d) ? TURN_AGAIN : TURN_DONE;
+}
+
+static enum turn stage_execute(struct drive *d)
+{
+    struct lb_sync *s = &d->s;
+    d->failures = ARENA_ARRAY(s->a, struct drive_failure, d->plan.n_ops);
+    d->n_failures = 0;
+    struct lb_exec_config cfg = {
+        .a = s->a,
+        .http = s->http,
+        .clock = s->clock,
+        .rng = s->rng,
+        .cancel = s->cancel,
+        .provider = s->provider,
+        .on_done = op_done,
+        .arg = d,
+    };
+    struct lb_exec_result result;
+    struct err err = ERR_INIT;
+    int rc = lb_exec_run(&d->plan, &cfg, &result, &err);
+    if (rc == ERR_OK) {
+        return TURN_DONE;
+    }
+    if (rc == ERR_CANCELLED || d->n_failures == 0) {
+        drive_fail_active(d, &err);
+        return TURN_DONE;
+    }
+    return failures_settle(d);
+}
+
+/* ---- the loop ----------------------------------------------------------------------------------------- */
+static enum turn stage_fail(struct drive *d, const struct err *err)
+{
+    if (is_stale(err->code) && try_again(d)) {
+        return TURN_AGAIN;
+    }
+    drive_fail_active(d, err);
+    return TURN_DONE;
+}
+
+/* Nothing is changed on the word of a snapshot: what is touched has been read in this very sync. */
+static enum turn stage_look_closer(struct drive *d)
+{
+    if (d->s.fresh) {
+        struct err err = ERR_INIT;
+        err_set(&err, ERR_BUG, "flow %s observed from a snapshot although asked not to",
+                d->cfg->flow->name);
+        drive_fail_active(d, &err);
+        return TURN_DONE;
+    }
+    d->s.fresh = true;
+    return TURN_AGAIN;
+}
+
+static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
+{
+    struct err err = ERR_INIT;
+    if (cancel_fired(d->s.cancel)) {
+        err_set(&err, ERR_CANCELLED, "stopped before anything was changed in stage %s",
+                stage->name);
+        drive_fail_active(d, &err);
+        return TURN_DONE;
+    }
+    if (stage_look(d, stage, &err) != ERR_OK || stage_write_down(d, stage, &err) != ERR_OK) {
+        return stage_fail(d, &err);
+    }
+    bool changes = lb_plan_changes(&d->plan) > 0;
+    if (changes && !d->s.observed_fresh) {
+        return stage_look_closer(d);
+    }
+    if (!drive_has_active(d)) {
+        return TURN_DONE;
+    }
+    if (!stage_hold(d)) {
+        d->s.fresh = true;
+        return TURN_AGAIN;
+    }
+    d->view = lb_plan_view(&d->plan);
+    d->s.host->report_plan(d->s.host->ctx, d->s.call, d->view);
+    return changes ? stage_execute(d) : TURN_DONE;
+}
+
+void drive_stage(struct drive *d, const struct lb_stage *stage)
+{
+    d->s.fresh = false;
+    enum turn turn = TURN_AGAIN;
+    while (turn == TURN_AGAIN && drive_has_active(d)) {
+        turn = stage_turn(d, stage);
+    }
+}
+
+void drive_stage_plan(struct drive *d, const struct lb_stage *stage)
+{
+    if (!drive_has_active(d)) {
+        return;
+    }
+    struct err err = ERR_INIT;
+    if (stage_look(d, stage, &err) != ERR_OK ||
+        (drive_has_active(d) && stage->plan(&d->s, &d->plan, &err) != ERR_OK)) {
+        drive_fail_active(d, &err);
+    }
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan.c: building a plan and checking that it can be carried out.
+ *
+ * Planners append; lb_plan_seal() then proves what the executor relies on, so that a planner's slip is a
+ * BUG before the first request and never a half-done flow: references point backwards and out of the own
+ * wave, every operation says why and for whom, one operation at most is critical.  Texts handed in are
+ * borrowed (they are arena-owned or literals); lists are grown here.  Pure; one thread. */
+#include "common/lb/plan.h"
+#include "common/base/str.h"
+
+#include <string.h>
+
+void lb_plan_init(struct lb_plan *p, struct arena *a)
+{
+    *p = (struct lb_plan){.a = a};
+}
+
+/* Arena arrays cannot be grown in place: the next larger power of two is copied into. */
+static void *array_grown(struct arena *a, const void *items, size_t n, size_t size)
+{
+    bool full = n == 0 || (n >= 4 && (n & (n - 1)) == 0);
+    if (!full) {
+        return NULL;
+    }
+    void *bigger = arena_calloc(a, n == 0 ? 4 : n * 2, size);
+    if (n > 0) {
+        memcpy(bigger, items, n * size);
+    }
+    return bigger;
+}
+
+struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key)
+{
+    for (size_t i = 0; i < p->n_services; i++) {
+        if (strcmp(p->services[i].key, key) == 0) {
+            return &p->services[i];
+        }
+    }
+    struct lb_plan_service *grown =
+        array_grown(p->a, p->services, p->n_services, sizeof *p->services);
+    p->services = grown != NULL ? grown : p->services;
+    struct lb_plan_service *s = &p->services[p->n_services++];
+    *s = (struct lb_plan_service){.key = arena_strdup(p->a, key)};
+    return s;
+}
+
+static void add_sentence(struct lb_plan *p, const char ***list, size_t *n, const char *text)
+{
+    const char **grown = array_grown(p->a, *list, *n, sizeof **list);
+    *list = grown != NULL ? grown : *list;
+    (*list)[(*n)++] = text;
+}
+
+void lb_plan_because(struct lb_plan *p, const char *key, const char *fmt, ...)
+{
+    struct lb_plan_service *s = lb_plan_service(p, key);
+    va_list ap;
+    va_start(ap, fmt);
+    add_sentence(p, &s->because, &s->n_because, arena_vprintf(p->a, fmt, ap));
+    va_end(ap);
+}
+
+void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...)
+{
+    struct lb_plan_service *s = lb_plan_service(p, key);
+    va_list ap;
+    va_start(ap, fmt);
+    add_sentence(p, &s->effects, &s->n_effects, arena_vprintf(p->a, fmt, ap));
+    va_end(ap);
+}
+
+int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op)
+{
+    if (p->n_ops == p->cap_ops) {
+        size_t cap = p->cap_ops == 0 ? 16 : p->cap_ops * 2;
+        struct lb_op *bigger = ARENA_ARRAY(p->a, struct lb_op, cap);
+        if (p->n_ops > 0) {
+            memcpy(bigger, p->ops, p->n_ops * sizeof *bigger);
+        }
+        p->ops = bigger;
+        p->cap_ops = cap;
+    }
+    struct lb_op *added = &p->ops[p->n_ops];
+    *added = *op;
+    added->wave = 0;
+    if (added->owners.n == 0 && key != NULL) {
+        const char *own = lb_plan_service(p, key)->key;
+        added->owners = str_set_make(p->a, &own, 1);
+    }
+    const char *owner;
+    STR_SET_EACH (owner, &added->owners) {
+        (void)lb_plan_service(
+            p, owner); /* every owner has an entry, also when it has no operation alone */
+    }
+    p->sealed = false;
+    return (int)p->n_ops++;
+}
+
+size_t lb_plan_changes(const struct lb_plan *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        n += p->ops[i].verb != LB_KEEP;
+    }
+    return n;
+}
+
+/* ---- sealing --------------------------------------------------------------------------------------- */
+/* May operation `at` depend on operation `on`?  Only when that one is over before `at` begins. */
+static int check_reference(const struct lb_plan *p, size_t at, int on, const char *what,
+                           struct err *err)
+{
+    const struct lb_op *op = &p->ops[at];
+    if (on < 0 || (size_t)on >= at) {
+        return err_set(err, ERR_BUG, "operation %zu (%s %s): %s does not point backwards", at + 1,
+                       op->kind, op->name, what);
+    }
+    const struct lb_op *other = &p->ops[on];
+    if (op->verb != LB_KEEP && other->verb != LB_KEEP && other->wave == op->wave) {
+        return err_set(err, ERR_BUG, "operation %zu (%s %s): %s points into its own wave", at + 1,
+                       op->kind, op->name, what);
+    }
+    return ERR_OK;
+}
+
+static int check_words(const struct lb_plan *p, size_t at, struct err *err)
+{
+    const struct lb_op *op = &p->ops[at];
+    const char *missing = NULL;
+    if (op->verb < LB_CREATE || op->verb > LB_KEEP) {
+        missing = "verb";
+    } else if (str_is_empty(op->kind)) {
+        missing = "kind";
+    } else if (str_is_empty(op->name)) {
+        missing = "name";
+    } else if (op->owners.n == 0) {
+        missing = "owner";
+    } else if (op->verb != LB_KEEP && str_is_empty(op->why)) {
+        missing = "why";
+    }
+    if (missing == NULL) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_BUG, "operation %zu (%s %s) has no %s", at + 1, str_nonnull(op->kind),
+                   str_nonnull(op->name), missing);
+}
+
+static int check_op(const struct lb_plan *p, size_t at, struct err *err)
+{
+    const struct lb_op *op = &p->ops[at];
+    int rc = check_words(p, at, err);
+    if (rc == ERR_OK && op->only_if_op != -1) {
+        rc = check_reference(p, at, op->only_if_op, "only_if", err);
+    }
+    for (size_t f = 0; rc == ERR_OK && f < op->n_fields; f++) {
+        const struct lb_value *v = &op->fields[f].new_value;
+        if (v->text == NULL && v->op != -1) {
+            rc = check_reference(p, at, v->op, op->fields[f].path, err);
+        }
+    }
+    return rc;
+}
+
+int lb_plan_seal(struct lb_plan *p, struct err *err)
+{
+    int wave = 0;
+    size_t critical = 0;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        struct lb_op *op = &p->ops[i];
+        if (op->verb == LB_KEEP) {
+            op->wave = 0;
+        } else {
+            wave += !op->parallel || wave == 0;
+            op->wave = wave;
+        }
+        int rc = check_op(p, i, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+        critical += op->critical;
+        if (critical > 1) {
+            return err_set(err, ERR_BUG, "operation %zu (%s %s) is a second critical one", i + 1,
+                           op->kind, op->name);
+        }
+    }
+    p->waves = wave;
+    p->sealed = true;
+    return ERR_OK;
+}

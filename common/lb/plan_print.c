@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_print.c: a plan as text for people.
+ *
+ *     Service demo/web  external, target pool, us-central1
+ *       because  no load-balancer-type annotation
+ *
+ *       1  + address   a7f3a09c…  regional, PREMIUM      because the Service is new
+ *       2  ~ firewall  k8s-fw-…   0.0.0.0/0 → tcp:80     because spec.ports changed
+ *            allowed[0].ports   - 80
+ *                               + 443
+ *
+ *     Plan: 1 to create, 1 to change, 0 to delete, in 2 waves (5 calls). Nothing has been changed.
+ *
+ * Wave, symbol, kind and name stand in columns per Service; when a reason does not fit behind them, all
+ * reasons of that Service go to lines of their own, so that the eye finds them at one place.  Names are never
+ * cut: people paste them.  Wraps at 100 columns (names and single words longer than that aside).
+ * Same plan, same bytes.  Pure. */
+#include "common/lb/plan_print.h"
+
+#include <string.h>
+
+#define COLUMNS      100
+#define KIND_MAX     24
+#define NAME_MAX_COL 44
+#define PATH_MAX_COL 36
+#define QUIET_SHOWN  10 /* more up-to-date Services than this are counted, not listed */
+
+struct printer {
+    struct str_buf *b;
+    const struct tt_plan *plan;
+    const struct plan_print *how;
+};
+
+/* Column widths of one Service's operations. */
+struct columns {
+    size_t kind;
+    size_t name;
+    size_t summary;
+    bool tail_below; /* reasons on lines of their own */
+};
+
+static void print_service(struct printer *p, const struct tt_plan_service *s);
+static void print_last_line(struct printer *p);
+
+/* ---- words -------------------------------------------------------------------------------------------- */
+/* Characters, not bytes: continuation bytes of UTF-8 take no room.  (No wide ones occur in cloud names.) */
+static size_t width(const char *s)
+{
+    size_t n = 0;
+    for (; s != NULL && *s != '\0'; s++) {
+        n += ((unsigned char)*s & 0xC0) != 0x80;
+    }
+    return n;
+}
+
+static void pad(struct str_buf *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        str_append_c(b, ' ');
+    }
+}
+
+/* Appends `text`, breaking lines between words; the line is at column `at`, further lines begin at `indent`. */
+static void wrap(struct str_buf *b, const char *text, size_t at, size_t indent)
+{
+    bool first = true;
+    for (const char *word = text; *word != '\0';) {
+        size_t bytes = strcspn(word, " ");
+        char *copy = xstrndup(word, bytes);
+        size_t cols = width(copy);
+        free(copy);
+        if (!first && at + 1 + cols > COLUMNS) {
+            str_append_c(b, '\n');
+            pad(b, indent);
+            at = indent;
+        } else if (!first) {
+            str_append_c(b, ' ');
+            at++;
+        }
+        str_append_n(b, word, bytes);
+        at += cols;
+        first = false;
+        word += bytes;
+        word += strspn(word, " ");
+    }
+}
+
+static const char *symbol(uint32_t verb)
+{
+    static const char *const symbols[] = {
+        [TT_OP_CREATE] = "+", [TT_OP_CHANGE] = "~", [TT_OP_DELETE] = "-", [TT_OP_KEEP] = "="};
+    return verb >= TT_OP_CREATE && verb <= TT_OP_KEEP ? symbols[verb] : "!";
+}
+
+static const char *color_on(const struct printer *p, const char *sym)
+{
+    if (!p->how->color) {
+        return "";
+    }
+    switch (sym[0]) {
+    case '+':
+        return "\033[32m";
+    case '-':
+        return "\033[31m";
+    case '~':
+        return "\033[33m";
+    case '!':
+        return "\033[1;31m";
+    default:
+        return "\033[2m";
+    }
+}
+
+static const char *color_off(const struct printer *p)
+{
+    return p->how->color ? "\033[0m" : "";
+}
+
+/* ---- counting ------------------------------------------------------------------------------------------- */
+static size_t count_verb(const struct tt_plan *plan, uint32_t verb)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        n += plan->operations[i]->verb == verb;
+    }
+    return n;
+}
+
+static size_t count_changes(const struct tt_plan *plan)
+{
+    return plan->n_operations - count_verb(plan, TT_OP_KEEP);
+}
+
+/* A shared operation is printed once, with the first of its owners. */
+static bool is_printed_with(const struct tt_operation *op, const struct tt_plan_service *s)
+{
+    return op->n_owners > 0 && strcmp(op->owners[0], s->key) == 0;
+}
+
+static bool is_owner(const struct tt_operation *op, const char *key)
+{
+    for (uint32_t i = 0; i < op->n_owners; i++) {
+        if (strcmp(op->owners[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_changes(const struct tt_plan *plan, const struct tt_plan_service *s)
+{
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        if (plan->operations[i]->verb != TT_OP_KEEP && is_owner(plan->operations[i], s->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_quiet(const struct tt_plan *plan, const struct tt_plan_service *s)
+{
+    return s->code == TT_OK && !has_changes(plan, s);
+}
+
+static bool is_shown(const struct printer *p, const struct tt_operation *op,
+                     const struct tt_plan_service *s)
+{
+    return is_printed_with(op, s) && (op->verb != TT_OP_KEEP || p->how->verbose);
+}
+
+/* ---- one operation ---------------------------------------------------------------------------------------- */
+/* "address known after address; because the Service is new", in a buffer of the caller's. */
+static void tail_text(struct str_buf *t, const struct tt_operation *op)
+{
+    str_append(t, op->note);
+    if (!str_is_empty(op->why)) {
+        str_append(t, t->len > 0 ? "; " : "");
+        str_append(t, str_has_prefix(op->why, "because ") ? "" : "because ");
+        str_append(t, op->why);
+    }
+    if (op->n_owners > 1) {
+        str_appendf(t, "%sfor %s", t->len > 0 ? "; " : "", op->owners[0]);
+        uint32_t shown = op->n_owners <= 4 ? op->n_owners : 3;
+        for (uint32_t i = 1; i < shown; i++) {
+            str_appendf(t, ", %s", op->owners[i]);
+        }
+        if (shown < op->n_owners) {
+            str_appendf(t, " and %u more", op->n_owners - shown);
+        }
+    }
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Columns in front of the kind: "  12  + ". */
+#define LEAD 8
+
+static struct columns columns_measure(const struct printer *p, const struct tt_plan_service *s)
+{
+    struct columns c = {0};
+    size_t longest_tail = 0;
+    for (uint32_t i = 0; i < p->plan->n_operations; i++) {
+        const struct tt_operation *op = p->plan->operations[i];
+        if (!is_shown(p, op, s)) {
+            continue;
+        }
+        struct str_buf tail _cleanup_(str_buf_done) = STR_BUF_INIT;
+        tail_text(&tail, op);
+        c.kind = most(c.kind, least(width(op->kind), KIND_MAX));
+        c.name = most(c.name, least(width(op->name), NAME_MAX_COL));
+        c.summary = most(c.summary, width(op->summary));
+        longest_tail = most(longest_tail, width(str_buf_text(&tail)));
+    }
+    size_t before_tail = LEAD + c.kind + 2 + c.name + 2 + (c.summary > 0 ? c.summary + 2 : 0);
+    c.tail_below = longest_tail > 0 && before_tail + longest_tail > COLUMNS;
+    return c;
+}
+
+/* One or two cells of a row: pads to the column, or breaks the line when the text was too long for it. */
+static size_t cell_end(struct str_buf *b, size_t at, size_t column)
+{
+    if (at + 2 <= column) {
+        pad(b, column - at);
+    } else {
+        str_append_c(b, '\n');
+        pad(b, column);
+    }
+    return column;
+}
+
+/* The '-' and '+' lines of one path; *i moves past its fields. */
+static void print_path(struct printer *p, const struct tt_operation *op, uint32_t *i, size_t col)
+{
+    static const char *const signs[] = {"-", "+"};
+    uint32_t from = *i;
+    uint32_t to = from;
+    while (to < op->n_fields && strcmp(op->fields[to].path, op->fields[from].path) == 0) {
+        to++;
+    }
+    pad(p->b, LEAD + 2);
+    str_append(p->b, op->fields[from].path);
+    size_t at = LEAD + 2 + width(op->fields[from].path);
+    for (size_t side = 0; side < ARRAY_LEN(signs); side++) {
+        for (uint32_t f = from; f < to; f++) {
+            const char *text = side == 0 ? op->fields[f].old_text : op->fields[f].new_text;
+            if (text == NULL) {
+                continue;
+            }
+            at = cell_end(p->b, at, col);
+            str_appendf(p->b, "%s%s%s ", color_on(p, signs[side]), signs[side], color_off(p));
+            wrap(p->b, text, col + 2, col + 2);
+            at = COLUMNS; /* the next one begins a line */
+        }
+    }
+    str_append_c(p->b, '\n');
+    *i = to;
+}
+
+static void print_fields(struct printer *p, const struct tt_operation *op)
+{
+    if (op->verb != TT_OP_CHANGE && !p->how->verbose) {
+        return; /* what is new or goes away is known by its summary */
+    }
+    size_t longest = 0;
+    for (uint32_t i = 0; i < op->n_fields; i++) {
+        longest = most(longest, least(width(op->fields[i].path), PATH_MAX_COL));
+    }
+    for (uint32_t i = 0; i < op->n_fields;) {
+        print_path(p, op, &i, LEAD + 2 + longest + 2);
+    }
+}
+
+static void print_operation(struct printer *p, const struct tt_operation *op,
+                            const struct columns *c)
+{
+    struct str_buf tail _cleanup_(str_buf_done) = STR_BUF_INIT;
+    tail_text(&tail, op);
+    const char *sym = symbol(op->verb);
+    if (op->wave > 0) {
+        str_appendf(p->b, "%4u  ", op->wave);
+    } else {
+        str_append(p->b, "      ");
+    }
+    str_appendf(p->b, "%s%s%s %s", color_on(p, sym), sym, color_off(p), op->kind);
+    size_t name_col = LEAD + c->kind + 2;
+    size_t at = cell_end(p->b, LEAD + width(op->kind), name_col);
+    str_append(p->b, op->name);
+    at += width(op->name);
+    size_t col = name_col + c->name + 2;
+    if (!str_is_empty(op->summary)) {
+        at = cell_end(p->b, at, col);
+        wrap(p->b, op->summary, at, col);
+        at += width(op->summary);
+    }
+    if (tail.len > 0) {
+        col = c->tail_below ? LEAD : col + (c->summary > 0 ? c->summary + 2 : 0);
+        (void)cell_end(p->b, c->tail_below ? COLUMNS : at, col);
+        wrap(p->b, str_buf_text(&tail), col, col);
+    }
+    str_append_c(p->b, '\n');
+    print_fields(p, op);
+}
+
+/* ---- one Service ------------------------------------------------------------------------------------------ */
+static void print_because(struct printer *p, const struct tt_plan_service *s)
+{
+    for (uint32_t i = 0; i < s->n_because; i++) {
+        str_append(p->b, i == 0 ? "  because  " : "           ");
+        wrap(p->b, s->because[i], 11, 11);
+        str_append_c(p->b, '\n');
+    }
+}
+
+static void print_sentences(struct printer *p, const struct tt_plan_service *s)
+{
+    for (uint32_t i = 0; i < s->n_effects; i++) {
+        str_append(p->b, "  ");
+        wrap(p->b, s->effects[i], 2, 2);
+        str_append_c(p->b, '\n');
+    }
+}
+
+static void print_operations(struct printer *p, const struct tt_plan_service *s)
+{
+    struct columns c = columns_measure(p, s);
+    uint32_t kept = 0;
+    uint32_t elsewhere = 0;
+    bool any = false;
+    for (uint32_t i = 0; i < p->plan->n_operations; i++) {
+        const struct tt_operation *op = p->plan->operations[i];
+        kept += op->verb == TT_OP_KEEP && is_printed_with(op, s);
+        elsewhere += op->verb != TT_OP_KEEP && is_owner(op, s->key) && !is_printed_with(op, s);
+        if (is_shown(p, op, s)) {
+            str_append(p->b, any ? "" : "\n");
+            any = true;
+            print_operation(p, op, &c);
+        }
+    }
+    if (elsewhere > 0) {
+        str_appendf(p->b, "%s      ~ and %u shared with the Service above\n", any ? "" : "\n",
+                    elsewhere);
+    }
+    if (kept > 0 && !p->how->verbose) {
+        str_appendf(p->b, "      %s=%s %u resource%s as %s should be\n", color_on(p, "="),
+                    color_off(p), kept, kept == 1 ? "" : "s", kept == 1 ? "it" : "they");
+    }
+}
+
+static void print_quiet(struct printer *p, const struct tt_plan_service *s)
+{
+    str_appendf(p->b, "Service %s", s->key);
+    if (!str_is_empty(s->address)) {
+        str_appendf(p->b, "  %s", s->address);
+    }
+    if (s->checked > 0) {
+        str_appendf(p->b, "  up to date (%u resource%s checked).\n", s->checked,
+                    s->checked == 1 ? "" : "s");
+    } else {
+        str_append(p->b, "  nothing to do.\n");
+    }
+    if (p->how->verbose) {
+        print_because(p, s);
+        print_operations(p, s);
+    }
+}
+
+static void print_service(struct printer *p, const struct tt_plan_service *s)
+{
+    str_appendf(p->b, "Service %s", s->key);
+    if (!str_is_empty(s->kind)) {
+        str_appendf(p->b, "  %s", s->kind);
+    }
+    if (!str_is_empty(s->address)) {
+        str_appendf(p->b, "  %s", s->address);
+    }
+    str_append_c(p->b, '\n');
+    print_because(p, s);
+    if (s->code != TT_OK) {
+        str_appendf(p->b, "  %s!%s ", color_on(p, "!"), color_off(p));
+        wrap(p->b, str_or(s->message, "cannot be planned"), 4, 4);
+        str_append_c(p->b, '\n');
+    }
+    print_operations(p, s);
+    if (p->plan->n_services > 1) { /* one Service's effects end the last line */
+        print_sentences(p, s);
+    }
+    str_append_c(p->b, '\n');
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------- */
+static void print_quiet_ones(struct printer *p)
+{
+    uint32_t n = 0;
+    uint64_t checked = 0;
+    for (uint32_t i = 0; i < p->plan->n_services; i++) {
+        bool quiet = is_quiet(p->plan, p->plan->services[i]);
+        n += quiet;
+        checked += quiet ? p->plan->services[i]->checked : 0;
+    }
+    if (n > QUIET_SHOWN && !p->how->verbose) {
+        str_appendf(p->b, "%u Services are up to date (%llu resources checked).\n", n,
+                    (unsigned long long)checked);
+        return;
+    }
+    for (uint32_t i = 0; i < p->plan->n_services; i++) {
+        if (is_quiet(p->plan, p->plan->services[i])) {
+            print_quiet(p, p->plan->services[i]);
+        }
+    }
+}
+
+static void last_line_effects(struct printer *p, struct str_buf *line)
+{
+    const struct tt_plan_service *s = p->plan->n_services == 1 ? p->plan->services[0] : NULL;
+    for (uint32_t i = 0; s != NULL && i < s->n_effects; i++) {
+        bool stopped = str_has_suffix(s->effects[i], ".");
+        str_appendf(line, " %s%s", s->effects[i], stopped ? "" : ".");
+    }
+}
+
+static void print_last_line(struct printer *p)
+{
+    uint32_t failed = 0;
+    for (uint32_t i = 0; i < p->plan->n_services; i++) {
+        failed += p->plan->services[i]->code != TT_OK;
+    }
+    if (count_changes(p->plan) == 0 && failed == 0) {
+        if (p->plan->n_services != 1) {
+            str_append(p->b, "Plan: nothing to do.\n");
+        }
+        return;
+    }
+    struct str_buf line _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_appendf(&line, "Plan: %zu to create, %zu to change, %zu to delete",
+                count_verb(p->plan, TT_OP_CREATE), count_verb(p->plan, TT_OP_CHANGE),
+                count_verb(p->plan, TT_OP_DELETE));
+    str_appendf(&line, ", in %u wave%s (%u call%s).", p->plan->waves,
+                p->plan->waves == 1 ? "" : "s", p->plan->calls, p->plan->calls == 1 ? "" : "s");
+    if (failed > 0) {
+        str_appendf(&line, " %u Service%s cannot be planned.", failed, failed == 1 ? "" : "s");
+    }
+    last_line_effects(p, &line);
+    str_append(&line, p->how->executed ? "" : " Nothing has been changed.");
+    wrap(p->b, str_buf_text(&line), 0, 0);
+    str_append_c(p->b, '\n');
+}
+
+void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how)
+{
+    struct printer p = {.b = b, .plan = plan, .how = how};
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        if (!is_quiet(plan, plan->services[i])) {
+            print_service(&p, plan->services[i]);
+        }
+    }
+    print_quiet_ones(&p);
+    print_last_line(&p);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_print_json.c: a plan as JSON for programs.
+ *
+ * Holds everything that the text says, with the member names that interfaces of ours promise (docs/
+ * operations.md): those are never renamed; more may be added.  An operation is listed with each of its
+ * owners; `n` is its identity.  Part of plan_print.h.  Pure. */
+#include "common/lb/plan_print.h"
+
+#include <string.h>
+
+static const char *verb_word(uint32_t verb)
+{
+    static const char *const words[] = {[TT_OP_CREATE] = "create",
+                                        [TT_OP_CHANGE] = "change",
+                                        [TT_OP_DELETE] = "delete",
+                                        [TT_OP_KEEP] = "keep"};
+    return verb >= TT_OP_CREATE && verb <= TT_OP_KEEP ? words[verb] : "unknown";
+}
+
+/* Text or null: the member is always there. */
+static void add_text(struct json_object *o, const char *name, const char *text)
+{
+    json_add(o, name, text != NULL ? json_object_new_string(text) : NULL);
+}
+
+static struct json_object *fields_json(const struct tt_operation *op)
+{
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; i < op->n_fields; i++) {
+        struct json_object *f = json_object_new_object();
+        add_text(f, "path", op->fields[i].path);
+        add_text(f, "old", op->fields[i].old_text);
+        add_text(f, "new", op->fields[i].new_text);
+        json_object_array_add(list, f);
+    }
+    return list;
+}
+
+static struct json_object *operation_json(const struct tt_operation *op)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_int(o, "n", op->n);
+    json_add_str(o, "verb", verb_word(op->verb));
+    add_text(o, "kind", op->kind);
+    add_text(o, "name", op->name);
+    json_add_int(o, "wave", op->wave);
+    add_text(o, "why", op->why);
+    json_add(o, "owners", json_strs(op->owners, op->n_owners));
+    json_add(o, "fields", fields_json(op));
+    json_add_str(o, "summary", op->summary);
+    json_add_str(o, "note", op->note);
+    json_add_int(o, "calls", op->calls);
+    json_add_bool(o, "critical", (op->flags & TT_OP_CRITICAL) != 0);
+    json_add_bool(o, "shared", (op->flags & TT_OP_SHARED) != 0);
+    json_add_bool(o, "finally", (op->flags & TT_OP_FINALLY) != 0);
+    return o;
+}
+
+static bool is_owner(const struct tt_operation *op, const char *key)
+{
+    for (uint32_t i = 0; i < op->n_owners; i++) {
+        if (strcmp(op->owners[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct json_object *operations_json(const struct tt_plan *plan, const char *key)
+{
+    struct json_object *list = json_object_new_array();
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        if (is_owner(plan->operations[i], key)) {
+            json_object_array_add(list, operation_json(plan->operations[i]));
+        }
+    }
+    return list;
+}
+
+static struct json_object *service_json(const struct tt_plan *plan, const struct tt_plan_service *s)
+{
+    struct json_object *o = json_object_new_object();
+    add_text(o, "service", s->key);
+    add_text(o, "address", s->address);
+    json_add(o, "because", json_strs(s->because, s->n_because));
+    /* null: no plan was made.  That is not the same as a plan without operations. */
+    json_add(o, "operations", s->code == TT_OK ? operations_json(plan, s->key) : NULL);
+    json_add_str(o, "kind", s->kind);
+    json_add(o, "effects", json_strs(s->effects, s->n_effects));
+    json_add_int(o, "checked", s->checked);
+    if (s->code != TT_OK) {
+        struct json_object *error = json_object_new_object();
+        json_add_int(error, "code", s->code);
+        add_text(error, "message", s->message);
+        json_add(o, "error", error);
+    }
+    return o;
+}
+
+struct json_object *plan_print_json(const struct tt_plan *plan)
+{
+    int64_t counts[TT_OP_KEEP + 1] = {0};
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        uint32_t verb = plan->operations[i]->verb;
+        counts[verb <= TT_OP_KEEP ? verb : 0]++;
+    }
+    struct json_object *services = json_object_new_array();
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        json_object_array_add(services, service_json(plan, plan->services[i]));
+    }
+    struct json_object *summary = json_object_new_object();
+    json_add_int(summary, "create", counts[TT_OP_CREATE]);
+    json_add_int(summary, "change", counts[TT_OP_CHANGE]);
+    json_add_int(summary, "delete", counts[TT_OP_DELETE]);
+    json_add_int(summary, "waves", plan->waves);
+    json_add_int(summary, "calls", plan->calls);
+    struct json_object *doc = json_object_new_object();
+    json_add(doc, "services", services);
+    json_add(doc, "summary", summary);
+    return doc;
+}

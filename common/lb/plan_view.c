@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan_view.c: a sealed plan as the ABI's struct tt_plan, which the host logs, prints and counts.
+ *
+ * The view shares the plan's strings; it adds what only people need: numbers from 1, and "known after N"
+ * for values that an operation will produce.  Services are sorted by key, so that two plans of one state
+ * look the same.  Part of plan.h.  Pure; lives in the plan's arena. */
+#include "common/base/str.h"
+#include "common/lb/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char *value_text(struct arena *a, struct lb_value v)
+{
+    if (v.text != NULL || v.op == -1) {
+        return v.text;
+    }
+    return arena_printf(a, "known after %d", v.op + 1);
+}
+
+static const struct tt_field *fields_view(struct arena *a, const struct lb_op *op)
+{
+    struct tt_field *out = ARENA_ARRAY(a, struct tt_field, op->n_fields);
+    for (size_t i = 0; i < op->n_fields; i++) {
+        out[i] = (struct tt_field){
+            .path = op->fields[i].path,
+            .old_text = op->fields[i].old_text,
+            .new_text = value_text(a, op->fields[i].new_value),
+        };
+    }
+    return out;
+}
+
+static const struct tt_operation *operation_view(struct arena *a, const struct lb_op *op, size_t i)
+{
+    struct tt_operation *out = ARENA_NEW(a, struct tt_operation);
+    bool finally =
+        op->finally == LB_FINALLY_ALWAYS || op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL;
+    *out = (struct tt_operation){
+        .size = sizeof *out,
+        .n = (uint32_t)i + 1,
+        .verb = (uint32_t)op->verb,
+        .wave = (uint32_t)op->wave,
+        .flags = (op->critical ? TT_OP_CRITICAL : 0) | (op->shared ? TT_OP_SHARED : 0) |
+                 (finally ? TT_OP_FINALLY : 0),
+        .kind = op->kind,
+        .name = op->name,
+        .why = op->why,
+        .summary = op->summary,
+        .note = op->note,
+        .owners = op->owners.items,
+        .fields = fields_view(a, op),
+        .n_owners = (uint32_t)op->owners.n,
+        .n_fields = (uint32_t)op->n_fields,
+        .calls = op->calls,
+    };
+    return out;
+}
+
+static const struct tt_plan_service *service_view(struct arena *a, const struct lb_plan_service *s)
+{
+    struct tt_plan_service *out = ARENA_NEW(a, struct tt_plan_service);
+    *out = (struct tt_plan_service){
+        .size = sizeof *out,
+        .key = s->key,
+        .kind = s->kind,
+        .address = s->address,
+        .because = s->because,
+        .effects = s->effects,
+        .n_because = (uint32_t)s->n_because,
+        .n_effects = (uint32_t)s->n_effects,
+        .checked = s->checked,
+        .code = s->err.code,
+        .message = s->err.code != ERR_OK ? s->err.message : NULL,
+    };
+    return out;
+}
+
+static int cmp_key(const void *a, const void *b)
+{
+    const struct tt_plan_service *x = *(const struct tt_plan_service *const *)a;
+    const struct tt_plan_service *y = *(const struct tt_plan_service *const *)b;
+    return strcmp(x->key, y->key);
+}
+
+const struct tt_plan *lb_plan_view(const struct lb_plan *p)
+{
+    assert(p->sealed);
+    const struct tt_operation **ops = ARENA_ARRAY(p->a, const struct tt_operation *, p->n_ops);
+    uint32_t calls = p->reads;
+    for (size_t i = 0; i < p->n_ops; i++) {
+        ops[i] = operation_view(p->a, &p->ops[i], i);
+        calls += p->ops[i].verb != LB_KEEP ? p->ops[i].calls : 0;
+    }
+    const struct tt_plan_service **services =
+        ARENA_ARRAY(p->a, const struct tt_plan_service *, p->n_services);
+    for (size_t i = 0; i < p->n_services; i++) {
+        services[i] = service_view(p->a, &p->services[i]);
+    }
+    qsort(services, p->n_services, sizeof *services, cmp_key);
+    struct tt_plan *view = ARENA_NEW(p->a, struct tt_plan);
+    *view = (struct tt_plan){
+        .size = sizeof *view,
+        .services = services,
+        .operations = ops,
+        .n_services = (uint32_t)p->n_services,
+        .n_operations = (uint32_t)p->n_ops,
+        .waves = (uint32_t)p->waves,
+        .calls = calls,
+    };
+    return view;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_rules.c: predicates and small values of a Service, as upstream's service controller has them.
+ *
+ * Every function is one row or one table of controller.md (sections named beside them), so that the two can
+ * be read side by side; trimtab-eval asks these very functions.  Source ranges stand in source_ranges.c.
+ * Absent and empty text are the same here unless a line says otherwise: that is how Go decodes a string
+ * without a pointer.  Pure: no I/O, no clock; thread-safe. */
+#include "common/lb/service_rules.h"
+#include "common/base/str.h"
+
+#include <string.h>
+
+static bool text_eq(const char *a, const char *b)
+{
+    return strcmp(str_nonnull(a), str_nonnull(b)) == 0;
+}
+
+/* ---- §1.4 ---------------------------------------------------------------------------------------- */
+bool svc_wants_lb(const struct tt_service *s)
+{
+    return svc_wants_lb_of(s, NULL, 0);
+}
+
+bool svc_wants_lb_of(const struct tt_service *s, const char *const *classes, size_t n)
+{
+    if (!text_eq(s->type, "LoadBalancer")) {
+        return false;
+    }
+    if (s->lb_class == NULL) {
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(s->lb_class, classes[i]) == 0) {
+            return true;
+        }
+    }
+    return false; /* a class that is present but empty counts as somebody else's, too */
+}
+
+bool svc_has_finalizer(const struct tt_service *s, const char *finalizer)
+{
+    for (uint32_t i = 0; i < s->n_finalizers; i++) {
+        if (strcmp(s->finalizers[i], finalizer) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool svc_needs_cleanup(const struct tt_service *s)
+{
+    return svc_has_finalizer(s, LB_CLEANUP_FINALIZER) &&
+           (s->deleted_us != 0 || !text_eq(s->type, "LoadBalancer"));
+}
+
+/* ---- §1.5 ---------------------------------------------------------------------------------------- */
+static bool texts_eq(const char *const *a, size_t na, const char *const *b, size_t nb)
+{
+    if (na != nb) {
+        return false;
+    }
+    for (size_t i = 0; i < na; i++) {
+        if (!text_eq(a[i], b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool port_eq(const struct tt_port *a, const struct tt_port *b)
+{
+    return text_eq(a->name, b->name) && text_eq(a->protocol, b->protocol) && a->port == b->port &&
+           a->node_port == b->node_port && a->target_port == b->target_port &&
+           str_eq(a->target_name, b->target_name) && str_eq(a->app_protocol, b->app_protocol);
+}
+
+static bool ports_eq(const struct tt_service *a, const struct tt_service *b)
+{
+    if (a->n_ports != b->n_ports) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_ports; i++) {
+        if (!port_eq(&a->ports[i], &b->ports[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Both are sorted by key.  An absent map equals an empty one: upstream's difference between the two only
+ * costs it a sync. */
+static bool annotations_eq(const struct tt_service *a, const struct tt_service *b)
+{
+    if (a->n_annotations != b->n_annotations) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n_annotations; i++) {
+        if (strcmp(a->annotations[i].key, b->annotations[i].key) != 0 ||
+            !text_eq(a->annotations[i].value, b->annotations[i].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What differs among the members that upstream compares, in its order; NULL when none does. */
+static const char *first_difference(const struct tt_service *o, const struct tt_service *c)
+{
+    if (o->has_source_ranges != c->has_source_ranges ||
+        !texts_eq(o->source_ranges, o->n_source_ranges, c->source_ranges, c->n_source_ranges)) {
+        return "spec.loadBalancerSourceRanges";
+    }
+    if (!ports_eq(o, c)) {
+        return "spec.ports";
+    }
+    if (!text_eq(o->session_affinity, c->session_affinity)) {
+        return "spec.sessionAffinity";
+    }
+    if (o->affinity_timeout_s != c->affinity_timeout_s) {
+        return "spec.sessionAffinityConfig";
+    }
+    if (!text_eq(o->lb_ip, c->lb_ip)) {
+        return "spec.loadBalancerIP";
+    }
+    if (!texts_eq(o->external_ips, o->n_external_ips, c->external_ips, c->n_external_ips)) {
+        return "spec.externalIPs";
+    }
+    if (!annotations_eq(o, c)) {
+        return "metadata.annotations";
+    }
+    if (!text_eq(o->uid, c->uid)) {
+        return "metadata.uid";
+    }
+    if (!text_eq(o->external_traffic_policy, c->external_traffic_policy)) {
+        return "spec.externalTrafficPolicy";
+    }
+    if (o->health_check_node_port != c->health_check_node_port) {
+        return "spec.healthCheckNodePort";
+    }
+    return o->n_ip_families != c->n_ip_families ? "spec.ipFamilies" : NULL; /* only the length */
+}
+
+bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
+                      const char *const *classes, size_t n_classes, const char **ret_what)
+{
+    bool wanted = svc_wants_lb_of(old_svc, classes, n_classes);
+    bool wants = svc_wants_lb_of(cur, classes, n_classes);
+    const char *what = NULL;
+    if (wanted != wants) {
+        what = text_eq(old_svc->type, cur->type) ? "spec.loadBalancerClass" : "spec.type";
+    } else if (wants && !str_eq(old_svc->lb_class, cur->lb_class)) {
+        /* Only with classes of our own: each may mean another kind of load balancer. */
+        what = "spec.loadBalancerClass";
+    } else if (wants) {
+        what = first_difference(old_svc, cur);
+    }
+    if (ret_what != NULL) {
+        *ret_what = what;
+    }
+    return what != NULL;
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+const char *svc_annotation(const struct tt_service *s, const char *key)
+{
+    size_t low = 0;
+    size_t high = s->n_annotations;
+    while (low < high) { /* sorted by key (types.h) */
+        size_t mid = low + (high - low) / 2;
+        int order = strcmp(key, s->annotations[mid].key);
+        if (order == 0) {
+            return s->annotations[mid].value;
+        }
+        if (order < 0) {
+            high = mid;
+        } else {
+            low = mid + 1;
+        }
+    }
+    return NULL;
+}
+
+char *svc_key(struct arena *a, const struct tt_service *s)
+{
+    return arena_printf(a, "%s/%s", str_nonnull(s->ns), str_nonnull(s->name));
+}
+
+/* §2.3.  Upstream cuts at 32 bytes after taking the dashes out, so the last hex digit of a UID is lost. */
+char *svc_default_lb_name(struct arena *a, const char *uid)
+{
+    char name[33] = "a";
+    size_t len = 1;
+    for (const char *p = str_nonnull(uid); *p != '\0' && len < sizeof name - 1; p++) {
+        if (*p != '-') {
+            name[len++] = *p;
+        }
+    }
+    name[len] = '\0';
+    return arena_strdup(a, name);
+}
+
+/* ---- §2.5 ---------------------------------------------------------------------------------------- */
+bool svc_only_local_traffic(const struct tt_service *s)
+{
+    return (text_eq(s->type, "LoadBalancer") || text_eq(s->type, "NodePort")) &&
+           text_eq(s->external_traffic_policy, "Local");
+}
+
+bool svc_needs_health_check(const struct tt_service *s)
+{
+    return text_eq(s->type, "LoadBalancer") && svc_only_local_traffic(s);
+}
+
+const char *svc_health_check(const struct tt_service *s, int32_t *ret_port)
+{
+    bool served = svc_needs_health_check(s) && s->health_check_node_port != 0;
+    if (ret_port != NULL) {
+        *ret_port = served ? s->health_check_node_port : 0;
+    }
+    return served ? "/healthz" : NULL;
+}
+
+/* ---- §1.7 ---------------------------------------------------------------------------------------- */
+int svc_split_key(struct arena *a, const char *key, const char **ret_ns, const char **ret_name,
+                  struct err *err)
+{
+    const char *slash = strchr(key, '/');
+    if (slash != NULL && strchr(slash + 1, '/') != NULL) {
+        struct str_buf quoted _cleanup_(str_buf_done) = STR_BUF_INIT;
+        str_append_go_quoted(&quoted, key);
+        return err_set(err, ERR_INVALID, "unexpected key format: %s", str_buf_text(&quoted));
+    }
+    if (slash == NULL) {
+        *ret_ns = "";
+        *ret_name = arena_strdup(a, key);
+    } else {
+        *ret_ns = arena_strndup(a, key, (size_t)(slash - key));
+        *ret_name = arena_strdup(a, slash + 1);
+    }
+    return ERR_OK;
+}
