@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* golden_dump.c: prints the hard rules that a plan carries.
+ *
+ * People do not need them, but a planner that forgets `critical` or `finally` loses an address one day, so
+ * golden files hold them.  Pure. */
+#include "tests/golden/golden_dump.h"
+
+static void put_bits(struct str_buf *b, const char *title, unsigned bits, const char *const *words)
+{
+    if (bits == 0) {
+        return;
+    }
+    str_appendf(b, ", %s", title);
+    for (unsigned i = 0; words[i] != NULL; i++) {
+        if ((bits & (1u << i)) != 0) {
+            str_appendf(b, " %s", words[i]);
+        }
+    }
+}
+
+static void put_op(struct str_buf *b, const struct lb_op *op, size_t n)
+{
+    static const char *const verbs[] = {"?", "create", "change", "delete", "keep"};
+    static const char *const finals[] = {"no", "always", "when ok", "when ok or before critical"};
+    static const char *const tolerated[] = {"absent", "exists", "in-use", "forbidden", NULL};
+    static const char *const outcomes[] = {"done",   "tolerated", "skipped",
+                                           "failed", "not-run",   NULL};
+    str_appendf(b, "%4zu %s %s %s: %s", n, verbs[op->verb], op->kind, op->name,
+                op->type != NULL ? op->type->name : "none");
+    str_append(b, op->parallel ? ", parallel" : "");
+    str_append(b, op->critical ? ", critical" : "");
+    str_append(b, op->shared ? ", shared" : "");
+    put_bits(b, "tolerates", op->tolerate, tolerated);
+    if (op->finally != LB_FINALLY_NO) {
+        str_appendf(b, ", finally %s", finals[op->finally]);
+    }
+    if (op->only_if_op >= 0) {
+        str_appendf(b, ", only if %d", op->only_if_op + 1);
+        put_bits(b, "is", op->only_if, outcomes);
+    }
+    str_appendf(b, ", %u calls\n", op->calls);
+}
+
+void golden_dump(struct str_buf *b, const struct lb_plan *plan)
+{
+    str_append(b, "\nattributes\n");
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        put_op(b, &plan->ops[i], i + 1);
+    }
+}
