@@ -125,7 +125,7 @@ static void proxy__no_proxy__matches(void **state)
         {"fd00::1", "https://[fd00::1]", true},
         {"[fd00::1]:443", "https://[fd00::1]", true},
         {"[fd00::1]:80", "https://[fd00::1]", false},
-        {"0.0.1", "https://10.0.0.1", false},
+        {"0.0.1", "https://10.0.0.1", true}, /* suffixes are tried on addresses too */
         {"", "https://foo.com", false},
         {":443", "https://foo.com", false},
         {"169.254.169.254,metadata.google.internal", "https://metadata.google.internal", true},
