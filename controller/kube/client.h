@@ -22,30 +22,32 @@ struct kube_client;
 
 struct kube_client_args {
     const struct kube_config *config; /* must live longer */
-    const char *user_agent;      /* "cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/abcdef0/service-controller" */
-    double qps;                  /* < 0: no limit; 0: 5 */
-    int burst;                   /* 0: 10 */
+    const char *
+        user_agent; /* "cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/abcdef0/service-controller" */
+    double qps; /* < 0: no limit; 0: 5 */
+    int burst;  /* 0: 10 */
     struct clock *clock;
-    struct cancel *cancel;       /* ends everything; may be NULL */
+    struct cancel *cancel;         /* ends everything; may be NULL */
     bool (*may_mutate)(void *arg); /* asked before each write; NULL: always */
     void *may_mutate_arg;
     /* After each request; for metrics.  `resource` "services/status", verb as RBAC's.  May be NULL. */
-    void (*observe)(void *arg, const char *method, const char *resource, int status, int64_t took_ms);
+    void (*observe)(void *arg, const char *method, const char *resource, int status,
+                    int64_t took_ms);
     void *observe_arg;
 };
 struct kube_request {
     const char *method;
-    const char *path;            /* "/api/v1/namespaces/demo/services/web/status" */
-    const char *query;           /* without '?', escaped; or NULL */
-    const char *content_type;    /* of the body; NULL: application/json */
-    const char *body;            /* text, or NULL */
-    int64_t timeout_ms;          /* 0: 60,000 */
-    size_t max_body;             /* of the answer; 0: 32 MiB */
+    const char *path;         /* "/api/v1/namespaces/demo/services/web/status" */
+    const char *query;        /* without '?', escaped; or NULL */
+    const char *content_type; /* of the body; NULL: application/json */
+    const char *body;         /* text, or NULL */
+    int64_t timeout_ms;       /* 0: 60,000 */
+    size_t max_body;          /* of the answer; 0: 32 MiB */
     bool no_retry;
 };
 struct kube_response {
     int status;
-    const char *body;            /* in the arena */
+    const char *body; /* in the arena */
     size_t body_len;
 };
 
@@ -57,7 +59,8 @@ int kube_client_do(struct kube_client *c, struct arena *a, const struct kube_req
                    struct cancel *cancel, struct kube_response *ret, struct err *err) _warn_unused_;
 const struct kube_config *kube_client_config(const struct kube_client *c);
 /* Turns an error answer into *err as above; also for the reflectors.  Returns the code. */
-int kube_status_error(int http_status, const char *body, size_t n, const char *method, struct err *err);
+int kube_status_error(int http_status, const char *body, size_t n, const char *method,
+                      struct err *err);
 /* True for 410 Gone/Expired and for "Too large resource version" (§4.6). */
 bool kube_error_is_expired(const struct err *err);
 bool kube_error_is_too_large_rv(const struct err *err);

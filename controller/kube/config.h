@@ -15,38 +15,38 @@
 #include <stddef.h>
 
 struct kube_config {
-    struct arena *a;             /* owns everything below */
-    const char *server;          /* "https://10.0.0.1:443/prefix", without a final '/' */
-    const char *context;         /* name of the context, for messages; "" in-cluster */
-    const char *source;          /* file(s) it came from, for messages */
-    const char *ns;              /* namespace */
-    struct http_tls tls;         /* files through file_watch: re-read when they change */
-    const char *proxy_url;       /* NULL: environment */
+    struct arena *a;       /* owns everything below */
+    const char *server;    /* "https://10.0.0.1:443/prefix", without a final '/' */
+    const char *context;   /* name of the context, for messages; "" in-cluster */
+    const char *source;    /* file(s) it came from, for messages */
+    const char *ns;        /* namespace */
+    struct http_tls tls;   /* files through file_watch: re-read when they change */
+    const char *proxy_url; /* NULL: environment */
     bool disable_compression;
     struct file_watch *token_file; /* wins over token once it was read */
-    const char *token;           /* or NULL */
-    const char *username;        /* basic, or NULL */
+    const char *token;             /* or NULL */
+    const char *username;          /* basic, or NULL */
     const char *password;
     struct http_header *impersonate; /* Impersonate-… headers */
     size_t n_impersonate;
-    bool credentials_allowed;    /* false for http:// servers: nothing is attached (§4.2) */
-    const char *user;            /* name of the kubeconfig user */
+    bool credentials_allowed; /* false for http:// servers: nothing is attached (§4.2) */
+    const char *user;         /* name of the kubeconfig user */
 };
 
 struct kube_config_args {
-    const char *kubeconfig;      /* --kubeconfig; NULL or "" */
-    const char *master;          /* --master */
-    const char *context;         /* override of current-context; NULL */
-    bool use_environment;        /* fall back to KUBECONFIG and $HOME/.kube/config (sub-commands) */
+    const char *kubeconfig; /* --kubeconfig; NULL or "" */
+    const char *master;     /* --master */
+    const char *context;    /* override of current-context; NULL */
+    bool use_environment;   /* fall back to KUBECONFIG and $HOME/.kube/config (sub-commands) */
     const char *(*env)(const char *name, void *arg); /* NULL: getenv */
     void *env_arg;
-    const char *in_cluster_dir;  /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
+    const char *in_cluster_dir; /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
     struct clock *clock;
 };
 /* ERR_INVALID with upstream-like texts ("invalid configuration: context was not found for specified context: x"),
  * ERR_NOT_FOUND for a missing file. */
-int kube_config_load(const struct kube_config_args *args, struct kube_config **ret, struct err *err)
-    _warn_unused_;
+int kube_config_load(const struct kube_config_args *args, struct kube_config **ret,
+                     struct err *err) _warn_unused_;
 void kube_config_free(struct kube_config *c);
 
 #endif

@@ -15,16 +15,21 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
-enum kube_kind { KUBE_SERVICE = 0, KUBE_NODE, KUBE_SLICE, KUBE_KIND_MAX, };
+enum kube_kind {
+    KUBE_SERVICE = 0,
+    KUBE_NODE,
+    KUBE_SLICE,
+    KUBE_KIND_MAX,
+};
 
 struct kube_object {
     _Atomic uint32_t refs;
     enum kube_kind kind;
-    uint32_t bytes;              /* size of the block */
-    const char *key;             /* "namespace/name", or "name" for Nodes */
+    uint32_t bytes;  /* size of the block */
+    const char *key; /* "namespace/name", or "name" for Nodes */
     const char *uid;
     const char *resource_version;
-    union {                      /* points into the block */
+    union { /* points into the block */
         const struct tt_service *service;
         const struct tt_node *node;
         const struct tt_slice *slice;
@@ -42,8 +47,8 @@ void kube_object_unref(struct kube_object *o); /* NULL is fine */
 void kube_object_unrefp(struct kube_object **o);
 /* Names of the members (at their paths) that the decoder asks for: the cutter (json_cutter.h) drops the rest. */
 const char *const *kube_kind_members(enum kube_kind kind);
-const char *kube_kind_resource(enum kube_kind kind);   /* "services" */
-const char *kube_kind_path(enum kube_kind kind);       /* "/api/v1/services" */
-const char *kube_kind_name(enum kube_kind kind);       /* "Service" */
+const char *kube_kind_resource(enum kube_kind kind); /* "services" */
+const char *kube_kind_path(enum kube_kind kind);     /* "/api/v1/services" */
+const char *kube_kind_name(enum kube_kind kind);     /* "Service" */
 
 #endif

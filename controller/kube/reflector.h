@@ -22,9 +22,10 @@ struct kube_reflectors_args {
     struct clock *clock;
     struct rng *rng;
     struct cancel *cancel;
-    int page_size;               /* 0: 500 */
-    int64_t min_watch_timeout_ms;/* 0: 5 min; the maximum is twice it */
-    void (*observe)(void *arg, const char *method, const char *resource, int status, int64_t took_ms);
+    int page_size;                /* 0: 500 */
+    int64_t min_watch_timeout_ms; /* 0: 5 min; the maximum is twice it */
+    void (*observe)(void *arg, const char *method, const char *resource, int status,
+                    int64_t took_ms);
     void *observe_arg;
 };
 struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *args) _warn_unused_;
@@ -33,8 +34,8 @@ void kube_reflectors_add(struct kube_reflectors *r, struct kube_store *store,
                          const char *label_selector);
 int kube_reflectors_start(struct kube_reflectors *r, struct err *err) _warn_unused_;
 /* Waits until all stores are synced, the cancel fires (CANCELLED), or until_ms.  `ret_err` gets the last trouble. */
-int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms, struct err *err)
-    _warn_unused_;
+int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms,
+                                struct err *err) _warn_unused_;
 /* Ends the thread and frees; stores stay. */
 void kube_reflectors_free(struct kube_reflectors *r);
 

@@ -28,8 +28,11 @@ void kube_store_free(struct kube_store *s);
 /* Before the reflector starts. */
 void kube_store_add_handler(struct kube_store *s, const struct kube_handler *h);
 
+enum kube_kind kube_store_kind(const struct kube_store *s);
+
 /* Readers. */
-struct kube_object *kube_store_get(struct kube_store *s, const char *key) _warn_unused_; /* ref or NULL */
+struct kube_object *kube_store_get(struct kube_store *s,
+                                   const char *key) _warn_unused_; /* ref or NULL */
 bool kube_store_synced(struct kube_store *s);
 size_t kube_store_count(struct kube_store *s);
 /* All objects sorted by key (namespace, then name); a shared immutable list, cached until the next change. */
@@ -37,7 +40,8 @@ struct kube_snapshot {
     _Atomic uint32_t refs;
     size_t n;
     struct kube_object **objects; /* references of the snapshot's */
-    const void **views;           /* tt_service * / tt_node * / tt_slice *, same order: what the ABI hands out */
+    const void *
+        *views; /* tt_service * / tt_node * / tt_slice *, same order: what the ABI hands out */
 };
 struct kube_snapshot *kube_store_snapshot(struct kube_store *s) _warn_unused_;
 void kube_snapshot_unref(struct kube_snapshot *s);
@@ -46,11 +50,12 @@ struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
                                            const char *service) _warn_unused_;
 
 /* The writer.  All take over the object's reference. */
-void kube_store_put(struct kube_store *s, struct kube_object *o);      /* ADDED or MODIFIED */
-void kube_store_delete(struct kube_store *s, struct kube_object *o);   /* DELETED, with the last state */
+void kube_store_put(struct kube_store *s, struct kube_object *o); /* ADDED or MODIFIED */
+void kube_store_delete(struct kube_store *s,
+                       struct kube_object *o); /* DELETED, with the last state */
 /* Replace: begin, any number of put, end; what was not put since begin is deleted then.  */
 void kube_store_replace_begin(struct kube_store *s);
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o);
-void kube_store_replace_end(struct kube_store *s, bool complete);      /* false: give up, keep the old */
+void kube_store_replace_end(struct kube_store *s, bool complete); /* false: give up, keep the old */
 
 #endif

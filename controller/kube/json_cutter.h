@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_cutter.h: cuts a LIST into its items, or a watch stream into its events, as bytes arrive.
+ *
+ * Works on bytes, not on trees: it follows strings and brackets, copies what a list of wanted paths names and
+ * drops the rest (managedFields and images are four fifths of a Node).  Each finished item is handed on as
+ * compact JSON text; only that text reaches a parser.  So memory is bounded by the caps below, whatever the
+ * server sends, and chunks may end anywhere, also inside an escape.
+ *
+ *   LIST    one object.  Elements of its "items" are items; of its other members the wanted ones are collected as
+ *           the head ({"metadata":{"resourceVersion":"7"}}), complete when the object is.
+ *   STREAM  values one after the other, with or without white space between them (controller.md §4.8).
+ *
+ * Checked here: nesting, quotes, colons and commas of everything, also of what is dropped.  Numbers, escapes and
+ * UTF-8 of what is kept are the parser's.  A wanted path may end anywhere: "spec.ports" keeps all below it.
+ * Arrays are transparent: "status.conditions.type" reaches into each element.  Where the way to a wanted path meets a
+ * scalar, the scalar is kept, so that a decoder sees the wrong type.
+ * One thread.  Private to controller/kube. */
+#ifndef TRIMTAB_KUBE_JSON_CUTTER_H
+#define TRIMTAB_KUBE_JSON_CUTTER_H
+
+#include "common/base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CUTTER_DEPTH_MAX 64 /* nesting, the list's own levels included */
+#define CUTTER_KEPT_MAX                                                                            \
+    ((size_t)4 << 20) /* kept bytes of one item; a larger one is reported, not kept */
+#define CUTTER_RAW_MAX  ((size_t)16 << 20) /* bytes of one item as sent; upstream's frame cap */
+#define CUTTER_HEAD_MAX ((size_t)64 << 10) /* of a list's head */
+
+struct json_cutter;
+
+enum cutter_mode {
+    CUTTER_LIST = 0,
+    CUTTER_STREAM,
+};
+
+struct cutter_args {
+    enum cutter_mode mode;
+    /* NULL-terminated paths below the item, and in STREAM mode below `prefix` of the event ("object"). */
+    const char *const *members;
+    const char *prefix; /* NULL: none */
+    const char *const
+        *more_members; /* LIST: of the head; STREAM: of the event itself; NULL: none */
+    /* One item, NUL-terminated; borrowed for the call.  `too_large`: only the first bytes are there.  False ends
+     * the feeding with ERR_CANCELLED. */
+    bool (*on_item)(void *arg, const char *text, size_t n, bool too_large);
+    void *arg;
+};
+
+struct json_cutter *json_cutter_new(const struct cutter_args *args) _warn_unused_;
+void json_cutter_free(struct json_cutter *c); /* NULL is fine */
+/* Ready for another document. */
+void json_cutter_reset(struct json_cutter *c);
+/* ERR_INVALID ("byte 17: want a colon, got 0x3c") for what is no JSON or over a cap; after that only reset helps. */
+int json_cutter_feed(struct json_cutter *c, const char *bytes, size_t n,
+                     struct err *err) _warn_unused_;
+/* True when nothing is open: a complete list, or a stream that ended between two events. */
+bool json_cutter_at_boundary(const struct json_cutter *c);
+/* Items cut since the last reset. */
+size_t json_cutter_count(const struct json_cutter *c);
+/* The head of a complete list, "" when there is none; borrowed until the next reset or feed. */
+const char *json_cutter_head(const struct json_cutter *c, size_t *ret_n);
+
+#endif

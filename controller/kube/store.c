@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store.c: the map from key to object, its snapshots and its handlers.
+ *
+ * The writer changes the index under the lock and then, outside it, tells the handlers with references to the old
+ * and the new object.  A replace puts objects in one by one, as they are decoded, instead of holding two full
+ * sets: each of them is newer than or equal to what was there; what was not seen goes at the end.
+ * Source: controller.md §4.8.  One writer thread, any number of readers. */
+#include "controller/kube/store.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/arena.h"
+#include "common/base/lock.h"
+#include "common/base/str.h"
+#include "controller/kube/store_index.h"
+
+#define HANDLERS_MAX 8
+
+struct kube_store {
+    enum kube_kind kind;
+    struct kube_handler handlers[HANDLERS_MAX]; /* fixed before the writer starts */
+    size_t n_handlers;
+    uint64_t round; /* the writer's: number of replaces begun */
+    bool replacing; /* the writer's */
+
+    struct mutex lock;
+    struct store_index by_key _guarded_by_(&lock);
+    struct store_index by_service _guarded_by_(&lock); /* KUBE_SLICE only */
+    struct kube_snapshot *cached _guarded_by_(&lock);  /* NULL after a change */
+    bool synced _guarded_by_(&lock);
+};
+
+struct kube_store *kube_store_new(enum kube_kind kind)
+{
+    struct kube_store *s = xcalloc(1, sizeof *s);
+    s->kind = kind;
+    mutex_init(&s->lock);
+    mutex_lock(&s->lock);
+    store_index_init(&s->by_key, store_cmp_key);
+    store_index_init(&s->by_service, store_cmp_service);
+    mutex_unlock(&s->lock);
+    return s;
+}
+
+void kube_store_free(struct kube_store *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    mutex_lock(&s->lock);
+    kube_snapshot_unref(s->cached);
+    store_index_done(&s->by_key);
+    store_index_done(&s->by_service);
+    mutex_unlock(&s->lock);
+    mutex_done(&s->lock);
+    free(s);
+}
+
+void kube_store_add_handler(struct kube_store *s, const struct kube_handler *h)
+{
+    assert(s->n_handlers < HANDLERS_MAX);
+    s->handlers[s->n_handlers++] = *h;
+}
+
+enum kube_kind kube_store_kind(const struct kube_store *s)
+{
+    return s->kind;
+}
+
+/* --- readers ----------------------------------------------------------------------------------- */
+
+struct kube_object *kube_store_get(struct kube_store *s, const char *key)
+{
+    const struct kube_object like = {.kind = s->kind, .key = key};
+    mutex_lock(&s->lock);
+    struct index_entry *e = store_index_find(&s->by_key, &like);
+    struct kube_object *o = e == NULL ? NULL : kube_object_ref(e->object);
+    mutex_unlock(&s->lock);
+    return o;
+}
+
+bool kube_store_synced(struct kube_store *s)
+{
+    mutex_lock(&s->lock);
+    bool synced = s->synced;
+    mutex_unlock(&s->lock);
+    return synced;
+}
+
+size_t kube_store_count(struct kube_store *s)
+{
+    mutex_lock(&s->lock);
+    size_t n = s->by_key.n;
+    mutex_unlock(&s->lock);
+    return n;
+}
+
+/* One allocation for the list and both of its arrays. */
+static struct kube_snapshot *snapshot_new(const struct index_entry *entries, size_t n)
+{
+    struct kube_snapshot *snap = xmalloc(sizeof *snap + n * 2 * sizeof(void *));
+    atomic_init(&snap->refs, 1);
+    snap->n = n;
+    snap->objects = (struct kube_object **)(snap + 1);
+    snap->views = (const void **)(snap->objects + n);
+    for (size_t i = 0; i < n; i++) {
+        snap->objects[i] = kube_object_ref(entries[i].object);
+        snap->views[i] = entries[i].object->service; /* the union: all members are pointers */
+    }
+    return snap;
+}
+
+static struct kube_snapshot *snapshot_ref(struct kube_snapshot *s)
+{
+    atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+void kube_snapshot_unref(struct kube_snapshot *s)
+{
+    if (s == NULL || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        kube_object_unref(s->objects[i]);
+    }
+    free(s);
+}
+
+struct kube_snapshot *kube_store_snapshot(struct kube_store *s)
+{
+    mutex_lock(&s->lock);
+    if (s->cached == NULL) {
+        s->cached = snapshot_new(s->by_key.entries, s->by_key.n);
+    }
+    struct kube_snapshot *snap = snapshot_ref(s->cached);
+    mutex_unlock(&s->lock);
+    return snap;
+}
+
+static bool is_slice_of(const struct index_entry *e, const char *ns, const char *service)
+{
+    return str_eq(e->object->slice->ns, ns) && str_eq(e->object->slice->service, service);
+}
+
+struct kube_snapshot *kube_store_slices_of(struct kube_store *s, const char *ns,
+                                           const char *service)
+{
+    assert(s->kind == KUBE_SLICE);
+    const struct tt_slice first = {.ns = ns, .service = service, .name = ""};
+    const struct kube_object like = {.kind = KUBE_SLICE, .slice = &first};
+    mutex_lock(&s->lock);
+    const struct store_index *x = &s->by_service;
+    size_t from = store_index_lower(x, &like);
+    size_t to = from;
+    while (to < x->n && is_slice_of(&x->entries[to], ns, service)) {
+        to++;
+    }
+    struct kube_snapshot *snap = snapshot_new(x->n == 0 ? NULL : &x->entries[from], to - from);
+    mutex_unlock(&s->lock);
+    return snap;
+}
+
+/* --- the writer -------------------------------------------------------------------------------- */
+
+static void forget_snapshot(struct kube_store *s) _requires_(&s->lock)
+{
+    kube_snapshot_unref(s->cached);
+    s->cached = NULL;
+}
+
+/* A label may have moved the slice to another Service: out with the old entry, in with the new. */
+static void index_by_service(struct kube_store *s, const struct kube_object *old_obj,
+                             struct kube_object *cur) _requires_(&s->lock)
+{
+    if (s->kind != KUBE_SLICE) {
+        return;
+    }
+    if (old_obj != NULL) {
+        kube_object_unref(store_index_take(&s->by_service, old_obj));
+    }
+    if (cur != NULL) {
+        kube_object_unref(store_index_put(&s->by_service, kube_object_ref(cur), 0));
+    }
+}
+
+static void tell(struct kube_store *s, struct kube_object *old_obj, struct kube_object *cur)
+{
+    for (size_t i = 0; i < s->n_handlers; i++) {
+        if (s->handlers[i].changed != NULL) {
+            s->handlers[i].changed(s->handlers[i].arg, old_obj, cur);
+        }
+    }
+}
+
+/* Same object, same version: nobody is told, and the old block stays (§4.8: only a resync would be told). */
+static bool is_same(const struct kube_object *a, const struct kube_object *b)
+{
+    return strcmp(a->resource_version, b->resource_version) == 0 && strcmp(a->uid, b->uid) == 0;
+}
+
+static void put(struct kube_store *s, struct kube_object *o)
+{
+    assert(o->kind == s->kind);
+    mutex_lock(&s->lock);
+    struct index_entry *e = store_index_find(&s->by_key, o);
+    if (e != NULL && is_same(e->object, o)) {
+        e->round = s->round;
+        mutex_unlock(&s->lock);
+        kube_object_unref(o);
+        return;
+    }
+    struct kube_object *told =
+        kube_object_ref(o); /* for the handlers: a reader may drop its own any time */
+    struct kube_object *old_obj = store_index_put(&s->by_key, o, s->round);
+    index_by_service(s, old_obj, o);
+    forget_snapshot(s);
+    mutex_unlock(&s->lock);
+    tell(s, old_obj, told);
+    kube_object_unref(old_obj);
+    kube_object_unref(told);
+}
+
+void kube_store_put(struct kube_store *s, struct kube_object *o)
+{
+    put(s, o);
+}
+
+/* `last` is what handlers get as the last known state; takes over no reference. */
+static void delete_like(struct kube_store *s, struct kube_object *last)
+{
+    mutex_lock(&s->lock);
+    struct kube_object *old_obj = store_index_take(&s->by_key, last);
+    if (old_obj != NULL) {
+        index_by_service(s, old_obj, NULL);
+        forget_snapshot(s);
+    }
+    mutex_unlock(&s->lock);
+    if (old_obj != NULL) {
+        tell(s, last, NULL);
+    }
+    kube_object_unref(old_obj);
+}
+
+void kube_store_delete(struct kube_store *s, struct kube_object *o)
+{
+    delete_like(s, o);
+    kube_object_unref(o);
+}
+
+void kube_store_replace_begin(struct kube_store *s)
+{
+    s->round++;
+    s->replacing = true;
+}
+
+void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
+{
+    assert(s->replacing);
+    put(s, o);
+}
+
+/* The first object that the list did not hold, with a reference, or NULL. */
+static struct kube_object *first_unseen(struct kube_store *s, size_t *at)
+{
+    struct kube_object *found = NULL;
+    mutex_lock(&s->lock);
+    while (found == NULL && *at < s->by_key.n) {
+        struct index_entry *e = &s->by_key.entries[*at];
+        if (e->round == s->round) {
+            ++*at;
+        } else {
+            found = kube_object_ref(e->object);
+        }
+    }
+    mutex_unlock(&s->lock);
+    return found;
+}
+
+static void set_synced(struct kube_store *s)
+{
+    mutex_lock(&s->lock);
+    bool first = !s->synced;
+    s->synced = true;
+    mutex_unlock(&s->lock);
+    for (size_t i = 0; first && i < s->n_handlers; i++) {
+        if (s->handlers[i].synced != NULL) {
+            s->handlers[i].synced(s->handlers[i].arg);
+        }
+    }
+}
+
+void kube_store_replace_end(struct kube_store *s, bool complete)
+{
+    s->replacing = false;
+    if (!complete) {
+        return;
+    }
+    size_t at = 0;
+    struct kube_object *gone;
+    while ((gone = first_unseen(s, &at)) != NULL) {
+        delete_like(s, gone); /* takes it out, so `at` stays where it is */
+        kube_object_unref(gone);
+    }
+    set_synced(s);
+}
