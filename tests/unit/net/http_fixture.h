@@ -51,13 +51,15 @@ static inline int fixture_get(struct fixture *f, const char *url)
 /* Both values are shown when they differ. */
 #define assert_fails(f, rc, want_code, want_text)                                                  \
     do {                                                                                           \
+        int rc_ = (rc);                                                                            \
         assert_string_equal((f)->err.message, (want_text));                                        \
-        assert_string_equal(err_code_name(rc), err_code_name(want_code));                          \
+        assert_string_equal(err_code_name(rc_), err_code_name(want_code));                         \
     } while (0)
 #define assert_ok(f, rc)                                                                           \
     do {                                                                                           \
+        int rc_ = (rc);                                                                            \
         assert_string_equal((f)->err.message, "");                                                 \
-        assert_int_equal((rc), ERR_OK);                                                            \
+        assert_int_equal(rc_, ERR_OK);                                                             \
     } while (0)
 
 static inline int http_group_setup(void **state)

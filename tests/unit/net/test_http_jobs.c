@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_http_jobs.c: several requests at once, jobs of several requests, streams, waiting, stopping. */
+#include "tests/unit/net/http_fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_FAN_OUT 60
+
+/* One GET per job; what came back. */
+struct get_job {
+    struct http_job job;
+    int status;
+    int steps;
+    int sends; /* how many requests it makes; 0 = 1 */
+    bool reused;
+    struct str_buf body;
+};
+
+static enum http_next get_step(struct http_job *job, const struct http_response *resp)
+{
+    struct get_job *g = CONTAINER_OF(job, struct get_job, job);
+    g->steps++;
+    if (resp == NULL) {
+        return HTTP_SEND;
+    }
+    g->status = resp->status;
+    g->reused = resp->reused;
+    str_append_n(&g->body, resp->body, resp->body_len);
+    return g->steps <= g->sends ? HTTP_SEND : HTTP_DONE;
+}
+
+static struct get_job get_job(const char *url)
+{
+    return (struct get_job){.job = {.step = get_step, .req = {.method = "GET", .url = url}}};
+}
+
+static void run_get(struct fixture *f, struct get_job *jobs, size_t n)
+{
+    struct http_job **list = ARENA_ARRAY(f->arena, struct http_job *, n);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = &jobs[i].job;
+    }
+    http_run(f->http, list, n);
+}
+
+/* --- fan-out ----------------------------------------------------------------------------------- */
+
+static void http_run__fan_out__connections_are_kept(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job jobs[N_FAN_OUT];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < N_FAN_OUT; i++) {
+            jobs[i] = get_job(test_server_url(s, "/ok"));
+        }
+        run_get(&f, jobs, N_FAN_OUT);
+        for (int i = 0; i < N_FAN_OUT; i++) {
+            assert_int_equal(jobs[i].status, 200);
+            assert_string_equal(str_buf_text(&jobs[i].body), "ok");
+            assert_true(round == 0 || jobs[i].reused);
+            str_buf_done(&jobs[i].body);
+        }
+    }
+    assert_int_equal(test_server_requests(s), 2 * N_FAN_OUT);
+    assert_in_range(test_server_connections(s), 1, 32);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+/* Answers nobody until 8 requests are there: a client that asks one after the other would hang. */
+struct barrier {
+    struct http_req *waiting[8];
+    int n;
+};
+
+static void barrier_handle(void *arg, struct http_req *req)
+{
+    struct barrier *b = arg;
+    b->waiting[b->n++] = req;
+    while (b->n == 8) {
+        for (int i = 0; i < 8; i++) {
+            http_req_answer(b->waiting[i], 200, "", 0);
+        }
+        b->n = 0;
+    }
+}
+
+static void http_run__fan_out__all_at_once(void **state)
+{
+    (void)state;
+    struct barrier b = {0};
+    struct test_server *s =
+        test_server_start(&(struct test_server_config){.handle = barrier_handle, .arg = &b});
+    struct fixture f = fixture_new(NULL);
+    struct get_job jobs[8];
+    for (int i = 0; i < 8; i++) {
+        jobs[i] = get_job(test_server_url(s, "/"));
+    }
+    run_get(&f, jobs, 8);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(jobs[i].status, 200);
+    }
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+static void http_run__job_of_several_requests__one_connection(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job job = get_job(test_server_url(s, "/ok"));
+    job.sends = 5;
+    run_get(&f, &job, 1);
+    assert_int_equal(job.steps, 6);
+    assert_string_equal(str_buf_text(&job.body), "okokokokok");
+    assert_int_equal(test_server_requests(s), 5);
+    assert_int_equal(test_server_connections(s), 1);
+    assert_int_equal(job.job.err.code, ERR_OK);
+    str_buf_done(&job.body);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+static void http_run__failures__are_per_job(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job jobs[4] = {get_job(test_server_url(s, "/ok")),
+                              get_job(test_server_url(s, "/drop")), get_job("nonsense"),
+                              get_job(test_server_url(s, "/status/404"))};
+    run_get(&f, jobs, 4);
+    static const int codes[] = {ERR_OK, ERR_TRANSIENT, ERR_INVALID, ERR_OK};
+    static const int statuses[] = {200, 0, 0, 404};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(jobs[i].job.err.code, codes[i]);
+        assert_int_equal(jobs[i].status, statuses[i]);
+        str_buf_done(&jobs[i].body);
+    }
+    assert_string_equal(jobs[1].job.err.message,
+                        arena_printf(f.arena, "%s closed the connection without an answer",
+                                     test_server_url(s, "")));
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+/* --- streams ----------------------------------------------------------------------------------- */
+
+static bool collect(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    struct get_job *g = CONTAINER_OF(job, struct get_job, job);
+    g->status = status;
+    str_append_n(&g->body, bytes, n);
+    return true;
+}
+
+static void http_run__stream__bytes_as_they_arrive(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job job = get_job(test_server_url(s, "/stream/1000"));
+    job.job.on_body = collect;
+    run_get(&f, &job, 1);
+    assert_int_equal(job.status, 200);
+    assert_true(str_has_prefix(job.body.data, "line 0\nline 1\n"));
+    assert_true(str_has_suffix(job.body.data, "line 999\n"));
+    str_buf_done(&job.body);
+
+    /* An error's body is for the step, not for the decoder of the stream. */
+    job = get_job(test_server_url(s, "/nowhere"));
+    job.job.on_body = collect;
+    run_get(&f, &job, 1);
+    assert_int_equal(job.status, 404);
+    assert_string_equal(str_buf_text(&job.body), "no such route");
+    str_buf_done(&job.body);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+static bool refuse_plain(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    (void)job, (void)status, (void)bytes, (void)n;
+    return false;
+}
+
+static bool refuse_with_reason(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    (void)status, (void)bytes, (void)n;
+    err_set(&job->err, ERR_CONFLICT, "too old");
+    return false;
+}
+
+static void http_run__stream_refused__ends(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job job = get_job(test_server_url(s, "/endless"));
+    job.job.on_body = refuse_plain;
+    run_get(&f, &job, 1);
+    assert_int_equal(job.job.err.code, ERR_INVALID);
+    assert_string_equal(job.job.err.message,
+                        arena_printf(f.arena, "answer of %s was refused", test_server_url(s, "")));
+    job = get_job(test_server_url(s, "/endless"));
+    job.job.on_body = refuse_with_reason;
+    run_get(&f, &job, 1);
+    assert_int_equal(job.job.err.code, ERR_CONFLICT);
+    assert_string_equal(job.job.err.message, "too old");
+    test_server_wait_gone(s, 2); /* the connections are really closed */
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+/* --- deadlines --------------------------------------------------------------------------------- */
+
+static void http_run__deadlines__end_it(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    const char *origin = test_server_url(s, "");
+    const struct {
+        const char *path;
+        int64_t idle_ms, total_ms;
+        const char *message;
+    } rows[] = {
+        {"/hang", 40, -1, arena_printf(f.arena, "no byte from %s for 40 ms", origin)},
+        {"/endless", 40, -1, arena_printf(f.arena, "no byte from %s for 40 ms", origin)},
+        {"/hang", -1, 40, arena_printf(f.arena, "no answer from %s within 40 ms", origin)},
+        {"/endless", -1, 60,
+         arena_printf(f.arena, "answer of %s was not complete within 60 ms", origin)},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct http_request req = {.url = test_server_url(s, rows[i].path),
+                                   .idle_ms = rows[i].idle_ms,
+                                   .total_ms = rows[i].total_ms};
+        int rc = fixture_send(&f, &req);
+        assert_fails(&f, rc, ERR_TRANSIENT, rows[i].message);
+    }
+    test_server_wait_gone(s, ARRAY_LEN(rows));
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+/* A listener whose queue is full does not answer SYNs: connecting takes for ever. */
+static void http_run__cannot_connect__within_connect_ms(void **state)
+{
+    (void)state;
+    struct fixture f = fixture_new(NULL);
+    /* TEST-NET-1 (RFC 5737) is never routed; without any route at all it fails at once, also fine. */
+    struct http_request req = {.url = "http://192.0.2.1:81/", .connect_ms = 50};
+    int rc = fixture_send(&f, &req);
+    assert_int_equal(rc, ERR_TRANSIENT);
+    assert_true(str_has_prefix(f.err.message, "cannot reach http://192.0.2.1:81: "));
+    fixture_done(&f);
+}
+
+/* --- cancelling -------------------------------------------------------------------------------- */
+
+struct canceller {
+    struct test_server *server;
+    struct cancel *cancel;
+    struct http *wake;
+    int after_requests;
+};
+
+static void *cancel_later(void *arg)
+{
+    struct canceller *c = arg;
+    test_server_wait_requests(c->server, c->after_requests);
+    if (c->cancel != NULL) {
+        cancel_fire(c->cancel);
+    }
+    if (c->wake != NULL) {
+        http_wakeup(c->wake);
+    }
+    return NULL;
+}
+
+/* No limit on anything: were the cancel not heard at once, these tests would never end. */
+static struct get_job hanging_job(struct test_server *s)
+{
+    struct get_job j = get_job(test_server_url(s, "/hang"));
+    j.job.req.idle_ms = -1;
+    j.job.req.total_ms = -1;
+    return j;
+}
+
+static void cancel__of_the_handle__ends_all_jobs(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct cancel *cancel = cancel_new(NULL);
+    struct fixture f = fixture_new(&(struct http_config){.cancel = cancel});
+    struct canceller c = {.server = s, .cancel = cancel, .after_requests = 3};
+    pthread_t thread;
+    pthread_create(&thread, NULL, cancel_later, &c);
+    struct get_job jobs[3] = {hanging_job(s), hanging_job(s), hanging_job(s)};
+    jobs[1].sends = 1000; /* a step that wants to go on is not heard */
+    run_get(&f, jobs, 3);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(jobs[i].job.err.code, ERR_CANCELLED);
+        assert_string_equal(
+            jobs[i].job.err.message,
+            arena_printf(f.arena, "cancelled while waiting for %s", test_server_url(s, "")));
+        assert_int_equal(jobs[i].steps, 2);
+    }
+    test_server_wait_gone(s, 3);
+
+    /* Fired before the request: nothing is sent. */
+    assert_int_equal(fixture_get(&f, test_server_url(s, "/ok")), ERR_CANCELLED);
+    assert_string_equal(f.err.message, "cancelled");
+    assert_int_equal(test_server_requests(s), 3);
+    fixture_done(&f);
+    cancel_free(cancel);
+    test_server_stop(s);
+}
+
+static void cancel__of_one_job__leaves_the_others(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct cancel *cancel = cancel_new(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct canceller c = {.server = s, .cancel = cancel, .after_requests = 2};
+    pthread_t thread;
+    pthread_create(&thread, NULL, cancel_later, &c);
+    struct get_job jobs[2] = {hanging_job(s), get_job(test_server_url(s, "/ok"))};
+    jobs[0].job.cancel = cancel;
+    jobs[1].sends = 20;
+    run_get(&f, jobs, 2);
+    pthread_join(thread, NULL);
+    assert_int_equal(jobs[0].job.err.code, ERR_CANCELLED);
+    assert_int_equal(jobs[1].job.err.code, ERR_OK);
+    assert_int_equal(jobs[1].steps, 21);
+    str_buf_done(&jobs[1].body);
+    fixture_done(&f);
+    cancel_free(cancel);
+    test_server_stop(s);
+}
+
+static void http_free__jobs_under_way__cancelled_without_a_step(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job jobs[2] = {hanging_job(s), get_job(test_server_url(s, "/ok"))};
+    jobs[1].job.req.not_before_ms = CLOCK_NEVER;
+    struct canceller c = {.server = s, .wake = f.http, .after_requests = 1};
+    pthread_t thread;
+    pthread_create(&thread, NULL, cancel_later, &c);
+    http_start(f.http, &jobs[0].job);
+    http_start(f.http, &jobs[1].job);
+    http_wait(f.http, CLOCK_NEVER); /* ends by http_wakeup() */
+    pthread_join(thread, NULL);
+    fixture_done(&f);
+    for (int i = 0; i < 2; i++) {
+        assert_true(jobs[i].job.done);
+        assert_null(jobs[i].job.transfer);
+        assert_int_equal(jobs[i].job.err.code, ERR_CANCELLED);
+        assert_int_equal(jobs[i].steps, 1);
+    }
+    test_server_stop(s);
+}
+
+/* --- starting and stopping from steps ---------------------------------------------------------- */
+
+struct chain {
+    struct get_job first;
+    struct http *http;
+    struct get_job *other;
+    bool stop_self;
+};
+
+static enum http_next chain_step(struct http_job *job, const struct http_response *resp)
+{
+    struct chain *c = CONTAINER_OF(CONTAINER_OF(job, struct get_job, job), struct chain, first);
+    if (resp != NULL && c->stop_self) {
+        http_stop(c->http, job);
+        return HTTP_SEND;
+    }
+    if (resp != NULL && c->other->job.transfer != NULL) {
+        http_stop(c->http, &c->other->job);
+    } else if (resp != NULL) {
+        http_start(c->http, &c->other->job);
+    }
+    return get_step(job, resp);
+}
+
+static void http_start__from_a_step__runs(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job other = get_job(test_server_url(s, "/ok"));
+    struct chain c = {.first = get_job(test_server_url(s, "/ok")), .http = f.http, .other = &other};
+    c.first.job.step = chain_step;
+    http_start(f.http, &c.first.job);
+    while (!other.job.done) {
+        http_wait(f.http, CLOCK_NEVER);
+    }
+    assert_true(c.first.job.done);
+    assert_string_equal(str_buf_text(&other.body), "ok");
+    str_buf_done(&other.body);
+    str_buf_done(&c.first.body);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+static void http_stop__from_steps__own_and_other(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct get_job other = hanging_job(s);
+    struct chain c = {.first = get_job(test_server_url(s, "/ok")), .http = f.http, .other = &other};
+    c.first.job.step = chain_step;
+    http_start(f.http, &other.job);
+    http_start(f.http, &c.first.job);
+    while (!c.first.job.done) {
+        http_wait(f.http, CLOCK_NEVER);
+    }
+    assert_true(other.job.done);
+    assert_int_equal(other.job.err.code, ERR_CANCELLED);
+    assert_int_equal(other.steps, 1);
+    str_buf_done(&c.first.body);
+
+    c.first = get_job(test_server_url(s, "/ok"));
+    c.first.job.step = chain_step;
+    c.stop_self = true;
+    http_start(f.http, &c.first.job);
+    http_wait(f.http, CLOCK_NEVER);
+    assert_true(c.first.job.done);
+    assert_int_equal(c.first.job.err.code, ERR_CANCELLED);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+struct stopper {
+    struct get_job get;
+    struct http *http;
+};
+
+static bool stop_in_body(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    (void)status, (void)bytes, (void)n;
+    struct stopper *st = CONTAINER_OF(CONTAINER_OF(job, struct get_job, job), struct stopper, get);
+    http_stop(st->http, job);
+    return true;
+}
+
+static void http_stop__from_on_body__no_further_step(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    struct stopper st = {.get = get_job(test_server_url(s, "/endless")), .http = f.http};
+    st.get.job.on_body = stop_in_body;
+    http_start(f.http, &st.get.job);
+    http_wait(f.http, CLOCK_NEVER);
+    assert_true(st.get.job.done);
+    assert_int_equal(st.get.job.err.code, ERR_CANCELLED);
+    assert_int_equal(st.get.steps, 1);
+    test_server_wait_gone(s, 1);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+/* --- time -------------------------------------------------------------------------------------- */
+
+struct mover {
+    struct clock *clock;
+    struct test_server *server;
+    int64_t announced_ms[2];
+    int requests_before;
+};
+
+static int64_t wait_announced(struct clock *clock)
+{
+    int64_t at;
+    while ((at = clock_fake_next_ms(clock)) == CLOCK_NEVER) {
+        sched_yield();
+    }
+    return at;
+}
+
+static void *move_clock(void *arg)
+{
+    struct mover *m = arg;
+    m->announced_ms[0] = wait_announced(m->clock);
+    clock_fake_advance(m->clock, 2999);
+    m->announced_ms[1] = wait_announced(m->clock);
+    m->requests_before = test_server_requests(m->server);
+    clock_fake_advance(m->clock, 1);
+    return NULL;
+}
+
+static void http_run__not_before__by_the_clock_handed_in(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct clock *clock = clock_fake_new(1000, 0);
+    struct fixture f = fixture_new(&(struct http_config){.clock = clock});
+    struct mover m = {.clock = clock, .server = s};
+    pthread_t thread;
+    pthread_create(&thread, NULL, move_clock, &m);
+    struct http_request req = {.url = test_server_url(s, "/ok"), .not_before_ms = 4000};
+    assert_ok(&f, fixture_send(&f, &req));
+    pthread_join(thread, NULL);
+    assert_int_equal(m.announced_ms[0], 4000);
+    assert_int_equal(m.announced_ms[1], 4000);
+    assert_int_equal(m.requests_before, 0);
+    assert_int_equal(test_server_requests(s), 1);
+    fixture_done(&f);
+    clock_fake_free(clock);
+    test_server_stop(s);
+}
+
+static void http_wait__until__by_the_clock_handed_in(void **state)
+{
+    (void)state;
+    struct clock *clock = clock_fake_new(1000, 0);
+    struct fixture f = fixture_new(&(struct http_config){.clock = clock});
+    http_wait(f.http, 1000);
+    http_wakeup(f.http); /* one that comes before the wait is not lost */
+    http_wait(f.http, CLOCK_NEVER);
+    fixture_done(&f);
+    clock_fake_free(clock);
+}
+
+/* --- fencing ----------------------------------------------------------------------------------- */
+
+struct fence {
+    int asked;
+    int yes; /* how often it says yes */
+};
+
+static bool fence_ask(void *arg)
+{
+    struct fence *f = arg;
+    return f->asked++ < f->yes;
+}
+
+static void may_mutate__asked_before_each_mutation_only(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct fence fence = {.yes = 3};
+    struct fixture f =
+        fixture_new(&(struct http_config){.may_mutate = fence_ask, .may_mutate_arg = &fence});
+    struct http_request get = {.url = test_server_url(s, "/ok")};
+    struct http_request post = {
+        .method = "POST", .url = test_server_url(s, "/ok"), .mutates = true};
+    struct http_request moved = {.method = "POST",
+                                 .url = test_server_url(s, "/to?/ok"),
+                                 .mutates = true,
+                                 .max_redirects = 1};
+    assert_ok(&f, fixture_send(&f, &get));
+    assert_int_equal(fence.asked, 0);
+    assert_ok(&f, fixture_send(&f, &post));
+    assert_int_equal(fence.asked, 1);
+    assert_ok(&f, fixture_send(&f, &moved)); /* every hop is a mutation */
+    assert_int_equal(fence.asked, 3);
+    assert_int_equal(test_server_requests(s), 4);
+
+    int rc = fixture_send(&f, &post);
+    assert_fails(&f, rc, ERR_CANCELLED,
+                 arena_printf(f.arena, "POST to %s was not sent: no changes may be made now",
+                              test_server_url(s, "")));
+    assert_int_equal(test_server_requests(s), 4);
+    assert_ok(&f, fixture_send(&f, &get));
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+/* Answers the first request, reads the second, and closes: it may have been executed. */
+static void serve_once(int fd, int nth, void *arg)
+{
+    (void)nth;
+    int *seen = arg;
+    char head[4096];
+    if (raw_read_head(fd, head, sizeof(head))) {
+        __atomic_add_fetch(seen, 1, __ATOMIC_SEQ_CST);
+        raw_send_text(fd, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    }
+    if (raw_read_head(fd, head, sizeof(head))) {
+        __atomic_add_fetch(seen, 1, __ATOMIC_SEQ_CST);
+    }
+}
+
+static void http_do__kept_connection_dies__mutation_is_not_repeated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method;
+        int code, seen;
+    } rows[] = {{"GET", ERR_OK, 3}, {"POST", ERR_TRANSIENT, 2}, {"DELETE", ERR_TRANSIENT, 2}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        int seen = 0;
+        struct raw_server *s = raw_server_start(serve_once, &seen);
+        struct fixture f = fixture_new(NULL);
+        struct http_request req = {.method = rows[i].method, .url = raw_server_url(s)};
+        assert_ok(&f, fixture_send(&f, &req));
+        assert_int_equal(fixture_send(&f, &req), rows[i].code);
+        assert_int_equal(__atomic_load_n(&seen, __ATOMIC_SEQ_CST), rows[i].seen);
+        if (rows[i].code != ERR_OK) {
+            assert_string_equal(f.err.message,
+                                arena_printf(f.arena, "%s closed the connection without an answer",
+                                             raw_server_url(s)));
+        }
+        fixture_done(&f);
+        raw_server_stop(s);
+    }
+}
+
+/* --- observing, pools -------------------------------------------------------------------------- */
+
+struct seen {
+    int calls, failures, last_status;
+};
+
+static void observe(void *arg, const struct http_job *job, const struct http_response *resp,
+                    const struct err *err)
+{
+    struct seen *seen = arg;
+    seen->calls++;
+    seen->failures += err != NULL && err->code != ERR_OK && resp->status == 0;
+    seen->last_status = resp->status;
+    if (job->req.url == NULL) {
+        seen->calls = -1000;
+    }
+}
+
+static void observe__once_per_request__with_answer_or_error(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct seen seen = {0};
+    struct fixture f = fixture_new(&(struct http_config){.observe = observe, .observe_arg = &seen});
+    assert_ok(&f, fixture_get(&f, test_server_url(s, "/status/404")));
+    assert_int_equal(seen.last_status, 404);
+    (void)!fixture_get(&f, test_server_url(s, "/drop"));
+    assert_int_equal(seen.calls, 2);
+    assert_int_equal(seen.failures, 1);
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
+static void http_pool__put_and_get__warm_and_unbound(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct cancel *cancel = cancel_new(NULL);
+    struct http_pool *pool = http_pool_new(&(struct http_config){.proxy_url = ""});
+    struct fixture f = {.arena = arena_new()};
+    f.http = http_pool_get(pool);
+    struct http *first = f.http;
+    struct http *second = http_pool_get(pool);
+    assert_ptr_not_equal(first, second);
+    assert_ok(&f, fixture_get(&f, test_server_url(s, "/ok")));
+    http_bind(f.http, cancel, NULL, NULL);
+    cancel_fire(cancel);
+    assert_int_equal(fixture_get(&f, test_server_url(s, "/ok")), ERR_CANCELLED);
+    http_pool_put(pool, second);
+    http_pool_put(pool, first);
+    cancel_free(cancel);
+
+    f.http = http_pool_get(pool);
+    assert_ptr_equal(f.http, first);
+    assert_ok(&f, fixture_get(&f, test_server_url(s, "/ok")));
+    assert_int_equal(test_server_connections(s), 1);
+    http_pool_put(pool, f.http);
+    http_pool_put(pool, NULL);
+    http_pool_free(pool);
+    http_pool_free(NULL);
+    arena_free(f.arena);
+    test_server_stop(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(http_run__fan_out__connections_are_kept),
+        cmocka_unit_test(http_run__fan_out__all_at_once),
+        cmocka_unit_test(http_run__job_of_several_requests__one_connection),
+        cmocka_unit_test(http_run__failures__are_per_job),
+        cmocka_unit_test(http_run__stream__bytes_as_they_arrive),
+        cmocka_unit_test(http_run__stream_refused__ends),
+        cmocka_unit_test(http_run__deadlines__end_it),
+        cmocka_unit_test(http_run__cannot_connect__within_connect_ms),
+        cmocka_unit_test(cancel__of_the_handle__ends_all_jobs),
+        cmocka_unit_test(cancel__of_one_job__leaves_the_others),
+        cmocka_unit_test(http_free__jobs_under_way__cancelled_without_a_step),
+        cmocka_unit_test(http_start__from_a_step__runs),
+        cmocka_unit_test(http_stop__from_steps__own_and_other),
+        cmocka_unit_test(http_stop__from_on_body__no_further_step),
+        cmocka_unit_test(http_run__not_before__by_the_clock_handed_in),
+        cmocka_unit_test(http_wait__until__by_the_clock_handed_in),
+        cmocka_unit_test(may_mutate__asked_before_each_mutation_only),
+        cmocka_unit_test(http_do__kept_connection_dies__mutation_is_not_repeated),
+        cmocka_unit_test(observe__once_per_request__with_answer_or_error),
+        cmocka_unit_test(http_pool__put_and_get__warm_and_unbound),
+    };
+    return cmocka_run_group_tests_name("http_jobs", tests, http_group_setup, http_group_teardown);
+}
