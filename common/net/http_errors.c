@@ -83,7 +83,7 @@ static int tls_error(struct http_transfer *t, CURLcode code, struct err *err)
 
 static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
 {
-    if (t->status == 0 && code == CURLE_GOT_NOTHING) {
+    if (code == CURLE_GOT_NOTHING) {
         return err_set(err, ERR_TRANSIENT, "%s closed the connection without an answer",
                        http_origin(t));
     }
@@ -135,8 +135,9 @@ int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
         return err_set(err, ERR_TRANSIENT, "answer of %s cannot be decoded", http_origin(t));
     case CURLE_URL_MALFORMAT:
         return err_set(err, ERR_INVALID, "URL of %s is malformed", http_origin(t));
-    case CURLE_OUT_OF_MEMORY:
-        abort(); /* style D.18 */
+    case CURLE_OUT_OF_MEMORY: /* libcurl's word for a single header line over its own cap of 1 MiB */
+        return err_set(err, ERR_INVALID, "answer of %s has a header line that is too long",
+                       http_origin(t));
     default:
         return err_set(err, ERR_TRANSIENT, "request to %s: %s", http_origin(t),
                        detail(t, curl_easy_strerror(code)));

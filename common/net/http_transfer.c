@@ -229,6 +229,10 @@ void http_transfer_complete(struct http_transfer *t, CURLcode code)
         http_end_job(t);
         return;
     }
+    /* libcurl is content with headers that end in the middle, or with nothing after a 1xx. */
+    if (code == CURLE_OK && (!t->head_done || t->status < 200)) {
+        code = CURLE_GOT_NOTHING;
+    }
     if (code != CURLE_OK || t->err.code != ERR_OK) {
         (void)http_error_of(t, code, &err);
     }
