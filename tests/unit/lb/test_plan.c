@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan.c: building, sealing and viewing plans. */
+#include "tests/unit/lb/lb_test.h"
+
+#include "common/lb/plan.h"
+
+#include <string.h>
+
+#define CREATE(...) LB_OP(.verb = LB_CREATE, .kind = "rule", .name = "r", .why = "new", __VA_ARGS__)
+#define KEEP(...)   LB_OP(.verb = LB_KEEP, .kind = "rule", .name = "r", __VA_ARGS__)
+
+/* Appends the operations for "demo/web" and seals. */
+static int seal(struct arena *a, struct lb_plan *p, const struct lb_op *ops, size_t n,
+                struct err *err)
+{
+    lb_plan_init(p, a);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(lb_plan_add(p, "demo/web", &ops[i]), (int)i);
+    }
+    return lb_plan_seal(p, err);
+}
+
+static void lb_plan_seal__parallel_and_keep__waves(void **state)
+{
+    const struct {
+        struct lb_op op;
+        int wave;
+    } rows[] = {
+        {KEEP(), 0},
+        {CREATE(.parallel = true), 1}, /* there is nothing before it to be parallel with */
+        {CREATE(.parallel = true), 1},
+        {CREATE(), 2},
+        {KEEP(), 0},
+        {CREATE(.parallel = true), 2}, /* KEEP does not break a wave */
+        {CREATE(), 3},
+    };
+    struct lb_op ops[ARRAY_LEN(rows)];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        ops[i] = rows[i].op;
+    }
+    struct lb_plan p;
+    assert_int_equal(seal(*state, &p, ops, ARRAY_LEN(rows), NULL), ERR_OK);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        print_message("# operation %zu\n", i);
+        assert_int_equal(p.ops[i].wave, rows[i].wave);
+    }
+    assert_int_equal(p.waves, 3);
+    assert_int_equal(lb_plan_changes(&p), 5);
+}
+
+static void lb_plan_seal__broken_plans__bug(void **state)
+{
+    struct lb_field forward = {.path = "address", .new_value = LB_VALUE_OF(1, "address")};
+    struct lb_field back = {.path = "address", .new_value = LB_VALUE_OF(0, "address")};
+    const struct {
+        struct lb_op ops[2];
+        const char *message; /* NULL: fine */
+    } rows[] = {
+        {{CREATE(), CREATE(.only_if_op = 0, .only_if = LB_DONE)}, NULL},
+        {{CREATE(), CREATE(.fields = &back, .n_fields = 1)}, NULL},
+        {{KEEP(), CREATE(.parallel = true, .fields = &back, .n_fields = 1)}, NULL},
+        {{CREATE(), KEEP(.fields = &back, .n_fields = 1)}, NULL},
+        {{CREATE(.only_if_op = 0), CREATE()},
+         "operation 1 (rule r): only_if does not point backwards"},
+        {{CREATE(.only_if_op = 1), CREATE()},
+         "operation 1 (rule r): only_if does not point backwards"},
+        {{CREATE(.only_if_op = -2), CREATE()},
+         "operation 1 (rule r): only_if does not point backwards"},
+        {{CREATE(), CREATE(.fields = &forward, .n_fields = 1)},
+         "operation 2 (rule r): address does not point backwards"},
+        {{CREATE(), CREATE(.parallel = true, .only_if_op = 0)},
+         "operation 2 (rule r): only_if points into its own wave"},
+        {{CREATE(), CREATE(.parallel = true, .fields = &back, .n_fields = 1)},
+         "operation 2 (rule r): address points into its own wave"},
+        {{CREATE(.critical = true), CREATE(.critical = true)},
+         "operation 2 (rule r) is a second critical one"},
+        {{CREATE(.why = NULL), CREATE()}, "operation 1 (rule r) has no why"},
+        {{CREATE(.kind = NULL), CREATE()}, "operation 1 ( r) has no kind"},
+        {{CREATE(.name = ""), CREATE()}, "operation 1 (rule ) has no name"},
+        {{CREATE(.verb = 0), CREATE()}, "operation 1 (rule r) has no verb"},
+        {{CREATE(.verb = 5), CREATE()}, "operation 1 (rule r) has no verb"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct lb_plan p;
+        struct err err = ERR_INIT;
+        print_message("# row %zu\n", i);
+        int rc = seal(*state, &p, rows[i].ops, 2, &err);
+        assert_string_equal(err.message, rows[i].message != NULL ? rows[i].message : "");
+        assert_int_equal(rc, rows[i].message != NULL ? ERR_BUG : ERR_OK);
+        assert_int_equal(p.sealed, rows[i].message == NULL);
+    }
+}
+
+static void lb_plan_seal__no_owner__bug(void **state)
+{
+    struct lb_plan p;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    struct lb_op op = CREATE();
+    (void)lb_plan_add(&p, NULL, &op);
+    assert_int_equal(lb_plan_seal(&p, &err), ERR_BUG);
+    assert_string_equal(err.message, "operation 1 (rule r) has no owner");
+}
+
+static void lb_plan_add__many__indexes_and_copies_stay(void **state)
+{
+    struct lb_plan p;
+    lb_plan_init(&p, *state);
+    for (int i = 0; i < 100; i++) {
+        struct lb_op op = CREATE(.calls = (unsigned)i);
+        assert_int_equal(lb_plan_add(&p, arena_printf(*state, "n/s%d", i % 7), &op), i);
+        lb_plan_because(&p, "n/s0", "reason %d", i);
+        lb_plan_effect(&p, "n/s1", "effect %d", i);
+    }
+    assert_int_equal(p.n_ops, 100);
+    assert_int_equal(p.n_services, 7);
+    assert_int_equal(p.ops[99].calls, 99);
+    assert_string_equal(lb_plan_service(&p, "n/s0")->because[99], "reason 99");
+    assert_string_equal(lb_plan_service(&p, "n/s1")->effects[63], "effect 63");
+    assert_string_equal(p.ops[99].owners.items[0], "n/s1");
+}
+
+static void lb_plan_add__owners_given__each_has_an_entry(void **state)
+{
+    struct lb_plan p;
+    lb_plan_init(&p, *state);
+    const char *owners[] = {"n/b", "n/a"};
+    struct lb_op op = CREATE(.owners = str_set_make(*state, owners, 2), .shared = true);
+    (void)lb_plan_add(&p, NULL, &op);
+    assert_int_equal(p.n_services, 2);
+    assert_int_equal(lb_plan_seal(&p, NULL), ERR_OK);
+}
+
+static void lb_plan_view__sealed_plan__numbers_and_late_values(void **state)
+{
+    struct lb_plan p;
+    lb_plan_init(&p, *state);
+    struct lb_field fields[] = {
+        {.path = "address", .new_value = LB_VALUE_OF(1, "address")},
+        {.path = "tier", .old_text = "STANDARD", .new_value = LB_VALUE("PREMIUM")},
+        {.path = "labels", .old_text = "x", .new_value = LB_VALUE(NULL)},
+    };
+    const char *both[] = {"n/b", "n/a"};
+    const struct lb_op ops[] = {
+        KEEP(.calls = 7),
+        CREATE(.critical = true, .calls = 2, .finally = LB_FINALLY_OK),
+        CREATE(.fields = fields, .n_fields = 3, .calls = 3, .shared = true, .note = "n",
+               .owners = str_set_make(*state, both, 2), .summary = "s",
+               .finally = LB_FINALLY_ALWAYS),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        (void)lb_plan_add(&p, "n/b", &ops[i]);
+    }
+    struct lb_plan_service *s = lb_plan_service(&p, "n/a");
+    err_set(&s->err, ERR_INVALID, "no tier");
+    s->checked = 4;
+    p.reads = 5;
+    assert_int_equal(lb_plan_seal(&p, NULL), ERR_OK);
+    const struct tt_plan *v = lb_plan_view(&p);
+    assert_int_equal(v->n_operations, 3);
+    assert_int_equal(v->waves, 2);
+    assert_int_equal(v->calls, 5 + 2 + 3); /* what is kept costs nothing */
+    assert_int_equal(v->operations[0]->wave, 0);
+    assert_int_equal(v->operations[1]->n, 2);
+    assert_int_equal(v->operations[1]->flags, TT_OP_CRITICAL);
+    assert_int_equal(v->operations[2]->flags, TT_OP_SHARED | TT_OP_FINALLY);
+    assert_int_equal(v->operations[2]->n_owners, 2);
+    assert_string_equal(v->operations[2]->owners[0], "n/a");
+    assert_string_equal(v->operations[2]->fields[0].new_text, "known after 2");
+    assert_null(v->operations[2]->fields[0].old_text);
+    assert_string_equal(v->operations[2]->fields[1].new_text, "PREMIUM");
+    assert_null(v->operations[2]->fields[2].new_text);
+    assert_int_equal(v->n_services, 2);
+    assert_string_equal(v->services[0]->key, "n/a");
+    assert_int_equal(v->services[0]->code, TT_INVALID);
+    assert_string_equal(v->services[0]->message, "no tier");
+    assert_int_equal(v->services[0]->checked, 4);
+    assert_null(v->services[1]->message);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        lb_test(lb_plan_seal__parallel_and_keep__waves),
+        lb_test(lb_plan_seal__broken_plans__bug),
+        lb_test(lb_plan_seal__no_owner__bug),
+        lb_test(lb_plan_add__many__indexes_and_copies_stay),
+        lb_test(lb_plan_add__owners_given__each_has_an_entry),
+        lb_test(lb_plan_view__sealed_plan__numbers_and_late_values),
+    };
+    return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_plan_print.c: what people and programs see of a plan.
+ *
+ * The texts are whole, because their layout is what is tested; see also the planner cases in tests/golden. */
+#include "tests/unit/lb/lb_test.h"
+
+#include "common/lb/plan_print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME "a7f3a09c0e5f4b1c9d8e7f6a5b4c3d2e"
+#define WEB  LIST(.owners, .n_owners, "demo/web")
+#define OP(number, word, symbol_wave, ...)                                                         \
+    &(const struct tt_operation)                                                                   \
+    {                                                                                              \
+        .size = sizeof(struct tt_operation), .n = (number), .verb = TT_OP_##word,                  \
+        .wave = (symbol_wave), __VA_ARGS__                                                         \
+    }
+#define SERVICE(name, ...)                                                                         \
+    &(const struct tt_plan_service)                                                                \
+    {                                                                                              \
+        .size = sizeof(struct tt_plan_service), .key = (name), __VA_ARGS__                         \
+    }
+
+static struct tt_plan plan_of(const struct tt_plan_service *const *services, uint32_t n_services,
+                              const struct tt_operation *const *operations, uint32_t n_operations)
+{
+    struct tt_plan p = {.size = sizeof p,
+                        .services = services,
+                        .n_services = n_services,
+                        .operations = operations,
+                        .n_operations = n_operations};
+    for (uint32_t i = 0; i < n_operations; i++) {
+        p.waves = operations[i]->wave > p.waves ? operations[i]->wave : p.waves;
+        p.calls += operations[i]->calls;
+    }
+    return p;
+}
+
+static void assert_text(const struct tt_plan *plan, const struct plan_print *how, const char *want)
+{
+    struct str_buf b = STR_BUF_INIT;
+    plan_print_text(&b, plan, how);
+    assert_string_equal(str_buf_text(&b), want);
+    str_buf_done(&b);
+}
+
+static const struct plan_print plain = {0};
+static const struct plan_print verbose = {.verbose = true};
+
+static void plan_print_text__creation__reasons_below_when_long(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/web", .kind = "external, target pool, us-central1",
+                LIST(.because, .n_because, "no load-balancer-type annotation → external",
+                     "no l4-rbs annotation and no finalizer of it → target pool"))};
+    const struct tt_operation *const ops[] = {
+        OP(1, CREATE, 1, .kind = "address", .name = NAME, .summary = "regional, PREMIUM", WEB,
+           .why = "the rule does not hold one yet", .note = "held until the rule has it",
+           .calls = 2),
+        OP(2, CREATE, 1, .kind = "firewall", .name = "k8s-fw-" NAME, WEB, .calls = 2,
+           .summary = "0.0.0.0/0 → tcp:80,443", .why = "the Service is new"),
+        OP(3, CREATE, 2, .kind = "forwarding rule", .name = NAME, .summary = "TCP 80-443 → pool",
+           WEB, .why = "the Service is new", .note = "address known after 1", .calls = 2),
+        OP(4, DELETE, 3, .kind = "address", .name = NAME, WEB, .why = "the rule keeps it now",
+           .calls = 2),
+    };
+    struct tt_plan p = plan_of(services, 1, ops, 4);
+    assert_text(
+        &p, &plain,
+        "Service demo/web  external, target pool, us-central1\n"
+        "  because  no load-balancer-type annotation → external\n"
+        "           no l4-rbs annotation and no finalizer of it → target pool\n"
+        "\n"
+        "   1  + address          a7f3a09c0e5f4b1c9d8e7f6a5b4c3d2e         regional, PREMIUM\n"
+        "        held until the rule has it; because the rule does not hold one yet\n"
+        "   1  + firewall         k8s-fw-a7f3a09c0e5f4b1c9d8e7f6a5b4c3d2e  0.0.0.0/0 → tcp:80,443\n"
+        "        because the Service is new\n"
+        "   2  + forwarding rule  a7f3a09c0e5f4b1c9d8e7f6a5b4c3d2e         TCP 80-443 → pool\n"
+        "        address known after 1; because the Service is new\n"
+        "   3  - address          a7f3a09c0e5f4b1c9d8e7f6a5b4c3d2e\n"
+        "        because the rule keeps it now\n"
+        "\n"
+        "Plan: 3 to create, 0 to change, 1 to delete, in 3 waves (8 calls). Nothing has been "
+        "changed.\n");
+}
+
+static void plan_print_text__edit__field_lines_and_effects(void **state)
+{
+    (void)state;
+    const struct tt_field fields[] = {
+        {"sourceRanges", "0.0.0.0/0", NULL},
+        {"sourceRanges", NULL, "10.0.0.0/8"},
+        {"sourceRanges", NULL, "192.0.2.0/24"},
+        {"target", "old", "known after 2"},
+    };
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/web", .address = "203.0.113.10",
+                LIST(.effects, .n_effects, "The address stays.",
+                     "Traffic from outside the two ranges will be refused"))};
+    const struct tt_operation *const ops[] = {
+        OP(1, KEEP, 0, .kind = "address", .name = "x", WEB),
+        OP(2, CHANGE, 1, .kind = "firewall", .name = "k8s-fw-x", WEB, .calls = 2,
+           .why = "spec.loadBalancerSourceRanges changed", .fields = fields, .n_fields = 4),
+        OP(3, KEEP, 0, .kind = "target pool", .name = "x", WEB, .summary = "6 instances"),
+    };
+    struct tt_plan p = plan_of(services, 1, ops, 3);
+    assert_text(&p, &plain,
+                "Service demo/web  203.0.113.10\n"
+                "\n"
+                "   1  ~ firewall  k8s-fw-x  because spec.loadBalancerSourceRanges changed\n"
+                "          sourceRanges  - 0.0.0.0/0\n"
+                "                        + 10.0.0.0/8\n"
+                "                        + 192.0.2.0/24\n"
+                "          target        - old\n"
+                "                        + known after 2\n"
+                "      = 2 resources as they should be\n"
+                "\n"
+                "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (2 calls). The address "
+                "stays. Traffic from\n"
+                "outside the two ranges will be refused. Nothing has been changed.\n");
+    assert_text(&p, &(struct plan_print){.verbose = true, .executed = true},
+                "Service demo/web  203.0.113.10\n"
+                "\n"
+                "      = address      x\n"
+                "   1  ~ firewall     k8s-fw-x               because "
+                "spec.loadBalancerSourceRanges changed\n"
+                "          sourceRanges  - 0.0.0.0/0\n"
+                "                        + 10.0.0.0/8\n"
+                "                        + 192.0.2.0/24\n"
+                "          target        - old\n"
+                "                        + known after 2\n"
+                "      = target pool  x         6 instances\n"
+                "\n"
+                "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (2 calls). The address "
+                "stays. Traffic from\n"
+                "outside the two ranges will be refused.\n");
+}
+
+static void plan_print_text__nothing_to_do__one_line(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/web", .address = "203.0.113.10", .checked = 5)};
+    const struct tt_operation *const ops[] = {OP(1, KEEP, 0, .kind = "rule", .name = "x", WEB)};
+    struct tt_plan p = plan_of(services, 1, ops, 1);
+    assert_text(&p, &plain, "Service demo/web  203.0.113.10  up to date (5 resources checked).\n");
+    assert_text(&p, &verbose,
+                "Service demo/web  203.0.113.10  up to date (5 resources checked).\n"
+                "\n"
+                "      = rule  x\n");
+    const struct tt_plan_service *const gone[] = {SERVICE("demo/web")};
+    struct tt_plan empty = plan_of(gone, 1, NULL, 0);
+    assert_text(&empty, &plain, "Service demo/web  nothing to do.\n");
+}
+
+static void plan_print_text__many_services__quiet_ones_counted(void **state)
+{
+    struct arena *a = *state;
+    const struct tt_plan_service *services[13];
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        struct tt_plan_service *s = ARENA_NEW(a, struct tt_plan_service);
+        *s = (struct tt_plan_service){
+            .size = sizeof *s, .key = arena_printf(a, "demo/s%02zu", i), .checked = 3};
+        services[i] = s;
+    }
+    struct tt_plan quiet = plan_of(services, 13, NULL, 0);
+    assert_text(&quiet, &plain,
+                "13 Services are up to date (39 resources checked).\n"
+                "Plan: nothing to do.\n");
+    struct tt_plan two = plan_of(services, 2, NULL, 0);
+    assert_text(&two, &plain,
+                "Service demo/s00  up to date (3 resources checked).\n"
+                "Service demo/s01  up to date (3 resources checked).\n"
+                "Plan: nothing to do.\n");
+}
+
+static void plan_print_text__shared_and_refused__each_said_once(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/a", LIST(.effects, .n_effects, "The address stays.")),
+        SERVICE("demo/b"),
+        SERVICE("demo/c", .code = TT_INVALID,
+                .message = "annotation cloud.google.com/network-tier: \"Gold\" is not a tier; "
+                           "allowed: Premium, Standard"),
+    };
+    const struct tt_operation *const ops[] = {
+        OP(1, CHANGE, 1, .kind = "load balancer", .name = "kubernetes", .why = "a is new",
+           LIST(.owners, .n_owners, "demo/a", "demo/b"), .calls = 1)};
+    struct tt_plan p = plan_of(services, 3, ops, 1);
+    assert_text(&p, &plain,
+                "Service demo/a\n"
+                "\n"
+                "   1  ~ load balancer  kubernetes  because a is new; for demo/a, demo/b\n"
+                "  The address stays.\n"
+                "\n"
+                "Service demo/b\n"
+                "\n"
+                "      ~ and 1 shared with the Service above\n"
+                "\n"
+                "Service demo/c\n"
+                "  ! annotation cloud.google.com/network-tier: \"Gold\" is not a tier; allowed: "
+                "Premium, Standard\n"
+                "\n"
+                "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (1 call). 1 Service cannot "
+                "be planned.\n"
+                "Nothing has been changed.\n");
+}
+
+static void plan_print_text__long_names_and_values__never_cut(void **state)
+{
+    (void)state;
+    char name[80];
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    char value[200];
+    memset(value, 'v', sizeof value - 1);
+    value[100] = ' ';
+    value[sizeof value - 1] = '\0';
+    const struct tt_field field = {"path", value, NULL};
+    const struct tt_plan_service *const services[] = {SERVICE("demo/web")};
+    const struct tt_operation *const ops[] = {OP(1, CHANGE, 12, .kind = "rule", .name = name, WEB,
+                                                 .summary = "summary", .why = "so",
+                                                 .fields = &field, .n_fields = 1)};
+    struct tt_plan p = plan_of(services, 1, ops, 1);
+    struct str_buf b = STR_BUF_INIT;
+    plan_print_text(&b, &p, &plain);
+    const char *text = str_buf_text(&b);
+    assert_non_null(strstr(text, name));
+    value[100] = '\0';
+    assert_non_null(strstr(text, value)); /* broken between words only */
+    assert_non_null(strstr(text, "\n                                                            "
+                                 "summary"));
+    str_buf_done(&b);
+}
+
+static void plan_print_text__color__only_when_asked(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {SERVICE("demo/web")};
+    const struct tt_operation *const ops[] = {
+        OP(1, CREATE, 1, .kind = "rule", .name = "x", .why = "new", WEB)};
+    struct tt_plan p = plan_of(services, 1, ops, 1);
+    struct str_buf b = STR_BUF_INIT;
+    plan_print_text(&b, &p, &plain);
+    assert_null(strchr(str_buf_text(&b), '\033'));
+    str_buf_reset(&b);
+    plan_print_text(&b, &p, &(struct plan_print){.color = true});
+    assert_non_null(strstr(str_buf_text(&b), "   1  \033[32m+\033[0m rule  x  because new\n"));
+    str_buf_done(&b);
+}
+
+static void plan_print_json__plan__promised_members(void **state)
+{
+    const struct tt_field field = {"ports", NULL, "80"};
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/bad", .code = TT_QUOTA, .message = "no more"),
+        SERVICE("demo/web", .address = "203.0.113.10", .checked = 2,
+                LIST(.because, .n_because, "b")),
+    };
+    const struct tt_operation *const ops[] = {OP(1, CHANGE, 1, .kind = "rule", .name = "x", WEB,
+                                                 .why = "so", .fields = &field, .n_fields = 1,
+                                                 .calls = 2, .flags = TT_OP_CRITICAL)};
+    struct tt_plan p = plan_of(services, 2, ops, 1);
+    struct json_object *doc = plan_print_json(&p);
+    assert_string_equal(
+        json_text(*state, doc, JSON_COMPACT),
+        "{\"services\":[{\"service\":\"demo/bad\",\"address\":null,\"because\":[],"
+        "\"operations\":null,\"effects\":[],\"checked\":0,\"error\":{\"code\":7,\"message\":"
+        "\"no more\"}},{\"service\":\"demo/web\",\"address\":\"203.0.113.10\",\"because\":[\"b\"],"
+        "\"operations\":[{\"n\":1,\"verb\":\"change\",\"kind\":\"rule\",\"name\":\"x\",\"wave\":1,"
+        "\"why\":\"so\",\"owners\":[\"demo/web\"],\"fields\":[{\"path\":\"ports\",\"old\":null,"
+        "\"new\":\"80\"}],\"calls\":2,\"critical\":true,\"shared\":false,\"finally\":false}],"
+        "\"effects\":[],\"checked\":2}],\"summary\":{\"create\":0,\"change\":1,\"delete\":0,"
+        "\"waves\":1,\"calls\":2}}");
+    json_object_put(doc);
+}
+
+static void plan_join__plans__sorted_and_renumbered(void **state)
+{
+    const struct tt_field fields[] = {{"address", NULL, "known after 1"},
+                                      {"note", NULL, "known after all"}};
+    const struct tt_plan_service *const sb[] = {SERVICE("demo/b")};
+    const struct tt_plan_service *const sa[] = {SERVICE("demo/a")};
+    const struct tt_operation *const ob[] = {
+        OP(1, CREATE, 1, .kind = "k", .name = "b1", .calls = 1),
+        OP(2, CREATE, 2, .kind = "k", .name = "b2", .calls = 1, .fields = fields, .n_fields = 2)};
+    const struct tt_operation *const oa[] = {
+        OP(1, CREATE, 1, .kind = "k", .name = "a1", .calls = 3),
+        OP(2, CREATE, 2, .kind = "k", .name = "a2", .fields = fields, .n_fields = 2),
+        OP(3, CREATE, 3, .kind = "k", .name = "a3")};
+    struct tt_plan pb = plan_of(sb, 1, ob, 2);
+    struct tt_plan pa = plan_of(sa, 1, oa, 3);
+    const struct tt_plan *all = plan_join(*state, (const struct tt_plan *const[]){&pb, &pa}, 2);
+    assert_int_equal(all->n_services, 2);
+    assert_string_equal(all->services[0]->key, "demo/a");
+    assert_int_equal(all->n_operations, 5);
+    assert_int_equal(all->operations[4]->n, 5);
+    assert_string_equal(all->operations[1]->fields[0].new_text, "known after 1");
+    assert_string_equal(all->operations[3]->fields[0].new_text, "known after 3");
+    assert_string_equal(all->operations[3]->fields[1].new_text, "known after all");
+    assert_int_equal(all->operations[3]->wave, 2);
+    assert_int_equal(all->waves, 3);
+    assert_int_equal(all->calls, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        lb_test(plan_print_text__creation__reasons_below_when_long),
+        lb_test(plan_print_text__edit__field_lines_and_effects),
+        lb_test(plan_print_text__nothing_to_do__one_line),
+        lb_test(plan_print_text__many_services__quiet_ones_counted),
+        lb_test(plan_print_text__shared_and_refused__each_said_once),
+        lb_test(plan_print_text__long_names_and_values__never_cut),
+        lb_test(plan_print_text__color__only_when_asked),
+        lb_test(plan_print_json__plan__promised_members),
+        lb_test(plan_join__plans__sorted_and_renumbered),
+    };
+    return cmocka_run_group_tests_name("plan_print", tests, NULL, NULL);
+}
