@@ -154,7 +154,7 @@ static int set_value(const struct decoder *d, const struct gcfg_key *key,
         *(bool *)at = flag;
         return ERR_OK;
     case GCFG_INT:
-        if (!read_int(e->value, &integer)) {
+        if (!read_int(str_trim_unicode(d->arena, e->value), &integer)) {
             return refuse_value(d, e, "int");
         }
         *(int64_t *)at = integer;

@@ -26,27 +26,58 @@ static void new_line(const struct printer *p, int depth)
     }
 }
 
+/* The fewest digits that read back as `d`, as "d.ddde±xx". */
+static void shortest_digits(double d, char *out, size_t cap)
+{
+    for (int precision = 0; precision <= 16; precision++) {
+        (void)snprintf(out, cap, "%.*e", precision, d); /* at most 24 bytes */
+        if (strtod(out, NULL) == d) {
+            return;
+        }
+    }
+}
+
+/* Laid out as Go and ECMAScript do: with an exponent only below 1e-6 and from 1e21 on. */
+static void append_double(struct str_buf *b, double d)
+{
+    char text[40];
+    char digits[40];
+    size_t n = 0;
+    shortest_digits(fabs(d), text, sizeof text);
+    char *e = strchr(text, 'e');
+    int exponent = (int)strtol(e + 1, NULL, 10);
+    for (const char *p = text; p < e; p++) {
+        if (*p != '.') {
+            digits[n++] = *p;
+        }
+    }
+    str_append(b, signbit(d) ? "-" : "");
+    if (exponent < -6 || exponent >= 21) {
+        *e = '\0';
+        str_appendf(b, "%se%+d", text, exponent);
+        return;
+    }
+    if (exponent < 0) {
+        str_appendf(b, "0.%.*s", -exponent - 1, "00000");
+    }
+    for (int i = 0; i < (int)n || i <= exponent; i++) {
+        str_append(b, i == exponent + 1 && exponent >= 0 ? "." : "");
+        str_append_c(b, i < (int)n ? digits[i] : '0');
+    }
+}
+
 static void print_double(const struct printer *p, struct json_object *o)
 {
     /* json_parse() leaves the text of the number with it; changing the number drops it. */
     const char *text = json_object_get_userdata(o);
     double d = json_object_get_double(o);
-    char shortest[40];
     if (text != NULL) {
         str_append(p->b, text);
-        return;
-    }
-    if (!isfinite(d)) {
+    } else if (isfinite(d)) {
+        append_double(p->b, d);
+    } else {
         str_append(p->b, "null"); /* JSON has no word for it */
-        return;
     }
-    for (int precision = 15; precision <= 17; precision++) {
-        (void)snprintf(shortest, sizeof shortest, "%.*g", precision, d);
-        if (strtod(shortest, NULL) == d) {
-            break;
-        }
-    }
-    str_append(p->b, shortest);
 }
 
 static void print_int(const struct printer *p, struct json_object *o)

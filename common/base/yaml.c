@@ -25,7 +25,8 @@ struct loader {
     yaml_parser_t parser;
     yaml_event_t event; /* the current one; owned by us until the next */
     bool has_event;
-    struct map *anchors; /* name → struct anchor *, of the current document */
+    struct map *anchors;   /* name → struct anchor *, of the current document */
+    struct arena *scratch; /* the anchors themselves: a name may be used anew inside its own node */
     size_t nodes_left;
     int depth_left;
     struct err *err;
@@ -135,23 +136,22 @@ static struct anchor *open_anchor(struct loader *l, const yaml_char_t *name)
     if (name == NULL) {
         return NULL;
     }
-    struct anchor *anchor = xcalloc(1, sizeof *anchor);
+    struct anchor *anchor = ARENA_NEW(l->scratch, struct anchor);
     map_set(l->anchors, (const char *)name, anchor);
     return anchor;
 }
 
-static void free_anchor(void *value)
+static void put_tree(void *arg)
 {
-    struct anchor *anchor = value;
-    json_object_put(anchor->value);
-    free(anchor);
+    json_object_put(arg);
 }
 
-static void close_anchor(struct anchor *anchor, struct json_object *value)
+static void close_anchor(struct loader *l, struct anchor *anchor, struct json_object *value)
 {
     if (anchor != NULL) {
         anchor->value = json_object_get(value);
         anchor->is_complete = true;
+        arena_defer(l->scratch, put_tree, anchor->value);
     }
 }
 
@@ -169,7 +169,7 @@ static int load_scalar(struct loader *l, struct json_object **ret)
         err_prefix(l->err, "line %zu", event_line(l));
         return rc;
     }
-    close_anchor(open_anchor(l, e->data.scalar.anchor), *ret);
+    close_anchor(l, open_anchor(l, e->data.scalar.anchor), *ret);
     rc = advance(l);
     if (rc != ERR_OK) {
         json_putp(ret);
@@ -191,7 +191,7 @@ static int load_sequence(struct loader *l, struct json_object **ret)
     }
     rc = rc == ERR_OK ? advance(l) : rc;
     if (rc == ERR_OK) {
-        close_anchor(anchor, array);
+        close_anchor(l, anchor, array);
         *ret = STEAL(array);
     }
     return rc;
@@ -298,7 +298,7 @@ static int load_mapping(struct loader *l, struct json_object **ret)
     rc = rc == ERR_OK ? apply_merges(l, object, merges, line) : rc;
     rc = rc == ERR_OK ? advance(l) : rc;
     if (rc == ERR_OK) {
-        close_anchor(anchor, object);
+        close_anchor(l, anchor, object);
         *ret = STEAL(object);
     }
     return rc;
@@ -320,11 +320,6 @@ static int load_node(struct loader *l, struct json_object **ret)
     rc = l->event.type == YAML_SEQUENCE_START_EVENT ? load_sequence(l, ret) : load_mapping(l, ret);
     l->depth_left++;
     return rc;
-}
-
-static void put_tree(void *arg)
-{
-    json_object_put(arg);
 }
 
 /* One document, from its start event to the next one's or the stream's end. */
@@ -359,7 +354,6 @@ static int load_stream(struct loader *l, struct arena *a, struct json_object ***
             docs = xrealloc(docs, (n + 1) * sizeof *docs);
             docs[n++] = doc;
         }
-        rc = rc == ERR_OK ? advance(l) : rc;
     }
     if (rc == ERR_OK) {
         struct json_object **copy = ARENA_ARRAY(a, struct json_object *, n);
@@ -396,19 +390,20 @@ int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_obje
         *ret_n = 1;
         return ERR_OK;
     }
-    struct loader l = {.nodes_left = NODES_MAX, .err = err};
+    struct loader l = {.nodes_left = NODES_MAX, .scratch = arena_new(), .err = err};
     if (!yaml_parser_initialize(&l.parser)) {
         abort(); /* out of memory */
     }
     yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, n);
-    l.anchors = map_new(free_anchor);
+    l.anchors = map_new(NULL);
     int rc = load_stream(&l, a, ret_docs, ret_n);
     if (l.has_event) {
         yaml_event_delete(&l.event);
     }
     yaml_parser_delete(&l.parser);
     map_free(l.anchors);
+    arena_free(l.scratch);
     return rc;
 }
 
