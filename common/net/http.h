@@ -15,7 +15,8 @@
  * redirects, cancelling within 100 ms (curl_multi_wakeup), client certificates, CAs and tokens re-read
  * when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and `may_mutate` before
  * *each* mutation is sent (design §5, fencing).  What is not: retries (retry.h), rate limits (ratelimit.h), meaning of statuses.
- * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase), CANCELLED, INVALID
+ * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason is "broken"
+ * when the connection ended before an answer), CANCELLED, INVALID
  * (a URL that is none; an answer over a cap), AUTH (credentials could not be read), CANCELLED also when
  * may_mutate said no.  An answer with any status is success here. */
 #ifndef TRIMTAB_NET_HTTP_H

@@ -65,31 +65,62 @@ static int connect_timeout(struct http_transfer *t, struct err *err)
                    http_span(t, ms));
 }
 
+/* The few words for people in what libcurl made of OpenSSL's errors:
+ * "OpenSSL SSL_read: OpenSSL/3.0: error:0A000418:SSL routines::tlsv1 alert unknown ca, errno 0". */
+static const char *tls_reason(struct http_transfer *t, CURLcode code)
+{
+    static const char *const starts[] = {"SSL routines::", "SSL certificate problem: ", "SSL: "};
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
+        const char *at = strstr(t->curl_text, starts[i]);
+        if (at != NULL) {
+            at += strlen(starts[i]);
+            const char *end = strstr(at, ", errno");
+            return arena_strndup(t->arena, at, end == NULL ? strlen(at) : (size_t)(end - at));
+        }
+    }
+    return t->curl_text[0] == '\0' ? curl_easy_strerror(code) : t->curl_text;
+}
+
 static int tls_error(struct http_transfer *t, CURLcode code, struct err *err)
 {
-    static const char certificate[] = "SSL certificate problem: ";
-    const char *text = t->curl_text;
-    if (str_has_prefix(text, certificate)) {
-        text += sizeof(certificate) - 1;
-    } else if (str_has_prefix(text, "SSL: ")) {
-        text += 5;
-    }
-    if (*text == '\0') {
-        text = curl_easy_strerror(code);
-    }
     const char *what = code == CURLE_PEER_FAILED_VERIFICATION ? "certificate of " : "";
-    return err_set(err, ERR_TRANSIENT, "TLS: %s%s: %s", what, http_origin(t), text);
+    return err_set(err, ERR_TRANSIENT, "TLS: %s%s: %s", what, http_origin(t), tls_reason(t, code));
+}
+
+/* The proxy said no to CONNECT, or left while it was asked. */
+static bool is_proxy_refusal(struct http_transfer *t)
+{
+    long status = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_HTTP_CONNECTCODE, &status);
+    return t->proxy != NULL && t->status == 0 &&
+           (status >= 300 || str_has_prefix(t->curl_text, "Proxy CONNECT"));
+}
+
+static int proxy_error(struct http_transfer *t, struct err *err)
+{
+    return err_set(err, ERR_TRANSIENT, "proxy %s: %s", proxy_origin(t),
+                   t->curl_text[0] == '\0' ? "refused the connection" : t->curl_text);
+}
+
+/* Before an answer: reason "broken", by which callers tell it from a connection that never was. */
+static int broken_error(struct http_transfer *t, const char *why, struct err *err)
+{
+    int rc = why == NULL
+                 ? err_set(err, ERR_TRANSIENT, "%s closed the connection without an answer",
+                           http_origin(t))
+                 : err_set(err, ERR_TRANSIENT, "connection to %s broke before an answer: %s",
+                           http_origin(t), why);
+    if (err != NULL) {
+        static const char reason[] = "broken";
+        memcpy(err->reason, reason, sizeof(reason));
+    }
+    return rc;
 }
 
 static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
 {
-    if (code == CURLE_GOT_NOTHING) {
-        return err_set(err, ERR_TRANSIENT, "%s closed the connection without an answer",
-                       http_origin(t));
-    }
     if (t->status == 0) {
-        return err_set(err, ERR_TRANSIENT, "connection to %s broke before an answer: %s",
-                       http_origin(t), detail(t, "closed"));
+        return broken_error(t, code == CURLE_GOT_NOTHING ? NULL : detail(t, "closed"), err);
     }
     return err_set(err, ERR_TRANSIENT, "answer of %s was cut after %zu bytes", http_origin(t),
                    t->body_bytes);
@@ -110,8 +141,7 @@ int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
     case CURLE_OPERATION_TIMEDOUT:
         return connect_timeout(t, err);
     case CURLE_PROXY:
-        return err_set(err, ERR_TRANSIENT, "proxy %s: %s", proxy_origin(t),
-                       detail(t, "refused the connection"));
+        return proxy_error(t, err);
     case CURLE_SSL_CERTPROBLEM:
         return err_set(err, ERR_AUTH, "TLS: client certificate for %s cannot be used",
                        http_origin(t));

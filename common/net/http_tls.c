@@ -152,7 +152,8 @@ static int refresh_pair(struct http *h, struct arena *a, bool *changed, struct e
     if (!pair_fits(c.text, c.n, k.text, k.n)) {
         return cert->loaded
                    ? ERR_OK
-                   : err_set(err, ERR_AUTH, "client certificate and key do not fit together");
+                   : err_set(err, ERR_AUTH,
+                             "client certificate: certificate and key do not fit together");
     }
     *changed |= cert->loaded && (differs(cert, &c) || differs(key, &k));
     keep(cert, &c);
