@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compute.h: what the parts of the simulated Compute API know of each other.  Private to sim/compute.
+ *
+ * `struct compute` owns the store (every resource by its path), the operations, the tokens.  A request is
+ * routed by the operation table, checked by the schema, and served by a generic verb (get, list, insert, patch,
+ * update, delete) that a row of the collection table steers; what is special about a collection hangs on its row
+ * as a small function.  Refusals go through `struct refusal`, which becomes the cloud's error body.
+ * One thread: the event loop's.  Source: gce-cloud-provider.md §3, §16; gce-l4.md §9. */
+#ifndef TRIMTAB_SIM_COMPUTE_COMPUTE_H
+#define TRIMTAB_SIM_COMPUTE_COMPUTE_H
+
+#include "common/base/map.h"
+#include "sim/compute/filter.h"
+#include "sim/compute/schema.h"
+#include "sim/sim.h"
+
+#define COMPUTE_PREFIX         "https://www.googleapis.com/compute/v1/"
+#define COMPUTE_PROJECT        "trimtab-sim"
+#define COMPUTE_PROJECT_NUMBER "424242424242"
+
+struct compute;
+struct collection;
+struct operation;
+
+/* --- resources ------------------------------------------------------------------------------------ */
+
+struct resource {
+    const struct collection *col; /* NULL: of a kind that is not served, only kept */
+    char *path;                   /* "projects/p/regions/r/addresses/n" */
+    struct json_object *body;     /* owned; what GET answers */
+    struct json_object *members;  /* instance groups, NEGs: an array; NULL: none recorded */
+    uint64_t seq;                 /* order of creation */
+    struct operation *inserting;  /* the running insert, or NULL (only at --latency cloud) */
+};
+
+/* Resources of one collection in one scope. */
+struct folder {
+    char *path;                   /* "projects/p/regions/r/addresses" */
+    const struct collection *col; /* or NULL */
+    struct map *items;            /* name → struct resource, owned */
+};
+
+struct compute {
+    struct sim *sim;
+    struct map *folders; /* path → struct folder */
+    char *project;       /* the project of new nodes and of the metadata server */
+    uint64_t next_id;
+    uint64_t next_seq;
+    uint64_t next_address;        /* cursor: a freed address is not handed out again at once */
+    struct map *operations;       /* path → struct operation */
+    struct map *by_request_id;    /* "id METHOD path" → struct operation, borrowed */
+    struct map *tokens;           /* access token → int64_t* expiry (wall, s) */
+    char *metadata_token;         /* what the metadata server hands out now; a key of tokens */
+    void *signing_key;            /* EVP_PKEY of the service account; made when first asked for */
+    struct json_object *settings; /* world member "sim", or NULL: quotas, strict_address_delete */
+};
+
+/* --- refusals ------------------------------------------------------------------------------------- */
+
+/* Why a request is not served.  status 0: it is. */
+struct refusal {
+    int status;
+    const char *reason;  /* "invalid", "resourceInUseByAnotherResource" */
+    const char *message; /* arena */
+    const char *code;    /* upper case form; set: the operation fails instead of the request */
+    struct json_object *details; /* newer errors; owned until answered */
+};
+
+/* Fills *r and returns false, so that a check can end in `return ce_refuse(…)`. */
+bool ce_refuse(struct refusal *r, struct arena *a, int status, const char *reason, const char *fmt,
+               ...) _printf_(5, 6);
+bool ce_refuse_invalid(struct refusal *r, struct arena *a, const char *field, const char *value,
+                       const char *why);
+bool ce_refuse_not_found(struct refusal *r, struct arena *a, const char *path);
+bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource *res,
+                      const char *by);
+bool ce_refuse_schema(struct refusal *r, struct arena *a, const struct schema_problem *p);
+/* {"error": …}; new reference. */
+struct json_object *ce_refusal_body(const struct refusal *r);
+struct json_object *compute_error_body(void *state, const struct sim_call *call, int status,
+                                       const char *reason, const char *message);
+
+/* --- a request ------------------------------------------------------------------------------------ */
+
+enum scope { SCOPE_NONE = 0, SCOPE_GLOBAL, SCOPE_REGION, SCOPE_ZONE, SCOPE_AGGREGATED };
+
+struct request {
+    struct compute *c;
+    struct sim_call *call;
+    struct arena *a;
+    const struct compute_op *op;
+    const char *verb; /* last word of the operation: "insert", "addInstance" */
+    const char *project;
+    enum scope scope;
+    const char *location;   /* region or zone, or NULL */
+    const char *collection; /* "addresses"; "projects", "regions", "zones", "operations" too */
+    const char *name;       /* or NULL */
+    const struct collection *col;
+    char *folder;             /* path of the collection in its scope */
+    struct json_object *body; /* checked, output-only members removed; NULL: none */
+    struct resource *res;     /* what `name` names, when it exists */
+    struct refusal refusal;
+};
+
+/* --- collections ---------------------------------------------------------------------------------- */
+
+/* A member that refers to other resources. */
+struct reference {
+    const char *member; /* "target", "healthChecks[]", "backends[].group" */
+    const char *kinds;  /* "targetPools"; "instanceGroups networkEndpointGroups" */
+    bool checked;       /* refused when it points to nothing */
+};
+
+struct collection {
+    const char *name;
+    enum scope scope;
+    const char *kind;      /* "compute#address" */
+    const char *list_kind; /* "compute#addressList" */
+    const char *aggregated_kind;
+    const char *what;                   /* in messages: "address" */
+    const struct reference *references; /* ends with member NULL */
+    const char *const *required;        /* beyond the schema's; NULL-terminated or NULL */
+    const char *const *immutable;       /* may not change by PATCH or PUT */
+    const char *defaults;               /* JSON object of members that an insert gets */
+    const char *quota;                  /* "FIREWALLS", or NULL */
+    bool fingerprint;                   /* has a fingerprint; PUT must name the current one */
+    bool has_members;                   /* instance groups, NEGs */
+    /* Checks and completes a new body (in place).  NULL: nothing special. */
+    bool (*insert)(struct request *q, struct json_object *body);
+    /* Checks a changed body before it replaces the old one. */
+    bool (*change)(struct request *q, struct json_object *old, struct json_object *body);
+    bool (*remove)(struct request *q);
+    /* After an insert, change or delete took place. */
+    void (*after)(struct request *q, struct json_object *body);
+};
+
+extern const struct collection compute_collections[]; /* name NULL ends it */
+const struct collection *ce_collection_find(const char *name, enum scope scope);
+
+/* Actions beyond the generic verbs. */
+struct action {
+    const char *collection;
+    const char *verb;
+    bool (*run)(struct request *q, struct json_object **ret_answer); /* *ret: answer of a read */
+};
+extern const struct action compute_actions[];
+
+/* --- store.c -------------------------------------------------------------------------------------- */
+
+struct resource *ce_store_get(const struct compute *c, const char *path);  /* NULL when absent */
+struct folder *ce_store_folder(const struct compute *c, const char *path); /* NULL when absent */
+/* Adds or replaces; takes `body` over. */
+struct resource *ce_store_put(struct compute *c, const char *path, struct json_object *body);
+void ce_store_remove(struct compute *c, const char *path);
+void ce_store_clear(struct compute *c);
+/* Calls fn for each resource of a collection (name), in path order; fn returns false to stop. */
+void ce_store_each(const struct compute *c, const char *collection,
+                   bool (*fn)(struct resource *res, void *arg), void *arg);
+uint64_t ce_store_next_id(struct compute *c);
+/* Folder path of a collection in a scope. */
+char *ce_store_folder_path(struct arena *a, const char *project, enum scope scope,
+                           const char *location, const char *collection);
+
+/* --- links.c -------------------------------------------------------------------------------------- */
+
+/* The path ("projects/…") of a full, partial or relative link; NULL when it is none.  `near` is the path of the
+ * resource that holds the link: it lends its project to partial links. */
+char *ce_link_path(struct arena *a, const char *link, const char *near);
+char *ce_link_full(struct arena *a, const char *path); /* COMPUTE_PREFIX + path */
+bool ce_link_same(struct arena *a, const char *x, const char *y, const char *near);
+/* The part of a path: "regions/us-central1" → its location; collection and name of its end. */
+const char *ce_path_project(struct arena *a, const char *path);
+const char *ce_path_location(struct arena *a, const char *path); /* NULL: global */
+const char *ce_path_scope(struct arena *a, const char *path); /* "regions/r", "zones/z", "global" */
+const char *ce_path_collection(struct arena *a, const char *path);
+const char *ce_path_name(const char *path);
+/* The region of a zone: what stands before its last '-'. */
+char *ce_zone_region(struct arena *a, const char *zone);
+
+/* Checks the references of a body, replaces links by full ones. */
+bool ce_references_check(struct request *q, struct json_object *body);
+/* Path of the first resource that refers to `path`, or NULL. */
+const char *ce_references_user(struct compute *c, struct arena *a, const char *path);
+
+/* --- verbs ---------------------------------------------------------------------------------------- */
+
+void compute_name_call(void *state, struct sim_call *call);
+void compute_handle(void *state, struct sim_call *call);
+/* route.c: finds the operation and takes the path apart; false: unknown. */
+bool ce_route(struct request *q);
+/* read.c */
+bool ce_read_get(struct request *q, struct json_object **ret);
+bool ce_read_list(struct request *q, struct json_object **ret);
+bool ce_read_aggregated(struct request *q, struct json_object **ret);
+/* A page of `items` (array, taken over) by maxResults and pageToken; for the action lists too. */
+bool ce_read_page(struct request *q, struct json_object *items, struct json_object *list);
+/* write.c */
+bool ce_write_insert(struct request *q);
+bool ce_write_patch(struct request *q);
+bool ce_write_update(struct request *q);
+bool ce_write_delete(struct request *q);
+bool ce_write_set_labels(struct request *q);
+/* Stores a changed body of q->res: new fingerprint, "after" function. */
+void ce_write_store(struct request *q, struct json_object *body);
+/* A new fingerprint (base64). */
+char *compute_fingerprint(struct compute *c, struct arena *a);
+/* The answer's view of a resource: as stored. */
+char *compute_time(struct compute *c, struct arena *a);
+
+/* --- operations.c --------------------------------------------------------------------------------- */
+
+void ce_operations_init(struct compute *c);
+void ce_operations_done(struct compute *c);
+/* The operation that an earlier request of the same requestId started, or NULL. */
+struct operation *ce_operation_of_request_id(struct request *q);
+/* Starts an operation for a mutation that took effect (or failed: q->refusal.code). */
+struct operation *ce_operation_start(struct request *q);
+struct json_object *ce_operation_json(const struct operation *op); /* new reference */
+bool ce_operation_is_done(const struct operation *op);
+void ce_operations_handle(struct request *q); /* get, list, wait; answers the call */
+bool ce_operations_aggregated(struct request *q, struct json_object **ret);
+/* Milliseconds that this operation takes at --latency cloud. */
+int64_t ce_latency_of(struct compute *c, const char *op_id);
+
+/* --- collections' own files ----------------------------------------------------------------------- */
+
+bool ce_address_insert(struct request *q, struct json_object *body);
+bool ce_address_remove(struct request *q);
+bool ce_rule_insert(struct request *q, struct json_object *body);
+bool ce_rule_change(struct request *q, struct json_object *old, struct json_object *body);
+void ce_rule_after(struct request *q, struct json_object *body);
+bool ce_rule_set_target(struct request *q, struct json_object **ret);
+bool ce_pool_insert(struct request *q, struct json_object *body);
+bool ce_pool_add_instance(struct request *q, struct json_object **ret);
+bool ce_pool_remove_instance(struct request *q, struct json_object **ret);
+bool ce_pool_add_health_check(struct request *q, struct json_object **ret);
+bool ce_pool_remove_health_check(struct request *q, struct json_object **ret);
+bool ce_pool_get_health(struct request *q, struct json_object **ret);
+bool ce_check_insert(struct request *q, struct json_object *body);
+bool ce_check_change(struct request *q, struct json_object *old, struct json_object *body);
+bool ce_backend_insert(struct request *q, struct json_object *body);
+bool ce_backend_change(struct request *q, struct json_object *old, struct json_object *body);
+bool ce_backend_get_health(struct request *q, struct json_object **ret);
+bool ce_firewall_insert(struct request *q, struct json_object *body);
+bool ce_firewall_change(struct request *q, struct json_object *old, struct json_object *body);
+bool ce_group_insert(struct request *q, struct json_object *body);
+bool ce_group_add_instances(struct request *q, struct json_object **ret);
+bool ce_group_remove_instances(struct request *q, struct json_object **ret);
+bool ce_group_list_instances(struct request *q, struct json_object **ret);
+bool ce_group_set_named_ports(struct request *q, struct json_object **ret);
+/* No instance of these groups may be in another group that is behind a load balancer. */
+bool ce_group_check_single(struct request *q, struct json_object *instances, const char *group);
+bool ce_neg_insert(struct request *q, struct json_object *body);
+bool ce_neg_attach(struct request *q, struct json_object **ret);
+bool ce_neg_detach(struct request *q, struct json_object **ret);
+bool ce_neg_list(struct request *q, struct json_object **ret);
+bool ce_route_insert(struct request *q, struct json_object *body);
+
+/* addresses.c, for rules */
+/* The address resource (any project of the store) that reserves `ip` in a region, or NULL. */
+struct resource *ce_address_by_ip(struct compute *c, const char *ip, const char *region_path);
+struct resource *ce_rule_by_ip(struct compute *c, const char *ip, const char *region_path);
+struct resource *ce_instance_by_ip(struct compute *c, const char *ip);
+bool ce_address_in_subnet(struct compute *c, const char *ip, const char *subnet_path);
+/* "80" or "80-90", from 1 to 65535; for rules and firewalls. */
+bool ce_port_range_parse(const char *text, int64_t *ret_low, int64_t *ret_high);
+/* A free address for a new address or rule; NULL when none is left. */
+char *ce_address_pick(struct request *q, const char *type, const char *tier,
+                      const char *subnet_path, bool ipv6);
+/* Somebody holds it: an address, a rule or an instance. */
+bool ce_address_is_taken(struct compute *c, const char *ip);
+/* Is it one that this cloud hands out? */
+bool ce_address_is_ours(const char *ip);
+/* Status and users of the addresses with this IP after a rule came or went. */
+void ce_address_refresh(struct compute *c, const char *ip);
+
+/* quotas.c */
+bool ce_quota_check(struct request *q);
+struct json_object *ce_quota_json(struct compute *c, const char *project); /* new reference */
+bool ce_setting_bool(const struct compute *c, const char *name);
+
+/* tokens.c */
+bool ce_token_check(struct request *q);
+char *ce_token_new(struct compute *c, struct arena *a, int64_t lifetime_s);
+void ce_token_handle(struct compute *c, struct sim_call *call); /* POST /token */
+void ce_tokens_done(struct compute *c);
+
+/* seed.c: zones, network and subnetwork that a world does not bring along */
+void ce_seed_missing(struct compute *c);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rules.c: forwarding rules: which combinations the cloud takes, their address, and conflicts on it.
+ *
+ * A rule either points to a target pool (external, portRange) or to a backend service (portRange, ports or
+ * allPorts).  Its address is a reserved one of the right kind and tier, or a free one.  Two rules may share an
+ * address only where no packet could match both.  Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2,
+ * §5.6, §16; gce-l4.md §4.7, §5.2. */
+#include "sim/compute/compute.h"
+
+#include <string.h>
+
+#define PORTS_MAX 5
+
+/* --- ports ---------------------------------------------------------------------------------------- */
+
+struct range {
+    int64_t low, high;
+};
+
+static bool parse_port(const char *text, size_t n, int64_t *ret)
+{
+    char digits[8];
+    if (n == 0 || n >= sizeof(digits)) {
+        return false;
+    }
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    return str_to_i64(digits, ret) && *ret >= 1 && *ret <= 65535;
+}
+
+/* "80", "80-90"; false: not a range of ports. */
+bool ce_port_range_parse(const char *text, int64_t *ret_low, int64_t *ret_high)
+{
+    size_t n = strcspn(text, "-");
+    if (!parse_port(text, n, ret_low)) {
+        return false;
+    }
+    if (text[n] == '\0') {
+        *ret_high = *ret_low;
+        return true;
+    }
+    return parse_port(text + n + 1, strlen(text + n + 1), ret_high) && *ret_low <= *ret_high;
+}
+
+static bool check_ports(struct request *q, struct json_object *body)
+{
+    struct json_object *ports = json_member(body, "ports");
+    const char *range = json_str(body, "portRange");
+    bool all = json_bool(body, "allPorts", false);
+    int64_t low, high;
+    if ((json_len(ports) > 0) + (range != NULL) + all > 1) {
+        return ce_refuse(&q->refusal, q->a, 400, "invalid",
+                         "Only one of ports, portRange and allPorts can be specified.");
+    }
+    if (range && !ce_port_range_parse(range, &low, &high)) {
+        return ce_refuse_invalid(
+            &q->refusal, q->a, "resource.portRange", range,
+            "Invalid port range: want 'N' or 'N-M' with 1 <= N <= M <= 65535.");
+    }
+    if (range) {
+        json_add_str(body, "portRange",
+                     arena_printf(q->a, "%lld-%lld", (long long)low, (long long)high));
+    }
+    if (json_len(ports) > PORTS_MAX) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.ports",
+                                 arena_printf(q->a, "%zu ports", json_len(ports)),
+                                 "At most 5 ports can be specified.");
+    }
+    for (size_t i = 0; i < json_len(ports); i++) {
+        const char *port = json_object_get_string(json_object_array_get_idx(ports, i));
+        if (!ce_port_range_parse(port, &low, &high)) {
+            return ce_refuse_invalid(&q->refusal, q->a,
+                                     arena_printf(q->a, "resource.ports[%zu]", i), port,
+                                     "Invalid port.");
+        }
+    }
+    return true;
+}
+
+/* The ports of a rule as ranges; all ports when it names none. */
+static size_t port_ranges(struct arena *a, struct json_object *body, struct range **ret)
+{
+    struct json_object *ports = json_member(body, "ports");
+    const char *text = json_str(body, "portRange");
+    size_t n = json_len(ports), filled = 0;
+    struct range *r = ARENA_ARRAY(a, struct range, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const char *port = json_object_get_string(json_object_array_get_idx(ports, i));
+        filled += ce_port_range_parse(port, &r[filled].low, &r[filled].high);
+    }
+    if (text && ce_port_range_parse(text, &r[0].low, &r[0].high)) {
+        filled = 1;
+    }
+    if (filled == 0) {
+        r[0] = (struct range){1, 65535};
+        filled = 1;
+    }
+    *ret = r;
+    return filled;
+}
+
+/* --- conflicts ------------------------------------------------------------------------------------ */
+
+struct conflict {
+    struct request *q;
+    struct json_object *body;
+    const char *self; /* path of the rule itself */
+    const struct resource *with;
+};
+
+static bool may_share_internal(struct conflict *k, const char *ip)
+{
+    const struct resource *address = ce_address_by_ip(k->q->c, ip, NULL);
+    return address && str_eq(json_str(address->body, "purpose"), "SHARED_LOADBALANCER_VIP");
+}
+
+static bool collides(struct conflict *k, struct json_object *other)
+{
+    struct json_object *body = k->body;
+    const char *ip = json_str(body, "IPAddress");
+    if (!str_eq(ip, json_str(other, "IPAddress"))) {
+        return false;
+    }
+    if (str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL") && !may_share_internal(k, ip)) {
+        return true;
+    }
+    const char *px = json_str(body, "IPProtocol"), *py = json_str(other, "IPProtocol");
+    if (!str_eq(px, py)) {
+        /* A rule for a protocol beats L3_DEFAULT on the same address; that is allowed. */
+        return false;
+    }
+    struct range *x, *y;
+    size_t nx = port_ranges(k->q->a, body, &x), ny = port_ranges(k->q->a, other, &y);
+    for (size_t i = 0; i < nx; i++) {
+        for (size_t j = 0; j < ny; j++) {
+            if (x[i].low <= y[j].high && y[j].low <= x[i].high) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool find_conflict(struct resource *res, void *arg)
+{
+    struct conflict *k = arg;
+    if (!str_eq(res->path, k->self) && collides(k, res->body)) {
+        k->with = res;
+    }
+    return !k->with;
+}
+
+static bool check_conflict(struct request *q, struct json_object *body)
+{
+    struct conflict k = {.q = q,
+                         .body = body,
+                         .self = arena_printf(q->a, "%s/%s", q->folder, json_str(body, "name"))};
+    ce_store_each(q->c, "forwardingRules", find_conflict, &k);
+    return !k.with ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", json_str(body, "IPAddress"),
+                             arena_printf(q->a,
+                                          "Specified IP address is in-use and would result in a "
+                                          "conflict: it is already being used by '%s'.",
+                                          k.with->path));
+}
+
+/* --- the address of a rule ------------------------------------------------------------------------ */
+
+/* IPAddress may name an address resource; then it becomes its literal. */
+static bool resolve_address(struct request *q, struct json_object *body)
+{
+    const char *given = json_str(body, "IPAddress");
+    const char *path = given && strchr(given, '/') && !strchr(given, ':')
+                           ? ce_link_path(q->a, given, q->folder)
+                           : NULL;
+    if (given && str_has_prefix(given, "http")) {
+        path = ce_link_path(q->a, given, q->folder);
+    }
+    if (!path) {
+        return true;
+    }
+    const struct resource *address = ce_store_get(q->c, path);
+    if (!address || !json_str(address->body, "address")) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", given,
+                                 "The referenced resource cannot be found.");
+    }
+    json_add_str(body, "IPAddress", json_str(address->body, "address"));
+    return true;
+}
+
+static bool check_address(struct request *q, struct json_object *body, bool internal)
+{
+    const char *ip = json_str(body, "IPAddress");
+    const char *tier = json_str(body, "networkTier");
+    const char *subnet = ce_link_path(q->a, json_str(body, "subnetwork"), q->folder);
+    bool ipv6 = str_eq(json_str(body, "ipVersion"), "IPV6") || (ip && strchr(ip, ':'));
+    const char *type = internal ? "INTERNAL" : "EXTERNAL";
+    if (!ip) {
+        ip = ce_address_pick(q, type, tier, subnet, ipv6);
+        if (!ip) {
+            return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
+                             "No address is left in the range");
+        }
+        json_add_str(body, "IPAddress", ipv6 ? arena_printf(q->a, "%s/96", ip) : ip);
+        json_add_str(body, "ipVersion", ipv6 ? "IPV6" : "IPV4");
+        return true;
+    }
+    json_add_str(body, "ipVersion", ipv6 ? "IPV6" : "IPV4");
+    const struct resource *address = ce_address_by_ip(q->c, ip, NULL);
+    if (!address) {
+        bool fine = internal
+                        ? ce_address_in_subnet(q->c, ip, subnet) && !ce_instance_by_ip(q->c, ip)
+                        : ce_rule_by_ip(q->c, ip, NULL) != NULL || ipv6;
+        return fine || ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
+                                         "Invalid IP address specified: it is not reserved.");
+    }
+    const char *region = arena_printf(q->a, "/regions/%s/", q->location);
+    if (!strstr(address->path, region) || !str_eq(json_str(address->body, "addressType"), type)) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
+                                 "The address is in another region or of another type.");
+    }
+    if (!internal && !str_eq(str_or(json_str(address->body, "networkTier"), "PREMIUM"), tier)) {
+        return ce_refuse_invalid(
+            &q->refusal, q->a, "resource.networkTier", tier,
+            "The network tier of the address and of the rule must be the same.");
+    }
+    return true;
+}
+
+/* --- target and backend service ------------------------------------------------------------------- */
+
+static bool check_target(struct request *q, struct json_object *body, bool internal)
+{
+    const char *target = json_str(body, "target"), *service = json_str(body, "backendService");
+    const char *protocol = json_str(body, "IPProtocol");
+    if ((target != NULL) == (service != NULL)) {
+        return ce_refuse(&q->refusal, q->a, 400, "invalid",
+                         "Exactly one of target and backendService must be specified.");
+    }
+    if (target) {
+        if (internal || json_member(body, "ports") || json_bool(body, "allPorts", false)) {
+            return ce_refuse(&q->refusal, q->a, 400, "invalid",
+                             "A rule with a target pool is external and has a portRange.");
+        }
+        if (str_eq(protocol, "L3_DEFAULT")) {
+            return ce_refuse_invalid(&q->refusal, q->a, "resource.IPProtocol", protocol,
+                                     "Not supported for rules with a target pool.");
+        }
+        return true;
+    }
+    const struct resource *bs = ce_store_get(q->c, ce_link_path(q->a, service, q->folder));
+    const char *scheme = json_str(bs->body, "loadBalancingScheme");
+    if (!str_eq(scheme, json_str(body, "loadBalancingScheme"))) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.loadBalancingScheme",
+                                 json_str(body, "loadBalancingScheme"),
+                                 arena_printf(q->a, "The backend service has %s.", scheme));
+    }
+    const char *bs_protocol = json_str(bs->body, "protocol");
+    if (!str_eq(bs_protocol, protocol) && !str_eq(bs_protocol, "UNSPECIFIED")) {
+        return ce_refuse_invalid(
+            &q->refusal, q->a, "resource.IPProtocol", protocol,
+            arena_printf(q->a, "The backend service has protocol %s.", bs_protocol));
+    }
+    bool ports = json_len(json_member(body, "ports")) > 0 || json_str(body, "portRange") ||
+                 json_bool(body, "allPorts", false);
+    return ports || ce_refuse(&q->refusal, q->a, 400, "required",
+                              "One of ports, portRange and allPorts must be specified.");
+}
+
+static void add_place(struct request *q, struct json_object *body)
+{
+    if (!json_str(body, "network")) {
+        json_add_str(
+            body, "network",
+            ce_link_full(
+                q->a, arena_printf(q->a, "projects/%s/global/networks/" SIM_NETWORK, q->project)));
+    }
+    if (!json_str(body, "subnetwork")) {
+        json_add_str(
+            body, "subnetwork",
+            ce_link_full(q->a, arena_printf(q->a, "projects/%s/regions/%s/subnetworks/" SIM_NETWORK,
+                                            q->project, q->location)));
+    }
+}
+
+bool ce_rule_insert(struct request *q, struct json_object *body)
+{
+    const char *scheme = str_or(json_str(body, "loadBalancingScheme"), "EXTERNAL");
+    bool internal = str_eq(scheme, "INTERNAL");
+    json_add_str(body, "loadBalancingScheme", scheme);
+    if (!json_str(body, "IPProtocol")) {
+        json_add_str(body, "IPProtocol", "TCP");
+    }
+    if (internal) {
+        add_place(q, body);
+    }
+    json_add_str(body, "networkTier", str_or(json_str(body, "networkTier"), "PREMIUM"));
+    if (!check_ports(q, body) || !check_target(q, body, internal)) {
+        return false;
+    }
+    if (json_str(body, "target") && !json_str(body, "portRange")) {
+        json_add_str(body, "portRange", "1-65535");
+    }
+    return resolve_address(q, body) && check_address(q, body, internal) && check_conflict(q, body);
+}
+
+bool ce_rule_change(struct request *q, struct json_object *old, struct json_object *body)
+{
+    static const char *const changeable[] = {
+        "allowGlobalAccess",   "networkTier", "description",    "labels",
+        "labelFingerprint",    "fingerprint", "sourceIpRanges", "metadataFilters",
+        "allowPscGlobalAccess"};
+    json_object_object_foreach(q->body, key, value)
+    {
+        bool may = json_equal(json_member(old, key), value);
+        for (size_t i = 0; i < ARRAY_LEN(changeable) && !may; i++) {
+            may = str_eq(changeable[i], key);
+        }
+        if (!may) {
+            return ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "resource.%s", key),
+                                     json_object_get_string(value),
+                                     "This field of a forwarding rule cannot be changed.");
+        }
+    }
+    const char *tier = json_str(body, "networkTier");
+    return str_eq(tier, json_str(old, "networkTier")) ||
+           ce_refuse_invalid(
+               &q->refusal, q->a, "resource.networkTier", str_nonnull(tier),
+               "The network tier of a forwarding rule with an address cannot be changed.");
+}
+
+void ce_rule_after(struct request *q, struct json_object *body)
+{
+    ce_address_refresh(q->c, json_str(body, "IPAddress"));
+}
+
+bool ce_rule_set_target(struct request *q, struct json_object **ret)
+{
+    (void)ret;
+    const char *path = ce_link_path(q->a, json_str(q->body, "target"), q->folder);
+    if (!path || !ce_store_get(q->c, path)) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.target",
+                                 str_nonnull(json_str(q->body, "target")),
+                                 "The referenced resource cannot be found.");
+    }
+    struct json_object *body = json_copy(q->res->body);
+    json_add_str(body, "target", ce_link_full(q->a, path));
+    bool ok = ce_references_check(q, body) && check_target(q, body, false);
+    if (ok) {
+        ce_write_store(q, json_object_get(body));
+    }
+    json_object_put(body);
+    return ok;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* control.c: /sim/…, by which tests and people steer the simulator.
+ *
+ * Calls here are neither counted nor logged, and no fault befalls them.  Answers are JSON; a bad request
+ * gets {"error": "what is wrong"}.  Source: interfaces.md, the table of controls. */
+#include "sim/core/frame.h"
+
+#include <string.h>
+
+struct control {
+    const char *method;
+    const char *path; /* "/sim/nodes/" + rest when it ends in '/' */
+    void (*run)(struct sim_call *call, const char *rest);
+};
+
+static void answer_ok(struct sim_call *call, struct json_object *body)
+{
+    sim_answer(call, 200, body ? body : json_object_new_object());
+}
+
+static void answer_err(struct sim_call *call, const struct err *err)
+{
+    struct json_object *body = json_object_new_object();
+    json_add_str(body, "error", err->message);
+    sim_answer(call, err->code == ERR_NOT_FOUND ? 404 : err->code == ERR_EXISTS ? 409 : 400, body);
+}
+
+/* --- calls and state ------------------------------------------------------------------------------ */
+
+static void get_calls(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    answer_ok(call, sim_counts(call->sim));
+}
+
+static void delete_calls(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    sim_counts_reset(call->sim);
+    answer_ok(call, NULL);
+}
+
+static void get_state(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    struct json_object *world = sim_dump(call->sim);
+    char *text = json_text(call->arena, world, JSON_SORTED_PRETTY);
+    json_object_put(world);
+    sim_answer_text(call, 200, "application/json", text);
+}
+
+static void put_state(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    struct json_object *world = NULL;
+    struct err err = ERR_INIT;
+    if (!sim_call_json(call, &world)) {
+        return;
+    }
+    if (sim_load(call->sim, world, &err)) {
+        answer_err(call, &err);
+    } else {
+        answer_ok(call, NULL);
+    }
+}
+
+/* --- faults --------------------------------------------------------------------------------------- */
+
+static void post_faults(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    struct json_object *body = NULL;
+    if (!sim_call_json(call, &body)) {
+        return;
+    }
+    bool many = json_object_is_type(body, json_type_array);
+    size_t n = many ? json_len(body) : 1;
+    struct json_object *ids = json_object_new_array();
+    for (size_t i = 0; i < n; i++) {
+        struct err err = ERR_INIT;
+        int64_t id = 0;
+        struct json_object *spec = many ? json_object_array_get_idx(body, i) : body;
+        if (sim_fault_add(call->sim, spec, &id, &err)) {
+            /* All or none: what was added of the list goes again. */
+            for (size_t k = 0; k < json_len(ids); k++) {
+                sim_fault_remove(call->sim,
+                                 json_object_get_int64(json_object_array_get_idx(ids, k)));
+            }
+            json_object_put(ids);
+            answer_err(call, &err);
+            return;
+        }
+        json_object_array_add(ids, json_object_new_int64(id));
+    }
+    struct json_object *out = json_object_new_object();
+    json_add(out, "ids", ids);
+    answer_ok(call, out);
+}
+
+static void get_faults(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    answer_ok(call, sim_faults_json(call->sim->faults));
+}
+
+static void delete_faults(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    sim_fault_remove(call->sim, 0);
+    answer_ok(call, NULL);
+}
+
+static void delete_fault(struct sim_call *call, const char *rest)
+{
+    struct err err = ERR_INIT;
+    int64_t id = 0;
+    if (!str_to_i64(rest, &id) || id == 0 || !sim_faults_has(call->sim->faults, id)) {
+        err_set(&err, ERR_NOT_FOUND, "there is no fault %s", rest);
+        answer_err(call, &err);
+        return;
+    }
+    sim_fault_remove(call->sim, id);
+    answer_ok(call, NULL);
+}
+
+/* --- nodes and pods ------------------------------------------------------------------------------- */
+
+static void post_nodes(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    struct json_object *body = NULL;
+    struct err err = ERR_INIT;
+    if (!sim_call_json(call, &body)) {
+        return;
+    }
+    int64_t count = json_int(body, "count", 0);
+    if (count < 1 || count > 10000) {
+        err_set(&err, ERR_INVALID, "count: want a whole number from 1 to 10000");
+        answer_err(call, &err);
+        return;
+    }
+    struct json_object *names = json_object_new_array();
+    if (sim_nodes_add(call->sim, (int)count, names, &err)) {
+        json_object_put(names);
+        answer_err(call, &err);
+        return;
+    }
+    struct json_object *out = json_object_new_object();
+    json_add(out, "nodes", names);
+    answer_ok(call, out);
+}
+
+static void delete_node(struct sim_call *call, const char *rest)
+{
+    struct err err = ERR_INIT;
+    if (sim_nodes_remove(call->sim, rest, &err)) {
+        answer_err(call, &err);
+    } else {
+        answer_ok(call, NULL);
+    }
+}
+
+static void put_pods(struct sim_call *call, const char *rest)
+{
+    struct json_object *body = NULL;
+    struct err err = ERR_INIT;
+    void *kube = sim_module_state(call->sim, "kubernetes");
+    const char *slash = strchr(rest, '/');
+    if (!slash || slash == rest || slash[1] == '\0' || strchr(slash + 1, '/') || !kube) {
+        err_set(&err, ERR_NOT_FOUND, "want /sim/pods/NAMESPACE/SERVICE");
+        answer_err(call, &err);
+        return;
+    }
+    if (!sim_call_json(call, &body)) {
+        return;
+    }
+    const char *namespace = arena_strndup(call->arena, rest, (size_t)(slash - rest));
+    if (sim_kube_set_pods(kube, namespace, slash + 1, body, &err)) {
+        answer_err(call, &err);
+    } else {
+        answer_ok(call, NULL);
+    }
+}
+
+static const struct control controls[] = {
+    {"GET", "/sim/calls", get_calls},         {"DELETE", "/sim/calls", delete_calls},
+    {"GET", "/sim/state", get_state},         {"PUT", "/sim/state", put_state},
+    {"POST", "/sim/faults", post_faults},     {"GET", "/sim/faults", get_faults},
+    {"DELETE", "/sim/faults", delete_faults}, {"DELETE", "/sim/faults/", delete_fault},
+    {"POST", "/sim/nodes", post_nodes},       {"DELETE", "/sim/nodes/", delete_node},
+    {"PUT", "/sim/pods/", put_pods},
+};
+
+bool sim_control_claims(const char *path)
+{
+    return str_has_prefix(path, "/sim/");
+}
+
+void sim_control_handle(struct sim_call *call)
+{
+    bool path_known = false;
+    call->pretty = true;
+    for (size_t i = 0; i < ARRAY_LEN(controls); i++) {
+        const struct control *c = &controls[i];
+        size_t n = strlen(c->path);
+        bool is_prefix = c->path[n - 1] == '/';
+        bool hit = is_prefix ? str_has_prefix(call->path, c->path) && call->path[n] != '\0'
+                             : str_eq(call->path, c->path);
+        path_known = path_known || hit;
+        if (hit && str_eq(call->method, c->method)) {
+            const char *rest = url_unescape(call->arena, call->path + (is_prefix ? n : 0), false);
+            c->run(call, str_nonnull(rest));
+            return;
+        }
+    }
+    sim_frame_answer_error(call, path_known ? 405 : 404, "notFound",
+                           path_known ? "this control does not take that method"
+                                      : "there is no such control; see docs/simulator.md");
+}

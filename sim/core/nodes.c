@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nodes.c: nodes that come and go, each a Kubernetes Node with its instance in the cloud.
+ *
+ * Names are node-0, node-1 …, zones go round, addresses follow the number (10.128.0.10 + n, as in the recorded
+ * worlds), so that the same start is made again.  Kubernetes and the cloud are told together. */
+#include "common/base/ip.h"
+#include "sim/core/frame.h"
+
+#include <stdio.h>
+
+/* The first number that no node has: nodes of a loaded world count too. */
+static int next_number(struct sim *s)
+{
+    struct json_object *world = sim_dump(s);
+    struct json_object *nodes = json_path(world, "kubernetes.nodes");
+    int next = s->next_node;
+    for (size_t i = 0; i < json_len(nodes); i++) {
+        struct json_object *node = json_object_array_get_idx(nodes, i);
+        const char *name = json_str(json_member(node, "metadata"), "name");
+        int64_t number;
+        if (name && str_has_prefix(name, "node-") && str_to_i64(name + 5, &number) &&
+            number >= next && number < 1000000) {
+            next = (int)number + 1;
+        }
+    }
+    json_object_put(world);
+    return next;
+}
+
+static int add_one(struct sim *s, void *kube, void *cloud, int number, struct err *err)
+{
+    struct arena *a = arena_new();
+    size_t n_zones = 0;
+    const char **zones = sim_compute_zones(cloud, a, &n_zones);
+    const char *zone = n_zones ? zones[(size_t)number % n_zones] : s->cfg.zones[0];
+    const char *name = arena_printf(a, "node-%d", number);
+    int host = number + 10;
+    struct sim_node node = {
+        .name = name,
+        .zone = zone,
+        .internal_ip = arena_printf(a, "10.128.%d.%d", host / 256, host % 256),
+        .internal_ip6 = s->cfg.ipv6 ? arena_printf(a, "fd20:0:0:1:0:%x::", number + 1) : "",
+        .provider_id = arena_printf(a, "gce://%s/%s/%s", sim_compute_project(cloud), zone, name),
+        .index = number,
+    };
+    int code = sim_compute_add_instance(cloud, &node, err);
+    if (!code && kube) {
+        code = sim_kube_add_node(kube, &node, s->cfg.node_images, err);
+    }
+    arena_free(a);
+    return code;
+}
+
+int sim_nodes_add(struct sim *s, int count, struct json_object *ret_names, struct err *err)
+{
+    void *kube = sim_module_state(s, "kubernetes");
+    void *cloud = sim_module_state(s, "gce");
+    s->next_node = next_number(s);
+    for (int i = 0; i < count; i++) {
+        int number = s->next_node++;
+        int code = add_one(s, kube, cloud, number, err);
+        if (code) {
+            return code;
+        }
+        if (ret_names) {
+            char name[32];
+            snprintf(name, sizeof(name), "node-%d", number);
+            json_push_str(ret_names, name);
+        }
+    }
+    return ERR_OK;
+}
+
+int sim_nodes_remove(struct sim *s, const char *name, struct err *err)
+{
+    void *kube = sim_module_state(s, "kubernetes");
+    int code = kube ? sim_kube_remove_node(kube, name, err) : ERR_OK;
+    if (code) {
+        return code;
+    }
+    struct err gone = ERR_INIT;
+    code = sim_compute_remove_instance(sim_module_state(s, "gce"), name, &gone);
+    /* A node without an instance is fine: it may have come from a manifest. */
+    return code == ERR_OK || (kube && code == ERR_NOT_FOUND) ? ERR_OK : err_copy(err, &gone);
+}
