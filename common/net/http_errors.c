@@ -119,6 +119,13 @@ static int broken_error(struct http_transfer *t, const char *why, struct err *er
 
 static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
 {
+    if (is_proxy_refusal(t)) {
+        return proxy_error(t, err);
+    }
+    if (strstr(t->curl_text, "SSL routines::") != NULL) {
+        return tls_error(t, code,
+                         err); /* an alert: TLS 1.3 refuses certificates after the handshake */
+    }
     if (t->status == 0) {
         return broken_error(t, code == CURLE_GOT_NOTHING ? NULL : detail(t, "closed"), err);
     }
