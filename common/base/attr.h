@@ -17,7 +17,8 @@
 #define _unused_            __attribute__((unused))
 
 #ifdef __clang__
-#define _guarded_by_(lock)  __attribute__((guarded_by(lock)))
+/* Read by people only: in C, clang before 19 cannot name a sibling member in an attribute. */
+#define _guarded_by_(lock)
 #define _capability_(name)  __attribute__((capability(name)))
 #define _acquires_(...)     __attribute__((acquire_capability(__VA_ARGS__)))
 #define _releases_(...)     __attribute__((release_capability(__VA_ARGS__)))
