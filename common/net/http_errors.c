@@ -102,8 +102,7 @@ static int proxy_error(struct http_transfer *t, struct err *err)
                    t->curl_text[0] == '\0' ? "refused the connection" : t->curl_text);
 }
 
-/* Before an answer: reason "broken", by which callers tell it from a connection that never was. */
-static int broken_error(struct http_transfer *t, const char *why, struct err *err)
+int http_error_broken(struct http_transfer *t, const char *why, struct err *err)
 {
     int rc = why == NULL
                  ? err_set(err, ERR_TRANSIENT, "%s closed the connection without an answer",
@@ -123,11 +122,12 @@ static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
         return proxy_error(t, err);
     }
     if (strstr(t->curl_text, "SSL routines::") != NULL) {
-        return tls_error(t, code,
-                         err); /* an alert: TLS 1.3 refuses certificates after the handshake */
+        /* An alert: TLS 1.3 refuses certificates after the handshake. */
+        return tls_error(t, code, err);
     }
-    if (t->status == 0) {
-        return broken_error(t, code == CURLE_GOT_NOTHING ? NULL : detail(t, "closed"), err);
+    if (t->status == 0 || code == CURLE_GOT_NOTHING) {
+        const char *why = code == CURLE_GOT_NOTHING ? NULL : detail(t, "closed");
+        return http_error_broken(t, why, err);
     }
     return err_set(err, ERR_TRANSIENT, "answer of %s was cut after %zu bytes", http_origin(t),
                    t->body_bytes);

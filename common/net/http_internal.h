@@ -139,6 +139,9 @@ void http_receive_setup(struct http_transfer *t);
 
 /* http_errors.c */
 int http_error_of(struct http_transfer *t, CURLcode code, struct err *err);
+/* A connection that stood and ended before an answer; `why` may be NULL.  The reason "broken" tells it
+ * from one that was never made: nobody knows whether the request was executed. */
+int http_error_broken(struct http_transfer *t, const char *why, struct err *err);
 const char *http_origin(struct http_transfer *t); /* "https://host:port", for messages */
 /* "30 s", "1500 ms" */
 const char *http_span(struct http_transfer *t, int64_t ms);

@@ -26,7 +26,7 @@ struct http_pool *http_pool_new(const struct http_config *cfg)
 }
 
 /* Nobody else uses `p` any more. */
-void http_pool_free(struct http_pool *p) _no_lock_check_
+void http_pool_free(struct http_pool *p)
 {
     if (p == NULL) {
         return;

@@ -79,8 +79,7 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
     /* libcurl sends once more when a kept connection ends without an answer.  The first copy of a
      * mutation may have been executed: whoever asked must look before it is repeated. */
     if (t->sends++ > 0 && !is_replayable(t)) {
-        err_set(&t->err, ERR_TRANSIENT, "%s closed the connection without an answer",
-                http_origin(t));
+        http_error_broken(t, NULL, &t->err);
         return CURL_PREREQFUNC_ABORT;
     }
     bool mutates = t->job->req.mutates && !is_replayable(t);

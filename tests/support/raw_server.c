@@ -112,7 +112,7 @@ struct raw_server *raw_server_start_bytes(const void *bytes, size_t n)
     return s;
 }
 
-void raw_server_stop(struct raw_server *s) _no_lock_check_
+void raw_server_stop(struct raw_server *s)
 {
     if (s == NULL) {
         return;

@@ -28,7 +28,9 @@ static enum http_next get_step(struct http_job *job, const struct http_response 
     }
     g->status = resp->status;
     g->reused = resp->reused;
-    str_append_n(&g->body, resp->body, resp->body_len);
+    if (resp->body_len > 0) {
+        str_append_n(&g->body, resp->body, resp->body_len);
+    }
     return g->steps <= g->sends ? HTTP_SEND : HTTP_DONE;
 }
 
@@ -615,6 +617,7 @@ static void http_do__kept_connection_dies__mutation_is_not_repeated(void **state
             assert_string_equal(f.err.message,
                                 arena_printf(f.arena, "%s closed the connection without an answer",
                                              raw_server_url(s)));
+            assert_string_equal(f.err.reason, "broken");
         }
         fixture_done(&f);
         raw_server_stop(s);
