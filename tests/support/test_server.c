@@ -21,7 +21,8 @@
 struct test_server {
     struct test_server_config cfg;
     struct event_base *base;
-    struct http_server *server;
+    struct http_server *server; /* the thread's, while it runs */
+    uint16_t port;
     struct event *stop_event;
     int stop_pipe[2];
     pthread_t thread;
@@ -59,7 +60,6 @@ static void *run(void *arg)
 {
     struct test_server *s = arg;
     event_base_dispatch(s->base);
-    http_server_free(s->server);
     return NULL;
 }
 
@@ -90,6 +90,7 @@ struct test_server *test_server_start(const struct test_server_config *cfg)
         fprintf(stderr, "test server: %s\n", err.message);
         abort();
     }
+    s->port = http_server_port(s->server);
     s->stop_event = event_new(s->base, s->stop_pipe[0], EV_READ, on_stop, s->base);
     event_add(s->stop_event, NULL);
     if (pthread_create(&s->thread, NULL, run, s) != 0) {
@@ -105,6 +106,7 @@ void test_server_stop(struct test_server *s)
     }
     close(s->stop_pipe[1]); /* the loop sees end of file */
     pthread_join(s->thread, NULL);
+    http_server_free(s->server);
     event_free(s->stop_event);
     event_base_free(s->base);
     close(s->stop_pipe[0]);
@@ -117,7 +119,7 @@ void test_server_stop(struct test_server *s)
 
 uint16_t test_server_port(const struct test_server *s)
 {
-    return http_server_port(s->server);
+    return s->port;
 }
 
 const char *test_server_url(struct test_server *s, const char *path)
