@@ -162,7 +162,7 @@ bool ce_schema_check_text(struct arena *a, int type, const char *value, const ch
     const struct schema_type *t = &compute_types[type];
     int64_t number;
     if (t->kind == SCHEMA_BOOLEAN) {
-        return str_eq(value, "true") || str_eq(value, "false") ||
+        return str_eq_nocase(value, "true") || str_eq_nocase(value, "false") ||
                report(ret, SCHEMA_BAD_VALUE, name, value, "true or false");
     }
     if (t->kind == SCHEMA_INTEGER) {

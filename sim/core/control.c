@@ -52,12 +52,11 @@ static void get_state(struct sim_call *call, const char *rest)
 static void put_state(struct sim_call *call, const char *rest)
 {
     (void)rest;
+    static const struct json_limits limits = {.max_bytes = SIM_BODY_MAX, .max_values = 100000000};
     struct json_object *world = NULL;
     struct err err = ERR_INIT;
-    if (!sim_call_json(call, &world)) {
-        return;
-    }
-    if (sim_load(call->sim, world, &err)) {
+    if (json_parse_arena(call->arena, call->body, call->body_len, &limits, &world, &err) ||
+        sim_load(call->sim, world, &err)) {
         answer_err(call, &err);
     } else {
         answer_ok(call, NULL);

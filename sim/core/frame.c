@@ -68,6 +68,7 @@ static int listen_on(struct sim *s, struct err *err)
         .port = s->cfg.port,
         .tls_cert_pem = cert,
         .tls_key_pem = key,
+        .max_body = SIM_BODY_MAX, /* worlds are big */
         .handle = on_request,
         .arg = s,
     };

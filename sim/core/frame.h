@@ -22,6 +22,7 @@ struct sim_slot {
 };
 
 #define SIM_MODULES_MAX 8
+#define SIM_BODY_MAX    (512UL * 1024 * 1024)
 
 struct sim {
     /* identity and surroundings */
