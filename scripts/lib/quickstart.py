@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""The demonstration of scripts/quickstart: a Service's life against the simulator, told as it happens.
+
+    quickstart.py TOP [--keep]
+
+Starts trimtab-sim and trimtab from TOP/build with the flags, kubeconfig and gce.conf that a real cluster would give them,
+applies examples/*.yaml, and reports each cloud call with its reason from the controller's own log (--logging-format=json). Waits for
+what the log or the API server says, never for a fixed time. Ends the processes that it started, by their ids.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+STEPS = 7
+PATIENCE = 60  # seconds for one step, then the logs' names are printed
+
+
+class Failure(Exception):
+    pass
+
+
+class Demo:
+    def __init__(self, top, keep):
+        self.top, self.keep = top, keep
+        self.folder = tempfile.mkdtemp(prefix="trimtab-quickstart-")
+        self.children = []
+        self.lines, self.arrived = [], threading.Condition()
+        self.started = time.monotonic()
+        self.kubectl = shutil.which("kubectl")
+
+    # --- processes ---------------------------------------------------------------------------------
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, name, args, env=None, stdout=None):
+        err = open(self.path(name + ".log"), "wb")
+        child = subprocess.Popen(args, stdout=stdout or err, stderr=err if stdout else subprocess.STDOUT, env=env,
+                                 start_new_session=self.keep)
+        self.children.append((name, child))
+        return child
+
+    def stop(self):
+        for _, child in reversed(self.children):
+            if child.poll() is None:
+                child.send_signal(signal.SIGTERM)
+        for name, child in reversed(self.children):
+            try:
+                child.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                say("      %s did not end within 10 s; killing process %d" % (name, child.pid))
+                child.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def follow(self):
+        """Reads the controller's log as it grows, in a thread."""
+        with open(self.path("trimtab.log"), encoding="utf-8", errors="replace") as f:
+            rest = ""
+            while True:
+                piece = f.readline()
+                if not piece:
+                    if self.controller.poll() is not None:
+                        break
+                    time.sleep(0.02)  # polls a file; nothing is asserted on it
+                    continue
+                rest += piece
+                if not rest.endswith("\n"):
+                    continue
+                try:
+                    line = json.loads(rest)
+                except ValueError:
+                    line = {"msg": rest.strip()}
+                rest = ""
+                with self.arrived:
+                    self.lines.append(line)
+                    self.arrived.notify_all()
+
+    # --- the API server and the simulator -----------------------------------------------------------
+    def call(self, method, path, body=None, content_type="application/json"):
+        request = urllib.request.Request(self.url + path, method=method, data=body,
+                                         headers={"Content-Type": content_type} if body else {})
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as e:
+            raise Failure("%s %s: %d %s" % (method, path, e.code, e.read().decode(errors="replace")[:300])) from None
+        return json.loads(text) if text else None
+
+    def apply(self, file):
+        """kubectl apply, or the same request without kubectl."""
+        if self.kubectl:
+            run = subprocess.run([self.kubectl, "--kubeconfig", self.path("kubeconfig"), "apply", "-f", file],
+                                 capture_output=True, text=True)
+            if run.returncode != 0:
+                raise Failure("kubectl apply: " + run.stderr.strip())
+            return run.stdout.strip()
+        with open(file, encoding="utf-8") as f:
+            text = f.read()
+        kind = re.search(r"^kind: *(\S+)", text, re.M).group(1)
+        name = re.search(r"^  name: *(\S+)", text, re.M).group(1)
+        ns = re.search(r"^  namespace: *(\S+)", text, re.M)
+        path = "/api/v1/" + ("namespaces/%s/" % ns.group(1) if ns else "") + kind.lower() + "s/" + name
+        self.call("PATCH", path + "?fieldManager=quickstart&force=true", text.encode(), "application/apply-patch+yaml")
+        return "%s/%s applied" % (kind.lower(), name)
+
+    def calls(self):
+        counts = self.call("GET", "/sim/calls").get("gce", {})
+        return sum(counts.values())
+
+    # --- telling --------------------------------------------------------------------------------------
+    def tell_until(self, since, done, what):
+        """Prints operations of the log from index `since` on until done(line) holds; returns that line."""
+        end = time.monotonic() + PATIENCE
+        i = since
+        while True:
+            with self.arrived:
+                while i >= len(self.lines):
+                    if self.controller.poll() is not None:
+                        raise Failure("trimtab ended with code %d while waiting for %s" % (self.controller.returncode, what))
+                    if not self.arrived.wait(timeout=0.5) and time.monotonic() > end:
+                        raise Failure("waited %d s for %s" % (PATIENCE, what))
+                line = self.lines[i]
+            i += 1
+            show(line)
+            if done(line):
+                return line
+
+    def mark(self):
+        with self.arrived:
+            return len(self.lines)
+
+    def synced(self, service, verb=None):
+        return lambda l: l.get("msg") == "Synced" and l.get("service") == service and verb in (None, l.get("verb"))
+
+    def plan(self, *args):
+        command = [os.path.join(self.top, "build/trimtab"), "plan", "--cloud-provider=gce",
+                   "--cloud-config=" + self.path("gce.conf"), "--kubeconfig=" + self.path("kubeconfig")] + list(args)
+        run = subprocess.run(command, capture_output=True, text=True, env=self.env)
+        if run.returncode not in (0, 2):
+            raise Failure("trimtab plan: exit %d: %s" % (run.returncode, run.stderr.strip()))
+        return run.stdout
+
+    # --- the seven steps ---------------------------------------------------------------------------------
+    def simulator(self):
+        begin = time.monotonic()
+        child = self.start("trimtab-sim", [
+            os.path.join(self.top, "build/trimtab-sim"), "--port=0", "--zones=us-central1-a,us-central1-b,us-central1-c",
+            "--nodes=6", "--latency=cloud", "--write-kubeconfig=" + self.path("kubeconfig"),
+            "--write-cloud-config=" + self.folder], stdout=subprocess.PIPE)
+        ready = child.stdout.readline().decode()
+        m = re.search(r"http://\S+", ready)
+        if not m:
+            raise Failure("the simulator did not start: %s" % tail(self.path("trimtab-sim.log")))
+        self.url = m.group(0)
+        self.env = dict(os.environ)
+        with open(self.path("env-gce"), encoding="utf-8") as f:
+            for line in f:
+                name, _, value = line.strip().partition("=")
+                if name and not name.startswith("#"):
+                    self.env[name] = value
+        head(3, "simulator", "%s, 3 zones, 6 nodes, as slow as the cloud (%.1f s)" % (self.url, time.monotonic() - begin))
+
+    def trimtab(self):
+        begin = time.monotonic()
+        args = ["--cloud-provider=gce", "--cloud-config=" + self.path("gce.conf"), "--kubeconfig=" + self.path("kubeconfig"),
+                "--leader-elect=false", "--secure-port=0", "--logging-format=json", "--concurrent-service-syncs=4"]
+        self.controller = self.start("trimtab", [os.path.join(self.top, "build/trimtab")] + args, env=self.env)
+        threading.Thread(target=self.follow, daemon=True).start()
+        self.tell_until(0, lambda l: l.get("msg") in ("Watching", "Caches are synced", "Started"), "trimtab to start")
+        head(4, "trimtab", "watching (%.1f s)" % (time.monotonic() - begin))
+
+    def create(self):
+        head(5, "kubectl apply" if self.kubectl else "apply", "examples/web.yaml, examples/game.yaml")
+        self.apply(os.path.join(self.top, "examples/namespace.yaml"))
+        for name, upstream in (("web", "the Go controller: 26 calls, 7 s of them asleep"),
+                               ("game", "the Go controller: 26 calls, 7 s of them asleep")):
+            file = os.path.join(self.top, "examples/%s.yaml" % name)
+            say("\n      $ trimtab plan -f examples/%s.yaml" % name) if name == "web" else None
+            if name == "web":
+                indent(self.plan("-f", file))
+            since, before, begin = self.mark(), self.calls(), time.monotonic()
+            say("\n      $ " + ("kubectl apply -f examples/%s.yaml" % name))
+            self.apply(file)
+            line = self.tell_until(since, self.synced("demo/" + name), "demo/%s to get its address" % name)
+            say("      demo/%s has %s after %.1f s, %d calls (%s)" % (
+                name, line.get("address"), time.monotonic() - begin, self.calls() - before, upstream))
+
+    def edit(self):
+        head(6, "an edit", "planned first, then made; then a node leaves")
+        with open(os.path.join(self.top, "examples/web.yaml"), encoding="utf-8") as f:
+            text = f.read()
+        text = text.replace("  type: LoadBalancer\n",
+                            "  type: LoadBalancer\n  loadBalancerSourceRanges:\n  - 10.0.0.0/8\n  - 192.0.2.0/24\n")
+        with open(self.path("web.yaml"), "w", encoding="utf-8") as f:
+            f.write(text)
+        say("      web.yaml now has loadBalancerSourceRanges: [10.0.0.0/8, 192.0.2.0/24]\n\n      $ trimtab plan -f web.yaml")
+        indent(self.plan("-f", self.path("web.yaml")))
+        say("\n      $ kubectl apply -f web.yaml")
+        since, before = self.mark(), self.calls()
+        self.apply(self.path("web.yaml"))
+        line = self.tell_until(since, self.synced("demo/web"), "the edit of demo/web")
+        say("      demo/web is in sync again, %d calls (the Go controller: 19); the address is still %s" % (
+            self.calls() - before, line.get("address")))
+        say("\n      $ trimtab plan")
+        indent(self.plan())
+        say("\n      node-5 leaves the cluster")
+        since, before = self.mark(), self.calls()
+        self.call("DELETE", "/sim/nodes/node-5")
+        waiting = {"demo/web", "demo/game"}
+
+        def gone(line):
+            if line.get("msg") == "Synced":
+                waiting.discard(line.get("service"))
+            return not waiting
+        self.tell_until(since, gone, "the node to leave the target pools")
+        say("      both target pools are without it, %d calls (the Go controller: 7 for each Service)" % (self.calls() - before))
+
+    def delete(self):
+        head(7, "kubectl delete", "demo/web, demo/game")
+        since = self.mark()
+        waiting = {"demo/web", "demo/game"}
+        for name in ("web", "game"):
+            self.call("DELETE", "/api/v1/namespaces/demo/services/" + name)
+
+        def gone(line):
+            if line.get("msg") == "Synced" and line.get("verb") == "delete":
+                waiting.discard(line.get("service"))
+            return not waiting
+        self.tell_until(since, gone, "the Services to go")
+        left = [p for p in self.call("GET", "/sim/state").get("gce", {})
+                if re.search(r"/(forwardingRules|targetPools|addresses|firewalls|httpHealthChecks)/", p)]
+        if left:
+            raise Failure("left in the cloud: " + ", ".join(left))
+        say("      the cloud is empty again: no rule, pool, address, firewall or health check is left")
+
+    def run(self):
+        self.simulator()
+        self.trimtab()
+        self.create()
+        self.edit()
+        if self.keep:
+            self.leave()
+            return
+        self.delete()
+        say("\nThat was %.0f s. Try it yourself: scripts/quickstart --keep" % (time.monotonic() - self.started))
+
+    def leave(self):
+        kc, env = self.path("kubeconfig"), self.path("env-gce")
+        pids = " ".join(str(child.pid) for _, child in self.children)
+        say("\nEverything keeps running; demo/web and demo/game are there. Their logs and files: %s" % self.folder)
+        say("""
+  export KUBECONFIG=%s
+  kubectl -n demo get services -w
+  kubectl -n demo describe service web
+  kubectl -n demo annotate service web cloud.google.com/network-tier=Standard
+  tail -f %s
+  build/trimtab plan --cloud-provider=gce --cloud-config=%s --kubeconfig=%s
+  build/trimtab explain demo/web --cloud-provider=gce --cloud-config=%s --kubeconfig=%s
+  set -a; . %s; set +a; gcloud compute forwarding-rules list      (see docs/simulator.md)
+  curl -s %s/sim/calls; curl -s %s/sim/state
+  curl -s -X POST %s/sim/nodes -d '{"count": 2}'
+  curl -s -X POST %s/sim/faults -d '{"match": {"api": "gce", "op": "compute.firewalls.*"}, "do": "refuse", "status": 503, "count": 3}'
+
+Stop it: kill %s; rm -r %s""" % (kc, self.path("trimtab.log"), self.path("gce.conf"), kc, self.path("gce.conf"), kc, env,
+                                 self.url, self.url, self.url, self.url, pids, self.folder))
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def head(n, title, text):
+    say("[%d/%d] %-15s %s" % (n, STEPS, title, text))
+
+
+def indent(text):
+    say("\n".join("      " + line if line else "" for line in text.rstrip("\n").split("\n")))
+
+
+SYMBOL = {"create": "+", "change": "~", "delete": "-", "insert": "+", "patch": "~", "update": "~"}
+
+
+def show(line):
+    """One line of the controller's log, as a reader wants it."""
+    if line.get("msg") == "Done":
+        clock = time.strftime("%H:%M:%S", time.localtime(line["ts"] / 1000)) if "ts" in line else ""
+        took = line.get("took", "")
+        say("        %s  %s %-62s because %s (%s)" % (clock, SYMBOL.get(line.get("operation"), "·"), line.get("resource"),
+                                                      line.get("why"), took))
+    elif line.get("msg") in ("Not done", "Sync failed") or line.get("err"):
+        say("        !  %s %s %s" % (line.get("msg"), line.get("resource", ""), line.get("message") or line.get("err") or ""))
+
+
+def tail(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return "".join(f.readlines()[-5:]).strip()
+
+
+def main(argv):
+    demo = Demo(argv[1], "--keep" in argv[2:])
+    status, kept = 1, False
+    try:
+        demo.run()
+        status, kept = 0, demo.keep
+    except Failure as e:
+        print("error: %s" % e, file=sys.stderr)
+        for name, _ in demo.children:
+            print("--- the end of %s's log\n%s" % (name, tail(demo.path(name + ".log"))), file=sys.stderr)
+    except KeyboardInterrupt:
+        print("interrupted; cleaning up", file=sys.stderr)
+        status = 130
+    finally:
+        if not kept:
+            demo.stop()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
