@@ -217,31 +217,37 @@ static void failure_settle(struct drive *d, const struct drive_failure *f)
     }
 }
 
-static enum turn failures_settle(struct drive *d)
+static size_t count_active(const struct drive *d)
 {
-    bool stale = false;
-    size_t before = 0;
+    size_t n = 0;
     for (size_t i = 0; i < d->s.n_items; i++) {
-        before += drive_item_is_active(&d->s.items[i]);
+        n += drive_item_is_active(&d->s.items[i]);
     }
+    return n;
+}
+
+/* Settles the failures that are conflicts, or those that are not. */
+static size_t failures_settle_kind(struct drive *d, bool stale)
+{
+    size_t n = 0;
     for (size_t i = 0; i < d->n_failures; i++) {
-        if (is_stale(d->failures[i].err.code)) {
-            stale = true;
-        } else {
+        if (is_stale(d->failures[i].err.code) == stale) {
             failure_settle(d, &d->failures[i]);
+            n++;
         }
     }
-    if (stale && drive_has_active(d) && try_again(d)) {
+    return n;
+}
+
+static enum turn failures_settle(struct drive *d)
+{
+    size_t before = count_active(d);
+    size_t settled = failures_settle_kind(d, false);
+    if (settled < d->n_failures && drive_has_active(d) && try_again(d)) {
         return TURN_AGAIN;
     }
-    for (size_t i = 0; i < d->n_failures; i++) {
-        failure_settle(d, &d->failures[i]); /* too many conflicts are a result like any other */
-    }
-    size_t after = 0;
-    for (size_t i = 0; i < d->s.n_items; i++) {
-        after += drive_item_is_active(&d->s.items[i]);
-    }
-    if (after == before) { /* a failure of operations that nobody here owns: all stop */
+    (void)failures_settle_kind(d, true); /* too many conflicts are a result like any other */
+    if (count_active(d) == before) {     /* nobody in this batch owns what failed: all stop */
         drive_fail_active(d, &d->failures[0].err);
     }
     d->s.fresh = true;
@@ -304,8 +310,7 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
 {
     struct err err = ERR_INIT;
     if (cancel_fired(d->s.cancel)) {
-        err_set(&err, ERR_CANCELLED, "stopped before anything was changed in stage %s",
-                stage->name);
+        err_set(&err, ERR_CANCELLED, "stopped in stage %s", stage->name);
         drive_fail_active(d, &err);
         return TURN_DONE;
     }

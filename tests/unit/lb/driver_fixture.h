@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* driver_fixture.h: a provider without a cloud, and a host that writes down what it is told.
+ *
+ * The cloud is a list of "stage/key" texts.  A Service that is ensured wants one entry per stage, one that is
+ * deleted wants none; observing reads the list, operations change it.  Everything that the driver asks of
+ * flow and host goes to one trace, line by line, so a test shows a whole sync as text:
+ *
+ *     observe main · plan main · hold a +f · report 1 · do main/a · done main/a ok · status a · settled a
+ *
+ * Included by test_driver.c only. */
+#ifndef TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
+#define TRIMTAB_TESTS_UNIT_LB_DRIVER_FIXTURE_H
+
+#include "tests/unit/lb/lb_test.h"
+
+#include "common/base/str.h"
+#include "common/lb/driver.h"
+#include "common/lb/exec.h"
+#include "common/lb/service_rules.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ITEMS_MAX   4
+#define TROUBLE_MAX 8
+
+/* The host's idea of a result. */
+struct tt_result {
+    char text[256]; /* "quota: …", "settled", or "" */
+    char resource[128];
+    int64_t retry_after_ms;
+};
+
+/* "do main/a" fails with this code for the next `times` times. */
+struct trouble {
+    const char *where; /* a line of the trace */
+    int code;
+    int times;
+    const char *culprit; /* key named by culprits(), or NULL */
+};
+
+struct fixture {
+    struct arena *a;
+    struct str_buf trace;
+    /* the cloud and what goes wrong in it */
+    struct str_buf cloud; /* ";main/a;fw/a;" */
+    struct trouble trouble[TROUBLE_MAX];
+    bool snapshot; /* observing reads a snapshot unless told to be fresh */
+    bool stubborn; /* … and even then */
+    bool with_finalizers;
+    bool shared;           /* one operation for all items of a stage */
+    const char *elsewhere; /* key that facts() finds to be somebody else's */
+    const char *invalid;   /* key that plan() refuses */
+    const char *settled;   /* key that facts() settles */
+    bool keeps_forbidden;  /* operations tolerate FORBIDDEN */
+    int64_t now_ms;        /* the host's clock */
+    _Atomic int32_t call_cancelled;
+    int hold_code;
+    const char *hold_fails; /* key */
+    bool fenced;            /* may_mutate says no */
+    const char *url;        /* operations send a mutating request there first */
+    size_t n_stages;
+    /* the call */
+    struct tt_host host;
+    struct tt_call call;
+    struct tt_batch batch;
+    struct tt_item items[ITEMS_MAX];
+    const struct tt_item *item_list[ITEMS_MAX];
+    struct tt_service services[ITEMS_MAX];
+    struct tt_result results[ITEMS_MAX];
+    /* the machinery */
+    struct clock *clock;
+    struct rng *rng;
+    struct http_pool *pool;
+    struct cancel *cancel;
+    struct call_watch *watch;
+};
+
+/* One line of the trace; returns the code of trouble that is due there. */
+static int note(struct fixture *f, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    const char *line = arena_vprintf(f->a, fmt, ap);
+    va_end(ap);
+    str_appendf(&f->trace, "%s%s", f->trace.len > 0 ? " · " : "", line);
+    for (size_t i = 0; i < TROUBLE_MAX; i++) {
+        struct trouble *t = &f->trouble[i];
+        if (t->times > 0 && strcmp(t->where, line) == 0) {
+            t->times--;
+            return t->code;
+        }
+    }
+    return ERR_OK;
+}
+
+static const char *short_key(const char *key)
+{
+    const char *slash = strchr(key, '/');
+    return slash != NULL ? slash + 1 : key;
+}
+
+/* ---- the flow ---------------------------------------------------------------------------------------- */
+static int flow_facts(struct lb_sync *s, struct err *err)
+{
+    struct fixture *f = s->provider;
+    int code = note(f, "facts");
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (f->elsewhere != NULL && strcmp(short_key(s->items[i].key), f->elsewhere) == 0) {
+            err_set(&s->items[i].err, ERR_IMPLEMENTED_ELSEWHERE, "another controller's");
+        }
+        if (f->settled != NULL && strcmp(short_key(s->items[i].key), f->settled) == 0) {
+            s->items[i].settled = true;
+        }
+    }
+    return code != ERR_OK ? err_set(err, code, "facts say no") : ERR_OK;
+}
+
+static int stage_observe(struct lb_sync *s, const char *stage, struct err *err)
+{
+    struct fixture *f = s->provider;
+    int code = note(f, "observe%s %s", s->fresh ? "!" : "", stage);
+    s->observed_fresh = (s->fresh || !f->snapshot) && !f->stubborn;
+    s->reads++;
+    return code != ERR_OK ? err_set(err, code, "the list of %s", stage) : ERR_OK;
+}
+
+struct change {
+    struct fixture *f;
+    const char *entry;
+    bool removes;
+};
+
+static enum http_next change_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    const struct change *c = run->op->arg;
+    if (resp == NULL && c->f->url != NULL) {
+        *run->req = (struct http_request){.method = "POST", .url = c->f->url, .mutates = true};
+        return HTTP_SEND;
+    }
+    if (run->err->code != ERR_OK) {
+        return HTTP_DONE;
+    }
+    int code = note(c->f, "do %s", run->op->name);
+    if (code != ERR_OK) {
+        err_set(run->err, code, "the cloud says no");
+        run->err->retry_after_ms = code == ERR_THROTTLED ? 7000 : 0;
+        return HTTP_DONE;
+    }
+    if (c->removes) {
+        char *left = str_replace(c->f->a, str_buf_text(&c->f->cloud), c->entry, "");
+        str_buf_reset(&c->f->cloud);
+        str_append(&c->f->cloud, left);
+    } else {
+        str_append(&c->f->cloud, c->entry);
+    }
+    return HTTP_DONE;
+}
+
+static const struct lb_op_type change_type = {.name = "change", .step = change_step};
+
+static void plan_one(struct fixture *f, struct lb_plan *plan, const char *key, const char *name,
+                     bool removes)
+{
+    struct change *c = ARENA_NEW(plan->a, struct change);
+    *c = (struct change){.f = f, .entry = arena_printf(plan->a, ";%s;", name), .removes = removes};
+    bool present = strstr(str_buf_text(&f->cloud), c->entry) != NULL;
+    struct lb_op op =
+        LB_OP(.verb = removes ? LB_DELETE : LB_CREATE, .kind = "thing", .name = name,
+              .why = "it is tested", .type = &change_type, .arg = c, .calls = 1, .parallel = true);
+    if (f->keeps_forbidden) {
+        op.tolerate = LB_TOLERATE_FORBIDDEN;
+        op.forbidden_event = "do it by hand";
+        op.forbidden_reason = "Forbidden";
+    }
+    if (present != removes) {
+        op.verb = LB_KEEP;
+    }
+    if (op.verb != LB_KEEP || !removes) {
+        (void)lb_plan_add(plan, key, &op);
+    }
+}
+
+/* One operation that serves all active items. */
+static void plan_shared(struct fixture *f, struct lb_sync *s, struct lb_plan *plan,
+                        const char *stage)
+{
+    const char *owners[ITEMS_MAX];
+    size_t n = 0;
+    const char *name = arena_printf(plan->a, "%s/", stage);
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (s->items[i].err.code == ERR_OK) {
+            owners[n++] = s->items[i].key;
+            name = arena_printf(plan->a, "%s%s", name, short_key(s->items[i].key));
+        }
+    }
+    struct change *c = ARENA_NEW(plan->a, struct change);
+    *c = (struct change){.f = f, .entry = arena_printf(plan->a, ";%s;", name)};
+    struct lb_op op = LB_OP(.verb = LB_CHANGE, .kind = "thing", .name = name, .why = "shared",
+                            .type = &change_type, .arg = c, .shared = true, .calls = 1,
+                            .owners = str_set_make(plan->a, owners, n));
+    (void)lb_plan_add(plan, NULL, &op);
+}
+
+static int stage_plan(struct lb_sync *s, const char *stage, struct lb_plan *plan, struct err *err)
+{
+    struct fixture *f = s->provider;
+    int code = note(f, "plan %s", stage);
+    if (f->shared) {
+        plan_shared(f, s, plan, stage);
+        return code;
+    }
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        if (item->err.code != ERR_OK || item->settled) {
+            continue;
+        }
+        if (f->invalid != NULL && strcmp(short_key(item->key), f->invalid) == 0) {
+            err_set(&item->err, ERR_INVALID, "no such tier");
+            continue;
+        }
+        plan_one(f, plan, item->key, arena_printf(plan->a, "%s/%s", stage, short_key(item->key)),
+                 item->in->verb == TT_VERB_DELETE);
+    }
+    return code != ERR_OK ? err_set(err, code, "the planner says no") : ERR_OK;
+}
+
+static int main_observe(struct lb_sync *s, struct err *err)
+{
+    return stage_observe(s, "main", err);
+}
+
+static int main_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    return stage_plan(s, "main", plan, err);
+}
+
+static int second_observe(struct lb_sync *s, struct err *err)
+{
+    return stage_observe(s, "second", err);
+}
+
+static int second_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    return stage_plan(s, "second", plan, err);
+}
+
+static const struct lb_stage stages[] = {{"main", main_observe, main_plan},
+                                         {"second", second_observe, second_plan}};
+
+static size_t flow_finalizers(const struct lb_sync *s, const struct lb_item *item,
+                              const char *const **ret_names)
+{
+    static const char *const names[] = {"f"};
+    const struct fixture *f = s->provider;
+    (void)item;
+    *ret_names = names;
+    return f->with_finalizers ? 1 : 0;
+}
+
+static void flow_status(struct lb_sync *s, struct lb_item *item)
+{
+    (void)note(s->provider, "status %s", short_key(item->key));
+}
+
+static struct str_set flow_culprits(const struct lb_sync *s, const struct lb_op *op,
+                                    const struct err *err)
+{
+    struct fixture *f = s->provider;
+    (void)err;
+    for (size_t i = 0; i < TROUBLE_MAX; i++) {
+        const struct trouble *t = &f->trouble[i];
+        if (t->culprit != NULL && strcmp(t->where + strlen("do "), op->name) == 0) {
+            return str_set_make(s->a, &t->culprit, 1);
+        }
+    }
+    return op->owners;
+}
+
+/* ---- the host ---------------------------------------------------------------------------------------- */
+static struct fixture *of(struct tt_host_ctx *ctx)
+{
+    return (struct fixture *)ctx;
+}
+
+static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
+                         const struct tt_item *item, const char *const *names, uint32_t n)
+{
+    struct fixture *f = of(ctx);
+    (void)call;
+    (void)note(f, "hold %s%s%s", item->service->name, n > 0 ? " +" : "", n > 0 ? names[0] : "");
+    bool fails = f->hold_fails != NULL && strcmp(f->hold_fails, item->service->name) == 0;
+    return fails ? f->hold_code : TT_OK;
+}
+
+static void host_report_plan(struct tt_host_ctx *ctx, const struct tt_call *call,
+                             const struct tt_plan *plan)
+{
+    struct fixture *f = of(ctx);
+    (void)call;
+    uint32_t changes = 0;
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        changes += plan->operations[i]->verb != TT_OP_KEEP;
+    }
+    (void)note(f, "report %u", changes);
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        if (plan->services[i]->code != TT_OK) {
+            (void)note(f, "unplanned %s", short_key(plan->services[i]->key));
+        }
+    }
+}
+
+static void host_report_operation(struct tt_host_ctx *ctx, const struct tt_call *call,
+                                  const struct tt_operation *op, int32_t code, const char *message,
+                                  int64_t took_ms)
+{
+    (void)call;
+    (void)message;
+    (void)took_ms;
+    (void)note(of(ctx), "done %s %s", op->name, err_code_name(code));
+}
+
+static void host_event(struct tt_host_ctx *ctx, const struct tt_service *service, uint32_t type,
+                       const char *reason, const char *message)
+{
+    (void)type;
+    (void)note(of(ctx), "event %s %s: %s", service->name, reason, message);
+}
+
+static int64_t host_now_ms(struct tt_host_ctx *ctx)
+{
+    return of(ctx)->now_ms;
+}
+
+static int32_t host_may_mutate(struct tt_host_ctx *ctx, const struct tt_call *call)
+{
+    (void)call;
+    return !of(ctx)->fenced;
+}
+
+static void host_result_fail(struct tt_result *r, int32_t code, const char *message,
+                             int64_t retry_after_ms)
+{
+    (void)snprintf(r->text, sizeof r->text, "%s: %s", err_code_name(code), message);
+    r->retry_after_ms = retry_after_ms;
+}
+
+static void host_result_done(struct tt_result *r)
+{
+    (void)snprintf(r->text, sizeof r->text, "settled");
+}
+
+static void host_result_resource(struct tt_result *r, const char *kind, const char *name)
+{
+    (void)snprintf(r->resource, sizeof r->resource, "%s %s", kind, name);
+}
+
+static int32_t call_cancelled(const struct tt_call *call)
+{
+    return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
+}
+
+/* ---- a test's frame ---------------------------------------------------------------------------------- */
+/* Services "n/a", "n/b" …, one per letter of `verbs`: E ensure, U update, D delete. */
+static struct fixture *fixture_new(struct arena *a, const char *verbs)
+{
+    static const char *const cleanup[] = {LB_CLEANUP_FINALIZER, "f"};
+    struct fixture *f = ARENA_NEW(a, struct fixture);
+    f->a = a;
+    f->n_stages = 1;
+    f->clock = clock_fake_new(1000, 0);
+    f->rng = rng_seeded_new(7);
+    f->pool = http_pool_new(&(struct http_config){.proxy_url = "", .clock = f->clock});
+    f->cancel = cancel_new(NULL);
+    f->watch = call_watch_new();
+    f->host = (struct tt_host){.size = sizeof f->host,
+                               .ctx = (struct tt_host_ctx *)f,
+                               .event = host_event,
+                               .now_ms = host_now_ms,
+                               .may_mutate = host_may_mutate,
+                               .hold_finalizers = host_hold,
+                               .report_plan = host_report_plan,
+                               .report_operation = host_report_operation,
+                               .result_fail = host_result_fail,
+                               .result_done = host_result_done,
+                               .result_resource = host_result_resource};
+    f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled, .host_data = f};
+    f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
+    for (size_t i = 0; verbs[i] != '\0'; i++) {
+        f->services[i] = (struct tt_service){.size = sizeof f->services[i],
+                                             .ns = "n",
+                                             .name = arena_printf(a, "%c", (char)('a' + i)),
+                                             .type = "LoadBalancer",
+                                             .finalizers = cleanup,
+                                             .n_finalizers = 2};
+        f->items[i] = (struct tt_item){.size = sizeof f->items[i],
+                                       .verb = verbs[i] == 'E'   ? TT_VERB_ENSURE
+                                               : verbs[i] == 'U' ? TT_VERB_UPDATE
+                                                                 : TT_VERB_DELETE,
+                                       .service = &f->services[i],
+                                       .result = &f->results[i]};
+        f->item_list[i] = &f->items[i];
+        f->batch.n_items++;
+    }
+    return f;
+}
+
+static void fixture_done(struct fixture *f)
+{
+    call_watch_free(f->watch);
+    cancel_free(f->cancel);
+    http_pool_free(f->pool);
+    rng_free(f->rng);
+    clock_fake_free(f->clock);
+    str_buf_done(&f->trace);
+    str_buf_done(&f->cloud);
+}
+
+static int32_t fixture_drive(struct fixture *f, bool planning)
+{
+    const struct lb_flow flow = {.name = "fake",
+                                 .facts = flow_facts,
+                                 .stages = stages,
+                                 .n_stages = f->n_stages,
+                                 .finalizers = flow_finalizers,
+                                 .status = flow_status,
+                                 .culprits = flow_culprits};
+    const struct lb_driver_config cfg = {.flow = &flow,
+                                         .provider = f,
+                                         .host = &f->host,
+                                         .http = f->pool,
+                                         .clock = f->clock,
+                                         .rng = f->rng,
+                                         .cancel = f->cancel,
+                                         .watch = f->watch};
+    return planning ? lb_driver_plan(&cfg, &f->call, &f->batch)
+                    : lb_driver_reconcile(&cfg, &f->call, &f->batch);
+}
+
+#define assert_trace(f, want)  assert_string_equal(str_buf_text(&(f)->trace), (want))
+#define assert_code(got, want) assert_string_equal(err_code_name(got), err_code_name(want))
+
+#endif

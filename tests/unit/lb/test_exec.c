@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_exec.c: attributes of operations, one by one and together, on a fake kind of operation.
+ *
+ * Most operations here end without a request, because attributes are about order and outcome; the last
+ * tests use a server on loopback for what needs the wire: waves side by side, mended failures, cancelling. */
+#include "tests/unit/lb/lb_test.h"
+
+#include "common/base/str.h"
+#include "common/lb/exec.h"
+#include "tests/support/test_server.h"
+
+#include <pthread.h>
+#include <string.h>
+
+struct world {
+    struct arena *a;
+    struct clock *clock;
+    struct rng *rng;
+    struct http *http;
+    struct cancel *cancel;
+    struct str_buf trace; /* names of operations in the order in which they began */
+    struct str_buf done;  /* names in the order of on_done, with outcome letters */
+};
+
+/* What a fake operation does. */
+struct script {
+    int code;              /* ends with this one */
+    const char *urls[3];   /* requests before that; a failed one is mended by the next */
+    struct lb_value wants; /* a value that it reads */
+    const char *output;    /* what it yields as "id" */
+    bool cancels;          /* fires the cancel when it begins */
+    struct world *world;
+};
+struct script_state {
+    int sent;
+};
+
+static enum http_next script_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    const struct script *s = run->op->arg;
+    struct script_state *st = run->state;
+    struct world *w = s->world;
+    if (resp == NULL) {
+        str_appendf(&w->trace, "%s ", run->op->name);
+        if (s->cancels) {
+            cancel_fire(w->cancel);
+        }
+        const char *value = lb_run_value(run, s->wants);
+        if (value != NULL) {
+            str_appendf(&w->trace, "(%s) ", value);
+        }
+    }
+    clock_fake_advance(w->clock, 10);
+    if (st->sent < (int)ARRAY_LEN(s->urls) && s->urls[st->sent] != NULL) {
+        *run->req = (struct http_request){.method = "GET", .url = s->urls[st->sent++]};
+        return HTTP_SEND;
+    }
+    if (s->output != NULL) {
+        lb_run_output(run, "id", s->output);
+    }
+    if (s->code != ERR_OK) {
+        err_set(run->err, s->code, "says no");
+    }
+    return HTTP_DONE;
+}
+
+static const struct lb_op_type script_type = {
+    .name = "fake", .state_size = sizeof(struct script_state), .step = script_step};
+
+static void on_done(void *arg, const struct lb_op *op, int index, unsigned outcome,
+                    const struct err *err, int64_t took_ms)
+{
+    struct world *w = arg;
+    (void)index;
+    str_appendf(&w->done, "%s:%s:%lldms ", op->name, err_code_name(err->code), (long long)took_ms);
+    assert_int_equal(outcome == LB_DONE, err->code == ERR_OK);
+}
+
+static struct world world_new(struct arena *a)
+{
+    struct world w = {.a = a,
+                      .clock = clock_fake_new(1000, 0),
+                      .rng = rng_seeded_new(1),
+                      .cancel = cancel_new(NULL)};
+    w.http = http_new(&(struct http_config){.proxy_url = "", .clock = w.clock});
+    return w;
+}
+
+static void world_done(struct world *w)
+{
+    http_free(w->http);
+    cancel_free(w->cancel);
+    rng_free(w->rng);
+    clock_fake_free(w->clock);
+    str_buf_done(&w->trace);
+    str_buf_done(&w->done);
+}
+
+/* Adds an operation that plays `script`, named "a", "b" … */
+static void add(struct world *w, struct lb_plan *p, struct lb_op op, struct script script)
+{
+    struct script *copy = arena_memdup(w->a, &script, sizeof script);
+    copy->world = w;
+    op.kind = "thing";
+    op.name = p->n_ops < 26 ? arena_printf(w->a, "%c", (char)('a' + p->n_ops)) : "z";
+    op.why = "it is tested";
+    op.verb = op.verb == 0 ? LB_CREATE : op.verb;
+    op.type = op.verb == LB_KEEP ? NULL : &script_type;
+    op.arg = copy;
+    (void)lb_plan_add(p, "demo/web", &op);
+}
+
+static int run(struct world *w, struct lb_plan *p, struct lb_exec_result *res, struct err *err)
+{
+    struct lb_exec_config cfg = {.a = w->a,
+                                 .http = w->http,
+                                 .clock = w->clock,
+                                 .rng = w->rng,
+                                 .cancel = w->cancel,
+                                 .on_done = on_done,
+                                 .arg = w};
+    assert_int_equal(lb_plan_seal(p, err), ERR_OK);
+    return lb_exec_run(p, &cfg, res, err);
+}
+
+/* One letter per operation: D done, T tolerated, S skipped, F failed, - not run. */
+static const char *letters(struct arena *a, const struct lb_plan *p, const unsigned *outcomes)
+{
+    char *text = arena_alloc(a, p->n_ops + 1);
+    for (size_t i = 0; i < p->n_ops; i++) {
+        switch (outcomes[i]) {
+        case LB_DONE:
+            text[i] = 'D';
+            break;
+        case LB_TOLERATED:
+            text[i] = 'T';
+            break;
+        case LB_SKIPPED:
+            text[i] = 'S';
+            break;
+        case LB_FAILED:
+            text[i] = 'F';
+            break;
+        default:
+            text[i] = outcomes[i] == LB_NOT_RUN ? '-' : '?';
+        }
+    }
+    return text;
+}
+
+#define OP(code, ...)                                                                              \
+    {                                                                                              \
+        LB_OP(__VA_ARGS__), (code)                                                                 \
+    }
+#define OK_OR_BEFORE LB_FINALLY_OK_OR_BEFORE_CRITICAL
+
+static void lb_exec_run__attributes__outcomes(void **state)
+{
+    const struct {
+        const char *what;
+        struct {
+            struct lb_op op;
+            int code;
+        } ops[5];
+        size_t n;
+        const char *outcomes;
+        int failed_op;
+        bool critical_open;
+    } rows[] = {
+        {"all well", {OP(0), OP(0), OP(0)}, 3, "DDD", -1, false},
+        {"stops at the first failure", {OP(0), OP(ERR_QUOTA), OP(0)}, 3, "DF-", 1, false},
+        {"the whole wave runs",
+         {OP(0), OP(ERR_QUOTA, .parallel = true), OP(0, .parallel = true), OP(0)},
+         4,
+         "DFD-",
+         1,
+         false},
+        {"two failures in a wave: the first counts",
+         {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .parallel = true)},
+         2,
+         "FF",
+         0,
+         false},
+        {"kept ones are not run", {OP(0, .verb = LB_KEEP), OP(0)}, 2, "TD", -1, false},
+        /* tolerate */
+        {"absent", {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0)}, 2, "TD", -1, false},
+        {"exists", {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0)}, 2, "TD", -1, false},
+        {"in use", {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_IN_USE), OP(0)}, 2, "TD", -1, false},
+        {"forbidden",
+         {OP(ERR_FORBIDDEN, .tolerate = LB_TOLERATE_FORBIDDEN), OP(0)},
+         2,
+         "TD",
+         -1,
+         false},
+        {"another outcome is not tolerated",
+         {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_EXISTS), OP(0)},
+         2,
+         "F-",
+         0,
+         false},
+        /* only_if */
+        {"only if done: was done",
+         {OP(0), OP(0, .only_if_op = 0, .only_if = LB_DONE)},
+         2,
+         "DD",
+         -1,
+         false},
+        {"only if done: was tolerated",
+         {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT),
+          OP(0, .only_if_op = 0, .only_if = LB_DONE)},
+         2,
+         "TS",
+         -1,
+         false},
+        {"only if skipped or tolerated",
+         {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT),
+          OP(0, .only_if_op = 0, .only_if = LB_DONE),
+          OP(0, .only_if_op = 1, .only_if = LB_SKIPPED | LB_TOLERATED)},
+         3,
+         "TSD",
+         -1,
+         false},
+        {"only if a failed one, finally",
+         {OP(ERR_QUOTA), OP(0, .only_if_op = 0, .only_if = LB_FAILED, .finally = LB_FINALLY_ALWAYS),
+          OP(0, .only_if_op = 0, .only_if = LB_DONE, .finally = LB_FINALLY_ALWAYS)},
+         3,
+         "FDS",
+         0,
+         false},
+        /* finally and critical */
+        {"always: after a failure",
+         {OP(ERR_QUOTA), OP(0), OP(0, .finally = LB_FINALLY_ALWAYS)},
+         3,
+         "F-D",
+         0,
+         false},
+        {"ok: not after a failure",
+         {OP(ERR_QUOTA), OP(0, .finally = LB_FINALLY_OK)},
+         2,
+         "F-",
+         0,
+         false},
+        {"ok: when all went well", {OP(0), OP(0, .finally = LB_FINALLY_OK)}, 2, "DD", -1, false},
+        {"before critical: undone",
+         {OP(0), OP(ERR_QUOTA), OP(0, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
+         4,
+         "DF-D",
+         1,
+         false},
+        {"the critical one failed: kept for the next sync",
+         {OP(0), OP(ERR_TRANSIENT, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
+         3,
+         "DF-",
+         1,
+         true},
+        {"after the critical one: kept",
+         {OP(0, .critical = true), OP(ERR_QUOTA), OP(0, .finally = OK_OR_BEFORE),
+          OP(0, .finally = LB_FINALLY_ALWAYS)},
+         4,
+         "DF-D",
+         1,
+         true},
+        {"beside the critical one: kept",
+         {OP(ERR_QUOTA), OP(0, .critical = true, .parallel = true), OP(0, .finally = OK_OR_BEFORE)},
+         3,
+         "FD-",
+         0,
+         true},
+        {"critical skipped: never open",
+         {OP(0), OP(0, .critical = true, .only_if_op = 0, .only_if = LB_FAILED), OP(ERR_QUOTA),
+          OP(0, .finally = OK_OR_BEFORE)},
+         4,
+         "DSFD",
+         2,
+         false},
+        {"all well: critical is over", {OP(0, .critical = true), OP(0)}, 2, "DD", -1, false},
+        {"a failing finally hides nothing",
+         {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .finally = LB_FINALLY_ALWAYS),
+          OP(0, .finally = LB_FINALLY_ALWAYS)},
+         3,
+         "FFD",
+         0,
+         false},
+        {"cancelled: no finally",
+         {OP(ERR_CANCELLED), OP(0, .finally = LB_FINALLY_ALWAYS)},
+         2,
+         "F-",
+         0,
+         false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct world w = world_new(*state);
+        struct lb_plan p;
+        lb_plan_init(&p, *state);
+        for (size_t o = 0; o < rows[i].n; o++) {
+            add(&w, &p, rows[i].ops[o].op, (struct script){.code = rows[i].ops[o].code});
+        }
+        struct lb_exec_result res;
+        struct err err = ERR_INIT;
+        int rc = run(&w, &p, &res, &err);
+        print_message("# %s\n", rows[i].what);
+        assert_string_equal(letters(*state, &p, res.outcomes), rows[i].outcomes);
+        assert_int_equal(res.failed_op, rows[i].failed_op);
+        assert_int_equal(res.critical_open, rows[i].critical_open);
+        int want = rows[i].failed_op < 0 ? ERR_OK : rows[i].ops[rows[i].failed_op].code;
+        assert_string_equal(err_code_name(rc), err_code_name(want));
+        assert_string_equal(err.message, res.err.message);
+        world_done(&w);
+    }
+}
+
+static void lb_exec_run__failure__says_what_and_counts(void **state)
+{
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    lb_plan_init(&p, *state);
+    add(&w, &p, LB_OP(), (struct script){0});
+    add(&w, &p, LB_OP(.parallel = true), (struct script){.code = ERR_QUOTA});
+    add(&w, &p, LB_OP(), (struct script){0});
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    assert_int_equal(run(&w, &p, &res, &err), ERR_QUOTA);
+    assert_string_equal(err.message, "thing b: says no");
+    assert_int_equal(res.done, 1);
+    assert_string_equal(str_buf_text(&w.trace), "a b ");
+    assert_string_equal(str_buf_text(&w.done), "a:ok:10ms b:quota:10ms ");
+    world_done(&w);
+}
+
+static void lb_run_value__outputs__only_of_what_is_done(void **state)
+{
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    lb_plan_init(&p, *state);
+    add(&w, &p, LB_OP(), (struct script){.output = "192.0.2.1"});
+    add(&w, &p, LB_OP(.tolerate = LB_TOLERATE_EXISTS),
+        (struct script){.output = "there", .code = ERR_EXISTS});
+    add(&w, &p, LB_OP(.only_if_op = 0, .only_if = LB_FAILED), (struct script){.output = "never"});
+    const struct lb_value values[] = {
+        LB_VALUE_OF(0, "id"), LB_VALUE_OF(1, "id"), LB_VALUE_OF(2, "id"),  LB_VALUE_OF(0, "other"),
+        LB_VALUE("known"),    LB_VALUE(NULL),       LB_VALUE_OF(99, "id"), {.op = 0}};
+    for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+        add(&w, &p, LB_OP(), (struct script){.wants = values[i]});
+    }
+    struct lb_exec_result res;
+    assert_int_equal(run(&w, &p, &res, NULL), ERR_OK);
+    assert_string_equal(str_buf_text(&w.trace), "a b d (192.0.2.1) e (there) f g h (known) i j k ");
+    world_done(&w);
+}
+
+static void lb_exec_run__plans_that_cannot_run__bug(void **state)
+{
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    add(&w, &p, LB_OP(), (struct script){0});
+    struct lb_exec_config cfg = {.a = w.a, .http = w.http, .clock = w.clock, .rng = w.rng};
+    assert_int_equal(lb_exec_run(&p, &cfg, &res, &err), ERR_BUG);
+    assert_string_equal(err.message, "the plan is not sealed");
+    p.ops[0].type = NULL;
+    assert_int_equal(run(&w, &p, &res, &err), ERR_BUG);
+    assert_string_equal(err.message, "operation 1 (thing a) cannot be carried out");
+    assert_string_equal(str_buf_text(&w.trace), "");
+    world_done(&w);
+}
+
+static void lb_exec_run__empty_plan__fine(void **state)
+{
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    lb_plan_init(&p, *state);
+    assert_int_equal(run(&w, &p, &res, NULL), ERR_OK);
+    assert_int_equal(res.done, 0);
+    world_done(&w);
+}
+
+static void lb_exec_run__cancelled_between_waves__stops_before_the_next(void **state)
+{
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    /* The step ends as done although it was cancelled meanwhile: what is done is done. */
+    add(&w, &p, LB_OP(.critical = true), (struct script){.output = "x"});
+    add(&w, &p, LB_OP(), (struct script){0});
+    add(&w, &p, LB_OP(.finally = LB_FINALLY_ALWAYS), (struct script){0});
+    cancel_fire(w.cancel);
+    assert_int_equal(run(&w, &p, &res, &err), ERR_CANCELLED);
+    assert_string_equal(letters(*state, &p, res.outcomes), "---");
+    assert_string_equal(err.message, "stopped before thing a");
+    assert_false(res.critical_open);
+    assert_int_equal(res.failed_op, 0);
+    world_done(&w);
+}
+
+/* ---- on the wire ----------------------------------------------------------------------------------- */
+/* Answers only when three requests are there: a wave that runs one by one would wait for ever. */
+struct gate {
+    struct http_req *waiting[3];
+    size_t n;
+};
+
+static void gate_handle(void *arg, struct http_req *req)
+{
+    struct gate *g = arg;
+    g->waiting[g->n++] = req;
+    if (g->n == ARRAY_LEN(g->waiting)) {
+        for (size_t i = 0; i < g->n; i++) {
+            http_req_answer(g->waiting[i], 200, "ok", 2);
+        }
+    }
+}
+
+static void lb_exec_run__wave__side_by_side(void **state)
+{
+    struct gate gate = {0};
+    struct test_server *server =
+        test_server_start(&(struct test_server_config){.handle = gate_handle, .arg = &gate});
+    const char *url = test_server_url(server, "/");
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    for (size_t i = 0; i < ARRAY_LEN(gate.waiting); i++) {
+        add(&w, &p, LB_OP(.parallel = true), (struct script){.urls = {url}});
+    }
+    int rc = run(&w, &p, &res, &err);
+    assert_string_equal(err.message, "");
+    assert_int_equal(rc, ERR_OK);
+    assert_string_equal(letters(*state, &p, res.outcomes), "DDD");
+    world_done(&w);
+    test_server_stop(server);
+}
+
+static void lb_exec_run__wide_wave__all_done(void **state)
+{
+    struct test_server *server = test_server_start(NULL);
+    const char *url = test_server_url(server, "/ok");
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    lb_plan_init(&p, *state);
+    for (size_t i = 0; i < 70; i++) {
+        add(&w, &p, LB_OP(.parallel = true), (struct script){.urls = {url}});
+    }
+    assert_int_equal(run(&w, &p, &res, NULL), ERR_OK);
+    assert_int_equal(res.done, 70);
+    assert_int_equal(p.waves, 1);
+    world_done(&w);
+    test_server_stop(server);
+}
+
+static void lb_exec_run__lost_answer_asked_again__no_failure(void **state)
+{
+    struct test_server *server = test_server_start(NULL);
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    add(&w, &p, LB_OP(),
+        (struct script){
+            .urls = {test_server_url(server, "/drop"), test_server_url(server, "/ok")}});
+    assert_int_equal(run(&w, &p, &res, &err), ERR_OK);
+    assert_string_equal(err.message, "");
+    assert_string_equal(str_buf_text(&w.done), "a:ok:30ms ");
+    world_done(&w);
+    test_server_stop(server);
+}
+
+struct canceller {
+    struct test_server *server;
+    struct cancel *cancel;
+};
+
+static void *cancel_when_asked(void *arg)
+{
+    struct canceller *c = arg;
+    test_server_wait_requests(c->server, 1);
+    cancel_fire(c->cancel);
+    return NULL;
+}
+
+static void lb_exec_run__cancelled_in_transfer__ends_and_stays_critical(void **state)
+{
+    struct test_server *server = test_server_start(NULL);
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    add(&w, &p, LB_OP(.critical = true),
+        (struct script){.urls = {test_server_url(server, "/hang")}, .code = ERR_CANCELLED});
+    add(&w, &p, LB_OP(.finally = LB_FINALLY_ALWAYS), (struct script){0});
+    struct canceller c = {server, w.cancel};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_when_asked, &c), 0);
+    assert_int_equal(run(&w, &p, &res, &err), ERR_CANCELLED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(letters(*state, &p, res.outcomes), "F-");
+    assert_true(res.critical_open);
+    world_done(&w);
+    test_server_stop(server);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return http_global_init(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        lb_test(lb_exec_run__attributes__outcomes),
+        lb_test(lb_exec_run__failure__says_what_and_counts),
+        lb_test(lb_run_value__outputs__only_of_what_is_done),
+        lb_test(lb_exec_run__plans_that_cannot_run__bug),
+        lb_test(lb_exec_run__empty_plan__fine),
+        lb_test(lb_exec_run__cancelled_between_waves__stops_before_the_next),
+        lb_test(lb_exec_run__wave__side_by_side),
+        lb_test(lb_exec_run__wide_wave__all_done),
+        lb_test(lb_exec_run__lost_answer_asked_again__no_failure),
+        lb_test(lb_exec_run__cancelled_in_transfer__ends_and_stays_critical),
+    };
+    return cmocka_run_group_tests_name("exec", tests, group_setup, NULL);
+}
