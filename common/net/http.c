@@ -124,6 +124,9 @@ void http_free(struct http *h)
         h->spare = t->next;
         http_transfer_free(t);
     }
+    while (h->n_spare_easy > 0) {
+        curl_easy_cleanup(h->spare_easy[--h->n_spare_easy]);
+    }
     curl_multi_cleanup(h->multi);
     close(h->wake_fd);
     http_tls_done(&h->tls);
@@ -169,6 +172,7 @@ void http_finish_job(struct http_transfer *t)
 {
     struct http *h = t->http;
     struct http_job *job = t->job;
+    http_transfer_release(t);
     if (job->cancel != NULL) {
         cancel_unhook(job->cancel, t->cancel_hook);
     }

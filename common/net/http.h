@@ -12,7 +12,7 @@
  *     http_start() + http_wait()   jobs that come and go, for the reflector thread
  *
  * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body bytes,
- * redirects, cancelling within 100 ms (curl_multi_wakeup), client certificates, CAs and tokens re-read
+ * redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and tokens re-read
  * when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and `may_mutate` before
  * *each* mutation is sent (design §5, fencing).  What is not: retries (retry.h), rate limits (ratelimit.h), meaning of statuses.
  * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason is "broken"

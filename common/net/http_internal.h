@@ -36,6 +36,7 @@ struct tls_text {
 struct tls_state {
     struct tls_text ca, cert, key;
     int64_t checked_ms; /* by the config's clock */
+    bool settled;       /* texts that cannot change are loaded */
 };
 
 struct http {
@@ -55,10 +56,12 @@ struct http {
     void *may_mutate_arg;
 
     struct http_transfer *first, *last; /* of jobs that are not done, in order of start */
-    struct http_transfer *spare;        /* recycled with their easy handles; linked by next */
-    size_t n_running;                   /* in the multi */
-    size_t n_counted;                   /* of these, with a total limit */
-    uint64_t round;                     /* of the loop; a transfer begins at most once in each */
+    struct http_transfer *spare;        /* recycled; linked by next */
+    CURL *spare_easy[HTTP_MAX_RUNNING]; /* recycled; a waiting job has none: they are big */
+    size_t n_spare_easy;
+    size_t n_running; /* in the multi */
+    size_t n_counted; /* of these, with a total limit */
+    uint64_t round;   /* of the loop; a transfer begins at most once in each */
     struct tls_state tls;
 };
 
@@ -66,7 +69,7 @@ struct http_transfer {
     struct http *http;
     struct http_job *job;
     struct http_transfer *prev, *next;
-    CURL *easy;
+    CURL *easy;   /* from the first send until the answer is built; else NULL */
     bool running; /* in the multi; else it waits for not_before_ms or for its turn */
     bool in_step; /* job->step is on the stack */
     bool stopped; /* http_stop() came while libcurl or the step was on the stack */
@@ -119,6 +122,8 @@ void http_drive(struct http *h, int64_t until_ms);
 /* http_transfer.c */
 struct http_transfer *http_transfer_new(struct http *h, struct http_job *job);
 void http_transfer_free(struct http_transfer *t);
+/* Gives the easy handle back, if there is one. */
+void http_transfer_release(struct http_transfer *t);
 void http_transfer_first_step(struct http_transfer *t);
 void http_transfer_begin(struct http_transfer *t);
 /* The transfer left libcurl with `code`, or never got there (t->err is set). */

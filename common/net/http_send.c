@@ -28,7 +28,7 @@ static int set_proxy(struct http_transfer *t, struct err *err);
 
 int http_send_setup(struct http_transfer *t, struct err *err)
 {
-    curl_easy_reset(t->easy);
+    curl_easy_reset(t->easy); /* of the last hop */
     curl_slist_free_all(STEAL(t->headers));
     curl_slist_free_all(STEAL(t->connect_to));
     curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
@@ -77,7 +77,8 @@ static int set_target(struct http_transfer *t, struct err *err)
     const char *tls_name = other_tls_name(t);
     const char *host = bracketed(a, tls_name == NULL ? t->url.host : tls_name);
     const char *path = t->url.path[0] == '\0' ? "/" : t->url.path;
-    const char *url = arena_printf(a, "%s://%s:%u%s%s%s", t->url.scheme, host, t->url.port, path,
+    const char *port = t->url.has_port ? arena_printf(a, ":%u", t->url.port) : "";
+    const char *url = arena_printf(a, "%s://%s%s%s%s%s", t->url.scheme, host, port, path,
                                    t->url.query == NULL ? "" : "?", str_nonnull(t->url.query));
     if (tls_name != NULL) {
         t->connect_to =

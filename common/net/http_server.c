@@ -14,6 +14,7 @@
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -115,6 +116,8 @@ static int tls_setup(struct http_server *s, const struct http_server_config *cfg
 int http_server_new(struct event_base *base, const struct http_server_config *cfg,
                     struct http_server **ret, struct err *err)
 {
+    /* A client that leaves while it is being answered must not kill the process. */
+    (void)signal(SIGPIPE, SIG_IGN);
     struct http_server *s = xcalloc(1, sizeof(*s));
     s->base = base;
     s->cfg = *cfg;

@@ -33,7 +33,8 @@ struct http_server_config {
     void *arg;
 };
 
-/* Binds and listens; the loop is the caller's (event_base_dispatch).  ERR_INVALID / ERR_IN_USE. */
+/* Binds and listens; the loop is the caller's (event_base_dispatch).  SIGPIPE is ignored from then on.
+ * ERR_INVALID / ERR_IN_USE. */
 int http_server_new(struct event_base *base, const struct http_server_config *cfg,
                     struct http_server **ret, struct err *err) _warn_unused_;
 void http_server_free(struct http_server *s); /* closes all connections */

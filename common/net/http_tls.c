@@ -16,6 +16,9 @@
 
 void http_tls_done(struct tls_state *s)
 {
+    if (s->key.pem.len > 0) {
+        explicit_bzero(s->key.pem.data, s->key.pem.len);
+    }
     str_buf_done(&s->ca.pem);
     str_buf_done(&s->cert.pem);
     str_buf_done(&s->key.pem);
@@ -183,7 +186,7 @@ static void retire_connections(struct http *h, bool end_streams)
 int http_tls_refresh(struct http *h, bool *ret_changed, struct err *err)
 {
     *ret_changed = false;
-    if (h->cfg.tls == NULL) {
+    if (h->cfg.tls == NULL || h->tls.settled) {
         return ERR_OK;
     }
     _cleanup_(arena_freep) struct arena *a = arena_new();
@@ -194,6 +197,7 @@ int http_tls_refresh(struct http *h, bool *ret_changed, struct err *err)
     if (rc == ERR_OK) {
         rc = refresh_pair(h, a, &pair_changed, err);
     }
+    h->tls.settled = rc == ERR_OK && !http_tls_has_files(h);
     if (rc == ERR_OK && (ca_changed || pair_changed)) {
         retire_connections(h, pair_changed);
         *ret_changed = true;
@@ -218,6 +222,9 @@ void http_tls_apply(struct http_transfer *t)
     }
     if (s->ca.loaded) {
         set_blob(e, CURLOPT_CAINFO_BLOB, &s->ca.pem);
+        /* The folder of the system's roots would be searched beside the given CA. */
+        curl_easy_setopt(e, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(e, CURLOPT_PROXY_CAPATH, NULL);
         set_blob(e, CURLOPT_PROXY_CAINFO_BLOB, &s->ca.pem); /* as Go: one TLS config for both */
     }
     if (tls->insecure) {

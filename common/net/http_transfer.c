@@ -23,10 +23,6 @@ struct http_transfer *http_transfer_new(struct http *h, struct http_job *job)
         t = xcalloc(1, sizeof(*t));
         t->http = h;
         t->arena = arena_new();
-        t->easy = curl_easy_init();
-        if (t->easy == NULL) {
-            abort(); /* out of memory: style D.18 */
-        }
     }
     t->next = NULL;
     t->job = job;
@@ -37,12 +33,40 @@ struct http_transfer *http_transfer_new(struct http *h, struct http_job *job)
 
 void http_transfer_free(struct http_transfer *t)
 {
-    curl_easy_cleanup(t->easy);
-    curl_slist_free_all(t->headers);
-    curl_slist_free_all(t->connect_to);
+    assert(t->easy == NULL);
     str_buf_done(&t->body);
     arena_free(t->arena);
     free(t);
+}
+
+static void take_easy(struct http_transfer *t)
+{
+    struct http *h = t->http;
+    if (t->easy != NULL) {
+        return; /* the next hop of a redirect */
+    }
+    t->easy = h->n_spare_easy > 0 ? h->spare_easy[--h->n_spare_easy] : curl_easy_init();
+    if (t->easy == NULL) {
+        abort(); /* out of memory: style D.18 */
+    }
+}
+
+void http_transfer_release(struct http_transfer *t)
+{
+    struct http *h = t->http;
+    CURL *easy = STEAL(t->easy);
+    if (easy == NULL) {
+        return;
+    }
+    /* Its options point into this transfer. */
+    curl_easy_reset(easy);
+    curl_slist_free_all(STEAL(t->headers));
+    curl_slist_free_all(STEAL(t->connect_to));
+    if (h->n_spare_easy < ARRAY_LEN(h->spare_easy)) {
+        h->spare_easy[h->n_spare_easy++] = easy;
+    } else {
+        curl_easy_cleanup(easy);
+    }
 }
 
 bool http_transfer_is_endless(const struct http_transfer *t)
@@ -101,6 +125,7 @@ static bool send_hop(struct http_transfer *t)
     http_receive_reset(t);
     t->sends = 0;
     t->active_ms = 0;
+    take_easy(t);
     bool changed;
     if (http_tls_refresh(t->http, &changed, &t->err) != ERR_OK ||
         http_send_setup(t, &t->err) != ERR_OK) {
@@ -275,6 +300,7 @@ static void deliver(struct http_transfer *t, const struct err *err)
 {
     struct http *h = t->http;
     struct http_response resp = build_response(t, err);
+    http_transfer_release(t);
     err_clear(&t->job->err);
     if (err != NULL) {
         err_copy(&t->job->err, err);
