@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* app.c: builds the controller from its parts, in the order that they need each other, and takes it apart again.
+ *
+ * Two cancels: `cancel` ends the work (calls, reflectors, waiting), `hard` also the client, which the event writer still
+ * needs for a moment.  Everything here runs in the thread that starts and stops the app. */
+#include "controller/app.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "common/base/arena.h"
+#include "common/base/cancel.h"
+#include "common/base/file.h"
+#include "common/base/lock.h"
+#include "common/base/log.h"
+#include "common/lb/service_rules.h"
+#include "controller/kube/reflector.h"
+#include "controller/node_fanout.h"
+#include "controller/sync.h"
+#include "controller/watch.h"
+#include "controller/workers.h"
+
+#define API_WAIT_MS      10000
+#define EVENTS_FLUSH_MS  300
+#define CONFIG_MAX       (1024 * 1024)
+#define PROVIDER_OPEN_MS 120000
+
+struct app {
+    struct app_args args;
+    struct arena *a; /* what lives as long as the app */
+    struct cancel *cancel;
+    struct cancel *hard;
+    struct fence fence;
+    struct metrics *metrics;
+    struct kube_config *kube;
+    struct kube_client *client;
+    struct kube_events *events;
+    struct kube_store *services;
+    struct kube_store *nodes;
+    struct kube_store *slices;
+    struct kube_reflectors *reflectors;
+    struct queue *queue;
+    struct service_cache *cache;
+    struct tt_host_ctx *host;
+    void *provider;
+    bool provider_open;
+    struct syncer syncer;
+    struct watch watch;
+    struct workers *workers;
+    char user_agent[160];
+    struct mutex lock;
+    struct cond stopping;
+    int stop_hook;
+    bool running;
+};
+
+/* ---- small things -------------------------------------------------------------------------------- */
+
+static void make_user_agent(char *out, size_t n)
+{
+    struct utsname u;
+    const char *arch = "unknown";
+
+    if (uname(&u) == 0) {
+        arch = strcmp(u.machine, "x86_64") == 0    ? "amd64"
+               : strcmp(u.machine, "aarch64") == 0 ? "arm64"
+                                                   : u.machine;
+    }
+    (void)snprintf(
+        out, n,
+        "cloud-controller-manager/v1.36.2 (linux/%.40s) kubernetes/trimtab-%s/service-controller",
+        arch, TRIMTAB_VERSION);
+}
+
+static void observe_request(void *arg, const char *method, const char *resource, int status,
+                            int64_t took_ms)
+{
+    struct app *a = arg;
+    char code[16] = "<error>";
+
+    if (status != 0) {
+        (void)snprintf(code, sizeof(code), "%d", status);
+    }
+    const struct tt_kv count[] = {{"code", code}, {"method", method}, {"host", a->kube->server}};
+    const struct tt_kv time[] = {{"verb", method}, {"host", a->kube->server}};
+    log_info(6, "API request", LOG_S("method", method), LOG_S("resource", resource),
+             LOG_I("status", status), LOG_MS("took", took_ms));
+    metrics_add(a->metrics, METRIC_CLIENT_REQUESTS, count, ARRAY_LEN(count), 1);
+    metrics_observe(a->metrics, METRIC_CLIENT_DURATION, time, ARRAY_LEN(time),
+                    (double)took_ms / 1000);
+}
+
+static void wake_stopping(void *arg)
+{
+    struct app *a = arg;
+
+    mutex_lock(&a->lock);
+    cond_broadcast(&a->stopping);
+    mutex_unlock(&a->lock);
+}
+
+struct app *app_new(const struct app_args *args)
+{
+    struct app *a = xcalloc(1, sizeof(*a));
+
+    a->args = *args;
+    if (a->args.clock == NULL) {
+        a->args.clock = clock_real();
+    }
+    if (a->args.rng == NULL) {
+        a->args.rng = rng_real();
+    }
+    if (a->args.api_wait_ms == 0) {
+        a->args.api_wait_ms = API_WAIT_MS;
+    }
+    a->a = arena_new();
+    a->cancel = cancel_new(NULL);
+    a->hard = cancel_new(NULL);
+    a->metrics = metrics_new();
+    make_user_agent(a->user_agent, sizeof(a->user_agent));
+    mutex_init(&a->lock);
+    cond_init(&a->stopping);
+    a->stop_hook = cancel_hook(a->cancel, wake_stopping, a);
+    return a;
+}
+
+/* ---- start --------------------------------------------------------------------------------------- */
+
+static int connect_cluster(struct app *a, struct err *err)
+{
+    const struct options *o = a->args.options;
+    const struct kube_config_args where = {
+        .kubeconfig = o->kubeconfig, .master = o->master, .clock = a->args.clock};
+
+    if (kube_config_load(&where, &a->kube, err) != ERR_OK) {
+        return err->code;
+    }
+    a->client = kube_client_new(&(struct kube_client_args){
+        .config = a->kube,
+        .user_agent = a->user_agent,
+        .qps = o->kube_qps,
+        .burst = (int)o->kube_burst,
+        .clock = a->args.clock,
+        .cancel = a->hard,
+        .may_mutate = fence_may_mutate_arg,
+        .may_mutate_arg = &a->fence,
+        .observe = observe_request,
+        .observe_arg = a,
+    });
+    a->events = kube_events_new(a->client, a->args.clock, a->args.rng);
+    return ERR_OK;
+}
+
+static void api_not_ready(void *arg, const struct err *last)
+{
+    const struct app *a = arg;
+
+    log_warning("Waiting for the API server", LOG_S("server", a->kube->server),
+                LOG_S("reason", last->message));
+}
+
+static int wait_for_api(struct app *a, struct err *err)
+{
+    int rc = kube_client_wait_ready(a->client, a->args.api_wait_ms, api_not_ready, a, err);
+
+    if (cancel_fired(a->cancel)) {
+        return err_set(err, ERR_CANCELLED, "stopped while waiting for the API server");
+    }
+    if (rc != ERR_OK) {
+        struct err last = *err;
+        return err_set(err, last.code,
+                       "cannot reach the API server %s: %s; check the server address in %s%s%s",
+                       a->kube->server, last.message, a->kube->source,
+                       a->kube->context[0] != '\0' ? ", context " : "", a->kube->context);
+    }
+    return ERR_OK;
+}
+
+static void make_stores(struct app *a)
+{
+    const struct tt_provider *d = a->args.provider;
+
+    a->services = kube_store_new(KUBE_SERVICE);
+    a->nodes = kube_store_new(KUBE_NODE);
+    if ((d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0) {
+        a->slices = kube_store_new(KUBE_SLICE);
+    }
+    a->queue = queue_new(&(struct queue_limits){.debounce_idle_ms = d->debounce_idle_ms,
+                                                .debounce_max_ms = d->debounce_max_ms},
+                         a->args.clock);
+    a->cache = service_cache_new();
+}
+
+static void make_host(struct app *a)
+{
+    a->host = host_new(&(struct host_args){
+        .desc = a->args.provider,
+        .clock = a->args.clock,
+        .rng = a->args.rng,
+        .cancel = a->cancel,
+        .fence = &a->fence,
+        .metrics = a->metrics,
+        .client = a->client,
+        .events = a->events,
+        .services = a->services,
+        .nodes = a->nodes,
+        .slices = a->slices,
+        .cluster_name = a->args.options->cluster_name,
+        .cleanup_finalizer = LB_CLEANUP_FINALIZER,
+        .hooks = {.on_work = syncer_on_work},
+    });
+}
+
+static unsigned worker_limit(const struct app *a)
+{
+    unsigned wanted = (unsigned)a->args.options->concurrent_service_syncs;
+    unsigned most = a->args.provider->max_parallel;
+
+    return most != 0 && most < wanted ? most : wanted;
+}
+
+static int open_provider(struct app *a, struct err *err)
+{
+    const struct options *o = a->args.options;
+    const struct tt_provider *d = a->args.provider;
+    struct tt_open_args args = {
+        .size = sizeof(args),
+        .host = host_table(a->host),
+        .cluster_name = o->cluster_name,
+        .options = o->provider_values,
+        .n_options = (uint32_t)o->n_provider_values,
+        .allow_untagged = o->allow_untagged_cloud,
+        .concurrency = worker_limit(a),
+        .version = TRIMTAB_VERSION,
+    };
+    char *text = NULL;
+
+    if (o->cloud_config[0] != '\0') {
+        args.config_path = o->cloud_config;
+        if (file_read(a->a, o->cloud_config, CONFIG_MAX, &text, &args.config_len, err) != ERR_OK) {
+            return err_prefix(err, "cannot read the cloud provider configuration %s",
+                              o->cloud_config);
+        }
+        args.config_text = text;
+    }
+    struct host_call *c = host_call_begin(a->host, a->a, 1, PROVIDER_OPEN_MS, 0, NULL);
+    int32_t rc = d->open(&args, &a->provider, host_call_result(c, 0));
+    int code = host_result_outcome(host_call_result(c, 0), rc, false, err);
+    host_call_end(c);
+    if (code != ERR_OK) {
+        return err_prefix(err, "could not init cloud provider \"%s\"", d->name);
+    }
+    a->provider_open = true;
+    log_info(0, "Cloud provider is open", LOG_S("provider", d->name), LOG_S("version", d->version));
+    return ERR_OK;
+}
+
+static void make_syncer(struct app *a)
+{
+    const struct tt_provider *d = a->args.provider;
+
+    a->syncer = (struct syncer){
+        .desc = d,
+        .provider = a->provider,
+        .host = a->host,
+        .clock = a->args.clock,
+        .rng = a->args.rng,
+        .cancel = a->cancel,
+        .queue = a->queue,
+        .cache = a->cache,
+        .services = a->services,
+        .nodes = a->nodes,
+        .slices = a->slices,
+        .client = a->client,
+        .events = a->events,
+        .metrics = a->metrics,
+        .scope = {.classes = d->classes,
+                  .n_classes = d->n_classes,
+                  .finalizers = d->finalizers,
+                  .n_finalizers = d->n_finalizers},
+        .strict_events = a->args.options->strict_events,
+        .resync_period_ms = a->args.options->resync_period_ms,
+    };
+}
+
+static int start_reflectors(struct app *a, struct err *err)
+{
+    a->reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
+        .config = a->kube,
+        .user_agent = a->user_agent,
+        .clock = a->args.clock,
+        .rng = a->args.rng,
+        .cancel = a->cancel,
+        .observe = observe_request,
+        .observe_arg = a,
+    });
+    a->watch.syncer = &a->syncer;
+    a->watch.fanout = node_fanout_new(&a->syncer);
+    watch_attach(&a->watch);
+    kube_reflectors_add(a->reflectors, a->services, NULL);
+    kube_reflectors_add(a->reflectors, a->nodes, NULL);
+    if (a->slices != NULL) {
+        kube_reflectors_add(a->reflectors, a->slices, NULL);
+    }
+    int rc = kube_reflectors_start(a->reflectors, err);
+    if (rc == ERR_OK) {
+        rc = node_fanout_start(a->watch.fanout, err);
+    }
+    return rc;
+}
+
+/* Waits as long as it takes (as informers do), saying what is in the way. */
+static int wait_synced(struct app *a, struct err *err)
+{
+    for (;;) {
+        int64_t until = clock_now_ms(a->args.clock) + API_WAIT_MS;
+        err_clear(err);
+        int rc = kube_reflectors_wait_synced(a->reflectors, until, err);
+        if (rc == ERR_OK || rc == ERR_CANCELLED || cancel_fired(a->cancel)) {
+            return rc == ERR_OK
+                       ? ERR_OK
+                       : err_set(err, ERR_CANCELLED, "stopped before the first lists were in");
+        }
+        log_warning("Still waiting for the first lists", LOG_S("server", a->kube->server),
+                    LOG_S("reason", err->message));
+    }
+}
+
+int app_start(struct app *a, struct err *err)
+{
+    int rc = connect_cluster(a, err);
+
+    if (rc == ERR_OK) {
+        rc = wait_for_api(a, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    make_stores(a);
+    make_host(a);
+    rc = open_provider(a, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    make_syncer(a);
+    log_info(0, "Starting service controller");
+    rc = start_reflectors(a, err);
+    if (rc == ERR_OK) {
+        rc = wait_synced(a, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    atomic_store(&a->watch.started, true);
+    log_info(0, "Watching", LOG_I("services", kube_store_count(a->services)),
+             LOG_I("nodes", kube_store_count(a->nodes)),
+             LOG_I("waiting", queue_counts(a->queue).waiting));
+    a->workers = workers_new(&a->syncer, worker_limit(a));
+    rc = workers_start(a->workers, err);
+    if (rc == ERR_OK) {
+        mutex_lock(&a->lock);
+        a->running = true;
+        mutex_unlock(&a->lock);
+    }
+    return rc;
+}
+
+static bool is_running(struct app *a)
+{
+    mutex_lock(&a->lock);
+    bool running = a->running;
+    mutex_unlock(&a->lock);
+    return running;
+}
+
+/* ---- stop ---------------------------------------------------------------------------------------- */
+
+void app_request_stop(struct app *a)
+{
+    bool running = is_running(a);
+
+    cancel_fire(a->cancel);
+    if (!running) {
+        cancel_fire(a->hard); /* nothing to finish: also the waiting for the API server ends */
+    }
+}
+
+void app_wait_stop(struct app *a)
+{
+    mutex_lock(&a->lock);
+    while (!cancel_fired(a->cancel)) {
+        clock_wait(clock_real(), &a->stopping, &a->lock, CLOCK_NEVER);
+    }
+    mutex_unlock(&a->lock);
+}
+
+bool app_stop(struct app *a, int64_t timeout_ms)
+{
+    int64_t until = clock_now_ms(clock_real()) + timeout_ms;
+
+    cancel_fire(a->cancel);
+    if (is_running(a)) {
+        log_info(0, "Shutting down service controller");
+    }
+    if (a->queue != NULL) {
+        queue_shutdown(a->queue, false);
+    }
+    if (!workers_end(STEAL(a->workers), until)) {
+        log_warning("A call into the provider does not end, leaving without it",
+                    LOG_S("provider", a->args.provider->name));
+        return false;
+    }
+    node_fanout_free(STEAL(a->watch.fanout));
+    kube_reflectors_free(STEAL(a->reflectors));
+    if (a->provider_open) {
+        a->args.provider->close(STEAL(a->provider));
+        a->provider_open = false;
+    }
+    if (a->events != NULL) {
+        kube_events_free(STEAL(a->events), EVENTS_FLUSH_MS);
+    }
+    cancel_fire(a->hard);
+    return true;
+}
+
+void app_free(struct app *a)
+{
+    if (a == NULL) {
+        return;
+    }
+    cancel_unhook(a->cancel, a->stop_hook);
+    host_free(a->host);
+    service_cache_free(a->cache);
+    queue_free(a->queue);
+    kube_store_free(a->services);
+    kube_store_free(a->nodes);
+    kube_store_free(a->slices);
+    kube_client_free(a->client);
+    kube_config_free(a->kube);
+    metrics_free(a->metrics);
+    cancel_free(a->cancel);
+    cancel_free(a->hard);
+    cond_done(&a->stopping);
+    mutex_done(&a->lock);
+    arena_free(a->a);
+    free(a);
+}
+
+/* ---- for tests ----------------------------------------------------------------------------------- */
+
+bool app_is_idle(struct app *a)
+{
+    return is_running(a) && node_fanout_is_idle(a->watch.fanout) && queue_is_idle(a->queue);
+}
+
+bool app_wait_idle(struct app *a, int64_t real_ms)
+{
+    int64_t until = clock_now_ms(clock_real()) + real_ms;
+
+    if (!is_running(a)) {
+        return false;
+    }
+    return queue_wait_idle(a->queue, until) && app_is_idle(a);
+}
+
+int64_t app_next_due_ms(struct app *a)
+{
+    if (!is_running(a)) {
+        return CLOCK_NEVER;
+    }
+    int64_t queue = queue_next_ms(a->queue);
+    int64_t fanout = node_fanout_next_ms(a->watch.fanout);
+    return queue < fanout ? queue : fanout;
+}
+
+struct kube_store *app_services(struct app *a)
+{
+    return a->services;
+}
+
+struct kube_store *app_nodes(struct app *a)
+{
+    return a->nodes;
+}
+
+struct kube_store *app_slices(struct app *a)
+{
+    return a->slices;
+}
+
+struct metrics *app_metrics(struct app *a)
+{
+    return a->metrics;
+}
+
+struct queue_counts app_queue_counts(struct app *a)
+{
+    return queue_counts(a->queue);
+}

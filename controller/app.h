@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* app.h: the whole controller as one object that can be started and stopped; tests run several in one process.
+ *
+ *     app_new → app_start → … → app_stop → app_free
+ *
+ * All state is inside.  Clock, randomness and provider are handed in.  Signals, exit codes and the command line are
+ * main.c's.  Start order: controller.md §3.4. */
+#ifndef TRIMTAB_CONTROLLER_APP_H
+#define TRIMTAB_CONTROLLER_APP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+#include "common/base/attr.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "controller/kube/store.h"
+#include "controller/metrics.h"
+#include "controller/options.h"
+#include "controller/queue_core.h"
+
+struct app;
+
+struct app_args {
+    const struct options *options;      /* parsed and validated; must live longer */
+    const struct tt_provider *provider; /* checked and complete (plugin.h); must live longer */
+    struct clock *clock;                /* NULL: the real one */
+    struct rng *rng;                    /* NULL: the kernel's */
+    int64_t api_wait_ms; /* how long the API server may take to become healthy; 0: 10 s */
+};
+
+struct app *app_new(const struct app_args *args) _warn_unused_;
+/* Blocks until the provider is open and the first lists are in; then the workers run.  CANCELLED when
+ * app_request_stop() came first.  After a failure: app_stop() and app_free(). */
+int app_start(struct app *a, struct err *err) _warn_unused_;
+/* No new work, calls under way are cancelled.  From any thread, also before and during app_start(). */
+void app_request_stop(struct app *a);
+/* Blocks until app_request_stop(). */
+void app_wait_stop(struct app *a);
+/* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
+ * app_free().  Queued events are written, if that takes less than a moment. */
+bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;
+void app_free(struct app *a); /* NULL is fine */
+
+/* --- for tests ------------------------------------------------------------------------------------------ */
+/* Synced, nothing due, nothing being processed.  Delayed keys (retries, re-syncs) may wait. */
+bool app_is_idle(struct app *a);
+/* Blocks until app_is_idle() or for `real_ms` of real time; true: idle. */
+bool app_wait_idle(struct app *a, int64_t real_ms);
+/* By the app's clock: when the next key, batch or node pass is due; CLOCK_NEVER: nothing waits.  A fake clock may be moved
+ * there when the app is idle. */
+int64_t app_next_due_ms(struct app *a);
+struct kube_store *app_services(struct app *a);
+struct kube_store *app_nodes(struct app *a);
+struct kube_store *app_slices(struct app *a); /* NULL: not watched */
+struct metrics *app_metrics(struct app *a);
+struct queue_counts app_queue_counts(struct app *a);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd.c: the table of sub-commands, and finding one by its name. */
+#include "controller/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/str.h"
+
+#define CMD_MAX 32
+
+const struct cmd cmd_table[] = {
+    {0},
+};
+
+int cmd_run(int argc, char **argv)
+{
+    const char *names[CMD_MAX] = {0};
+    size_t n = 0;
+
+    for (const struct cmd *c = cmd_table; c->name != NULL && n < CMD_MAX; c++) {
+        if (strcmp(c->name, argv[1]) == 0) {
+            return c->run(argc - 1, argv + 1);
+        }
+        names[n++] = c->name;
+    }
+    const char *near = str_nearest(argv[1], names, n);
+    fprintf(stderr, "error: unknown command \"%s\" for \"trimtab\"%s%s%s\n", argv[1],
+            near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
+            near != NULL ? "\"?" : "");
+    fprintf(stderr, "Run 'trimtab --help' for usage.\n");
+    return 1;
+}

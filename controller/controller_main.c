@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* controller_main.c: from argv to a running app and back.
+ *
+ * The main thread runs the event loop: signals now, the health and metrics server later.  The app is started and
+ * stopped by a thread of its own, so that a signal is seen at once, whatever the start is waiting for.  The first
+ * SIGTERM or SIGINT ends it in order, within STOP_MS; a second one at once. */
+#include "controller/controller_main.h"
+
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/arena.h"
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/net/http.h"
+#include "controller/app.h"
+#include "controller/cmd.h"
+#include "controller/options.h"
+#include "controller/plugin.h"
+
+#define STOP_MS 1500 /* for calls into the provider; the whole exit stays within 2 s */
+
+/* ---- before anything runs ------------------------------------------------------------------------ */
+
+static int fail(const struct err *err)
+{
+    fprintf(stderr, "error: %s\n", err->message);
+    return 1;
+}
+
+static int fail_usage(const char *program, const struct err *err)
+{
+    fprintf(stderr, "error: %s\nRun '%s --help' for all flags.\n", err->message, program);
+    return 1;
+}
+
+static void print_help(const char *program, const struct plugin *plugin)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    options_help(&b, program, plugin == NULL ? NULL : plugin->desc.options,
+                 plugin == NULL ? 0 : plugin->desc.n_options);
+    if (cmd_table[0].name != NULL) {
+        str_append(&b, "\nCommands:\n\n");
+    }
+    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
+        str_appendf(&b, "  %-14s %s\n", c->name, c->summary);
+    }
+    fputs(str_buf_text(&b), stdout);
+}
+
+static void print_version(const char *version)
+{
+    if (strcmp(version, "raw") == 0) {
+        printf("version.Info{Major:\"1\", Minor:\"36\", GitVersion:\"v1.36.2+trimtab-%s\", "
+               "Compiler:\"%s\", Platform:\"linux\"}\n",
+               TRIMTAB_VERSION, __VERSION__);
+    } else if (version[0] == 'v') {
+        printf("Kubernetes %s\n", version);
+    } else {
+        printf("Kubernetes v1.36.2+trimtab-%s\n", TRIMTAB_VERSION);
+    }
+}
+
+static void warn_line(void *arg, const char *text)
+{
+    (void)arg;
+    log_warning(text);
+}
+
+static void log_flags(const struct options *o)
+{
+    for (size_t i = 0; i < o->n_values; i++) {
+        const struct option_value *v = &o->values[i];
+        log_info(1, "FLAG", LOG_S("name", v->def->name),
+                 LOG_S("value", v->def->secret && v->text[0] != '\0' ? "***" : v->text));
+    }
+}
+
+static void warn_content_type(const struct options *o)
+{
+    for (size_t i = 0; i < o->n_values; i++) {
+        const struct option_value *v = &o->values[i];
+        if (strcmp(v->def->name, "kube-api-content-type") == 0 && v->set &&
+            strcmp(v->text, "application/json") != 0) {
+            log_warning("Only application/json is spoken with the API server",
+                        LOG_S("asked", v->text));
+        }
+    }
+}
+
+static void set_up_log(const struct options *o)
+{
+    log_setup(&(struct log_config){
+        .format = strcmp(o->logging_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
+        .verbosity = (int)o->verbosity,
+        .vmodule = o->vmodule,
+        .fd = STDERR_FILENO,
+    });
+}
+
+static int check_options(const struct options *o, struct err *err)
+{
+    int rc = options_check_gates(o->a, o->feature_gates, warn_line, NULL, err);
+
+    if (rc == ERR_OK) {
+        rc = options_validate(o, err);
+    }
+    if (rc == ERR_OK && !log_vmodule_valid(o->vmodule)) {
+        rc = err_set(
+            err, ERR_INVALID,
+            "invalid argument \"%s\" for \"--vmodule\" flag: expect comma-separated pattern=N",
+            o->vmodule);
+    }
+    return rc;
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+struct run {
+    struct app *app;
+    struct event_base *base;
+    int signals;
+    int exit_code;
+};
+
+static void end_loop(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *r = arg;
+
+    (void)fd;
+    (void)what;
+    event_base_loopbreak(r->base);
+}
+
+static void *app_thread(void *arg)
+{
+    struct run *r = arg;
+    struct err err = ERR_INIT;
+    int rc = app_start(r->app, &err);
+
+    if (rc == ERR_OK) {
+        app_wait_stop(r->app);
+    } else if (rc != ERR_CANCELLED) {
+        r->exit_code = fail(&err);
+    }
+    if (!app_stop(r->app, STOP_MS)) {
+        _exit(r->exit_code); /* a call into the provider hangs: its memory cannot be freed */
+    }
+    const struct timeval now = {0};
+    event_base_once(r->base, -1, EV_TIMEOUT, end_loop, r, &now);
+    return NULL;
+}
+
+static void on_signal(evutil_socket_t number, short what, void *arg)
+{
+    struct run *r = arg;
+
+    (void)what;
+    if (r->signals++ > 0) {
+        _exit(1);
+    }
+    log_info(0, "Signal received, stopping",
+             LOG_S("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
+    app_request_stop(r->app);
+}
+
+static int run_loop(struct run *r)
+{
+    struct event *term = evsignal_new(r->base, SIGTERM, on_signal, r);
+    struct event *intr = evsignal_new(r->base, SIGINT, on_signal, r);
+    pthread_t thread;
+    int rc = 1;
+
+    if (evsignal_add(term, NULL) == 0 && evsignal_add(intr, NULL) == 0 &&
+        pthread_create(&thread, NULL, app_thread, r) == 0) {
+        event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
+        pthread_join(thread, NULL);
+        rc = r->exit_code;
+    }
+    event_free(term);
+    event_free(intr);
+    return rc;
+}
+
+static int run_app(const struct options *o, const struct plugin *plugin)
+{
+    struct err err = ERR_INIT;
+
+    if (!options_service_controller_on(o)) {
+        log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
+    }
+    if (http_global_init(&err) != ERR_OK) {
+        return fail(&err);
+    }
+    evthread_use_pthreads();
+    signal(SIGPIPE, SIG_IGN);
+    struct run r = {.base = event_base_new()};
+    r.app = app_new(&(struct app_args){.options = o, .provider = &plugin->desc});
+    int rc = run_loop(&r);
+    app_free(r.app);
+    event_base_free(r.base);
+    libevent_global_shutdown();
+    http_global_done();
+    return rc;
+}
+
+static int main_with_plugin(const char *program, int argc, char **argv, const struct plugin *plugin)
+{
+    struct options *o = NULL;
+    struct err err = ERR_INIT;
+    const struct options_input in = {
+        .argc = argc,
+        .argv = argv,
+        .extra = plugin == NULL ? NULL : plugin->desc.options,
+        .n_extra = plugin == NULL ? 0 : plugin->desc.n_options,
+        .program = program,
+        .warn = warn_line,
+    };
+    int rc = 0;
+
+    if (options_parse(&in, &o, &err) != ERR_OK) {
+        return fail_usage(program, &err);
+    }
+    set_up_log(o);
+    if (o->help) {
+        print_help(program, plugin);
+    } else if (strcmp(o->version, "false") != 0) {
+        print_version(o->version);
+    } else if (check_options(o, &err) != ERR_OK) {
+        rc = fail_usage(program, &err);
+    } else {
+        log_flags(o);
+        warn_content_type(o);
+        log_info(0, "Version", LOG_S("version", "v" TRIMTAB_VERSION));
+        rc = run_app(o, plugin);
+    }
+    log_setup(&(struct log_config){.fd = STDERR_FILENO}); /* it borrowed vmodule from the options */
+    options_free(o);
+    return rc;
+}
+
+int controller_main(const char *program, int argc, char **argv,
+                    const struct tt_provider *const *builtins, size_t n_builtins)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct option_peek peek = options_peek(a, argc, argv);
+    struct plugin *plugin = NULL;
+    struct err err = ERR_INIT;
+
+    log_setup(&(struct log_config){.fd = STDERR_FILENO});
+    if (peek.cloud_provider[0] != '\0' &&
+        plugin_open(peek.cloud_provider, peek.plugin_dir, builtins, n_builtins, &plugin, &err) !=
+            ERR_OK) {
+        return fail(&err);
+    }
+    int rc = main_with_plugin(program, argc, argv, plugin);
+    plugin_free(plugin);
+    return rc;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.c: life of a host and of its calls; clock, randomness, fence, and the snapshots.
+ *
+ * A snapshot is taken when a call first asks for it and is the same until the call ends, so that a provider
+ * sees one state of the cluster throughout.  A call without `struct tt_call` (open()) gets none. */
+#include "controller/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/base/utf8.h"
+#include "controller/host_internal.h"
+
+static int64_t host_now_ms(struct tt_host_ctx *h)
+{
+    return clock_now_ms(h->args.clock);
+}
+
+static int64_t host_wall_us(struct tt_host_ctx *h)
+{
+    return clock_wall_us(h->args.clock);
+}
+
+static void host_random(struct tt_host_ctx *h, void *bytes, size_t n)
+{
+    rng_bytes(h->args.rng, bytes, n);
+}
+
+static int32_t call_cancelled(const struct tt_call *call)
+{
+    struct host_call *c = host_call_of(call);
+
+    return cancel_fired(c->cancel) || clock_now_ms(c->host->args.clock) >= call->deadline_ms;
+}
+
+static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call)
+{
+    if (h->args.planning || (call != NULL && call->planning)) {
+        return 0;
+    }
+    if (call != NULL && call_cancelled(call)) {
+        return 0;
+    }
+    return fence_may_mutate(h->args.fence);
+}
+
+/* ---- snapshots ----------------------------------------------------------------------------------- */
+
+static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
+                          const struct tt_service *const **ret, uint32_t *ret_n)
+{
+    *ret = h->args.fixed_services;
+    *ret_n = h->args.n_fixed_services;
+    if (h->args.fixed_services != NULL || h->args.services == NULL || call == NULL) {
+        return;
+    }
+    struct host_call *c = host_call_of(call);
+    mutex_lock(&c->lock);
+    if (c->services == NULL) {
+        c->services = kube_store_snapshot(h->args.services);
+    }
+    *ret = (const struct tt_service *const *)c->services->views;
+    *ret_n = (uint32_t)c->services->n;
+    mutex_unlock(&c->lock);
+}
+
+static void host_nodes(struct tt_host_ctx *h, const struct tt_call *call,
+                       const struct tt_node *const **ret, uint32_t *ret_n)
+{
+    *ret = h->args.fixed_nodes;
+    *ret_n = h->args.n_fixed_nodes;
+    if (h->args.fixed_nodes != NULL || h->args.nodes == NULL || call == NULL) {
+        return;
+    }
+    struct host_call *c = host_call_of(call);
+    mutex_lock(&c->lock);
+    if (c->nodes == NULL) {
+        c->nodes = kube_store_snapshot(h->args.nodes);
+    }
+    *ret = (const struct tt_node *const *)c->nodes->views;
+    *ret_n = (uint32_t)c->nodes->n;
+    mutex_unlock(&c->lock);
+}
+
+static void host_slices(struct tt_host_ctx *h, const struct tt_call *call,
+                        const struct tt_service *service, const struct tt_slice *const **ret,
+                        uint32_t *ret_n, uint32_t *ret_known)
+{
+    *ret = NULL;
+    *ret_n = 0;
+    *ret_known = 0;
+    if (h->args.slices == NULL || call == NULL || service == NULL) {
+        return;
+    }
+    struct host_call *c = host_call_of(call);
+    mutex_lock(&c->lock);
+    struct host_slices *s = arena_alloc(c->arena, sizeof(*s));
+    s->snapshot = kube_store_slices_of(h->args.slices, service->ns, service->name);
+    s->next = c->slices;
+    c->slices = s;
+    *ret = (const struct tt_slice *const *)s->snapshot->views;
+    *ret_n = (uint32_t)s->snapshot->n;
+    *ret_known = 1;
+    mutex_unlock(&c->lock);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+struct tt_host_ctx *host_new(const struct host_args *args)
+{
+    struct tt_host_ctx *h = xcalloc(1, sizeof(*h));
+
+    h->args = *args;
+    h->table.size = sizeof(h->table);
+    h->table.abi_major = TRIMTAB_ABI_MAJOR;
+    h->table.abi_minor = TRIMTAB_ABI_MINOR;
+    h->table.ctx = h;
+    h->table.now_ms = host_now_ms;
+    h->table.wall_us = host_wall_us;
+    h->table.random = host_random;
+    h->table.may_mutate = host_may_mutate;
+    h->table.services = host_services;
+    h->table.nodes = host_nodes;
+    h->table.slices = host_slices;
+    host_table_results(&h->table);
+    host_table_reports(&h->table);
+    host_table_kube(&h->table);
+    if (args->metrics != NULL && args->desc != NULL) {
+        (void)metrics_register(args->metrics, args->desc->metrics, args->desc->n_metrics);
+        /* a name that is taken stays the controller's: the plugin loader has said so */
+    }
+    return h;
+}
+
+void host_free(struct tt_host_ctx *h)
+{
+    free(h);
+}
+
+const struct tt_host *host_table(const struct tt_host_ctx *h)
+{
+    return &h->table;
+}
+
+bool host_text_ok(const char *text, size_t max)
+{
+    size_t n = strnlen(text, max + 1);
+
+    return n <= max && str_is_utf8(text, n);
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32_t n_items,
+                                  int64_t timeout_ms, uint32_t waiting, void *call_arg)
+{
+    struct host_call *c = arena_alloc(a, sizeof(*c));
+
+    c->abi.size = sizeof(c->abi);
+    c->abi.cluster_name = h->args.cluster_name;
+    c->abi.deadline_ms = clock_now_ms(h->args.clock) + timeout_ms;
+    c->abi.waiting = waiting;
+    c->abi.planning = h->args.planning;
+    c->abi.cancelled = call_cancelled;
+    c->abi.host_data = c;
+    c->host = h;
+    c->cancel = cancel_new(h->args.cancel);
+    c->call_arg = call_arg;
+    c->results = arena_calloc(a, n_items, sizeof(*c->results));
+    c->n_results = n_items;
+    mutex_init(&c->lock);
+    mutex_lock(&c->lock);
+    c->arena = a;
+    mutex_unlock(&c->lock);
+    for (uint32_t i = 0; i < n_items; i++) {
+        c->results[i].call = c;
+        c->results[i].key = "";
+    }
+    return c;
+}
+
+void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in)
+{
+    struct tt_result *r = &c->results[i];
+
+    mutex_lock(&c->lock);
+    r->service = in->service;
+    r->key = arena_printf(c->arena, "%s/%s", in->service->ns, in->service->name);
+    mutex_unlock(&c->lock);
+    in->result = r;
+}
+
+struct tt_result *host_call_result(struct host_call *c, uint32_t i)
+{
+    return &c->results[i];
+}
+
+struct tt_result *host_call_find(struct host_call *c, const char *key)
+{
+    for (uint32_t i = 0; i < c->n_results; i++) {
+        if (strcmp(c->results[i].key, key) == 0) {
+            return &c->results[i];
+        }
+    }
+    return NULL;
+}
+
+const struct tt_call *host_call_abi(const struct host_call *c)
+{
+    return &c->abi;
+}
+
+struct cancel *host_call_cancel(struct host_call *c)
+{
+    return c->cancel;
+}
+
+unsigned host_call_requests(const struct host_call *c)
+{
+    return atomic_load(&c->requests);
+}
+
+void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uint32_t *ret_n)
+{
+    host_nodes(c->host, &c->abi, ret, ret_n);
+}
+
+void host_call_end(struct host_call *c)
+{
+    mutex_lock(&c->lock);
+    kube_snapshot_unref(STEAL(c->services));
+    kube_snapshot_unref(STEAL(c->nodes));
+    for (struct host_slices *s = c->slices; s != NULL; s = s->next) {
+        kube_snapshot_unref(s->snapshot);
+    }
+    c->slices = NULL;
+    mutex_unlock(&c->lock);
+    mutex_done(&c->lock);
+    cancel_free(STEAL(c->cancel));
+}

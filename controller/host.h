@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.h: the controller's side of struct tt_host: what a provider is offered, and what it handed back.
+ *
+ * A `struct host` lives as long as the provider is open.  Each call into the provider is a `struct host_call`:
+ * made before it, it carries the items with their results, holds snapshots for the length of the call, and is
+ * read and freed after it.  Whatever a provider hands over is checked here (length, UTF-8, size of lists, codes): what
+ * does not pass turns the result into TT_BUG, and nothing of it is used.
+ *
+ * The host decides nothing about Services; the service controller does (sync.c).
+ * Thread-safe: a provider may call from any thread of a call. */
+#ifndef TRIMTAB_CONTROLLER_HOST_H
+#define TRIMTAB_CONTROLLER_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+#include "common/base/cancel.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "controller/fence.h"
+#include "controller/kube/client.h"
+#include "controller/kube/events.h"
+#include "controller/kube/store.h"
+#include "controller/metrics.h"
+
+struct host_call;
+
+#define HOST_CONDITIONS_MAX  32
+#define HOST_ANNOTATIONS_MAX 64
+#define HOST_FINALIZERS_MAX  16
+
+/* What one Service's call ended in, and what was reported on the way.  Everything text is in the call's arena;
+ * to be read after the call returned. */
+struct tt_result {
+    struct host_call *call;
+    const struct tt_service *service; /* whose; NULL in open() and list_owned() */
+    const char *key;                  /* "namespace/name"; "" as above */
+    /* set by the provider */
+    bool done;           /* result_done() or result_fail() was called */
+    bool broken;         /* it handed over something that may not be: `message` says what */
+    int32_t code;        /* TT_OK until result_fail() */
+    const char *message; /* NULL without failure */
+    int64_t retry_after_ms;
+    bool has_ingress;
+    const struct tt_ingress *ingress;
+    uint32_t n_ingress;
+    bool has_exists;
+    bool exists;
+    struct tt_condition conditions[HOST_CONDITIONS_MAX];
+    uint32_t n_conditions;
+    struct tt_kv annotations[HOST_ANNOTATIONS_MAX]; /* value NULL: drop */
+    uint32_t n_annotations;
+    const char *drop_finalizers[HOST_FINALIZERS_MAX];
+    uint32_t n_drop_finalizers;
+    const char *resource_kind; /* NULL: none named */
+    const char *resource_name;
+    const char *text; /* explain; NULL: none */
+    /* reported about it */
+    unsigned planned;         /* operations that change something, over all plans */
+    unsigned operations_done; /* operations that ended well */
+    bool held;                /* the finalizers were put there in this call */
+    const char *hold_failure; /* why they could not be; NULL otherwise */
+};
+
+struct host_hooks {
+    /* A plan with something to do for this Service is about to be carried out; once per call and Service.
+     * `call_arg` is that of host_call_begin(). */
+    void (*on_work)(void *call_arg, struct tt_result *result);
+    /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
+    void (*on_plan)(void *arg, const struct tt_plan *plan);
+    void (*on_finding)(void *arg, uint32_t severity, const char *where, const char *message);
+    void (*on_owned)(void *arg, const char *kind, const char *name, const char *owner,
+                     const char *detail);
+    void *arg;
+};
+
+struct host_args {
+    const struct tt_provider *desc; /* must live longer; so must everything else here */
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel; /* of the process: fires at shutdown; may be NULL */
+    struct fence *fence;
+    struct metrics *metrics;    /* NULL: none are kept */
+    struct kube_client *client; /* NULL: no cluster (plan from files): kube_* answer TT_FORBIDDEN */
+    struct kube_events *events; /* NULL: events are only logged (v 2) */
+    struct kube_store *services; /* stores may be NULL: empty snapshots */
+    struct kube_store *nodes;
+    struct kube_store *slices;
+    const char *cluster_name;
+    const char *
+        cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */
+    bool planning;         /* nothing may be changed, in no call */
+    bool quiet;            /* plans and operations are not logged: sub-commands print them */
+    struct host_hooks hooks;
+    /* In place of stores, for sub-commands that read Services from files.  Sorted; NULL: the stores. */
+    const struct tt_service *const *fixed_services;
+    uint32_t n_fixed_services;
+    const struct tt_node *const *fixed_nodes;
+    uint32_t n_fixed_nodes;
+};
+
+struct tt_host_ctx *host_new(const struct host_args *args) _warn_unused_;
+void host_free(struct tt_host_ctx *h); /* NULL is fine; the provider is closed */
+/* The table that the provider gets; valid until host_free(). */
+const struct tt_host *host_table(const struct tt_host_ctx *h);
+
+/* --- calls ---------------------------------------------------------------------------------------------- */
+/* A call for n Services: results, snapshots and texts live in `a`, which no other thread may use until the call has
+ * returned.  `waiting`: how many keys wait in the queue.  End it with host_call_end(). */
+struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32_t n_items,
+                                  int64_t timeout_ms, uint32_t waiting, void *call_arg);
+/* Places item `i`: fills result->service and key, and in->result. */
+void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in);
+struct tt_result *host_call_result(struct host_call *c, uint32_t i);
+const struct tt_call *host_call_abi(const struct host_call *c);
+struct cancel *host_call_cancel(struct host_call *c);
+/* Requests to the cloud that were reported during the call. */
+unsigned host_call_requests(const struct host_call *c);
+/* Nodes for tt_batch, as host->nodes() gives them. */
+void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uint32_t *ret_n);
+/* Gives snapshots back; the results stay readable as long as the arena. */
+void host_call_end(struct host_call *c);
+
+/* What the call ended in for one Service: `rc` is what the provider's function returned, `must_settle` whether
+ * silence is a fault (reconcile_batch).  Fills *ret (ERR_OK, or code, message, retry_after_ms). */
+int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret);
+
+/* --- inside (host_*.c) ------------------------------------------------------------------------------ */
+/* True when `text` is UTF-8 of at most `max` bytes. */
+bool host_text_ok(const char *text, size_t max);
+
+#endif

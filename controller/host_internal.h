@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host_internal.h: what a host and a call are made of.  Private to host*.c.
+ *
+ * The parts: host.c life, calls, snapshots; host_result.c the setters of results; host_report.c logs, events,
+ * metrics, plans; host_kube.c Kubernetes objects and finalizers.  A call's lock guards its results, its arena and
+ * its snapshots, because a provider may use several threads inside one call. */
+#ifndef TRIMTAB_CONTROLLER_HOST_INTERNAL_H
+#define TRIMTAB_CONTROLLER_HOST_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "common/base/lock.h"
+#include "controller/host.h"
+
+struct tt_host_ctx {
+    struct host_args args;
+    struct tt_host table;
+};
+
+/* Slices of one Service, kept for the length of the call. */
+struct host_slices {
+    struct kube_snapshot *snapshot;
+    struct host_slices *next;
+};
+
+struct host_call {
+    struct tt_call abi; /* first: what the provider holds a pointer to */
+    struct tt_host_ctx *host;
+    struct cancel *cancel;
+    void *call_arg;
+    atomic_uint requests;
+    struct mutex lock;
+    struct arena *arena _guarded_by_(lock);
+    struct kube_snapshot *services _guarded_by_(lock);
+    struct kube_snapshot *nodes _guarded_by_(lock);
+    struct host_slices *slices _guarded_by_(lock);
+    struct tt_result *results;
+    uint32_t n_results;
+};
+
+static inline struct host_call *host_call_of(const struct tt_call *call)
+{
+    return (struct host_call *)call; /* abi is its first member */
+}
+
+/* Fill in the members of the table that the file implements. */
+void host_table_results(struct tt_host *t);
+void host_table_reports(struct tt_host *t);
+void host_table_kube(struct tt_host *t);
+
+/* The call's result for a key; NULL when the Service is not in the call. */
+struct tt_result *host_call_find(struct host_call *c, const char *key);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host_kube.c: Kubernetes objects for a provider: only the kinds and verbs that its descriptor declares.
+ *
+ * RBAC is generated from the same table, so what passes here passes the API server.  While planning every write is
+ * refused.  Finalizers of a Service are held here too: one patch with the controller's and the provider's.
+ * Failures are logged at v 2 (a provider gets only the code). */
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "common/lb/status_rules.h"
+#include "common/net/url.h"
+#include "controller/host_internal.h"
+
+#define MERGE_PATCH     "application/merge-patch+json"
+#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
+#define JSON_PATCH      "application/json-patch+json"
+
+static bool has_verb(const char *verbs, const char *verb)
+{
+    size_t n = strlen(verb);
+
+    for (const char *p = verbs; p != NULL && *p != '\0';) {
+        size_t len = strcspn(p, ",");
+        if (len == n && strncmp(p, verb, n) == 0) {
+            return true;
+        }
+        p += len + (p[len] == ',');
+    }
+    return false;
+}
+
+static bool is_declared(const struct tt_provider *desc, const struct tt_kube_ref *ref,
+                        const char *resource, const char *verb)
+{
+    for (uint32_t i = 0; i < desc->n_kube_kinds; i++) {
+        const struct tt_kube_kind *k = &desc->kube_kinds[i];
+        if (str_eq(k->api_version, ref->api_version) && str_eq(k->resource, resource) &&
+            (k->ns == NULL || str_eq(k->ns, ref->ns)) &&
+            (k->name == NULL || str_eq(k->name, ref->name)) && has_verb(k->verbs, verb)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One request on its way. */
+struct kube_ask {
+    const char *verb; /* RBAC's */
+    const char *method;
+    const char *content_type;
+    const char *body;
+    const char *label_selector;
+};
+
+static int refuse_if_not_allowed(struct tt_host_ctx *h, const struct tt_call *call,
+                                 const struct tt_kube_ref *ref, const struct kube_ask *ask,
+                                 struct arena *a, struct err *err)
+{
+    bool reads = strcmp(ask->method, "GET") == 0;
+    const char *resource = ref->resource;
+
+    if (h->args.client == NULL) {
+        return err_set(err, ERR_FORBIDDEN, "there is no cluster to ask");
+    }
+    if (!reads && !h->table.may_mutate(h, call)) {
+        return err_set(err, ERR_CANCELLED, "nothing may be changed now");
+    }
+    if (ref->subresource != NULL) {
+        resource = arena_printf(a, "%s/%s", str_nonnull(ref->resource), ref->subresource);
+    }
+    if (ref->api_version == NULL || ref->resource == NULL ||
+        !is_declared(h->args.desc, ref, resource, ask->verb)) {
+        return err_set(err, ERR_FORBIDDEN, "%s of %s %s is not declared by the provider", ask->verb,
+                       str_nonnull(ref->api_version), str_nonnull(resource));
+    }
+    return ERR_OK;
+}
+
+static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struct tt_kube_ref *ref,
+                  const struct kube_ask *ask, const struct tt_text_sink *sink, struct arena *a,
+                  struct err *err)
+{
+    char *path = NULL;
+    struct kube_response resp = {0};
+    struct kube_request req = {
+        .method = ask->method, .content_type = ask->content_type, .body = ask->body};
+
+    if (refuse_if_not_allowed(h, call, ref, ask, a, err) != ERR_OK) {
+        return err->code;
+    }
+    int rc = kube_path(a, ref->api_version, ref->ns, ref->resource, ref->name, ref->subresource,
+                       &path, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    req.path = path;
+    if (!str_is_empty(ask->label_selector)) {
+        _cleanup_(str_buf_done) struct str_buf query = STR_BUF_INIT;
+        str_append(&query, "labelSelector=");
+        url_append_query_escaped(&query, ask->label_selector);
+        req.query = str_buf_to_arena(&query, a);
+    }
+    struct cancel *cancel = call == NULL ? h->args.cancel : host_call_of(call)->cancel;
+    rc = kube_client_do(h->args.client, a, &req, cancel, &resp, err);
+    if (rc == ERR_OK && sink != NULL && sink->put != NULL) {
+        sink->put(sink->arg, resp.body, resp.body_len);
+    }
+    return rc;
+}
+
+static int32_t ask_kube(struct tt_host_ctx *h, const struct tt_call *call,
+                        const struct tt_kube_ref *ref, const struct kube_ask *ask,
+                        const struct tt_text_sink *sink)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct err err = ERR_INIT;
+
+    if (ref == NULL) {
+        return TT_BUG;
+    }
+    int rc = do_ask(h, call, ref, ask, sink, a, &err);
+    if (rc != ERR_OK) {
+        log_info(2, "Request of the provider to the API server failed", LOG_S("verb", ask->verb),
+                 LOG_S("resource", ref->resource), LOG_S("namespace", ref->ns),
+                 LOG_S("name", ref->name), LOG_S("reason", err.message));
+    }
+    return rc;
+}
+
+static int32_t host_kube_get(struct tt_host_ctx *h, const struct tt_call *call,
+                             const struct tt_kube_ref *ref, const struct tt_text_sink *ret)
+{
+    return ask_kube(h, call, ref, &(struct kube_ask){.verb = "get", .method = "GET"}, ret);
+}
+
+static int32_t host_kube_list(struct tt_host_ctx *h, const struct tt_call *call,
+                              const struct tt_kube_ref *ref, const char *label_selector,
+                              const struct tt_text_sink *ret)
+{
+    const struct kube_ask ask = {.verb = "list", .method = "GET", .label_selector = label_selector};
+
+    return ask_kube(h, call, ref, &ask, ret);
+}
+
+static int32_t host_kube_create(struct tt_host_ctx *h, const struct tt_call *call,
+                                const struct tt_kube_ref *ref, const char *json,
+                                const struct tt_text_sink *ret)
+{
+    const struct kube_ask ask = {.verb = "create", .method = "POST", .body = json};
+
+    return json == NULL ? TT_BUG : ask_kube(h, call, ref, &ask, ret);
+}
+
+static int32_t host_kube_patch(struct tt_host_ctx *h, const struct tt_call *call,
+                               const struct tt_kube_ref *ref, const char *content_type,
+                               const char *json, const struct tt_text_sink *ret)
+{
+    const struct kube_ask ask = {
+        .verb = "patch", .method = "PATCH", .content_type = content_type, .body = json};
+
+    if (json == NULL ||
+        (!str_eq(content_type, MERGE_PATCH) && !str_eq(content_type, STRATEGIC_PATCH) &&
+         !str_eq(content_type, JSON_PATCH))) {
+        return TT_BUG;
+    }
+    return ask_kube(h, call, ref, &ask, ret);
+}
+
+static int32_t host_kube_delete(struct tt_host_ctx *h, const struct tt_call *call,
+                                const struct tt_kube_ref *ref, const char *uid_precondition)
+{
+    _cleanup_(str_buf_done) struct str_buf body = STR_BUF_INIT;
+    struct kube_ask ask = {.verb = "delete", .method = "DELETE"};
+
+    if (!str_is_empty(uid_precondition)) {
+        str_append(&body,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{\"uid\":");
+        str_append_json_quoted(&body, uid_precondition);
+        str_append(&body, "}}");
+        ask.body = str_buf_text(&body);
+    }
+    return ask_kube(h, call, ref, &ask, NULL);
+}
+
+/* ---- finalizers ---------------------------------------------------------------------------------- */
+
+static bool is_own_finalizer(const struct tt_provider *desc, const char *name)
+{
+    for (uint32_t i = 0; i < desc->n_finalizers; i++) {
+        if (str_eq(desc->finalizers[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The controller's finalizer stands for Services without a class: those that upstream's controller serves. */
+static uint32_t wanted_finalizers(const struct tt_host_ctx *h, const struct tt_service *svc,
+                                  const char *const *names, uint32_t n, const char **ret)
+{
+    uint32_t n_ret = 0;
+
+    if (h->args.cleanup_finalizer != NULL && svc->lb_class == NULL) {
+        ret[n_ret++] = h->args.cleanup_finalizer;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        ret[n_ret++] = names[i];
+    }
+    return n_ret;
+}
+
+static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const struct tt_item *item,
+                    const char *const *names, uint32_t n, struct arena *a, struct err *err)
+{
+    const struct tt_service *svc = item->service;
+    const char *wanted[HOST_FINALIZERS_MAX + 1];
+    struct kube_response resp = {0};
+    struct kube_request req = {.method = "PATCH", .content_type = STRATEGIC_PATCH};
+    char *path = NULL;
+
+    uint32_t n_wanted = wanted_finalizers(h, svc, names, n, wanted);
+    req.body = finalizer_patch_add(a, svc->finalizers, svc->n_finalizers, wanted, n_wanted);
+    if (req.body == NULL || item->result->held) {
+        return TT_OK;
+    }
+    if (svc->deleted_us != 0) {
+        return err_set(err, ERR_INVALID, "the Service is being deleted: no finalizer can be added");
+    }
+    if (h->args.client == NULL || !h->table.may_mutate(h, call)) {
+        return err_set(err, ERR_CANCELLED, "nothing may be changed now");
+    }
+    int rc = kube_path(a, "v1", svc->ns, "services", svc->name, "status", &path, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    req.path = path;
+    rc = kube_client_do(h->args.client, a, &req, host_call_of(call)->cancel, &resp, err);
+    if (rc == ERR_OK) {
+        log_info(2, "Finalizers added", LOG_S("service", item->result->key));
+        item->result->held = true;
+    }
+    return rc;
+}
+
+static int32_t host_hold_finalizers(struct tt_host_ctx *h, const struct tt_call *call,
+                                    const struct tt_item *item, const char *const *names,
+                                    uint32_t n)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct err err = ERR_INIT;
+
+    if (call == NULL || item == NULL || item->service == NULL || item->result == NULL ||
+        n > HOST_FINALIZERS_MAX) {
+        return TT_BUG;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_own_finalizer(h->args.desc, names[i])) {
+            return TT_BUG;
+        }
+    }
+    int32_t rc = hold(h, call, item, names, n, a, &err);
+    if (rc != TT_OK) {
+        log_info(2, "Finalizers not added", LOG_S("service", item->result->key),
+                 LOG_S("reason", err.message));
+        struct host_call *c = host_call_of(call);
+        mutex_lock(&c->lock);
+        item->result->hold_failure = arena_strdup(c->arena, err.message);
+        mutex_unlock(&c->lock);
+    }
+    return rc;
+}
+
+void host_table_kube(struct tt_host *t)
+{
+    t->kube_get = host_kube_get;
+    t->kube_list = host_kube_list;
+    t->kube_create = host_kube_create;
+    t->kube_patch = host_kube_patch;
+    t->kube_delete = host_kube_delete;
+    t->hold_finalizers = host_hold_finalizers;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host_report.c: what a provider tells along the way: logs, events, metrics, plans, operations, calls.
+ *
+ * A plan is logged as a plan, one line per Service with something to do, and each operation when it has ended
+ * (ux.md, Log).  An empty plan says nothing. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "controller/host_internal.h"
+
+#define LOG_VALUES_MAX 24
+
+static void host_log(struct tt_host_ctx *h, uint32_t severity, int32_t v, const char *message,
+                     const struct tt_kv *values, uint32_t n_values)
+{
+    struct log_kv kvs[LOG_VALUES_MAX + 1] = {{0}};
+    uint32_t n = n_values < LOG_VALUES_MAX ? n_values : LOG_VALUES_MAX;
+    const char *err_text = NULL;
+
+    if (message == NULL || !host_text_ok(message, TT_TEXT_MAX)) {
+        return;
+    }
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (values[i].key == NULL || !host_text_ok(values[i].key, 63)) {
+            continue;
+        }
+        const char *text = str_nonnull(values[i].value);
+        text = host_text_ok(text, 65536) ? text : "(not printable)";
+        if (severity == TT_LOG_ERROR && strcmp(values[i].key, "err") == 0) {
+            err_text = text;
+            continue;
+        }
+        kvs[used++] = LOG_S(values[i].key, text);
+    }
+    if (severity == TT_LOG_ERROR) {
+        log_write(LOG_ERROR, 0, __FILE__, __LINE__, err_text, message, kvs);
+    } else if (severity == TT_LOG_WARNING) {
+        log_write(LOG_WARNING, 0, __FILE__, __LINE__, NULL, message, kvs);
+    } else if (log_enabled(v, h->args.desc->name)) {
+        log_write(LOG_INFO, v, __FILE__, __LINE__, NULL, message, kvs);
+    }
+}
+
+static void host_event(struct tt_host_ctx *h, const struct tt_service *service, uint32_t type,
+                       const char *reason, const char *message)
+{
+    const char *component = str_or(h->args.desc->event_component, "service-controller");
+
+    if (service == NULL || reason == NULL || message == NULL || !host_text_ok(reason, 128) ||
+        !host_text_ok(message, TT_TEXT_MAX)) {
+        log_error("reason or message is absent, too long or not UTF-8",
+                  "Event of the provider is dropped", LOG_S("provider", h->args.desc->name));
+        return;
+    }
+    if (h->args.events == NULL || h->args.planning) {
+        return;
+    }
+    kube_events_emit(h->args.events, service, component,
+                     type == TT_EVENT_WARNING ? "Warning" : "Normal", reason, message);
+}
+
+/* ---- metrics ------------------------------------------------------------------------------------- */
+
+static void host_metric_add(struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
+                            uint32_t n, double value)
+{
+    if (h->args.metrics != NULL && name != NULL && host_text_ok(name, 200)) {
+        metrics_add(h->args.metrics, name, labels, n, value);
+    }
+}
+
+static void host_metric_set(struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
+                            uint32_t n, double value)
+{
+    if (h->args.metrics != NULL && name != NULL && host_text_ok(name, 200)) {
+        metrics_set(h->args.metrics, name, labels, n, value);
+    }
+}
+
+static void host_metric_observe(struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
+                                uint32_t n, double value)
+{
+    if (h->args.metrics != NULL && name != NULL && host_text_ok(name, 200)) {
+        metrics_observe(h->args.metrics, name, labels, n, value);
+    }
+}
+
+/* ---- plans --------------------------------------------------------------------------------------- */
+
+struct plan_counts {
+    unsigned create;
+    unsigned change;
+    unsigned delete;
+};
+
+static bool op_is_for(const struct tt_operation *op, const char *key)
+{
+    for (uint32_t i = 0; i < op->n_owners; i++) {
+        if (strcmp(op->owners[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct plan_counts count_for(const struct tt_plan *plan, const char *key)
+{
+    struct plan_counts n = {0};
+
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        const struct tt_operation *op = plan->operations[i];
+        if (op->verb == TT_OP_KEEP || !op_is_for(op, key)) {
+            continue;
+        }
+        n.create += op->verb == TT_OP_CREATE;
+        n.change += op->verb == TT_OP_CHANGE;
+        n.delete += op->verb == TT_OP_DELETE;
+    }
+    return n;
+}
+
+static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
+                             const struct tt_plan *plan)
+{
+    if (plan == NULL || plan->n_operations > TT_LIST_MAX || plan->n_services > TT_LIST_MAX) {
+        return;
+    }
+    if (h->args.hooks.on_plan != NULL) {
+        h->args.hooks.on_plan(h->args.hooks.arg, plan);
+    }
+    if (call == NULL || call->planning) {
+        return;
+    }
+    struct host_call *c = host_call_of(call);
+    for (uint32_t i = 0; i < c->n_results; i++) {
+        struct tt_result *r = &c->results[i];
+        struct plan_counts n = count_for(plan, r->key);
+        unsigned changes = n.create + n.change + n.delete;
+        if (changes == 0) {
+            continue;
+        }
+        if (!h->args.quiet) {
+            log_info(0, "Plan", LOG_S("service", r->key), LOG_I("create", n.create),
+                     LOG_I("change", n.change), LOG_I("delete", n.delete),
+                     LOG_I("waves", plan->waves));
+        }
+        mutex_lock(&c->lock);
+        bool first = r->planned == 0;
+        r->planned += changes;
+        mutex_unlock(&c->lock);
+        if (first && h->args.hooks.on_work != NULL) {
+            h->args.hooks.on_work(c->call_arg, r);
+        }
+    }
+}
+
+static const char *verb_word(uint32_t verb)
+{
+    static const char *const words[] = {"", "create", "change", "delete", "keep"};
+
+    return verb < sizeof(words) / sizeof(words[0]) ? words[verb] : "";
+}
+
+static void log_operation(const struct tt_operation *op, const char *service, int32_t code,
+                          const char *message, int64_t took_ms)
+{
+    _cleanup_(str_buf_done) struct str_buf resource = STR_BUF_INIT;
+
+    str_appendf(&resource, "%s %s", str_nonnull(op->kind), str_nonnull(op->name));
+    if (code == TT_OK) {
+        log_info(0, "Done", LOG_S("service", service), LOG_S("operation", verb_word(op->verb)),
+                 LOG_S("resource", str_buf_text(&resource)), LOG_S("why", op->why),
+                 LOG_MS("took", took_ms));
+    } else {
+        log_warning("Not done", LOG_S("service", service), LOG_S("operation", verb_word(op->verb)),
+                    LOG_S("resource", str_buf_text(&resource)), LOG_S("code", err_code_name(code)),
+                    LOG_S("message", message), LOG_MS("took", took_ms));
+    }
+}
+
+static void host_report_operation(struct tt_host_ctx *h, const struct tt_call *call,
+                                  const struct tt_operation *op, int32_t code, const char *message,
+                                  int64_t took_ms)
+{
+    if (op == NULL || op->verb == TT_OP_KEEP) {
+        return;
+    }
+    if (!h->args.quiet) {
+        log_operation(op, op->n_owners > 0 ? op->owners[0] : "", code, message, took_ms);
+    }
+    if (call == NULL || code != TT_OK) {
+        return;
+    }
+    struct host_call *c = host_call_of(call);
+    mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < op->n_owners; i++) {
+        struct tt_result *r = host_call_find(c, op->owners[i]);
+        if (r != NULL) {
+            r->operations_done++;
+        }
+    }
+    mutex_unlock(&c->lock);
+}
+
+static void host_report_call(struct tt_host_ctx *h, const struct tt_call *call, const char *api,
+                             const char *op, int32_t status, int64_t took_ms)
+{
+    char code[16];
+
+    if (api == NULL || op == NULL || !host_text_ok(api, 63) || !host_text_ok(op, 200)) {
+        return;
+    }
+    if (call != NULL) {
+        atomic_fetch_add(&host_call_of(call)->requests, 1);
+    }
+    log_info(4, "Cloud request", LOG_S("api", api), LOG_S("operation", op), LOG_I("status", status),
+             LOG_MS("took", took_ms));
+    if (h->args.metrics == NULL) {
+        return;
+    }
+    (void)snprintf(code, sizeof(code), "%" PRId32, status);
+    const struct tt_kv labels[] = {{"api", api}, {"operation", op}, {"code", code}};
+    metrics_add(h->args.metrics, METRIC_CLOUD_REQUESTS, labels, 3, 1);
+    metrics_observe(h->args.metrics, METRIC_CLOUD_DURATION, labels, 2, (double)took_ms / 1000);
+}
+
+/* ---- findings ------------------------------------------------------------------------------------ */
+
+static void host_report_finding(struct tt_host_ctx *h, uint32_t severity, const char *where,
+                                const char *message)
+{
+    if (message == NULL || !host_text_ok(message, TT_TEXT_MAX) ||
+        !host_text_ok(str_nonnull(where), TT_TEXT_MAX)) {
+        return;
+    }
+    if (h->args.hooks.on_finding != NULL) {
+        h->args.hooks.on_finding(h->args.hooks.arg, severity, str_nonnull(where), message);
+        return;
+    }
+    if (severity == TT_LOG_INFO) {
+        log_info(0, "Configuration", LOG_S("where", where), LOG_S("finding", message));
+    } else {
+        log_warning("Configuration", LOG_S("where", where), LOG_S("finding", message));
+    }
+}
+
+static void host_report_owned(struct tt_host_ctx *h, const char *kind, const char *name,
+                              const char *owner, const char *detail)
+{
+    if (h->args.hooks.on_owned != NULL && kind != NULL && name != NULL &&
+        host_text_ok(kind, TT_TEXT_MAX) && host_text_ok(name, TT_TEXT_MAX)) {
+        h->args.hooks.on_owned(h->args.hooks.arg, kind, name, owner, detail);
+    }
+}
+
+void host_table_reports(struct tt_host *t)
+{
+    t->log = host_log;
+    t->event = host_event;
+    t->metric_add = host_metric_add;
+    t->metric_set = host_metric_set;
+    t->metric_observe = host_metric_observe;
+    t->report_plan = host_report_plan;
+    t->report_operation = host_report_operation;
+    t->report_call = host_report_call;
+    t->report_finding = host_report_finding;
+    t->report_owned = host_report_owned;
+}

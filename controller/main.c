@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main.c: the program `trimtab`: a sub-command when the first argument is a word, else the controller.
+ *
+ * Called as cloud-controller-manager it is the controller whatever the arguments are, so that it can take the place of
+ * upstream's binary.  The one file that knows which providers are built in. */
+#include <string.h>
+
+#include "controller/cmd.h"
+#include "controller/controller_main.h"
+#include "providers/builtin.h"
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *program = argc > 0 ? base_name(argv[0]) : "trimtab";
+    size_t n = 0;
+    const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
+
+    if (argc > 1 && argv[1][0] != '-' && strcmp(program, "cloud-controller-manager") != 0) {
+        return cmd_run(argc, argv);
+    }
+    return controller_main(program, argc, argv, builtins, n);
+}

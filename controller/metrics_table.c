@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics_table.c: names, help texts and buckets of the controller's own metrics.
+ *
+ * Those that upstream has carry its names, labels, buckets and help, with the stability prefix that it prints
+ * (controller.md §1.19, 3.7); ours begin with trimtab_. */
+#include "controller/metrics.h"
+
+static const double seconds_to_hours[] = {1,   2,   4,    8,    16,   32,   64,   128,
+                                          256, 512, 1024, 2048, 4096, 8192, 16384};
+static const double queue_seconds[] = {1e-08, 1e-07, 1e-06, 1e-05, 1e-04, 1e-03, 0.01, 0.1, 1, 10};
+static const double request_seconds[] = {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
+
+static const char *const queue_labels[] = {"name"};
+static const char *const client_count_labels[] = {"code", "method", "host"};
+static const char *const client_time_labels[] = {"verb", "host"};
+static const char *const cloud_count_labels[] = {"api", "operation", "code"};
+static const char *const cloud_time_labels[] = {"api", "operation"};
+static const char *const sync_labels[] = {"verb", "result"};
+static const char *const verb_labels[] = {"verb"};
+
+#define LABELS(l)  .labels = (l), .n_labels = sizeof(l) / sizeof((l)[0])
+#define BUCKETS(b) .buckets = (b), .n_buckets = sizeof(b) / sizeof((b)[0])
+
+const struct tt_metric metrics_own[] = {
+    {.name = METRIC_LB_SYNC,
+     .type = TT_METRIC_COUNTER,
+     .help = "[ALPHA] A metric counting the amount of times any load balancer has been configured, "
+             "as an effect of service/node changes on the cluster"},
+    {.name = METRIC_NODESYNC_ERROR,
+     .type = TT_METRIC_COUNTER,
+     .help = "[ALPHA] A metric counting the amount of times any load balancer has been configured "
+             "and errored, as an effect of node changes on the cluster"},
+    {.name = METRIC_NODESYNC_LATENCY,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "[ALPHA] A metric measuring the latency for nodesync which updates loadbalancer hosts "
+             "on cluster node updates.",
+     BUCKETS(seconds_to_hours)},
+    {.name = METRIC_UPDATE_LATENCY,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "[ALPHA] A metric measuring the latency for updating each load balancer hosts.",
+     BUCKETS(seconds_to_hours)},
+    {.name = METRIC_QUEUE_DEPTH,
+     .type = TT_METRIC_GAUGE,
+     .help = "[BETA] Keys that stand in line",
+     LABELS(queue_labels)},
+    {.name = METRIC_QUEUE_ADDS,
+     .type = TT_METRIC_COUNTER,
+     .help = "[BETA] Keys that got in line",
+     LABELS(queue_labels)},
+    {.name = METRIC_QUEUE_RETRIES,
+     .type = TT_METRIC_COUNTER,
+     .help = "[BETA] Keys that were put off to a later moment",
+     LABELS(queue_labels)},
+    {.name = METRIC_QUEUE_DURATION,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "[BETA] Seconds from standing in line to being taken",
+     LABELS(queue_labels),
+     BUCKETS(queue_seconds)},
+    {.name = METRIC_WORK_DURATION,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "[BETA] Seconds from being taken to being done",
+     LABELS(queue_labels),
+     BUCKETS(queue_seconds)},
+    {.name = METRIC_CLIENT_REQUESTS,
+     .type = TT_METRIC_COUNTER,
+     .help = "[ALPHA] Requests to the API server, by status code, method and host",
+     LABELS(client_count_labels)},
+    {.name = METRIC_CLIENT_DURATION,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "[ALPHA] Seconds that a request to the API server took, by verb and host",
+     LABELS(client_time_labels),
+     BUCKETS(request_seconds)},
+    {.name = METRIC_CLOUD_REQUESTS,
+     .type = TT_METRIC_COUNTER,
+     .help = "Requests to the cloud, by API, operation and status code (0: no answer)",
+     LABELS(cloud_count_labels)},
+    {.name = METRIC_CLOUD_DURATION,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "Seconds that a request to the cloud took, by API and operation",
+     LABELS(cloud_time_labels),
+     BUCKETS(request_seconds)},
+    {.name = METRIC_SYNCS,
+     .type = TT_METRIC_COUNTER,
+     .help = "Syncs of a Service, by what was asked of the provider and how it ended",
+     LABELS(sync_labels)},
+    {.name = METRIC_SYNC_DURATION,
+     .type = TT_METRIC_HISTOGRAM,
+     .help = "Seconds that a sync took, by what was asked of the provider",
+     LABELS(verb_labels),
+     BUCKETS(request_seconds)},
+};
+const size_t metrics_own_n = sizeof(metrics_own) / sizeof(metrics_own[0]);

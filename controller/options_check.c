@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options_check.c: checks across flags, feature gates, and the --controllers list (controller.md §3.2, 3.3, 6.12).
+ *
+ * Faults are collected, so that a user mends them in one go. */
+#include <string.h>
+
+#include "controller/options.h"
+
+#define MANY_PROBLEMS 32
+
+struct problems {
+    struct arena *a;
+    const char *items[MANY_PROBLEMS];
+    size_t n;
+};
+
+static void problem(struct problems *p, const char *text)
+{
+    if (p->n < MANY_PROBLEMS) {
+        p->items[p->n++] = text;
+    }
+}
+
+/* ---- feature gates ------------------------------------------------------------------------------- */
+
+struct gate {
+    const char *name;
+    bool locked_to_default; /* GA: cannot be set to the other value */
+    bool def;
+};
+static const struct gate gates[] = {
+    {"AllAlpha", false, false},
+    {"AllBeta", false, false},
+    {"CloudControllerManagerWatchBasedRoutesReconciliation", false, false},
+    {"CloudControllerManagerWebhook", false, false},
+    {"ComponentSLIs", true, true},
+    {"ContextualLogging", false, true},
+    {"ControllerManagerReleaseLeaderElectionLockOnExit", false, false},
+    {"CoordinatedLeaderElection", false, false},
+    {"LoggingAlphaOptions", false, false},
+    {"LoggingBetaOptions", false, true},
+    {"NativeHistograms", false, false},
+};
+
+static int check_gate(struct arena *a, const char *pair, void (*warn)(void *arg, const char *text),
+                      void *warn_arg, struct err *err)
+{
+    const char *eq = strchr(pair, '=');
+    bool on = false;
+
+    if (eq == NULL) {
+        return err_set(err, ERR_INVALID, "missing bool value for %s", pair);
+    }
+    const char *name = str_trim(a, arena_strndup(a, pair, (size_t)(eq - pair)));
+    const char *value = str_trim(a, eq + 1);
+    if (!str_to_go_bool(value, &on)) {
+        _cleanup_(str_buf_done) struct str_buf quoted = STR_BUF_INIT;
+        str_append_go_quoted(&quoted, value);
+        return err_set(err, ERR_INVALID,
+                       "invalid value of %s=%s, err: strconv.ParseBool: parsing %s: invalid syntax",
+                       name, value, str_buf_text(&quoted));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(gates); i++) {
+        if (strcmp(gates[i].name, name) != 0) {
+            continue;
+        }
+        if (gates[i].locked_to_default && gates[i].def != on) {
+            return err_set(err, ERR_INVALID,
+                           "cannot set feature gate %s to %s, feature is locked to %s", name,
+                           on ? "true" : "false", gates[i].def ? "true" : "false");
+        }
+        return ERR_OK;
+    }
+    if (warn != NULL) {
+        warn(warn_arg, arena_printf(a, "unrecognized feature gate: %s", name));
+    }
+    return ERR_OK;
+}
+
+int options_check_gates(struct arena *a, const char *text,
+                        void (*warn)(void *arg, const char *text), void *warn_arg, struct err *err)
+{
+    size_t n = 0;
+    char **pairs = str_split(a, text, ',', &n);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *pair = str_trim(a, pairs[i]);
+        if (pair[0] == '\0') {
+            continue;
+        }
+        int rc = check_gate(a, pair, warn, warn_arg, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- --controllers ------------------------------------------------------------------------------- */
+
+static const char *const controller_names[][2] = {
+    {"cloud-node-controller", "cloud-node"},
+    {"cloud-node-lifecycle-controller", "cloud-node-lifecycle"},
+    {"node-route-controller", "route"},
+    {"service-lb-controller", "service"},
+};
+#define OUR_CONTROLLER "service-lb-controller"
+
+static const char *controller_long_name(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(controller_names); i++) {
+        if (strcmp(name, controller_names[i][0]) == 0 ||
+            strcmp(name, controller_names[i][1]) == 0) {
+            return controller_names[i][0];
+        }
+    }
+    return NULL;
+}
+
+bool options_service_controller_on(const struct options *o)
+{
+    bool all = false;
+
+    for (size_t i = 0; i < o->controllers.n; i++) {
+        const char *item = o->controllers.items[i];
+        bool off = item[0] == '-';
+        if (strcmp(item, "*") == 0) {
+            all = true;
+        } else if (str_eq(controller_long_name(item + off), OUR_CONTROLLER)) {
+            return !off;
+        }
+    }
+    return all;
+}
+
+static void check_controllers(const struct options *o, struct problems *p)
+{
+    for (size_t i = 0; i < o->controllers.n; i++) {
+        const char *item = o->controllers.items[i];
+        const char *name = item[0] == '-' ? item + 1 : item;
+        if (strcmp(item, "*") != 0 && controller_long_name(name) == NULL) {
+            problem(p, arena_printf(p->a, "\"%s\" is not in the list of known controllers", name));
+        }
+    }
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------ */
+
+static void check_election(const struct options *o, struct problems *p)
+{
+    if (!o->leader_elect) {
+        return;
+    }
+    if (o->lease_duration_ms <= o->renew_deadline_ms) {
+        problem(p, "leaseDuration must be greater than renewDeadline");
+    }
+    if (o->renew_deadline_ms * 10 <= o->retry_period_ms * 12) {
+        problem(p, "renewDeadline must be greater than retryPeriod*JitterFactor");
+    }
+    if (o->retry_period_ms <= 0) {
+        problem(p, "retryPeriod must be greater than zero");
+    }
+    if (!str_eq(o->resource_lock, "leases")) {
+        problem(p,
+                arena_printf(
+                    p->a, "--leader-elect-resource-lock: \"%s\" is not supported, only \"leases\"",
+                    o->resource_lock));
+    }
+    problem(p, "--leader-elect=true is not supported by this version of trimtab: pass "
+               "--leader-elect=false and run one replica");
+}
+
+static void check_numbers(const struct options *o, struct problems *p)
+{
+    if (o->concurrent_service_syncs < 1) {
+        problem(p, "concurrent-service-syncs must be a positive number");
+    }
+    if (o->concurrent_node_syncs < 1) {
+        problem(p, "concurrent-node-syncs must be a positive number");
+    }
+    if (o->concurrent_service_syncs > 1000) {
+        problem(p, "concurrent-service-syncs must be at most 1000");
+    }
+    if (o->resync_period_ms < 0) {
+        problem(p, "resync-period must not be negative");
+    }
+    if (o->secure_port < 0 || o->secure_port > 65535) {
+        problem(p, arena_printf(p->a,
+                                "--secure-port %lld must be between 0 and 65535, inclusive. 0 for "
+                                "turning off secure port",
+                                (long long)o->secure_port));
+    } else if (o->secure_port != 0) {
+        problem(p, "--secure-port: serving health and metrics is not supported by this version of "
+                   "trimtab: pass --secure-port=0");
+    }
+}
+
+int options_validate(const struct options *o, struct err *err)
+{
+    struct problems p = {.a = o->a};
+
+    if (str_is_empty(o->cloud_provider)) {
+        problem(&p, "--cloud-provider cannot be empty");
+    }
+    check_controllers(o, &p);
+    check_numbers(o, &p);
+    check_election(o, &p);
+    if (!str_eq(o->logging_format, "text") && !str_eq(o->logging_format, "json")) {
+        problem(&p, arena_printf(p.a, "format: Invalid value: \"%s\": Unsupported log format",
+                                 o->logging_format));
+    }
+    if (o->verbosity < 0) {
+        problem(&p, "--v must not be negative");
+    }
+    if (p.n == 0) {
+        return ERR_OK;
+    }
+    if (p.n == 1) {
+        return err_set(err, ERR_INVALID, "%s", p.items[0]);
+    }
+    return err_set(err, ERR_INVALID, "[%s]", str_join(o->a, p.items, p.n, ", "));
+}

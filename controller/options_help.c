@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options_help.c: --help, in sections as kubectl and upstream print it. */
+#include <string.h>
+
+#include "controller/options.h"
+
+static const char *type_word(enum option_type type)
+{
+    switch (type) {
+    case OPTION_BOOL:
+        return "";
+    case OPTION_STRING:
+        return " string";
+    case OPTION_INT:
+        return " int";
+    case OPTION_FLOAT:
+        return " float";
+    case OPTION_DURATION:
+        return " duration";
+    case OPTION_LIST:
+    case OPTION_STRINGS:
+        return " strings";
+    case OPTION_GATES:
+        return " mapStringBool";
+    case OPTION_VERSION:
+        return " version[=true]";
+    }
+    return "";
+}
+
+static bool default_is_worth_showing(const struct option_def *def)
+{
+    return def->default_text[0] != '\0' && strcmp(def->default_text, "false") != 0 &&
+           strcmp(def->default_text, "0") != 0 && strcmp(def->default_text, "0s") != 0;
+}
+
+static void flag_help(struct str_buf *b, const struct option_def *def)
+{
+    if (def->shorthand != '\0') {
+        str_appendf(b, "  -%c, --%s%s\n", def->shorthand, def->name, type_word(def->type));
+    } else {
+        str_appendf(b, "      --%s%s\n", def->name, type_word(def->type));
+    }
+    if (def->help[0] == '\0' && !default_is_worth_showing(def)) {
+        return;
+    }
+    str_appendf(b, "                %s", def->help);
+    if (default_is_worth_showing(def)) {
+        str_append(b, def->help[0] == '\0' ? "(default " : " (default ");
+        if (def->type == OPTION_STRING) {
+            str_appendf(b, "\"%s\"", def->default_text);
+        } else if (def->type == OPTION_LIST) {
+            str_appendf(b, "[%s]", def->default_text);
+        } else {
+            str_append(b, def->default_text);
+        }
+        str_append(b, ")");
+    }
+    if (def->deprecated != NULL) {
+        str_appendf(b, " (DEPRECATED: %s)", def->deprecated);
+    }
+    str_append_c(b, '\n');
+}
+
+void options_help(struct str_buf *b, const char *program, const struct tt_option *extra, size_t n)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    size_t n_all = 0;
+    const struct option_def *all = options_full_table(a, extra, n, &n_all);
+    const char *section = "";
+
+    str_appendf(b,
+                "Keeps cloud load balancers in the state that Services of type LoadBalancer ask "
+                "for.\n\nUsage:\n  %s [flags]\n",
+                program);
+    for (size_t i = 0; i < n_all; i++) {
+        if (strcmp(section, all[i].section) != 0) {
+            section = all[i].section;
+            str_appendf(b, "\n%s:\n\n", section);
+        }
+        flag_help(b, &all[i]);
+    }
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* options_table.c: the flags, in the order and with the defaults of upstream (controller.md §3.2).
+ *
+ * Help texts are ours.  Flags that a service controller has no use for have no member and say so in --help.  Upstream's
+ * protobuf default of --kube-api-content-type stands for "whatever is best", which here is JSON. */
+#include "controller/options.h"
+
+#define GENERIC "Generic flags"
+#define CLOUD   "Cloud provider flags"
+#define SERVICE "Service controller flags"
+#define CLIENT  "API server flags"
+#define OTHERS  "Flags of other controllers (accepted, no effect)"
+#define SERVING "Secure serving flags"
+#define AUTHN   "Authentication flags"
+#define AUTHZ   "Authorization flags"
+#define WEBHOOK "Webhook serving flags (accepted, no effect)"
+#define LOGS    "Logging flags"
+#define GLOBAL  "Global flags"
+
+#define AT(member) .offset = offsetof(struct options, member)
+#define ONLY       .offset = OPTION_NO_MEMBER
+#define B          OPTION_BOOL
+#define S          OPTION_STRING
+#define I          OPTION_INT
+#define F          OPTION_FLOAT
+#define D          OPTION_DURATION
+#define L          OPTION_LIST
+
+/* A row: name, type, default, section, member, help. */
+#define ROW(n, t, d, s, where, h)                                                                  \
+    {                                                                                              \
+        .name = (n), .type = (t), .default_text = (d), .section = (s), .help = (h), where          \
+    }
+#define OLD(n, t, d, s, where, h, why)                                                             \
+    {                                                                                              \
+        .name = (n), .type = (t), .default_text = (d), .section = (s), .help = (h),                \
+        .deprecated = (why), where                                                                 \
+    }
+
+/* clang-format off */
+const struct option_def options_table[] = {
+    /* generic */
+    ROW("controllers", L, "*", GENERIC, AT(controllers), "Controllers to run: '*' all, 'x' this one, '-x' not this one"),
+    ROW("controller-start-interval", D, "0s", GENERIC, AT(start_interval_ms), "Pause between the starts of controllers"),
+    ROW("min-resync-period", D, "12h", GENERIC, ONLY, "Accepted; a watch needs no periodic re-list here"),
+    ROW("leader-elect", B, "true", GENERIC, AT(leader_elect), "Elect a leader among replicas; this version needs --leader-elect=false"),
+    ROW("leader-elect-lease-duration", D, "15s", GENERIC, AT(lease_duration_ms), "How long a lease is valid"),
+    ROW("leader-elect-renew-deadline", D, "10s", GENERIC, AT(renew_deadline_ms), "How long the leader tries to renew before it gives up"),
+    ROW("leader-elect-retry-period", D, "2s", GENERIC, AT(retry_period_ms), "Pause between tries to get or renew the lease"),
+    ROW("leader-elect-resource-lock", S, "leases", GENERIC, AT(resource_lock), "Kind of the lock object; only 'leases'"),
+    ROW("leader-elect-resource-name", S, "cloud-controller-manager", GENERIC, ONLY, "Name of the lease"),
+    ROW("leader-elect-resource-namespace", S, "kube-system", GENERIC, ONLY, "Namespace of the lease"),
+    ROW("enable-leader-migration", B, "false", GENERIC, ONLY, "Accepted, no effect"),
+    ROW("leader-migration-config", S, "", GENERIC, ONLY, "Accepted, no effect"),
+    ROW("profiling", B, "true", GENERIC, ONLY, "Accepted, no effect: there is no server yet"),
+    ROW("contention-profiling", B, "false", GENERIC, ONLY, "Accepted, no effect"),
+    ROW("feature-gates", OPTION_GATES, "", GENERIC, AT(feature_gates), "Comma-separated name=true|false; none changes what this program does"),
+    /* cloud provider */
+    ROW("cloud-provider", S, "", CLOUD, AT(cloud_provider), "The provider: a built-in one, or NAME.so in --provider-plugin-dir"),
+    ROW("cloud-config", S, "", CLOUD, AT(cloud_config), "The provider's configuration file"),
+    ROW("cluster-name", S, "kubernetes", CLOUD, AT(cluster_name), "Name of the cluster, as the cloud's resources carry it"),
+    OLD("allow-untagged-cloud", B, "false", CLOUD, AT(allow_untagged_cloud), "Start although the cluster has no cluster id",
+        "This flag is deprecated and will be removed in a future release. A cluster-id will be required on cloud instances."),
+    ROW("provider-plugin-dir", S, "/usr/lib/trimtab/providers", CLOUD, AT(plugin_dir), "Where providers that are not built in are loaded from"),
+    ROW("repair-adopted", B, "false", CLOUD, AT(repair_adopted), "Repair deviations from today's recommendations on load balancers that another controller made"),
+    /* service controller */
+    ROW("concurrent-service-syncs", I, "1", SERVICE, AT(concurrent_service_syncs), "How many Services are synced at the same time"),
+    ROW("resync-period", D, "0s", SERVICE, AT(resync_period_ms), "Check every load balancer again after this time, with jitter; 0 never"),
+    ROW("strict-upstream-events", B, "false", SERVICE, AT(strict_events), "Emit exactly upstream's events, also when nothing was to be done"),
+    /* API server */
+    ROW("kubeconfig", S, "", CLIENT, AT(kubeconfig), "File that says where the API server is and who we are; without it and --master: in-cluster"),
+    ROW("master", S, "", CLIENT, AT(master), "URL of the API server; wins over the kubeconfig"),
+    ROW("kube-api-content-type", S, "application/vnd.kubernetes.protobuf", CLIENT, AT(content_type), "Accepted; JSON is spoken"),
+    ROW("kube-api-qps", F, "20", CLIENT, AT(kube_qps), "Requests per second to the API server; below 0 no limit"),
+    ROW("kube-api-burst", I, "30", CLIENT, AT(kube_burst), "Requests to the API server that may come at once"),
+    ROW("use-service-account-credentials", B, "false", CLIENT, ONLY, "Accepted, no effect"),
+    /* of other controllers */
+    ROW("allocate-node-cidrs", B, "false", OTHERS, ONLY, ""),
+    ROW("cidr-allocator-type", S, "RangeAllocator", OTHERS, ONLY, ""),
+    ROW("cluster-cidr", S, "", OTHERS, ONLY, ""),
+    ROW("concurrent-node-status-updates", I, "0", OTHERS, ONLY, ""),
+    ROW("concurrent-node-syncs", I, "1", OTHERS, AT(concurrent_node_syncs), ""),
+    ROW("configure-cloud-routes", B, "true", OTHERS, ONLY, ""),
+    ROW("external-cloud-volume-plugin", S, "", OTHERS, ONLY, ""),
+    ROW("node-monitor-period", D, "5s", OTHERS, ONLY, ""),
+    ROW("node-status-update-frequency", D, "5m0s", OTHERS, ONLY, ""),
+    OLD("node-sync-period", D, "0s", OTHERS, ONLY, "", "This flag is currently no-op and will be deleted."),
+    ROW("route-reconciliation-period", D, "10s", OTHERS, ONLY, ""),
+    /* serving */
+    ROW("bind-address", S, "0.0.0.0", SERVING, ONLY, "Accepted, no effect: there is no server yet"),
+    ROW("secure-port", I, "10258", SERVING, AT(secure_port), "Port for health and metrics; this version needs --secure-port=0"),
+    ROW("cert-dir", S, "", SERVING, ONLY, "Accepted, no effect"),
+    ROW("disable-http2-serving", B, "false", SERVING, ONLY, "Accepted, no effect"),
+    ROW("http2-max-streams-per-connection", I, "0", SERVING, ONLY, "Accepted, no effect"),
+    ROW("permit-address-sharing", B, "false", SERVING, ONLY, "Accepted, no effect"),
+    ROW("permit-port-sharing", B, "false", SERVING, ONLY, "Accepted, no effect"),
+    ROW("tls-cert-file", S, "", SERVING, ONLY, "Accepted, no effect"),
+    ROW("tls-private-key-file", S, "", SERVING, ONLY, "Accepted, no effect"),
+    ROW("tls-cipher-suites", L, "", SERVING, ONLY, "Accepted, no effect"),
+    ROW("tls-curve-preferences", L, "", SERVING, ONLY, "Accepted, no effect"),
+    ROW("tls-min-version", S, "", SERVING, ONLY, "Accepted, no effect"),
+    ROW("tls-sni-cert-key", OPTION_STRINGS, "", SERVING, ONLY, "Accepted, no effect"),
+    /* authentication and authorization of that server's callers */
+    ROW("authentication-kubeconfig", S, "", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("authentication-skip-lookup", B, "false", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("authentication-token-webhook-cache-ttl", D, "10s", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("authentication-tolerate-lookup-failure", B, "false", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("client-ca-file", S, "", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("requestheader-allowed-names", L, "", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("requestheader-client-ca-file", S, "", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("requestheader-extra-headers-prefix", L, "x-remote-extra-", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("requestheader-group-headers", L, "x-remote-group", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("requestheader-uid-headers", L, "", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("requestheader-username-headers", L, "x-remote-user", AUTHN, ONLY, "Accepted, no effect"),
+    ROW("authorization-always-allow-paths", L, "/healthz,/readyz,/livez", AUTHZ, ONLY, "Accepted, no effect"),
+    ROW("authorization-kubeconfig", S, "", AUTHZ, ONLY, "Accepted, no effect"),
+    ROW("authorization-webhook-cache-authorized-ttl", D, "10s", AUTHZ, ONLY, "Accepted, no effect"),
+    ROW("authorization-webhook-cache-unauthorized-ttl", D, "10s", AUTHZ, ONLY, "Accepted, no effect"),
+    /* webhooks */
+    ROW("webhooks", L, "", WEBHOOK, ONLY, ""),
+    ROW("webhook-bind-address", S, "0.0.0.0", WEBHOOK, ONLY, ""),
+    ROW("webhook-cert-dir", S, "", WEBHOOK, ONLY, ""),
+    ROW("webhook-secure-port", I, "10260", WEBHOOK, ONLY, ""),
+    ROW("webhook-tls-cert-file", S, "", WEBHOOK, ONLY, ""),
+    ROW("webhook-tls-cipher-suites", L, "", WEBHOOK, ONLY, ""),
+    ROW("webhook-tls-min-version", S, "", WEBHOOK, ONLY, ""),
+    ROW("webhook-tls-private-key-file", S, "", WEBHOOK, ONLY, ""),
+    /* logging */
+    {.name = "v", .shorthand = 'v', .type = I, .default_text = "0", .section = LOGS, AT(verbosity), .help = "How much is logged; 2 for decisions, 4 for every request"},
+    ROW("vmodule", S, "", LOGS, AT(vmodule), "Comma-separated pattern=N: verbosity by source file; text format only"),
+    ROW("logging-format", S, "text", LOGS, AT(logging_format), "'text' or 'json'"),
+    ROW("log-flush-frequency", D, "5s", LOGS, ONLY, "Accepted; lines are written at once"),
+    ROW("log-json-info-buffer-size", S, "0", LOGS, ONLY, "Accepted, no effect"),
+    ROW("log-json-split-stream", B, "false", LOGS, ONLY, "Accepted, no effect"),
+    ROW("log-text-info-buffer-size", S, "0", LOGS, ONLY, "Accepted, no effect"),
+    ROW("log-text-split-stream", B, "false", LOGS, ONLY, "Accepted, no effect"),
+    /* global */
+    ROW("version", OPTION_VERSION, "false", GLOBAL, AT(version), "Print the version and exit; 'raw' prints more"),
+    {.name = "help", .shorthand = 'h', .type = B, .default_text = "false", .section = GLOBAL, AT(help), .help = "Print this"},
+};
+/* clang-format on */
+const size_t options_table_n = sizeof(options_table) / sizeof(options_table[0]);

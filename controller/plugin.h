@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plugin.h: finding a provider: a built-in one by name, else NAME.so in the plugin folder.
+ *
+ * A plugin is code of somebody else: what its descriptor says is checked before any of it is used (ABI, size, names,
+ * mandatory members, tables), and each fault is a sentence.  The descriptor is copied into a full one, so that the rest
+ * of the controller never asks how new a plugin is: members that it does not have are NULL.
+ * Main thread only. */
+#ifndef TRIMTAB_CONTROLLER_PLUGIN_H
+#define TRIMTAB_CONTROLLER_PLUGIN_H
+
+#include <stddef.h>
+#include <trimtab/provider.h>
+
+#include "common/base/attr.h"
+#include "common/base/err.h"
+
+struct plugin {
+    struct tt_provider desc; /* complete; what it points to lives as long as the plugin is loaded */
+    void *handle;            /* of dlopen(); NULL for a built-in one */
+};
+
+/* ERR_INVALID (a name that is none, a descriptor that may not be), ERR_NOT_FOUND (no such provider; the text names those
+ * that are built in and the file that was looked for). */
+int plugin_open(const char *name, const char *dir, const struct tt_provider *const *builtins,
+                size_t n_builtins, struct plugin **ret, struct err *err) _warn_unused_;
+/* After the provider was closed; NULL is fine. */
+void plugin_free(struct plugin *p);
+
+/* Checks a descriptor (as a plugin returned it) and copies it.  `origin` is for messages. */
+int plugin_check(const struct tt_provider *found, const char *name, const char *origin,
+                 struct tt_provider *ret, struct err *err) _warn_unused_;
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue_core.h: the work queue as a state machine; `now` is a parameter, nothing waits, nothing locks.
+ *
+ * Per key there are three independent facts, as in client-go:
+ *   dirty       it needs a run (and stands in line, unless it is being run right now)
+ *   processing  a worker has it; what is added meanwhile makes it dirty, and it lines up again at done
+ *   delayed     it becomes dirty at a moment; of two moments the earlier one counts
+ * so one key is never run by two workers, and many adds before a run are one run.  Reasons are bits and add up.
+ *
+ * Keys that share one cloud object have a *batch key*.  They gather in a group until nothing new came for
+ * idle_ms, or max_ms after the first one; then the whole group is one batch.  While a batch of a group is being
+ * processed the group yields no second one.
+ *
+ * Order: keys with a reason other than a re-sync or a node change go first; a key that waits for
+ * QUEUE_PATIENCE_MS counts as one of them, so nothing starves.
+ * Source: controller.md §1.18, vectors 103–113; azure.md §12.6.  Thread rule: one caller at a time (queue.h). */
+#ifndef TRIMTAB_CONTROLLER_QUEUE_CORE_H
+#define TRIMTAB_CONTROLLER_QUEUE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QUEUE_PATIENCE_MS 30000
+
+struct queue_core;
+
+struct queue_limits {
+    int64_t base_ms;          /* 0: 5 s */
+    int64_t max_ms;           /* 0: 300 s */
+    int64_t debounce_idle_ms; /* 0: 100 ms */
+    int64_t debounce_max_ms;  /* 0: 2 s */
+};
+
+/* What a worker gets: the keys of one group, or a single key without one. */
+struct queue_item {
+    char *key;
+    uint32_t reasons; /* TT_REASON_… */
+};
+struct queue_batch {
+    char *batch_key; /* "" for a single key without one */
+    struct queue_item *items;
+    size_t n;
+    int64_t oldest_ms; /* since when its oldest key stood in line */
+};
+/* Frees what a batch holds (not the struct); NULL members are fine. */
+void queue_batch_clear(struct queue_batch *b);
+
+/* Numbers for metrics and for tests. */
+struct queue_counts {
+    size_t waiting; /* dirty and not being processed: in line or in a group */
+    size_t processing;
+    size_t delayed;
+    uint64_t adds;    /* not counting ignored duplicates */
+    uint64_t retries; /* each add_after */
+};
+
+struct queue_core *queue_core_new(const struct queue_limits *limits);
+void queue_core_free(struct queue_core *q);
+
+/* `batch_key` NULL or "": none.  It counts when the key gets in line; while it is dirty a new one is ignored. */
+void queue_core_add(struct queue_core *q, const char *key, const char *batch_key, uint32_t reasons,
+                    int64_t now_ms);
+/* delay_ms <= 0: add now. */
+void queue_core_add_after(struct queue_core *q, const char *key, const char *batch_key,
+                          uint32_t reasons, int64_t delay_ms, int64_t now_ms);
+/* Counts a failure of `key` and returns how long to wait. */
+int64_t queue_core_fail(struct queue_core *q, const char *key);
+/* The same for `key`'s failures so far, counted but not more than `cap_ms` long. */
+int64_t queue_core_fail_capped(struct queue_core *q, const char *key, int64_t cap_ms);
+void queue_core_forget(struct queue_core *q, const char *key);
+int queue_core_failures(const struct queue_core *q, const char *key);
+/* Takes these reasons off a delay; one without reasons left is gone.  True when it is. */
+bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons);
+
+/* Fills *ret (clear it after use) when something is due.  All its keys are processing from then on. */
+bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *ret);
+/* Each key of a batch, once. */
+void queue_core_done(struct queue_core *q, const char *key, int64_t now_ms);
+/* The next moment at which get could succeed without a further add or done; INT64_MAX: none. */
+int64_t queue_core_next_ms(const struct queue_core *q, int64_t now_ms);
+
+/* Adds are ignored from now on.  `drain` true: what stands in line is still handed out (delays are not waited
+ * for); false: everything that waits is dropped. */
+void queue_core_shutdown(struct queue_core *q, bool drain);
+bool queue_core_is_shut_down(const struct queue_core *q);
+struct queue_counts queue_core_counts(const struct queue_core *q);
+
+#endif

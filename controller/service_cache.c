@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_cache.c: see service_cache.h. */
+#include "controller/service_cache.h"
+
+#include <stdlib.h>
+
+#include "common/base/arena.h"
+#include "common/base/lock.h"
+#include "common/base/map.h"
+#include "common/base/str.h"
+
+struct known {
+    struct service_known k; /* owns k.state */
+    char *foreign_uid;
+};
+
+struct service_cache {
+    struct mutex lock;
+    struct map *entries _guarded_by_(lock);
+};
+
+static void known_free(void *p)
+{
+    struct known *e = p;
+
+    kube_object_unref(e->k.state);
+    free(e->foreign_uid);
+    free(e);
+}
+
+static struct known *entry_get(struct service_cache *c, const char *key) _requires_(c->lock)
+{
+    struct known *e = map_get(c->entries, key);
+
+    if (e == NULL) {
+        e = xcalloc(1, sizeof(*e));
+        e->k.cached = true;
+        map_set(c->entries, key, e);
+    }
+    return e;
+}
+
+struct service_cache *service_cache_new(void)
+{
+    struct service_cache *c = xcalloc(1, sizeof(*c));
+
+    mutex_init(&c->lock);
+    mutex_lock(&c->lock);
+    c->entries = map_new(known_free);
+    mutex_unlock(&c->lock);
+    return c;
+}
+
+void service_cache_free(struct service_cache *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    mutex_lock(&c->lock);
+    map_free(c->entries);
+    mutex_unlock(&c->lock);
+    mutex_done(&c->lock);
+    free(c);
+}
+
+struct service_known service_cache_get(struct service_cache *c, const char *key)
+{
+    struct service_known ret = {0};
+
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        ret = e->k;
+        if (ret.state != NULL) {
+            ret.state = kube_object_ref(ret.state);
+        }
+    }
+    mutex_unlock(&c->lock);
+    return ret;
+}
+
+void service_cache_set(struct service_cache *c, const char *key, struct kube_object *state,
+                       bool ours)
+{
+    mutex_lock(&c->lock);
+    struct known *e = entry_get(c, key);
+    struct kube_object *old = e->k.state;
+    bool same = old != NULL && str_eq(old->uid, state->uid);
+
+    e->k.ours = ours || (same && e->k.ours);
+    e->k.foreign = str_eq(e->foreign_uid, state->uid);
+    if (!same) {
+        e->k.has_nodes = false;
+        e->k.has_endpoints = false;
+    }
+    e->k.state = kube_object_ref(state);
+    mutex_unlock(&c->lock);
+    kube_object_unref(old);
+}
+
+void service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.nodes = fingerprint;
+        e->k.has_nodes = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.endpoints = fingerprint;
+        e->k.has_endpoints = true;
+    }
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    struct known *e = entry_get(c, key);
+    free(e->foreign_uid);
+    e->foreign_uid = xstrdup(uid);
+    e->k.foreign = true;
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_drop(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    (void)map_remove(c->entries, key); /* absent is fine */
+    mutex_unlock(&c->lock);
+}
+
+size_t service_cache_count(struct service_cache *c)
+{
+    mutex_lock(&c->lock);
+    size_t n = map_size(c->entries);
+    mutex_unlock(&c->lock);
+    return n;
+}
+
+struct collect {
+    uint64_t fingerprint;
+    char **keys;
+    size_t n;
+};
+
+static bool collect_other(const char *key, void *value, void *arg)
+{
+    const struct known *e = value;
+    struct collect *out = arg;
+
+    if (e->k.ours && e->k.state != NULL && (!e->k.has_nodes || e->k.nodes != out->fingerprint)) {
+        out->keys[out->n++] = xstrdup(key);
+    }
+    return true;
+}
+
+char **service_cache_with_other_nodes(struct service_cache *c, uint64_t fingerprint, size_t *ret_n)
+{
+    struct collect out = {.fingerprint = fingerprint};
+
+    mutex_lock(&c->lock);
+    out.keys = xcalloc(map_size(c->entries) + 1, sizeof(*out.keys));
+    map_each(c->entries, collect_other, &out);
+    mutex_unlock(&c->lock);
+    *ret_n = out.n;
+    return out.keys;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service_cache.h: what this process knows of each Service that it has dealt with.
+ *
+ * Upstream's serviceCache and lastSyncedNodes in one: the object as of the last sync's start (so that a vanished
+ * one can still be cleaned up), and the node and endpoint sets that its load balancer was last given, as
+ * fingerprints.  An entry is made when a Service's first sync begins and dropped when its load balancer is gone,
+ * with everything in it (controller.md §1.12, 1.15; deviation 8).
+ * Thread-safe; one lock (row 1 of common/base/lock.h).  Objects are handed out as references. */
+#ifndef TRIMTAB_CONTROLLER_SERVICE_CACHE_H
+#define TRIMTAB_CONTROLLER_SERVICE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/attr.h"
+#include "controller/kube/object.h"
+
+struct service_cache;
+
+/* A copy of an entry; unref `state` after use. */
+struct service_known {
+    bool cached;               /* there is an entry; else the rest is zero */
+    struct kube_object *state; /* NULL: marked foreign before its first sync */
+    bool ours; /* it was synced as ours (wanted a load balancer), or we put the finalizer there */
+    bool foreign; /* its finalizer is another controller's: it carried that one's class */
+    bool has_nodes;
+    uint64_t nodes; /* fingerprint of the eligible nodes that were last handed over */
+    bool has_endpoints;
+    uint64_t endpoints;
+};
+
+struct service_cache *service_cache_new(void) _warn_unused_;
+void service_cache_free(struct service_cache *c); /* NULL is fine */
+
+struct service_known service_cache_get(struct service_cache *c, const char *key);
+/* The object that is about to be synced (a reference is taken); `ours` is only ever set, not taken back, as long as
+ * the UID stays. */
+void service_cache_set(struct service_cache *c, const char *key, struct kube_object *state,
+                       bool ours);
+/* The sets that are about to be handed over. */
+void service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint);
+void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
+void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
+void service_cache_drop(struct service_cache *c, const char *key);
+size_t service_cache_count(struct service_cache *c);
+/* Keys (heap, as are the strings) of Services synced as ours whose nodes differ from `fingerprint`; sorted. */
+char **service_cache_with_other_nodes(struct service_cache *c, uint64_t fingerprint, size_t *ret_n);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync.c: the order of things for the Services of a batch; see sync.h.
+ *
+ * What is handed over is remembered *before* the call (object, node and endpoint fingerprints), as upstream does:
+ * whatever the call comes to, the next change is compared with what it was given. */
+#include "controller/sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "controller/sync_internal.h"
+
+void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = 3};
+
+    text[0] = '\0';
+    if (s->desc->batch_key == NULL || s->desc->reconcile_batch == NULL) {
+        return;
+    }
+    text[n - 1] = '\0';
+    int32_t rc = s->desc->batch_key(s->provider, svc, text, n);
+    if (rc == TT_OK && text[n - 1] == '\0' && host_text_ok(text, n - 1)) {
+        return;
+    }
+    text[0] = '\0';
+    if (log_limit_ok(&limit, clock_now_ms(s->clock))) {
+        log_error("the batch key is too long, not UTF-8 or was refused",
+                  "Fault of the provider: the Service is synced alone", LOG_S("namespace", svc->ns),
+                  LOG_S("name", svc->name));
+    }
+}
+
+/* ---- load and decide ----------------------------------------------------------------------------- */
+
+static bool backends_are_known(const struct sync_batch *b, const struct sync_item *item)
+{
+    const struct service_known *k = &item->known;
+
+    if (!k->has_nodes || k->nodes != b->nodes_fingerprint) {
+        return false;
+    }
+    if (item->slices == NULL) {
+        return true;
+    }
+    uint64_t now =
+        slices_fingerprint((const struct tt_slice *const *)item->slices->views, item->slices->n);
+    return k->has_endpoints && k->endpoints == now;
+}
+
+static void decide(struct sync_batch *b, struct sync_item *item)
+{
+    const struct sync_scope *scope = &b->s->scope;
+    const struct service_known *k = &item->known;
+    struct sync_facts f = {
+        .found = item->obj != NULL, .reasons = item->reasons, .strict = b->s->strict_events};
+
+    if (item->obj != NULL) {
+        f.wants = scope_wants(scope, item->svc);
+        f.foreign = scope_is_foreign(scope, item->svc);
+        f.cleanup = scope_needs_cleanup(scope, item->svc);
+        f.holds = scope_holds(scope, item->svc);
+        f.deleting = item->svc->deleted_us != 0;
+        f.cached = k->state != NULL && str_eq(k->state->uid, item->obj->uid);
+        f.not_our_finalizer = k->foreign;
+        f.same_backends = f.cached && backends_are_known(b, item);
+    } else {
+        f.cached = k->cached;
+    }
+    f.was_ours = f.cached && k->ours && k->state != NULL;
+    item->todo = sync_decide(&f);
+}
+
+static void load(struct sync_batch *b, struct sync_item *item)
+{
+    const struct syncer *s = b->s;
+
+    item->obj = kube_store_get(s->services, item->key);
+    item->known = service_cache_get(s->cache, item->key);
+    item->n_eligible = b->n_eligible;
+    if (item->obj != NULL) {
+        item->svc = item->obj->service;
+    } else if (item->known.state != NULL) {
+        item->svc = item->known.state->service;
+    }
+    if (item->obj != NULL && s->slices != NULL) {
+        item->slices = kube_store_slices_of(s->slices, item->svc->ns, item->svc->name);
+    }
+}
+
+/* ---- before the call ----------------------------------------------------------------------------- */
+
+/* The name now stands for another object: what belonged to the old one goes first (§1.8). */
+static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
+{
+    struct kube_object *old = item->known.state;
+
+    if (item->obj == NULL || old == NULL || str_eq(old->uid, item->obj->uid) || !item->known.ours) {
+        return;
+    }
+    struct sync_item for_old = *item;
+    for_old.todo = SYNC_DELETE_VANISHED;
+    for_old.svc = old->service;
+    for_old.slices = NULL;
+    if (!sync_reports_plans(b->s)) {
+        sync_event_begin(&for_old);
+    }
+    sync_call_delete_old(b, &for_old);
+    sync_after(b, &for_old);
+    item->requests += for_old.requests;
+    item->err = for_old.err;
+    item->told = for_old.err.code != ERR_OK;
+}
+
+static void before_ensure(struct sync_batch *b, struct sync_item *item)
+{
+    log_info(2, "Ensuring load balancer for service", LOG_S("service", item->key));
+    if (!sync_reports_plans(b->s)) {
+        sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
+        item->began = true;
+    }
+    if (!sync_holds_finalizers(b->s) && sync_add_finalizer(item, &item->err) != ERR_OK) {
+        return;
+    }
+    if (!sync_reports_plans(b->s) && b->n_eligible == 0) {
+        sync_event_no_nodes(item);
+    }
+    item->joins = true;
+}
+
+static void before_delete(struct sync_batch *b, struct sync_item *item)
+{
+    bool exists = true;
+    bool ask = !sync_reports_plans(b->s) || item->todo == SYNC_DELETE_IF_EXISTS;
+    struct err err = ERR_INIT;
+
+    if (ask && sync_call_get(item, item->svc, &exists, &err) != ERR_OK) {
+        if (err.code == ERR_IMPLEMENTED_ELSEWHERE && sync_holds_finalizers(b->s)) {
+            exists = true; /* its delete says what is to be done with the finalizers */
+        } else {
+            item->err = err;
+            err_prefix(&item->err, "failed to check if load balancer exists before cleanup");
+            return;
+        }
+    }
+    if (!exists) {
+        if (item->todo == SYNC_DELETE_IF_EXISTS) {
+            item->todo = SYNC_FORGET;
+        }
+        return;
+    }
+    log_info(2, "Deleting existing load balancer for service", LOG_S("service", item->key));
+    if (!sync_reports_plans(b->s)) {
+        sync_event_begin(item);
+    }
+    item->joins = true;
+}
+
+static void remember(struct sync_batch *b, struct sync_item *item)
+{
+    const struct syncer *s = b->s;
+
+    service_cache_set(s->cache, item->key, item->obj, scope_wants(&s->scope, item->svc));
+    if (item->todo != SYNC_ENSURE && item->todo != SYNC_UPDATE) {
+        return;
+    }
+    service_cache_set_nodes(s->cache, item->key, b->nodes_fingerprint);
+    if (item->slices != NULL) {
+        service_cache_set_endpoints(
+            s->cache, item->key,
+            slices_fingerprint((const struct tt_slice *const *)item->slices->views,
+                               item->slices->n));
+    }
+}
+
+static void before(struct sync_batch *b, struct sync_item *item)
+{
+    switch (item->todo) {
+    case SYNC_ENSURE:
+        remember(b, item);
+        before_ensure(b, item);
+        break;
+    case SYNC_UPDATE:
+        remember(b, item);
+        metrics_add(b->s->metrics, METRIC_LB_SYNC, NULL, 0, 1);
+        log_info(2, "Updating backends for load balancer", LOG_S("service", item->key),
+                 LOG_I("nodes", b->n_eligible));
+        item->joins = true;
+        break;
+    case SYNC_DELETE:
+    case SYNC_DELETE_IF_EXISTS:
+        remember(b, item);
+        before_delete(b, item);
+        break;
+    case SYNC_DELETE_VANISHED:
+        if (!sync_reports_plans(b->s)) {
+            sync_event_begin(item);
+        }
+        item->joins = true;
+        break;
+    case SYNC_FORGET:
+    case SYNC_NOTHING:
+        break;
+    }
+}
+
+/* ---- the batch ----------------------------------------------------------------------------------- */
+
+static void prepare(struct sync_batch *b, struct sync_item *item)
+{
+    const char *ns = NULL;
+    const char *name = NULL;
+
+    if (svc_split_key(b->a, item->key, &ns, &name, &item->err) != ERR_OK) {
+        return;
+    }
+    load(b, item);
+    clean_up_replaced(b, item);
+    if (item->err.code != ERR_OK) {
+        return;
+    }
+    decide(b, item);
+    before(b, item);
+}
+
+static void release(struct sync_item *item)
+{
+    kube_object_unref(item->obj);
+    kube_object_unref(item->known.state);
+    kube_snapshot_unref(item->slices);
+}
+
+static void batch_run(struct sync_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        prepare(b, &b->items[i]);
+    }
+    int64_t called_ms = clock_now_ms(b->s->clock);
+    sync_call_joined(b);
+    double took_s = (double)(clock_now_ms(b->s->clock) - called_ms) / 1000;
+    for (size_t i = 0; i < b->n; i++) {
+        struct sync_item *item = &b->items[i];
+        if (item->todo == SYNC_UPDATE) {
+            metrics_observe(b->s->metrics, METRIC_UPDATE_LATENCY, NULL, 0, took_s);
+        }
+        /* An item that failed on the way to the call has its error; one that needs no call has none. */
+        if (item->joins || item->err.code == ERR_OK) {
+            sync_after(b, item);
+        }
+        sync_settle(b, item);
+        log_info(4, "Finished syncing service", LOG_S("service", item->key));
+    }
+}
+
+void syncer_process(const struct syncer *s, const struct queue_batch *batch)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct sync_batch b = {.s = s,
+                           .a = a,
+                           .batch_key = batch->batch_key,
+                           .n = batch->n,
+                           .nodes = kube_store_snapshot(s->nodes),
+                           .started_ms = clock_now_ms(s->clock)};
+    const struct tt_node *const *nodes = (const struct tt_node *const *)b.nodes->views;
+
+    b.nodes_fingerprint = nodes_fingerprint(nodes, b.nodes->n);
+    (void)nodes_eligible(a, nodes, b.nodes->n, &b.n_eligible); /* only how many */
+    b.items = ARENA_ARRAY(a, struct sync_item, b.n);
+    for (size_t i = 0; i < b.n; i++) {
+        b.items[i] = (struct sync_item){
+            .s = s, .a = a, .key = batch->items[i].key, .reasons = batch->items[i].reasons};
+    }
+    batch_run(&b);
+    for (size_t i = 0; i < b.n; i++) {
+        release(&b.items[i]);
+    }
+    kube_snapshot_unref(b.nodes);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync.h: one pass over the Services of a batch: what the service controller is about.
+ *
+ *     load (store, cache) → decide (sync_rules.h) → before (events, finalizer, is there one?) → the provider's call
+ *       → after (finalizers, status, events) → the queue (forget, at a moment, back off)
+ *
+ * There is one path: a single Service is a batch of one.  Nothing else touches a Service's cloud resources: node and
+ * endpoint changes come through the same queue as reasons.  A syncer has no state of its own but what it is given;
+ * many threads run syncer_process(), never two with the same key (the queue sees to that).
+ * Source: controller.md §1.6–1.11, 1.13, 1.15, 1.17; deviations §1.21. */
+#ifndef TRIMTAB_CONTROLLER_SYNC_H
+#define TRIMTAB_CONTROLLER_SYNC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+#include "common/base/cancel.h"
+#include "common/base/clock.h"
+#include "controller/host.h"
+#include "controller/kube/client.h"
+#include "controller/kube/events.h"
+#include "controller/kube/store.h"
+#include "controller/metrics.h"
+#include "controller/queue.h"
+#include "controller/service_cache.h"
+#include "controller/sync_rules.h"
+
+/* How long one call into the provider may take before it is cancelled. */
+#define SYNC_CALL_TIMEOUT_MS (30 * 60 * 1000)
+/* A Service that is to be cleaned up is tried again at least this often: upstream's informer brings it back at
+ * every re-sync of 30 s, whatever the back-off says (controller.md §1.3, 1.16). */
+#define SYNC_CLEANUP_RETRY_MS 30000
+
+struct syncer {
+    const struct tt_provider *desc;
+    void *provider; /* its handle */
+    struct tt_host_ctx *host;
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel; /* of the process */
+    struct queue *queue;
+    struct service_cache *cache;
+    struct kube_store *services;
+    struct kube_store *nodes;
+    struct kube_store *slices; /* NULL: endpoints are not watched */
+    struct kube_client *client;
+    struct kube_events *events;
+    struct metrics *metrics;
+    struct sync_scope scope;
+    bool strict_events;       /* --strict-upstream-events */
+    int64_t resync_period_ms; /* 0: never again without a cause */
+};
+
+/* Deals with everything in the batch and tells the queue what is next for each key (but not that it is done). */
+void syncer_process(const struct syncer *s, const struct queue_batch *batch);
+/* For host_hooks.on_work: the events that say "something happens". */
+void syncer_on_work(void *call_arg, struct tt_result *result);
+/* The batch key of a Service; `text` has n bytes. "" when the provider has none. */
+void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_after.c: what the provider's answer means: for the Service, its user, and the queue.
+ *
+ * Error texts are upstream's, word by word, because people search for them (controller.md §1.9–1.11, 1.15). */
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "controller/queue_rules.h"
+#include "controller/sync_internal.h"
+
+static bool did_something(const struct sync_item *item)
+{
+    return item->began || (item->result != NULL && item->result->planned > 0);
+}
+
+/* ---- ensure -------------------------------------------------------------------------------------- */
+
+static void after_ensure(struct sync_item *item)
+{
+    struct err extras = ERR_INIT;
+
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
+        item->elsewhere = true;
+        log_info(4, "Load balancer is implemented elsewhere", LOG_S("service", item->key),
+                 LOG_S("reason", item->err.message));
+        err_clear(&item->err);
+        return;
+    }
+    int rc = sync_write_extras(item, item->err.code != ERR_OK, &extras);
+    if (item->err.code != ERR_OK && item->result != NULL && item->result->hold_failure != NULL) {
+        (void)err_set(&item->err, item->err.code,
+                      "failed to add load balancer cleanup finalizer: %s",
+                      item->result->hold_failure);
+        return;
+    }
+    if (item->err.code != ERR_OK) {
+        err_prefix(&item->err, "failed to ensure load balancer");
+        return;
+    }
+    if (!item->result->has_ingress) {
+        (void)err_set(&item->err, ERR_BUG, "service status returned by EnsureLoadBalancer is nil");
+        return;
+    }
+    if (did_something(item)) {
+        sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
+    }
+    if (rc != ERR_OK) {
+        item->err = extras;
+        return;
+    }
+    (void)sync_write_status(item, item->result->ingress, item->result->n_ingress, &item->err);
+}
+
+/* ---- update: only the backends ------------------------------------------------------------------- */
+
+static bool is_absent(struct sync_item *item)
+{
+    struct err err = ERR_INIT;
+    bool exists = true;
+
+    if (item->err.code == ERR_NOT_FOUND) {
+        return true;
+    }
+    if (sync_reports_plans(item->s) || item->err.code == ERR_CANCELLED) {
+        return false; /* it says NOT_FOUND when it means it */
+    }
+    if (sync_call_get(item, item->svc, &exists, &err) != ERR_OK) {
+        log_error(err.message, "Failed to check if load balancer exists",
+                  LOG_S("service", item->key));
+        return false;
+    }
+    return !exists;
+}
+
+static void after_update(struct sync_batch *b, struct sync_item *item)
+{
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
+        item->elsewhere = true;
+        err_clear(&item->err);
+        return;
+    }
+    if (item->err.code == ERR_OK) {
+        if (sync_reports_plans(item->s) && !did_something(item)) {
+            return;
+        }
+        if (b->n_eligible == 0) {
+            sync_event_no_nodes(item);
+        } else {
+            sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
+        }
+        return;
+    }
+    if (is_absent(item)) {
+        err_clear(&item->err);
+        return;
+    }
+    item->told = true;
+    if (item->err.code != ERR_CANCELLED) {
+        sync_event_update_failed(b, item);
+        metrics_add(item->s->metrics, METRIC_NODESYNC_ERROR, NULL, 0, 1);
+    }
+}
+
+/* ---- delete -------------------------------------------------------------------------------------- */
+
+static void after_vanished(struct sync_item *item)
+{
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE && sync_holds_finalizers(item->s)) {
+        item->elsewhere = true;
+        err_clear(&item->err);
+        return;
+    }
+    item->told = true;
+    if (item->err.code == ERR_OK) {
+        if (did_something(item)) {
+            sync_event_normal(item, "DeletedLoadBalancer", "Deleted load balancer");
+        }
+        service_cache_drop(item->s->cache, item->key);
+    } else if (item->err.code != ERR_CANCELLED) {
+        sync_event_warning(item, "DeleteLoadBalancerFailed", "Error deleting load balancer",
+                           item->err.message);
+    }
+}
+
+/* Somebody else's load balancer.  Upstream lets go of the finalizer all the same; a provider that holds finalizers
+ * only for what it serves must not let go of another one's. */
+static bool leave_to_others(struct sync_item *item)
+{
+    log_info(4, "Load balancer is implemented elsewhere", LOG_S("service", item->key),
+             LOG_S("reason", item->err.message));
+    err_clear(&item->err);
+    if (!sync_holds_finalizers(item->s)) {
+        return false;
+    }
+    item->elsewhere = true;
+    service_cache_drop(item->s->cache, item->key);
+    return true;
+}
+
+static void after_delete(struct sync_item *item)
+{
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE && leave_to_others(item)) {
+        return;
+    }
+    if (item->err.code != ERR_OK) {
+        err_prefix(&item->err, "failed to delete load balancer");
+        return;
+    }
+    if (sync_remove_finalizers(item, &item->err) != ERR_OK) {
+        return;
+    }
+    if (did_something(item) || item->s->strict_events) {
+        sync_event_normal(item, "DeletedLoadBalancer", "Deleted load balancer");
+    }
+    if (!sync_object_is_gone(item) && sync_write_status(item, NULL, 0, &item->err) != ERR_OK) {
+        return;
+    }
+    service_cache_drop(item->s->cache, item->key);
+}
+
+void sync_after(struct sync_batch *b, struct sync_item *item)
+{
+    switch (item->todo) {
+    case SYNC_ENSURE:
+        after_ensure(item);
+        break;
+    case SYNC_UPDATE:
+        after_update(b, item);
+        break;
+    case SYNC_DELETE:
+    case SYNC_DELETE_IF_EXISTS:
+        after_delete(item);
+        break;
+    case SYNC_DELETE_VANISHED:
+        after_vanished(item);
+        break;
+    case SYNC_FORGET:
+        service_cache_drop(item->s->cache, item->key);
+        break;
+    case SYNC_NOTHING:
+        break;
+    }
+}
+
+/* ---- settling ------------------------------------------------------------------------------------ */
+
+static const char *todo_word(enum sync_do todo)
+{
+    switch (todo) {
+    case SYNC_ENSURE:
+        return "ensure";
+    case SYNC_UPDATE:
+        return "update";
+    case SYNC_NOTHING:
+    case SYNC_FORGET:
+        return "none";
+    default:
+        return "delete";
+    }
+}
+
+static void log_synced(const struct sync_batch *b, const struct sync_item *item)
+{
+    bool changed =
+        item->wrote || (item->result != NULL && (item->result->planned > 0 || item->result->held));
+    int64_t took_ms = clock_now_ms(b->s->clock) - b->started_ms;
+    const char *address = "";
+
+    if (item->todo == SYNC_ENSURE && item->result != NULL && item->result->n_ingress > 0) {
+        const struct tt_ingress *in = &item->result->ingress[0];
+        address = str_or(in->ip, str_nonnull(in->hostname));
+    }
+    log_info(changed ? 0 : 2, "Synced", LOG_S("service", item->key),
+             LOG_S("verb", todo_word(item->todo)), LOG_S("address", address),
+             LOG_I("calls", item->requests), LOG_MS("took", took_ms));
+}
+
+static void log_failed(const struct sync_item *item, const struct sync_outcome *o, int64_t delay_ms)
+{
+    const char *resource = "";
+
+    if (item->result != NULL && item->result->resource_name != NULL) {
+        resource = arena_printf(item->a, "%s %s", str_nonnull(item->result->resource_kind),
+                                item->result->resource_name);
+    }
+    if (o->retry == RETRY_AFTER) {
+        log_warning("Service is not ready, asking again later", LOG_S("service", item->key),
+                    LOG_S("code", err_code_name(item->err.code)), LOG_S("resource", resource),
+                    LOG_S("message", item->err.message), LOG_MS("retryIn", delay_ms));
+        return;
+    }
+    log_error(item->err.message,
+              o->bug ? "Fault of the provider while syncing service" : "Error syncing service",
+              LOG_S("service", item->key), LOG_S("code", err_code_name(item->err.code)),
+              LOG_S("resource", resource), LOG_MS("retryIn", delay_ms));
+}
+
+/* The failed update of backends becomes a full ensure right away, as upstream's does. */
+static int64_t requeue_update(const struct sync_item *item, const struct sync_outcome *o)
+{
+    int64_t delay_ms = o->retry == RETRY_AFTER ? o->after_ms : 0;
+    char batch_key[SYNC_BATCH_KEY_MAX];
+
+    syncer_batch_key(item->s, item->svc, batch_key, sizeof(batch_key));
+    queue_add_after(item->s->queue, item->key, batch_key, TT_REASON_RESYNC, delay_ms);
+    return delay_ms;
+}
+
+static int64_t requeue(const struct sync_item *item, const struct sync_outcome *o)
+{
+    const struct syncer *s = item->s;
+    bool cleanup = item->svc != NULL && scope_needs_cleanup(&s->scope, item->svc);
+    uint32_t reasons = TT_REASON_RESYNC | (item->reasons & (TT_REASON_SPEC | TT_REASON_CLEANUP));
+    int64_t delay_ms = o->after_ms;
+    char batch_key[SYNC_BATCH_KEY_MAX] = "";
+
+    if (o->retry == RETRY_SLOW && !cleanup) {
+        (void)queue_fail(s->queue, item->key, QUEUE_RETRY_MAX_MS); /* counted; the delay is fixed */
+        delay_ms = QUEUE_RETRY_MAX_MS;
+    } else if (o->retry != RETRY_AFTER) {
+        delay_ms =
+            queue_fail(s->queue, item->key, cleanup ? SYNC_CLEANUP_RETRY_MS : QUEUE_RETRY_MAX_MS);
+    }
+    if (item->svc != NULL) {
+        syncer_batch_key(s, item->svc, batch_key, sizeof(batch_key));
+    }
+    queue_add_after(s->queue, item->key, batch_key, reasons, delay_ms);
+    return delay_ms;
+}
+
+static void settle_fine(const struct sync_item *item)
+{
+    const struct syncer *s = item->s;
+    char batch_key[SYNC_BATCH_KEY_MAX];
+
+    if (item->todo == SYNC_UPDATE || (item->todo == SYNC_NOTHING && item->known.cached)) {
+        return; /* an ensure that failed before is still due, and counted */
+    }
+    queue_forget(s->queue, item->key);
+    (void)queue_undelay(s->queue, item->key, TT_REASON_SPEC | TT_REASON_CLEANUP | TT_REASON_RESYNC);
+    if (item->todo == SYNC_ENSURE && s->resync_period_ms > 0) {
+        int64_t jitter = (int64_t)(rng_unit(s->rng) * (double)s->resync_period_ms / 5);
+        syncer_batch_key(s, item->svc, batch_key, sizeof(batch_key));
+        queue_add_after(s->queue, item->key, batch_key, TT_REASON_RESYNC,
+                        s->resync_period_ms + jitter);
+    }
+}
+
+void sync_settle(struct sync_batch *b, struct sync_item *item)
+{
+    const struct syncer *s = b->s;
+    struct sync_outcome o = sync_outcome(item->err.code, item->err.retry_after_ms);
+    const struct tt_kv labels[] = {{"verb", todo_word(item->todo)},
+                                   {"result", err_code_name(item->err.code)}};
+
+    if (item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET) {
+        double took_s = (double)(clock_now_ms(s->clock) - b->started_ms) / 1000;
+        metrics_add(s->metrics, METRIC_SYNCS, labels, 2, 1);
+        metrics_observe(s->metrics, METRIC_SYNC_DURATION, labels, 1, took_s);
+    }
+    if (item->err.code == ERR_OK) {
+        settle_fine(item);
+        if (item->todo != SYNC_NOTHING) {
+            log_synced(b, item);
+        }
+        return;
+    }
+    if (o.tell && !item->told) {
+        sync_event_warning(item, "SyncLoadBalancerFailed", "Error syncing load balancer",
+                           item->err.message);
+    }
+    int64_t delay_ms = item->todo == SYNC_UPDATE ? requeue_update(item, &o) : requeue(item, &o);
+    if (item->err.code != ERR_CANCELLED) {
+        log_failed(item, &o, delay_ms);
+    }
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_call.c: calls into the provider, one way for all: items in, results out.
+ *
+ * A call is cancelled at shutdown and after SYNC_CALL_TIMEOUT_MS.  A provider with reconcile_batch gets the keys of
+ * one batch key at once; the others get one Service per call. */
+#include "common/base/str.h"
+#include "controller/sync_internal.h"
+
+typedef int32_t provider_fn(void *provider, const struct tt_call *call,
+                            const struct tt_batch *batch);
+
+/* Which items a call is for; the host's hook argument. */
+struct members {
+    struct sync_item **items;
+    uint32_t n;
+};
+
+void syncer_on_work(void *call_arg, struct tt_result *result)
+{
+    const struct members *m = call_arg;
+
+    for (uint32_t i = 0; m != NULL && i < m->n; i++) {
+        if (m->items[i]->result == result && sync_reports_plans(m->items[i]->s)) {
+            sync_event_begin(m->items[i]);
+        }
+    }
+}
+
+static uint32_t verb_of(enum sync_do todo)
+{
+    switch (todo) {
+    case SYNC_UPDATE:
+        return TT_VERB_UPDATE;
+    case SYNC_ENSURE:
+        return TT_VERB_ENSURE;
+    default:
+        return TT_VERB_DELETE;
+    }
+}
+
+static struct tt_item item_in(const struct sync_item *item, const struct tt_service *svc,
+                              uint32_t verb)
+{
+    const struct kube_object *state = item->known.state;
+    struct tt_item in = {
+        .size = sizeof(in), .verb = verb, .reasons = item->reasons, .service = svc};
+
+    if (state != NULL && str_eq(state->service->uid, svc->uid)) {
+        in.previous = state->service;
+    }
+    if (item->slices != NULL) {
+        in.slices = (const struct tt_slice *const *)item->slices->views;
+        in.n_slices = (uint32_t)item->slices->n;
+        in.has_slices = 1;
+    }
+    return in;
+}
+
+static uint32_t waiting_now(const struct syncer *s)
+{
+    size_t n = queue_counts(s->queue).waiting;
+
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
+/* Refuses a call that would only be cancelled. */
+static bool is_stopping(const struct syncer *s, struct err *err)
+{
+    if (!cancel_fired(s->cancel)) {
+        return false;
+    }
+    (void)err_set(err, ERR_CANCELLED, "the controller is stopping");
+    return true;
+}
+
+int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *ret_exists,
+                  struct err *err)
+{
+    const struct syncer *s = item->s;
+
+    if (is_stopping(s, err)) {
+        return ERR_CANCELLED;
+    }
+    struct tt_item in = item_in(item, svc, TT_VERB_DELETE);
+    struct host_call *c =
+        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, waiting_now(s), NULL);
+    host_call_item(c, 0, &in);
+    int32_t rc = s->desc->get_load_balancer(s->provider, host_call_abi(c), &in);
+    const struct tt_result *r = host_call_result(c, 0);
+    int code = host_result_outcome(r, rc, false, err);
+    if (code == ERR_OK && !r->has_exists) {
+        code = err_set(err, ERR_BUG, "the provider did not say whether a load balancer exists");
+    }
+    if (code == ERR_OK) {
+        *ret_exists = r->exists;
+    }
+    host_call_end(c);
+    return code;
+}
+
+/* Members must have `in` filled but for the result. */
+static void call_provider(struct sync_batch *b, struct sync_item **items, uint32_t n,
+                          provider_fn *fn, bool must_settle)
+{
+    const struct syncer *s = b->s;
+    struct members members = {.items = items, .n = n};
+    const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
+    struct host_call *c =
+        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, waiting_now(s), &members);
+
+    for (uint32_t i = 0; i < n; i++) {
+        host_call_item(c, i, &items[i]->in);
+        items[i]->result = items[i]->in.result;
+        ins[i] = &items[i]->in;
+    }
+    const struct tt_batch batch = {.size = sizeof(batch),
+                                   .key = b->batch_key,
+                                   .items = ins,
+                                   .nodes = (const struct tt_node *const *)b->nodes->views,
+                                   .n_items = n,
+                                   .n_nodes = (uint32_t)b->nodes->n};
+    int32_t rc = fn(s->provider, host_call_abi(c), &batch);
+    for (uint32_t i = 0; i < n; i++) {
+        (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);
+        items[i]->requests += host_call_requests(c);
+    }
+    host_call_end(c);
+}
+
+static provider_fn *fn_for(const struct tt_provider *desc, uint32_t verb)
+{
+    switch (verb) {
+    case TT_VERB_ENSURE:
+        return desc->ensure_load_balancer;
+    case TT_VERB_UPDATE:
+        return desc->update_load_balancer;
+    default:
+        return desc->ensure_load_balancer_deleted;
+    }
+}
+
+void sync_call_delete_old(struct sync_batch *b, struct sync_item *item)
+{
+    if (!is_stopping(b->s, &item->err)) {
+        item->in = item_in(item, item->svc, TT_VERB_DELETE);
+        call_provider(b, &item, 1, b->s->desc->ensure_load_balancer_deleted, false);
+    }
+}
+
+void sync_call_joined(struct sync_batch *b)
+{
+    struct sync_item **members = ARENA_ARRAY(b->a, struct sync_item *, b->n);
+    bool whole = b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL;
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        struct sync_item *item = &b->items[i];
+        if (!item->joins || is_stopping(b->s, &item->err)) {
+            continue;
+        }
+        item->in = item_in(item, item->svc, verb_of(item->todo));
+        members[n++] = item;
+        if (!whole) {
+            call_provider(b, &members[n - 1], 1, fn_for(b->s->desc, item->in.verb), false);
+        }
+    }
+    if (whole && n > 0) {
+        call_provider(b, members, n, b->s->desc->reconcile_batch, true);
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_events.c: the events of the service controller, in upstream's words (controller.md §1.17). */
+#include "common/base/log.h"
+#include "common/lb/node_rules.h"
+#include "controller/sync_internal.h"
+
+#define COMPONENT "service-controller"
+
+static void emit(const struct sync_item *item, const char *type, const char *reason,
+                 const char *message)
+{
+    if (item->svc != NULL && item->s->events != NULL) {
+        kube_events_emit(item->s->events, item->svc, COMPONENT, type, reason, message);
+    }
+}
+
+void sync_event_normal(const struct sync_item *item, const char *reason, const char *message)
+{
+    emit(item, "Normal", reason, message);
+}
+
+void sync_event_warning(const struct sync_item *item, const char *reason, const char *prefix,
+                        const char *text)
+{
+    emit(item, "Warning", reason, arena_printf(item->a, "%s: %s", prefix, text));
+}
+
+void sync_event_no_nodes(const struct sync_item *item)
+{
+    emit(item, "Warning", "UnAvailableLoadBalancer",
+         "There are no available nodes for LoadBalancer");
+}
+
+void sync_event_begin(struct sync_item *item)
+{
+    if (item->began) {
+        return;
+    }
+    item->began = true;
+    switch (item->todo) {
+    case SYNC_ENSURE:
+        sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
+        if (item->n_eligible == 0) {
+            sync_event_no_nodes(item);
+        }
+        break;
+    case SYNC_DELETE:
+    case SYNC_DELETE_IF_EXISTS:
+    case SYNC_DELETE_VANISHED:
+        sync_event_normal(item, "DeletingLoadBalancer", "Deleting load balancer");
+        break;
+    case SYNC_UPDATE:
+    case SYNC_FORGET:
+    case SYNC_NOTHING:
+        break;
+    }
+}
+
+void sync_event_update_failed(const struct sync_batch *b, const struct sync_item *item)
+{
+    size_t n = 0;
+    const struct tt_node **hosts =
+        nodes_eligible(item->a, (const struct tt_node *const *)b->nodes->views, b->nodes->n, &n);
+
+    emit(item, "Warning", "UpdateLoadBalancerFailed",
+         arena_printf(item->a,
+                      "Error updating load balancer with new hosts %s [node names limited, total "
+                      "number of nodes: %zu], error: %s",
+                      nodes_loggable_text(item->a, hosts, n), n, item->err.message));
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
+ *
+ * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_kube.c patches;
+ * sync_after.c what an outcome means; sync_events.c the words of events. */
+#ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
+#define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
+
+#include "controller/sync.h"
+
+#define SYNC_BATCH_KEY_MAX 512
+
+struct sync_item {
+    const struct syncer *s;
+    struct arena *a; /* of the batch */
+    const char *key;
+    uint32_t reasons;
+    const struct tt_service
+        *svc; /* as it is now; of a vanished one as last known; NULL: nothing is known */
+    struct kube_object *obj;    /* holds svc, when it is in the store */
+    struct service_known known; /* before this sync; owns a reference */
+    enum sync_do todo;
+    size_t n_eligible;            /* nodes that take part */
+    struct kube_snapshot *slices; /* NULL: not watched */
+    /* on the way */
+    bool joins; /* takes part in the provider's call */
+    bool began; /* the event that says "something happens" was sent */
+    struct tt_item in;
+    struct tt_result *result; /* of the last call; NULL before */
+    unsigned requests;        /* to the cloud, that its call (or its batch's) made */
+    bool wrote;               /* something was written to the API server */
+    /* outcome */
+    struct err err;
+    bool told;      /* the user knows already, or needs not know */
+    bool elsewhere; /* another controller's */
+};
+
+/* What the items of a batch share. */
+struct sync_batch {
+    const struct syncer *s;
+    struct arena *a;
+    const char *batch_key;
+    struct sync_item *items;
+    size_t n;
+    struct kube_snapshot *nodes;
+    size_t n_eligible;
+    uint64_t nodes_fingerprint;
+    int64_t started_ms;
+};
+
+/* The provider reports plans, so events follow from what is really done. */
+static inline bool sync_reports_plans(const struct syncer *s)
+{
+    return (s->desc->capabilities & TT_CAP_REPORTS_PLANS) != 0 && !s->strict_events;
+}
+static inline bool sync_holds_finalizers(const struct syncer *s)
+{
+    return (s->desc->capabilities & TT_CAP_HOLDS_FINALIZERS) != 0;
+}
+
+/* --- sync_call.c ------------------------------------------------------------------------------------ */
+/* Asks the provider whether a load balancer exists.  The err is the provider's. */
+int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *ret_exists,
+                  struct err *err);
+/* Deletes what belonged to item->svc, an object that was replaced.  The outcome is in item->err. */
+void sync_call_delete_old(struct sync_batch *b, struct sync_item *item);
+/* Calls the provider for all items that join; fills each one's result and err. */
+void sync_call_joined(struct sync_batch *b);
+
+/* --- sync_kube.c ------------------------------------------------------------------------------------ */
+int sync_add_finalizer(struct sync_item *item, struct err *err);
+/* Lets go of the cleanup finalizer and those that the provider named, in one patch. */
+int sync_remove_finalizers(struct sync_item *item, struct err *err);
+int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                      struct err *err);
+/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE. */
+int sync_write_extras(struct sync_item *item, bool failed, struct err *err);
+/* After the finalizers are gone the object is gone too: nobody else holds it. */
+bool sync_object_is_gone(const struct sync_item *item);
+
+/* --- sync_after.c ----------------------------------------------------------------------------------- */
+void sync_after(struct sync_batch *b, struct sync_item *item);
+/* Tells user, log, metrics and queue how it ended. */
+void sync_settle(struct sync_batch *b, struct sync_item *item);
+
+/* --- sync_events.c ---------------------------------------------------------------------------------- */
+void sync_event_begin(struct sync_item *item); /* Ensuring…, Deleting…; once */
+void sync_event_no_nodes(const struct sync_item *item);
+void sync_event_normal(const struct sync_item *item, const char *reason, const char *message);
+void sync_event_warning(const struct sync_item *item, const char *reason, const char *prefix,
+                        const char *text);
+void sync_event_update_failed(const struct sync_batch *b, const struct sync_item *item);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_kube.c: what is written to a Service: finalizers, status, annotations, conditions.
+ *
+ * All but annotations go to the status subresource, as upstream's do: RBAC needs no more.  Bodies come from
+ * common/lb/status_rules.h.  A Service that is gone (404) needs nothing written. */
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/base/strset.h"
+#include "common/lb/service_rules.h"
+#include "common/lb/status_rules.h"
+#include "controller/sync_internal.h"
+
+#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
+#define MERGE_PATCH     "application/merge-patch+json"
+
+/* A failure to write is tried again with back-off, whatever the server said. */
+static int as_retryable(int rc, struct err *err)
+{
+    if (rc != ERR_OK && rc != ERR_CANCELLED) {
+        err->retry_after_ms = 0;
+        if (rc == ERR_INVALID || rc == ERR_IN_PROGRESS) {
+            err->code = ERR_TRANSIENT;
+        }
+    }
+    return rc == ERR_OK ? ERR_OK : err->code;
+}
+
+static int patch(struct sync_item *item, const char *sub, const char *content_type,
+                 const char *body, struct err *err)
+{
+    char *path = NULL;
+    struct kube_response resp = {0};
+    int rc = kube_path(item->a, "v1", item->svc->ns, "services", item->svc->name, sub, &path, err);
+
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    const struct kube_request req = {
+        .method = "PATCH", .path = path, .content_type = content_type, .body = body};
+    rc = kube_client_do(item->s->client, item->a, &req, item->s->cancel, &resp, err);
+    if (rc == ERR_OK) {
+        item->wrote = true;
+    }
+    return as_retryable(rc, err);
+}
+
+/* The same, where a Service that is gone is fine. */
+static int patch_if_there(struct sync_item *item, const char *sub, const char *content_type,
+                          const char *body, struct err *err)
+{
+    int rc = patch(item, sub, content_type, body, err);
+
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(err);
+        return ERR_OK;
+    }
+    return rc;
+}
+
+int sync_add_finalizer(struct sync_item *item, struct err *err)
+{
+    static const char *const wanted[] = {LB_CLEANUP_FINALIZER};
+    const char *body = finalizer_patch_add(item->a, item->svc->finalizers, item->svc->n_finalizers,
+                                           wanted, ARRAY_LEN(wanted));
+
+    if (body == NULL || item->svc->lb_class != NULL) {
+        return ERR_OK;
+    }
+    log_info(2, "Adding finalizer", LOG_S("service", item->key));
+    int rc = patch(item, "status", STRATEGIC_PATCH, body, err);
+    if (rc != ERR_OK) {
+        err_prefix(err, "failed to add load balancer cleanup finalizer");
+    }
+    return rc;
+}
+
+/* The finalizers that a finished cleanup lets go of. */
+static size_t finalizers_to_drop(const struct sync_item *item, const char **ret)
+{
+    size_t n = 0;
+
+    ret[n++] = LB_CLEANUP_FINALIZER;
+    for (uint32_t i = 0; item->result != NULL && i < item->result->n_drop_finalizers; i++) {
+        ret[n++] = item->result->drop_finalizers[i];
+    }
+    return n;
+}
+
+int sync_remove_finalizers(struct sync_item *item, struct err *err)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    const char *body =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
+
+    if (body == NULL) {
+        return ERR_OK;
+    }
+    log_info(2, "Removing finalizer", LOG_S("service", item->key));
+    int rc = patch_if_there(item, "status", STRATEGIC_PATCH, body, err);
+    if (rc != ERR_OK) {
+        err_prefix(err, "failed to remove load balancer cleanup finalizer");
+    }
+    return rc;
+}
+
+bool sync_object_is_gone(const struct sync_item *item)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    struct str_set dropped = str_set_make(item->a, drop, n);
+
+    if (item->svc->deleted_us == 0) {
+        return false;
+    }
+    for (uint32_t i = 0; i < item->svc->n_finalizers; i++) {
+        if (!str_set_has(&dropped, item->svc->finalizers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
+                      struct err *err)
+{
+    struct tt_ingress *wanted = status_normalise(item->a, ingress, n);
+    const char *body = status_patch(item->a, item->svc->ingress, item->svc->n_ingress, wanted, n);
+
+    if (body == NULL) {
+        return ERR_OK;
+    }
+    log_info(2, "Patching status for service", LOG_S("service", item->key));
+    int rc = patch_if_there(item, "status", STRATEGIC_PATCH, body, err);
+    if (rc != ERR_OK) {
+        err_prefix(err, "failed to update load balancer status");
+    }
+    return rc;
+}
+
+/* ---- what only some providers set ---------------------------------------------------------------- */
+
+static const struct tt_condition *condition_now(const struct tt_service *svc, const char *type)
+{
+    for (uint32_t i = 0; i < svc->n_conditions; i++) {
+        if (str_eq(svc->conditions[i].type, type)) {
+            return &svc->conditions[i];
+        }
+    }
+    return NULL;
+}
+
+static int write_conditions(struct sync_item *item, struct err *err)
+{
+    const struct tt_result *r = item->result;
+
+    for (uint32_t i = 0; i < r->n_conditions; i++) {
+        struct tt_condition c = r->conditions[i];
+        const struct tt_condition *now = condition_now(item->svc, c.type);
+        bool same_status = now != NULL && str_eq(now->status, c.status);
+        if (same_status && str_eq(now->reason, c.reason) && str_eq(now->message, c.message) &&
+            now->observed_generation == c.observed_generation) {
+            continue;
+        }
+        c.last_transition_us =
+            same_status ? now->last_transition_us : clock_wall_us(item->s->clock);
+        int rc = patch_if_there(item, "status", STRATEGIC_PATCH, condition_patch(item->a, &c), err);
+        if (rc != ERR_OK) {
+            return err_prefix(err, "failed to update condition %s", c.type);
+        }
+    }
+    return ERR_OK;
+}
+
+/* The Service's annotations with the provider's settings on top; sorted by key as annotations_patch() wants. */
+static size_t annotations_wanted(const struct sync_item *item, struct tt_kv *ret)
+{
+    const struct tt_result *r = item->result;
+    const struct tt_service *svc = item->svc;
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < svc->n_annotations; i++) {
+        bool replaced = false;
+        for (uint32_t k = 0; k < r->n_annotations; k++) {
+            replaced = replaced || str_eq(r->annotations[k].key, svc->annotations[i].key);
+        }
+        if (!replaced) {
+            ret[n++] = svc->annotations[i];
+        }
+    }
+    for (uint32_t k = 0; k < r->n_annotations; k++) {
+        if (r->annotations[k].value == NULL) {
+            continue;
+        }
+        size_t at = n++;
+        while (at > 0 && strcmp(ret[at - 1].key, r->annotations[k].key) > 0) {
+            ret[at] = ret[at - 1];
+            at--;
+        }
+        ret[at] = r->annotations[k];
+    }
+    return n;
+}
+
+static int write_annotations(struct sync_item *item, struct err *err)
+{
+    const struct tt_service *svc = item->svc;
+    size_t most = svc->n_annotations + item->result->n_annotations;
+    struct tt_kv *wanted = ARENA_ARRAY(item->a, struct tt_kv, most);
+    size_t n = annotations_wanted(item, wanted);
+    const char *body = annotations_patch(item->a, svc->annotations, svc->n_annotations, wanted, n);
+
+    if (item->result->n_annotations == 0 || strcmp(body, "{}") == 0) {
+        return ERR_OK;
+    }
+    int rc = patch_if_there(item, NULL, MERGE_PATCH, body, err);
+    return rc == ERR_OK ? ERR_OK : err_prefix(err, "failed to update annotations");
+}
+
+static int write_dropped_finalizers(struct sync_item *item, struct err *err)
+{
+    const struct tt_result *r = item->result;
+    const char *body =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
+                               r->drop_finalizers, r->n_drop_finalizers);
+
+    if (body == NULL) {
+        return ERR_OK;
+    }
+    int rc = patch_if_there(item, "status", STRATEGIC_PATCH, body, err);
+    return rc == ERR_OK ? ERR_OK : err_prefix(err, "failed to remove finalizers");
+}
+
+int sync_write_extras(struct sync_item *item, bool failed, struct err *err)
+{
+    if (item->result == NULL || item->result->broken) {
+        return ERR_OK;
+    }
+    int rc = write_conditions(item, err);
+    if (rc == ERR_OK) {
+        rc = write_dropped_finalizers(item, err);
+    }
+    if (rc == ERR_OK && !failed) {
+        rc = write_annotations(item, err);
+    }
+    return rc;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_rules.c: the decisions behind sync_rules.h, first hit wins. */
+#include "controller/sync_rules.h"
+
+#include <string.h>
+
+#include "common/base/hash.h"
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "controller/queue_rules.h"
+
+#define BACKEND_REASONS (TT_REASON_NODES | TT_REASON_ENDPOINTS)
+
+bool scope_wants(const struct sync_scope *scope, const struct tt_service *s)
+{
+    return svc_wants_lb_of(s, scope->classes, scope->n_classes);
+}
+
+bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s)
+{
+    return str_eq(s->type, "LoadBalancer") && !scope_wants(scope, s);
+}
+
+bool scope_holds(const struct sync_scope *scope, const struct tt_service *s)
+{
+    if (svc_has_finalizer(s, LB_CLEANUP_FINALIZER)) {
+        return true;
+    }
+    for (size_t i = 0; i < scope->n_finalizers; i++) {
+        if (svc_has_finalizer(s, scope->finalizers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s)
+{
+    return scope_holds(scope, s) && (s->deleted_us != 0 || !str_eq(s->type, "LoadBalancer"));
+}
+
+uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
+                       const struct tt_service *cur, bool started, const char **ret_what)
+{
+    uint32_t reasons = 0;
+    const char *what = NULL;
+
+    if (old_svc == NULL) {
+        if (scope_wants(scope, cur)) {
+            reasons |= started ? TT_REASON_SPEC : TT_REASON_RESYNC;
+        }
+    } else if (svc_needs_update(old_svc, cur, scope->classes, scope->n_classes, &what)) {
+        reasons |= TT_REASON_SPEC;
+    }
+    if (scope_needs_cleanup(scope, cur)) {
+        reasons |= TT_REASON_CLEANUP;
+    }
+    if (ret_what != NULL) {
+        *ret_what = what;
+    }
+    return reasons;
+}
+
+static enum sync_do decide_wanted(const struct sync_facts *f)
+{
+    if (f->deleting && !f->holds) {
+        return SYNC_DELETE_IF_EXISTS; /* no finalizer can be added any more (§1.13, guard) */
+    }
+    if (f->cached && f->was_ours && (f->reasons & ~BACKEND_REASONS) == 0) {
+        return f->same_backends ? SYNC_NOTHING : SYNC_UPDATE;
+    }
+    return SYNC_ENSURE;
+}
+
+static enum sync_do decide_unwanted(const struct sync_facts *f)
+{
+    bool others = f->foreign || f->not_our_finalizer;
+
+    if (!others || f->was_ours || f->strict) {
+        return SYNC_DELETE;
+    }
+    return f->holds ? SYNC_DELETE_IF_EXISTS : SYNC_NOTHING;
+}
+
+enum sync_do sync_decide(const struct sync_facts *f)
+{
+    if (!f->found) {
+        if (!f->cached) {
+            return SYNC_NOTHING;
+        }
+        return f->was_ours ? SYNC_DELETE_VANISHED : SYNC_FORGET;
+    }
+    if (f->wants && !f->cleanup) {
+        return decide_wanted(f);
+    }
+    return decide_unwanted(f);
+}
+
+struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms)
+{
+    struct sync_outcome o = {.retry = RETRY_BACK_OFF, .tell = true};
+
+    switch (code) {
+    case TT_OK:
+    case TT_IMPLEMENTED_ELSEWHERE:
+        return (struct sync_outcome){.retry = RETRY_NO};
+    case TT_CANCELLED:
+        o.tell = false;
+        return o;
+    case TT_INVALID:
+        o.retry = RETRY_SLOW;
+        return o;
+    case TT_BUG:
+        o.bug = true;
+        return o;
+    default:
+        break;
+    }
+    if (retry_after_ms > 0 || code == TT_IN_PROGRESS) {
+        o.retry = RETRY_AFTER;
+        o.after_ms = queue_retry_after_ms(retry_after_ms);
+    }
+    return o;
+}
+
+/* ---- endpoints ----------------------------------------------------------------------------------- */
+
+static uint64_t mix_text(uint64_t h, const char *text)
+{
+    return text == NULL ? hash_bytes(h, "\1", 1) : hash_bytes(h, text, strlen(text) + 1);
+}
+
+static uint64_t mix_number(uint64_t h, int64_t n)
+{
+    return hash_bytes(h, &n, sizeof(n));
+}
+
+uint64_t slices_fingerprint(const struct tt_slice *const *slices, size_t n)
+{
+    uint64_t h = mix_number(1, (int64_t)n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tt_slice *s = slices[i];
+        h = mix_text(mix_text(h, s->name), s->address_type);
+        h = mix_number(mix_number(h, s->n_endpoints), s->n_ports);
+        for (uint32_t k = 0; k < s->n_endpoints; k++) {
+            const struct tt_endpoint *e = &s->endpoints[k];
+            h = mix_text(mix_text(mix_text(h, e->address), e->node_name), e->zone);
+            h = mix_number(mix_text(h, e->target_uid), e->flags);
+        }
+        for (uint32_t k = 0; k < s->n_ports; k++) {
+            const struct tt_endpoint_port *p = &s->ports[k];
+            h = mix_text(mix_text(h, p->name), p->protocol);
+            h = mix_number(mix_text(h, p->app_protocol), p->port);
+        }
+    }
+    return h;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sync_rules.h: what is to be done about a Service, and what its outcome means for the queue.  Pure.
+ *
+ * The decisions of upstream's service controller (controller.md §1.3, 1.6–1.11, 1.15) with our deviations (§1.21), as
+ * functions of a few facts, so that the whole matrix can be tested as a table. */
+#ifndef TRIMTAB_CONTROLLER_SYNC_RULES_H
+#define TRIMTAB_CONTROLLER_SYNC_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+/* Which Services are the controller's: those without a class, and the classes and finalizers that the provider's
+ * descriptor names. */
+struct sync_scope {
+    const char *const *classes;
+    size_t n_classes;
+    const char *const *finalizers;
+    size_t n_finalizers;
+};
+
+/* Type LoadBalancer and no class, or one of ours. */
+bool scope_wants(const struct sync_scope *scope, const struct tt_service *s);
+/* Type LoadBalancer with a class of somebody else. */
+bool scope_is_foreign(const struct sync_scope *scope, const struct tt_service *s);
+/* Carries the cleanup finalizer or one of the provider's. */
+bool scope_holds(const struct sync_scope *scope, const struct tt_service *s);
+/* scope_holds(), and it is being deleted or is no LoadBalancer any more. */
+bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service *s);
+/* The reasons for which a change of a Service is queued (§1.3); 0: not at all.  `old_svc` NULL: it is new.
+ * `started` false: the first list is still coming in. */
+uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
+                       const struct tt_service *cur, bool started, const char **ret_what);
+
+/* What to do about a key. */
+enum sync_do {
+    SYNC_NOTHING = 0,
+    SYNC_FORGET, /* nothing in the cloud can be ours: drop what is known */
+    SYNC_ENSURE,
+    SYNC_UPDATE,           /* only the backends */
+    SYNC_DELETE,           /* clean up, then let go of the finalizers */
+    SYNC_DELETE_IF_EXISTS, /* ask the provider first; when there is nothing, the Service is left alone */
+    SYNC_DELETE_VANISHED, /* the object is gone; the last known state says what to clean up */
+};
+
+struct sync_facts {
+    bool found;             /* it is in the store */
+    bool wants;             /* scope_wants() */
+    bool foreign;           /* scope_is_foreign() */
+    bool cleanup;           /* scope_needs_cleanup() */
+    bool holds;             /* scope_holds() */
+    bool deleting;          /* it has a deletionTimestamp */
+    bool cached;            /* this process dealt with this key before, same UID */
+    bool was_ours;          /* … and it was ours then */
+    bool not_our_finalizer; /* the cleanup finalizer is known to be another controller's */
+    bool same_backends;     /* nodes and endpoints are those that were last handed over */
+    bool strict;            /* --strict-upstream-events: as upstream where that is only noise */
+    uint32_t reasons;
+};
+enum sync_do sync_decide(const struct sync_facts *f);
+
+/* What an outcome means for the queue and for the user. */
+enum sync_retry {
+    RETRY_NO = 0,   /* fine: the count of failures is forgotten */
+    RETRY_AFTER,    /* at the moment that was asked for; the count stays */
+    RETRY_BACK_OFF, /* exponentially */
+    RETRY_SLOW,     /* only a change helps: at the longest back-off */
+};
+struct sync_outcome {
+    enum sync_retry retry;
+    int64_t after_ms; /* RETRY_AFTER */
+    bool tell;        /* an event for the user */
+    bool bug;         /* a fault of the program or plugin: an error in the log */
+};
+/* `code` as TT_…; IMPLEMENTED_ELSEWHERE is no failure. */
+struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms);
+
+/* A digest of a Service's endpoints, for "did the set change": order of slices counts (they come sorted). */
+uint64_t slices_fingerprint(const struct tt_slice *const *slices, size_t n);
+
+#endif

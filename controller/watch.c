@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.c: see watch.h. */
+#include "controller/watch.h"
+
+#include "common/base/arena.h"
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "controller/sync_internal.h"
+
+/* Another controller's Service lost its type: the cleanup finalizer on it is that controller's. */
+static void note_foreign(struct watch *w, const struct kube_object *old_obj,
+                         const struct kube_object *cur)
+{
+    const struct sync_scope *scope = &w->syncer->scope;
+
+    if (str_eq(old_obj->uid, cur->uid) && scope_is_foreign(scope, old_obj->service) &&
+        !str_eq(cur->service->type, "LoadBalancer") &&
+        svc_has_finalizer(cur->service, LB_CLEANUP_FINALIZER)) {
+        service_cache_mark_foreign(w->syncer->cache, cur->key, cur->uid);
+    }
+}
+
+static void service_gone(struct watch *w, const struct kube_object *old_obj)
+{
+    const struct syncer *s = w->syncer;
+    char batch_key[SYNC_BATCH_KEY_MAX];
+    struct service_known known = service_cache_get(s->cache, old_obj->key);
+
+    if (known.cached) {
+        syncer_batch_key(s, old_obj->service, batch_key, sizeof(batch_key));
+        queue_add(s->queue, old_obj->key, batch_key, TT_REASON_CLEANUP);
+    }
+    kube_object_unref(known.state);
+}
+
+static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
+{
+    struct watch *w = arg;
+    const struct syncer *s = w->syncer;
+    char batch_key[SYNC_BATCH_KEY_MAX];
+    const char *what = NULL;
+
+    if (cur == NULL) {
+        service_gone(w, old_obj);
+        return;
+    }
+    if (old_obj != NULL) {
+        note_foreign(w, old_obj, cur);
+    }
+    uint32_t reasons = scope_reasons(&s->scope, old_obj == NULL ? NULL : old_obj->service,
+                                     cur->service, atomic_load(&w->started), &what);
+    if (reasons == 0) {
+        return;
+    }
+    if (what != NULL) {
+        log_info(2, "Service changed", LOG_S("service", cur->key), LOG_S("field", what));
+    }
+    syncer_batch_key(s, cur->service, batch_key, sizeof(batch_key));
+    queue_add(s->queue, cur->key, batch_key, reasons);
+}
+
+static void node_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
+{
+    struct watch *w = arg;
+
+    if (!atomic_load(&w->started)) {
+        return; /* the first syncs take the nodes as they are then */
+    }
+    if (old_obj == NULL || cur == NULL || node_should_sync(old_obj->node, cur->node)) {
+        node_fanout_touch(w->fanout);
+    }
+}
+
+static void slice_touched(struct watch *w, const struct tt_slice *slice)
+{
+    const struct syncer *s = w->syncer;
+    char batch_key[SYNC_BATCH_KEY_MAX];
+
+    if (str_is_empty(slice->service)) {
+        return;
+    }
+    _cleanup_(xfreep) char *key = xasprintf("%s/%s", slice->ns, slice->service);
+    _cleanup_(kube_object_unrefp) struct kube_object *obj = kube_store_get(s->services, key);
+    struct service_known known = service_cache_get(s->cache, key);
+    if (obj != NULL && known.cached && scope_wants(&s->scope, obj->service)) {
+        syncer_batch_key(s, obj->service, batch_key, sizeof(batch_key));
+        queue_add_after(s->queue, key, batch_key, TT_REASON_ENDPOINTS, WATCH_ENDPOINTS_MS);
+    }
+    kube_object_unref(known.state);
+}
+
+static void slice_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
+{
+    struct watch *w = arg;
+
+    if (!atomic_load(&w->started)) {
+        return;
+    }
+    if (cur != NULL) {
+        slice_touched(w, cur->slice);
+    }
+    if (old_obj != NULL && (cur == NULL || !str_eq(old_obj->slice->service, cur->slice->service))) {
+        slice_touched(w, old_obj->slice);
+    }
+}
+
+void watch_attach(struct watch *w)
+{
+    const struct syncer *s = w->syncer;
+
+    kube_store_add_handler(s->services,
+                           &(struct kube_handler){.changed = service_changed, .arg = w});
+    kube_store_add_handler(s->nodes, &(struct kube_handler){.changed = node_changed, .arg = w});
+    if (s->slices != NULL) {
+        kube_store_add_handler(s->slices,
+                               &(struct kube_handler){.changed = slice_changed, .arg = w});
+    }
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workers.c: see workers.h. */
+#include "controller/workers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/arena.h"
+#include "common/base/lock.h"
+#include "common/base/log.h"
+
+struct workers {
+    const struct syncer *syncer;
+    unsigned most;
+    struct mutex lock;
+    struct cond ended_one;
+    pthread_t *threads _guarded_by_(lock);
+    unsigned n _guarded_by_(lock);
+    unsigned ended _guarded_by_(lock);
+};
+
+static void *worker_thread(void *arg);
+
+static int start_one(struct workers *w, struct err *err) _requires_(w->lock)
+{
+    int rc = pthread_create(&w->threads[w->n], NULL, worker_thread, w);
+
+    if (rc != 0) {
+        return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
+    }
+    w->n++;
+    return ERR_OK;
+}
+
+static void start_more(struct workers *w)
+{
+    struct err err = ERR_INIT;
+
+    mutex_lock(&w->lock);
+    if (w->n < w->most && w->ended == 0 && start_one(w, &err) != ERR_OK) {
+        log_error(err.message, "Fewer workers than wanted", LOG_I("workers", w->n));
+        w->most = w->n;
+    }
+    mutex_unlock(&w->lock);
+}
+
+static void observe(struct workers *w, int64_t since_ms, const char *metric)
+{
+    static const struct tt_kv service_queue[] = {{"name", "service"}};
+    double s = (double)(clock_now_ms(w->syncer->clock) - since_ms) / 1000;
+
+    metrics_observe(w->syncer->metrics, metric, service_queue, 1, s);
+}
+
+static void *worker_thread(void *arg)
+{
+    struct workers *w = arg;
+    struct queue *q = w->syncer->queue;
+    struct queue_batch batch = {0};
+    bool others_idle = false;
+
+    while (queue_get(q, &batch, &others_idle)) {
+        int64_t taken_ms = clock_now_ms(w->syncer->clock);
+        if (!others_idle) {
+            start_more(w);
+        }
+        observe(w, batch.oldest_ms, METRIC_QUEUE_DURATION);
+        syncer_process(w->syncer, &batch);
+        queue_done(q, &batch);
+        queue_batch_clear(&batch);
+        observe(w, taken_ms, METRIC_WORK_DURATION);
+    }
+    mutex_lock(&w->lock);
+    w->ended++;
+    cond_broadcast(&w->ended_one);
+    mutex_unlock(&w->lock);
+    return NULL;
+}
+
+struct workers *workers_new(const struct syncer *syncer, unsigned most)
+{
+    struct workers *w = xcalloc(1, sizeof(*w));
+
+    w->syncer = syncer;
+    w->most = most == 0 ? 1 : most;
+    mutex_init(&w->lock);
+    cond_init(&w->ended_one);
+    mutex_lock(&w->lock);
+    w->threads = xcalloc(w->most, sizeof(*w->threads));
+    mutex_unlock(&w->lock);
+    return w;
+}
+
+int workers_start(struct workers *w, struct err *err)
+{
+    mutex_lock(&w->lock);
+    int rc = start_one(w, err);
+    mutex_unlock(&w->lock);
+    return rc;
+}
+
+bool workers_end(struct workers *w, int64_t real_until_ms)
+{
+    if (w == NULL) {
+        return true;
+    }
+    mutex_lock(&w->lock);
+    while (w->ended < w->n && clock_now_ms(clock_real()) < real_until_ms) {
+        clock_wait(clock_real(), &w->ended_one, &w->lock, real_until_ms);
+    }
+    bool all = w->ended == w->n;
+    mutex_unlock(&w->lock);
+    if (!all) {
+        return false;
+    }
+    mutex_lock(&w->lock);
+    for (unsigned i = 0; i < w->n; i++) {
+        pthread_join(w->threads[i], NULL); /* it has nothing more to do but to return */
+    }
+    free(w->threads);
+    mutex_unlock(&w->lock);
+    cond_done(&w->ended_one);
+    mutex_done(&w->lock);
+    free(w);
+    return true;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* workers.h: the threads that take batches from the queue, started when they are needed.
+ *
+ * One waits at first; whenever one takes work and no other waits, another is started, up to the limit
+ * (--concurrent-service-syncs and the provider's max_parallel).  So a quiet cluster costs one thread.
+ * Thread-safe. */
+#ifndef TRIMTAB_CONTROLLER_WORKERS_H
+#define TRIMTAB_CONTROLLER_WORKERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/attr.h"
+#include "common/base/err.h"
+#include "controller/sync.h"
+
+struct workers;
+
+struct workers *workers_new(const struct syncer *syncer, unsigned most) _warn_unused_;
+int workers_start(struct workers *w, struct err *err) _warn_unused_;
+/* After queue_shutdown(): waits until all have ended, at most until `real_until_ms` of the real clock, and frees.
+ * False: some are still inside the provider; nothing was freed, and nothing they use may be. */
+bool workers_end(struct workers *w, int64_t real_until_ms);
+
+#endif
