@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.c: handles and jobs: what callers of http.h hold in their hands.
  *
- * Owns the life of a `struct http` (multi handle, wake-up, what it is bound to) and of jobs (in the list
- * from http_start() until done).  The loop is http_drive.c's, transfers are http_transfer.c's.
+ * Owns the life of a `struct http` (multi handle, wake-up, what it is bound to) and of jobs (in
+ * the list from http_start() until done).  The loop is http_drive.c's, transfers are
+ * http_transfer.c's.
  * Must not know methods, statuses or retries.
  * A handle belongs to one thread; http_wakeup(), cancels and fake clocks poke it from others. */
 #include "common/net/http.h"
@@ -21,7 +22,8 @@
 
 int http_global_init(struct err *err)
 {
-    /* libcurl is told not to touch signals (CURLOPT_NOSIGNAL); a server that closes early must not kill us. */
+    /* libcurl is told not to touch signals (CURLOPT_NOSIGNAL); a server that closes early must
+     * not kill us. */
     (void)signal(SIGPIPE, SIG_IGN);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return err_set(err, ERR_BUG, "libcurl cannot be initialised");
@@ -39,7 +41,7 @@ int64_t http_real_ms(void)
     return clock_now_ms(clock_real());
 }
 
-/* --- waking ------------------------------------------------------------------------------------ */
+/* --- waking ---------------------------------------------------------------------------------- */
 
 void http_poke(struct http *h)
 {
@@ -60,7 +62,7 @@ void http_wakeup(struct http *h)
     http_poke(h);
 }
 
-/* --- handles ----------------------------------------------------------------------------------- */
+/* --- handles --------------------------------------------------------------------------------- */
 
 static CURLM *multi_new(void)
 {
@@ -141,7 +143,7 @@ void http_replace_multi(struct http *h)
     h->drop_connections = false;
 }
 
-/* --- jobs -------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------ */
 
 bool http_is_cancelled(const struct http_transfer *t)
 {
@@ -237,7 +239,7 @@ void http_run(struct http *h, struct http_job *const *jobs, size_t n)
     }
 }
 
-/* --- one request ------------------------------------------------------------------------------- */
+/* --- one request ----------------------------------------------------------------------------- */
 
 struct single {
     struct http_job job;

@@ -2,23 +2,24 @@
 /* http.h: HTTP requests that block, several at a time, over one libcurl multi handle.
  *
  * A `struct http` belongs to one thread (a sync worker, the reflector thread) and keeps its own
- * connection cache; it is made once and never per request (design §4).  The unit of work is a *job*: a
- * small state machine that is asked for its next request until it says that it is done.  A cloud call with
- * its waiting (insert, then wait for the operation) is one job; a wave of a plan is several jobs on the same
- * handle; a reflector is a job that never ends.
+ * connection cache; it is made once and never per request (design §4).  The unit of work is a
+ * *job*: a small state machine that is asked for its next request until it says that it is done.
+ * A cloud call with its waiting (insert, then wait for the operation) is one job; a wave of a
+ * plan is several jobs on the same handle; a reflector is a job that never ends.
  *
  *     http_do()      one request, one answer
- *     http_run()     n jobs at once, returns when all are done (fan-out: several transfers, one wait)
+ *     http_run()     n jobs at once, returns when all are done (fan-out)
  *     http_start() + http_wait()   jobs that come and go, for the reflector thread
  *
- * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body bytes,
- * redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and tokens re-read
- * when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and `may_mutate` before
- * *each* mutation is sent (design §5, fencing).  What is not: retries (retry.h), rate limits (ratelimit.h), meaning of statuses.
- * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason is "broken"
- * when the connection ended before an answer), CANCELLED, INVALID
- * (a URL that is none; an answer over a cap), AUTH (credentials could not be read), CANCELLED also when
- * may_mutate said no.  An answer with any status is success here. */
+ * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body
+ * bytes, redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and
+ * tokens re-read when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and
+ * `may_mutate` before *each* mutation is sent (design §5, fencing).  What is not: retries
+ * (retry.h), rate limits (ratelimit.h), meaning of statuses.
+ * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason
+ * is "broken" when the connection ended before an answer), CANCELLED, INVALID (a URL that is none;
+ * an answer over a cap), AUTH (credentials could not be read), CANCELLED also when may_mutate said
+ * no.  An answer with any status is success here. */
 #ifndef TRIMTAB_NET_HTTP_H
 #define TRIMTAB_NET_HTTP_H
 
@@ -45,22 +46,25 @@ struct http_tls {
     const char *ca_pem;           /* PEM text instead of a file */
     struct file_watch *cert_file; /* client certificate, PEM (chain) */
     struct file_watch *key_file;
-    const char *cert_pem;         /* text instead of files */
+    const char *cert_pem; /* text instead of files */
     const char *key_pem;
-    const char *server_name;      /* SNI and name to verify, when it is not the URL's host */
-    bool insecure;                /* no verification */
+    const char *server_name; /* SNI and name to verify, when it is not the URL's host */
+    bool insecure;           /* no verification */
 };
 struct http_config {
     const char *user_agent;
-    const struct http_tls *tls;        /* NULL: system roots, no client certificate */
-    const char *proxy_url;             /* http, https, socks5; NULL: HTTPS_PROXY, HTTP_PROXY, NO_PROXY of */
-                                       /* the environment, by the rules of Go's httpproxy; "": none */
-    bool no_http2;                     /* DISABLE_HTTP2 */
-    struct clock *clock;               /* NULL: the real one; governs delays only, never socket time-outs */
-    struct cancel *cancel;             /* stops everything on this handle; may be NULL */
-    bool (*may_mutate)(void *arg);     /* asked from the handle's thread right before a mutating request */
-    void *may_mutate_arg;              /* is sent; NULL: always yes */
-    /* Told of every request once it has an answer or has failed; for metrics and logs.  May be NULL. */
+    const struct http_tls *tls; /* NULL: system roots, no client certificate */
+    const char *proxy_url; /* http, https, socks5; NULL: HTTPS_PROXY, HTTP_PROXY, NO_PROXY of */
+                           /* the environment, by the rules of Go's httpproxy; "":
+                                        * none */
+    bool no_http2;         /* DISABLE_HTTP2 */
+    struct clock *clock;   /* NULL: the real one; governs delays only, never socket time-outs */
+    struct cancel *cancel; /* stops everything on this handle; may be NULL */
+    bool (*may_mutate)(
+        void *arg);       /* asked from the handle's thread right before a mutating request */
+    void *may_mutate_arg; /* is sent; NULL: always yes */
+    /* Told of every request once it has an answer or has failed; for metrics and logs.  May be
+     * NULL. */
     void (*observe)(void *arg, const struct http_job *job, const struct http_response *resp,
                     const struct err *err);
     void *observe_arg;
@@ -70,38 +74,39 @@ struct http_header {
     const char *name;
     const char *value;
 };
-/* One request; strings are borrowed until its answer is delivered.  Zero values are the defaults. */
+/* One request; strings are borrowed until its answer is delivered.  Zeroes are the defaults. */
 struct http_request {
-    const char *method;            /* "GET" … */
-    const char *url;               /* absolute */
+    const char *method;                /* "GET" … */
+    const char *url;                   /* absolute */
     const struct http_header *headers; /* added to User-Agent, Host, Accept-Encoding */
     size_t n_headers;
-    const void *body;              /* NULL: none */
+    const void *body; /* NULL: none */
     size_t body_len;
-    const char *bearer;            /* token; sent as Authorization unless headers have one; never logged */
-    bool mutates;                  /* ask may_mutate before sending */
-    bool gzip;                     /* offer and decode gzip */
-    int64_t not_before_ms;         /* by the config's clock: a back-off; 0 = now */
-    int64_t connect_ms;            /* 0 = 30,000; real time, as are all time-outs */
-    int64_t idle_ms;               /* no byte for so long ends it; 0 = 60,000; -1 = no limit (watches) */
-    int64_t total_ms;              /* 0 = 120,000; -1 = no limit */
-    size_t max_body;               /* 0 = 32 MiB, of the decoded body */
-    int max_redirects;             /* 0 = none are followed; credentials are dropped across hosts */
+    const char *bearer;    /* token; sent as Authorization unless headers have one; never logged */
+    bool mutates;          /* ask may_mutate before sending */
+    bool gzip;             /* offer and decode gzip */
+    int64_t not_before_ms; /* by the config's clock: a back-off; 0 = now */
+    int64_t connect_ms;    /* 0 = 30,000; real time, as are all time-outs */
+    int64_t idle_ms;       /* no byte for so long ends it; 0 = 60,000; -1 = no limit (watches) */
+    int64_t total_ms;      /* 0 = 120,000; -1 = no limit */
+    size_t max_body;       /* 0 = 32 MiB, of the decoded body */
+    int max_redirects;     /* 0 = none are followed; credentials are dropped across hosts */
 };
 /* One answer.  Lives until the job's step function returns. */
 struct http_response {
-    int status;                    /* 100…599; 0 when there was no answer (then err says why) */
-    const char *body;              /* NUL-terminated after body_len; "" when streamed or empty */
+    int status;       /* 100…599; 0 when there was no answer (then err says why) */
+    const char *body; /* NUL-terminated after body_len; "" when streamed or empty */
     size_t body_len;
     const struct http_header *headers; /* as received, last one of a redirect chain */
     size_t n_headers;
     int64_t took_ms;
-    bool reused;                   /* an existing connection was used */
-    int http_version;              /* 10, 11, 20 */
+    bool reused;      /* an existing connection was used */
+    int http_version; /* 10, 11, 20 */
 };
 /* Case-insensitive; first value or NULL. */
 const char *http_response_header(const struct http_response *r, const char *name);
-/* Retry-After in ms: seconds or an HTTP date against wall_s; 0 when absent or unreadable; at most 1 h. */
+/* Retry-After in ms: seconds or an HTTP date against wall_s; 0 when absent or unreadable; at most
+ * 1 h. */
 int64_t http_retry_after_ms(const struct http_response *r, int64_t wall_s);
 
 enum http_next {
@@ -113,16 +118,18 @@ enum http_next {
 struct http_job {
     /* by the caller */
     enum http_next (*step)(struct http_job *job, const struct http_response *resp);
-        /* resp NULL: first call, fill job->req.  Later: the answer of job->req, or status 0 with job->err set
-         * when there was none; fill job->req anew and return HTTP_SEND, or set job->err and return HTTP_DONE. */
+    /* resp NULL: first call, fill job->req.  Later: the answer of job->req, or status 0 with
+         * job->err set when there was none; fill job->req anew and return HTTP_SEND, or set
+         * job->err and return HTTP_DONE. */
     bool (*on_body)(struct http_job *job, int status, const char *bytes, size_t n);
-        /* NULL: the body is collected.  Else bytes of a 2xx come here as they arrive (decoded); false ends the
-         * transfer (err INVALID unless the callback set job->err).  Bodies of other statuses are collected. */
-    void *arg;                     /* the caller's */
-    struct cancel *cancel;         /* this job's own; may be NULL */
+    /* NULL: the body is collected.  Else bytes of a 2xx come here as they arrive (decoded);
+         * false ends the transfer (err INVALID unless the callback set job->err).  Bodies of
+         * other statuses are collected. */
+    void *arg;             /* the caller's */
+    struct cancel *cancel; /* this job's own; may be NULL */
     /* by both */
     struct http_request req;
-    struct err err;                /* how it ended: OK, or the last failure that step did not mend */
+    struct err err; /* how it ended: OK, or the last failure that step did not mend */
     /* by http */
     bool done;
     struct http_transfer *transfer; /* internal; NULL when nothing is under way */
@@ -141,14 +148,14 @@ void http_run(struct http *h, struct http_job *const *jobs, size_t n);
 void http_start(struct http *h, struct http_job *job);
 /* Ends a job that is under way with CANCELLED; its step is not called again. */
 void http_stop(struct http *h, struct http_job *job);
-/* Drives what was started until a job is done, http_wakeup() is called, or `until_ms` of the config's
- * clock (CLOCK_NEVER: none). */
+/* Drives what was started until a job is done, http_wakeup() is called, or `until_ms` of the
+ * config's clock (CLOCK_NEVER: none). */
 void http_wait(struct http *h, int64_t until_ms);
 /* From any thread: makes http_wait() return. */
 void http_wakeup(struct http *h);
 
-/* A stock of handles for code that runs on many workers: get one, use it, put it back; made on demand,
- * at most as many as were ever used at once.  Thread-safe. */
+/* A stock of handles for code that runs on many workers: get one, use it, put it back; made on
+ * demand, at most as many as were ever used at once.  Thread-safe. */
 struct http_pool;
 struct http_pool *http_pool_new(const struct http_config *cfg) _warn_unused_;
 void http_pool_free(struct http_pool *p);
@@ -161,9 +168,9 @@ void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *a
 int http_global_init(struct err *err) _warn_unused_;
 void http_global_done(void);
 
-/* The proxy that Go's httpproxy would take for `url`, or NULL; exposed for tests.  `env` is asked for
- * HTTP_PROXY, HTTPS_PROXY, NO_PROXY (upper case wins over lower) and REQUEST_METHOD. */
-char *http_proxy_for(struct arena *a, const char *url, const char *(*env)(const char *name, void *arg),
-                     void *arg);
+/* The proxy that Go's httpproxy would take for `url`, or NULL; exposed for tests.  `env` is asked
+ * for HTTP_PROXY, HTTPS_PROXY, NO_PROXY (upper case wins over lower) and REQUEST_METHOD. */
+char *http_proxy_for(struct arena *a, const char *url,
+                     const char *(*env)(const char *name, void *arg), void *arg);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_drive.c: the loop of a handle.
  *
- * Owns the order of one turn: end what was stopped, cancelled or is late; begin what is due; let libcurl
- * work; deliver what has ended; sleep until the next of these can happen.  Delays (not_before_ms) go by
- * the config's clock, which may be a fake one: it is told what we wait for and pokes us when it moves.
- * Socket time-outs go by real time, always: the other side is real.
- * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the list. */
+ * Owns the order of one turn: end what was stopped, cancelled or is late; begin what is due; let
+ * libcurl work; deliver what has ended; sleep until the next of these can happen.  Delays
+ * (not_before_ms) go by the config's clock, which may be a fake one: it is told what we wait for
+ * and pokes us when it moves. Socket time-outs go by real time, always: the other side is real.
+ * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the
+ * list. */
 #include <limits.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 #define DEFAULT_IDLE_MS  ((int64_t)60 * 1000)
 #define DEFAULT_TOTAL_MS ((int64_t)120 * 1000)
 #define MAX_SLEEP_MS     ((int64_t)60 * 1000)
-#define TLS_CHECK_MS     ((int64_t)10 * 1000) /* how often files are looked at beside a long stream */
+#define TLS_CHECK_MS     ((int64_t)10 * 1000) /* looks at files beside a stream */
 
 /* When a limit with a default runs out; CLOCK_NEVER when there is none. */
 static int64_t deadline(int64_t from_ms, int64_t limit_ms, int64_t default_ms)
@@ -39,7 +40,7 @@ static int64_t idle_deadline(const struct http_transfer *t)
     return deadline(t->active_ms, t->job->req.idle_ms, DEFAULT_IDLE_MS);
 }
 
-/* --- ending ------------------------------------------------------------------------------------ */
+/* --- ending ---------------------------------------------------------------------------------- */
 
 static void set_late(struct http_transfer *t, int64_t now_ms)
 {
@@ -101,7 +102,7 @@ static void end_late(struct http *h)
     }
 }
 
-/* --- beginning --------------------------------------------------------------------------------- */
+/* --- beginning ------------------------------------------------------------------------------- */
 
 static bool has_turn(const struct http_transfer *t)
 {
@@ -143,7 +144,7 @@ static void check_tls_files(struct http *h)
     (void)!http_tls_refresh(h, &changed, &err);
 }
 
-/* --- libcurl ----------------------------------------------------------------------------------- */
+/* --- libcurl --------------------------------------------------------------------------------- */
 
 static void perform(struct http *h)
 {
@@ -163,7 +164,7 @@ static void perform(struct http *h)
     }
 }
 
-/* --- sleeping ---------------------------------------------------------------------------------- */
+/* --- sleeping -------------------------------------------------------------------------------- */
 
 static int64_t min_ms(int64_t a, int64_t b)
 {
@@ -175,8 +176,8 @@ static int64_t remaining(int64_t deadline_ms, int64_t now_ms)
     return deadline_ms == CLOCK_NEVER ? CLOCK_NEVER : deadline_ms - now_ms;
 }
 
-/* How long nothing will happen unless bytes come or somebody pokes us.  *ret_until is the moment of the
- * config's clock for which we wait, which may be nearer or further than real time says. */
+/* How long nothing will happen unless bytes come or somebody pokes us.  *ret_until is the moment
+ * of the config's clock for which we wait, which may be nearer or further than real time says. */
 static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
 {
     int64_t real_ms = http_real_ms();

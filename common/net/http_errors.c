@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_errors.c: what went wrong with a transfer, in words for people and a code to act on.
  *
- * Owns the texts.  They name the origin (scheme, host, port) and the phase, never path, query, user info
- * or headers: those may carry secrets.
+ * Owns the texts.  They name the origin (scheme, host, port) and the phase, never path, query,
+ * user info or headers: those may carry secrets.
  * Must not decide about retries; TRANSIENT only says that the same request may work later. */
 #include <ctype.h>
 #include <string.h>
@@ -172,7 +172,7 @@ int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
         return err_set(err, ERR_TRANSIENT, "answer of %s cannot be decoded", http_origin(t));
     case CURLE_URL_MALFORMAT:
         return err_set(err, ERR_INVALID, "URL of %s is malformed", http_origin(t));
-    case CURLE_OUT_OF_MEMORY: /* libcurl's word for a single header line over its own cap of 1 MiB */
+    case CURLE_OUT_OF_MEMORY: /* so libcurl says of a header line over 1 MiB */
         return err_set(err, ERR_INVALID, "answer of %s has a header line that is too long",
                        http_origin(t));
     default:

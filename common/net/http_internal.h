@@ -11,8 +11,9 @@
  *   http_proxy.c     Go's proxy rules        http_response.c  reading answers       http_pool.c
  *
  * A job that was started has exactly one transfer until it is done; all of them hang in one list in
- * order of start.  Steps of jobs may start and stop other jobs, so nobody holds a pointer into that list
- * across a step: loops search anew.  One thread; only http_poke() may be called from others. */
+ * order of start.  Steps of jobs may start and stop other jobs, so nobody holds a pointer into
+ * that list across a step: loops search anew.  One thread; only http_poke() may be called from
+ * others. */
 #ifndef TRIMTAB_NET_HTTP_INTERNAL_H
 #define TRIMTAB_NET_HTTP_INTERNAL_H
 
@@ -44,7 +45,8 @@ struct http {
     CURLM *multi; /* replaced when the client certificate changes: closes its connections */
     bool drop_connections; /* replace it as soon as nothing runs */
     bool in_curl;          /* libcurl is on the stack: its handles must not be removed */
-    /* An eventfd and not curl_multi_wakeup(), because `multi` may be replaced while others wake us. */
+    /* An eventfd and not curl_multi_wakeup(), because `multi` may be replaced while others wake
+     * us. */
     int wake_fd;
     atomic_bool woken; /* http_wakeup() was called */
     bool any_done;     /* a job ended since http_wait() last returned */
@@ -144,8 +146,8 @@ void http_receive_setup(struct http_transfer *t);
 
 /* http_errors.c */
 int http_error_of(struct http_transfer *t, CURLcode code, struct err *err);
-/* A connection that stood and ended before an answer; `why` may be NULL.  The reason "broken" tells it
- * from one that was never made: nobody knows whether the request was executed. */
+/* A connection that stood and ended before an answer; `why` may be NULL.  The reason "broken"
+ * tells it from one that was never made: nobody knows whether the request was executed. */
 int http_error_broken(struct http_transfer *t, const char *why, struct err *err);
 const char *http_origin(struct http_transfer *t); /* "https://host:port", for messages */
 /* "30 s", "1500 ms" */

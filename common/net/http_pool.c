@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_pool.c: a stock of handles for code that runs on many workers.
  *
- * Owns the handles that nobody uses now; the last one put back is the first one taken, so connections
- * stay warm.  Thread-safe; the lock is held for a list operation only, never across a request. */
+ * Owns the handles that nobody uses now; the last one put back is the first one taken, so
+ * connections stay warm.  Thread-safe; the lock is held for a list operation only, never across a
+ * request. */
 #include "common/base/lock.h"
 #include "common/net/http_internal.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_proxy.c: which proxy a URL goes through, by the rules of Go's golang.org/x/net/http/httpproxy.
+/* http_proxy.c: which proxy a URL goes through, by the rules of Go's
+ * golang.org/x/net/http/httpproxy.
  *
- * Users who moved from the upstream controllers have NO_PROXY lists written for Go: CIDRs, suffixes with
- * and without a leading dot, ports.  libcurl's own reading of these variables differs, so it is switched
- * off and this file decides.
+ * Users who moved from the upstream controllers have NO_PROXY lists written for Go: CIDRs,
+ * suffixes with and without a leading dot, ports.  libcurl's own reading of these variables
+ * differs, so it is switched off and this file decides.
  * Rules: the variable goes by the URL's scheme; upper case wins over lower; localhost and loopback
- * addresses are never proxied; in a CGI environment HTTP_PROXY is the attacker's "Proxy:" header and is
- * ignored (CVE-2016-5385).
+ * addresses are never proxied; in a CGI environment HTTP_PROXY is the attacker's "Proxy:" header
+ * and is ignored (CVE-2016-5385).
  * Pure but for the injected `env`. */
 #include <string.h>
 
@@ -74,9 +75,10 @@ char *http_proxy_for(struct arena *a, const char *url,
     return excluded_by_list(a, &t, str_nonnull(no_proxy)) ? NULL : normal_proxy(a, proxy);
 }
 
-/* --- NO_PROXY ---------------------------------------------------------------------------------- */
+/* --- NO_PROXY -------------------------------------------------------------------------------- */
 
-/* Splits "host:port", "[v6]:port" or "host" in place as net.SplitHostPort would; *ret_port is "" when there is none. */
+/* Splits "host:port", "[v6]:port" or "host" in place as net.SplitHostPort would; *ret_port is ""
+ * when there is none. */
 static const char *split_entry(char *entry, const char **ret_port)
 {
     *ret_port = "";

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_receive.c: libcurl's callbacks: what comes in, and the last moment before something goes out.
+/* http_receive.c: libcurl's callbacks: what comes in, and the last moment before something goes
+ * out.
  *
- * Owns the caps on headers and body, the collecting of both, the time of the last byte, and may_mutate.
- * A callback that finds something wrong writes t->err and makes libcurl stop; http_errors.c prefers that
- * text to libcurl's own.
+ * Owns the caps on headers and body, the collecting of both, the time of the last byte, and
+ * may_mutate. A callback that finds something wrong writes t->err and makes libcurl stop;
+ * http_errors.c prefers that text to libcurl's own.
  * Must not remove handles from the multi: libcurl is on the stack. */
 #include <ctype.h>
 #include <string.h>
@@ -54,7 +55,7 @@ void http_receive_setup(struct http_transfer *t)
     curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
 }
 
-/* --- about to send ----------------------------------------------------------------------------- */
+/* --- about to send --------------------------------------------------------------------------- */
 
 /* What Go's transport calls replayable: a lost answer to one of these may be asked for again. */
 static bool is_replayable(const struct http_transfer *t)
@@ -107,7 +108,7 @@ static int on_progress(void *arg, curl_off_t dl_total, curl_off_t dl_now, curl_o
     return 0;
 }
 
-/* --- headers ----------------------------------------------------------------------------------- */
+/* --- headers --------------------------------------------------------------------------------- */
 
 /* "HTTP/1.1 200 OK" or "HTTP/2 200": the number after the first blank. */
 static int parse_status(const char *line, size_t n)
@@ -172,7 +173,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
     return n;
 }
 
-/* --- body -------------------------------------------------------------------------------------- */
+/* --- body ------------------------------------------------------------------------------------ */
 
 static bool stream(struct http_transfer *t, const char *bytes, size_t n)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_send.c: turning a request into the options of a libcurl easy handle.
  *
- * Owns every curl_easy_setopt() but those of answers (http_receive.c) and TLS texts (http_tls.c): what is
- * sent, how the connection is made, and what libcurl must not do by itself (cookies, netrc, proxies of
- * its own choice, "Expect: 100-continue", redirects, other protocols).
+ * Owns every curl_easy_setopt() but those of answers (http_receive.c) and TLS texts (http_tls.c):
+ * what is sent, how the connection is made, and what libcurl must not do by itself (cookies,
+ * netrc, proxies of its own choice, "Expect: 100-continue", redirects, other protocols).
  * Header names and values are checked here: a line feed in one would write further headers.
  * Must not send anything.  One thread. */
 #include <ctype.h>
@@ -50,7 +50,7 @@ int http_send_setup(struct http_transfer *t, struct err *err)
     return ERR_OK;
 }
 
-/* --- target ------------------------------------------------------------------------------------ */
+/* --- target ---------------------------------------------------------------------------------- */
 
 static const char *bracketed(struct arena *a, const char *host)
 {
@@ -101,7 +101,7 @@ static int set_target(struct http_transfer *t, struct err *err)
     return ERR_OK;
 }
 
-/* --- headers ----------------------------------------------------------------------------------- */
+/* --- headers --------------------------------------------------------------------------------- */
 
 static bool name_is_token(const char *s)
 {
@@ -212,7 +212,7 @@ static int set_headers(struct http_transfer *t, struct err *err)
                                     : err_set(err, ERR_INVALID, "request method is malformed");
 }
 
-/* --- method and body --------------------------------------------------------------------------- */
+/* --- method and body ------------------------------------------------------------------------- */
 
 static void set_method(struct http_transfer *t)
 {
@@ -234,7 +234,7 @@ static void set_method(struct http_transfer *t)
     curl_easy_setopt(t->easy, CURLOPT_CUSTOMREQUEST, t->method);
 }
 
-/* --- connection -------------------------------------------------------------------------------- */
+/* --- connection ------------------------------------------------------------------------------ */
 
 static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
@@ -271,7 +271,7 @@ static void set_connection(struct http_transfer *t)
     curl_easy_setopt(e, CURLOPT_PIPEWAIT, http2 && str_eq(t->url.scheme, "https") ? 1L : 0L);
 }
 
-/* --- proxy ------------------------------------------------------------------------------------- */
+/* --- proxy ----------------------------------------------------------------------------------- */
 
 static const char *from_environment(const char *name, void *arg)
 {

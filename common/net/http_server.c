@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server.c: listening, connections and TLS of the HTTP server.
  *
- * Owns the life of connections: accept, read until a request is whole (http_server_parse.c), give it to
- * the handler, wait for its answer (http_server_answer.c), then the next request of the same connection
- * or the end.  While a handler thinks, the connection goes on being read, because that is how a client
- * that left is noticed (on_gone); a client that pipelines instead is stopped by the read watermark.
+ * Owns the life of connections: accept, read until a request is whole (http_server_parse.c), give
+ * it to the handler, wait for its answer (http_server_answer.c), then the next request of the
+ * same connection or the end.  While a handler thinks, the connection goes on being read, because
+ * that is how a client that left is noticed (on_gone); a client that pipelines instead is stopped
+ * by the read watermark.
  * Must not know what is served.  One thread, the loop's. */
 #include "common/net/http_server.h"
 
@@ -34,7 +35,7 @@ static void on_readable(struct bufferevent *bev, void *arg);
 static void on_flushed(struct bufferevent *bev, void *arg);
 static void on_event(struct bufferevent *bev, short what, void *arg);
 
-/* --- TLS --------------------------------------------------------------------------------------- */
+/* --- TLS ------------------------------------------------------------------------------------- */
 
 /* We speak HTTP/1.1 only, and say so to clients that offer HTTP/2 as well. */
 static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
@@ -99,7 +100,8 @@ static int tls_setup(struct http_server *s, const struct http_server_config *cfg
               SSL_CTX_check_private_key(s->tls) == 1;
     if (ok && cfg->tls_client_ca_pem != NULL) {
         ok = require_client_cert(s->tls, cfg->tls_client_ca_pem);
-        /* Without it, sessions of clients with certificates cannot be resumed (SSL_CTX_set_verify(3)). */
+        /* Without it, sessions of clients with certificates cannot be resumed
+         * (SSL_CTX_set_verify(3)). */
         SSL_CTX_set_session_id_context(s->tls, (const unsigned char *)"trimtab", 7);
     }
     ERR_clear_error();
@@ -111,7 +113,7 @@ static int tls_setup(struct http_server *s, const struct http_server_config *cfg
     return ERR_OK;
 }
 
-/* --- server ------------------------------------------------------------------------------------ */
+/* --- server ---------------------------------------------------------------------------------- */
 
 int http_server_new(struct event_base *base, const struct http_server_config *cfg,
                     struct http_server **ret, struct err *err)
@@ -201,7 +203,7 @@ static int listen_on(struct http_server *s, const struct http_server_config *cfg
     return ERR_OK;
 }
 
-/* --- connections ------------------------------------------------------------------------------- */
+/* --- connections ----------------------------------------------------------------------------- */
 
 static void set_timeouts(struct conn *c, int64_t read_ms)
 {
@@ -290,8 +292,8 @@ void conn_close(struct conn *c)
     }
 }
 
-/* Answers what the parser refused.  The client may still be sending: closing at once would reset the
- * connection and take our answer from under its eyes. */
+/* Answers what the parser refused.  The client may still be sending: closing at once would reset
+ * the connection and take our answer from under its eyes. */
 static void conn_refuse(struct conn *c, int status)
 {
     evbuffer_add_printf(bufferevent_get_output(c->bev),

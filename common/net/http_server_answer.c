@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server_answer.c: the public face of a request: what a handler may ask and how it answers.
  *
- * Owns the bytes of answers: status line, Date-less headers, length or chunks.  An answer that must not
- * have a body (HEAD, 204, 304) keeps its headers and loses the body here, so handlers need not care.
- * After an ending (answer, end, drop) the request is freed; http_server.c goes on with the connection.
+ * Owns the bytes of answers: status line, Date-less headers, length or chunks.  An answer that
+ * must not have a body (HEAD, 204, 304) keeps its headers and loses the body here, so handlers
+ * need not care. After an ending (answer, end, drop) the request is freed; http_server.c goes on
+ * with the connection.
  * One thread, the loop's. */
 #include <string.h>
 
@@ -73,7 +74,7 @@ void http_req_free(struct http_req *r)
     }
 }
 
-/* --- answers ----------------------------------------------------------------------------------- */
+/* --- answers --------------------------------------------------------------------------------- */
 
 void http_req_add_header(struct http_req *r, const char *name, const char *value)
 {

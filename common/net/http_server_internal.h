@@ -5,12 +5,12 @@
  *   http_server_parse.c  bytes of a connection -> struct http_req (requests are cut here)
  *   http_server_answer.c struct http_req -> bytes; the public face of a request
  *
- * Why not evhttp: it answers unknown methods by itself, normalises targets, and cannot drop a connection
- * or tell that a client left while an answer is being streamed; faults need all of that.
- * Life of a connection: READING a head, then a body -> BUSY with the handler's answer -> READING again,
- * or LINGERING (an error was answered while the client still sends) -> closed.
- * One thread, the loop's.  A connection is freed only by conn_close() outside of conn_run(): handlers may
- * end a request, or the connection, while conn_run() is on the stack. */
+ * Why not evhttp: it answers unknown methods by itself, normalises targets, and cannot drop a
+ * connection or tell that a client left while an answer is being streamed; faults need all of that.
+ * Life of a connection: READING a head, then a body -> BUSY with the handler's answer -> READING
+ * again, or LINGERING (an error was answered while the client still sends) -> closed.
+ * One thread, the loop's.  A connection is freed only by conn_close() outside of conn_run():
+ * handlers may end a request, or the connection, while conn_run() is on the stack. */
 #ifndef TRIMTAB_NET_HTTP_SERVER_INTERNAL_H
 #define TRIMTAB_NET_HTTP_SERVER_INTERNAL_H
 

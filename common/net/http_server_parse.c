@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server_parse.c: cutting HTTP/1.1 requests out of the bytes of a connection (RFC 9112).
  *
- * Owns the grammar: request line, headers, bodies by length or in chunks, and the caps on all of them.
- * Strict where leniency has led to request smuggling: no blanks before the colon, no folded lines, no
- * two lengths, no length beside chunks, no bare CR or NUL.
- * Must not write to the connection or call handlers: it says what it found and http_server.c acts. */
+ * Owns the grammar: request line, headers, bodies by length or in chunks, and the caps on all of
+ * them. Strict where leniency has led to request smuggling: no blanks before the colon, no folded
+ * lines, no two lengths, no length beside chunks, no bare CR or NUL.
+ * Must not write to the connection or call handlers: it says what it found and http_server.c
+ * acts. */
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static enum parse_result refuse(int status, int *ret_status)
     return PARSE_REFUSE;
 }
 
-/* One line without its CRLF (a lone LF is accepted, RFC 9112 §2.2), or NULL.  Freed by the caller. */
+/* One line without its CRLF (a lone LF is accepted, RFC 9112 §2.2), or NULL.  Freed by the
+ * caller. */
 static char *read_line(struct conn *c, struct evbuffer *in, size_t *ret_n, bool *ret_too_long)
 {
     size_t most = c->server->cfg.max_headers - c->head_bytes;
@@ -70,7 +72,7 @@ enum parse_result conn_parse(struct conn *c, struct evbuffer *in, int *ret_statu
     return result;
 }
 
-/* --- request line and headers ------------------------------------------------------------------ */
+/* --- request line and headers ---------------------------------------------------------------- */
 
 static bool is_token(const char *s)
 {
@@ -165,7 +167,7 @@ static enum parse_result parse_head_line(struct conn *c, char *line, size_t n, i
     return n == 0 ? head_complete(c, ret_status) : parse_header(c->req, line, ret_status);
 }
 
-/* --- what kind of body ------------------------------------------------------------------------- */
+/* --- what kind of body ----------------------------------------------------------------------- */
 
 /* 0: none, 1: *ret_n bytes, -1: contradiction or nonsense. */
 static int content_length(const struct http_req *r, size_t *ret_n)
@@ -223,7 +225,7 @@ static enum parse_result head_complete(struct conn *c, int *ret_status)
                                                                                    : PARSE_MORE;
 }
 
-/* --- bodies ------------------------------------------------------------------------------------ */
+/* --- bodies ---------------------------------------------------------------------------------- */
 
 /* Moves up to c->want bytes from the connection to the body. */
 static void take_body(struct conn *c, struct evbuffer *in)

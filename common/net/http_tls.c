@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_tls.c: the CA, certificate and key that new connections use, re-read when their files change.
+/* http_tls.c: the CA, certificate and key that new connections use, re-read when their files
+ * change.
  *
- * Source: controller.md §4.3.  A new CA is used by new connections; a new client certificate also ends
- * the old ones: kept connections are closed, requests under way may finish but give their connection up,
- * and endless streams are ended so that they come back with the new certificate.
- * New contents that are no certificate, or a key that does not fit (files of a pair are not replaced in
- * one instant), are ignored until they are good: the old ones stay in use.
+ * Source: controller.md §4.3.  A new CA is used by new connections; a new client certificate also
+ * ends the old ones: kept connections are closed, requests under way may finish but give their
+ * connection up, and endless streams are ended so that they come back with the new certificate.
+ * New contents that are no certificate, or a key that does not fit (files of a pair are not
+ * replaced in one instant), are ignored until they are good: the old ones stay in use.
  * Must not log or show key text.  One thread. */
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -30,7 +31,7 @@ bool http_tls_has_files(const struct http *h)
     return tls != NULL && (tls->ca_file != NULL || tls->cert_file != NULL || tls->key_file != NULL);
 }
 
-/* --- judging contents -------------------------------------------------------------------------- */
+/* --- judging contents ------------------------------------------------------------------------ */
 
 static X509 *first_cert(const char *pem, size_t n)
 {
@@ -67,7 +68,7 @@ static bool pair_fits(const char *cert_pem, size_t cert_n, const char *key_pem, 
     return fits;
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* One text as it is now: of the file, else the given one, else NULL. */
 struct reading {
@@ -164,7 +165,7 @@ static int refresh_pair(struct http *h, struct arena *a, bool *changed, struct e
     return ERR_OK;
 }
 
-/* --- acting ------------------------------------------------------------------------------------ */
+/* --- acting ---------------------------------------------------------------------------------- */
 
 static void retire_connections(struct http *h, bool end_streams)
 {

@@ -2,8 +2,8 @@
 /* http_transfer.c: one transfer from a job's wish to its answer.
  *
  * Owns: easy handles and their recycling, redirects, and the delivery of answers to job->step.
- * Redirects are followed here and not by libcurl, because each hop of a mutation must ask may_mutate
- * again, and because neither tokens nor client certificates may reach another origin.
+ * Redirects are followed here and not by libcurl, because each hop of a mutation must ask
+ * may_mutate again, and because neither tokens nor client certificates may reach another origin.
  * Must not loop or wait: http_drive.c calls.  One thread. */
 #include <assert.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static void deliver(struct http_transfer *t, const struct err *err);
 
-/* --- life -------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------ */
 
 struct http_transfer *http_transfer_new(struct http *h, struct http_job *job)
 {
@@ -84,7 +84,7 @@ void http_transfer_detach(struct http_transfer *t)
     }
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps ----------------------------------------------------------------------------------- */
 
 static void take_step(struct http_transfer *t, const struct http_response *resp)
 {
@@ -105,7 +105,7 @@ void http_transfer_first_step(struct http_transfer *t)
     take_step(t, NULL);
 }
 
-/* --- begin ------------------------------------------------------------------------------------- */
+/* --- begin ----------------------------------------------------------------------------------- */
 
 static void add_to_multi(struct http_transfer *t)
 {
@@ -164,7 +164,7 @@ void http_transfer_begin(struct http_transfer *t)
     }
 }
 
-/* --- redirects --------------------------------------------------------------------------------- */
+/* --- redirects ------------------------------------------------------------------------------- */
 
 static bool is_redirect(int status)
 {
@@ -245,7 +245,7 @@ static bool follow_redirect(struct http_transfer *t, struct err *err)
     return true;
 }
 
-/* --- complete ---------------------------------------------------------------------------------- */
+/* --- complete -------------------------------------------------------------------------------- */
 
 void http_transfer_complete(struct http_transfer *t, CURLcode code)
 {

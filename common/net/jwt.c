@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jwt.c: signing of JSON Web Tokens with OpenSSL.
  *
- * Source: gce-cloud-provider.md §2.4 (RS256 for service accounts), RFC 7515, RFC 7518 §3.3 and §3.4.
- * Owns the compact serialisation and the choice of the algorithm by the kind of key.  What the claims mean
- * is the caller's.  Must not put key text, or OpenSSL's words about it, into an error.
+ * Source: gce-cloud-provider.md §2.4 (RS256 for service accounts), RFC 7515, RFC 7518 §3.3 and
+ * §3.4. Owns the compact serialisation and the choice of the algorithm by the kind of key.  What
+ * the claims mean is the caller's.  Must not put key text, or OpenSSL's words about it, into an
+ * error.
  * Thread-safe: a parsed key is only read; each signature has a context of its own. */
 #include "common/net/jwt.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jwt.h: signing JSON Web Tokens (RFC 7519) with a private key: RS256 and ES256.
  *
- * Source: gce-cloud-provider.md §2.4, §2.5; RFC 7515.  Keys are PEM or bare DER, PKCS#8, PKCS#1 or EC.  Key text
- * never appears in an error.  Thread-safe: a key is immutable. */
+ * Source: gce-cloud-provider.md §2.4, §2.5; RFC 7515.  Keys are PEM or bare DER, PKCS#8, PKCS#1
+ * or EC.  Key text never appears in an error.  Thread-safe: a key is immutable. */
 #ifndef TRIMTAB_NET_JWT_H
 #define TRIMTAB_NET_JWT_H
 

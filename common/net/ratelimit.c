@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ratelimit.c: the token bucket behind ratelimit.h.
  *
- * Tokens are kept as a double that may go below zero: each taker books the next free moment, so waiters
- * are served in the order in which they asked, as golang.org/x/time/rate does it.
+ * Tokens are kept as a double that may go below zero: each taker books the next free moment, so
+ * waiters are served in the order in which they asked, as golang.org/x/time/rate does it.
  * Must not wait or read a clock.  Pure; one owner per struct, or a lock around it. */
 #include "common/net/ratelimit.h"
 

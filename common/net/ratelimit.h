@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ratelimit.h: a token bucket, like client-go's and x/time/rate: starts full, refills evenly.
  *
- * Pure: `now` is a parameter.  ratelimit_take() books a token and says when it may be used; the caller
- * waits (http_request.not_before_ms).  Thread-safe variant: lock around it. */
+ * Pure: `now` is a parameter.  ratelimit_take() books a token and says when it may be used; the
+ * caller waits (http_request.not_before_ms).  Thread-safe variant: lock around it. */
 #ifndef TRIMTAB_NET_RATELIMIT_H
 #define TRIMTAB_NET_RATELIMIT_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* retry.c: the state machine behind retry.h.
  *
- * Owns: how many attempts, how far apart, and when it is not worth waiting.  Waiting itself is done by
- * whoever sends the request (http_request.not_before_ms), so that one thread can have many requests
- * backing off at once.  A Retry-After of the server is a lower bound: we may wait longer, never shorter.
- * Must not read a clock or draw random numbers.  Pure; one owner per struct. */
+ * Owns: how many attempts, how far apart, and when it is not worth waiting.  Waiting itself is
+ * done by whoever sends the request (http_request.not_before_ms), so that one thread can have
+ * many requests backing off at once.  A Retry-After of the server is a lower bound: we may wait
+ * longer, never shorter.
+ * Must not read a clock or draw random numbers.  Pure; one owner per
+ * struct. */
 #include "common/net/retry.h"
 
 void retry_begin(struct retry *r, const struct retry_policy *policy, int64_t now_ms)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* url.c: taking URLs apart and putting them together (RFC 3986, escaping as Go's net/url).
  *
- * Owns the grammar of URLs for the HTTP client, the proxy rules, kubeconfig and the simulator's routes.
- * Messages never repeat the URL itself: it may carry a password or a signed query, and whoever knows that
- * it is harmless can prefix it.
+ * Owns the grammar of URLs for the HTTP client, the proxy rules, kubeconfig and the simulator's
+ * routes. Messages never repeat the URL itself: it may carry a password or a signed query, and
+ * whoever knows that it is harmless can prefix it.
  * Must not resolve names, normalise paths or decode them: "raw" members stay byte for byte what was
  * written, because a cloud may sign or compare them.  Pure and thread-safe. */
 #include "common/net/url.h"
@@ -22,7 +22,7 @@ static int parse_port(const char *text, struct url *u, struct err *err);
 static bool host_is_name(const char *host);
 static uint16_t scheme_port(const char *scheme);
 
-/* --- taking apart ------------------------------------------------------------------------------ */
+/* --- taking apart ---------------------------------------------------------------------------- */
 
 static bool scheme_is_valid(const char *s, size_t n)
 {
@@ -178,7 +178,7 @@ char *url_origin(struct arena *a, const struct url *u)
     return arena_printf(a, "%s://%s%s%s:%u", u->scheme, open, u->host, close, u->port);
 }
 
-/* --- percent coding ---------------------------------------------------------------------------- */
+/* --- percent coding -------------------------------------------------------------------------- */
 
 static void append_escaped(struct str_buf *b, const char *s, const char *kept, bool plus)
 {
@@ -248,7 +248,7 @@ char *url_unescape(struct arena *a, const char *s, bool query)
     return unescape_n(a, s, strlen(s), query);
 }
 
-/* --- queries ----------------------------------------------------------------------------------- */
+/* --- queries --------------------------------------------------------------------------------- */
 
 static bool parse_pair(struct arena *a, const char *pair, size_t n, struct url_param *ret)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* url.h: taking URLs apart and putting them together.
  *
- * RFC 3986 as far as HTTP clients and servers here need it: scheme, user info, host (IPv6 in brackets),
- * port, path, query.  Percent coding is that of Go's net/url (PathEscape, QueryEscape).  Pure. */
+ * RFC 3986 as far as HTTP clients and servers here need it: scheme, user info, host (IPv6 in
+ * brackets), port, path, query.  Percent coding is that of Go's net/url (PathEscape,
+ * QueryEscape).  Pure. */
 #ifndef TRIMTAB_NET_URL_H
 #define TRIMTAB_NET_URL_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* raw_server.c: bare sockets on loopback, for what no decent HTTP server would send.
  *
- * Owns an accepting thread and one thread per connection; stopping shuts all sockets down, so that a
- * serve() blocked in reading or writing returns.  Declared in test_server.h. */
+ * Owns an accepting thread and one thread per connection; stopping shuts all sockets down, so
+ * that a serve() blocked in reading or writing returns.  Declared in test_server.h. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ int raw_server_connections(struct raw_server *s)
     return n;
 }
 
-/* --- sockets ----------------------------------------------------------------------------------- */
+/* --- sockets --------------------------------------------------------------------------------- */
 
 bool raw_read_head(int fd, char *head, size_t cap)
 {

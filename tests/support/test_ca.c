@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_ca.c: certificates made with OpenSSL while the test runs.
  *
- * Owns the CA's key, which never leaves the process, and the serial numbers.  One thread at a time. */
+ * Owns the CA's key, which never leaves the process, and the serial numbers.  One thread at a
+ * time. */
 #include "tests/support/test_ca.h"
 
 #include <openssl/ec.h>

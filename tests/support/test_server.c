@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_server.c: a real HTTP server in a thread, for tests of clients.
  *
- * Owns the loop, its thread and the counters that tests wait for instead of sleeping.  The server is only
- * touched by its thread; a pipe tells the loop to end.  Routes answer what tests commonly need. */
+ * Owns the loop, its thread and the counters that tests wait for instead of sleeping.  The server
+ * is only touched by its thread; a pipe tells the loop to end.  Routes answer what tests commonly
+ * need. */
 #include "tests/support/test_server.h"
 
 #include <event2/event.h>
@@ -128,7 +129,7 @@ const char *test_server_url(struct test_server *s, const char *path)
                         s->cfg.tls_cert_pem == NULL ? "http" : "https", test_server_port(s), path);
 }
 
-/* --- counters ---------------------------------------------------------------------------------- */
+/* --- counters -------------------------------------------------------------------------------- */
 
 int test_server_requests(struct test_server *s)
 {
@@ -172,7 +173,7 @@ void test_server_wait_gone(struct test_server *s, int n)
     mutex_unlock(&s->lock);
 }
 
-/* --- routes ------------------------------------------------------------------------------------ */
+/* --- routes ---------------------------------------------------------------------------------- */
 
 static void count_gone(void *arg)
 {

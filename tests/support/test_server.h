@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_server.h: HTTP servers on loopback for tests, each in a thread of its own.
  *
- * test_server is a real server (common/net/http_server) with a handler of the test's; raw_server hands
- * the test bare sockets, for what no decent server would send.  Ports are free ones.
+ * test_server is a real server (common/net/http_server) with a handler of the test's; raw_server
+ * hands the test bare sockets, for what no decent server would send.  Ports are free ones.
  * Handlers run in server threads: they must not use cmocka's asserts.  Starting failures abort. */
 #ifndef TRIMTAB_TESTS_TEST_SERVER_H
 #define TRIMTAB_TESTS_TEST_SERVER_H
@@ -51,7 +51,8 @@ void test_server_wait_gone(struct test_server *s, int n);
 void test_server_routes(void *arg, struct http_req *req);
 
 struct raw_server;
-/* serve() gets each accepted socket in a thread of its own; it is closed afterwards.  `nth` is 0, 1 … */
+/* serve() gets each accepted socket in a thread of its own; it is closed afterwards.  `nth` is 0,
+ * 1 … */
 struct raw_server *raw_server_start(void (*serve)(int fd, int nth, void *arg), void *arg);
 /* Reads one request head, sends these bytes, closes; on every connection. */
 struct raw_server *raw_server_start_bytes(const void *bytes, size_t n);
@@ -60,7 +61,8 @@ uint16_t raw_server_port(const struct raw_server *s);
 const char *raw_server_url(const struct raw_server *s);
 int raw_server_connections(struct raw_server *s);
 
-/* For serve(): up to and with the blank line; false when the client left.  `head` is NUL-terminated. */
+/* For serve(): up to and with the blank line; false when the client left.  `head` is
+ * NUL-terminated. */
 bool raw_read_head(int fd, char *head, size_t cap);
 bool raw_send(int fd, const void *bytes, size_t n); /* false when the client left */
 bool raw_send_text(int fd, const char *text);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_fixture.h: what most tests of the HTTP client need: a handle, memory, and one request at a time.
+/* http_fixture.h: what most tests of the HTTP client need: a handle, memory, and one request at a
+ * time.
  *
- * Included by test programs only; all functions are static so that each program is whole by itself. */
+ * Included by test programs only; all functions are static so that each program is whole by
+ * itself. */
 #ifndef TRIMTAB_TESTS_HTTP_FIXTURE_H
 #define TRIMTAB_TESTS_HTTP_FIXTURE_H
 

@@ -172,7 +172,7 @@ static void http_do__gzip__only_when_asked(void **state)
     test_server_stop(s);
 }
 
-/* --- bad requests ------------------------------------------------------------------------------ */
+/* --- bad requests ---------------------------------------------------------------------------- */
 
 static void http_do__bad_request__invalid(void **state)
 {
@@ -232,7 +232,7 @@ static void http_do__user_info__is_basic_auth(void **state)
     test_server_stop(s);
 }
 
-/* --- redirects --------------------------------------------------------------------------------- */
+/* --- redirects ------------------------------------------------------------------------------- */
 
 static void http_do__redirect__followed_when_allowed(void **state)
 {
@@ -317,7 +317,7 @@ static void http_do__redirect__refused_targets(void **state)
     test_server_stop(s);
 }
 
-/* --- Retry-After ------------------------------------------------------------------------------- */
+/* --- Retry-After ----------------------------------------------------------------------------- */
 
 static void http_retry_after__forms__ms(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_hostile.c: servers that lie, flood, drip or stop: bounded memory and time, a clear error. */
+/* test_http_hostile.c: servers that lie, flood, drip or stop: bounded memory and time, a clear
+ * error. */
 #include "tests/unit/net/http_fixture.h"
 
 #include <poll.h>
@@ -98,7 +99,7 @@ static void hostile__odd_but_legal__is_read(void **state)
     }
 }
 
-/* --- floods ------------------------------------------------------------------------------------ */
+/* --- floods ---------------------------------------------------------------------------------- */
 
 struct flood {
     const char *head;  /* sent once */
@@ -185,7 +186,7 @@ static void hostile__endless_stream__cap_counts_streamed_bytes(void **state)
     raw_server_stop(s);
 }
 
-/* --- slowness ---------------------------------------------------------------------------------- */
+/* --- slowness -------------------------------------------------------------------------------- */
 
 /* One byte every few ms: never idle, never done.  poll() ends at once when the client leaves. */
 static void serve_drip(int fd, int nth, void *arg)
@@ -242,7 +243,7 @@ static void hostile__never_reads_or_answers__idle(void **state)
     raw_server_stop(s);
 }
 
-/* --- decompression ----------------------------------------------------------------------------- */
+/* --- decompression --------------------------------------------------------------------------- */
 
 /* Appends `n` bits of `v`, least significant first, as DEFLATE packs them (RFC 1951 §3.1.1). */
 static void put_bits(struct str_buf *b, unsigned *acc, int *used, unsigned v, int n)
@@ -257,8 +258,8 @@ static void put_bits(struct str_buf *b, unsigned *acc, int *used, unsigned v, in
     }
 }
 
-/* A gzip stream that unfolds to 258 zeros per 13 bits: fixed Huffman codes, one literal, then matches
- * of length 258 at distance 1 (code 285 is 11000101, sent from its first bit on). */
+/* A gzip stream that unfolds to 258 zeros per 13 bits: fixed Huffman codes, one literal, then
+ * matches of length 258 at distance 1 (code 285 is 11000101, sent from its first bit on). */
 static void make_bomb(struct str_buf *b, size_t unfolded)
 {
     static const unsigned char head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_jobs.c: several requests at once, jobs of several requests, streams, waiting, stopping. */
-#include "tests/unit/net/http_fixture.h"
+/* test_http_jobs.c: several requests at once, jobs of several requests, streams, waiting,
+ * stopping. */
+#include "tests/unit/net/get_job.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -9,46 +10,7 @@
 
 #define N_FAN_OUT 60
 
-/* One GET per job; what came back. */
-struct get_job {
-    struct http_job job;
-    int status;
-    int steps;
-    int sends; /* how many requests it makes; 0 = 1 */
-    bool reused;
-    struct str_buf body;
-};
-
-static enum http_next get_step(struct http_job *job, const struct http_response *resp)
-{
-    struct get_job *g = CONTAINER_OF(job, struct get_job, job);
-    g->steps++;
-    if (resp == NULL) {
-        return HTTP_SEND;
-    }
-    g->status = resp->status;
-    g->reused = resp->reused;
-    if (resp->body_len > 0) {
-        str_append_n(&g->body, resp->body, resp->body_len);
-    }
-    return g->steps <= g->sends ? HTTP_SEND : HTTP_DONE;
-}
-
-static struct get_job get_job(const char *url)
-{
-    return (struct get_job){.job = {.step = get_step, .req = {.method = "GET", .url = url}}};
-}
-
-static void run_get(struct fixture *f, struct get_job *jobs, size_t n)
-{
-    struct http_job **list = ARENA_ARRAY(f->arena, struct http_job *, n);
-    for (size_t i = 0; i < n; i++) {
-        list[i] = &jobs[i].job;
-    }
-    http_run(f->http, list, n);
-}
-
-/* --- fan-out ----------------------------------------------------------------------------------- */
+/* --- fan-out --------------------------------------------------------------------------------- */
 
 static void http_run__fan_out__connections_are_kept(void **state)
 {
@@ -152,7 +114,7 @@ static void http_run__failures__are_per_job(void **state)
     test_server_stop(s);
 }
 
-/* --- streams ----------------------------------------------------------------------------------- */
+/* --- streams --------------------------------------------------------------------------------- */
 
 static bool collect(struct http_job *job, int status, const char *bytes, size_t n)
 {
@@ -220,7 +182,7 @@ static void http_run__stream_refused__ends(void **state)
     test_server_stop(s);
 }
 
-/* --- deadlines --------------------------------------------------------------------------------- */
+/* --- deadlines ------------------------------------------------------------------------------- */
 
 static void http_run__deadlines__end_it(void **state)
 {
@@ -256,7 +218,8 @@ static void http_run__cannot_connect__within_connect_ms(void **state)
 {
     (void)state;
     struct fixture f = fixture_new(NULL);
-    /* TEST-NET-1 (RFC 5737) is never routed; without any route at all it fails at once, also fine. */
+    /* TEST-NET-1 (RFC 5737) is never routed; without any route at all it fails at once, also
+     * fine. */
     struct http_request req = {.url = "http://192.0.2.1:81/", .connect_ms = 50};
     int rc = fixture_send(&f, &req);
     assert_int_equal(rc, ERR_TRANSIENT);
@@ -264,219 +227,7 @@ static void http_run__cannot_connect__within_connect_ms(void **state)
     fixture_done(&f);
 }
 
-/* --- cancelling -------------------------------------------------------------------------------- */
-
-struct canceller {
-    struct test_server *server;
-    struct cancel *cancel;
-    struct http *wake;
-    int after_requests;
-};
-
-static void *cancel_later(void *arg)
-{
-    struct canceller *c = arg;
-    test_server_wait_requests(c->server, c->after_requests);
-    if (c->cancel != NULL) {
-        cancel_fire(c->cancel);
-    }
-    if (c->wake != NULL) {
-        http_wakeup(c->wake);
-    }
-    return NULL;
-}
-
-/* No limit on anything: were the cancel not heard at once, these tests would never end. */
-static struct get_job hanging_job(struct test_server *s)
-{
-    struct get_job j = get_job(test_server_url(s, "/hang"));
-    j.job.req.idle_ms = -1;
-    j.job.req.total_ms = -1;
-    return j;
-}
-
-static void cancel__of_the_handle__ends_all_jobs(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct cancel *cancel = cancel_new(NULL);
-    struct fixture f = fixture_new(&(struct http_config){.cancel = cancel});
-    struct canceller c = {.server = s, .cancel = cancel, .after_requests = 3};
-    pthread_t thread;
-    pthread_create(&thread, NULL, cancel_later, &c);
-    struct get_job jobs[3] = {hanging_job(s), hanging_job(s), hanging_job(s)};
-    jobs[1].sends = 1000; /* a step that wants to go on is not heard */
-    run_get(&f, jobs, 3);
-    pthread_join(thread, NULL);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(jobs[i].job.err.code, ERR_CANCELLED);
-        assert_string_equal(
-            jobs[i].job.err.message,
-            arena_printf(f.arena, "cancelled while waiting for %s", test_server_url(s, "")));
-        assert_int_equal(jobs[i].steps, 2);
-    }
-    test_server_wait_gone(s, 3);
-
-    /* Fired before the request: nothing is sent. */
-    assert_int_equal(fixture_get(&f, test_server_url(s, "/ok")), ERR_CANCELLED);
-    assert_string_equal(f.err.message, "cancelled");
-    assert_int_equal(test_server_requests(s), 3);
-    fixture_done(&f);
-    cancel_free(cancel);
-    test_server_stop(s);
-}
-
-static void cancel__of_one_job__leaves_the_others(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct cancel *cancel = cancel_new(NULL);
-    struct fixture f = fixture_new(NULL);
-    struct canceller c = {.server = s, .cancel = cancel, .after_requests = 2};
-    pthread_t thread;
-    pthread_create(&thread, NULL, cancel_later, &c);
-    struct get_job jobs[2] = {hanging_job(s), get_job(test_server_url(s, "/ok"))};
-    jobs[0].job.cancel = cancel;
-    jobs[1].sends = 20;
-    run_get(&f, jobs, 2);
-    pthread_join(thread, NULL);
-    assert_int_equal(jobs[0].job.err.code, ERR_CANCELLED);
-    assert_int_equal(jobs[1].job.err.code, ERR_OK);
-    assert_int_equal(jobs[1].steps, 21);
-    str_buf_done(&jobs[1].body);
-    fixture_done(&f);
-    cancel_free(cancel);
-    test_server_stop(s);
-}
-
-static void http_free__jobs_under_way__cancelled_without_a_step(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct fixture f = fixture_new(NULL);
-    struct get_job jobs[2] = {hanging_job(s), get_job(test_server_url(s, "/ok"))};
-    jobs[1].job.req.not_before_ms = CLOCK_NEVER;
-    struct canceller c = {.server = s, .wake = f.http, .after_requests = 1};
-    pthread_t thread;
-    pthread_create(&thread, NULL, cancel_later, &c);
-    http_start(f.http, &jobs[0].job);
-    http_start(f.http, &jobs[1].job);
-    http_wait(f.http, CLOCK_NEVER); /* ends by http_wakeup() */
-    pthread_join(thread, NULL);
-    fixture_done(&f);
-    for (int i = 0; i < 2; i++) {
-        assert_true(jobs[i].job.done);
-        assert_null(jobs[i].job.transfer);
-        assert_int_equal(jobs[i].job.err.code, ERR_CANCELLED);
-        assert_int_equal(jobs[i].steps, 1);
-    }
-    test_server_stop(s);
-}
-
-/* --- starting and stopping from steps ---------------------------------------------------------- */
-
-struct chain {
-    struct get_job first;
-    struct http *http;
-    struct get_job *other;
-    bool stop_self;
-};
-
-static enum http_next chain_step(struct http_job *job, const struct http_response *resp)
-{
-    struct chain *c = CONTAINER_OF(CONTAINER_OF(job, struct get_job, job), struct chain, first);
-    if (resp != NULL && c->stop_self) {
-        http_stop(c->http, job);
-        return HTTP_SEND;
-    }
-    if (resp != NULL && c->other->job.transfer != NULL) {
-        http_stop(c->http, &c->other->job);
-    } else if (resp != NULL) {
-        http_start(c->http, &c->other->job);
-    }
-    return get_step(job, resp);
-}
-
-static void http_start__from_a_step__runs(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct fixture f = fixture_new(NULL);
-    struct get_job other = get_job(test_server_url(s, "/ok"));
-    struct chain c = {.first = get_job(test_server_url(s, "/ok")), .http = f.http, .other = &other};
-    c.first.job.step = chain_step;
-    http_start(f.http, &c.first.job);
-    while (!other.job.done) {
-        http_wait(f.http, CLOCK_NEVER);
-    }
-    assert_true(c.first.job.done);
-    assert_string_equal(str_buf_text(&other.body), "ok");
-    str_buf_done(&other.body);
-    str_buf_done(&c.first.body);
-    fixture_done(&f);
-    test_server_stop(s);
-}
-
-static void http_stop__from_steps__own_and_other(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct fixture f = fixture_new(NULL);
-    struct get_job other = hanging_job(s);
-    struct chain c = {.first = get_job(test_server_url(s, "/ok")), .http = f.http, .other = &other};
-    c.first.job.step = chain_step;
-    http_start(f.http, &other.job);
-    http_start(f.http, &c.first.job);
-    while (!c.first.job.done) {
-        http_wait(f.http, CLOCK_NEVER);
-    }
-    assert_true(other.job.done);
-    assert_int_equal(other.job.err.code, ERR_CANCELLED);
-    assert_int_equal(other.steps, 1);
-    str_buf_done(&c.first.body);
-
-    c.first = get_job(test_server_url(s, "/ok"));
-    c.first.job.step = chain_step;
-    c.stop_self = true;
-    http_start(f.http, &c.first.job);
-    http_wait(f.http, CLOCK_NEVER);
-    assert_true(c.first.job.done);
-    assert_int_equal(c.first.job.err.code, ERR_CANCELLED);
-    fixture_done(&f);
-    test_server_stop(s);
-}
-
-struct stopper {
-    struct get_job get;
-    struct http *http;
-};
-
-static bool stop_in_body(struct http_job *job, int status, const char *bytes, size_t n)
-{
-    (void)status, (void)bytes, (void)n;
-    struct stopper *st = CONTAINER_OF(CONTAINER_OF(job, struct get_job, job), struct stopper, get);
-    http_stop(st->http, job);
-    return true;
-}
-
-static void http_stop__from_on_body__no_further_step(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct fixture f = fixture_new(NULL);
-    struct stopper st = {.get = get_job(test_server_url(s, "/endless")), .http = f.http};
-    st.get.job.on_body = stop_in_body;
-    http_start(f.http, &st.get.job);
-    http_wait(f.http, CLOCK_NEVER);
-    assert_true(st.get.job.done);
-    assert_int_equal(st.get.job.err.code, ERR_CANCELLED);
-    assert_int_equal(st.get.steps, 1);
-    test_server_wait_gone(s, 1);
-    fixture_done(&f);
-    test_server_stop(s);
-}
-
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------ */
 
 struct mover {
     struct clock *clock;
@@ -538,7 +289,7 @@ static void http_wait__until__by_the_clock_handed_in(void **state)
     clock_fake_free(clock);
 }
 
-/* --- fencing ----------------------------------------------------------------------------------- */
+/* --- fencing --------------------------------------------------------------------------------- */
 
 struct fence {
     int asked;
@@ -624,7 +375,7 @@ static void http_do__kept_connection_dies__mutation_is_not_repeated(void **state
     }
 }
 
-/* --- observing, pools -------------------------------------------------------------------------- */
+/* --- observing, pools ------------------------------------------------------------------------ */
 
 struct seen {
     int calls, failures, last_status;
@@ -699,12 +450,6 @@ int main(void)
         cmocka_unit_test(http_run__stream_refused__ends),
         cmocka_unit_test(http_run__deadlines__end_it),
         cmocka_unit_test(http_run__cannot_connect__within_connect_ms),
-        cmocka_unit_test(cancel__of_the_handle__ends_all_jobs),
-        cmocka_unit_test(cancel__of_one_job__leaves_the_others),
-        cmocka_unit_test(http_free__jobs_under_way__cancelled_without_a_step),
-        cmocka_unit_test(http_start__from_a_step__runs),
-        cmocka_unit_test(http_stop__from_steps__own_and_other),
-        cmocka_unit_test(http_stop__from_on_body__no_further_step),
         cmocka_unit_test(http_run__not_before__by_the_clock_handed_in),
         cmocka_unit_test(http_wait__until__by_the_clock_handed_in),
         cmocka_unit_test(may_mutate__asked_before_each_mutation_only),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_proxy.c: requests through proxies: forwarded, tunnelled, SOCKS; what they must not see. */
+/* test_http_proxy.c: requests through proxies: forwarded, tunnelled, SOCKS; what they must not
+ * see. */
 #include "tests/unit/net/http_fixture.h"
 
 #include <poll.h>
@@ -162,7 +163,7 @@ static void proxy__not_there__error_names_both(void **state)
     fixture_done(&f);
 }
 
-/* --- SOCKS ------------------------------------------------------------------------------------- */
+/* --- SOCKS ----------------------------------------------------------------------------------- */
 
 struct socks {
     char host[256];
@@ -204,7 +205,7 @@ static void proxy__socks5__proxy_resolves_the_name(void **state)
     raw_server_stop(s);
 }
 
-/* --- environment ------------------------------------------------------------------------------- */
+/* --- environment ----------------------------------------------------------------------------- */
 
 static void proxy__environment__asked_only_without_config(void **state)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_http_server.c: the server seen from a bare socket: requests cut right, answers framed right. */
+/* test_http_server.c: the server seen from a bare socket: requests cut right, answers framed
+ * right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -219,7 +220,7 @@ static void server__client_leaves__handler_is_told(void **state)
     test_server_stop(s);
 }
 
-/* --- without a thread: the loop is turned by hand ---------------------------------------------- */
+/* --- without a thread: the loop is turned by hand -------------------------------------------- */
 
 struct slow {
     struct http_req *req;

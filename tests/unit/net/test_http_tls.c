@@ -43,7 +43,7 @@ static struct fixture tls_fixture(const struct http_tls *tls)
     return fixture_new(&(struct http_config){.tls = tls});
 }
 
-/* --- the server's certificate ------------------------------------------------------------------ */
+/* --- the server's certificate ---------------------------------------------------------------- */
 
 static void tls__server_certificate__judged(void **state)
 {
@@ -145,7 +145,7 @@ static void tls__plain_server__says_tls(void **state)
     test_server_stop(s);
 }
 
-/* --- our certificate --------------------------------------------------------------------------- */
+/* --- our certificate ------------------------------------------------------------------------- */
 
 static void tls__client_certificate__asked_for(void **state)
 {
@@ -168,8 +168,8 @@ static void tls__client_certificate__asked_for(void **state)
         struct fixture f = tls_fixture(&tls);
         int rc = fixture_get(&f, test_server_url(t.server, "/ok"));
         assert_int_equal(rc, rows[i].code);
-        /* In TLS 1.3 the refusal is an alert that may lose the race against the end of the connection,
-         * so the words differ from run to run. */
+        /* In TLS 1.3 the refusal is an alert that may lose the race against the end of the
+         * connection, so the words differ from run to run. */
         bool names_origin = strstr(f.err.message, test_server_url(t.server, "")) != NULL;
         assert_int_equal(names_origin, rc != ERR_OK);
         fixture_done(&f);
@@ -187,7 +187,7 @@ static void tls__client_certificate__asked_for(void **state)
     test_ca_free(other);
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 struct files {
     char dir[64];

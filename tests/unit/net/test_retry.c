@@ -101,7 +101,7 @@ static void retry_next__huge_numbers__no_overflow(void **state)
     assert_false(retry_next(&r, 0, 0, 0.0, &at));
 }
 
-/* --- rate limit -------------------------------------------------------------------------------- */
+/* --- rate limit ------------------------------------------------------------------------------ */
 
 /* client-go's defaults in the controller: 20 per second, burst 30 (controller.md §4.5). */
 static void ratelimit_take__client_go_numbers__every_50_ms(void **state)
