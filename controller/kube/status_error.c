@@ -154,9 +154,10 @@ int kube_status_error(int http_status, const char *body, size_t n, const char *m
     if (n > 0 && body[0] == '{' && json_parse(body, n, &limits, &status, NULL) == ERR_OK &&
         str_eq(json_str(status, "kind"), "Status")) {
         int64_t own = json_int(status, "code", 0);
-        /* An ERROR event, or a Failure in a 200: the number is inside. */
-        bool use_own = http_status < 400 && own >= 400 && own <= 599;
-        return from_status(status, use_own ? (int)own : http_status, method, err);
+        if (http_status < 400) { /* an ERROR event, or a Failure in a 200: the number is inside */
+            http_status = own >= 400 && own <= 599 ? (int)own : 500;
+        }
+        return from_status(status, http_status, method, err);
     }
     return from_text(http_status, body, n, method, err);
 }

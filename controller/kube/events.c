@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* events.c: the recorder's queue and the thread that writes Events.
+ *
+ * Callers copy what they know into a queue of bounded length and go on; the writer correlates (event_rules.h), makes
+ * the body (event_body.h), sends, and repeats what had no answer.  An event is never worth a sync: when the queue is
+ * full or the server refuses one, it is dropped and logged.
+ * Source: controller.md §4.10 "Flow", "Failure handling". */
+#include "controller/kube/events.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/lock.h"
+#include "common/base/log.h"
+#include "controller/kube/event_body.h"
+#include "controller/kube/event_rules.h"
+
+#define QUEUE_MAX      1000
+#define ATTEMPTS_MAX   12
+#define ATTEMPT_GAP_MS 10000
+#define PATCH_TYPE     "application/strategic-merge-patch+json"
+
+/* One reported event; all texts live in its arena. */
+struct queued {
+    struct queued *next;
+    struct arena *arena;
+    struct event_input in;
+    const char *resource_version;
+    int64_t now_ms;
+    int64_t wall_us;
+};
+struct kube_events {
+    struct kube_client *client;
+    struct clock *clock;
+    struct rng *rng;
+    struct cancel *cancel; /* fired when the time of the last flush is over */
+    pthread_t thread;
+    /* the writer's */
+    struct event_rules *rules;
+    int64_t last_name_ns;
+
+    struct mutex lock;
+    struct cond changed; /* an event came, or closing, or done */
+    struct queued *first _guarded_by_(&lock);
+    struct queued *last _guarded_by_(&lock);
+    size_t n _guarded_by_(&lock);
+    bool closing _guarded_by_(&lock);
+    bool done _guarded_by_(&lock);
+};
+
+static void *writer_main(void *arg);
+
+struct kube_events *kube_events_new(struct kube_client *client, struct clock *clock,
+                                    struct rng *rng)
+{
+    struct kube_events *e = xcalloc(1, sizeof *e);
+    e->client = client;
+    e->clock = clock == NULL ? clock_real() : clock;
+    e->rng = rng == NULL ? rng_real() : rng;
+    e->cancel = cancel_new(NULL);
+    e->rules = event_rules_new(NULL);
+    mutex_init(&e->lock);
+    cond_init(&e->changed);
+    if (pthread_create(&e->thread, NULL, writer_main, e) != 0) {
+        abort(); /* out of resources at start: as with memory, there is nothing to fall back to */
+    }
+    return e;
+}
+
+/* --- callers ------------------------------------------------------------------------------------- */
+
+static struct queued *queued_new(struct kube_events *e, const struct tt_service *svc,
+                                 const char *component, const char *type, const char *reason,
+                                 const char *message)
+{
+    struct arena *a = arena_new();
+    struct queued *q = ARENA_NEW(a, struct queued);
+    size_t n = event_text_cut(message, EVENT_MESSAGE_MAX);
+    q->arena = a;
+    q->in = (struct event_input){
+        .component = arena_strdup(a, component),
+        .kind = "Service",
+        .api_version = "v1",
+        .ns = arena_strdup(a, svc->ns),
+        .name = arena_strdup(a, svc->name),
+        .uid = arena_strdup(a, svc->uid),
+        .type = arena_strdup(a, type),
+        .reason = arena_strdup(a, reason),
+        .message = arena_strndup(a, message, n),
+    };
+    q->resource_version = arena_strdup(a, svc->resource_version);
+    q->now_ms = clock_now_ms(e->clock);
+    q->wall_us = clock_wall_us(e->clock);
+    return q;
+}
+
+static bool enqueue(struct kube_events *e, struct queued *q)
+{
+    mutex_lock(&e->lock);
+    bool fits = e->n < QUEUE_MAX && !e->closing;
+    if (fits) {
+        if (e->last == NULL) {
+            e->first = q;
+        } else {
+            e->last->next = q;
+        }
+        e->last = q;
+        e->n++;
+        cond_broadcast(&e->changed);
+    }
+    mutex_unlock(&e->lock);
+    return fits;
+}
+
+void kube_events_emit(struct kube_events *e, const struct tt_service *svc, const char *component,
+                      const char *type, const char *reason, const char *message)
+{
+    struct arena *a _cleanup_(arena_freep) = arena_new();
+    const char *object = arena_printf(a, "%s/%s", svc->ns, svc->name);
+    if (!str_eq(type, "Normal") && !str_eq(type, "Warning")) {
+        log_error("unsupported event type", "Event dropped", LOG_S("object", object),
+                  LOG_S("type", type), LOG_S("reason", reason));
+        return;
+    }
+    log_info(0, "Event occurred", LOG_S("object", object), LOG_S("fieldPath", ""),
+             LOG_S("kind", "Service"), LOG_S("apiVersion", "v1"), LOG_S("type", type),
+             LOG_S("reason", reason), LOG_S("message", message));
+    struct queued *q = queued_new(e, svc, component, type, reason, message);
+    if (!enqueue(e, q)) {
+        static struct log_limit limit = {.interval_ms = 10000, .burst = 3};
+        if (log_limit_ok(&limit, clock_now_ms(e->clock))) {
+            log_error("the queue of events is full", "Event dropped", LOG_S("object", object),
+                      LOG_S("reason", reason));
+        }
+        arena_free(q->arena);
+    }
+}
+
+/* --- the writer ---------------------------------------------------------------------------------- */
+
+/* Waits for the next event; NULL when there is none and none will come. */
+static struct queued *dequeue(struct kube_events *e)
+{
+    mutex_lock(&e->lock);
+    while (e->first == NULL && !e->closing) {
+        clock_wait(e->clock, &e->changed, &e->lock, CLOCK_NEVER);
+    }
+    struct queued *q = cancel_fired(e->cancel) ? NULL : e->first;
+    if (q != NULL) {
+        e->first = q->next;
+        e->last = e->first == NULL ? NULL : e->last;
+        e->n--;
+    }
+    mutex_unlock(&e->lock);
+    return q;
+}
+
+/* Nanoseconds of which none comes twice, because a second event of that name would be refused. */
+static int64_t next_name_ns(struct kube_events *e, int64_t wall_us)
+{
+    int64_t ns = wall_us * 1000;
+    e->last_name_ns = ns > e->last_name_ns ? ns : e->last_name_ns + 1;
+    return e->last_name_ns;
+}
+
+/* What is sent for one event; name and bodies stay the same over all attempts. */
+struct writing {
+    struct queued *q;
+    struct event_verdict verdict;
+    const char *name;
+    bool patch; /* false: create */
+};
+
+static int send_once(struct kube_events *e, const struct writing *w, struct err *err)
+{
+    struct arena *a _cleanup_(arena_freep) = arena_new();
+    const char *ns = str_or(w->q->in.ns, "default");
+    char *path = NULL;
+    int rc = kube_path(a, "v1", ns, "events", w->patch ? w->name : NULL, NULL, &path, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct kube_response resp;
+    const struct kube_request req = {
+        .method = w->patch ? "PATCH" : "POST",
+        .path = path,
+        .content_type = w->patch ? PATCH_TYPE : NULL,
+        .body = w->patch ? event_body_patch(a, &w->verdict, w->q->wall_us)
+                         : event_body_create(a, &w->q->in, w->q->resource_version, &w->verdict,
+                                             w->name, w->q->wall_us),
+    };
+    return kube_client_do(e->client, a, &req, e->cancel, &resp, err);
+}
+
+/* Sleeps before the next attempt; false when there is no time for one. */
+static bool wait_for_attempt(struct kube_events *e, int attempt)
+{
+    int64_t wait_ms = ATTEMPT_GAP_MS;
+    if (attempt == 1) { /* so that many controllers do not come back at once */
+        wait_ms = (int64_t)(rng_unit(e->rng) * ATTEMPT_GAP_MS);
+    }
+    int64_t until_ms = clock_now_ms(e->clock) + wait_ms;
+    mutex_lock(&e->lock);
+    while (!e->closing && clock_now_ms(e->clock) < until_ms) {
+        clock_wait(e->clock, &e->changed, &e->lock, until_ms);
+    }
+    bool go_on = !e->closing;
+    mutex_unlock(&e->lock);
+    return go_on;
+}
+
+static void log_dropped(const struct writing *w, const struct err *err)
+{
+    const struct event_input *in = &w->q->in;
+    bool expected = err->code == ERR_EXISTS || err->code == ERR_CANCELLED ||
+                    strstr(err->message, "because it is being terminated") != NULL;
+    if (expected) {
+        log_info(5, "Event dropped", LOG_S("namespace", in->ns), LOG_S("name", w->name),
+                 LOG_S("err", err->message));
+        return;
+    }
+    log_error(err->message,
+              err->http_status != 0 ? "Server rejected event (will not retry!)"
+                                    : "Unable to write event (retry limit exceeded!)",
+              LOG_S("namespace", in->ns), LOG_S("name", w->name), LOG_S("reason", in->reason));
+}
+
+static void write_event(struct kube_events *e, struct writing *w)
+{
+    struct err err = ERR_INIT;
+    for (int attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+        int rc = send_once(e, w, &err);
+        if (rc == ERR_NOT_FOUND && w->patch) { /* it has expired: begin anew */
+            w->patch = false;
+            rc = send_once(e, w, &err);
+        }
+        if (rc == ERR_OK) {
+            return;
+        }
+        bool had_answer = err.http_status != 0;
+        if (had_answer || rc != ERR_TRANSIENT || attempt == ATTEMPTS_MAX ||
+            !wait_for_attempt(e, attempt)) {
+            break;
+        }
+    }
+    log_dropped(w, &err);
+}
+
+static void handle(struct kube_events *e, struct queued *q)
+{
+    struct writing w = {.q = q};
+    event_rules_see(e->rules, &q->in, q->now_ms, q->wall_us, &w.verdict);
+    if (w.verdict.drop) {
+        log_info(5, "Event dropped as one of too many", LOG_S("namespace", q->in.ns),
+                 LOG_S("object", q->in.name), LOG_S("reason", q->in.reason));
+        return;
+    }
+    w.patch = w.verdict.patch;
+    if (w.verdict.event_name != NULL) {
+        w.name = arena_strdup(q->arena, w.verdict.event_name);
+    } else {
+        char uuid[37];
+        rng_uuid(e->rng, uuid);
+        w.name = event_name(q->arena, q->in.name, next_name_ns(e, q->wall_us), uuid);
+        event_rules_named(e->rules, w.name);
+    }
+    write_event(e, &w);
+}
+
+static void *writer_main(void *arg)
+{
+    struct kube_events *e = arg;
+    struct queued *q;
+    while ((q = dequeue(e)) != NULL) {
+        handle(e, q);
+        arena_free(q->arena);
+    }
+    mutex_lock(&e->lock);
+    e->done = true;
+    cond_broadcast(&e->changed);
+    mutex_unlock(&e->lock);
+    return NULL;
+}
+
+/* --- the end ------------------------------------------------------------------------------------- */
+
+/* Real time, whatever the clock is: this bounds how long a process takes to end. */
+static void wait_done(struct kube_events *e, int64_t timeout_ms)
+{
+    int64_t until_ms = clock_now_ms(clock_real()) + timeout_ms;
+    mutex_lock(&e->lock);
+    e->closing = true;
+    cond_broadcast(&e->changed);
+    while (!e->done && clock_now_ms(clock_real()) < until_ms) {
+        clock_wait(clock_real(), &e->changed, &e->lock, until_ms);
+    }
+    mutex_unlock(&e->lock);
+}
+
+static void drop_rest(struct kube_events *e) _no_lock_check_
+{
+    if (e->n > 0) {
+        log_warning("Events were not written before the end", LOG_I("events", e->n));
+    }
+    while (e->first != NULL) {
+        struct queued *q = e->first;
+        e->first = q->next;
+        arena_free(q->arena);
+    }
+}
+
+void kube_events_free(struct kube_events *e, int64_t timeout_ms)
+{
+    if (e == NULL) {
+        return;
+    }
+    wait_done(e, timeout_ms);
+    cancel_fire(e->cancel);
+    (void)pthread_join(e->thread, NULL);
+    drop_rest(e);
+    event_rules_free(e->rules);
+    cancel_free(e->cancel);
+    cond_done(&e->changed);
+    mutex_done(&e->lock);
+    free(e);
+}

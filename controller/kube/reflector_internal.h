@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reflector_internal.h: the two halves of the reflectors.
+ *
+ *   reflector.c        the thread, waiting for sync, what is said about an unreachable server
+ *   reflector_job.c    one kind: requests out, bytes in (an http_job that never ends)
+ *   reflector_items.c  one kind: items and events into the store
+ * Everything but what `lock` guards belongs to the reflector thread. */
+#ifndef TRIMTAB_KUBE_REFLECTOR_INTERNAL_H
+#define TRIMTAB_KUBE_REFLECTOR_INTERNAL_H
+
+#include "common/base/lock.h"
+#include "common/net/http.h"
+#include "controller/kube/client.h"
+#include "controller/kube/client_rules.h"
+#include "controller/kube/credentials.h"
+#include "controller/kube/json_cutter.h"
+#include "controller/kube/reflector.h"
+#include "controller/kube/reflector_rules.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define REFLECTORS_MAX   8
+#define SKIPPED_SAID_MAX 20 /* objects of one list that are named in the log */
+
+/* One kind. */
+struct reflector {
+    struct http_job job;
+    struct kube_reflectors *all;
+    struct kube_store *store;
+    char *selector; /* label selector, or NULL */
+    struct reflector_rules rules;
+    struct reflector_request ask; /* what is under way */
+    struct client_rules retries;  /* repetitions of this very request */
+    struct json_cutter *list_cutter;
+    struct json_cutter *watch_cutter;
+    struct arena *arena; /* of the request under way */
+    struct kube_credentials creds;
+    bool opened;           /* bytes of a 200 came */
+    bool replacing;        /* a list is going into the store */
+    size_t skipped;        /* objects of this list that could not be read */
+    struct err stream_err; /* what the stream itself said or broke */
+};
+
+/* An unreachable server is one trouble of all reflectors, not one of each. */
+struct reach {
+    int64_t since_ms; /* first failure of the row; 0 = reachable */
+    int64_t tries;
+    int64_t said_ms;  /* when it was last logged */
+    int64_t every_ms; /* before it is logged again; doubles */
+};
+
+struct kube_reflectors {
+    struct kube_reflectors_args args; /* user_agent is a copy */
+    struct reflector items[REFLECTORS_MAX];
+    size_t n;
+    struct http *http;     /* the thread's from start on */
+    struct cancel *cancel; /* ours: ends all transfers */
+    pthread_t thread;
+    bool started;
+    atomic_bool stop;
+    struct reach reach;
+
+    struct mutex lock;
+    struct cond changed;
+    struct err last_err
+        _guarded_by_(&lock); /* the last trouble; OK when the last answer was fine */
+};
+
+/* reflector.c */
+double reflectors_unit(struct kube_reflectors *r);
+int64_t reflectors_now(struct kube_reflectors *r);
+/* A request had an answer, or failed with *err; `unreached`: no byte of an answer came. */
+void reflectors_reached(struct kube_reflectors *r);
+void reflectors_failed(struct kube_reflectors *r, const struct err *err, bool unreached);
+void reflectors_wake_waiters(struct kube_reflectors *r);
+
+/* reflector_job.c */
+void reflector_init(struct reflector *x, struct kube_reflectors *all, struct kube_store *store,
+                    const char *selector);
+void reflector_done(struct reflector *x);
+enum http_next reflector_step(struct http_job *job, const struct http_response *resp);
+bool reflector_on_body(struct http_job *job, int status, const char *bytes, size_t n);
+
+/* reflector_items.c: the cutters' callbacks. */
+bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large);
+bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large);
+extern const char *const reflector_event_members[];
+extern const char *const reflector_head_members[];
+
+#endif
