@@ -208,7 +208,7 @@ static void send_once(struct call *c, struct http *h, struct err *err)
     log_answer(c, err);
     if (k->args.observe != NULL) {
         char resource[128];
-        k->args.observe(k->args.observe_arg, client_verb(req->method, req->path),
+        k->args.observe(k->args.observe_arg, req->method,
                         client_resource(req->path, resource, sizeof resource), c->resp.status,
                         c->resp.took_ms);
     }

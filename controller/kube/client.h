@@ -30,7 +30,7 @@ struct kube_client_args {
     struct cancel *cancel;         /* ends everything; may be NULL */
     bool (*may_mutate)(void *arg); /* asked before each write; NULL: always */
     void *may_mutate_arg;
-    /* After each request; for metrics.  `resource` "services/status", verb as RBAC's.  May be NULL. */
+    /* After each send; for metrics.  `method` "GET", `resource` "services/status", status 0 = none.  May be NULL. */
     void (*observe)(void *arg, const char *method, const char *resource, int status,
                     int64_t took_ms);
     void *observe_arg;

@@ -147,22 +147,3 @@ const char *client_resource(const char *path, char *out, size_t size)
     }
     return out;
 }
-
-const char *client_verb(const char *method, const char *path)
-{
-    struct segments s;
-    bool named = !split(path, &s) || s.n > 1;
-    if (is_read(method)) {
-        return named ? "get" : "list";
-    }
-    if (str_eq(method, "POST")) {
-        return "create";
-    }
-    if (str_eq(method, "PUT")) {
-        return "update";
-    }
-    if (str_eq(method, "DELETE")) {
-        return named ? "delete" : "deletecollection";
-    }
-    return "patch";
-}

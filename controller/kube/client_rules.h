@@ -36,7 +36,5 @@ bool client_retry(struct client_rules *r, const char *method, const struct clien
 bool client_is_mutation(const char *method);
 /* "services/status" of a path; the path itself when it is no resource.  Returns `out`. */
 const char *client_resource(const char *path, char *out, size_t size);
-/* RBAC's verb: get, list, create, update, patch, delete, deletecollection. */
-const char *client_verb(const char *method, const char *path);
 
 #endif

@@ -89,8 +89,8 @@ static void observe(void *arg, const struct http_job *job, const struct http_res
     struct kube_reflectors *r = arg;
     const struct reflector *x = CONTAINER_OF(job, struct reflector, job);
     (void)err;
-    r->args.observe(r->args.observe_arg, x->ask.ask == REFLECTOR_LIST ? "list" : "watch",
-                    kube_kind_resource(kube_store_kind(x->store)), resp->status, resp->took_ms);
+    r->args.observe(r->args.observe_arg, "GET", kube_kind_resource(kube_store_kind(x->store)),
+                    resp->status, resp->took_ms);
 }
 
 int kube_reflectors_start(struct kube_reflectors *r, struct err *err)
