@@ -42,7 +42,8 @@ struct http_transfer;
 /* How to reach and trust servers.  Borrowed by http objects until they are freed; immutable, so one
  * serves all threads.  NULL members mean the default. */
 struct http_tls {
-    struct file_watch *ca_file;   /* PEM; NULL and ca_pem NULL: the system's roots */
+    struct file_watch
+        *ca_file; /* PEM; NULL and ca_pem NULL: the system's roots, or SSL_CERT_FILE and _DIR */
     const char *ca_pem;           /* PEM text instead of a file */
     struct file_watch *cert_file; /* client certificate, PEM (chain) */
     struct file_watch *key_file;

@@ -69,6 +69,12 @@ static bool is_replayable(const struct http_transfer *t)
     return false;
 }
 
+/* A redirect may have turned the mutation into a plain GET. */
+static bool hop_mutates(const struct http_transfer *t)
+{
+    return t->job->req.mutates && (t->redirects == 0 || !is_replayable(t));
+}
+
 /* The connection stands, nothing of the request has been written. */
 static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remote_port,
                             int local_port)
@@ -79,11 +85,11 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
     t->active_ms = http_real_ms();
     /* libcurl sends once more when a kept connection ends without an answer.  The first copy of a
      * mutation may have been executed: whoever asked must look before it is repeated. */
-    if (t->sends++ > 0 && !is_replayable(t)) {
+    bool mutates = hop_mutates(t);
+    if (t->sends++ > 0 && (mutates || !is_replayable(t))) {
         http_error_broken(t, NULL, &t->err);
         return CURL_PREREQFUNC_ABORT;
     }
-    bool mutates = t->job->req.mutates && !is_replayable(t);
     if (mutates && http_is_cancelled(t)) {
         err_set(&t->err, ERR_CANCELLED, "cancelled before %s was asked", http_origin(t));
         return CURL_PREREQFUNC_ABORT;

@@ -11,6 +11,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/net/http_internal.h"
@@ -212,12 +213,28 @@ static void set_blob(CURL *easy, CURLoption option, const struct str_buf *pem)
     curl_easy_setopt(easy, option, &blob);
 }
 
+/* As Go: SSL_CERT_FILE and SSL_CERT_DIR stand in for the built-in places. */
+static void use_system_roots(CURL *easy)
+{
+    const char *file = getenv("SSL_CERT_FILE");
+    const char *dir = getenv("SSL_CERT_DIR");
+    if (!str_is_empty(file)) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, file);
+    }
+    if (!str_is_empty(dir)) {
+        curl_easy_setopt(easy, CURLOPT_CAPATH, dir);
+    }
+}
+
 void http_tls_apply(struct http_transfer *t)
 {
     const struct http_tls *tls = t->http->cfg.tls;
     const struct tls_state *s = &t->http->tls;
     CURL *e = t->easy;
     curl_easy_setopt(e, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    if (!s->ca.loaded) {
+        use_system_roots(e);
+    }
     if (tls == NULL) {
         return;
     }

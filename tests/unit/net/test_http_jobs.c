@@ -324,6 +324,8 @@ static void may_mutate__asked_before_each_mutation_only(void **state)
     assert_int_equal(fence.asked, 3);
     assert_int_equal(test_server_requests(s), 4);
 
+    struct http_request odd = {.url = test_server_url(s, "/ok"), .mutates = true};
+    assert_int_equal(fixture_send(&f, &odd), ERR_CANCELLED); /* a GET that its caller calls one */
     int rc = fixture_send(&f, &post);
     assert_fails(&f, rc, ERR_CANCELLED,
                  arena_printf(f.arena, "POST to %s was not sent: no changes may be made now",

@@ -365,6 +365,22 @@ static void tls__client_pair_changes__streams_end(void **state)
     test_ca_free(clients);
 }
 
+static void tls__no_ca_given__environment_names_the_roots(void **state)
+{
+    (void)state;
+    struct tls_server t = tls_server_start(&on_loopback, NULL);
+    struct files fs;
+    files_make(&fs, test_ca_pem(t.ca), NULL);
+    struct fixture f = tls_fixture(NULL);
+    assert_int_equal(fixture_get(&f, test_server_url(t.server, "/ok")), ERR_TRANSIENT);
+    setenv("SSL_CERT_FILE", fs.ca, 1);
+    assert_ok(&f, fixture_get(&f, test_server_url(t.server, "/ok")));
+    unsetenv("SSL_CERT_FILE");
+    fixture_done(&f);
+    files_done(&fs);
+    tls_server_stop(&t);
+}
+
 static void tls__files_unreadable__auth(void **state)
 {
     (void)state;
@@ -394,6 +410,7 @@ int main(void)
         cmocka_unit_test(tls__ca_file_changes__new_connections_use_it),
         cmocka_unit_test(tls__client_pair_changes__old_connections_close),
         cmocka_unit_test(tls__client_pair_changes__streams_end),
+        cmocka_unit_test(tls__no_ca_given__environment_names_the_roots),
         cmocka_unit_test(tls__files_unreadable__auth),
     };
     return cmocka_run_group_tests_name("http_tls", tests, http_group_setup, http_group_teardown);
