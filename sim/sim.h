@@ -24,18 +24,21 @@
 struct event_base;
 struct sim;
 
-enum sim_latency { SIM_LATENCY_NONE = 0, SIM_LATENCY_CLOUD, };
+enum sim_latency {
+    SIM_LATENCY_NONE = 0,
+    SIM_LATENCY_CLOUD,
+};
 
 /* The start; what the flags of interfaces.md say.  Zero values are the flags' defaults where not noted. */
 struct sim_config {
-    uint16_t port;             /* 0: any free one (the flag's default, 8811, is main's) */
-    bool tls;                  /* HTTPS with a throw-away CA */
-    const char *cloud;         /* "gce" */
-    const char *const *zones;  /* NULL: us-central1-a, -b, -c */
+    uint16_t port;            /* 0: any free one (the flag's default, 8811, is main's) */
+    bool tls;                 /* HTTPS with a throw-away CA */
+    const char *cloud;        /* "gce" */
+    const char *const *zones; /* NULL: us-central1-a, -b, -c */
     size_t n_zones;
-    int nodes;                 /* how many at the start */
-    int node_images;           /* fake images per node (about 500 bytes each, as real nodes carry) */
-    int services;              /* Services of type LoadBalancer at the start */
+    int nodes;       /* how many at the start */
+    int node_images; /* fake images per node (about 500 bytes each, as real nodes carry) */
+    int services;    /* Services of type LoadBalancer at the start */
     const char *service_class; /* their class, or NULL */
     bool ipv4, ipv6;           /* cluster families; both false: IPv4 */
     bool ipv6_first;
@@ -44,10 +47,10 @@ struct sim_config {
     struct json_object *world; /* borrowed; NULL: none */
     const char *traffic_log;   /* file names; NULL: none */
     const char *kube_log;
-    const char *rbac;          /* manifest to enforce; NULL: everything is allowed */
-    struct clock *clock;       /* NULL: the real one */
+    const char *rbac;           /* manifest to enforce; NULL: everything is allowed */
+    struct clock *clock;        /* NULL: the real one */
     bool strict_address_delete; /* deleting an address that a rule uses is refused */
-    const char *const *quotas; /* "FIREWALLS=3" …; without one a quota is out of reach */
+    const char *const *quotas;  /* "FIREWALLS=3" …; without one a quota is out of reach */
     size_t n_quotas;
 };
 
@@ -55,35 +58,36 @@ struct sim_config {
 struct sim_call {
     struct sim *sim;
     struct http_req *req;
-    struct arena *arena;            /* life of the request */
+    struct arena *arena; /* life of the request */
     const struct sim_module *module;
     void *module_state;
     const char *method;
-    const char *path;               /* decoded once is the module's job; raw here */
-    const char *target;             /* raw path with query */
-    struct url_param *params;       /* decoded query */
+    const char *path;         /* decoded once is the module's job; raw here */
+    const char *target;       /* raw path with query */
+    struct url_param *params; /* decoded query */
     size_t n_params;
     const char *body;
     size_t body_len;
-    const char *op;                 /* operation id: "compute.addresses.insert", "services.status.patch" */
-    const char *user;               /* who calls, for RBAC and 403 texts; set by the Kubernetes module */
-    bool streaming;                 /* a watch: answered in pieces */
-    bool lose_answer;               /* a fault: do it, but the client gets nothing */
+    const char *op;   /* operation id: "compute.addresses.insert", "services.status.patch" */
+    const char *user; /* who calls, for RBAC and 403 texts; set by the Kubernetes module */
+    bool streaming;   /* a watch: answered in pieces */
+    bool lose_answer; /* a fault: do it, but the client gets nothing */
     bool logged;
-    void *private_data;             /* the module's */
-    bool pretty;                    /* indent the answer, for people */
+    void *private_data; /* the module's */
+    bool pretty;        /* indent the answer, for people */
     /* Called when the client leaves before the answer; `call` is gone after it.  A module that keeps a call
      * sets it to cancel its timers.  (A watch may use http_req_on_gone() directly.) */
     void (*gone)(struct sim_call *call);
-    void *batch;                    /* the frame's: this call is part of a multipart request */
-    void *batch_reply;              /* the frame's: where its answer goes there */
+    void *batch;       /* the frame's: this call is part of a multipart request */
+    void *batch_reply; /* the frame's: where its answer goes there */
 };
 
 /* One API.  All functions run in the loop's thread. */
 struct sim_module {
-    const char *name;               /* key in /sim/calls and "api" in faults and logs: "kubernetes", "gce", "metadata" */
-    bool to_traffic_log;            /* cloud APIs */
-    bool to_kube_log;               /* the Kubernetes API */
+    const char
+        *name; /* key in /sim/calls and "api" in faults and logs: "kubernetes", "gce", "metadata" */
+    bool to_traffic_log; /* cloud APIs */
+    bool to_kube_log;    /* the Kubernetes API */
     /* Makes the module's state.  The world (if any) is loaded later through load(). */
     int (*init)(struct sim *sim, void **ret_state, struct err *err);
     void (*done)(void *state);
@@ -106,12 +110,12 @@ struct sim_module {
 };
 
 /* Makes the simulator on `base` and listens.  The caller runs the loop. */
-int sim_new(struct event_base *base, const struct sim_config *cfg, struct sim **ret, struct err *err)
-    _warn_unused_;
+int sim_new(struct event_base *base, const struct sim_config *cfg, struct sim **ret,
+            struct err *err) _warn_unused_;
 void sim_free(struct sim *s);
 uint16_t sim_port(const struct sim *s);
-const char *sim_url(const struct sim *s);      /* "http://127.0.0.1:8811" */
-const char *sim_ca_pem(const struct sim *s);   /* NULL without TLS */
+const char *sim_url(const struct sim *s);    /* "http://127.0.0.1:8811" */
+const char *sim_ca_pem(const struct sim *s); /* NULL without TLS */
 const struct sim_config *sim_cfg(const struct sim *s);
 struct clock *sim_clock(const struct sim *s);
 struct rng *sim_rng(const struct sim *s);
@@ -145,8 +149,8 @@ void sim_counts_reset(struct sim *s);
 struct json_object *sim_dump(struct sim *s);
 int sim_load(struct sim *s, struct json_object *world, struct err *err) _warn_unused_;
 /* Adds a fault (as POST /sim/faults); *ret_id for sim_fault_remove(). */
-int sim_fault_add(struct sim *s, struct json_object *fault, int64_t *ret_id, struct err *err)
-    _warn_unused_;
+int sim_fault_add(struct sim *s, struct json_object *fault, int64_t *ret_id,
+                  struct err *err) _warn_unused_;
 void sim_fault_remove(struct sim *s, int64_t id); /* 0: all */
 
 /* --- between modules ---------------------------------------------------------------------------- */
@@ -159,11 +163,11 @@ extern const struct sim_module sim_metadata_module;
 void *sim_module_state(struct sim *s, const char *name);
 /* A node with its instance: the frame calls both at the start and for POST /sim/nodes. */
 struct sim_node {
-    const char *name;        /* node-0 … */
+    const char *name; /* node-0 … */
     const char *zone;
-    const char *internal_ip; /* 10.128.x.y */
+    const char *internal_ip;  /* 10.128.x.y */
     const char *internal_ip6; /* "" when the cluster has no IPv6 */
-    const char *provider_id; /* gce://PROJECT/ZONE/NAME */
+    const char *provider_id;  /* gce://PROJECT/ZONE/NAME */
     int index;
 };
 int sim_kube_add_node(void *kube_state, const struct sim_node *node, int images, struct err *err);

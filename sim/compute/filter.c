@@ -133,7 +133,8 @@ static const char *parse_bare_regex(struct parser *p)
             break;
         }
     }
-    return str_trim(p->a, arena_strndup(p->a, start, (size_t)(p->at - start)));
+    const char *value = str_trim(p->a, arena_strndup(p->a, start, (size_t)(p->at - start)));
+    return *value ? value : NULL;
 }
 
 static const char *parse_value(struct parser *p, bool regex)

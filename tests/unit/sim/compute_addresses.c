@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compute_addresses.c: the life of addresses: reserve, use, promote, demote, tiers, strict deletion.
+ *
+ * Source: gce-cloud-provider.md §4.4, §16. */
+#include "tests/unit/sim/fixture.h"
+
+#include <string.h>
+
+#define POOL_RULE(name, more)                                                                      \
+    "{\"name\":\"" name "\",\"target\":\"regions/us-central1/targetPools/tp\"" more "}"
+
+static void address__ephemeral_of_a_rule__is_promoted_and_demoted(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", R "/forwardingRules", POOL_RULE("fr", ",\"portRange\":\"80\""));
+    fixture_must(f, "GET", R "/forwardingRules/fr", NULL);
+    const char *ip = arena_strdup(f->a, fixture_text(f, "IPAddress"));
+    assert_string_not_equal(ip, "");
+    const char *body = arena_printf(f->a, "{\"name\":\"held\",\"address\":\"%s\"}", ip);
+    fixture_must(f, "POST", R "/addresses", body);
+    fixture_must(f, "GET", R "/addresses/held", NULL);
+    assert_string_equal(fixture_text(f, "status"), "IN_USE");
+    assert_int_equal(json_len(json_member(f->answer, "users")), 1);
+    /* The rule goes and comes back on the held address. */
+    fixture_must(f, "DELETE", R "/forwardingRules/fr", NULL);
+    fixture_must(f, "GET", R "/addresses/held", NULL);
+    assert_string_equal(fixture_text(f, "status"), "RESERVED");
+    fixture_must(f, "POST", R "/forwardingRules",
+                 arena_printf(f->a, POOL_RULE("fr", ",\"IPAddress\":\"%s\""), ip));
+    /* Giving the reservation back leaves the rule with its address. */
+    fixture_must(f, "DELETE", R "/addresses/held", NULL);
+    fixture_must(f, "GET", R "/forwardingRules/fr", NULL);
+    assert_string_equal(fixture_text(f, "IPAddress"), ip);
+    fixture_stop(f);
+}
+
+static void address__lost__is_not_handed_out_again_at_once(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\"}");
+    fixture_must(f, "GET", R "/addresses/a", NULL);
+    const char *first = arena_strdup(f->a, fixture_text(f, "address"));
+    fixture_must(f, "DELETE", R "/addresses/a", NULL);
+    fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\"}");
+    fixture_must(f, "GET", R "/addresses/a", NULL);
+    assert_string_not_equal(fixture_text(f, "address"), first);
+    fixture_stop(f);
+}
+
+static void address__strict_mode__deletion_in_use_is_refused(void **state)
+{
+    (void)state;
+    struct fixture *f =
+        fixture_start(&(struct sim_config){.nodes = 6, .strict_address_delete = true});
+    fixture_make_external(f);
+    int status = fixture_call(f, "DELETE", R "/addresses/ip", NULL);
+    fixture_expect(f, "in use", status, 400, "resourceInUseByAnotherResource");
+    fixture_must(f, "DELETE", R "/forwardingRules/fr", NULL);
+    fixture_must(f, "DELETE", R "/addresses/ip", NULL);
+    fixture_stop(f);
+}
+
+static void address__tiers__have_ranges_of_their_own(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", R "/forwardingRules",
+                 POOL_RULE("std", ",\"networkTier\":\"STANDARD\""));
+    fixture_must(f, "GET", R "/forwardingRules/std", NULL);
+    const char *ip = arena_strdup(f->a, fixture_text(f, "IPAddress"));
+    assert_true(str_has_prefix(ip, "198.51.100."));
+    int status = fixture_call(f, "POST", R "/addresses",
+                              arena_printf(f->a, "{\"name\":\"a\",\"address\":\"%s\"}", ip));
+    fixture_expect(f, "promotion to the other tier", status, 400, "invalid");
+    fixture_must(
+        f, "POST", R "/addresses",
+        arena_printf(f->a, "{\"name\":\"a\",\"networkTier\":\"STANDARD\",\"address\":\"%s\"}", ip));
+    fixture_stop(f);
+}
+
+static void address__rules_with_other_ports_or_protocol__share_it(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 6});
+    fixture_make_external(f);
+    fixture_must(f, "POST", R "/forwardingRules",
+                 POOL_RULE("ports", ",\"IPAddress\":\"203.0.113.77\",\"portRange\":\"91-99\""));
+    fixture_must(f, "POST", R "/forwardingRules",
+                 POOL_RULE("udp", ",\"IPAddress\":\"203.0.113.77\",\"portRange\":\"80-90\","
+                                  "\"IPProtocol\":\"UDP\""));
+    fixture_must(f, "GET", R "/addresses/ip", NULL);
+    assert_int_equal(json_len(json_member(f->answer, "users")), 3);
+    fixture_stop(f);
+}
+
+static void address__named_in_a_rule__becomes_its_literal(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\",\"address\":\"203.0.113.44\"}");
+    fixture_must(f, "POST", R "/forwardingRules",
+                 POOL_RULE("fr", ",\"IPAddress\":\"regions/us-central1/addresses/a\""));
+    fixture_must(f, "GET", R "/forwardingRules/fr", NULL);
+    assert_string_equal(fixture_text(f, "IPAddress"), "203.0.113.44");
+    fixture_stop(f);
+}
+
+static void address__internal__comes_from_the_subnetwork(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\",\"addressType\":\"INTERNAL\"}");
+    fixture_must(f, "GET", R "/addresses/a", NULL);
+    assert_true(str_has_prefix(fixture_text(f, "address"), "10.128.8."));
+    assert_string_equal(fixture_text(f, "networkTier"), "");
+    assert_string_equal(fixture_text(f, "subnetwork"),
+                        COMPUTE_LINK "/regions/us-central1/subnetworks/default");
+    fixture_stop(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(address__ephemeral_of_a_rule__is_promoted_and_demoted),
+        cmocka_unit_test(address__lost__is_not_handed_out_again_at_once),
+        cmocka_unit_test(address__strict_mode__deletion_in_use_is_refused),
+        cmocka_unit_test(address__tiers__have_ranges_of_their_own),
+        cmocka_unit_test(address__rules_with_other_ports_or_protocol__share_it),
+        cmocka_unit_test(address__named_in_a_rule__becomes_its_literal),
+        cmocka_unit_test(address__internal__comes_from_the_subnetwork),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

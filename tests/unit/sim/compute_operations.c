@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* compute_operations.c: long operations, request ids, and time at --latency cloud (with a fake clock).
+ *
+ * Source: gce-cloud-provider.md §3.5, §16. */
+#include "tests/unit/sim/fixture.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* Path of the operation of the last answer, as the client sees it. */
+static const char *operation_path(struct fixture *f)
+{
+    const char *link = fixture_text(f, "selfLink");
+    const char *at = strstr(link, "/compute/v1/projects/");
+    return at ? arena_strdup(f->a, at) : "";
+}
+
+static void operation__latency_none__is_done_at_the_first_look(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *suffix;
+    } looks[] = {{"GET", ""}, {"POST", "/wait"}};
+    struct fixture *f = fixture_start(NULL);
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        fixture_must(f, "POST", R "/addresses", arena_printf(f->a, "{\"name\":\"a%zu\"}", i));
+        assert_string_equal(fixture_text(f, "kind"), "compute#operation");
+        assert_string_equal(fixture_text(f, "status"), "RUNNING");
+        assert_string_equal(fixture_text(f, "operationType"), "insert");
+        const char *path = operation_path(f);
+        assert_true(str_has_prefix(path, R "/operations/operation-"));
+        fixture_must(f, looks[i].method, arena_printf(f->a, "%s%s", path, looks[i].suffix), NULL);
+        assert_string_equal(fixture_text(f, "status"), "DONE");
+        assert_string_equal(fixture_text(f, "progress"), "100");
+    }
+    fixture_must(f, "GET", R "/operations?maxResults=1", NULL);
+    assert_int_equal(json_len(json_member(f->answer, "items")), 1);
+    assert_string_not_equal(fixture_text(f, "nextPageToken"), "");
+    fixture_must(f, "GET", P "/aggregated/operations", NULL);
+    assert_non_null(json_member(json_member(f->answer, "items"), "regions/us-central1"));
+    fixture_stop(f);
+}
+
+static void request_id__sent_again__answers_the_same_operation(void **state)
+{
+    (void)state;
+    static const char path[] = R "/addresses?requestId=0b8c2b9e-1111-4222-8333-444455556666";
+    struct fixture *f = fixture_start(NULL);
+    fixture_must(f, "POST", path, "{\"name\":\"a\"}");
+    const char *first = arena_strdup(f->a, fixture_text(f, "name"));
+    fixture_must(f, "POST", path, "{\"name\":\"a\"}");
+    assert_string_equal(fixture_text(f, "name"), first);
+    int status = fixture_call(f, "POST", R "/addresses", "{\"name\":\"a\"}");
+    fixture_expect(f, "without the id", status, 409, "alreadyExists");
+    fixture_must(f, "GET", R "/addresses", NULL);
+    assert_int_equal(json_len(json_member(f->answer, "items")), 1);
+    fixture_stop(f);
+}
+
+/* Moves a fake clock on until told to stop: every wait of the simulator comes to its end. */
+struct mover {
+    struct clock *clock;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    bool stop;
+};
+
+static void *move(void *arg)
+{
+    struct mover *m = arg;
+    for (bool stop = false; !stop;) {
+        int64_t next = clock_fake_next_ms(m->clock), now = clock_now_ms(m->clock);
+        if (next != CLOCK_NEVER && next > now) {
+            clock_fake_advance(m->clock, next - now);
+        } else {
+            sched_yield();
+        }
+        pthread_mutex_lock(&m->lock);
+        stop = m->stop;
+        pthread_mutex_unlock(&m->lock);
+    }
+    return NULL;
+}
+
+static struct mover *mover_start(void)
+{
+    struct mover *m = xcalloc(1, sizeof(*m));
+    m->clock = clock_fake_new(1000, 1795287600000000);
+    pthread_mutex_init(&m->lock, NULL);
+    assert_int_equal(pthread_create(&m->thread, NULL, move, m), 0);
+    return m;
+}
+
+static void mover_stop(struct mover *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->stop = true;
+    pthread_mutex_unlock(&m->lock);
+    pthread_join(m->thread, NULL);
+}
+
+static void operation__latency_cloud__takes_its_time_and_wait_blocks(void **state)
+{
+    (void)state;
+    struct mover *m = mover_start();
+    struct fixture *f = fixture_start(
+        &(struct sim_config){.nodes = 6, .latency = SIM_LATENCY_CLOUD, .clock = m->clock});
+    int64_t start = clock_now_ms(m->clock);
+    fixture_must(f, "POST", R "/addresses", "{\"name\":\"a\"}");
+    const char *path = operation_path(f);
+    fixture_must(f, "POST", arena_printf(f->a, "%s/wait", path), NULL);
+    assert_string_equal(fixture_text(f, "status"), "DONE");
+    int64_t took = clock_now_ms(m->clock) - start;
+    assert_in_range(took, 1000, 10000);
+    mover_stop(m);
+    fixture_stop(f);
+    clock_fake_free(m->clock);
+    free(m);
+}
+
+#define PART(request, body)                                                                        \
+    "--part\r\nContent-Type: application/http\r\n\r\n" request " HTTP/1.1\r\n\r\n" body "\r\n"
+
+static size_t count_of(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+static void operation__insert_still_running__resource_is_not_ready(void **state)
+{
+    (void)state;
+    struct mover *m = mover_start();
+    struct fixture *f = fixture_start(
+        &(struct sim_config){.nodes = 6, .latency = SIM_LATENCY_CLOUD, .clock = m->clock});
+    static const char pool[] =
+        "{\"name\":\"tp\",\"healthChecks\":[\"global/httpHealthChecks/hc\"]}";
+    /* In one batch, so that no time passes between them: the check is made, then used too early. */
+    fixture_call(f, "POST", "/batch/compute/v1",
+                 PART("POST " G "/httpHealthChecks", "{\"name\":\"hc\"}")
+                     PART("POST " R "/targetPools",
+                          "{\"name\":\"tp\",\"healthChecks\":[\"global/httpHealthChecks/hc\"]}")
+                         PART("DELETE " G "/httpHealthChecks/hc", "") "--part--\r\n");
+    assert_int_equal(count_of(f->text, "HTTP/1.1 200"), 1);
+    assert_int_equal(count_of(f->text, "HTTP/1.1 400"), 2);
+    assert_int_equal(count_of(f->text, "\"resourceNotReady\""), 2);
+    const char *at = strstr(f->text, "\"selfLink\": \"https://www.googleapis.com");
+    assert_non_null(at);
+    at = strstr(at, "/compute/v1/");
+    const char *wait = arena_printf(f->a, "%.*s/wait", (int)strcspn(at, "\""), at);
+    fixture_must(f, "POST", wait, NULL);
+    fixture_must(f, "POST", R "/targetPools", pool);
+    mover_stop(m);
+    fixture_stop(f);
+    clock_fake_free(m->clock);
+    free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operation__latency_none__is_done_at_the_first_look),
+        cmocka_unit_test(request_id__sent_again__answers_the_same_operation),
+        cmocka_unit_test(operation__latency_cloud__takes_its_time_and_wait_blocks),
+        cmocka_unit_test(operation__insert_still_running__resource_is_not_ready),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
