@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A vendor's plugin from an installed trimtab, and plugins that are wrong.
+
+1  installs the built tree to a scratch prefix and builds examples/provider-pool there, with nothing but its own
+   meson.build and pkg-config;
+2  runs it under the installed controller against the simulator: addresses appear, survive a restart, are
+   given back;
+3  loads every module of tests/abi: each is a clear error, never a crash.
+
+TAP on stdout.  Waits for events (a watch, a process that ends), never for a fixed time; LIMIT_S only ends a test
+that hangs.  usage: run_plugin_test.py BUILD_DIR SOURCE_DIR
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.request
+
+LIMIT_S = 60
+BUILD = os.path.abspath(sys.argv[1])
+SOURCE = os.path.abspath(sys.argv[2])
+SERVICES = "/api/v1/namespaces/default/services"
+
+# What a module must lead to: words of the error with which the controller refuses to start.
+REFUSED = {
+    "wrong-major": ["ABI", "2"],
+    "too-small": ["too small"],
+    "size-zero": ["too small"],
+    "name-null": ["name"],
+    "name-other": ["somebody-else"],
+    "name-bad": ["Not A Name"],
+    "version-long": ["version"],
+    "no-open": ["open"],
+    "no-close": ["close"],
+    "no-get": ["get_load_balancer"],
+    "no-ensure": ["ensure_load_balancer"],
+    "no-update": ["update_load_balancer"],
+    "no-delete": ["ensure_load_balancer_deleted"],
+    "half-batch": ["reconcile_batch"],
+    "options-null": ["options"],
+    "option-nameless": ["option"],
+    "option-type": ["option"],
+    "option-binary": ["option"],
+    "option-taken": ["cloud-config"],
+    "descriptor-null": ["tt_provider_descriptor"],
+    "no-symbol": ["tt_provider_descriptor"],
+    "absent": ["absent.so"],
+    "open-fails": ["the appliance has no licence"],
+    "open-silent": ["open"],
+    "open-garbage": ["99"],
+    "open-long-message": ["open"],
+}
+# Words of the Warning event that a Service gets.
+EVENT = {
+    "code-garbage": ["99"],
+    "code-negative": ["-1"],
+    "code-undeclared": ["quota"],
+    "message-long": ["too long"],
+    "message-binary": ["UTF-8"],
+    "fail-silent": ["quota"],
+    "ingress-none": ["ingress"],
+    "ingress-empty": ["ingress"],
+    "ingress-long": ["ingress"],
+    "ingress-mode": ["ipMode"],
+    "ingress-many": ["ingress"],
+    "result-missing": ["result"],
+}
+# Nothing that a user would notice.
+SERVED = ["right", "later", "event-long"]
+
+
+class Tap:
+    """Counts tests; the first line of a failure is what was expected and what came."""
+
+    def __init__(self):
+        self.n = 0
+        self.failed = 0
+
+    def check(self, name, problem):
+        self.n += 1
+        self.failed += problem is not None
+        print(f"{'not ok' if problem else 'ok'} {self.n} - {name}", flush=True)
+        for line in (problem or "").splitlines():
+            print(f"# {line}", flush=True)
+
+
+class Program:
+    """A child whose stderr is kept; ends with the test."""
+
+    def __init__(self, argv, first_line=False):
+        self.process = subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.errors = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        self.first = self.process.stdout.readline().strip() if first_line else ""
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.errors.append(line)
+
+    def wait(self):
+        code = self.process.wait(timeout=LIMIT_S)
+        self.reader.join(timeout=LIMIT_S)
+        return code
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def text(self):
+        return "".join(self.errors)
+
+
+class Cluster:
+    """The simulator and its Kubernetes API."""
+
+    def __init__(self, scratch):
+        self.kubeconfig = os.path.join(scratch, "kubeconfig")
+        self.sim = Program([os.path.join(BUILD, "sim", "trimtab-sim"), "--port", "0",
+                            "--write-kubeconfig", self.kubeconfig], first_line=True)
+        self.url = self.sim.first.removeprefix("listening on ")
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.url + path, method=method, headers={"Content-Type": "application/json"},
+            data=json.dumps(body).encode() if body is not None else None)
+        with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
+            return json.load(answer)
+
+    def create(self, name, **spec):
+        self.call("POST", SERVICES, {
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+            "spec": {"type": "LoadBalancer", "ports": [{"port": 80}], **spec}})
+
+    def delete(self, name):
+        self.call("DELETE", f"{SERVICES}/{name}")
+
+    def until(self, path, wanted):
+        """The first object, listed or watched, for which wanted(type, object) is true."""
+        listed = self.call("GET", path)
+        for item in listed["items"]:
+            if wanted("ADDED", item):
+                return item
+        version = listed["metadata"]["resourceVersion"]
+        watch = f"{self.url}{path}?watch=1&resourceVersion={version}&timeoutSeconds={LIMIT_S}"
+        with urllib.request.urlopen(watch, timeout=LIMIT_S) as lines:
+            for line in lines:
+                event = json.loads(line)
+                if wanted(event["type"], event["object"]):
+                    return event["object"]
+        raise TimeoutError(f"{path}: nothing that was waited for in {LIMIT_S} s")
+
+    def address(self, name):
+        def has_address(_, s):
+            return s["metadata"]["name"] == name and s["status"]["loadBalancer"].get("ingress")
+        found = self.until(SERVICES, has_address)
+        return found["status"]["loadBalancer"]["ingress"][0]["ip"]
+
+    def gone(self, name):
+        listed = self.call("GET", SERVICES)
+        if all(s["metadata"]["name"] != name for s in listed["items"]):
+            return
+        self.until(SERVICES, lambda kind, s: kind == "DELETED" and s["metadata"]["name"] == name)
+
+    def warning(self, name):
+        def is_warning(_, e):
+            about = e.get("involvedObject") or e.get("regarding") or {}
+            return e.get("type") == "Warning" and about.get("name") == name
+        found = self.until("/api/v1/namespaces/default/events", is_warning)
+        return found.get("message") or found.get("note") or ""
+
+
+def run(argv, **more):
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=600, check=False, **more)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(argv)}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+def install_and_build(scratch):
+    """Installs trimtab to scratch/root and builds the example against it; gives the two paths."""
+    root = os.path.join(scratch, "root")
+    run(["meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", root])
+    found = {}
+    for folder, _, files in os.walk(root):
+        for name in files:
+            found[name] = os.path.join(folder, name)
+    example = os.path.join(scratch, "provider-pool")
+    shutil.copytree(os.path.join(SOURCE, "examples", "provider-pool"), example)
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MESON")}
+    env |= {"PKG_CONFIG_PATH": os.path.dirname(found["trimtab-provider.pc"]),
+            "PKG_CONFIG_SYSROOT_DIR": root, "DESTDIR": ""}
+    run(["meson", "setup", os.path.join(example, "build"), example, "--werror"], env=env)
+    run(["ninja", "-C", os.path.join(example, "build")], env=env)
+    return found["trimtab"], os.path.join(example, "build")
+
+
+def controller(trimtab, cluster, provider, folder, *more):
+    return Program([trimtab, f"--cloud-provider={provider}", f"--provider-plugin-dir={folder}",
+                    f"--kubeconfig={cluster.kubeconfig}", "--leader-elect=false",
+                    "--secure-port=0", *more])
+
+
+def test_pool(tap, trimtab, folder, cluster):
+    """The life of two Services, with a restart of the controller in between."""
+    config = "--cloud-config=" + os.path.join(SOURCE, "examples", "provider-pool", "pool.conf")
+    program = controller(trimtab, cluster, "pool", folder, config)
+    try:
+        cluster.create("one")
+        one = cluster.address("one")
+        tap.check("pool: a Service gets the first address",
+                  None if one == "192.0.2.1" else f"want 192.0.2.1, got {one}")
+        code = program.stop()
+        tap.check("pool: SIGTERM ends it with 0", None if code == 0 else f"{code}\n{program.text()}")
+        program = controller(trimtab, cluster, "pool", folder, config)
+        cluster.create("two")
+        two = cluster.address("two")
+        one_now = cluster.address("one")
+        tap.check("pool: a restart keeps addresses and gives none twice",
+                  None if (one_now, two) == (one, "192.0.2.2") else f"got {one_now} and {two}")
+        cluster.create("three", loadBalancerIP="192.0.2.9")
+        three = cluster.address("three")
+        tap.check("pool: an address can be asked for",
+                  None if three == "192.0.2.9" else f"want 192.0.2.9, got {three}")
+        cluster.create("four", loadBalancerIP="203.0.113.1")
+        said = cluster.warning("four")
+        tap.check("pool: a foreign address is refused with an event",
+                  None if "not in the pool: 203.0.113.1" in said else f"event: {said}")
+        for name in ("one", "four"):
+            cluster.delete(name)
+            cluster.gone(name)
+        cluster.create("five")
+        five = cluster.address("five")
+        tap.check("pool: what is given back is given out again",
+                  None if five == one else f"want {one}, got {five}")
+    except Exception as e:  # a test that could not go on is a failed test
+        tap.check("pool: all steps", f"{e}\n{program.text()}")
+    finally:
+        program.stop()
+
+
+def test_pool_config(tap, trimtab, folder, cluster, scratch):
+    """What a wrong configuration leads to, and the flag of the provider's own."""
+    rows = [("cidr = 192.0.2.0/28\nsider = 1\n", [], "wrong.conf:2"),
+            ("cidr = 192.0.2.0/99\n", [], "want 16 to 30 bits"),
+            ("# nothing\n", [], "set cidr in the cloud config, or --pool-cidr"),
+            ("cidr = 192.0.2.0/28\n", ["--pool-cidr=x"], "want ADDRESS/BITS"),
+            ("cidr = 192.0.2.0/28\n", ["--pool-cidre=x"], "pool-cidre")]
+    path = os.path.join(scratch, "wrong.conf")
+    for text, flags, words in rows:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        program = controller(trimtab, cluster, "pool", folder, f"--cloud-config={path}", *flags)
+        code = program.wait()
+        good = code == 1 and words in program.text()
+        tap.check(f"pool: refuses to start: {words}",
+                  None if good else f"exit {code}\n{program.text()}")
+
+
+def test_refused(tap, trimtab, folder, cluster, name, words):
+    program = controller(trimtab, cluster, name, folder)
+    code = program.wait()
+    good = code == 1 and all(word in program.text() for word in words)
+    tap.check(f"{name}: refused with exit 1",
+              None if good else f"exit {code}, want 1 and {words} in:\n{program.text()}")
+
+
+def test_result(tap, trimtab, folder, cluster, name, words):
+    """`words` of the event; None: the Service gets its address."""
+    program = controller(trimtab, cluster, name, folder)
+    problem = None
+    try:
+        cluster.create(name)
+        if words is None:
+            got = cluster.address(name)
+            problem = None if got == "192.0.2.1" else f"address {got}"
+        else:
+            said = cluster.warning(name)
+            missing = [word for word in words if word not in said]
+            problem = f"{missing} not in the event: {said}" if missing else None
+        if program.process.poll() is not None:
+            problem = f"the controller ended: {program.process.returncode}"
+    except Exception as e:
+        problem = str(e)
+    code = program.stop()
+    if problem is None and code != 0:
+        problem = f"exit {code}"
+    tap.check(f"{name}: {'served' if words is None else 'said in an event'}, goes on",
+              None if problem is None else f"{problem}\n{program.text()}")
+
+
+def main():
+    tap = Tap()
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            trimtab, folder = install_and_build(scratch)
+        except Exception as e:
+            tap.check("install, build outside the tree", str(e))
+            print(f"1..{tap.n}")
+            return 1
+        tap.check("install, build outside the tree", None)
+        modules = os.path.join(BUILD, "tests", "abi")
+        cluster = Cluster(scratch)
+        try:
+            test_pool(tap, trimtab, folder, cluster)
+            test_pool_config(tap, trimtab, folder, cluster, scratch)
+            for name, words in REFUSED.items():
+                test_refused(tap, trimtab, modules, cluster, name, words)
+        finally:
+            cluster.sim.stop()
+        for name, words in list(EVENT.items()) + [(name, None) for name in SERVED]:
+            cluster = Cluster(scratch)  # a fresh one: no Services of other providers
+            try:
+                test_result(tap, trimtab, modules, cluster, name, words)
+            finally:
+                cluster.sim.stop()
+    print(f"1..{tap.n}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
