@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* commit.c: the last step of every write: store, or not, or take away; deletions and what a namespace drags along.
+ *
+ * Deleting an object that has finalizers only marks it; whoever removes the last finalizer makes it vanish
+ * (recorded 091–094).  A namespace goes when nothing is left in it.  Knows no HTTP. */
+#include "sim/kube/decode.h"
+#include "sim/kube/kube.h"
+#include "sim/kube/rules.h"
+
+/* In the server's order, with nothing empty that is not printed: equal objects are equal texts. */
+static struct json_object *canonical(struct kube_change *c, struct json_object *o, int64_t rv)
+{
+    const struct kube_kind *stored =
+        c->kind->as_stored ? kube_kind_of_store(c->kind->store) : c->kind;
+    struct kube_decode d = {.arena = c->arena};
+    kube_set(kube_need(o, "metadata"), "resourceVersion",
+             json_object_new_string(arena_printf(c->arena, "%lld", (long long)rv)));
+    struct json_object *out = kube_decode(&d, stored->type, o);
+    return out ? out : json_object_get(o); /* a loaded world may hold anything */
+}
+
+static bool has_finalizers(struct json_object *o)
+{
+    return json_len(json_path(o, "metadata.finalizers")) > 0 ||
+           json_len(json_path(o, "spec.finalizers")) > 0;
+}
+
+static bool same_but_version(struct kube_change *c, struct json_object *was)
+{
+    struct json_object *old = canonical(c, was, 0);
+    struct json_object *now = canonical(c, c->now, 0);
+    bool same =
+        str_eq(json_text(c->arena, old, JSON_COMPACT), json_text(c->arena, now, JSON_COMPACT));
+    json_object_put(old);
+    json_object_put(now);
+    return same;
+}
+
+static void take_now(struct kube_change *c, int64_t rv)
+{
+    struct json_object *now = canonical(c, c->now, rv);
+    json_object_put(c->now);
+    c->now = now;
+}
+
+struct kube_obj *kube_commit(struct kube_change *c)
+{
+    struct kube_store *store = c->st->store;
+    struct kube_obj *stored = kube_store_get(store, c->kind->store, c->namespace, c->name);
+    take_now(c, stored ? stored->rv : 0);
+    if (c->dry_run) {
+        if (!stored) {
+            json_object_object_del(json_member(c->now, "metadata"), "resourceVersion");
+        }
+        return NULL;
+    }
+    if (c->was && kube_is_deleting(c->now) && !has_finalizers(c->now)) {
+        (void)kube_store_remove(store, c->kind->store, c->namespace, c->name);
+        kube_namespace_sweep(c->st, c->namespace);
+        return NULL;
+    }
+    if (c->was) {
+        struct json_object *was = json_copy(c->was);
+        bool same = same_but_version(c, was);
+        json_object_put(was);
+        take_now(c, stored ? stored->rv : 0);
+        if (same && stored) {
+            return stored;
+        }
+    }
+    return kube_store_put(store, c->kind->store, c->namespace, c->name, c->now);
+}
+
+/* --- deleting ------------------------------------------------------------------------------------- */
+static void mark_deleted(struct kube_change *c)
+{
+    char now[32];
+    kube_now(c->st, now);
+    struct json_object *meta = kube_need(c->now, "metadata");
+    kube_set(meta, "deletionTimestamp", json_object_new_string(now));
+    kube_set(meta, "deletionGracePeriodSeconds", json_object_new_int(0));
+    if (c->kind->counts_generation) {
+        kube_set(meta, "generation", json_object_new_int64(json_int(meta, "generation", 0) + 1));
+    }
+    if (str_eq(c->kind->kind, "Namespace")) {
+        json_object_object_del(meta, "deletionGracePeriodSeconds");
+        kube_set(kube_need(c->now, "status"), "phase", json_object_new_string("Terminating"));
+    }
+}
+
+struct json_object *kube_delete_one(struct kube_change *c, struct json_object **ret)
+{
+    if (!c->was) {
+        return kube_status_not_found(c->kind, c->name);
+    }
+    c->now = json_copy(c->was);
+    if (has_finalizers(c->was)) {
+        if (!kube_is_deleting(c->was)) {
+            mark_deleted(c);
+        }
+        (void)kube_commit(c);
+        if (str_eq(c->kind->kind, "Namespace") && !c->dry_run) {
+            kube_namespace_sweep(c->st, c->name);
+        }
+    } else if (!c->dry_run) {
+        (void)kube_store_remove(c->st->store, c->kind->store, c->namespace, c->name);
+        kube_set(kube_need(c->now, "metadata"), "resourceVersion",
+                 json_object_new_string(
+                     arena_printf(c->arena, "%lld", (long long)kube_store_rv(c->st->store))));
+        kube_namespace_sweep(c->st, c->namespace);
+    }
+    *ret = json_object_get(c->now);
+    return NULL;
+}
+
+/* Deletes what can go in one store; returns how much is left. */
+static size_t sweep_store(struct kube_state *st, const struct kube_kind *kind, const char *ns)
+{
+    struct kube_obj **objs = NULL;
+    size_t n = 0;
+    (void)kube_store_list(st->store, kind->store, ns, 0, &objs, &n);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *tree = kube_obj_tree(objs[i]);
+        const char *name = kube_obj_name(objs[i]);
+        if (!has_finalizers(tree)) {
+            (void)kube_store_remove(st->store, kind->store, ns, name);
+        } else {
+            left++;
+            struct kube_change c = {.st = st,
+                                    .arena = arena_new(),
+                                    .kind = kind,
+                                    .namespace = ns,
+                                    .name = name,
+                                    .was = tree,
+                                    .now = json_copy(tree)};
+            if (!kube_is_deleting(tree)) {
+                mark_deleted(&c);
+                (void)kube_commit(&c);
+            }
+            json_object_put(c.now);
+            arena_free(c.arena);
+        }
+        json_object_put(tree);
+    }
+    kube_objs_free(objs, n);
+    return left;
+}
+
+void kube_namespace_sweep(struct kube_state *st, const char *name)
+{
+    const struct kube_kind *namespaces = kube_kind_by_plural("namespaces");
+    struct kube_obj *o =
+        str_is_empty(name) ? NULL : kube_store_get(st->store, namespaces->store, "", name);
+    if (!o) {
+        return;
+    }
+    struct json_object *tree = kube_obj_tree(o);
+    bool going = kube_is_deleting(tree);
+    json_object_put(tree);
+    if (!going) {
+        return;
+    }
+    char *copy = xstrdup(name);
+    size_t left = 0;
+    for (int i = 0; i < kube_n_stores; i++) {
+        const struct kube_kind *kind = kube_kind_of_store(i);
+        left += kind->namespaced ? sweep_store(st, kind, copy) : 0;
+    }
+    if (left == 0) {
+        (void)kube_store_remove(st->store, namespaces->store, "", copy);
+    }
+    free(copy);
+}
+
+/* --- without a request ---------------------------------------------------------------------------- */
+void kube_make(struct kube_state *st, const struct kube_kind *kind, struct json_object *o)
+{
+    struct json_object *meta = json_member(o, "metadata");
+    struct kube_change c = {
+        .st = st,
+        .arena = arena_new(),
+        .kind = kind,
+        .namespace = kind->namespaced ? str_nonnull(json_str(meta, "namespace")) : "",
+        .name = str_nonnull(json_str(meta, "name")),
+        .now = json_object_get(o),
+    };
+    kube_meta_fill_new(&c);
+    if (kind->rules && kind->rules->set_defaults) {
+        kind->rules->set_defaults(&c);
+    }
+    struct json_object *refusal = kind->rules && kind->rules->begin ? kind->rules->begin(&c) : NULL;
+    kube_count_generation(&c);
+    if (!refusal) {
+        (void)kube_commit(&c);
+    }
+    json_object_put(refusal);
+    json_object_put(c.now);
+    arena_free(c.arena);
+}

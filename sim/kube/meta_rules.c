@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* meta_rules.c: what holds for the metadata of every kind: who may set what, and what is refused.
+ *
+ * An update is validated twice by the API server (once for all kinds, once by the kind), so each complaint
+ * about changed metadata appears twice among the causes (recorded 080, 093).  Pure but for new uids, names and
+ * times, which come from the simulator's seeded randomness and clock. */
+#include "sim/kube/kube.h"
+#include "sim/kube/rules.h"
+
+#include <string.h>
+
+#define ANNOTATIONS_MAX (256 * 1024)
+
+/* --- small tools ---------------------------------------------------------------------------------- */
+bool kube_same(struct json_object *a, struct json_object *b)
+{
+    return a == b || (a && b && json_equal(a, b));
+}
+
+void kube_set(struct json_object *o, const char *name, struct json_object *v)
+{
+    if (v) {
+        json_object_object_add(o, name, v);
+    } else {
+        json_object_object_del(o, name);
+    }
+}
+
+struct json_object *kube_need(struct json_object *o, const char *name)
+{
+    struct json_object *v = json_member(o, name);
+    if (!json_object_is_type(v, json_type_object)) {
+        v = json_object_new_object();
+        json_object_object_add(o, name, v);
+    }
+    return v;
+}
+
+bool kube_is_deleting(struct json_object *o)
+{
+    return !str_is_empty(json_str(json_member(o, "metadata"), "deletionTimestamp"));
+}
+
+const char *kube_generate_name(struct kube_state *st, struct arena *a, const char *prefix)
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    char suffix[6] = "";
+    for (size_t i = 0; i < 5; i++) {
+        suffix[i] = letters[rng_below(sim_rng(st->sim), sizeof(letters) - 1)];
+    }
+    return arena_printf(a, "%.58s%s", prefix, suffix);
+}
+
+/* --- filling in ----------------------------------------------------------------------------------- */
+void kube_meta_fill_new(struct kube_change *c)
+{
+    static const char *const not_yours[] = {"resourceVersion", "deletionTimestamp", "selfLink",
+                                            "deletionGracePeriodSeconds", "generation"};
+    struct json_object *meta = kube_need(c->now, "metadata");
+    for (size_t i = 0; i < ARRAY_LEN(not_yours); i++) {
+        json_object_object_del(meta, not_yours[i]);
+    }
+    char uid[37];
+    char now[32];
+    rng_uuid(sim_rng(c->st->sim), uid);
+    kube_now(c->st, now);
+    kube_set(meta, "uid", json_object_new_string(uid));
+    kube_set(meta, "creationTimestamp", json_object_new_string(now));
+}
+
+/* Members of `from` replace those of `to`, but metadata and what `except` names stay. */
+static void copy_members(struct json_object *to, struct json_object *from, const char *except)
+{
+    struct json_object *drop = json_object_new_array();
+    json_object_object_foreach(to, key, value)
+    {
+        (void)value;
+        if (!str_eq(key, "metadata") && !str_eq(key, except)) {
+            json_push_str(drop, key);
+        }
+    }
+    for (size_t i = 0; i < json_len(drop); i++) {
+        json_object_object_del(to, json_object_get_string(json_object_array_get_idx(drop, i)));
+    }
+    json_object_put(drop);
+    json_object_object_foreach(from, name, member)
+    {
+        if (!str_eq(name, "metadata") && !str_eq(name, except)) {
+            json_object_object_add(to, name, json_copy(member));
+        }
+    }
+}
+
+static void keep_if_absent(struct json_object *now, struct json_object *was, const char *name)
+{
+    struct json_object *old = json_member(was, name);
+    if (old && !json_member(now, name)) {
+        json_object_object_add(now, name, json_object_get(old));
+    }
+}
+
+void kube_prepare_meta(struct kube_change *c)
+{
+    if (!c->was) {
+        return;
+    }
+    if (c->kind->has_status && c->status_only) {
+        copy_members(c->now, c->was, "status");
+        if (c->kind->is_custom) {
+            kube_set(c->now, "metadata", json_copy(json_member(c->was, "metadata")));
+        }
+    } else if (c->kind->has_status) {
+        struct json_object *status = json_member(c->was, "status");
+        kube_set(c->now, "status", status ? json_copy(status) : NULL);
+    }
+    struct json_object *now = kube_need(c->now, "metadata");
+    struct json_object *was = json_member(c->was, "metadata");
+    static const char *const kept[] = {"uid", "creationTimestamp", "deletionTimestamp",
+                                       "deletionGracePeriodSeconds", "generateName"};
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        keep_if_absent(now, was, kept[i]);
+    }
+    struct json_object *generation = json_member(was, "generation");
+    kube_set(now, "generation", generation ? json_object_get(generation) : NULL);
+}
+
+/* Everything but metadata and status. */
+static bool content_differs(struct json_object *a, struct json_object *b)
+{
+    json_object_object_foreach(a, key, value)
+    {
+        if (str_eq(key, "metadata") || str_eq(key, "status")) {
+            continue;
+        }
+        if (!kube_same(value, json_member(b, key))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void kube_count_generation(struct kube_change *c)
+{
+    if (!c->kind->counts_generation) {
+        return;
+    }
+    int64_t generation = 1;
+    if (c->was) {
+        bool differs = content_differs(c->now, c->was) || content_differs(c->was, c->now);
+        generation = json_int(json_member(c->was, "metadata"), "generation", 1) + (differs ? 1 : 0);
+    }
+    kube_set(kube_need(c->now, "metadata"), "generation", json_object_new_int64(generation));
+}
+
+/* --- refusing ------------------------------------------------------------------------------------- */
+static bool wants_label(const struct kube_kind *kind)
+{
+    return str_eq(kind->kind, "Service") || str_eq(kind->kind, "Namespace");
+}
+
+static void validate_name(const struct kube_change *c, struct kube_causes *causes)
+{
+    if (str_is_empty(c->name)) {
+        kube_required(causes, "metadata.name", "name or generateName is required");
+        return;
+    }
+    const char *error =
+        wants_label(c->kind) ? kube_dns_label_error(c->name) : kube_dns_subdomain_error(c->name);
+    if (error) {
+        kube_invalid(causes, "metadata.name", c->name, error);
+    }
+}
+
+static void validate_labels(struct json_object *meta, struct kube_causes *causes)
+{
+    struct json_object *labels = json_member(meta, "labels");
+    if (!labels) {
+        return;
+    }
+    json_object_object_foreach(labels, key, value)
+    {
+        const char *error = kube_qualified_name_error(causes->arena, key);
+        if (error) {
+            kube_invalid(causes, "metadata.labels", key, error);
+        }
+        error = kube_label_value_error(json_object_get_string(value));
+        if (error) {
+            kube_invalid(causes, "metadata.labels", json_object_get_string(value), error);
+        }
+    }
+}
+
+static void validate_annotations(struct json_object *meta, struct kube_causes *causes)
+{
+    struct json_object *annotations = json_member(meta, "annotations");
+    if (!annotations) {
+        return;
+    }
+    size_t total = 0;
+    json_object_object_foreach(annotations, key, value)
+    {
+        const char *error = kube_qualified_name_error(causes->arena, str_lower(causes->arena, key));
+        if (error) {
+            kube_invalid(causes, "metadata.annotations", key, error);
+        }
+        total += strlen(key) + (size_t)json_object_get_string_len(value);
+    }
+    if (total > ANNOTATIONS_MAX) {
+        kube_cause(causes, KUBE_TOO_LONG, "metadata.annotations", NULL,
+                   arena_printf(causes->arena, "may not be more than %d bytes", ANNOTATIONS_MAX));
+    }
+}
+
+static void validate_finalizers(struct json_object *meta, struct kube_causes *causes)
+{
+    struct json_object *list = json_member(meta, "finalizers");
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *f = json_object_get_string(json_object_array_get_idx(list, i));
+        const char *field = arena_printf(causes->arena, "metadata.finalizers[%zu]", i);
+        const char *error = kube_qualified_name_error(causes->arena, f);
+        if (error) {
+            kube_invalid(causes, "metadata.finalizers", f, error);
+        } else if (!strchr(f, '/') && !str_eq(f, "kubernetes") && !str_eq(f, "orphan") &&
+                   !str_eq(f, "foregroundDeletion")) {
+            kube_invalid(causes, field, f,
+                         "name is neither a standard finalizer name nor is it fully qualified");
+        }
+    }
+}
+
+void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes)
+{
+    struct json_object *meta = json_member(c->now, "metadata");
+    if (!c->was) {
+        validate_name(c, causes);
+    }
+    validate_labels(meta, causes);
+    validate_annotations(meta, causes);
+    validate_finalizers(meta, causes);
+}
+
+static bool list_has(struct json_object *list, const char *s)
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (str_eq(json_object_get_string(json_object_array_get_idx(list, i)), s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void refuse_new_finalizers(struct json_object *now, struct json_object *was,
+                                  struct kube_causes *causes)
+{
+    struct json_object *list = json_member(now, "finalizers");
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *f = json_object_get_string(json_object_array_get_idx(list, i));
+        if (!list_has(json_member(was, "finalizers"), f)) {
+            str_append(&b, b.len ? ", " : "");
+            str_append_go_quoted(&b, f);
+        }
+    }
+    if (b.len) {
+        kube_forbidden(
+            causes, "metadata.finalizers",
+            arena_printf(causes->arena,
+                         "no new finalizers can be added if the object is being deleted, found "
+                         "new finalizers []string{%s}",
+                         str_buf_text(&b)));
+    }
+}
+
+static void validate_changed_meta(const struct kube_change *c, struct kube_causes *causes)
+{
+    static const char *const fixed[] = {"name",
+                                        "namespace",
+                                        "uid",
+                                        "creationTimestamp",
+                                        "deletionTimestamp",
+                                        "deletionGracePeriodSeconds"};
+    struct json_object *now = json_member(c->now, "metadata");
+    struct json_object *was = json_member(c->was, "metadata");
+    if (kube_is_deleting(c->was)) {
+        refuse_new_finalizers(now, was, causes);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        struct json_object *v = json_member(now, fixed[i]);
+        if (v && !kube_same(v, json_member(was, fixed[i]))) {
+            kube_invalid_json(causes, arena_printf(causes->arena, "metadata.%s", fixed[i]), v,
+                              "field is immutable");
+        }
+    }
+}
+
+void kube_validate_meta_update(const struct kube_change *c, struct kube_causes *causes)
+{
+    validate_changed_meta(c, causes);
+    if (!c->kind->is_custom) {
+        validate_changed_meta(c, causes);
+    }
+}

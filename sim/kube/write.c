@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* write.c: POST, PUT and PATCH: from a body to a stored object.
+ *
+ * The order of steps is the API server's, because it decides which of several errors is told: read and type the
+ * body, namespace, defaults, allocation (may refuse), preparation, validation, name taken?, store.  A write that
+ * changes nothing is not stored: no new version, no event (recorded 066, 072). */
+#include "sim/kube/write.h"
+
+#include "common/base/yaml.h"
+#include "sim/kube/decode.h"
+#include "sim/kube/patch.h"
+#include "sim/kube/rules.h"
+
+#include <string.h>
+
+/* --- reading the body ----------------------------------------------------------------------------- */
+static bool media_is(const char *type, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    return type && strncmp(type, wanted, n) == 0 &&
+           (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
+}
+
+static struct json_object *unreadable(struct kube_request *r, const char *error)
+{
+    size_t n = r->call->body_len;
+    const char *excerpt =
+        n > 30 ? arena_printf(r->arena, "%.30s ...", r->call->body) : r->call->body;
+    return kube_status_bad_request("the object provided is unrecognized (must be of type %s): "
+                                   "couldn't get version/kind; json parse "
+                                   "error: %s (%s)",
+                                   r->kind->kind, error, excerpt);
+}
+
+struct json_object *kube_read_body(struct kube_request *r, struct json_object **ret)
+{
+    struct sim_call *call = r->call;
+    const char *type = http_req_header(call->req, "Content-Type");
+    struct err err = ERR_INIT;
+    if (media_is(type, "application/yaml") || media_is(type, "application/apply-patch+yaml")) {
+        if (yaml_parse(r->arena, call->body, call->body_len, ret, &err) != ERR_OK || !*ret) {
+            return kube_status_bad_request("error parsing YAML: %s", err.message);
+        }
+        return NULL;
+    }
+    const char *error = kube_json_error(r->arena, call->body, call->body_len);
+    if (error) {
+        return unreadable(r, error);
+    }
+    if (json_parse_arena(r->arena, call->body, call->body_len, NULL, ret, &err) != ERR_OK) {
+        return unreadable(r, arena_strdup(r->arena, err.message));
+    }
+    return NULL;
+}
+
+void kube_warn_unknown(struct kube_request *r, const char *path)
+{
+    const char *text = arena_printf(r->arena, "unknown field \"%s\"", path);
+    http_req_add_header(r->call->req, "Warning",
+                        arena_printf(r->arena, "299 - %s", kube_quoted(r->arena, text)));
+}
+
+/* What is said about members that nobody knows; a refusal or NULL. */
+static struct json_object *judge_unknown(struct kube_request *r, const struct kube_decode *d)
+{
+    const char *mode = str_or(sim_call_param(r->call, "fieldValidation"), "Warn");
+    if (d->n_unknown == 0 || str_eq(mode, "Ignore")) {
+        return NULL;
+    }
+    if (!str_eq(mode, "Strict")) {
+        for (size_t i = 0; i < d->n_unknown; i++) {
+            kube_warn_unknown(r, d->unknown[i]);
+        }
+        return NULL;
+    }
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    for (size_t i = 0; i < d->n_unknown; i++) {
+        str_appendf(&b, "%sunknown field \"%s\"",
+                    i > 0 ? ", " : "strict decoding error: ", d->unknown[i]);
+    }
+    if (r->verb == KUBE_PATCH) {
+        struct kube_causes c = {.arena = r->arena};
+        kube_invalid(&c, "patch", r->call->body, str_buf_text(&b));
+        return kube_status_invalid(r->kind, "", &c, false);
+    }
+    return kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: %s",
+                                   r->kind->kind, r->kind->version, r->kind->kind,
+                                   str_buf_text(&b));
+}
+
+static struct json_object *check_kind(struct kube_request *r, struct json_object *in)
+{
+    const char *kind = json_str(in, "kind");
+    const char *version = json_str(in, "apiVersion");
+    const char *wanted = kube_api_version(r->kind, r->arena);
+    if (kind && !str_eq(kind, r->kind->kind)) {
+        return kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: converting "
+                                       "(%s) to (%s): unknown conversion",
+                                       kind, str_or(version, r->kind->version), r->kind->kind, kind,
+                                       r->kind->kind);
+    }
+    if (version && !str_eq(version, wanted)) {
+        return kube_status_bad_request(
+            "the API version in the data (%s) does not match the expected API "
+            "version (%s)",
+            version, wanted);
+    }
+    return NULL;
+}
+
+struct json_object *kube_read_object(struct kube_request *r, struct json_object *in,
+                                     struct json_object **ret)
+{
+    struct json_object *refusal =
+        json_object_is_type(in, json_type_object) ? check_kind(r, in) : NULL;
+    if (refusal) {
+        return refusal;
+    }
+    struct kube_decode d = {.arena = r->arena};
+    struct json_object *o = kube_decode(&d, r->kind->type, in);
+    if (!o) {
+        return kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: %s",
+                                       r->kind->kind, r->kind->version, r->kind->kind, d.error);
+    }
+    refusal = judge_unknown(r, &d);
+    if (refusal) {
+        json_object_put(o);
+        return refusal;
+    }
+    json_object_object_del(json_member(o, "metadata"), "managedFields");
+    json_object_object_del(json_member(o, "metadata"), "selfLink");
+    *ret = r->kind->as_stored ? r->kind->as_stored(o) : json_object_get(o);
+    json_object_put(o);
+    return NULL;
+}
+
+/* --- the change ----------------------------------------------------------------------------------- */
+void kube_change_init(struct kube_change *c, struct kube_request *r)
+{
+    *c = (struct kube_change){
+        .st = r->st,
+        .arena = r->arena,
+        .kind = r->kind,
+        .namespace = r->namespace,
+        .name = r->name,
+        .status_only = *r->subresource != '\0',
+        .dry_run = !str_is_empty(sim_call_param(r->call, "dryRun")),
+    };
+    struct kube_obj *o =
+        r->name ? kube_store_get(r->st->store, r->kind->store, r->namespace, r->name) : NULL;
+    c->was = o ? kube_obj_tree(o) : NULL;
+}
+
+void kube_change_done(struct kube_change *c)
+{
+    json_object_put(c->now);
+    json_object_put(c->was);
+    c->now = NULL;
+    c->was = NULL;
+}
+
+/* Defaults, allocation, preparation and validation; a refusal or NULL. */
+static struct json_object *run_rules(struct kube_change *c)
+{
+    const struct kube_rules *rules = c->kind->rules;
+    if (rules && rules->set_defaults) {
+        rules->set_defaults(c);
+    }
+    struct json_object *refusal = rules && rules->begin && !c->status_only ? rules->begin(c) : NULL;
+    if (refusal) {
+        return refusal;
+    }
+    kube_prepare_meta(c);
+    if (rules && rules->prepare) {
+        rules->prepare(c);
+    }
+    kube_count_generation(c);
+    struct kube_causes causes = {.arena = c->arena};
+    kube_validate_meta(c, &causes);
+    if (c->was) {
+        kube_validate_meta_update(c, &causes);
+    }
+    if (rules && rules->validate) {
+        rules->validate(c, &causes);
+    }
+    return kube_status_invalid(c->kind, c->name, &causes, false);
+}
+
+static void answer_change(struct kube_request *r, int code, struct kube_change *c)
+{
+    kube_answer_tree(r, code, c->now);
+}
+
+void kube_finish_create(struct kube_request *r, struct kube_change *c)
+{
+    kube_meta_fill_new(c);
+    struct json_object *refusal = run_rules(c);
+    if (!refusal && kube_store_get(c->st->store, c->kind->store, c->namespace, c->name)) {
+        refusal = kube_status_exists(c->kind, c->name);
+    }
+    if (refusal) {
+        kube_answer_status(r, refusal);
+        return;
+    }
+    (void)kube_commit(c);
+    answer_change(r, 201, c);
+}
+
+/* resourceVersion and uid as preconditions of an update. */
+static struct json_object *check_versions(struct kube_request *r, struct kube_change *c)
+{
+    struct json_object *now = kube_need(c->now, "metadata");
+    struct json_object *was = json_member(c->was, "metadata");
+    const char *rv = str_nonnull(json_str(now, "resourceVersion"));
+    const char *uid = str_nonnull(json_str(now, "uid"));
+    if (!*rv && c->kind->put_needs_version && r->verb == KUBE_UPDATE) {
+        struct kube_causes causes = {.arena = c->arena};
+        kube_invalid_int(&causes, "metadata.resourceVersion", 0, "must be specified for an update");
+        return kube_status_invalid(c->kind, c->name, &causes, true);
+    }
+    if (*uid && r->verb == KUBE_UPDATE && !str_eq(uid, json_str(was, "uid"))) {
+        return kube_status_conflict(
+            c->kind, c->name,
+            arena_printf(c->arena,
+                         "Precondition failed: UID in precondition: %s, UID in object meta: %s",
+                         uid, str_nonnull(json_str(was, "uid"))));
+    }
+    if (*rv && !str_eq(rv, json_str(was, "resourceVersion"))) {
+        return kube_status_conflict(
+            c->kind, c->name,
+            "the object has been modified; please apply your changes to the "
+            "latest version and try again");
+    }
+    return NULL;
+}
+
+void kube_finish_update(struct kube_request *r, struct kube_change *c)
+{
+    struct json_object *refusal = check_versions(r, c);
+    if (!refusal) {
+        refusal = run_rules(c);
+    }
+    if (refusal) {
+        kube_answer_status(r, refusal);
+        return;
+    }
+    (void)kube_commit(c);
+    answer_change(r, 200, c);
+}
+
+/* --- POST ----------------------------------------------------------------------------------------- */
+/* The namespace must exist and not be going away. */
+static struct json_object *check_namespace(struct kube_request *r)
+{
+    if (!r->kind->namespaced) {
+        return NULL;
+    }
+    const struct kube_kind *namespaces = kube_kind_by_plural("namespaces");
+    struct kube_obj *o = kube_store_get(r->st->store, namespaces->store, "", r->namespace);
+    if (!o) {
+        return kube_status_not_found(namespaces, r->namespace);
+    }
+    struct json_object *tree = kube_obj_tree(o);
+    bool going = kube_is_deleting(tree);
+    json_object_put(tree);
+    return going ? kube_status_terminating(r->kind, r->name, r->namespace) : NULL;
+}
+
+static struct json_object *adopt_name(struct kube_request *r, struct kube_change *c)
+{
+    struct json_object *meta = kube_need(c->now, "metadata");
+    const char *ns = str_nonnull(json_str(meta, "namespace"));
+    if (*ns && !str_eq(ns, r->namespace)) {
+        return kube_status_bad_request("the namespace of the provided object does not match the "
+                                       "namespace sent on the request");
+    }
+    if (*r->namespace) {
+        kube_set(meta, "namespace", json_object_new_string(r->namespace));
+    }
+    const char *name = str_nonnull(json_str(meta, "name"));
+    const char *prefix = str_nonnull(json_str(meta, "generateName"));
+    if (!*name && *prefix) {
+        name = kube_generate_name(r->st, r->arena, prefix);
+        kube_set(meta, "name", json_object_new_string(name));
+    }
+    c->name = arena_strdup(r->arena, name);
+    r->name = c->name;
+    return NULL;
+}
+
+static bool body_is_readable(const struct kube_request *r)
+{
+    const char *type = http_req_header(r->call->req, "Content-Type");
+    return str_is_empty(type) || media_is(type, "application/json") ||
+           media_is(type, "application/yaml");
+}
+
+static struct json_object *unsupported_body(void)
+{
+    return kube_status(
+        415, "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        NULL);
+}
+
+/* Reads the body into c->now. */
+static struct json_object *read_into(struct kube_request *r, struct kube_change *c)
+{
+    struct json_object *body = NULL;
+    if (!body_is_readable(r)) {
+        return unsupported_body();
+    }
+    struct json_object *refusal = kube_read_body(r, &body);
+    return refusal ? refusal : kube_read_object(r, body, &c->now);
+}
+
+void kube_handle_create(struct kube_request *r)
+{
+    struct kube_change c;
+    kube_change_init(&c, r);
+    if (r->name || *r->subresource) {
+        kube_answer_status(r, kube_status_method_not_allowed(r->kind));
+        return;
+    }
+    struct json_object *refusal = read_into(r, &c);
+    if (!refusal) {
+        refusal = check_namespace(r);
+    }
+    if (!refusal) {
+        refusal = adopt_name(r, &c);
+    }
+    if (refusal) {
+        kube_answer_status(r, refusal);
+    } else {
+        kube_finish_create(r, &c);
+    }
+    kube_change_done(&c);
+}
+
+/* --- PUT ------------------------------------------------------------------------------------------ */
+void kube_handle_update(struct kube_request *r)
+{
+    struct kube_change c;
+    kube_change_init(&c, r);
+    struct json_object *refusal = read_into(r, &c);
+    if (!refusal) {
+        const char *name = str_nonnull(json_str(json_member(c.now, "metadata"), "name"));
+        if (*name && !str_eq(name, r->name)) {
+            refusal = kube_status_bad_request(
+                "the name of the object (%s) does not match the name on the URL (%s)", name,
+                r->name);
+        } else {
+            kube_set(kube_need(c.now, "metadata"), "name", json_object_new_string(r->name));
+        }
+    }
+    bool creates = !c.was && r->kind->put_creates && !*r->subresource;
+    if (!refusal && !c.was && !creates) {
+        refusal = kube_status_not_found(r->kind, r->name);
+    }
+    if (!refusal) {
+        refusal = creates ? check_namespace(r) : NULL;
+    }
+    if (!refusal) {
+        refusal = adopt_name(r, &c);
+    }
+    if (refusal) {
+        kube_answer_status(r, refusal);
+    } else if (creates) {
+        kube_finish_create(r, &c);
+    } else {
+        kube_finish_update(r, &c);
+    }
+    kube_change_done(&c);
+}
+
+/* --- PATCH ---------------------------------------------------------------------------------------- */
+enum patch_kind { PATCH_STRATEGIC = 0, PATCH_MERGE, PATCH_JSON, PATCH_APPLY, PATCH_UNKNOWN };
+
+static enum patch_kind patch_kind_of(const struct kube_request *r)
+{
+    const char *type = http_req_header(r->call->req, "Content-Type");
+    if (media_is(type, "application/strategic-merge-patch+json")) {
+        return r->kind->is_custom ? PATCH_UNKNOWN : PATCH_STRATEGIC;
+    }
+    if (media_is(type, "application/merge-patch+json")) {
+        return PATCH_MERGE;
+    }
+    if (media_is(type, "application/json-patch+json")) {
+        return PATCH_JSON;
+    }
+    return media_is(type, "application/apply-patch+yaml") ? PATCH_APPLY : PATCH_UNKNOWN;
+}
+
+/* The object as its own API shows it, with kind and apiVersion. */
+static struct json_object *served_whole(struct kube_request *r, struct json_object *stored)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "kind", r->kind->kind);
+    json_add_str(o, "apiVersion", kube_api_version(r->kind, r->arena));
+    struct json_object *served = kube_served_tree(r->kind, stored);
+    json_object_object_foreach(served, key, value)
+    {
+        json_add(o, key, json_object_get(value));
+    }
+    json_object_put(served);
+    struct json_object *copy = json_copy(o);
+    json_object_put(o);
+    return copy;
+}
+
+static struct json_object *apply_patch(struct kube_request *r, enum patch_kind kind,
+                                       struct json_object *doc, struct json_object *patch,
+                                       struct json_object **ret)
+{
+    switch (kind) {
+    case PATCH_STRATEGIC:
+        return kube_patch_strategic(r->arena, r->kind->type, doc, patch, ret);
+    case PATCH_MERGE:
+        return kube_patch_merge(doc, patch, ret);
+    case PATCH_JSON:
+        return kube_patch_json(r->arena, doc, patch, ret);
+    default:
+        return kube_patch_apply(r->arena, r->kind->type, doc, patch, ret);
+    }
+}
+
+/* Server-side apply makes what is not there. */
+static void apply_creates(struct kube_request *r, struct kube_change *c, struct json_object *config)
+{
+    struct json_object *refusal = kube_read_object(r, config, &c->now);
+    if (!refusal) {
+        refusal = check_namespace(r);
+    }
+    if (!refusal) {
+        kube_set(kube_need(c->now, "metadata"), "name", json_object_new_string(r->name));
+        refusal = adopt_name(r, c);
+    }
+    if (refusal) {
+        kube_answer_status(r, refusal);
+    } else {
+        kube_finish_create(r, c);
+    }
+}
+
+static void patch_stored(struct kube_request *r, struct kube_change *c, enum patch_kind kind,
+                         struct json_object *patch)
+{
+    struct json_object *doc = served_whole(r, c->was);
+    struct json_object *patched = NULL;
+    struct json_object *refusal = apply_patch(r, kind, doc, patch, &patched);
+    if (!refusal) {
+        refusal = kube_read_object(r, patched, &c->now);
+    }
+    json_object_put(doc);
+    json_object_put(patched);
+    if (refusal) {
+        kube_answer_status(r, refusal);
+    } else {
+        kube_finish_update(r, c);
+    }
+}
+
+void kube_handle_patch(struct kube_request *r)
+{
+    enum patch_kind kind = patch_kind_of(r);
+    struct kube_change c;
+    struct json_object *patch = NULL;
+    if (kind == PATCH_UNKNOWN) {
+        kube_answer_status(r, kube_status(415, "UnsupportedMediaType",
+                                          "415: Unsupported Media Type", json_object_new_object()));
+        return;
+    }
+    if (kind == PATCH_APPLY && str_is_empty(sim_call_param(r->call, "fieldManager"))) {
+        kube_answer_status(r, kube_status_apply_needs_manager(r->arena));
+        return;
+    }
+    kube_change_init(&c, r);
+    struct json_object *refusal = kube_read_body(r, &patch);
+    if (refusal) {
+        kube_answer_status(r, refusal);
+    } else if (c.was) {
+        patch_stored(r, &c, kind, patch);
+    } else if (kind == PATCH_APPLY && !*r->subresource) {
+        apply_creates(r, &c, patch);
+    } else {
+        kube_answer_status(r, kube_status_not_found(r->kind, r->name));
+    }
+    kube_change_done(&c);
+}
