@@ -20,6 +20,7 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/base/json.h"
 #include "controller/fence.h"
 #include "controller/kube/client.h"
 #include "controller/kube/events.h"
@@ -100,6 +101,8 @@ struct host_args {
     uint32_t n_fixed_services;
     const struct tt_node *const *fixed_nodes;
     uint32_t n_fixed_nodes;
+    /* In place of the API server, for kube_get without a client: {plural: [object, …]} as a world has it; borrowed. */
+    struct json_object *fixed_objects;
 };
 
 struct tt_host_ctx *host_new(const struct host_args *args) _warn_unused_;

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_args.c: the table of flags and its parser.
+ *
+ * Forms: --flag=value, --flag value, -f value, -fvalue; switches --flag and --flag=true|false; `_` counts as `-`; `--`
+ * ends the flags.  A provider's options are parsed by their names in its own table. */
+#include "controller/cmd/cmd_args.h"
+
+#include <string.h>
+
+#include "common/base/clock.h"
+
+#define ALL_CLOUD (CMD_PLAN | CMD_EXPLAIN | CMD_CHECK_CONFIG)
+#define OFFSET(m) offsetof(struct cmd_args, m)
+
+const struct cmd_flag cmd_flags[] = {
+    {"cloud-provider", "NAME", "the provider: a built-in one, or NAME.so in --provider-plugin-dir",
+     ALL_CLOUD, OFFSET(cloud_provider), 0, false},
+    {"cloud-config", "FILE", "the provider's configuration file", ALL_CLOUD, OFFSET(cloud_config),
+     0, false},
+    {"cluster-name", "NAME", "the cluster's name, as the controller gets it (default kubernetes)",
+     ALL_CLOUD, OFFSET(cluster_name), 0, false},
+    {"provider-plugin-dir", "DIR", "where NAME.so is looked for", ALL_CLOUD, OFFSET(plugin_dir), 0,
+     false},
+    {"kubeconfig", "FILE", "the cluster; else KUBECONFIG, ~/.kube/config, or the pod's own",
+     CMD_PLAN | CMD_EXPLAIN, OFFSET(kubeconfig), 0, false},
+    {"context", "NAME", "a context of the kubeconfig other than the current one",
+     CMD_PLAN | CMD_EXPLAIN, OFFSET(context), 0, false},
+    {"master", "URL", "the API server, in place of the kubeconfig's", CMD_PLAN | CMD_EXPLAIN,
+     OFFSET(master), 0, false},
+    {"nodes", "FILE", "nodes from a file in place of a cluster", CMD_PLAN | CMD_EXPLAIN,
+     OFFSET(nodes_file), 0, false},
+    {"state", "WORLD", "the cloud as a saved state, in place of the live one",
+     CMD_PLAN | CMD_EXPLAIN, OFFSET(state_file), 0, false},
+    {"filename", "FILE", "Services from a manifest (- is stdin); may be given several times",
+     CMD_PLAN | CMD_EXPLAIN, OFFSET(files), 'f', true},
+    {"output", "FORMAT", "json: one document for programs", ALL_CLOUD | CMD_VERSION, OFFSET(output),
+     'o', false},
+    {"verbose", NULL, "also what stays as it is", CMD_PLAN, OFFSET(verbose), 'v', false},
+    {"no-color", NULL, "no colour (so does NO_COLOR in the environment)", CMD_PLAN,
+     OFFSET(no_color), 0, false},
+    {"strict", NULL, "exit 2 when there are findings", CMD_CHECK_CONFIG, OFFSET(strict), 0, false},
+    {"help", NULL, "this text", ALL_CLOUD | CMD_VERSION | CMD_COMPLETION, OFFSET(help), 'h', false},
+};
+const size_t cmd_flags_n = ARRAY_LEN(cmd_flags);
+
+/* "enable_x=1" is the flag "enable-x": compares up to '=' or the end. */
+static bool flag_is(const char *word, const char *name)
+{
+    for (; *name != '\0'; word++, name++) {
+        if ((*word == '_' ? '-' : *word) != *name) {
+            return false;
+        }
+    }
+    return *word == '\0' || *word == '=';
+}
+
+/* Position in the command line and what comes out. */
+struct parse {
+    struct arena *a;
+    unsigned command;
+    int argc;
+    char *const *argv;
+    int i;
+    const struct tt_option *extra;
+    size_t n_extra;
+    struct cmd_args *out;
+};
+
+/* The flag's value: behind '=', else the next word. */
+static int take_value(struct parse *p, const char *word, const char **ret, struct err *err)
+{
+    const char *eq = strchr(word, '=');
+    if (eq != NULL) {
+        *ret = eq + 1;
+        return ERR_OK;
+    }
+    if (p->i + 1 >= p->argc) {
+        return err_set(err, ERR_INVALID, "flag needs an argument: --%s", word);
+    }
+    *ret = p->argv[++p->i];
+    return ERR_OK;
+}
+
+static int take_bool(const char *word, bool *ret, struct err *err)
+{
+    const char *eq = strchr(word, '=');
+    *ret = true;
+    if (eq != NULL && !str_to_go_bool(eq + 1, ret)) {
+        return err_set(err, ERR_INVALID,
+                       "invalid argument \"%s\" for \"--%.*s\": want true or false", eq + 1,
+                       (int)(eq - word), word);
+    }
+    return ERR_OK;
+}
+
+static void list_push(struct arena *a, struct cmd_list *list, const char *item)
+{
+    const char **items = ARENA_ARRAY(a, const char *, list->n + 1);
+    for (size_t i = 0; i < list->n; i++) {
+        items[i] = list->items[i];
+    }
+    items[list->n] = item;
+    list->items = items;
+    list->n++;
+}
+
+static int apply_flag(struct parse *p, const struct cmd_flag *f, const char *word, struct err *err)
+{
+    void *at = (char *)p->out + f->offset;
+    const char *value;
+    int code;
+    if (f->value == NULL) {
+        return take_bool(word, at, err);
+    }
+    code = take_value(p, word, &value, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    if (f->list) {
+        list_push(p->a, at, value);
+    } else {
+        *(const char **)at = value;
+    }
+    return ERR_OK;
+}
+
+/* A duration reaches the provider as milliseconds; the others as they are written, once they are valid. */
+static int check_option(struct parse *p, const struct tt_option *o, const char *value,
+                        const char **ret, struct err *err)
+{
+    int64_t number;
+    bool flag;
+    *ret = value;
+    if (o->type == TT_OPTION_INT && !str_to_i64(value, &number)) {
+        return err_set(err, ERR_INVALID, "invalid argument \"%s\" for \"--%s\": want a number",
+                       value, o->name);
+    }
+    if (o->type == TT_OPTION_BOOL) {
+        if (!str_to_go_bool(value, &flag)) {
+            return err_set(err, ERR_INVALID,
+                           "invalid argument \"%s\" for \"--%s\": want true or false", value,
+                           o->name);
+        }
+        *ret = flag ? "true" : "false";
+    }
+    if (o->type == TT_OPTION_DURATION) {
+        int code = duration_parse(value, &number, err);
+        if (code != ERR_OK) {
+            return err_prefix(err, "invalid argument for --%s", o->name);
+        }
+        *ret = arena_printf(p->a, "%lld", (long long)(number / 1000000));
+    }
+    return ERR_OK;
+}
+
+static int apply_option(struct parse *p, size_t k, const char *word, struct err *err)
+{
+    const struct tt_option *o = &p->extra[k];
+    const char *value = "true";
+    int code = ERR_OK;
+    if (o->type != TT_OPTION_BOOL || strchr(word, '=') != NULL) {
+        code = take_value(p, word, &value, err);
+    }
+    if (code == ERR_OK) {
+        code = check_option(p, o, value, &value, err);
+    }
+    for (uint32_t i = 0; code == ERR_OK && i < p->out->n_options; i++) {
+        if (str_eq(p->out->options[i].key, o->name)) {
+            p->out->options[i].value = value;
+        }
+    }
+    return code;
+}
+
+static int parse_long(struct parse *p, const char *word, struct err *err)
+{
+    for (size_t i = 0; i < cmd_flags_n; i++) {
+        if ((cmd_flags[i].commands & p->command) != 0 && flag_is(word, cmd_flags[i].name)) {
+            return apply_flag(p, &cmd_flags[i], word, err);
+        }
+    }
+    for (size_t i = 0; i < p->n_extra; i++) {
+        if (flag_is(word, p->extra[i].name)) {
+            return apply_option(p, i, word, err);
+        }
+    }
+    return err_set(err, ERR_INVALID, "unknown flag: --%.*s", (int)strcspn(word, "="), word);
+}
+
+static int parse_short(struct parse *p, const char *word, struct err *err)
+{
+    for (size_t i = 0; i < cmd_flags_n; i++) {
+        const struct cmd_flag *f = &cmd_flags[i];
+        if ((f->commands & p->command) == 0 || f->shorthand != word[0]) {
+            continue;
+        }
+        if (f->value == NULL) {
+            *(bool *)((char *)p->out + f->offset) = true;
+            return word[1] == '\0' ? ERR_OK : parse_short(p, word + 1, err);
+        }
+        if (word[1] != '\0') { /* -fFILE, -f=FILE */
+            return apply_flag(
+                p, f, arena_printf(p->a, "%c=%s", word[0], word + 1 + (word[1] == '=')), err);
+        }
+        return apply_flag(p, f, word, err);
+    }
+    return err_set(err, ERR_INVALID, "unknown shorthand flag: '%c' in -%s", word[0], word);
+}
+
+static int cmp_kv(const void *a, const void *b)
+{
+    return strcmp(((const struct tt_kv *)a)->key, ((const struct tt_kv *)b)->key);
+}
+
+/* The provider's options with their defaults, in the form that open() takes. */
+static int fill_defaults(struct parse *p, struct err *err)
+{
+    p->out->options = ARENA_ARRAY(p->a, struct tt_kv, p->n_extra);
+    p->out->n_options = (uint32_t)p->n_extra;
+    for (size_t i = 0; i < p->n_extra; i++) {
+        const struct tt_option *o = &p->extra[i];
+        const char *value = str_or(o->default_text, o->type == TT_OPTION_BOOL ? "false" : "");
+        if (*value != '\0') {
+            int code = check_option(p, o, value, &value, err);
+            if (code != ERR_OK) {
+                return code;
+            }
+        }
+        p->out->options[i] = (struct tt_kv){o->name, value};
+    }
+    qsort(p->out->options, p->n_extra, sizeof *p->out->options, cmp_kv);
+    return ERR_OK;
+}
+
+int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,
+                   const struct tt_option *extra, size_t n_extra, struct cmd_args *ret,
+                   struct err *err)
+{
+    struct cmd_args out = {.cluster_name = "kubernetes", .output = "", .cloud_provider = ""};
+    struct parse p = {a, command, argc, argv, 1, extra, n_extra, &out};
+    int code = fill_defaults(&p, err);
+    for (; code == ERR_OK && p.i < argc; p.i++) {
+        const char *word = argv[p.i];
+        if (str_eq(word, "--")) {
+            while (++p.i < argc) {
+                list_push(a, &out.words, argv[p.i]);
+            }
+        } else if (str_has_prefix(word, "--")) {
+            code = parse_long(&p, word + 2, err);
+        } else if (word[0] == '-' && word[1] != '\0') {
+            code = parse_short(&p, word + 1, err);
+        } else {
+            list_push(a, &out.words, word);
+        }
+    }
+    if (code == ERR_OK && *out.output != '\0' && !str_eq(out.output, "json")) {
+        code = err_set(err, ERR_INVALID, "-o %s: unknown output format; allowed: json", out.output);
+    }
+    if (code == ERR_OK) {
+        *ret = out;
+    }
+    return code;
+}
+
+void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir)
+{
+    struct {
+        const char *name;
+        const char **at;
+    } wanted[] = {{"cloud-provider", ret_provider}, {"provider-plugin-dir", ret_dir}};
+    for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++) {
+        for (size_t k = 0; k < ARRAY_LEN(wanted); k++) {
+            if (!str_has_prefix(argv[i], "--") || !flag_is(argv[i] + 2, wanted[k].name)) {
+                continue;
+            }
+            const char *eq = strchr(argv[i], '=');
+            *wanted[k].at = eq != NULL ? eq + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+        }
+    }
+}
+
+static void help_line(struct str_buf *b, const char *flag, const char *text)
+{
+    str_appendf(b, "  %-34s %s\n", flag, text);
+}
+
+void cmd_args_help(struct str_buf *b, unsigned command, const struct tt_option *extra, size_t n)
+{
+    str_append(b, "\nFlags:\n");
+    for (size_t i = 0; i < cmd_flags_n; i++) {
+        const struct cmd_flag *f = &cmd_flags[i];
+        if ((f->commands & command) == 0) {
+            continue;
+        }
+        struct str_buf flag = STR_BUF_INIT;
+        if (f->shorthand != 0) {
+            str_appendf(&flag, "-%c, ", f->shorthand);
+        }
+        str_appendf(&flag, "--%s%s%s", f->name, f->value == NULL ? "" : "=", str_nonnull(f->value));
+        help_line(b, str_buf_text(&flag), f->help);
+        str_buf_done(&flag);
+    }
+    if (n > 0) {
+        str_append(b, "\nFlags of the provider:\n");
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct str_buf flag = STR_BUF_INIT;
+        str_appendf(&flag, "--%s", extra[i].name);
+        help_line(b, str_buf_text(&flag), str_nonnull(extra[i].help));
+        str_buf_done(&flag);
+    }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_args.h: the flags of the sub-commands, by one table.
+ *
+ * Which flags a sub-command takes is a bit mask in the table; a provider's own options are taken by plan, explain and
+ * check-config.  Everything lives in the arena. */
+#ifndef TRIMTAB_CONTROLLER_CMD_CMD_ARGS_H
+#define TRIMTAB_CONTROLLER_CMD_CMD_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/str.h"
+
+#define CMD_PLAN         0x1u
+#define CMD_EXPLAIN      0x2u
+#define CMD_CHECK_CONFIG 0x4u
+#define CMD_VERSION      0x8u
+#define CMD_COMPLETION   0x10u
+
+struct cmd_list {
+    const char **items;
+    size_t n;
+};
+
+struct cmd_args {
+    const char *cloud_provider; /* --cloud-provider */
+    const char *cloud_config;
+    const char *cluster_name;
+    const char *plugin_dir;
+    const char *kubeconfig;
+    const char *context;
+    const char *master;
+    const char *nodes_file; /* --nodes */
+    const char *state_file; /* --state */
+    struct cmd_list files;  /* -f */
+    const char *output;     /* "" or "json" */
+    bool verbose;
+    bool no_color;
+    bool strict;
+    bool help;
+    struct cmd_list words; /* what is no flag */
+    struct tt_kv *options; /* the provider's, all of them, sorted by name */
+    uint32_t n_options;
+};
+
+struct cmd_flag {
+    const char *name;
+    const char *value; /* what its value is called in --help; NULL for a switch */
+    const char *help;
+    unsigned commands; /* CMD_… */
+    size_t offset;
+    char shorthand;
+    bool list; /* may be given several times */
+};
+extern const struct cmd_flag cmd_flags[];
+extern const size_t cmd_flags_n;
+
+/* The value of --cloud-provider and --provider-plugin-dir before the provider's options are known. */
+void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir);
+/* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x", "flag needs an argument: --x", …  */
+int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,
+                   const struct tt_option *extra, size_t n_extra, struct cmd_args *ret,
+                   struct err *err) _warn_unused_;
+/* The flags of `command`, as --help prints them. */
+void cmd_args_help(struct str_buf *b, unsigned command, const struct tt_option *extra, size_t n);
+
+#endif

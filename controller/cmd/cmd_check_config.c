@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_check_config.c: `trimtab check-config`: reads the provider's configuration as the controller would, and says what
+ * is wrong with it.  Opens no connection. */
+#include <stdio.h>
+
+#include "controller/cmd/cmd_session.h"
+#include "controller/cmd/commands.h"
+
+static const char usage[] =
+    "Reads a cloud-config file as the controller would and says what a person should look at.\n"
+    "\n"
+    "Usage:\n"
+    "  trimtab check-config --cloud-provider=NAME --cloud-config=FILE [flags]\n"
+    "\n"
+    "Exit status: 0 fine, 1 the controller would not start with it, 2 (with --strict) findings.\n";
+
+static const char *const severities[] = {"info", "warning", "error"};
+
+static const char *severity_word(uint32_t severity)
+{
+    return severity < ARRAY_LEN(severities) ? severities[severity] : "warning";
+}
+
+static void print_findings(const struct cmd_session *s, const struct err *err)
+{
+    const char *path = str_or(s->args.cloud_config, "no cloud-config");
+    if (err->code != ERR_OK) {
+        fprintf(stderr, "error: %s\n", err->message);
+    }
+    for (size_t i = 0; i < s->n_findings; i++) {
+        const struct cmd_finding *f = &s->findings[i];
+        printf("%s: %s%s%s\n", severity_word(f->severity), f->where, *f->where == '\0' ? "" : ": ",
+               f->message);
+    }
+    if (err->code == ERR_OK) {
+        printf("%s: %s\n", path,
+               s->n_findings == 0 ? "fine" : "the controller would start with it");
+    }
+}
+
+static void print_json(struct cmd_session *s, const struct err *err)
+{
+    struct json_object *out = json_object_new_object();
+    struct json_object *list = json_object_new_array();
+    for (size_t i = 0; i < s->n_findings; i++) {
+        struct json_object *o = json_object_new_object();
+        json_add_str(o, "severity", severity_word(s->findings[i].severity));
+        json_add_str(o, "where", s->findings[i].where);
+        json_add_str(o, "message", s->findings[i].message);
+        json_object_array_add(list, o);
+    }
+    json_add_str(out, "config", s->args.cloud_config);
+    json_add_bool(out, "starts", err->code == ERR_OK);
+    if (err->code != ERR_OK) {
+        json_add_str(out, "error", err->message);
+    }
+    json_add(out, "findings", list);
+    puts(json_text(s->a, out, JSON_PRETTY));
+    json_object_put(out);
+}
+
+static int check(struct cmd_session *s, struct err *err)
+{
+    struct tt_item item = {.size = sizeof item};
+    struct host_call *call;
+    int code;
+    cmd_session_host(s);
+    code = cmd_session_open_args(s, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    call = host_call_begin(s->host, s->a, 1, 10000, 0, NULL);
+    host_call_item(call, 0, &item);
+    code = s->plugin->desc.check_config(&s->open_args, item.result);
+    code = host_result_outcome(item.result, code, false, err);
+    host_call_end(call);
+    return code;
+}
+
+int cmd_check_config(int argc, char **argv)
+{
+    struct cmd_session s;
+    struct err err = ERR_INIT;
+    bool done = false;
+    int status = 0;
+    int code = cmd_session_begin(&s, CMD_CHECK_CONFIG, usage, argc, argv, &done, &err);
+    if (code == ERR_OK && !done && s.plugin->desc.check_config == NULL) {
+        code = err_set(&err, ERR_INVALID, "the provider %s cannot check its configuration",
+                       s.plugin->desc.name);
+    }
+    if (code != ERR_OK) {
+        status = cmd_fail(&err);
+    } else if (!done) {
+        code = check(&s, &err);
+        if (str_eq(s.args.output, "json")) {
+            print_json(&s, &err);
+        } else {
+            print_findings(&s, &err);
+        }
+        status = code != ERR_OK ? 1 : s.args.strict && s.n_findings > 0 ? 2 : 0;
+    }
+    cmd_session_done(&s);
+    return status;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_load.c: Services and Nodes for a sub-command, from where the flags say; see cmd_session.h.
+ *
+ * A live cluster is read once, by the controller's own reflectors, which end when the first lists are in.  Decoding is the
+ * controller's own, so what is planned here is what the controller would see. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/file.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "controller/cmd/cmd_manifest.h"
+#include "controller/cmd/cmd_session.h"
+#include "controller/kube/reflector.h"
+
+#define CLUSTER_MS 60000
+#define STATE_MAX  (512u << 20)
+
+static void unref_object(void *o)
+{
+    kube_object_unref(o);
+}
+
+static int decode(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
+                  struct kube_object **ret, struct err *err)
+{
+    struct json_object *meta = json_member(o, "metadata");
+    if (meta != NULL && json_member(meta, "resourceVersion") == NULL) {
+        json_add_str(meta, "resourceVersion", "0");
+    }
+    int code = kube_object_decode(kind, o, ret, err);
+    if (code == ERR_OK) {
+        arena_defer(s->a, unref_object, *ret);
+    }
+    return code;
+}
+
+/* ---- the cluster ------------------------------------------------------------------------------------ */
+
+static bool wants_cluster(const struct cmd_args *a)
+{
+    return !str_is_empty(a->kubeconfig) || !str_is_empty(a->master) || !str_is_empty(a->context) ||
+           (str_is_empty(a->nodes_file) && str_is_empty(a->state_file));
+}
+
+static void take_store(struct cmd_session *s, struct kube_store *store, enum kube_kind kind)
+{
+    struct kube_snapshot *all = kube_store_snapshot(store);
+    const void **views = ARENA_ARRAY(s->a, const void *, all->n);
+    for (size_t i = 0; i < all->n; i++) {
+        arena_defer(s->a, unref_object, kube_object_ref(all->objects[i]));
+        views[i] = all->views[i];
+    }
+    if (kind == KUBE_SERVICE) {
+        s->services = (const struct tt_service **)views;
+        s->n_services = (uint32_t)all->n;
+    } else {
+        s->nodes = (const struct tt_node **)views;
+        s->n_nodes = (uint32_t)all->n;
+    }
+    kube_snapshot_unref(all);
+}
+
+static int read_cluster(struct cmd_session *s, struct err *err)
+{
+    struct kube_store *services = kube_store_new(KUBE_SERVICE);
+    struct kube_store *nodes = kube_store_new(KUBE_NODE);
+    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
+        .config = s->config,
+        .user_agent = "trimtab/" TRIMTAB_VERSION,
+        .clock = clock_real(),
+        .rng = rng_real(),
+    });
+    kube_reflectors_add(r, services, NULL);
+    kube_reflectors_add(r, nodes, NULL);
+    int code = kube_reflectors_start(r, err);
+    if (code == ERR_OK) {
+        code = kube_reflectors_wait_synced(r, clock_now_ms(clock_real()) + CLUSTER_MS, err);
+    }
+    kube_reflectors_free(r);
+    if (code == ERR_OK) {
+        take_store(s, services, KUBE_SERVICE);
+        take_store(s, nodes, KUBE_NODE);
+    } else {
+        err_prefix(err, "reading the cluster");
+    }
+    kube_store_free(services);
+    kube_store_free(nodes);
+    return code;
+}
+
+static int open_cluster(struct cmd_session *s, struct err *err)
+{
+    int code = kube_config_load(&(struct kube_config_args){.kubeconfig = s->args.kubeconfig,
+                                                           .master = s->args.master,
+                                                           .context = s->args.context,
+                                                           .use_environment = true,
+                                                           .clock = clock_real()},
+                                &s->config, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    s->client = kube_client_new(&(struct kube_client_args){.config = s->config,
+                                                           .user_agent = "trimtab/" TRIMTAB_VERSION,
+                                                           .qps = -1,
+                                                           .clock = clock_real()});
+    return read_cluster(s, err);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------- */
+
+static int read_state(struct cmd_session *s, struct err *err)
+{
+    char *text;
+    size_t n;
+    const struct json_limits limits = {.max_bytes = STATE_MAX, .max_values = 50000000};
+    int code = file_read(s->a, s->args.state_file, STATE_MAX, &text, &n, err);
+    if (code == ERR_OK) {
+        code = json_parse_arena(s->a, text, n, &limits, &s->world, err);
+        if (code != ERR_OK) {
+            err_prefix(err, "%s", s->args.state_file);
+        }
+    }
+    return code;
+}
+
+static int read_nodes(struct cmd_session *s, const char *file, struct err *err)
+{
+    struct json_object **items;
+    size_t n;
+    int code = cmd_objects_read(s->a, file, "Node", "nodes", &items, &n, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    const struct tt_node **nodes = ARENA_ARRAY(s->a, const struct tt_node *, n);
+    for (size_t i = 0; code == ERR_OK && i < n; i++) {
+        struct kube_object *o = NULL;
+        code = decode(s, KUBE_NODE, items[i], &o, err);
+        if (code == ERR_OK) {
+            nodes[i] = o->node;
+        } else {
+            err_prefix(err, "%s", file);
+        }
+    }
+    s->nodes = nodes;
+    s->n_nodes = code == ERR_OK ? (uint32_t)n : 0;
+    return code;
+}
+
+static int cmp_node(const void *a, const void *b)
+{
+    return strcmp((*(const struct tt_node *const *)a)->name,
+                  (*(const struct tt_node *const *)b)->name);
+}
+
+static int cmp_service(const void *a, const void *b)
+{
+    const struct tt_service *x = *(const struct tt_service *const *)a;
+    const struct tt_service *y = *(const struct tt_service *const *)b;
+    int c = strcmp(x->ns, y->ns);
+    return c != 0 ? c : strcmp(x->name, y->name);
+}
+
+/* Puts `svc` in place of the Service of the same key, or beside the others. */
+static void place_service(struct cmd_session *s, const struct tt_service *svc)
+{
+    const struct tt_service **all = ARENA_ARRAY(s->a, const struct tt_service *, s->n_services + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_services; i++) {
+        if (cmp_service(&s->services[i], &svc) != 0) {
+            all[n++] = s->services[i];
+        }
+    }
+    all[n++] = svc;
+    qsort(all, n, sizeof *all, cmp_service);
+    s->services = all;
+    s->n_services = n;
+}
+
+/* Services of a world, when there is no cluster. */
+static int read_world_services(struct cmd_session *s, struct err *err)
+{
+    struct json_object *items = json_path(s->world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(items); i++) {
+        struct kube_object *o = NULL;
+        int code = decode(s, KUBE_SERVICE, json_object_array_get_idx(items, i), &o, err);
+        if (code != ERR_OK) {
+            return err_prefix(err, "%s", s->args.state_file);
+        }
+        place_service(s, o->service);
+    }
+    return ERR_OK;
+}
+
+/* The live object, whole: *ret NULL when there is none.  New reference. */
+static int get_live(struct cmd_session *s, const struct cmd_manifest *m, struct json_object **ret,
+                    struct err *err)
+{
+    struct kube_response resp;
+    char *path;
+    struct json_object *items = json_path(s->world, "kubernetes.services");
+    *ret = NULL;
+    for (size_t i = 0; s->client == NULL && i < json_len(items); i++) {
+        struct json_object *o = json_object_array_get_idx(items, i);
+        if (str_eq(json_str(json_member(o, "metadata"), "name"), m->name) &&
+            str_eq(json_str(json_member(o, "metadata"), "namespace"), m->ns)) {
+            *ret = json_copy(o);
+        }
+    }
+    if (s->client == NULL) {
+        return ERR_OK;
+    }
+    int code = kube_path(s->a, "v1", m->ns, "services", m->name, NULL, &path, err);
+    if (code == ERR_OK) {
+        code =
+            kube_client_do(s->client, s->a, &(struct kube_request){.method = "GET", .path = path},
+                           NULL, &resp, err);
+    }
+    if (code == ERR_NOT_FOUND) {
+        err_clear(err);
+        return ERR_OK;
+    }
+    return code == ERR_OK ? json_parse(resp.body, resp.body_len, NULL, ret, err) : code;
+}
+
+static int read_manifests(struct cmd_session *s, const char *file, struct err *err)
+{
+    struct cmd_manifest *all;
+    size_t n;
+    const char *ns = s->config != NULL ? str_or(s->config->ns, "default") : "default";
+    int code = cmd_manifest_read(s->a, file, ns, &all, &n, err);
+    for (size_t i = 0; code == ERR_OK && i < n; i++) {
+        _cleanup_(json_putp) struct json_object *live = NULL;
+        _cleanup_(json_putp) struct json_object *whole = NULL;
+        struct kube_object *o = NULL;
+        code = get_live(s, &all[i], &live, err);
+        if (code == ERR_OK) {
+            whole = cmd_manifest_complete(s->a, &all[i], live);
+            code = decode(s, KUBE_SERVICE, whole, &o, err);
+        }
+        if (code != ERR_OK) {
+            return err_prefix(err, "%s", file);
+        }
+        place_service(s, o->service);
+        s->wanted[s->n_wanted++] = svc_key(s->a, o->service);
+    }
+    return code;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------- */
+
+static bool is_ours(const struct cmd_session *s, const struct tt_service *svc)
+{
+    const struct tt_provider *d = &s->plugin->desc;
+    return svc_wants_lb_of(svc, d->classes, d->n_classes) || svc_needs_cleanup(svc);
+}
+
+/* Words name Services ("demo/web", "web"); without words and manifests all that want a load balancer. */
+static int choose(struct cmd_session *s, struct err *err)
+{
+    const char *ns = s->config != NULL ? str_or(s->config->ns, "default") : "default";
+    for (size_t i = 0; i < s->args.words.n; i++) {
+        const char *key = s->args.words.items[i];
+        if (strchr(key, '/') == NULL) {
+            key = arena_printf(s->a, "%s/%s", ns, key);
+        }
+        if (cmd_session_service(s, key) == NULL) {
+            return err_set(err, ERR_NOT_FOUND, "service %s not found", key);
+        }
+        s->wanted[s->n_wanted++] = key;
+    }
+    if (s->args.words.n > 0 || s->args.files.n > 0) {
+        return ERR_OK;
+    }
+    for (uint32_t i = 0; i < s->n_services; i++) {
+        if (is_ours(s, s->services[i])) {
+            s->wanted[s->n_wanted++] = svc_key(s->a, s->services[i]);
+        }
+    }
+    return ERR_OK;
+}
+
+int cmd_session_load(struct cmd_session *s, struct err *err)
+{
+    int code = ERR_OK;
+    if (!str_is_empty(s->args.state_file)) {
+        code = read_state(s, err);
+    }
+    if (code == ERR_OK && wants_cluster(&s->args)) {
+        code = open_cluster(s, err);
+    } else if (code == ERR_OK && s->world != NULL) {
+        code = read_world_services(s, err);
+        if (code == ERR_OK && str_is_empty(s->args.nodes_file)) {
+            code = read_nodes(s, s->args.state_file, err);
+        }
+    }
+    if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
+        code = read_nodes(s, s->args.nodes_file, err);
+    }
+    if (code != ERR_OK) {
+        return code;
+    }
+    qsort(s->nodes, s->n_nodes, sizeof(const struct tt_node *), cmp_node);
+    s->wanted = ARENA_ARRAY(s->a, const char *, s->n_services + s->args.words.n + 10000);
+    for (size_t i = 0; code == ERR_OK && i < s->args.files.n; i++) {
+        code = read_manifests(s, s->args.files.items[i], err);
+    }
+    return code == ERR_OK ? choose(s, err) : code;
+}

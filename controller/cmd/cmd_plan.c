@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_plan.c: `trimtab plan`: what a sync would do, and why, without doing it.
+ *
+ * Asks the provider for each Service's plan, joins them and prints text for people or JSON for programs (ux.md,
+ * interfaces.md).  Exit 0: nothing to do; 2: changes; 1: error.  A provider that cannot plan gets a sentence. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/lb/plan_print.h"
+#include "controller/cmd/cmd_call.h"
+#include "controller/cmd/commands.h"
+
+static const char usage[] =
+    "Shows what trimtab would do to the cloud, and why, without doing it.\n"
+    "\n"
+    "Usage:\n"
+    "  trimtab plan --cloud-provider=NAME [--cloud-config=FILE] [flags] [NAMESPACE/NAME…]\n"
+    "\n"
+    "Examples:\n"
+    "  # everything that the cluster's Services still need\n"
+    "  trimtab plan --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
+    "  # an edit, before it is made\n"
+    "  trimtab plan -f web.yaml --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
+    "  # without a cluster and without a cloud\n"
+    "  trimtab plan --cloud-provider=gce --state=world.json -f web.yaml\n"
+    "\n"
+    "Exit status: 0 nothing to do, 2 changes, 1 error.\n";
+
+/* A Service that a provider without plan() would be called for. */
+static void print_unplanned(struct cmd_session *s, struct json_object *services, const char *key)
+{
+    const struct tt_service *svc = cmd_session_service(s, key);
+    const char *verb =
+        cmd_verb(s, svc) == TT_VERB_DELETE ? "EnsureLoadBalancerDeleted" : "EnsureLoadBalancer";
+    const char *why = svc->deleted_us != 0                 ? "it is being deleted"
+                      : str_eq(verb, "EnsureLoadBalancer") ? "it is of type LoadBalancer"
+                                                           : "it is no longer of type LoadBalancer";
+    if (services == NULL) {
+        printf("Service %s\n  a sync would call %s because %s; the provider %s cannot say more\n",
+               key, verb, why, s->plugin->desc.name);
+        return;
+    }
+    struct json_object *o = json_object_new_object();
+    struct json_object *because = json_object_new_array();
+    json_add_str(o, "service", key);
+    if (svc->n_ingress > 0) {
+        json_add_str(o, "address", str_or(svc->ingress[0].ip, svc->ingress[0].hostname));
+    }
+    json_push_str(because, arena_printf(s->a, "a sync would call %s because %s", verb, why));
+    json_add(o, "because", because);
+    json_add(o, "operations", NULL);
+    json_object_array_add(services, o);
+}
+
+static int plan_unplanned(struct cmd_session *s)
+{
+    bool json = str_eq(s->args.output, "json");
+    struct json_object *out = json_object_new_object();
+    struct json_object *services = json_object_new_array();
+    for (size_t i = 0; i < s->n_wanted; i++) {
+        print_unplanned(s, json ? services : NULL, s->wanted[i]);
+    }
+    json_add(out, "services", services);
+    if (json) {
+        static const char *const sums[] = {"create", "change", "delete", "waves", "calls"};
+        struct json_object *summary = json_object_new_object();
+        for (size_t i = 0; i < ARRAY_LEN(sums); i++) {
+            json_add_int(summary, sums[i], 0);
+        }
+        json_add(out, "summary", summary);
+        puts(json_text(s->a, out, JSON_PRETTY));
+    }
+    json_object_put(out);
+    return s->n_wanted > 0 ? 2 : 0;
+}
+
+/* A Service about which nothing can be planned, as a plan that says so. */
+static const struct tt_plan *refused_plan(struct arena *a, const char *key, const struct err *err)
+{
+    struct tt_plan *plan = ARENA_NEW(a, struct tt_plan);
+    struct tt_plan_service *svc = ARENA_NEW(a, struct tt_plan_service);
+    const struct tt_plan_service **services = ARENA_ARRAY(a, const struct tt_plan_service *, 1);
+    *svc = (struct tt_plan_service){.size = sizeof *svc,
+                                    .key = key,
+                                    .kind = "",
+                                    .code = err->code,
+                                    .message = arena_strdup(a, err->message)};
+    services[0] = svc;
+    *plan = (struct tt_plan){.size = sizeof *plan, .services = services, .n_services = 1};
+    return plan;
+}
+
+/* Asks for one Service's plan; its plans are among s->plans then.  Returns false for what is an error. */
+static bool plan_one(struct cmd_session *s, const char *key, const struct tt_plan **ret_extra)
+{
+    struct err err = ERR_INIT;
+    size_t before = s->n_plans;
+    int code = cmd_call(s, key, s->plugin->desc.plan, NULL, &err);
+    *ret_extra = NULL;
+    if (code == ERR_OK) {
+        return true;
+    }
+    bool told = false;
+    for (size_t i = before; i < s->n_plans; i++) {
+        for (uint32_t k = 0; k < s->plans[i]->n_services; k++) {
+            told |= str_eq(s->plans[i]->services[k]->key, key) &&
+                    s->plans[i]->services[k]->code != TT_OK;
+        }
+    }
+    if (!told) {
+        *ret_extra = refused_plan(s->a, key, &err);
+    }
+    return code == ERR_IMPLEMENTED_ELSEWHERE;
+}
+
+static void show_progress(size_t done, size_t all, int64_t since_ms)
+{
+    int64_t now = clock_now_ms(clock_real());
+    if (isatty(STDERR_FILENO) && now - since_ms > 1000 && (done % 10 == 0 || done == all)) {
+        fprintf(stderr, "\rplanning %zu of %zu, %lld s%s", done, all,
+                (long long)((now - since_ms) / 1000), done == all ? "\r\033[K" : "");
+    }
+}
+
+static int plan_all(struct cmd_session *s)
+{
+    const struct tt_plan **extra = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_wanted);
+    size_t n_extra = 0;
+    bool failed = false;
+    int64_t since = clock_now_ms(clock_real());
+    for (size_t i = 0; i < s->n_wanted; i++) {
+        failed |= !plan_one(s, s->wanted[i], &extra[n_extra]);
+        n_extra += extra[n_extra] != NULL;
+        show_progress(i + 1, s->n_wanted, since);
+    }
+    const struct tt_plan **all = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_plans + n_extra);
+    for (size_t i = 0; i < s->n_plans + n_extra; i++) {
+        all[i] = i < s->n_plans ? s->plans[i] : extra[i - s->n_plans];
+    }
+    const struct tt_plan *plan = plan_join(s->a, all, s->n_plans + n_extra);
+    bool changes = false;
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        changes |= plan->operations[i]->verb != TT_OP_KEEP;
+    }
+    if (str_eq(s->args.output, "json")) {
+        struct json_object *o = plan_print_json(plan);
+        puts(json_text(s->a, o, JSON_PRETTY));
+        json_object_put(o);
+    } else {
+        _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+        const char *no_color = getenv("NO_COLOR");
+        plan_print_text(&text, plan,
+                        &(struct plan_print){.color = isatty(STDOUT_FILENO) && !s->args.no_color &&
+                                                      str_is_empty(no_color),
+                                             .verbose = s->args.verbose});
+        fputs(str_buf_text(&text), stdout);
+    }
+    return failed ? 1 : changes ? 2 : 0;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    struct cmd_session s;
+    struct err err = ERR_INIT;
+    bool done = false;
+    int status;
+    int code = cmd_session_begin(&s, CMD_PLAN, usage, argc, argv, &done, &err);
+    if (code == ERR_OK && !done) {
+        code = cmd_session_load(&s, &err);
+    }
+    if (code == ERR_OK && !done && s.plugin->desc.plan != NULL) {
+        code = cmd_session_open(&s, &err);
+    }
+    if (code != ERR_OK) {
+        status = cmd_fail(&err);
+    } else if (done) {
+        status = 0;
+    } else {
+        status = s.plugin->desc.plan == NULL ? plan_unplanned(&s) : plan_all(&s);
+    }
+    cmd_session_done(&s);
+    return status;
+}

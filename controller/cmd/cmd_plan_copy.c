@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_plan_copy.c: deep copies of plans; see the header.
+ *
+ * The structs are size-versioned: of each only the bytes that its maker had are read. */
+#include "controller/cmd/cmd_plan_copy.h"
+
+#include <string.h>
+
+static const char *const *copy_texts(struct arena *a, const char *const *items, uint32_t n)
+{
+    const char **out = ARENA_ARRAY(a, const char *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = arena_strdup(a, items[i]);
+    }
+    return out;
+}
+
+static const struct tt_field *copy_fields(struct arena *a, const struct tt_field *fields,
+                                          uint32_t n)
+{
+    struct tt_field *out = ARENA_ARRAY(a, struct tt_field, n);
+    for (uint32_t i = 0; i < n; i++) {
+        out[i].path = arena_strdup(a, fields[i].path);
+        out[i].old_text = arena_strdup(a, fields[i].old_text);
+        out[i].new_text = arena_strdup(a, fields[i].new_text);
+    }
+    return out;
+}
+
+/* The maker's struct in one of our size. */
+static void copy_struct(void *out, size_t n, const void *in, size_t n_in)
+{
+    memset(out, 0, n);
+    memcpy(out, in, n_in < n ? n_in : n);
+    memcpy(out, &n, sizeof n); /* `size` is the first member */
+}
+
+static const struct tt_operation *copy_operation(struct arena *a, const struct tt_operation *in)
+{
+    struct tt_operation *op = ARENA_NEW(a, struct tt_operation);
+    copy_struct(op, sizeof *op, in, in->size);
+    op->kind = arena_strdup(a, op->kind);
+    op->name = arena_strdup(a, op->name);
+    op->why = arena_strdup(a, op->why);
+    op->summary = arena_strdup(a, op->summary);
+    op->note = arena_strdup(a, op->note);
+    op->owners = copy_texts(a, op->owners, op->n_owners);
+    op->fields = copy_fields(a, op->fields, op->n_fields);
+    return op;
+}
+
+static const struct tt_plan_service *copy_service(struct arena *a, const struct tt_plan_service *in)
+{
+    struct tt_plan_service *s = ARENA_NEW(a, struct tt_plan_service);
+    copy_struct(s, sizeof *s, in, in->size);
+    s->key = arena_strdup(a, s->key);
+    s->kind = arena_strdup(a, s->kind);
+    s->address = arena_strdup(a, s->address);
+    s->message = arena_strdup(a, s->message);
+    s->because = copy_texts(a, s->because, s->n_because);
+    s->effects = copy_texts(a, s->effects, s->n_effects);
+    return s;
+}
+
+const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan)
+{
+    struct tt_plan *out = ARENA_NEW(a, struct tt_plan);
+    copy_struct(out, sizeof *out, plan, plan->size);
+    const struct tt_plan_service **services =
+        ARENA_ARRAY(a, const struct tt_plan_service *, out->n_services);
+    const struct tt_operation **operations =
+        ARENA_ARRAY(a, const struct tt_operation *, out->n_operations);
+    for (uint32_t i = 0; i < out->n_services; i++) {
+        services[i] = copy_service(a, plan->services[i]);
+    }
+    for (uint32_t i = 0; i < out->n_operations; i++) {
+        operations[i] = copy_operation(a, plan->operations[i]);
+    }
+    out->services = services;
+    out->operations = operations;
+    return out;
+}

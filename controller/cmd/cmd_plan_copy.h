@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_plan_copy.h: a plan that outlives the call that reported it.
+ *
+ * A provider's plan is borrowed; a sub-command collects several and prints them when all are there.  Pure. */
+#ifndef TRIMTAB_CONTROLLER_CMD_CMD_PLAN_COPY_H
+#define TRIMTAB_CONTROLLER_CMD_CMD_PLAN_COPY_H
+
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+
+/* A deep copy in the arena; members that an older plugin's structs lack are zero. */
+const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan);
+
+#endif

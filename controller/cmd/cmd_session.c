@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_session.c: opening and closing what a sub-command needs; see the header.  Loading is in cmd_load.c. */
+#include "controller/cmd/cmd_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/lb/service_rules.h"
+#include "common/net/http.h"
+#include "controller/cmd/cmd_plan_copy.h"
+#include "controller/fence.h"
+#include "providers/builtin.h"
+
+#define CONFIG_MAX (16u << 20)
+
+int cmd_fail(const struct err *err)
+{
+    fprintf(stderr, "error: %s\n", err->message);
+    return 1;
+}
+
+static void print_usage(unsigned command, const char *usage, const struct plugin *plugin)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_append(&b, usage);
+    cmd_args_help(&b, command, plugin == NULL ? NULL : plugin->desc.options,
+                  plugin == NULL ? 0 : plugin->desc.n_options);
+    fputs(str_buf_text(&b), stdout);
+}
+
+static bool asks_for_help(int argc, char *const *argv)
+{
+    for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++) {
+        if (str_eq(argv[i], "--help") || str_eq(argv[i], "-h")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage, int argc,
+                      char *const *argv, bool *ret_done, struct err *err)
+{
+    const char *provider = NULL, *dir = NULL;
+    size_t n = 0;
+    const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
+    int code = http_global_init(err);
+    *s = (struct cmd_session){.a = arena_new()};
+    log_setup(&(struct log_config){.format = LOG_TEXT, .verbosity = 0, .fd = 2});
+    cmd_args_peek(argc, argv, &provider, &dir);
+    if (code == ERR_OK && !str_is_empty(provider)) {
+        code = plugin_open(provider, dir, builtins, n, &s->plugin, err);
+    }
+    *ret_done = asks_for_help(argc, argv);
+    if (*ret_done) {
+        print_usage(command, usage, s->plugin);
+        err_clear(err);
+        return ERR_OK;
+    }
+    if (code == ERR_OK) {
+        code = cmd_args_parse(s->a, command, argc, argv,
+                              s->plugin == NULL ? NULL : s->plugin->desc.options,
+                              s->plugin == NULL ? 0 : s->plugin->desc.n_options, &s->args, err);
+    }
+    if (code == ERR_OK && s->plugin == NULL) {
+        code = err_set(err, ERR_INVALID, "--cloud-provider is missing; built in: %s",
+                       n > 0 ? builtins[0]->name : "none");
+    }
+    return code;
+}
+
+/* ---- what the provider reports ------------------------------------------------------------------- */
+
+static void on_plan(void *arg, const struct tt_plan *plan)
+{
+    struct cmd_session *s = arg;
+    const struct tt_plan **plans = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_plans + 1);
+    for (size_t i = 0; i < s->n_plans; i++) {
+        plans[i] = s->plans[i];
+    }
+    plans[s->n_plans++] = cmd_plan_copy(s->a, plan);
+    s->plans = plans;
+}
+
+static void on_finding(void *arg, uint32_t severity, const char *where, const char *message)
+{
+    struct cmd_session *s = arg;
+    struct cmd_finding *all = ARENA_ARRAY(s->a, struct cmd_finding, s->n_findings + 1);
+    for (size_t i = 0; i < s->n_findings; i++) {
+        all[i] = s->findings[i];
+    }
+    all[s->n_findings++] = (struct cmd_finding){severity, arena_strdup(s->a, str_nonnull(where)),
+                                                arena_strdup(s->a, str_nonnull(message))};
+    s->findings = all;
+}
+
+void cmd_session_host(struct cmd_session *s)
+{
+    struct fence *fence = ARENA_NEW(s->a, struct fence);
+    s->host = host_new(&(struct host_args){
+        .desc = &s->plugin->desc,
+        .clock = clock_real(),
+        .rng = rng_real(),
+        .fence = fence,
+        .client = s->client,
+        .cluster_name = s->args.cluster_name,
+        .cleanup_finalizer = LB_CLEANUP_FINALIZER,
+        .planning = true,
+        .quiet = true,
+        .hooks = {.on_plan = on_plan, .on_finding = on_finding, .arg = s},
+        .fixed_services =
+            s->services != NULL ? s->services : ARENA_NEW(s->a, const struct tt_service *),
+        .n_fixed_services = s->n_services,
+        .fixed_nodes = s->nodes != NULL ? s->nodes : ARENA_NEW(s->a, const struct tt_node *),
+        .n_fixed_nodes = s->n_nodes,
+        .fixed_objects = s->world == NULL ? NULL : json_member(s->world, "kubernetes"),
+    });
+}
+
+int cmd_session_open_args(struct cmd_session *s, struct err *err)
+{
+    struct tt_open_args *o = &s->open_args;
+    *o = (struct tt_open_args){
+        .size = sizeof *o,
+        .host = host_table(s->host),
+        .cluster_name = s->args.cluster_name,
+        .config_path = s->args.cloud_config,
+        .options = s->args.options,
+        .n_options = s->args.n_options,
+        .concurrency = 1,
+        .planning = 1,
+        .version = TRIMTAB_VERSION,
+    };
+    if (s->args.cloud_config != NULL) {
+        char *text;
+        int code = file_read(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);
+        if (code != ERR_OK) {
+            return err_prefix(err, "--cloud-config");
+        }
+        o->config_text = text;
+    }
+    if (s->world != NULL) {
+        o->state_json = json_text(s->a, s->world, JSON_COMPACT);
+        o->state_len = strlen(o->state_json);
+        if (o->config_text == NULL && json_str(s->world, "cloud_config") != NULL) {
+            o->config_path = s->args.state_file;
+            o->config_text = json_str(s->world, "cloud_config");
+            o->config_len = strlen(o->config_text);
+        }
+    }
+    return ERR_OK;
+}
+
+int cmd_session_open(struct cmd_session *s, struct err *err)
+{
+    struct host_call *call;
+    struct tt_item item = {.size = sizeof item};
+    int code;
+    cmd_session_host(s);
+    code = cmd_session_open_args(s, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    call = host_call_begin(s->host, s->a, 1, 60000, 0, NULL);
+    host_call_item(call, 0, &item);
+    code = s->plugin->desc.open(&s->open_args, &s->provider, item.result);
+    host_call_end(call);
+    s->opened = code == TT_OK;
+    if (host_result_outcome(item.result, code, false, err) != ERR_OK || code != TT_OK) {
+        return err_prefix(err, "the provider %s did not open", s->plugin->desc.name);
+    }
+    return ERR_OK;
+}
+
+void cmd_session_done(struct cmd_session *s)
+{
+    if (s->opened) {
+        s->plugin->desc.close(s->provider);
+    }
+    host_free(s->host);
+    kube_client_free(s->client);
+    kube_config_free(s->config);
+    plugin_free(s->plugin);
+    arena_free(s->a);
+    http_global_done();
+}
+
+const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key)
+{
+    const char *slash = strchr(key, '/');
+    for (uint32_t i = 0; slash != NULL && i < s->n_services; i++) {
+        const struct tt_service *svc = s->services[i];
+        if (strlen(svc->ns) == (size_t)(slash - key) && str_has_prefix(key, svc->ns) &&
+            str_eq(svc->name, slash + 1)) {
+            return svc;
+        }
+    }
+    return NULL;
+}

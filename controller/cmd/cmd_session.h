@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_session.h: what plan, explain and check-config stand on: a provider opened for looking only, Services and Nodes.
+ *
+ * Services come from manifests (-f), else from the cluster, else from a saved world; Nodes from --nodes, else from the
+ * cluster, else from the world.  The host that the provider gets refuses every write.  One thread drives it; the reflectors
+ * of a live cluster run only while the first lists are read. */
+#ifndef TRIMTAB_CONTROLLER_CMD_CMD_SESSION_H
+#define TRIMTAB_CONTROLLER_CMD_CMD_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "controller/cmd/cmd_args.h"
+#include "controller/host.h"
+#include "controller/kube/client.h"
+#include "controller/kube/object.h"
+#include "controller/plugin.h"
+
+struct cmd_finding {
+    uint32_t severity; /* TT_LOG_… */
+    const char *where;
+    const char *message;
+};
+
+struct cmd_session {
+    struct arena *a; /* life of the command */
+    struct cmd_args args;
+    struct plugin *plugin;
+    /* the cluster */
+    struct kube_config *config;
+    struct kube_client *client;
+    struct json_object *world;          /* --state; arena */
+    const struct tt_service **services; /* all of them, sorted by key */
+    uint32_t n_services;
+    const struct tt_node **nodes;
+    uint32_t n_nodes;
+    const char **wanted; /* keys that the command is about, sorted */
+    size_t n_wanted;
+    /* the provider */
+    struct tt_host_ctx *host;
+    void *provider;
+    bool opened;
+    struct tt_open_args open_args;
+    /* what it reported */
+    const struct tt_plan **plans;
+    size_t n_plans;
+    struct cmd_finding *findings;
+    size_t n_findings;
+    char *failure; /* text of a failed open or check */
+};
+
+/* Reads the command line of `command`; finds the provider when one is named.  *ret_done is true when the answer was
+ * printed already (--help). */
+int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage, int argc,
+                      char *const *argv, bool *ret_done, struct err *err) _warn_unused_;
+/* Reads cluster, nodes, manifests and world as the flags say. */
+int cmd_session_load(struct cmd_session *s, struct err *err) _warn_unused_;
+/* Opens the provider, for planning only. */
+int cmd_session_open(struct cmd_session *s, struct err *err) _warn_unused_;
+void cmd_session_done(struct cmd_session *s);
+
+/* The Service of a key, or NULL. */
+const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
+/* Prints "error: …" to stderr; returns 1. */
+int cmd_fail(const struct err *err);
+/* Fills args for open() and check_config(); reads the configuration file. */
+int cmd_session_open_args(struct cmd_session *s, struct err *err) _warn_unused_;
+/* Makes the host, with the hooks that collect plans and findings. */
+void cmd_session_host(struct cmd_session *s);
+
+#endif
