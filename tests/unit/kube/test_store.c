@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_store.c: order, snapshots, handlers, replace; vector 173. */
+#include "controller/kube/store.h"
+#include "tests/unit/kube/kube_test.h"
+
+#include "common/base/str.h"
+
+/* What the handler was told: "+key@rv", "~key@old>new", "-key@rv", "synced". */
+struct told {
+    struct str_buf text;
+};
+
+static void on_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
+{
+    struct told *t = arg;
+    if (old_obj == NULL) {
+        str_appendf(&t->text, "+%s@%s ", cur->key, cur->resource_version);
+    } else if (cur == NULL) {
+        str_appendf(&t->text, "-%s@%s ", old_obj->key, old_obj->resource_version);
+    } else {
+        str_appendf(&t->text, "~%s@%s>%s ", cur->key, old_obj->resource_version,
+                    cur->resource_version);
+    }
+}
+
+static void on_synced(void *arg)
+{
+    str_append(&((struct told *)arg)->text, "synced ");
+}
+
+static struct kube_object *service(struct arena *a, const char *ns, const char *name, int rv)
+{
+    return decode_text(KUBE_SERVICE, arena_printf(a,
+                                                  "{'metadata':{'namespace':'%s','name':'%s','uid':"
+                                                  "'u','resourceVersion':'%d'}}",
+                                                  ns, name, rv));
+}
+
+static struct kube_object *slice(struct arena *a, const char *name, const char *svc, int rv)
+{
+    return decode_text(
+        KUBE_SLICE, arena_printf(a,
+                                 "{'metadata':{'namespace':'d','name':'%s','resourceVersion':'%d',"
+                                 "'labels':{'kubernetes.io/service-name':'%s'}}}",
+                                 name, rv, svc));
+}
+
+static struct kube_store *store_with(struct told *t)
+{
+    struct kube_store *s = kube_store_new(KUBE_SERVICE);
+    const struct kube_handler h = {.changed = on_changed, .synced = on_synced, .arg = t};
+    kube_store_add_handler(s, &h);
+    return s;
+}
+
+static const char *keys(struct arena *a, struct kube_snapshot *snap)
+{
+    struct str_buf b = STR_BUF_INIT;
+    for (size_t i = 0; i < snap->n; i++) {
+        str_appendf(&b, "%s ", snap->objects[i]->key);
+        assert_ptr_equal(snap->views[i], snap->objects[i]->service);
+    }
+    const char *text = str_buf_to_arena(&b, a);
+    str_buf_done(&b);
+    kube_snapshot_unref(snap);
+    return text;
+}
+
+static void kube_store__objects__sorted_by_namespace_then_name(void **state)
+{
+    struct told t = {0};
+    struct kube_store *s = store_with(&t);
+    const char *const names[][2] = {{"b", "x"}, {"a-b", "x"}, {"a", "z"}, {"a", "a"}, {"a.b", "c"}};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        kube_store_put(s, service(*state, names[i][0], names[i][1], 1));
+    }
+    assert_int_equal(kube_store_count(s), 5);
+    assert_string_equal(keys(*state, kube_store_snapshot(s)), "a/a a/z a-b/x a.b/c b/x ");
+    kube_store_free(s);
+    str_buf_done(&t.text);
+}
+
+static void kube_store__changes__handlers_see_old_and_new(void **state)
+{
+    struct told t = {0};
+    struct kube_store *s = store_with(&t);
+    kube_store_put(s, service(*state, "d", "a", 1));
+    kube_store_put(s, service(*state, "d", "a", 2)); /* ADDED for a known key is an update */
+    kube_store_put(s, service(*state, "d", "a", 2)); /* the same version: nobody is told */
+    kube_store_put(s, service(*state, "d", "b", 3));
+    kube_store_delete(s, service(*state, "d", "a", 4)); /* with the deletion's version */
+    kube_store_delete(s, service(*state, "d", "nobody", 5));
+    assert_string_equal(str_buf_text(&t.text), "+d/a@1 ~d/a@1>2 +d/b@3 -d/a@4 ");
+    assert_null(kube_store_get(s, "d/a"));
+    struct kube_object *b = kube_store_get(s, "d/b");
+    assert_string_equal(b->resource_version, "3");
+    kube_object_unref(b);
+    kube_store_free(s);
+    str_buf_done(&t.text);
+}
+
+/* 173: what vanished while nobody watched is deleted with its last known state. */
+static void kube_store_replace__v173_item_gone__deleted_with_last_state(void **state)
+{
+    struct told t = {0};
+    struct kube_store *s = store_with(&t);
+    assert_false(kube_store_synced(s));
+    kube_store_replace_begin(s);
+    kube_store_replace_put(s, service(*state, "d", "a", 1));
+    kube_store_replace_put(s, service(*state, "d", "b", 2));
+    assert_false(kube_store_synced(s));
+    kube_store_replace_end(s, true);
+    assert_true(kube_store_synced(s));
+    kube_store_replace_begin(s);
+    kube_store_replace_put(s, service(*state, "d", "b", 2));
+    kube_store_replace_put(s, service(*state, "d", "c", 9));
+    kube_store_replace_end(s, true);
+    assert_string_equal(str_buf_text(&t.text), "+d/a@1 +d/b@2 synced +d/c@9 -d/a@1 ");
+    kube_store_free(s);
+    str_buf_done(&t.text);
+}
+
+static void kube_store_replace__given_up__old_objects_stay(void **state)
+{
+    struct told t = {0};
+    struct kube_store *s = store_with(&t);
+    kube_store_replace_begin(s);
+    kube_store_replace_put(s, service(*state, "d", "a", 1));
+    kube_store_replace_end(s, false);
+    assert_false(kube_store_synced(s));
+    kube_store_replace_begin(s);
+    kube_store_replace_put(s, service(*state, "d", "b", 2));
+    kube_store_replace_end(s, true);
+    assert_string_equal(str_buf_text(&t.text), "+d/a@1 +d/b@2 -d/a@1 synced ");
+    kube_store_free(s);
+    str_buf_done(&t.text);
+}
+
+static void kube_store_snapshot__unchanged__shared_until_a_change(void **state)
+{
+    struct told t = {0};
+    struct kube_store *s = store_with(&t);
+    kube_store_put(s, service(*state, "d", "a", 1));
+    struct kube_snapshot *one = kube_store_snapshot(s);
+    struct kube_snapshot *two = kube_store_snapshot(s);
+    assert_ptr_equal(one, two);
+    kube_store_delete(s, service(*state, "d", "a", 2));
+    struct kube_snapshot *three = kube_store_snapshot(s);
+    assert_ptr_not_equal(one, three);
+    assert_int_equal(three->n, 0);
+    assert_int_equal(one->n, 1);
+    assert_string_equal(one->objects[0]->key, "d/a"); /* still alive by its reference */
+    kube_snapshot_unref(one);
+    kube_snapshot_unref(two);
+    kube_snapshot_unref(three);
+    kube_store_free(s);
+    str_buf_done(&t.text);
+}
+
+static void kube_store_slices_of__label_moves__index_follows(void **state)
+{
+    struct kube_store *s = kube_store_new(KUBE_SLICE);
+    kube_store_put(s, slice(*state, "s2", "web", 1));
+    kube_store_put(s, slice(*state, "s1", "web", 1));
+    kube_store_put(s, slice(*state, "s3", "web2", 1));
+    kube_store_put(s, slice(*state, "s0", "", 1));
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "d", "web")), "d/s1 d/s2 ");
+    kube_store_put(s, slice(*state, "s2", "web2", 2));
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "d", "web")), "d/s1 ");
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "d", "web2")), "d/s2 d/s3 ");
+    kube_store_delete(s, slice(*state, "s1", "anything", 3));
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "d", "web")), "");
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "e", "web2")), "");
+    kube_store_free(s);
+}
+
+static void kube_store__many_in_random_order__found_and_taken(void **state)
+{
+    struct told t = {0};
+    struct kube_store *s = store_with(&t);
+    for (int i = 0; i < 1000; i++) {
+        kube_store_put(s, service(*state, "d", arena_printf(*state, "n%d", i * 7919 % 1000), 1));
+    }
+    assert_int_equal(kube_store_count(s), 1000);
+    for (int i = 0; i < 1000; i += 2) {
+        kube_store_delete(s, service(*state, "d", arena_printf(*state, "n%d", i), 2));
+    }
+    for (int i = 0; i < 1000; i++) {
+        struct kube_object *o = kube_store_get(s, arena_printf(*state, "d/n%d", i));
+        assert_int_equal(o != NULL, i % 2);
+        kube_object_unref(o);
+    }
+    kube_store_free(s);
+    str_buf_done(&t.text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KUBE_TEST(kube_store__objects__sorted_by_namespace_then_name),
+        KUBE_TEST(kube_store__changes__handlers_see_old_and_new),
+        KUBE_TEST(kube_store_replace__v173_item_gone__deleted_with_last_state),
+        KUBE_TEST(kube_store_replace__given_up__old_objects_stay),
+        KUBE_TEST(kube_store_snapshot__unchanged__shared_until_a_change),
+        KUBE_TEST(kube_store_slices_of__label_moves__index_follows),
+        KUBE_TEST(kube_store__many_in_random_order__found_and_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
