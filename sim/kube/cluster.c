@@ -113,6 +113,23 @@ static void load_object(struct kube_state *st, const struct kube_kind *kind, str
     json_object_put(copy);
 }
 
+/* Recorded worlds carry Events without their names, which say nothing: they get one from their place. */
+static void load_unnamed_event(struct kube_state *st, const struct kube_kind *kind,
+                               struct json_object *o, size_t place)
+{
+    struct json_object *about = json_member(o, "involvedObject");
+    struct json_object *named = json_copy(o);
+    struct json_object *meta = json_member(o, "metadata");
+    meta = meta ? json_copy(meta) : json_object_new_object();
+    char *name = xasprintf("%s.%zu", str_or(json_str(about, "name"), "event"), place);
+    json_add_str(meta, "name", name);
+    json_add_str(meta, "namespace", str_or(json_str(about, "namespace"), "default"));
+    json_add(named, "metadata", meta);
+    load_object(st, kind, named);
+    json_object_put(named);
+    free(name);
+}
+
 static int load_plural(struct kube_state *st, const char *plural, struct json_object *list,
                        struct err *err)
 {
@@ -126,6 +143,10 @@ static int load_plural(struct kube_state *st, const char *plural, struct json_ob
     }
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *o = json_object_array_get_idx(list, i);
+        if (str_eq(plural, "events") && !json_str(json_member(o, "metadata"), "name")) {
+            load_unnamed_event(st, kind, o, i);
+            continue;
+        }
         if (str_is_empty(json_str(json_member(o, "metadata"), "name"))) {
             return err_set(err, ERR_INVALID, "kubernetes.%s[%zu]: metadata.name is missing", plural,
                            i);

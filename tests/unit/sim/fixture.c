@@ -18,6 +18,7 @@ struct fixture_loop {
     struct sim *sim;
     struct sim_config cfg;
     CURL *curl;
+    const char *service_account; /* credentials file */
 };
 
 static void *run(void *arg)
@@ -43,6 +44,8 @@ struct fixture *fixture_start(const struct sim_config *cfg)
         fail_msg("sim_new: %s", err.message);
     }
     f->url = arena_strdup(f->a, sim_url(l->sim));
+    void *cloud = sim_module_state(l->sim, "gce");
+    l->service_account = sim_compute_credentials(cloud, f->a, "service_account");
     assert_int_equal(pthread_create(&l->thread, NULL, run, l), 0);
     if (fixture_call(f, "GET", "/computeMetadata/v1/instance/service-accounts/default/token",
                      NULL) == 200) {
@@ -109,6 +112,8 @@ int fixture_call_within(struct fixture *f, const char *method, const char *path,
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout_ms);
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
+    /* libcurl sends a request again by itself when a connection that was used before breaks. */
+    curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);
     CURLcode code = curl_easy_perform(c);
     long status = 0;
     curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
@@ -167,6 +172,12 @@ void fixture_make_external(struct fixture *f)
     fixture_must(f, "POST", R "/forwardingRules",
                  "{\"name\":\"fr\",\"IPAddress\":\"203.0.113.77\",\"portRange\":\"80-90\","
                  "\"target\":\"regions/us-central1/targetPools/tp\"}");
+}
+
+const char *fixture_credentials(struct fixture *f, const char *type)
+{
+    assert_string_equal(type, "service_account");
+    return f->loop->service_account;
 }
 
 char *fixture_data(struct arena *a, const char *name)

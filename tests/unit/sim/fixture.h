@@ -49,6 +49,8 @@ void fixture_must(struct fixture *f, const char *method, const char *path, const
 void fixture_expect(struct fixture *f, const char *what, int got, int want, const char *reason);
 /* "hc", "tp" with node-0 and node-3, address "ip" and rule "fr" (TCP 80-90) on it. */
 void fixture_make_external(struct fixture *f);
+/* A credentials file that the simulator made (made before the loop ran, so that no thread touches it). */
+const char *fixture_credentials(struct fixture *f, const char *type);
 /* The whole of a file below tests/data. */
 char *fixture_data(struct arena *a, const char *name);
 
