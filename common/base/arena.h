@@ -42,8 +42,8 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) _printf_(2, 0)
  * referenced store object) whose life is that of a sync. */
 void arena_defer(struct arena *a, void (*fn)(void *arg), void *arg);
 
-#define ARENA_NEW(a, type)       ((type *)arena_alloc((a), sizeof(type)))
-#define ARENA_ARRAY(a, type, n)  ((type *)arena_calloc((a), (n), sizeof(type)))
+#define ARENA_NEW(a, type)      ((type *)arena_alloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, n) ((type *)arena_calloc((a), (n), sizeof(type)))
 
 /* For _cleanup_(arena_freep). */
 static inline void arena_freep(struct arena **a)

@@ -19,12 +19,12 @@
 #ifdef __clang__
 /* Read by people only: in C, clang before 19 cannot name a sibling member in an attribute. */
 #define _guarded_by_(lock)
-#define _capability_(name)  __attribute__((capability(name)))
-#define _acquires_(...)     __attribute__((acquire_capability(__VA_ARGS__)))
-#define _releases_(...)     __attribute__((release_capability(__VA_ARGS__)))
-#define _requires_(...)     __attribute__((requires_capability(__VA_ARGS__)))
-#define _excludes_(...)     __attribute__((locks_excluded(__VA_ARGS__)))
-#define _no_lock_check_     __attribute__((no_thread_safety_analysis))
+#define _capability_(name) __attribute__((capability(name)))
+#define _acquires_(...)    __attribute__((acquire_capability(__VA_ARGS__)))
+#define _releases_(...)    __attribute__((release_capability(__VA_ARGS__)))
+#define _requires_(...)    __attribute__((requires_capability(__VA_ARGS__)))
+#define _excludes_(...)    __attribute__((locks_excluded(__VA_ARGS__)))
+#define _no_lock_check_    __attribute__((no_thread_safety_analysis))
 #else
 #define _guarded_by_(lock)
 #define _capability_(name)

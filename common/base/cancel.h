@@ -15,10 +15,11 @@
 
 struct cancel;
 
-struct cancel *cancel_new(struct cancel *parent) _warn_unused_; /* parent may be NULL; must live longer */
-void cancel_free(struct cancel *c);                             /* NULL is fine */
-void cancel_fire(struct cancel *c);                             /* once is enough; more is harmless */
-bool cancel_fired(struct cancel *c);                            /* false for NULL */
+struct cancel *cancel_new(struct cancel *parent)
+    _warn_unused_;                   /* parent may be NULL; must live longer */
+void cancel_free(struct cancel *c);  /* NULL is fine */
+void cancel_fire(struct cancel *c);  /* once is enough; more is harmless */
+bool cancel_fired(struct cancel *c); /* false for NULL */
 /* fn(arg) runs in the firing thread, at once when already fired.  Returns a handle for cancel_unhook().
  * fn must be quick and must not call back into this cancel. */
 int cancel_hook(struct cancel *c, void (*fn)(void *arg), void *arg);

@@ -28,8 +28,8 @@ void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
 /* The earliest moment that anybody now waits for in clock_wait(), or CLOCK_NEVER. */
 int64_t clock_fake_next_ms(struct clock *c);
 
-int64_t clock_now_ms(struct clock *c);   /* monotonic, ms since an arbitrary start */
-int64_t clock_wall_us(struct clock *c);  /* µs since 1970-01-01 UTC */
+int64_t clock_now_ms(struct clock *c);  /* monotonic, ms since an arbitrary start */
+int64_t clock_wall_us(struct clock *c); /* µs since 1970-01-01 UTC */
 static inline int64_t clock_wall_s(struct clock *c)
 {
     return clock_wall_us(c) / 1000000;
@@ -50,12 +50,13 @@ void clock_announce(struct clock *c, int id, int64_t until_ms);
 
 /* --- randomness ------------------------------------------------------------------------------- */
 struct rng;
-struct rng *rng_real(void);                              /* the kernel's; shared, never freed */
-struct rng *rng_seeded_new(uint64_t seed) _warn_unused_; /* repeatable; for tests and the simulator */
-void rng_free(struct rng *r);                            /* NULL and rng_real() are fine */
+struct rng *rng_real(void); /* the kernel's; shared, never freed */
+struct rng *rng_seeded_new(uint64_t seed)
+    _warn_unused_;            /* repeatable; for tests and the simulator */
+void rng_free(struct rng *r); /* NULL and rng_real() are fine */
 uint64_t rng_u64(struct rng *r);
-uint64_t rng_below(struct rng *r, uint64_t bound);       /* 0 … bound-1; bound > 0 */
-double rng_unit(struct rng *r);                          /* [0, 1) */
+uint64_t rng_below(struct rng *r, uint64_t bound); /* 0 … bound-1; bound > 0 */
+double rng_unit(struct rng *r);                    /* [0, 1) */
 void rng_bytes(struct rng *r, void *p, size_t n);
 /* A random UUID (RFC 9562 version 4) in lower case; `out` has 37 bytes. */
 void rng_uuid(struct rng *r, char out[37]);

@@ -17,35 +17,35 @@
 /* X(NAME, value, "word printed in logs and metrics") */
 #define ERR_CODES(X)                                                                               \
     X(OK, 0, "ok")                                                                                 \
-    X(INVALID, 1, "invalid")                              /* the user's object is wrong; no fast retry */ \
-    X(IMPLEMENTED_ELSEWHERE, 2, "implemented-elsewhere")  /* another controller's; not a failure */ \
-    X(NOT_FOUND, 3, "not-found")                          /* the thing asked for is absent */      \
-    X(CONFLICT, 4, "conflict")                            /* stale observation: observe and plan again */ \
-    X(IN_USE, 5, "in-use")                                /* others still refer to it */           \
-    X(FORBIDDEN, 6, "forbidden")                          /* permission is lacking */              \
-    X(QUOTA, 7, "quota")                                  /* a limit of the cloud is reached */    \
-    X(THROTTLED, 8, "throttled")                          /* too many requests; see retry_after_ms */ \
-    X(IN_PROGRESS, 9, "in-progress")                      /* started, not done; look again later */ \
-    X(AUTH, 10, "auth")                                   /* credentials are missing or refused */ \
-    X(TRANSIENT, 11, "transient")                         /* network, 5xx, time-out: try again */  \
-    X(CANCELLED, 12, "cancelled")                         /* we were asked to stop */              \
-    X(BUG, 13, "bug")                                     /* broken invariant, here or in a plugin */ \
-    X(EXISTS, 14, "exists")                               /* a create met the same name */
+    X(INVALID, 1, "invalid") /* the user's object is wrong; no fast retry */                       \
+    X(IMPLEMENTED_ELSEWHERE, 2, "implemented-elsewhere") /* another controller's; not a failure */ \
+    X(NOT_FOUND, 3, "not-found")                         /* the thing asked for is absent */       \
+    X(CONFLICT, 4, "conflict")       /* stale observation: observe and plan again */               \
+    X(IN_USE, 5, "in-use")           /* others still refer to it */                                \
+    X(FORBIDDEN, 6, "forbidden")     /* permission is lacking */                                   \
+    X(QUOTA, 7, "quota")             /* a limit of the cloud is reached */                         \
+    X(THROTTLED, 8, "throttled")     /* too many requests; see retry_after_ms */                   \
+    X(IN_PROGRESS, 9, "in-progress") /* started, not done; look again later */                     \
+    X(AUTH, 10, "auth")              /* credentials are missing or refused */                      \
+    X(TRANSIENT, 11, "transient")    /* network, 5xx, time-out: try again */                       \
+    X(CANCELLED, 12, "cancelled")    /* we were asked to stop */                                   \
+    X(BUG, 13, "bug")                /* broken invariant, here or in a plugin */                   \
+    X(EXISTS, 14, "exists")          /* a create met the same name */
 
 enum err_code {
 #define X(name, value, word) ERR_##name = value,
     ERR_CODES(X)
 #undef X
-    ERR_MAX,
+        ERR_MAX,
 };
 
 #define ERR_MESSAGE_MAX 1024
 
 struct err {
-    int code;                      /* enum err_code; ERR_OK when nothing failed */
-    int http_status;               /* status of the answer that caused it; 0 when there was none */
-    int64_t retry_after_ms;        /* what the server asked for; 0 = nothing asked */
-    char reason[64];               /* machine word of the server ("quotaExceeded", "Conflict"), or "" */
+    int code;               /* enum err_code; ERR_OK when nothing failed */
+    int http_status;        /* status of the answer that caused it; 0 when there was none */
+    int64_t retry_after_ms; /* what the server asked for; 0 = nothing asked */
+    char reason[64];        /* machine word of the server ("quotaExceeded", "Conflict"), or "" */
     char message[ERR_MESSAGE_MAX]; /* one line, no trailing stop, UTF-8, cut at a character */
 };
 

@@ -18,8 +18,8 @@
 int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
               struct err *err) _warn_unused_;
 /* Writes beside and renames over: readers see the old or the new file, never half of one. */
-int file_write_atomic(const char *path, const void *data, size_t n, int mode, struct err *err)
-    _warn_unused_;
+int file_write_atomic(const char *path, const void *data, size_t n, int mode,
+                      struct err *err) _warn_unused_;
 /* `path` if absolute, else below the folder of `base_file`. */
 char *file_resolve(struct arena *a, const char *base_file, const char *path);
 

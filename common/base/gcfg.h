@@ -28,12 +28,18 @@ int gcfg_parse(struct arena *a, const char *text, size_t n, struct gcfg_entry **
 bool gcfg_bool(const char *value, bool *ret);
 
 /* One key that a caller knows. */
-enum gcfg_type { GCFG_STR = 1, GCFG_BOOL, GCFG_STRS, GCFG_INT, GCFG_DOUBLE, };
+enum gcfg_type {
+    GCFG_STR = 1,
+    GCFG_BOOL,
+    GCFG_STRS,
+    GCFG_INT,
+    GCFG_DOUBLE,
+};
 struct gcfg_key {
     const char *section; /* compared without case */
     const char *key;     /* compared without case; NULL section ends the table */
     enum gcfg_type type;
-    size_t offset;       /* const char *, bool, struct gcfg_list, int64_t, double */
+    size_t offset; /* const char *, bool, struct gcfg_list, int64_t, double */
 };
 struct gcfg_list {
     const char **items;
@@ -50,6 +56,7 @@ struct gcfg_unknown {
  * Errors as upstream: scanner errors, blanks and bad values for the type, ending in
  * `at section "global", variable "<key>"`. */
 int gcfg_decode(struct arena *a, const char *text, size_t n, const struct gcfg_key *keys, void *out,
-                struct gcfg_unknown **ret_unknown, size_t *ret_n_unknown, struct err *err) _warn_unused_;
+                struct gcfg_unknown **ret_unknown, size_t *ret_n_unknown,
+                struct err *err) _warn_unused_;
 
 #endif

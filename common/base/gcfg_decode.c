@@ -105,15 +105,17 @@ static bool read_double(const char *s, double *ret)
     return *end == '\0';
 }
 
+/* The array doubles whenever the count is a power of two, so its capacity need not be kept. */
 static void list_add(const struct decoder *d, struct gcfg_list *list, const char *value)
 {
-    const char **grown = ARENA_ARRAY(d->arena, const char *, list->n + 1);
-    if (list->n > 0) {
-        memcpy(grown, list->items, list->n * sizeof *grown);
+    if ((list->n & (list->n - 1)) == 0) {
+        const char **grown = ARENA_ARRAY(d->arena, const char *, list->n > 0 ? 2 * list->n : 1);
+        if (list->n > 0) {
+            memcpy(grown, list->items, list->n * sizeof *grown);
+        }
+        list->items = grown;
     }
-    grown[list->n] = value;
-    list->items = grown;
-    list->n++;
+    list->items[list->n++] = value;
 }
 
 /* A key without "=". */

@@ -22,19 +22,19 @@ struct ip_net {
 
 #define IP_TEXT_MAX 64
 
-bool ip_parse(const char *s, struct ip_addr *ret);           /* strict: no leading zeros, no zone */
+bool ip_parse(const char *s, struct ip_addr *ret); /* strict: no leading zeros, no zone */
 bool ip_parse_sloppy(const char *s, struct ip_addr *ret);
 void ip_format(const struct ip_addr *ip, char out[IP_TEXT_MAX]); /* Go's form (RFC 5952) */
 bool ip_eq(const struct ip_addr *a, const struct ip_addr *b);
 /* "10.0.0.1/24" → 10.0.0.0/24.  Exactly as ParseCIDRSloppy: see §9.2 for mapped forms. */
 bool ip_net_parse_sloppy(const char *s, struct ip_net *ret);
-bool ip_net_parse(const char *s, struct ip_net *ret);        /* strict net.ParseCIDR */
+bool ip_net_parse(const char *s, struct ip_net *ret); /* strict net.ParseCIDR */
 /* Keeps the host bits; false as above. */
 bool ip_net_parse_host(const char *s, struct ip_net *ret);
 void ip_net_format(const struct ip_net *n, char out[IP_TEXT_MAX]);
 bool ip_net_contains(const struct ip_net *n, const struct ip_addr *ip);
 bool ip_net_eq(const struct ip_net *a, const struct ip_net *b);
-struct ip_addr ip_net_last(const struct ip_net *n);          /* broadcast / highest address */
+struct ip_addr ip_net_last(const struct ip_net *n); /* broadcast / highest address */
 /* The i-th address of the network (0 = network address); false when past its end. */
 bool ip_net_nth(const struct ip_net *n, uint64_t i, struct ip_addr *ret);
 

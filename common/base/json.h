@@ -48,7 +48,8 @@ bool json_get_bool(struct json_object *o, const char *name, bool otherwise);
 /* The short name; json-c has a type of that name, so the function itself cannot have it. */
 #define json_bool(o, name, otherwise) json_get_bool((o), (name), (otherwise))
 size_t json_len(struct json_object *array); /* 0 when it is no array */
-bool json_equal(struct json_object *a, struct json_object *b); /* deep; 1 equals 1.0; member order ignored */
+bool json_equal(struct json_object *a,
+                struct json_object *b);               /* deep; 1 equals 1.0; member order ignored */
 struct json_object *json_copy(struct json_object *o); /* deep; new reference */
 
 /* Adding: take ownership of `v`. */
@@ -59,7 +60,12 @@ void json_add_bool(struct json_object *o, const char *name, bool v);
 void json_push_str(struct json_object *array, const char *s);
 struct json_object *json_strs(const char *const *items, size_t n); /* new array */
 
-enum json_style { JSON_COMPACT = 0, JSON_PRETTY = 1, JSON_SORTED = 2, JSON_SORTED_PRETTY = 3, };
+enum json_style {
+    JSON_COMPACT = 0,
+    JSON_PRETTY = 1,
+    JSON_SORTED = 2,
+    JSON_SORTED_PRETTY = 3,
+};
 /* '/' is not escaped, non-ASCII is not escaped; the pretty form indents by two blanks.  Go's HTML
  * escaping is not done. */
 void json_print(struct str_buf *b, struct json_object *o, enum json_style style);
@@ -86,19 +92,23 @@ struct json_kv {
     const char *value;
 };
 struct json_field {
-    const char *name;        /* member name; NULL ends a table */
+    const char *name; /* member name; NULL ends a table */
     enum json_field_type type;
     size_t offset;
-    size_t count_offset;     /* STRS, OBJECTS, MAP */
-    size_t has_offset;       /* 0 = none */
+    size_t count_offset; /* STRS, OBJECTS, MAP */
+    size_t has_offset;   /* 0 = none */
     const struct json_field *sub;
-    size_t sub_size;         /* OBJECTS */
-    int64_t min, max;        /* numbers: both 0 = full range of the type; STR: max = most bytes (0 = 64 Ki) */
-    size_t max_items;        /* STRS, OBJECTS, MAP: 0 = 10,000 */
+    size_t sub_size; /* OBJECTS */
+    int64_t min,
+        max; /* numbers: both 0 = full range of the type; STR: max = most bytes (0 = 64 Ki) */
+    size_t max_items; /* STRS, OBJECTS, MAP: 0 = 10,000 */
     bool required;
     const char *const *one_of; /* STR: NULL-terminated list of allowed values, or NULL */
 };
-enum json_unknown { JSON_SKIP_UNKNOWN = 0, JSON_REFUSE_UNKNOWN, };
+enum json_unknown {
+    JSON_SKIP_UNKNOWN = 0,
+    JSON_REFUSE_UNKNOWN,
+};
 /* Fills *out.  Errors are ERR_INVALID and begin with the path below `where` ("" for none). */
 int json_decode(struct arena *a, struct json_object *o, const struct json_field *fields, void *out,
                 enum json_unknown unknown, const char *where, struct err *err) _warn_unused_;

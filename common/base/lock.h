@@ -15,14 +15,18 @@
 
 #include <pthread.h>
 
-struct _capability_("mutex") mutex {
+struct _capability_("mutex") mutex
+{
     pthread_mutex_t m;
 };
 struct cond {
     pthread_cond_t c; /* CLOCK_MONOTONIC */
 };
 
-#define MUTEX_INIT {PTHREAD_MUTEX_INITIALIZER}
+#define MUTEX_INIT                                                                                 \
+    {                                                                                              \
+        PTHREAD_MUTEX_INITIALIZER                                                                  \
+    }
 
 void mutex_init(struct mutex *m);
 void mutex_done(struct mutex *m);

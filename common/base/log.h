@@ -15,30 +15,47 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum log_severity { LOG_INFO = 0, LOG_WARNING, LOG_ERROR, LOG_FATAL, };
-enum log_format { LOG_TEXT = 0, LOG_JSON, };
+enum log_severity {
+    LOG_INFO = 0,
+    LOG_WARNING,
+    LOG_ERROR,
+    LOG_FATAL,
+};
+enum log_format {
+    LOG_TEXT = 0,
+    LOG_JSON,
+};
 
-enum log_type { LOG_T_END = 0, LOG_T_STR, LOG_T_INT, LOG_T_BOOL, LOG_T_DURATION_MS, LOG_T_STRS, LOG_T_SECRET, };
+enum log_type {
+    LOG_T_END = 0,
+    LOG_T_STR,
+    LOG_T_INT,
+    LOG_T_BOOL,
+    LOG_T_DURATION_MS,
+    LOG_T_STRS,
+    LOG_T_SECRET,
+};
 struct log_kv {
-    const char *key;  /* NULL ends the list */
+    const char *key; /* NULL ends the list */
     enum log_type type;
-    const char *s;    /* LOG_T_STR; NULL prints as "" */
-    int64_t i;        /* LOG_T_INT, LOG_T_BOOL, LOG_T_DURATION_MS; number of items for LOG_T_STRS */
+    const char *s; /* LOG_T_STR; NULL prints as "" */
+    int64_t i;     /* LOG_T_INT, LOG_T_BOOL, LOG_T_DURATION_MS; number of items for LOG_T_STRS */
     const char *const *items; /* LOG_T_STRS */
 };
-#define LOG_S(k, v)       ((struct log_kv){.key = (k), .type = LOG_T_STR, .s = (v)})
-#define LOG_I(k, v)       ((struct log_kv){.key = (k), .type = LOG_T_INT, .i = (int64_t)(v)})
-#define LOG_B(k, v)       ((struct log_kv){.key = (k), .type = LOG_T_BOOL, .i = (v)})
-#define LOG_MS(k, v)      ((struct log_kv){.key = (k), .type = LOG_T_DURATION_MS, .i = (v)})
-#define LOG_LIST(k, v, n) ((struct log_kv){.key = (k), .type = LOG_T_STRS, .items = (v), .i = (int64_t)(n)})
-#define LOG_SECRET(k)     ((struct log_kv){.key = (k), .type = LOG_T_SECRET})
+#define LOG_S(k, v)  ((struct log_kv){.key = (k), .type = LOG_T_STR, .s = (v)})
+#define LOG_I(k, v)  ((struct log_kv){.key = (k), .type = LOG_T_INT, .i = (int64_t)(v)})
+#define LOG_B(k, v)  ((struct log_kv){.key = (k), .type = LOG_T_BOOL, .i = (v)})
+#define LOG_MS(k, v) ((struct log_kv){.key = (k), .type = LOG_T_DURATION_MS, .i = (v)})
+#define LOG_LIST(k, v, n)                                                                          \
+    ((struct log_kv){.key = (k), .type = LOG_T_STRS, .items = (v), .i = (int64_t)(n)})
+#define LOG_SECRET(k) ((struct log_kv){.key = (k), .type = LOG_T_SECRET})
 
 /* Set once at start; `vmodule` is klog's "pattern=N,…" or NULL (text only).  Tests may pass an fd. */
 struct log_config {
     enum log_format format;
-    int verbosity;        /* 0… */
-    const char *vmodule;  /* borrowed until the next log_setup() */
-    int fd;               /* where lines go; 2 in production */
+    int verbosity;       /* 0… */
+    const char *vmodule; /* borrowed until the next log_setup() */
+    int fd;              /* where lines go; 2 in production */
 };
 void log_setup(const struct log_config *cfg);
 /* False when the pattern list does not parse; NULL and "" do. */

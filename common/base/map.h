@@ -21,7 +21,7 @@ void *map_get(const struct map *m, const char *key); /* NULL when absent */
 bool map_has(const struct map *m, const char *key);
 void map_set(struct map *m, const char *key, void *value); /* replaces; value may be NULL */
 bool map_remove(struct map *m, const char *key);           /* true when it was there */
-void *map_take(struct map *m, const char *key);            /* removes without freeing; NULL if absent */
+void *map_take(struct map *m, const char *key); /* removes without freeing; NULL if absent */
 void map_clear(struct map *m);
 /* Calls fn for each entry in key order; fn returns false to stop.  fn must not change the map. */
 void map_each(const struct map *m, bool (*fn)(const char *key, void *value, void *arg), void *arg);

@@ -15,14 +15,14 @@
 #include <stdint.h>
 
 struct str_buf {
-    char *data;   /* heap; owned; NUL-terminated; may hold further NULs */
-    size_t len;   /* bytes before the terminating NUL */
-    size_t cap;   /* allocated bytes */
+    char *data; /* heap; owned; NUL-terminated; may hold further NULs */
+    size_t len; /* bytes before the terminating NUL */
+    size_t cap; /* allocated bytes */
 };
 
 #define STR_BUF_INIT ((struct str_buf){0})
 
-void str_buf_done(struct str_buf *b); /* frees; leaves STR_BUF_INIT; for _cleanup_ too */
+void str_buf_done(struct str_buf *b);  /* frees; leaves STR_BUF_INIT; for _cleanup_ too */
 void str_buf_reset(struct str_buf *b); /* empties, keeps the memory */
 void str_append(struct str_buf *b, const char *s); /* NULL appends nothing */
 void str_append_n(struct str_buf *b, const void *p, size_t n);
@@ -38,13 +38,13 @@ void str_append_go_quoted(struct str_buf *b, const char *s);
 void str_append_json_quoted(struct str_buf *b, const char *s);
 void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n); /* may hold NULs */
 
-bool str_eq(const char *a, const char *b);      /* NULL equals only NULL */
+bool str_eq(const char *a, const char *b);        /* NULL equals only NULL */
 bool str_eq_nocase(const char *a, const char *b); /* ASCII case only */
-bool str_is_empty(const char *s);               /* NULL or "" */
+bool str_is_empty(const char *s);                 /* NULL or "" */
 bool str_has_prefix(const char *s, const char *prefix);
 bool str_has_suffix(const char *s, const char *suffix);
 const char *str_or(const char *s, const char *otherwise); /* s unless NULL or "" */
-const char *str_nonnull(const char *s);         /* s, or "" for NULL */
+const char *str_nonnull(const char *s);                   /* s, or "" for NULL */
 /* A copy without white space at both ends: ASCII blanks, or with Go's unicode.IsSpace set. */
 char *str_trim(struct arena *a, const char *s);
 char *str_trim_unicode(struct arena *a, const char *s);
@@ -70,6 +70,7 @@ const char *str_nearest(const char *word, const char *const *items, size_t n);
 
 /* base64 (RFC 4648).  `url` takes the URL alphabet, and writes no padding. */
 char *str_base64_encode(struct arena *a, const void *p, size_t n, bool url);
-bool str_base64_decode(struct arena *a, const char *s, bool url, unsigned char **ret, size_t *ret_n);
+bool str_base64_decode(struct arena *a, const char *s, bool url, unsigned char **ret,
+                       size_t *ret_n);
 
 #endif

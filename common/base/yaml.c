@@ -351,7 +351,9 @@ static int load_stream(struct loader *l, struct arena *a, struct json_object ***
             rc = fail(l, "too many documents");
         }
         if (rc == ERR_OK && doc != NULL) {
-            docs = xrealloc(docs, (n + 1) * sizeof *docs);
+            if ((n & (n - 1)) == 0) { /* full at every power of two */
+                docs = xrealloc(docs, (n > 0 ? 2 * n : 1) * sizeof *docs);
+            }
             docs[n++] = doc;
         }
     }

@@ -12,8 +12,8 @@
 struct yaml_scalar {
     const char *text; /* NUL-terminated behind n bytes */
     size_t n;
-    const char *tag;  /* "tag:yaml.org,2002:int" …, "!own", or NULL */
-    bool is_plain;    /* unquoted and untagged: may be anything but a string, too */
+    const char *tag; /* "tag:yaml.org,2002:int" …, "!own", or NULL */
+    bool is_plain;   /* unquoted and untagged: may be anything but a string, too */
 };
 
 /* A new reference in *ret (NULL for null).  ERR_INVALID when the text is none of what its tag says, or
