@@ -9,6 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "controller/options.h"
 
 #define SYMBOL        "tt_provider_descriptor"
 #define SIZE_MAX_SANE 65536
@@ -101,6 +102,30 @@ static int check_names(const char *what, const char *const *names, uint32_t n, c
     return ERR_OK;
 }
 
+/* Absent, or something that can be shown. */
+static bool is_text(const char *text)
+{
+    size_t n = text == NULL ? 0 : strnlen(text, TT_TEXT_MAX + 1);
+
+    return n <= TT_TEXT_MAX && (n == 0 || str_is_utf8(text, n));
+}
+
+/* By an option of the same provider before it, or by a flag that every trimtab has. */
+static bool option_is_taken(const struct tt_provider *d, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++) {
+        if (strcmp(d->options[k].name, d->options[i].name) == 0) {
+            return true;
+        }
+    }
+    for (size_t k = 0; k < options_table_n; k++) {
+        if (strcmp(options_table[k].name, d->options[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_options(const struct tt_provider *d, const char *origin, struct err *err)
 {
     if (check_table("options", d->options, d->n_options, origin, err) != ERR_OK) {
@@ -115,10 +140,14 @@ static int check_options(const struct tt_provider *d, const char *origin, struct
             return err_set(err, ERR_INVALID, "%s: option %s has the unknown type %u", origin,
                            o->name, o->type);
         }
-        for (uint32_t k = 0; k < i; k++) {
-            if (strcmp(d->options[k].name, o->name) == 0) {
-                return err_set(err, ERR_INVALID, "%s: option %s is there twice", origin, o->name);
-            }
+        if (!is_text(o->default_text) || !is_text(o->help)) {
+            return err_set(err, ERR_INVALID, "%s: a text of option %s is too long or not UTF-8",
+                           origin, o->name);
+        }
+        if (option_is_taken(d, i)) {
+            return err_set(err, ERR_INVALID,
+                           "%s: option %s is there twice, or a flag of trimtab's own", origin,
+                           o->name);
         }
     }
     return ERR_OK;

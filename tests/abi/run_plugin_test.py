@@ -21,7 +21,7 @@ import tempfile
 import threading
 import urllib.request
 
-LIMIT_S = 60
+LIMIT_S = 30
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(sys.argv[2])
 SERVICES = "/api/v1/namespaces/default/services"
@@ -29,11 +29,11 @@ SERVICES = "/api/v1/namespaces/default/services"
 # What a module must lead to: words of the error with which the controller refuses to start.
 REFUSED = {
     "wrong-major": ["ABI", "2"],
-    "too-small": ["too small"],
-    "size-zero": ["too small"],
+    "too-small": ["mandatory members"],
+    "size-zero": ["mandatory members"],
     "name-null": ["name"],
     "name-other": ["somebody-else"],
-    "name-bad": ["Not A Name"],
+    "name-bad": ["[a-z0-9-]"],
     "version-long": ["version"],
     "no-open": ["open"],
     "no-close": ["close"],
@@ -46,7 +46,7 @@ REFUSED = {
     "option-nameless": ["option"],
     "option-type": ["option"],
     "option-binary": ["option"],
-    "option-taken": ["cloud-config"],
+    "option-taken": ["option cloud-config"],
     "descriptor-null": ["tt_provider_descriptor"],
     "no-symbol": ["tt_provider_descriptor"],
     "absent": ["absent.so"],
@@ -59,19 +59,19 @@ REFUSED = {
 EVENT = {
     "code-garbage": ["99"],
     "code-negative": ["-1"],
-    "code-undeclared": ["quota"],
+    "code-undeclared": ["code 7"],
     "message-long": ["too long"],
     "message-binary": ["UTF-8"],
     "fail-silent": ["quota"],
-    "ingress-none": ["ingress"],
+    "ingress-none": ["nil"],
     "ingress-empty": ["ingress"],
     "ingress-long": ["ingress"],
     "ingress-mode": ["ipMode"],
     "ingress-many": ["ingress"],
-    "result-missing": ["result"],
+    "result-missing": ["did not say"],
 }
 # Nothing that a user would notice.
-SERVED = ["right", "later", "event-long"]
+SERVED = ["right", "later", "older", "event-long"]
 
 
 class Tap:
@@ -105,13 +105,18 @@ class Program:
             self.errors.append(line)
 
     def wait(self):
-        code = self.process.wait(timeout=LIMIT_S)
+        """Its exit code; None when it had to be killed."""
+        try:
+            code = self.process.wait(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            code = None
         self.reader.join(timeout=LIMIT_S)
         return code
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+        self.process.send_signal(signal.SIGTERM)  # does nothing when it has ended
         return self.wait()
 
     def text(self):
@@ -123,7 +128,7 @@ class Cluster:
 
     def __init__(self, scratch):
         self.kubeconfig = os.path.join(scratch, "kubeconfig")
-        self.sim = Program([os.path.join(BUILD, "sim", "trimtab-sim"), "--port", "0",
+        self.sim = Program([os.path.join(BUILD, "trimtab-sim"), "--port", "0", "--nodes", "2",
                             "--write-kubeconfig", self.kubeconfig], first_line=True)
         self.url = self.sim.first.removeprefix("listening on ")
 

@@ -8,6 +8,7 @@
 /* nothing is wrong */
 #define RIGHT 0
 #define LATER 1 /* built with a later header */
+#define OLDER 2 /* knows the mandatory members only */
 /* the descriptor: the controller does not start */
 #define WRONG_MAJOR     10
 #define TOO_SMALL       11

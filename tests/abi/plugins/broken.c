@@ -152,6 +152,7 @@ static const struct later_provider descriptor = {
             .abi_minor = BREAK == LATER ? TRIMTAB_ABI_MINOR + 7 : TRIMTAB_ABI_MINOR,
             .size = BREAK == TOO_SMALL   ? offsetof(struct tt_provider, ensure_load_balancer)
                     : BREAK == LATER     ? sizeof(struct later_provider)
+                    : BREAK == OLDER     ? offsetof(struct tt_provider, batch_key)
                     : BREAK == SIZE_ZERO ? 0
                                          : sizeof(struct tt_provider),
             .name = BREAK == NAME_NULL    ? NULL
