@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rig.c: see rig.h. */
+#include "tests/unit/controller/rig.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/json.h"
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+
+#define START_MS 1000000
+
+/* ---- the API server ------------------------------------------------------------------------------ */
+
+static int refusal_for(struct rig *r, struct rig_refusal *ret, const char *method, const char *path)
+{
+    for (size_t i = 0; i < r->n_refusals; i++) {
+        if (strcmp(r->refusals[i].method, method) == 0 &&
+            strstr(path, r->refusals[i].path) != NULL) {
+            *ret = r->refusals[i];
+            r->n_refusals--;
+            memmove(&r->refusals[i], &r->refusals[i + 1],
+                    (r->n_refusals - i) * sizeof(r->refusals[0]));
+            return ret->status;
+        }
+    }
+    return 0;
+}
+
+static void handle(void *arg, struct http_req *req)
+{
+    struct rig *r = arg;
+    struct rig_refusal refusal;
+    char text[512];
+    size_t n = 0;
+    const char *body = http_req_body(req, &n);
+
+    mutex_lock(&r->lock);
+    if (r->n_requests < RIG_REQUESTS_MAX) {
+        struct rig_request *q = &r->requests[r->n_requests++];
+        snprintf(q->method, sizeof(q->method), "%s", http_req_method(req));
+        snprintf(q->path, sizeof(q->path), "%s", http_req_path(req));
+        snprintf(q->content_type, sizeof(q->content_type), "%s",
+                 str_nonnull(http_req_header(req, "Content-Type")));
+        snprintf(q->body, sizeof(q->body), "%s", str_nonnull(body));
+    }
+    int status = refusal_for(r, &refusal, http_req_method(req), http_req_path(req));
+    mutex_unlock(&r->lock);
+    http_req_add_header(req, "Content-Type", "application/json");
+    if (status != 0) {
+        snprintf(
+            text, sizeof(text),
+            "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"reason\":\"%s\","
+            "\"message\":\"%s\",\"code\":%d}",
+            refusal.reason, refusal.message, status);
+        http_req_answer(req, status, text, strlen(text));
+        return;
+    }
+    http_req_answer(req, strcmp(http_req_method(req), "POST") == 0 ? 201 : 200, "{}", 2);
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
+
+static void make_host(struct rig *r)
+{
+    r->host = host_new(&(struct host_args){
+        .desc = &r->provider->desc,
+        .clock = r->clock,
+        .rng = rng_real(),
+        .cancel = r->cancel,
+        .fence = &r->fence,
+        .metrics = r->metrics,
+        .client = r->client,
+        .events = r->events,
+        .services = r->syncer.services,
+        .nodes = r->syncer.nodes,
+        .slices = r->syncer.slices,
+        .cluster_name = "kubernetes",
+        .cleanup_finalizer = LB_CLEANUP_FINALIZER,
+        .hooks = {.on_work = syncer_on_work},
+    });
+    fake_provider_attach(r->provider, host_table(r->host));
+    r->syncer.host = r->host;
+}
+
+void rig_describe(struct rig *r)
+{
+    const struct tt_provider *d = &r->provider->desc;
+
+    host_free(r->host);
+    make_host(r);
+    r->syncer.scope = (struct sync_scope){.classes = d->classes,
+                                          .n_classes = d->n_classes,
+                                          .finalizers = d->finalizers,
+                                          .n_finalizers = d->n_finalizers};
+}
+
+static void make_client(struct rig *r)
+{
+    r->server = test_server_start(&(struct test_server_config){.handle = handle, .arg = r});
+    r->kube = (struct kube_config){.a = r->a,
+                                   .server = test_server_url(r->server, ""),
+                                   .context = "",
+                                   .source = "test",
+                                   .ns = "default",
+                                   .user = ""};
+    r->client = kube_client_new(&(struct kube_client_args){.config = &r->kube,
+                                                           .user_agent = "test",
+                                                           .qps = -1,
+                                                           .clock = r->clock,
+                                                           .may_mutate = fence_may_mutate_arg,
+                                                           .may_mutate_arg = &r->fence});
+    r->events = kube_events_new(r->client, r->clock, rng_real());
+}
+
+static void list_is_complete(struct kube_store *s)
+{
+    kube_store_replace_begin(s);
+    kube_store_replace_end(s, true);
+}
+
+struct rig *rig_new(uint32_t capabilities)
+{
+    struct rig *r = xcalloc(1, sizeof(*r));
+
+    r->a = arena_new();
+    r->clock = clock_fake_new(START_MS, 1780000000000000);
+    r->provider = fake_provider_new(capabilities);
+    r->cancel = cancel_new(NULL);
+    r->metrics = metrics_new();
+    mutex_init(&r->lock);
+    make_client(r);
+    r->syncer = (struct syncer){
+        .desc = &r->provider->desc,
+        .provider = r->provider,
+        .clock = r->clock,
+        .rng = rng_real(),
+        .cancel = r->cancel,
+        .queue = queue_new(&(struct queue_limits){0}, r->clock),
+        .cache = service_cache_new(),
+        .services = kube_store_new(KUBE_SERVICE),
+        .nodes = kube_store_new(KUBE_NODE),
+        .slices = (capabilities & TT_CAP_WANTS_ENDPOINTS) != 0 ? kube_store_new(KUBE_SLICE) : NULL,
+        .client = r->client,
+        .events = r->events,
+        .metrics = r->metrics,
+    };
+    make_host(r);
+    r->watch.syncer = &r->syncer;
+    r->watch.fanout = node_fanout_new(&r->syncer);
+    watch_attach(&r->watch);
+    list_is_complete(r->syncer.services);
+    list_is_complete(r->syncer.nodes);
+    if (r->syncer.slices != NULL) {
+        list_is_complete(r->syncer.slices);
+    }
+    atomic_store(&r->watch.started, true);
+    return r;
+}
+
+static void end_events(struct rig *r)
+{
+    if (r->events != NULL) {
+        kube_events_free(STEAL(r->events), 5000);
+        r->syncer.events = NULL;
+    }
+}
+
+void rig_free(struct rig *r)
+{
+    end_events(r);
+    node_fanout_free(r->watch.fanout);
+    host_free(r->host);
+    queue_shutdown(r->syncer.queue, false);
+    queue_free(r->syncer.queue);
+    service_cache_free(r->syncer.cache);
+    kube_store_free(r->syncer.services);
+    kube_store_free(r->syncer.nodes);
+    kube_store_free(r->syncer.slices);
+    kube_client_free(r->client);
+    test_server_stop(r->server);
+    metrics_free(r->metrics);
+    cancel_free(r->cancel);
+    fake_provider_free(r->provider);
+    clock_fake_free(r->clock);
+    mutex_done(&r->lock);
+    arena_free(r->a);
+    free(r);
+}
+
+/* ---- objects ------------------------------------------------------------------------------------- */
+
+static struct kube_object *decode(struct rig *r, enum kube_kind kind, const char *json)
+{
+    struct json_object *tree = NULL;
+    struct kube_object *obj = NULL;
+    struct err err = ERR_INIT;
+
+    if (json_parse_arena(r->a, json, strlen(json), NULL, &tree, &err) != ERR_OK ||
+        kube_object_decode(kind, tree, &obj, &err) != ERR_OK) {
+        fprintf(stderr, "test object: %s\n%s\n", err.message, json);
+        abort();
+    }
+    return obj;
+}
+
+static const char *more(struct rig *r, const char *members)
+{
+    return members == NULL ? "" : arena_printf(r->a, ",%s", members);
+}
+
+void rig_service(struct rig *r, const char *name, const char *spec, const char *meta,
+                 const char *status)
+{
+    const char *uid = meta != NULL && strstr(meta, "\"uid\"") != NULL
+                          ? ""
+                          : arena_printf(r->a, ",\"uid\":\"uid-%s\"", name);
+    const char *json = arena_printf(
+        r->a,
+        "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"%s\",\"resourceVersion\":\"%ld\"%s%s},"
+        "\"spec\":{%s},\"status\":{%s}}",
+        name, ++r->version, uid, more(r, meta), str_nonnull(spec), str_nonnull(status));
+
+    kube_store_put(r->syncer.services, decode(r, KUBE_SERVICE, json));
+}
+
+void rig_service_gone(struct rig *r, const char *name)
+{
+    const char *key = arena_printf(r->a, "demo/%s", name);
+    struct kube_object *last = kube_store_get(r->syncer.services, key);
+
+    kube_store_delete(r->syncer.services, last);
+}
+
+void rig_node(struct rig *r, const char *name, const char *spec, const char *meta)
+{
+    const char *id = spec != NULL && strstr(spec, "\"providerID\"") != NULL
+                         ? spec
+                         : arena_printf(r->a, "\"providerID\":\"cloud/%s\"%s", name, more(r, spec));
+    const char *json = arena_printf(
+        r->a,
+        "{\"metadata\":{\"name\":\"%s\",\"uid\":\"uid-%s\",\"resourceVersion\":\"%ld\"%s},"
+        "\"spec\":{%s},\"status\":{}}",
+        name, name, ++r->version, more(r, meta), id);
+
+    kube_store_put(r->syncer.nodes, decode(r, KUBE_NODE, json));
+}
+
+void rig_node_gone(struct rig *r, const char *name)
+{
+    kube_store_delete(r->syncer.nodes, kube_store_get(r->syncer.nodes, name));
+}
+
+void rig_slice(struct rig *r, const char *name, const char *service, const char *endpoints)
+{
+    const char *json = arena_printf(
+        r->a,
+        "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"%s\",\"uid\":\"uid-%s\","
+        "\"resourceVersion\":"
+        "\"%ld\",\"labels\":{\"kubernetes.io/service-name\":\"%s\"}},\"addressType\":\"IPv4\","
+        "\"endpoints\":[%s],\"ports\":[{\"name\":\"\",\"port\":8080,\"protocol\":\"TCP\"}]}",
+        name, name, ++r->version, service, endpoints);
+
+    kube_store_put(r->syncer.slices, decode(r, KUBE_SLICE, json));
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+void rig_add(struct rig *r, const char *name, uint32_t reasons)
+{
+    queue_add(r->syncer.queue, arena_printf(r->a, "demo/%s", name), NULL, reasons);
+}
+
+int rig_run(struct rig *r)
+{
+    struct queue_batch b = {0};
+    int n = 0;
+
+    while (!queue_is_idle(r->syncer.queue) && queue_get(r->syncer.queue, &b, NULL)) {
+        syncer_process(&r->syncer, &b);
+        queue_done(r->syncer.queue, &b);
+        queue_batch_clear(&b);
+        n++;
+    }
+    return n;
+}
+
+int rig_advance(struct rig *r, int64_t ms)
+{
+    clock_fake_advance(r->clock, ms);
+    return rig_run(r);
+}
+
+int rig_nodes_changed(struct rig *r)
+{
+    node_fanout_pass(&r->syncer);
+    return rig_run(r);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+void rig_refuse(struct rig *r, const char *method, const char *path, int status, const char *reason,
+                const char *message)
+{
+    mutex_lock(&r->lock);
+    struct rig_refusal *f = &r->refusals[r->n_refusals++];
+    *f = (struct rig_refusal){.status = status};
+    snprintf(f->method, sizeof(f->method), "%s", method);
+    snprintf(f->path, sizeof(f->path), "%s", path);
+    snprintf(f->reason, sizeof(f->reason), "%s", reason);
+    snprintf(f->message, sizeof(f->message), "%s", message);
+    mutex_unlock(&r->lock);
+}
+
+static bool is_service_patch(const struct rig_request *q)
+{
+    return strcmp(q->method, "PATCH") == 0 && strstr(q->path, "/services/") != NULL;
+}
+
+size_t rig_patches(struct rig *r)
+{
+    size_t n = 0;
+
+    mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_requests; i++) {
+        n += is_service_patch(&r->requests[i]);
+    }
+    mutex_unlock(&r->lock);
+    return n;
+}
+
+const struct rig_request *rig_patch_request(struct rig *r, size_t nth)
+{
+    const struct rig_request *found = NULL;
+
+    mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_requests && found == NULL; i++) {
+        if (is_service_patch(&r->requests[i]) && nth-- == 0) {
+            found = &r->requests[i];
+        }
+    }
+    mutex_unlock(&r->lock);
+    return found;
+}
+
+const char *rig_patch(struct rig *r, size_t nth)
+{
+    const struct rig_request *q = rig_patch_request(r, nth);
+
+    return q == NULL ? "" : q->body;
+}
+
+const char *rig_events(struct rig *r)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    end_events(r);
+    mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_requests; i++) {
+        const struct rig_request *q = &r->requests[i];
+        struct json_object *tree = NULL;
+        if (strstr(q->path, "/events") == NULL) {
+            continue;
+        }
+        if (strcmp(q->method, "POST") != 0) {
+            str_append(&b, "(again)\n");
+        } else if (json_parse_arena(r->a, q->body, strlen(q->body), NULL, &tree, NULL) == ERR_OK) {
+            str_appendf(&b, "%s %s %s\n", str_nonnull(json_str(tree, "type")),
+                        str_nonnull(json_str(tree, "reason")),
+                        str_nonnull(json_str(tree, "message")));
+        }
+    }
+    mutex_unlock(&r->lock);
+    return str_buf_to_arena(&b, r->a);
+}
+
+const char *rig_story(struct rig *r)
+{
+    _cleanup_(xfreep) char *story = fake_provider_story(r->provider);
+
+    return arena_strdup(r->a, story);
+}
