@@ -7,21 +7,33 @@
 #include "sim/core/frame.h"
 
 #include <stdio.h>
+#include <string.h>
 
-/* The first number that no node has: nodes of a loaded world count too. */
+/* `next`, or the number behind that of a node of this name. */
+static int behind(int next, const char *name)
+{
+    int64_t number;
+    bool ours =
+        name && str_has_prefix(name, "node-") && str_to_i64(name + strlen("node-"), &number);
+    return ours && number >= next && number < 1000000 ? (int)number + 1 : next;
+}
+
+/* The first number that no node has: nodes and instances of a loaded world count too. */
 static int next_number(struct sim *s)
 {
     struct json_object *world = sim_dump(s);
-    struct json_object *nodes = json_path(world, "kubernetes.nodes");
+    struct json_object *nodes = json_path(world, "kubernetes.nodes"),
+                       *gce = json_member(world, "gce");
     int next = s->next_node;
     for (size_t i = 0; i < json_len(nodes); i++) {
         struct json_object *node = json_object_array_get_idx(nodes, i);
-        const char *name = json_str(json_member(node, "metadata"), "name");
-        int64_t number;
-        if (name && str_has_prefix(name, "node-") && str_to_i64(name + 5, &number) &&
-            number >= next && number < 1000000) {
-            next = (int)number + 1;
-        }
+        next = behind(next, json_str(json_member(node, "metadata"), "name"));
+    }
+    json_object_object_foreach(gce, path, body)
+    {
+        const char *at = strstr(path, "/instances/");
+        next = behind(next, at ? at + strlen("/instances/") : NULL);
+        (void)body;
     }
     json_object_put(world);
     return next;

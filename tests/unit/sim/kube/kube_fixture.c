@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_WALL_US  1795219200000000 /* 2026-11-21T00:00:00Z */
-#define IDLE_ROUNDS    3
-#define ROUND_US       1500
-#define STEP_MS        500
-#define ROUNDS_MAX     20000
+#define START_WALL_US 1795219200000000 /* 2026-11-21T00:00:00Z */
+#define IDLE_ROUNDS   3
+#define ROUND_US      1500
+#define STEP_MS       500
+#define ROUNDS_MAX    20000
 
 struct kf_io {
     struct bufferevent *bev;
@@ -91,14 +91,16 @@ struct kf_call *kf_send(struct kf *f, const char *method, const char *target, co
     c->body = "";
     c->io = ARENA_NEW(f->a, struct kf_io);
     arena_defer(f->a, close_io, c->io);
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(sim_port(f->sim)),
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(sim_port(f->sim)),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     c->io->bev = bufferevent_socket_new(f->base, -1, BEV_OPT_CLOSE_ON_FREE);
     bufferevent_setcb(c->io->bev, on_read, NULL, on_event, c);
     bufferevent_enable(c->io->bev, EV_READ | EV_WRITE);
-    evbuffer_add_printf(bufferevent_get_output(c->io->bev),
-                        "%s %s HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s",
-                        method, target, str_nonnull(headers), body ? strlen(body) : 0, str_nonnull(body));
+    evbuffer_add_printf(
+        bufferevent_get_output(c->io->bev),
+        "%s %s HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s",
+        method, target, str_nonnull(headers), body ? strlen(body) : 0, str_nonnull(body));
     assert_int_equal(bufferevent_socket_connect(c->io->bev, (struct sockaddr *)&to, sizeof(to)), 0);
     return c;
 }
@@ -236,11 +238,12 @@ void kf_expect(struct kf_call *c, int status, const char *what)
 
 const char *kf_service(struct kf *f, const char *name)
 {
-    return arena_printf(f->a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"%s\"},"
-                        "\"spec\":{\"type\":\"LoadBalancer\",\"selector\":{\"app\":\"%s\"},"
-                        "\"ports\":[{\"port\":80,\"targetPort\":8080}]}}",
-                        name, name);
+    return arena_printf(
+        f->a,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"%s\"},"
+        "\"spec\":{\"type\":\"LoadBalancer\",\"selector\":{\"app\":\"%s\"},"
+        "\"ports\":[{\"port\":80,\"targetPort\":8080}]}}",
+        name, name);
 }
 
 const char *kf_line(struct kf *f, struct kf_call *c, size_t i)

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define SERVICES "/api/v1/namespaces/default/services"
+#define SERVICES  "/api/v1/namespaces/default/services"
 #define STRATEGIC "application/strategic-merge-patch+json"
 #define MERGE     "application/merge-patch+json"
 #define JSONPATCH "application/json-patch+json"
@@ -32,11 +32,11 @@ struct kf {
 
 /* One request and, once it is done, its answer.  Lives as long as the fixture. */
 struct kf_call {
-    int status;             /* 0: no answer */
-    const char *headers;    /* all of them, "" if none */
-    const char *body;       /* without chunks */
+    int status;          /* 0: no answer */
+    const char *headers; /* all of them, "" if none */
+    const char *body;    /* without chunks */
     size_t body_len;
-    struct json_object *json; /* the body, or NULL when it is no JSON document */
+    struct json_object *json;  /* the body, or NULL when it is no JSON document */
     struct json_object *lines; /* array: the body line by line, for watches */
     bool done;
     struct kf_io *io;
