@@ -51,6 +51,41 @@ static void handle(void *arg, struct http_req *req)
     }
 }
 
+/* --- cutting ----------------------------------------------------------------------------------- */
+
+struct cut {
+    struct test_server *server;
+    struct http_req *req; /* NULL: the client left first */
+};
+
+static void cut_gone(void *arg)
+{
+    ((struct cut *)arg)->req = NULL;
+}
+
+static void cut_when_sent(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    struct cut *c = arg;
+    const struct timeval soon = {.tv_usec = 1000};
+    if (c->req != NULL && http_req_backlog(c->req) > 0) {
+        event_base_once(c->server->base, -1, EV_TIMEOUT, cut_when_sent, c, &soon);
+        return;
+    }
+    if (c->req != NULL) {
+        http_req_drop(c->req);
+    }
+    free(c);
+}
+
+void test_server_cut(struct test_server *s, struct http_req *req)
+{
+    struct cut *c = xcalloc(1, sizeof(*c));
+    *c = (struct cut){.server = s, .req = req};
+    http_req_on_gone(req, cut_gone, c);
+    cut_when_sent(-1, 0, c);
+}
+
 static void on_stop(evutil_socket_t fd, short what, void *arg)
 {
     (void)fd, (void)what;

@@ -37,6 +37,10 @@ int test_server_gone(struct test_server *s);        /* clients of /hang and /end
 void test_server_wait_requests(struct test_server *s, int n);
 void test_server_wait_gone(struct test_server *s, int n);
 
+/* From a handler: closes the connection in the middle of the answer, once what was given to
+ * http_req_chunk() is on its way (http_req_drop() would take it along). */
+void test_server_cut(struct test_server *s, struct http_req *req);
+
 /* Routes for tests that bring no handler:
  *   /ok /status/NNN         "ok", or that status with an empty body
  *   /echo                   method, target, headers and body as text lines

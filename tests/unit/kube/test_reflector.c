@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_reflector.c: reflectors against a scripted API server: what they ask, what reaches the store.
+ *
+ * Source: controller.md §4.8; which request follows what is tested row by row in test_reflector_rules.c. */
+#include "controller/kube/reflector.h"
+#include "tests/unit/kube/kube_test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/net/http.h"
+#include "tests/support/test_server.h"
+#include "tests/unit/kube/fake_api.h"
+
+#define SVC(name, rv)                                                                              \
+    "{'metadata':{'namespace':'demo','name':'" name "','uid':'u','resourceVersion':'" rv "'}}"
+#define LIST(rv, items)                                                                            \
+    "{'kind':'ServiceList','apiVersion':'v1','metadata':{'resourceVersion':'" rv                   \
+    "'},'items':[" items "]}"
+#define PAGE(rv, token, items)                                                                     \
+    "{'kind':'ServiceList','metadata':{'resourceVersion':'" rv "','continue':'" token              \
+    "'},'items':[" items "]}"
+#define EVENT(type, object) "{'type':'" type "','object':" object "}\n"
+#define STATUS(code, reason)                                                                       \
+    "{'kind':'Status','status':'Failure','message':'said so','reason':'" reason "','code':" code "}"
+
+/* One reflector of Services over a script. */
+struct world {
+    struct fake_api *api;
+    struct rng *rng;
+    struct kube_store *store;
+    struct kube_reflectors *reflectors;
+    struct err err;
+};
+
+static struct world world_start(const struct api_step *steps, size_t n)
+{
+    struct world w = {.api = fake_api_start(steps, n), .rng = rng_seeded_new(1)};
+    w.store = kube_store_new(KUBE_SERVICE);
+    w.reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
+        .config = fake_api_config(w.api),
+        .user_agent = "test/1",
+        .clock = fake_api_clock(w.api),
+        .rng = w.rng,
+    });
+    kube_reflectors_add(w.reflectors, w.store, NULL);
+    assert_int_equal(kube_reflectors_start(w.reflectors, &w.err), ERR_OK);
+    return w;
+}
+
+static void world_stop(struct world *w)
+{
+    int64_t began_ms = clock_now_ms(clock_real());
+    kube_reflectors_free(w->reflectors);
+    assert_true(clock_now_ms(clock_real()) - began_ms < 200);
+    kube_store_free(w->store);
+    fake_api_stop(w->api);
+    rng_free(w->rng);
+}
+
+#define START(steps) world_start((steps), ARRAY_LEN(steps))
+
+static const char *contents(struct arena *a, struct kube_store *s)
+{
+    struct str_buf b = STR_BUF_INIT;
+    struct kube_snapshot *snap = kube_store_snapshot(s);
+    for (size_t i = 0; i < snap->n; i++) {
+        str_appendf(&b, "%s@%s ", snap->objects[i]->key, snap->objects[i]->resource_version);
+    }
+    kube_snapshot_unref(snap);
+    const char *text = str_buf_to_arena(&b, a);
+    str_buf_done(&b);
+    return text;
+}
+
+/* The request without its timeoutSeconds, which are random. */
+static const char *target(struct arena *a, struct world *w, int i)
+{
+    char *t = arena_strdup(a, fake_api_target(w->api, i));
+    char *p = strstr(t, "timeoutSeconds=");
+    if (p != NULL) {
+        p += strlen("timeoutSeconds=");
+        size_t digits = strspn(p, "0123456789");
+        assert_int_equal(digits, 3);
+        memmove(p + 1, p + digits, strlen(p + digits) + 1);
+        *p = '#';
+    }
+    return str_replace(a, t, "GET /api/v1/services", "");
+}
+
+#define WATCH(rv) "?allowWatchBookmarks=true&resourceVersion=" rv "&timeoutSeconds=#&watch=true"
+
+/* --- the usual way ------------------------------------------------------------------------------- */
+
+static void kube_reflectors__list_then_watch__store_follows(void **state)
+{
+    const struct api_step steps[] = {
+        {.way = API_END, .body = LIST("10", SVC("a", "1") "," SVC("b", "2"))},
+        {.way = API_END,
+         .body = EVENT("ADDED", SVC("c", "11")) EVENT("MODIFIED", SVC("a", "12"))
+             EVENT("DELETED", SVC("b", "13"))
+                 EVENT("BOOKMARK", "{'kind':'Service','metadata':{'resourceVersion':'20'}}")},
+        {.way = API_OPEN, .body = EVENT("ADDED", SVC("d", "21"))},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 3);
+    assert_int_equal(kube_reflectors_wait_synced(w.reflectors, CLOCK_NEVER, &w.err), ERR_OK);
+    assert_string_equal(target(*state, &w, 0), "?limit=500&resourceVersion=0");
+    assert_string_equal(target(*state, &w, 1), WATCH("10"));
+    assert_string_equal(target(*state, &w, 2), WATCH("20"));
+    assert_string_equal(fake_api_user_agent(w.api, 0), "test/1");
+    while (kube_store_count(w.store) < 3) { /* the last event is on its way */
+        fake_api_wait(w.api, 3);
+    }
+    assert_string_equal(contents(*state, w.store), "demo/a@12 demo/c@11 demo/d@21 ");
+    world_stop(&w);
+}
+
+static void kube_reflectors__pages__one_list(void **state)
+{
+    const struct api_step steps[] = {
+        {.body = PAGE("10", "C1", SVC("a", "1"))},
+        {.body = PAGE("10", "C2", SVC("b", "2"))},
+        {.body = LIST("10", SVC("c", "3"))},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 4);
+    assert_string_equal(target(*state, &w, 1), "?continue=C1&limit=500");
+    assert_string_equal(target(*state, &w, 2), "?continue=C2&limit=500");
+    assert_string_equal(target(*state, &w, 3), WATCH("10"));
+    assert_string_equal(contents(*state, w.store), "demo/a@1 demo/b@2 demo/c@3 ");
+    world_stop(&w);
+}
+
+static void kube_reflectors__no_items__synced_and_empty(void **state)
+{
+    const struct api_step steps[] = {
+        {.body = "{'kind':'ServiceList','metadata':{'resourceVersion':'7'},'items':null}"},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 2);
+    assert_int_equal(kube_reflectors_wait_synced(w.reflectors, CLOCK_NEVER, &w.err), ERR_OK);
+    assert_int_equal(kube_store_count(w.store), 0);
+    world_stop(&w);
+    (void)state;
+}
+
+/* --- lists that fail ----------------------------------------------------------------------------- */
+
+/* Each first answer is no list; the second is.  Nothing of the first may stay or be lost. */
+static void kube_reflectors__bad_first_list__error_then_good_one(void **state)
+{
+    static const char with_nul[] = "{\"items\":[\0]}";
+    char deep[200];
+    memset(deep, '[', sizeof deep);
+    memcpy(deep, "{'items':", 9);
+    deep[sizeof deep - 1] = '\0';
+    const struct {
+        struct api_step step;
+        const char *want; /* part of the error */
+    } rows[] = {
+        {{.body = "<html><body>login</body></html>"}, "want a JSON object, got '<'"},
+        {{.body = ""}, "ended in the middle"},
+        {{.body =
+              "{'kind':'ServiceList','metadata':{'resourceVersion':'1'},'items':[" SVC("x", "1")},
+         "ended in the middle, after 1 items"},
+        {{.body = "{'kind':'ServiceList','items':[]}"}, "no metadata.resourceVersion"},
+        {{.body =
+              "{'kind':'PodList','metadata':{'resourceVersion':'1'},'items':[" SVC("x", "1") "]}"},
+         "the answer is no ServiceList"},
+        {{.body = STATUS("403", "Forbidden")}, "said so"},
+        {{.body = "[]"}, "want a JSON object"},
+        {{.body = deep}, "nested deeper than 64"},
+        {{.body = with_nul, .body_len = sizeof with_nul - 1}, "want a value, got 0x00"},
+        {{.way = API_CUT, .body = "{'kind':'ServiceList','items':["}, "was cut"},
+        {{.way = API_DROP}, "closed the connection without an answer"},
+        {{.status = 403, .body = STATUS("403", "Forbidden")}, "said so"},
+        {{.status = 500, .body = "oops"}, "an error on the server (\"oops\")"},
+        {{.status = 404, .body = "404 page not found\n"}, "could not find the requested resource"},
+        {{.status = 429, .body = ""}, "too many requests"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct api_step steps[] = {
+            rows[i].step,
+            {.way = API_HANG},
+            {.body = LIST("5", SVC("a", "1"))},
+            {.way = API_OPEN},
+        };
+        struct world w = START(steps);
+        fake_api_wait(w.api, 2); /* the second request is under way: the first was judged */
+        int64_t now_ms = clock_now_ms(fake_api_clock(w.api));
+        assert_true(kube_reflectors_wait_synced(w.reflectors, now_ms, &w.err) != ERR_OK);
+        if (strstr(w.err.message, rows[i].want) == NULL) {
+            fail_msg("row %zu: \"%s\" is not in \"%s\"", i, rows[i].want, w.err.message);
+        }
+        assert_string_equal(target(*state, &w, 1), "?limit=500&resourceVersion=0");
+        world_stop(&w);
+
+        const struct api_step mended[] = {rows[i].step, steps[2], steps[3]};
+        w = START(mended);
+        fake_api_wait(w.api, 3);
+        assert_string_equal(contents(*state, w.store), "demo/a@1 ");
+        world_stop(&w);
+    }
+}
+
+static void kube_reflectors__expired_lists__newest_at_once(void **state)
+{
+    const struct api_step steps[] = {
+        {.body = LIST("10", SVC("a", "1"))},
+        {.way = API_OPEN, .body = EVENT("ERROR", STATUS("410", "Expired"))},
+        {.status = 410, .body = STATUS("410", "Expired")},
+        {.body = LIST("30", SVC("b", "2"))},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 5);
+    assert_string_equal(target(*state, &w, 2), "?resourceVersion=10");
+    assert_string_equal(target(*state, &w, 3), "?limit=500");
+    assert_string_equal(target(*state, &w, 4), WATCH("30"));
+    assert_string_equal(contents(*state, w.store), "demo/b@2 ");
+    world_stop(&w);
+}
+
+/* 504 with cause ResourceVersionTooLarge says Retry-After, but the newest is asked for at once. */
+static void kube_reflectors__too_large_version__newest_at_once(void **state)
+{
+    const struct api_step steps[] = {
+        {.body = LIST("10", SVC("a", "1"))},
+        {.status = 410, .body = STATUS("410", "Gone")},
+        {.status = 504, .header = "Retry-After: 1", .body = recorded_body(*state, "057-")},
+        {.body = LIST("9", SVC("a", "1"))},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 5);
+    assert_string_equal(target(*state, &w, 2), "?resourceVersion=10");
+    assert_string_equal(target(*state, &w, 3), "?limit=500");
+    assert_string_equal(target(*state, &w, 4), WATCH("9"));
+    world_stop(&w);
+}
+
+static void kube_reflectors__retry_after__same_request_again(void **state)
+{
+    const struct api_step steps[] = {
+        {.status = 429, .header = "Retry-After: 3", .body = ""},
+        {.status = 503, .header = "Retry-After: 2", .body = ""},
+        {.body = LIST("10", "")},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    int64_t began_ms = clock_now_ms(fake_api_clock(w.api));
+    fake_api_wait(w.api, 4);
+    assert_string_equal(target(*state, &w, 2), "?limit=500&resourceVersion=0");
+    assert_int_equal(clock_now_ms(fake_api_clock(w.api)) - began_ms, 5000);
+    world_stop(&w);
+}
+
+/* One object that cannot be read neither stops the others nor takes away what is known of it. */
+static void kube_reflectors__bad_object__left_out_and_known_one_kept(void **state)
+{
+    const struct api_step steps[] = {
+        {.body = LIST("10", SVC("a", "1") "," SVC("b", "2"))},
+        {.way = API_OPEN,
+         .body =
+             EVENT("MODIFIED", "{'metadata':{'namespace':'demo','name':'a','resourceVersion':'11'},"
+                               "'spec':{'ports':5}}") EVENT("ADDED", SVC("c", "12"))
+                 EVENT("ERROR", STATUS("410", "Gone"))},
+        {.body = LIST(
+             "30", "{'metadata':{'namespace':'demo','name':'a','resourceVersion':'11'},'spec':[]},"
+                   "{'spec':{}},7,null," SVC("b", "2"))},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 4);
+    assert_string_equal(target(*state, &w, 2), "?resourceVersion=12");
+    assert_string_equal(contents(*state, w.store), "demo/a@1 demo/b@2 ");
+    world_stop(&w);
+}
+
+/* --- watches that fail --------------------------------------------------------------------------- */
+
+/* What a watch brought before it broke is kept; what is asked next depends on how it broke. */
+static void kube_reflectors__broken_watch__resumed_or_listed(void **state)
+{
+    static const char nul_event[] = "{\"type\":\"ADDED\",\0}";
+    const struct {
+        struct api_step step;
+        const char *next;
+    } rows[] = {
+        {{.way = API_CUT, .body = EVENT("ADDED", SVC("b", "11")) "{'type':'ADD"}, WATCH("11")},
+        {{.way = API_END, .body = EVENT("ADDED", SVC("b", "11")) "{'type':'ADDED','obj"},
+         WATCH("11")},
+        {{.way = API_END, .body = EVENT("BOOKMARK", SVC("", "12"))}, WATCH("12")},
+        {{.way = API_OPEN,
+          .body = EVENT("ADDED", SVC("b", "11")) EVENT("ERROR", STATUS("429", "TooManyRequests"))},
+         WATCH("11")},
+        {{.way = API_OPEN,
+          .body = EVENT("ADDED", SVC("b", "11")) EVENT("ERROR", STATUS("500", "InternalError"))},
+         "?resourceVersion=11"},
+        {{.way = API_OPEN, .body = EVENT("ADDED", SVC("b", "11")) EVENT("ERROR", "{}")},
+         "?resourceVersion=11"},
+        {{.way = API_OPEN, .body = EVENT("ADDED", SVC("b", "11")) "<html>"}, "?resourceVersion=11"},
+        {{.way = API_OPEN, .body = EVENT("ADDED", SVC("b", "11")) "{'type':'ADDED'}"},
+         "?resourceVersion=11"},
+        {{.way = API_OPEN,
+          .body = EVENT("ADDED", SVC("b", "11")) EVENT("ADDED", "{'metadata':{'name':'\\uZZ'}}")},
+         "?resourceVersion=11"},
+        {{.way = API_OPEN, .body = nul_event, .body_len = sizeof nul_event - 1},
+         "?resourceVersion=10"},
+        {{.way = API_END, .body = EVENT("WHAT", SVC("x", "13")) EVENT("ADDED", SVC("b", "14"))},
+         WATCH("14")},
+        {{.way = API_END,
+          .body = EVENT("ADDED", "{'kind':'Pod','metadata':{'resourceVersion':'13'}}")
+              EVENT("ADDED", SVC("b", "14"))},
+         WATCH("14")},
+        {{.way = API_END, .body = ""}, "?resourceVersion=10"}, /* very short */
+        {{.way = API_DROP}, WATCH("10")},
+        {{.status = 429, .body = ""}, WATCH("10")},
+        {{.status = 410, .body = STATUS("410", "Expired")}, "?resourceVersion=10"},
+        {{.status = 403, .body = STATUS("403", "Forbidden")}, "?resourceVersion=10"},
+        {{.status = 500, .body = recorded_body(*state, "140-")}, "?resourceVersion=10"},
+        {{.status = 200, .body = "<html>sign in</html>"}, "?resourceVersion=10"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct api_step steps[] = {
+            {.body = LIST("10", SVC("a", "1"))},
+            rows[i].step,
+            {.way = API_HANG},
+        };
+        struct world w = START(steps);
+        fake_api_wait(w.api, 3);
+        const char *next = target(*state, &w, 2);
+        if (!str_eq(next, rows[i].next)) {
+            fail_msg("row %zu: %s != %s", i, next, rows[i].next);
+        }
+        struct kube_object *a = kube_store_get(w.store, "demo/a");
+        struct kube_object *b = kube_store_get(w.store, "demo/b");
+        bool brought = rows[i].step.body != NULL && strstr(rows[i].step.body, "'b'") != NULL;
+        assert_non_null(a);
+        assert_int_equal(b != NULL, brought);
+        kube_object_unref(a);
+        kube_object_unref(b);
+        world_stop(&w);
+    }
+}
+
+static void kube_reflectors__undecodable_deletion__known_object_deleted(void **state)
+{
+    const struct api_step steps[] = {
+        {.body = LIST("10", SVC("a", "1") "," SVC("b", "1"))},
+        {.way = API_END,
+         .body =
+             EVENT("DELETED", "{'metadata':{'namespace':'demo','name':'a','resourceVersion':'11'},"
+                              "'spec':5}")},
+        {.way = API_OPEN},
+    };
+    struct world w = START(steps);
+    fake_api_wait(w.api, 3);
+    assert_string_equal(contents(*state, w.store), "demo/b@1 ");
+    world_stop(&w);
+}
+
+/* --- trouble and time ---------------------------------------------------------------------------- */
+
+static void kube_reflectors_wait_synced__nobody_listens__says_where_to_look(void **state)
+{
+    struct fake_api *api = fake_api_start(NULL, 0);
+    struct kube_config *config = fake_api_config(api);
+    struct raw_server *closed = raw_server_start_bytes("", 0);
+    char server[64];
+    (void)snprintf(server, sizeof server, "http://127.0.0.1:%d", raw_server_port(closed));
+    raw_server_stop(closed); /* a port on which nobody listens any more */
+    config->server = server;
+    struct kube_store *store = kube_store_new(KUBE_NODE);
+    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
+        .config = config, .user_agent = "test/1", .clock = fake_api_clock(api)});
+    struct err err = ERR_INIT;
+    kube_reflectors_add(r, store, NULL);
+    assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
+    int rc;
+    do { /* until the first attempt has failed */
+        rc = kube_reflectors_wait_synced(r, clock_now_ms(fake_api_clock(api)), &err);
+    } while (strstr(err.message, "not sent its lists") != NULL);
+    assert_int_equal(rc, ERR_TRANSIENT);
+    const char *want = arena_printf(*state, "cannot reach the API server %s: ", server);
+    assert_true(str_has_prefix(err.message, want));
+    assert_non_null(strstr(err.message, "connection refused"));
+    assert_non_null(strstr(err.message, "check the server address in kc, context \"prod\""));
+    kube_reflectors_free(r);
+    kube_store_free(store);
+    fake_api_stop(api);
+}
+
+static void kube_reflectors__cancelled_or_freed__ends_at_once(void **state)
+{
+    struct cancel *cancel = cancel_new(NULL);
+    struct fake_api *api = fake_api_start(NULL, 0); /* every request hangs */
+    struct kube_store *store = kube_store_new(KUBE_SERVICE);
+    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
+        .config = fake_api_config(api), .user_agent = "test/1", .cancel = cancel});
+    struct err err = ERR_INIT;
+    kube_reflectors_add(r, store, NULL);
+    assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
+    fake_api_wait(api, 1);
+    cancel_fire(cancel);
+    assert_int_equal(kube_reflectors_wait_synced(r, CLOCK_NEVER, &err), ERR_CANCELLED);
+    int64_t began_ms = clock_now_ms(clock_real());
+    kube_reflectors_free(r);
+    assert_true(clock_now_ms(clock_real()) - began_ms < 200);
+    kube_store_free(store);
+    fake_api_stop(api);
+    cancel_free(cancel);
+    (void)state;
+}
+
+/* Never started: nothing to end. */
+static void kube_reflectors_free__never_started__fine(void **state)
+{
+    const struct kube_config config = {.server = "http://127.0.0.1:1", .context = "", .source = ""};
+    struct kube_store *store = kube_store_new(KUBE_SLICE);
+    struct kube_reflectors *r = kube_reflectors_new(
+        &(struct kube_reflectors_args){.config = &config, .user_agent = "test/1"});
+    kube_reflectors_add(r, store, "a=b");
+    kube_reflectors_free(r);
+    kube_reflectors_free(NULL);
+    kube_store_free(store);
+    (void)state;
+}
+
+static void serve_endless_item(int fd, int nth, void *arg)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+                               "{\"kind\":\"ServiceList\",\"items\":[{\"metadata\":{\"x\":\"";
+    char request[8192];
+    char junk[65536];
+    (void)nth, (void)arg;
+    memset(junk, 'j', sizeof junk);
+    if (raw_read_head(fd, request, sizeof request) && raw_send(fd, head, sizeof head - 1)) {
+        while (raw_send(fd, junk, sizeof junk)) {
+        }
+    }
+}
+
+static void kube_reflectors__item_without_end__cut_off_at_the_cap(void **state)
+{
+    struct raw_server *server = raw_server_start(serve_endless_item, NULL);
+    const struct kube_config config = {
+        .server = raw_server_url(server), .context = "", .source = "kc", .proxy_url = ""};
+    struct kube_store *store = kube_store_new(KUBE_SERVICE);
+    struct kube_reflectors *r = kube_reflectors_new(
+        &(struct kube_reflectors_args){.config = &config, .user_agent = "test/1"});
+    struct err err = ERR_INIT;
+    kube_reflectors_add(r, store, NULL);
+    assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
+    do {
+        (void)!kube_reflectors_wait_synced(r, clock_now_ms(clock_real()) + 20, &err);
+    } while (strstr(err.message, "not sent its lists") != NULL);
+    assert_non_null(strstr(err.message, "one item is larger than 16777216"));
+    kube_reflectors_free(r);
+    kube_store_free(store);
+    raw_server_stop(server);
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        KUBE_TEST(kube_reflectors__list_then_watch__store_follows),
+        KUBE_TEST(kube_reflectors__pages__one_list),
+        KUBE_TEST(kube_reflectors__no_items__synced_and_empty),
+        KUBE_TEST(kube_reflectors__bad_first_list__error_then_good_one),
+        KUBE_TEST(kube_reflectors__expired_lists__newest_at_once),
+        KUBE_TEST(kube_reflectors__too_large_version__newest_at_once),
+        KUBE_TEST(kube_reflectors__retry_after__same_request_again),
+        KUBE_TEST(kube_reflectors__bad_object__left_out_and_known_one_kept),
+        KUBE_TEST(kube_reflectors__broken_watch__resumed_or_listed),
+        KUBE_TEST(kube_reflectors__undecodable_deletion__known_object_deleted),
+        KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
+        KUBE_TEST(kube_reflectors__cancelled_or_freed__ends_at_once),
+        KUBE_TEST(kube_reflectors_free__never_started__fine),
+        KUBE_TEST(kube_reflectors__item_without_end__cut_off_at_the_cap),
+    };
+    if (http_global_init(NULL) != ERR_OK) {
+        return 1;
+    }
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    http_global_done();
+    return failed;
+}
