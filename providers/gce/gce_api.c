@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_api.c: names, places and URLs of calls; see gce_api.h.  The state machine is in gce_call.c. */
+#include "providers/gce/gce_api.h"
+
+#include "common/base/str.h"
+#include "providers/gce/gce_call.h"
+#include "providers/gce/gce_links.h"
+
+enum place {
+    REGIONAL = 0,
+    GLOBAL,
+    GLOBAL_NETWORK,
+    ZONAL,
+    PROJECT,
+};
+
+static const struct {
+    const char *name;
+    enum place place;
+    const char *metric; /* prefix of the request label, §14.1 */
+    const char *suffix;
+} collections[GCE_COLLECTION_MAX] = {
+    [GCE_ADDRESSES] = {"addresses", REGIONAL, "address", ""},
+    [GCE_RULES] = {"forwardingRules", REGIONAL, "forwardingrule", ""},
+    [GCE_POOLS] = {"targetPools", REGIONAL, "targetpool", ""},
+    [GCE_FIREWALLS] = {"firewalls", GLOBAL_NETWORK, "firewall", ""},
+    [GCE_CHECKS] = {"httpHealthChecks", GLOBAL, "healthcheck", "_legacy"},
+    [GCE_INSTANCES] = {"instances", ZONAL, "instances", ""},
+    [GCE_PROJECTS] = {"projects", PROJECT, "projects", ""},
+};
+
+static const struct {
+    const char *name; /* last part of the operation id */
+    const char *method;
+    const char *action; /* path after the resource, or NULL */
+    const char *metric;
+} verbs[GCE_VERB_MAX] = {
+    [GCE_GET] = {"get", "GET", NULL, "get"},
+    [GCE_LIST] = {"list", "GET", NULL, "list"},
+    [GCE_INSERT] = {"insert", "POST", NULL, "create"},
+    [GCE_DELETE] = {"delete", "DELETE", NULL, "delete"},
+    [GCE_PATCH] = {"patch", "PATCH", NULL, "Patch"},
+    [GCE_UPDATE] = {"update", "PUT", NULL, "update"},
+    [GCE_ADD_INSTANCE] = {"addInstance", "POST", "addInstance", "add_instances"},
+    [GCE_REMOVE_INSTANCE] = {"removeInstance", "POST", "removeInstance", "remove_instances"},
+    [GCE_ADD_CHECK] = {"addHealthCheck", "POST", "addHealthCheck", "add_healthcheck"},
+    [GCE_REMOVE_CHECK] = {"removeHealthCheck", "POST", "removeHealthCheck", "remove_healthcheck"},
+};
+
+const char *gce_verb_method(enum gce_verb v)
+{
+    return verbs[v].method;
+}
+
+bool gce_verb_mutates(enum gce_verb v)
+{
+    return v != GCE_GET && v != GCE_LIST;
+}
+
+const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v)
+{
+    return arena_printf(a, "compute.%s.%s", collections[c].name, verbs[v].name);
+}
+
+const char *gce_metric_request(struct arena *a, enum gce_collection c, enum gce_verb v)
+{
+    const char *verb = c == GCE_ADDRESSES && v == GCE_INSERT ? "reserve" : verbs[v].metric;
+    return arena_printf(a, "%s_%s%s", collections[c].metric, verb, collections[c].suffix);
+}
+
+/* "projects/P", "projects/P/regions/R" …: what a collection and its operations hang below. */
+static const char *place_path(struct arena *a, const struct gce_api *api, enum gce_collection c,
+                              const char *zone)
+{
+    switch (collections[c].place) {
+    case REGIONAL:
+        return arena_printf(a, "projects/%s/regions/%s", api->project, api->region);
+    case GLOBAL:
+        return arena_printf(a, "projects/%s/global", api->project);
+    case GLOBAL_NETWORK:
+        return arena_printf(a, "projects/%s/global", api->network_project);
+    case ZONAL:
+        return arena_printf(a, "projects/%s/zones/%s", api->project, zone);
+    case PROJECT:
+        break;
+    }
+    return "projects";
+}
+
+const char *gce_operations_id(enum gce_collection c)
+{
+    switch (collections[c].place) {
+    case REGIONAL:
+        return "compute.regionOperations.wait";
+    case ZONAL:
+        return "compute.zoneOperations.wait";
+    case GLOBAL:
+    case GLOBAL_NETWORK:
+    case PROJECT:
+        break;
+    }
+    return "compute.globalOperations.wait";
+}
+
+const char *gce_metric_region(const struct gce_api *api, enum gce_collection c)
+{
+    return collections[c].place == REGIONAL ? api->region : "<n/a>";
+}
+
+const char *gce_call_path(struct arena *a, const struct gce_api *api, const struct gce_call_spec *s)
+{
+    const char *place = place_path(a, api, s->collection, s->zone);
+    if (collections[s->collection].place == PROJECT) {
+        return arena_printf(a, "%s/%s", place, s->name);
+    }
+    const char *path = arena_printf(a, "%s/%s", place, collections[s->collection].name);
+    if (s->name != NULL) {
+        path = arena_printf(a, "%s/%s", path, s->name);
+    }
+    if (verbs[s->verb].action != NULL) {
+        path = arena_printf(a, "%s/%s", path, verbs[s->verb].action);
+    }
+    return path;
+}
+
+const char *gce_wait_path(struct arena *a, const struct gce_api *api, const struct gce_call_spec *s,
+                          const char *operation)
+{
+    return arena_printf(a, "%s/operations/%s/wait", place_path(a, api, s->collection, s->zone),
+                        operation);
+}
+
+char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
+                   const char *name)
+{
+    return arena_printf(a, "%s%s/%s/%s", api->base, place_path(a, api, c, ""), collections[c].name,
+                        name);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_api.h: one call of the Compute API: its URL, its token, its retries, its operation, its error.
+ *
+ * A call is a state machine of HTTP requests (struct gce_call), asked for the next one until it is done; so many
+ * calls run at once on one handle, and one step of a plan is one call.  Inside, in this order:
+ *   - a token is taken from the cache, or fetched; after a 401 it is dropped and fetched once more;
+ *   - transient failures and throttling are retried with jitter; mutations carry a requestId that stays the same,
+ *     so that a retry after a lost answer is no second mutation;
+ *   - a mutation's answer is an operation: when it says DONE nothing is waited for, else operations.wait is called
+ *     at once and again until it is done; failures of the poll itself are retried;
+ *   - every request is reported to the host (report_call) under its operation id, the call as a metric.
+ * Source: gce-cloud-provider.md §3, §14.1, §15 rows 2–4.  A call belongs to one thread; struct gce_api is immutable. */
+#ifndef TRIMTAB_GCE_API_H
+#define TRIMTAB_GCE_API_H
+
+#include "common/base/arena.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "common/base/json.h"
+#include "common/net/http.h"
+#include "common/net/retry.h"
+#include "providers/gce/gce_auth.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+enum gce_collection {
+    GCE_ADDRESSES = 0,
+    GCE_RULES,     /* forwardingRules */
+    GCE_POOLS,     /* targetPools */
+    GCE_FIREWALLS, /* of the network project */
+    GCE_CHECKS,    /* httpHealthChecks */
+    GCE_INSTANCES,
+    GCE_PROJECTS,
+    GCE_COLLECTION_MAX,
+};
+enum gce_verb {
+    GCE_GET = 0,
+    GCE_LIST,
+    GCE_INSERT,
+    GCE_DELETE,
+    GCE_PATCH,
+    GCE_UPDATE, /* PUT */
+    GCE_ADD_INSTANCE,
+    GCE_REMOVE_INSTANCE,
+    GCE_ADD_CHECK,
+    GCE_REMOVE_CHECK,
+    GCE_VERB_MAX,
+};
+
+/* Where and as whom to call.  Owned by the provider; immutable after open(). */
+struct gce_api {
+    const char *base;            /* "https://compute.googleapis.com/compute/v1/", with its slash */
+    const char *project;         /* id, or number when it could not be converted */
+    const char *network_project; /* firewalls live here */
+    const char *region;
+    struct gce_auth *auth;
+    struct clock *clock;
+    struct rng *rng;
+    const struct tt_host *host; /* may be NULL in tests */
+};
+/* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours. */
+char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
+                   const char *name);
+/* "compute.forwardingRules.get" */
+const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v);
+
+/* Cuts the items of a list answer as bytes arrive, so that a list of thousands is never one tree. */
+struct gce_cutter {
+    void (*item)(void *arg, const char *text, size_t n);
+    void *arg;
+    int depth;
+    bool in_string;
+    bool escaped;
+    bool in_items;       /* inside the top-level "items" array */
+    bool failed;         /* an item over its cap */
+    struct str_buf text; /* the item, or the rest of the document around the items */
+    struct str_buf around;
+};
+void gce_cutter_init(struct gce_cutter *c, void (*item)(void *arg, const char *text, size_t n),
+                     void *arg);
+void gce_cutter_reset(struct gce_cutter *c);
+void gce_cutter_done(struct gce_cutter *c);
+/* False when the text is over its caps. */
+bool gce_cutter_feed(struct gce_cutter *c, const char *bytes, size_t n);
+/* What stood around the items: {"kind":…,"items":[],"nextPageToken":…}. */
+const char *gce_cutter_rest(const struct gce_cutter *c);
+
+/* What to do. */
+struct gce_call_spec {
+    enum gce_collection collection;
+    enum gce_verb verb;
+    const char *name;          /* of the resource; NULL for LIST and INSERT */
+    const char *zone;          /* zonal collections */
+    const char *filter;        /* LIST; or NULL */
+    struct json_object *body;  /* mutations; borrowed, printed when the call begins */
+    struct gce_cutter *cutter; /* LIST: where items go; the job's on_body must feed it */
+};
+struct gce_call {
+    /* given */
+    const struct gce_api *api;
+    const struct tt_call *call; /* for reports; may be NULL */
+    struct arena *a;
+    struct gce_call_spec spec;
+    /* state */
+    int phase;
+    struct gce_fetch fetch;
+    const char *token;
+    bool token_renewed; /* after a 401: once */
+    struct retry retry;
+    const char *body;
+    char request_id[37];
+    const char *operation; /* name of the operation that is waited for */
+    const char *op_id;     /* operation id of the request under way, for reports */
+    const char *page;      /* pageToken */
+    unsigned pages;
+    int64_t began_ms;
+    struct http_header headers[3];
+    /* result, valid when done without error */
+    const char *answer; /* GET: the resource; "" otherwise */
+    size_t answer_len;
+    unsigned requests; /* sent so far, token requests not counted */
+};
+void gce_call_begin(struct gce_call *c, const struct gce_api *api, const struct tt_call *call,
+                    struct arena *a, const struct gce_call_spec *spec);
+/* As http_job.step: fills *req and returns HTTP_SEND, or HTTP_DONE with *err set or clear. */
+enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
+                             const struct http_response *resp, struct err *err);
+
+/* A call as a job, for waves of reads; set up by gce_call_job(). */
+struct gce_read {
+    struct gce_call call;
+    struct http_job job; /* its err is the outcome */
+};
+void gce_read_init(struct gce_read *r, const struct gce_api *api, const struct tt_call *call,
+                   struct arena *a, const struct gce_call_spec *spec);
+/* The answer as a tree (arena-owned).  ERR_OK, the call's error, or INVALID when it is no JSON. */
+int gce_read_json(const struct gce_read *r, struct arena *a, struct json_object **ret,
+                  struct err *err) _warn_unused_;
+
+#endif

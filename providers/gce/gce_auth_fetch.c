@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_auth_fetch.c: the requests by which a token is had, as a state machine (gce_auth.h, struct gce_fetch).
+ *
+ * Source: gce-cloud-provider.md §1.5 (metadata server: headers, retries), §2.1, §2.2, §2.4, §2.6. */
+#include "providers/gce/gce_auth.h"
+
+#include "common/base/json.h"
+#include "common/base/str.h"
+#include "common/net/retry.h"
+#include "common/net/url.h"
+
+#include <string.h>
+
+#define TOKEN_PATH     "/computeMetadata/v1/instance/service-accounts/default/token"
+#define SCOPE          "https://www.googleapis.com/auth/cloud-platform"
+#define MAX_BODY       (1024 * 1024)
+#define METADATA_TRIES 6 /* one and five retries */
+#define BACKOFF_MS     100
+#define BACKOFF_CAP_MS 30000
+
+enum phase {
+    START = 0,
+    METADATA,
+    SOURCE,
+};
+
+void gce_fetch_begin(struct gce_fetch *f, struct gce_auth *auth, struct arena *a)
+{
+    *f = (struct gce_fetch){.auth = auth, .a = a};
+}
+
+static enum http_next fail(struct err *err, int code, const char *text)
+{
+    (void)err_set(err, code, "access token: %s", text);
+    return HTTP_DONE;
+}
+
+static enum http_next ask_metadata(struct gce_fetch *f, struct http_request *req)
+{
+    const struct gce_credentials *c = gce_auth_credentials(f->auth);
+    _cleanup_(str_buf_done) struct str_buf url = STR_BUF_INIT;
+    str_appendf(&url, "%s%s", c->metadata_base, TOKEN_PATH);
+    if (c->metadata_scopes) {
+        url_append_param(&url, "scopes", SCOPE);
+    }
+    f->headers[0] = (struct http_header){"Metadata-Flavor", "Google"};
+    *req = (struct http_request){
+        .method = "GET",
+        .url = str_buf_to_arena(&url, f->a),
+        .headers = f->headers,
+        .n_headers = 1,
+        .connect_ms = 2000,
+        .total_ms = 5000,
+        .max_body = MAX_BODY,
+        .not_before_ms = req->not_before_ms,
+    };
+    f->phase = METADATA;
+    return HTTP_SEND;
+}
+
+static enum http_next ask_token_url(struct gce_fetch *f, struct http_request *req)
+{
+    const struct gce_credentials *c = gce_auth_credentials(f->auth);
+    *req = (struct http_request){
+        .method = "POST",
+        .url = c->token_url,
+        .body = c->token_body,
+        .body_len = strlen(c->token_body),
+        .bearer = f->metadata_token,
+        .total_ms = 30000,
+        .max_body = MAX_BODY,
+        .not_before_ms = gce_auth_throttle_ms(f->auth),
+    };
+    f->phase = SOURCE;
+    return HTTP_SEND;
+}
+
+static enum http_next post_form(struct gce_fetch *f, struct http_request *req, const char *form)
+{
+    f->headers[0] = (struct http_header){"Content-Type", "application/x-www-form-urlencoded"};
+    *req = (struct http_request){
+        .method = "POST",
+        .url = gce_auth_credentials(f->auth)->token_url,
+        .headers = f->headers,
+        .n_headers = 1,
+        .body = form,
+        .body_len = strlen(form),
+        .total_ms = 30000,
+        .max_body = MAX_BODY,
+    };
+    f->phase = SOURCE;
+    return HTTP_SEND;
+}
+
+static enum http_next ask_with_jwt(struct gce_fetch *f, struct http_request *req, struct err *err)
+{
+    const struct gce_credentials *c = gce_auth_credentials(f->auth);
+    int64_t iat = clock_wall_s(gce_auth_clock(f->auth)) - 10;
+    _cleanup_(json_putp) struct json_object *claims = json_object_new_object();
+    json_add_str(claims, "iss", c->client_email);
+    json_add_str(claims, "scope", SCOPE);
+    json_add_str(claims, "aud", c->token_url);
+    json_add_int(claims, "iat", iat);
+    json_add_int(claims, "exp", iat + 3600);
+    char *jwt;
+    if (jwt_sign(f->a, c->key, c->key_id, claims, &jwt, err) != ERR_OK) {
+        return HTTP_DONE;
+    }
+    return post_form(f, req,
+                     arena_printf(f->a,
+                                  "assertion=%s&grant_type="
+                                  "urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer",
+                                  jwt));
+}
+
+static void form_value(struct str_buf *b, const char *name, const char *value)
+{
+    str_appendf(b, "%s%s=", b->len == 0 ? "" : "&", name);
+    url_append_query_escaped(b, value);
+}
+
+static enum http_next ask_as_user(struct gce_fetch *f, struct http_request *req)
+{
+    const struct gce_credentials *c = gce_auth_credentials(f->auth);
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    form_value(&b, "client_id", c->client_id);
+    form_value(&b, "client_secret", c->client_secret);
+    form_value(&b, "grant_type", "refresh_token");
+    form_value(&b, "refresh_token", gce_auth_refresh_token(f->auth, f->a));
+    return post_form(f, req, str_buf_to_arena(&b, f->a));
+}
+
+/* {"access_token","expires_in"} of Google's endpoints, {"accessToken","expireTime"} of alternate sources. */
+static bool read_token(struct gce_fetch *f, const struct http_response *resp, const char **ret,
+                       int64_t *ret_expires_us, const char **ret_refresh)
+{
+    struct json_object *o;
+    if (json_parse_arena(f->a, resp->body, resp->body_len, NULL, &o, NULL) != ERR_OK) {
+        return false;
+    }
+    int64_t now_us = clock_wall_us(gce_auth_clock(f->auth));
+    int64_t lasts_s = json_int(o, "expires_in", 0);
+    int64_t expires_us = now_us + lasts_s * 1000000;
+    const char *token = json_str(o, "access_token");
+    if (token == NULL) {
+        token = json_str(o, "accessToken");
+        const char *when = json_str(o, "expireTime");
+        lasts_s = when != NULL && time_parse_rfc3339(when, &expires_us) ? 1 : 0;
+    }
+    *ret = token;
+    *ret_expires_us = expires_us;
+    *ret_refresh = json_str(o, "refresh_token");
+    return !str_is_empty(token) && lasts_s > 0;
+}
+
+static bool again(struct gce_fetch *f, struct http_request *req, int status, double unit)
+{
+    bool transient = status == 0 || retry_classify(status) != ERR_OK;
+    if (!transient || ++f->tries >= METADATA_TRIES) {
+        return false;
+    }
+    int64_t most = BACKOFF_MS << (f->tries - 1);
+    most = most > BACKOFF_CAP_MS ? BACKOFF_CAP_MS : most;
+    req->not_before_ms = clock_now_ms(gce_auth_clock(f->auth)) + (int64_t)(unit * (double)most);
+    return true;
+}
+
+static enum http_next take_metadata(struct gce_fetch *f, struct http_request *req,
+                                    const struct http_response *resp, double unit, struct err *err)
+{
+    const char *token;
+    const char *refresh;
+    int64_t expires_us;
+    if (resp->status != 200) {
+        if (again(f, req, resp->status, unit)) {
+            err_clear(err);
+            return ask_metadata(f, req);
+        }
+        if (resp->status == 0) {
+            (void)err_prefix(err, "access token: metadata server");
+            return HTTP_DONE;
+        }
+        int code = retry_classify(resp->status) != ERR_OK ? ERR_TRANSIENT : ERR_AUTH;
+        return fail(err, code, arena_printf(f->a, "the metadata server answered %d", resp->status));
+    }
+    if (!read_token(f, resp, &token, &expires_us, &refresh)) {
+        return fail(err, ERR_AUTH, "the metadata server's answer holds no token");
+    }
+    if (gce_auth_credentials(f->auth)->kind == GCE_AUTH_TOKEN_URL) {
+        f->metadata_token = token;
+        return ask_token_url(f, req);
+    }
+    gce_auth_store(f->auth, token, expires_us, NULL);
+    return HTTP_DONE;
+}
+
+static enum http_next take_source(struct gce_fetch *f, const struct http_response *resp,
+                                  struct err *err)
+{
+    const struct gce_credentials *c = gce_auth_credentials(f->auth);
+    const char *token;
+    const char *refresh;
+    int64_t expires_us;
+    bool answered = resp->status >= 200 && resp->status < 300;
+    bool ok = answered && read_token(f, resp, &token, &expires_us, &refresh);
+    if (c->kind == GCE_AUTH_TOKEN_URL) {
+        gce_auth_count(f->auth, !ok);
+    }
+    if (ok) {
+        gce_auth_store(f->auth, token, expires_us, refresh);
+        return HTTP_DONE;
+    }
+    if (resp->status == 0) {
+        (void)err_prefix(err, "access token: %s", c->origin);
+        return HTTP_DONE;
+    }
+    if (answered) {
+        return fail(err, ERR_AUTH, arena_printf(f->a, "%s: the answer holds no token", c->origin));
+    }
+    int code = retry_classify(resp->status) != ERR_OK ? ERR_TRANSIENT : ERR_AUTH;
+    return fail(err, code,
+                arena_printf(f->a, "%s: the token endpoint answered %d", c->origin, resp->status));
+}
+
+enum http_next gce_fetch_step(struct gce_fetch *f, struct http_request *req,
+                              const struct http_response *resp, double unit, struct err *err)
+{
+    if (f->phase == METADATA && resp != NULL) {
+        return take_metadata(f, req, resp, unit, err);
+    }
+    if (f->phase == SOURCE && resp != NULL) {
+        return take_source(f, resp, err);
+    }
+    switch (gce_auth_credentials(f->auth)->kind) {
+    case GCE_AUTH_SERVICE_ACCOUNT:
+        return ask_with_jwt(f, req, err);
+    case GCE_AUTH_USER:
+        return ask_as_user(f, req);
+    case GCE_AUTH_METADATA:
+    case GCE_AUTH_TOKEN_URL:
+        break;
+    }
+    req->not_before_ms = 0;
+    return ask_metadata(f, req);
+}

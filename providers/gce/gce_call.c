@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_call.c: the state machine of one call; see gce_api.h for what it promises. */
+#include "providers/gce/gce_call.h"
+
+#include "common/base/str.h"
+#include "common/net/url.h"
+#include "providers/gce/gce_errors.h"
+
+#include <string.h>
+
+#define METRIC_SECONDS "cloudprovider_gce_api_request_duration_seconds"
+#define METRIC_ERRORS  "cloudprovider_gce_api_request_errors"
+
+/* The server holds operations.wait for up to two minutes. */
+#define WAIT_TOTAL_MS 180000
+#define WAIT_IDLE_MS  150000
+/* A wait that came back early and undone is not repeated at once. */
+#define WAIT_EARLY_MS 500
+/* A list page may hold 500 pools of thousands of members. */
+#define LIST_MAX_BODY (512u * 1024 * 1024)
+
+enum phase {
+    BEGIN = 0,
+    TOKEN,
+    CALL,
+    WAIT,
+};
+
+static const struct retry_policy request_policy = {
+    .max_attempts = 4,
+    .base_ms = 250,
+    .cap_ms = 4000,
+    .budget_ms = 30000,
+    .max_retry_after_ms = 10000,
+    .full_jitter = true,
+};
+/* The operation goes on whether we look or not: polling is worth more patience. */
+static const struct retry_policy wait_policy = {
+    .max_attempts = 10,
+    .base_ms = 250,
+    .cap_ms = 10000,
+    .budget_ms = 300000,
+    .max_retry_after_ms = 60000,
+    .full_jitter = true,
+};
+
+void gce_call_begin(struct gce_call *c, const struct gce_api *api, const struct tt_call *call,
+                    struct arena *a, const struct gce_call_spec *spec)
+{
+    *c = (struct gce_call){.api = api, .call = call, .a = a, .spec = *spec, .answer = ""};
+    c->began_ms = clock_now_ms(api->clock);
+    if (spec->body != NULL) {
+        c->body = json_text(a, spec->body, JSON_COMPACT);
+    }
+    if (gce_verb_mutates(spec->verb)) {
+        rng_uuid(api->rng, c->request_id);
+    }
+    retry_begin(&c->retry, &request_policy, c->began_ms);
+}
+
+static const char *finish_url(struct gce_call *c, const char *path, bool wait)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_appendf(&b, "%s%s", c->api->base, path);
+    url_append_param(&b, "alt", "json");
+    if (!wait && c->spec.filter != NULL) {
+        url_append_param(&b, "filter", c->spec.filter);
+    }
+    if (!wait && c->page != NULL) {
+        url_append_param(&b, "pageToken", c->page);
+    }
+    url_append_param(&b, "prettyPrint", "false");
+    if (!wait && c->request_id[0] != '\0') {
+        url_append_param(&b, "requestId", c->request_id);
+    }
+    return str_buf_to_arena(&b, c->a);
+}
+
+static void fill_common(struct gce_call *c, struct http_request *req, int64_t not_before_ms)
+{
+    const char *quota = gce_auth_credentials(c->api->auth)->quota_project;
+    size_t n = 0;
+    c->headers[n++] = (struct http_header){"Content-Type", "application/json"};
+    if (!str_is_empty(quota)) {
+        c->headers[n++] = (struct http_header){"X-Goog-User-Project", quota};
+    }
+    *req = (struct http_request){
+        .headers = c->headers,
+        .n_headers = n,
+        .bearer = c->token,
+        .gzip = true,
+        .not_before_ms = not_before_ms,
+    };
+}
+
+static enum http_next send_call(struct gce_call *c, struct http_request *req, int64_t at_ms)
+{
+    fill_common(c, req, at_ms);
+    req->method = gce_verb_method(c->spec.verb);
+    req->url = finish_url(c, gce_call_path(c->a, c->api, &c->spec), false);
+    req->mutates = gce_verb_mutates(c->spec.verb);
+    if (c->body != NULL) {
+        req->body = c->body;
+        req->body_len = strlen(c->body);
+    }
+    if (c->spec.verb == GCE_LIST) {
+        req->max_body = LIST_MAX_BODY;
+        gce_cutter_reset(c->spec.cutter);
+    }
+    c->op_id = gce_api_op_id(c->a, c->spec.collection, c->spec.verb);
+    c->phase = CALL;
+    c->requests++;
+    return HTTP_SEND;
+}
+
+/* Waiting changes nothing: it is not fenced, so that an operation under way is seen to its end. */
+static enum http_next send_wait(struct gce_call *c, struct http_request *req, int64_t at_ms)
+{
+    fill_common(c, req, at_ms);
+    req->method = "POST";
+    req->url = finish_url(c, gce_wait_path(c->a, c->api, &c->spec, c->operation), true);
+    req->idle_ms = WAIT_IDLE_MS;
+    req->total_ms = WAIT_TOTAL_MS;
+    c->op_id = gce_operations_id(c->spec.collection);
+    c->phase = WAIT;
+    c->requests++;
+    return HTTP_SEND;
+}
+
+static enum http_next send_again(struct gce_call *c, struct http_request *req, int64_t at_ms)
+{
+    return c->operation != NULL ? send_wait(c, req, at_ms) : send_call(c, req, at_ms);
+}
+
+static enum http_next done(struct gce_call *c, const struct err *err)
+{
+    const struct tt_host *host = c->api->host;
+    if (host == NULL || host->metric_observe == NULL) {
+        return HTTP_DONE;
+    }
+    const struct tt_kv labels[] = {
+        {"request", gce_metric_request(c->a, c->spec.collection, c->spec.verb)},
+        {"region", gce_metric_region(c->api, c->spec.collection)},
+        {"zone", str_or(c->spec.zone, "<n/a>")},
+        {"version", "v1"},
+    };
+    double seconds = (double)(clock_now_ms(c->api->clock) - c->began_ms) / 1000.0;
+    host->metric_observe(host->ctx, METRIC_SECONDS, labels, ARRAY_LEN(labels), seconds);
+    if (err->code != ERR_OK) {
+        host->metric_add(host->ctx, METRIC_ERRORS, labels, ARRAY_LEN(labels), 1);
+    }
+    return HTTP_DONE;
+}
+
+static void report(const struct gce_call *c, const struct http_response *resp)
+{
+    const struct tt_host *host = c->api->host;
+    if (host != NULL && host->report_call != NULL && c->call != NULL) {
+        host->report_call(host->ctx, c->call, "gce", c->op_id, resp->status, resp->took_ms);
+    }
+}
+
+/* *err holds a failure: send again later, or end with it. */
+static enum http_next failed(struct gce_call *c, struct http_request *req, struct err *err)
+{
+    int64_t now = clock_now_ms(c->api->clock);
+    int64_t at;
+    bool again = err->code == ERR_TRANSIENT || err->code == ERR_THROTTLED;
+    if (again && retry_next(&c->retry, now, err->retry_after_ms, rng_unit(c->api->rng), &at)) {
+        err_clear(err);
+        return send_again(c, req, at);
+    }
+    return done(c, err);
+}
+
+static enum http_next take_operation(struct gce_call *c, struct http_request *req,
+                                     const struct http_response *resp, struct err *err)
+{
+    struct json_object *op;
+    if (json_parse_arena(c->a, resp->body, resp->body_len, NULL, &op, NULL) != ERR_OK) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON", c->op_id);
+        return failed(c, req, err);
+    }
+    if (str_eq(json_str(op, "status"), "DONE")) {
+        (void)gce_error_of_operation(op, err);
+        return done(c, err);
+    }
+    const char *name = json_str(op, "name");
+    if (str_is_empty(name)) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the answer names no operation", c->op_id);
+        return failed(c, req, err);
+    }
+    int64_t now = clock_now_ms(c->api->clock);
+    bool early = c->operation != NULL;
+    if (!early) {
+        retry_begin(&c->retry, &wait_policy, now);
+    }
+    c->operation = name;
+    return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0);
+}
+
+static enum http_next take_page(struct gce_call *c, struct http_request *req, struct err *err)
+{
+    struct json_object *rest;
+    const char *text = gce_cutter_rest(c->spec.cutter);
+    if (json_parse_arena(c->a, text, strlen(text), NULL, &rest, NULL) != ERR_OK) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON", c->op_id);
+        return failed(c, req, err);
+    }
+    c->pages++;
+    c->page = json_str(rest, "nextPageToken");
+    if (str_is_empty(c->page)) {
+        return done(c, err);
+    }
+    retry_begin(&c->retry, &request_policy, clock_now_ms(c->api->clock));
+    return send_call(c, req, 0);
+}
+
+static enum http_next take_answer(struct gce_call *c, struct http_request *req,
+                                  const struct http_response *resp, struct err *err)
+{
+    report(c, resp);
+    if (resp->status == 0) {
+        return failed(c, req, err);
+    }
+    if (resp->status == 401 && !c->token_renewed) {
+        gce_auth_drop(c->api->auth, c->token);
+        c->token_renewed = true;
+        c->token = NULL;
+        c->phase = TOKEN;
+        gce_fetch_begin(&c->fetch, c->api->auth, c->a);
+        return gce_call_step(c, req, NULL, err);
+    }
+    if (resp->status < 200 || resp->status >= 300) {
+        (void)gce_error_of_answer(resp->status, resp->body, resp->body_len, err);
+        err->retry_after_ms = http_retry_after_ms(resp, clock_wall_s(c->api->clock));
+        return failed(c, req, err);
+    }
+    if (gce_verb_mutates(c->spec.verb)) {
+        return take_operation(c, req, resp, err);
+    }
+    if (c->spec.verb == GCE_LIST) {
+        return take_page(c, req, err);
+    }
+    c->answer = arena_strndup(c->a, resp->body, resp->body_len);
+    c->answer_len = resp->body_len;
+    return done(c, err);
+}
+
+enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
+                             const struct http_response *resp, struct err *err)
+{
+    if (c->phase == BEGIN) {
+        c->token = gce_auth_token(c->api->auth, c->a);
+        if (c->token != NULL) {
+            return send_call(c, req, 0);
+        }
+        gce_fetch_begin(&c->fetch, c->api->auth, c->a);
+        c->phase = TOKEN;
+        resp = NULL;
+    }
+    if (c->phase == TOKEN) {
+        enum http_next next = gce_fetch_step(&c->fetch, req, resp, rng_unit(c->api->rng), err);
+        if (next == HTTP_SEND) {
+            return next;
+        }
+        if (err->code != ERR_OK) {
+            return done(c, err);
+        }
+        c->token = gce_auth_token(c->api->auth, c->a);
+        if (c->token == NULL) {
+            (void)err_set(err, ERR_AUTH, "access token: it is expired already");
+            return done(c, err);
+        }
+        return send_again(c, req, 0);
+    }
+    return take_answer(c, req, resp, err);
+}
+
+/* ---- reads as jobs --------------------------------------------------------------------------------- */
+
+static bool read_body(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    (void)status;
+    struct gce_read *r = job->arg;
+    if (gce_cutter_feed(r->call.spec.cutter, bytes, n)) {
+        return true;
+    }
+    (void)err_set(&job->err, ERR_INVALID, "%s: an item of the list is over its cap", r->call.op_id);
+    return false;
+}
+
+/* Only the pages of a list stream; a token's answer on the way there is collected. */
+static enum http_next read_step(struct http_job *job, const struct http_response *resp)
+{
+    struct gce_read *r = job->arg;
+    enum http_next next = gce_call_step(&r->call, &job->req, resp, &job->err);
+    bool page = r->call.spec.verb == GCE_LIST && r->call.phase == CALL;
+    job->on_body = page ? read_body : NULL;
+    return next;
+}
+
+void gce_read_init(struct gce_read *r, const struct gce_api *api, const struct tt_call *call,
+                   struct arena *a, const struct gce_call_spec *spec)
+{
+    *r = (struct gce_read){.job = {.step = read_step, .arg = r}};
+    gce_call_begin(&r->call, api, call, a, spec);
+}
+
+int gce_read_json(const struct gce_read *r, struct arena *a, struct json_object **ret,
+                  struct err *err)
+{
+    if (r->job.err.code != ERR_OK) {
+        return err_copy(err, &r->job.err);
+    }
+    return json_parse_arena(a, r->call.answer, r->call.answer_len, NULL, ret, err);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_call.h: what gce_api.c (names, URLs) and gce_call.c (state machine) share.  Private to these two and their tests. */
+#ifndef TRIMTAB_GCE_CALL_H
+#define TRIMTAB_GCE_CALL_H
+
+#include "providers/gce/gce_api.h"
+
+const char *gce_verb_method(enum gce_verb v); /* "POST" */
+bool gce_verb_mutates(enum gce_verb v);
+/* Path below the base, without query. */
+const char *gce_call_path(struct arena *a, const struct gce_api *api,
+                          const struct gce_call_spec *s);
+const char *gce_wait_path(struct arena *a, const struct gce_api *api, const struct gce_call_spec *s,
+                          const char *operation);
+const char *gce_operations_id(enum gce_collection c); /* "compute.regionOperations.wait" */
+/* Labels of cloudprovider_gce_api_request_*. */
+const char *gce_metric_request(struct arena *a, enum gce_collection c, enum gce_verb v);
+const char *gce_metric_region(const struct gce_api *api, enum gce_collection c);
+
+#endif

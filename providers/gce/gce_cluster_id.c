@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_cluster_id.c: see gce_cluster_id.h. */
+#include "providers/gce/gce_cluster_id.h"
+
+#include "common/base/json.h"
+#include "common/base/lock.h"
+#include "common/base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMESPACE "kube-system"
+#define NAME      "ingress-uid"
+#define AGE_MS    (10 * 60 * 1000)
+
+struct gce_cluster_id {
+    struct mutex lock;
+    char *id _guarded_by_(lock);
+    int64_t read_ms _guarded_by_(lock);
+};
+
+struct gce_cluster_id *gce_cluster_id_new(void)
+{
+    struct gce_cluster_id *c = xcalloc(1, sizeof(*c));
+    mutex_init(&c->lock);
+    return c;
+}
+
+void gce_cluster_id_free(struct gce_cluster_id *c)
+{
+    if (c == NULL) {
+        return;
+    }
+    mutex_done(&c->lock);
+    free(c->id);
+    free(c);
+}
+
+int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char **ret,
+                        struct err *err)
+{
+    struct json_object *o;
+    int rc = json_parse_arena(a, json, n, NULL, &o, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct json_object *data = json_member(o, "data");
+    const char *uid = json_str(data, "uid");
+    if (str_is_empty(uid)) {
+        return err_set(err, ERR_INVALID,
+                       "Could not retrieve cluster id: ConfigMap " NAMESPACE "/" NAME
+                       " has no key uid");
+    }
+    *ret = arena_strdup(a, str_or(json_str(data, "provider-uid"), uid));
+    return ERR_OK;
+}
+
+static void put_text(void *arg, const char *text, size_t n)
+{
+    str_append_n(arg, text, n);
+}
+
+static void ignore_text(void *arg, const char *text, size_t n)
+{
+    (void)arg;
+    (void)text;
+    (void)n;
+}
+
+static int read_live(const struct tt_host *host, const struct tt_call *call, struct arena *a,
+                     const char **ret, struct err *err)
+{
+    const struct tt_kube_ref ref = {
+        .api_version = "v1", .resource = "configmaps", .ns = NAMESPACE, .name = NAME};
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    struct tt_text_sink sink = {.size = sizeof(sink), .put = put_text, .arg = &b};
+    int32_t rc = host->kube_get(host->ctx, call, &ref, &sink);
+    if (rc != TT_OK) {
+        return err_set(err, rc, "ConfigMap " NAMESPACE "/" NAME " could not be read: %s",
+                       err_code_name(rc));
+    }
+    return gce_cluster_id_read(a, str_buf_text(&b), b.len, ret, err);
+}
+
+static int create(const struct tt_host *host, const struct tt_call *call, struct arena *a,
+                  const char **ret, struct err *err)
+{
+    const struct tt_kube_ref ref = {.api_version = "v1", .resource = "configmaps", .ns = NAMESPACE};
+    unsigned char bytes[8];
+    char id[17];
+    host->random(host->ctx, bytes, sizeof(bytes));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        (void)snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+    }
+    char *body = arena_printf(a,
+                              "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":"
+                              "{\"name\":\"" NAME "\",\"namespace\":\"" NAMESPACE "\"},"
+                              "\"data\":{\"provider-uid\":\"%s\",\"uid\":\"%s\"}}",
+                              id, id);
+    struct tt_text_sink sink = {.size = sizeof(sink), .put = ignore_text};
+    int32_t rc = host->kube_create(host->ctx, call, &ref, body, &sink);
+    if (rc == TT_EXISTS || rc == TT_CONFLICT) { /* ingress-gce was quicker: its id it is */
+        return read_live(host, call, a, ret, err);
+    }
+    if (rc != TT_OK) {
+        return err_set(err, rc, "ConfigMap " NAMESPACE "/" NAME " could not be created: %s",
+                       err_code_name(rc));
+    }
+    *ret = arena_strdup(a, id);
+    return ERR_OK;
+}
+
+/* The cached id when it is young enough (or whatever its age); NULL when there is none. */
+static const char *cached(struct gce_cluster_id *c, struct arena *a, int64_t now_ms, bool any_age)
+{
+    mutex_lock(&c->lock);
+    bool usable = c->id != NULL && (any_age || now_ms - c->read_ms < AGE_MS);
+    const char *id = usable ? arena_strdup(a, c->id) : NULL;
+    mutex_unlock(&c->lock);
+    return id;
+}
+
+static void store(struct gce_cluster_id *c, const struct tt_host *host, const char *id,
+                  int64_t now_ms)
+{
+    mutex_lock(&c->lock);
+    bool changed = c->id != NULL && !str_eq(c->id, id);
+    const struct tt_kv values[] = {{"old", changed ? c->id : ""}, {"new", id}};
+    if (changed) {
+        host->log(host->ctx, TT_LOG_ERROR, 0,
+                  "The cluster id changed: shared health checks get other names, the old ones are "
+                  "left behind",
+                  values, ARRAY_LEN(values));
+    }
+    free(c->id);
+    c->id = xstrdup(id);
+    c->read_ms = now_ms;
+    mutex_unlock(&c->lock);
+}
+
+int gce_cluster_id_get(struct gce_cluster_id *c, const struct tt_host *host,
+                       const struct tt_call *call, struct arena *a, const char **ret,
+                       struct err *err)
+{
+    int64_t now_ms = host->now_ms(host->ctx);
+    const char *id = cached(c, a, now_ms, false);
+    if (id != NULL) {
+        *ret = id;
+        return ERR_OK;
+    }
+    int rc = read_live(host, call, a, &id, err);
+    if (rc == ERR_NOT_FOUND && call != NULL && call->planning != 0) {
+        err_clear(err);
+        *ret = GCE_CLUSTER_ID_UNKNOWN;
+        return ERR_OK;
+    }
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(err);
+        rc = create(host, call, a, &id, err);
+    }
+    if (rc != ERR_OK) {
+        *ret = cached(c, a, now_ms, true);
+        if (*ret == NULL) {
+            return rc;
+        }
+        err_clear(err);
+        return ERR_OK;
+    }
+    store(c, host, id, now_ms);
+    *ret = id;
+    return ERR_OK;
+}

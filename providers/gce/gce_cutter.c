@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_cutter.c: cuts the items out of a list answer while it arrives (gce_api.h, struct gce_cutter).
+ *
+ * Looks at brackets and quotes only; whether an item is good JSON is found when it is parsed.  Memory: one item, and
+ * what stands around the items. */
+#include "common/base/str.h"
+#include "providers/gce/gce_api.h"
+
+#include <string.h>
+
+#define ITEM_MAX   (32u * 1024 * 1024)
+#define AROUND_MAX (256u * 1024)
+
+void gce_cutter_init(struct gce_cutter *c, void (*item)(void *arg, const char *text, size_t n),
+                     void *arg)
+{
+    *c = (struct gce_cutter){.item = item, .arg = arg};
+}
+
+void gce_cutter_reset(struct gce_cutter *c)
+{
+    str_buf_reset(&c->text);
+    str_buf_reset(&c->around);
+    c->depth = 0;
+    c->in_string = c->escaped = c->in_items = c->failed = false;
+}
+
+void gce_cutter_done(struct gce_cutter *c)
+{
+    str_buf_done(&c->text);
+    str_buf_done(&c->around);
+}
+
+const char *gce_cutter_rest(const struct gce_cutter *c)
+{
+    return str_buf_text(&c->around);
+}
+
+/* Does what was read so far end in the member name "items" and a colon? */
+static bool opens_items(const struct gce_cutter *c)
+{
+    const char *s = str_buf_text(&c->around);
+    size_t n = c->around.len;
+    while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) {
+        n--;
+    }
+    if (n == 0 || s[n - 1] != ':') {
+        return false;
+    }
+    n--;
+    while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) {
+        n--;
+    }
+    return n >= 7 && memcmp(s + n - 7, "\"items\"", 7) == 0;
+}
+
+/* Depth 2 is inside the items array, 3 and more inside an item. */
+static void bracket(struct gce_cutter *c, char ch)
+{
+    bool open = ch == '{' || ch == '[';
+    if (open && c->depth == 1 && ch == '[' && opens_items(c)) {
+        c->in_items = true;
+        str_append_c(&c->around, ch);
+        c->depth++;
+        return;
+    }
+    c->depth += open ? 1 : -1;
+    if (c->in_items && c->depth == 1) {
+        c->in_items = false;
+    }
+    bool inside = c->in_items && c->depth >= (open ? 3 : 2);
+    str_append_c(inside ? &c->text : &c->around, ch);
+    if (inside && c->depth == 2) {
+        c->item(c->arg, c->text.data, c->text.len);
+        str_buf_reset(&c->text);
+    }
+}
+
+static void other(struct gce_cutter *c, char ch)
+{
+    if (c->in_items && c->depth == 2) {
+        return; /* commas and blanks between items */
+    }
+    str_append_c(c->in_items ? &c->text : &c->around, ch);
+}
+
+bool gce_cutter_feed(struct gce_cutter *c, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n && !c->failed; i++) {
+        char ch = bytes[i];
+        if (c->in_string) {
+            other(c, ch);
+            c->in_string = c->escaped || ch != '"';
+            c->escaped = !c->escaped && ch == '\\';
+        } else if (ch == '{' || ch == '[' || ch == '}' || ch == ']') {
+            bracket(c, ch);
+        } else {
+            c->in_string = ch == '"';
+            other(c, ch);
+        }
+        c->failed = c->text.len > ITEM_MAX || c->around.len > AROUND_MAX;
+    }
+    return !c->failed;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_get.c: does a load balancer of this Service exist?  (get_load_balancer, gce_session.h)
+ *
+ * Upstream looks at the forwarding rule and, where it is gone, at the v1 finalizers, so that a deletion that was
+ * interrupted is resumed.  Ours also looks for the other pieces of an external load balancer, because a Service of older days
+ * carries no finalizer (§4.1, §10).  Kinds of other controllers exist, too: they must not lose our
+ * cleanup finalizer before their owner is done.  Only 404 means absent (§15 row 23). */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_session.h"
+
+static bool may_never_mutate(void *arg)
+{
+    (void)arg;
+    return false;
+}
+
+void gce_session_begin(struct gce_session *s, struct gce_provider *p, const struct tt_call *call)
+{
+    *s = (struct gce_session){.p = p, .call = call, .a = arena_new()};
+    s->cancel = cancel_new(p->cancel);
+    s->watch = (struct call_watch_entry){.call = call, .host = p->host, .cancel = s->cancel};
+    call_watch_add(p->watch, &s->watch);
+    s->http = http_pool_get(p->http);
+    http_bind(s->http, s->cancel, may_never_mutate, NULL);
+}
+
+void gce_session_end(struct gce_session *s)
+{
+    http_bind(s->http, NULL, NULL, NULL);
+    http_pool_put(s->p->http, s->http);
+    call_watch_remove(s->p->watch, &s->watch);
+    cancel_free(s->cancel);
+    arena_free(s->a);
+}
+
+#define PIECES 5
+
+static int read_pieces(struct gce_session *s, const struct gce_call_spec *specs, size_t n,
+                       struct json_object **ret, struct err *err)
+{
+    struct gce_read reads[PIECES];
+    struct http_job *jobs[PIECES];
+    for (size_t i = 0; i < n; i++) {
+        gce_read_init(&reads[i], &s->p->api, s->call, s->a, &specs[i]);
+        jobs[i] = &reads[i].job;
+    }
+    http_run(s->http, jobs, n);
+    for (size_t i = 0; i < n; i++) {
+        struct err one = ERR_INIT;
+        ret[i] = NULL;
+        int rc = gce_read_json(&reads[i], s->a, &ret[i], &one);
+        if (rc != ERR_OK && rc != ERR_NOT_FOUND) {
+            return err_copy(err, &one);
+        }
+    }
+    return ERR_OK;
+}
+
+static int snapshot_pieces(struct gce_session *s, const struct gce_call_spec *specs, size_t n,
+                           struct json_object **ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        ret[i] = NULL;
+        (void)gce_snapshot_get(s->p->snapshot, specs[i].collection, specs[i].name, GCE_SNAPSHOT_ANY,
+                               s->a, &ret[i]);
+    }
+    return ERR_OK;
+}
+
+static int look(struct gce_session *s, const struct gce_call_spec *specs, size_t n,
+                struct json_object **ret, struct err *err)
+{
+    return s->p->offline ? snapshot_pieces(s, specs, n, ret) : read_pieces(s, specs, n, ret, err);
+}
+
+int gce_session_pieces(struct gce_session *s, const struct tt_service *svc, bool all,
+                       struct gce_pieces *ret, struct err *err)
+{
+    struct gce_names names;
+    gce_names_make(s->a, svc, "", &names);
+    const struct gce_call_spec rule = {.collection = GCE_RULES, .verb = GCE_GET, .name = names.lb};
+    const struct gce_call_spec others[PIECES] = {
+        {.collection = GCE_POOLS, .verb = GCE_GET, .name = names.lb},
+        {.collection = GCE_FIREWALLS, .verb = GCE_GET, .name = names.firewall},
+        {.collection = GCE_CHECKS, .verb = GCE_GET, .name = names.local_check},
+        {.collection = GCE_FIREWALLS, .verb = GCE_GET, .name = names.local_check_firewall},
+        {.collection = GCE_ADDRESSES, .verb = GCE_GET, .name = names.lb},
+    };
+    struct json_object *found[PIECES];
+    *ret = (struct gce_pieces){.rule = GCE_ABSENT};
+    int rc = look(s, &rule, 1, found, err);
+    if (rc == ERR_OK && found[0] != NULL) {
+        ret->rule = GCE_PRESENT;
+        return gce_rule_decode(s->a, found[0], &ret->rule_is, err);
+    }
+    if (rc == ERR_OK && all) {
+        rc = look(s, others, PIECES, found, err);
+        for (size_t i = 0; rc == ERR_OK && i < PIECES; i++) {
+            ret->pool = ret->pool || (i == 0 && found[i] != NULL);
+            ret->others = ret->others || found[i] != NULL;
+        }
+    }
+    return rc;
+}
+
+static int exists(struct gce_session *s, const struct tt_service *svc, bool *ret_exists,
+                  const char **ret_ip, struct err *err)
+{
+    struct gce_pieces pieces;
+    bool marked =
+        svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V1) || gce_svc_foreign_finalizer(svc) != NULL;
+    int rc = gce_auth_ready(s->p->auth, s->http, s->cancel, err);
+    if (rc == ERR_OK) {
+        rc = gce_session_pieces(s, svc, !marked, &pieces, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    /* Names of firewall and address are those of internal load balancers, too: they count only where the Service
+     * would be ours. */
+    bool ours = gce_svc_scheme(svc) == GCE_EXTERNAL &&
+                gce_svc_target_pool_is_ours(svc, NULL, s->p->options.rbs_default);
+    *ret_ip = pieces.rule == GCE_PRESENT ? pieces.rule_is.ip : "";
+    *ret_exists = pieces.rule == GCE_PRESENT || marked || pieces.pool || (ours && pieces.others);
+    return ERR_OK;
+}
+
+int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
+                              const struct tt_item *item)
+{
+    struct gce_provider *p = provider;
+    struct gce_session s;
+    struct err err = ERR_INIT;
+    bool is_there = false;
+    const char *ip = "";
+    if (gce_svc_class_is_foreign(item->service)) {
+        p->host->result_exists(item->result, 0);
+        return TT_OK;
+    }
+    gce_session_begin(&s, p, call);
+    int rc = exists(&s, item->service, &is_there, &ip, &err);
+    if (rc != ERR_OK) {
+        (void)err_prefix(&err, "looking for the load balancer");
+        p->host->result_fail(item->result, err.code, err.message, err.retry_after_ms);
+    } else {
+        const struct tt_ingress ingress = {.ip = ip};
+        p->host->result_exists(item->result, is_there);
+        if (!str_is_empty(ip)) {
+            p->host->result_ingress(item->result, &ingress, 1);
+        }
+    }
+    gce_session_end(&s);
+    return rc;
+}

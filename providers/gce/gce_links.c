@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_links.c: see gce_links.h. */
+#include "providers/gce/gce_links.h"
+
+#include "common/base/ip.h"
+#include "common/base/str.h"
+
+#include <string.h>
+
+#define AUTO_SUBNET_RANGE "10.128.0.0/9"
+#define PROVIDER_PREFIX   "gce://"
+
+static bool is_version(const char *s)
+{
+    static const char *const words[] = {"v1", "alpha", "beta", "v1beta1", "v1alpha1"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (str_eq(s, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_api_group(const char *s)
+{
+    static const char *const words[] = {"compute", "networkservices"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        size_t n = strlen(words[i]);
+        if (strncmp(s, words[i], n) == 0 && (s[n] == '\0' || str_eq(s + n, ".googleapis.com"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What stands before "/projects/" may be anything, but a version must follow an API group that is known. */
+static bool prefix_ok(struct arena *a, const char *prefix)
+{
+    size_t n;
+    char **parts = str_split(a, prefix, '/', &n);
+    if (!is_version(parts[n - 1])) {
+        return true;
+    }
+    return n >= 2 && is_api_group(parts[n - 2]);
+}
+
+/* parts[0] is "regions" or "zones": a place itself, or something in it. */
+static bool parse_place(char **parts, size_t n, struct gce_link *ret)
+{
+    bool zonal = str_eq(parts[0], "zones");
+    if (n == 2) {
+        ret->resource = parts[0];
+        ret->name = parts[1];
+        return true;
+    }
+    if (n != 4) {
+        return false;
+    }
+    *(zonal ? &ret->zone : &ret->region) = parts[1];
+    ret->resource = parts[2];
+    ret->name = parts[3];
+    return true;
+}
+
+static bool parse_scoped(char **parts, size_t n, struct gce_link *ret)
+{
+    if (str_eq(parts[0], "global") && n == 3) {
+        ret->resource = parts[1];
+        ret->name = parts[2];
+        return true;
+    }
+    if (str_eq(parts[0], "regions") || str_eq(parts[0], "zones")) {
+        return parse_place(parts, n, ret);
+    }
+    return false;
+}
+
+int gce_link_parse(struct arena *a, const char *url, struct gce_link *ret, struct err *err)
+{
+    const char *tail = str_nonnull(url);
+    const char *at = strstr(tail, "/projects/");
+    bool ok = true;
+    if (at != NULL) {
+        ok = prefix_ok(a, arena_strndup(a, tail, (size_t)(at - tail)));
+        tail = at + 1;
+    }
+    size_t n;
+    char **parts = str_split(a, tail, '/', &n);
+    struct gce_link link = {.project = "", .resource = "", .name = "", .zone = "", .region = ""};
+    ok = ok && n >= 2 && n <= 6;
+    if (ok && str_eq(parts[0], "projects")) {
+        link.project = parts[1];
+        link.resource = "projects";
+        parts += 2;
+        n -= 2;
+    }
+    if (ok && n > 0) {
+        ok = parse_scoped(parts, n, &link);
+    }
+    if (!ok) {
+        return err_set(err, ERR_INVALID, "\"%s\" is not a link to a Compute resource", url);
+    }
+    *ret = link;
+    return ERR_OK;
+}
+
+bool gce_link_same(const char *a, const char *b)
+{
+    _cleanup_(arena_freep) struct arena *m = arena_new();
+    struct gce_link x;
+    struct gce_link y;
+    if (gce_link_parse(m, a, &x, NULL) != ERR_OK || gce_link_parse(m, b, &y, NULL) != ERR_OK) {
+        return str_eq(str_nonnull(a), str_nonnull(b));
+    }
+    return str_eq(x.project, y.project) && str_eq(x.resource, y.resource) &&
+           str_eq(x.name, y.name) && str_eq(x.zone, y.zone) && str_eq(x.region, y.region);
+}
+
+const char *gce_link_last(const char *url)
+{
+    const char *slash = strrchr(str_nonnull(url), '/');
+    return slash == NULL ? str_nonnull(url) : slash + 1;
+}
+
+const char *gce_link_zonal_tail(const char *url)
+{
+    const char *at = strstr(str_nonnull(url), "/zones/");
+    return at == NULL ? "" : at;
+}
+
+int gce_instance_from_provider_id(struct arena *a, const char *provider_id,
+                                  struct gce_instance_id *ret, struct err *err)
+{
+    size_t n = 0;
+    char **parts = NULL;
+    if (str_has_prefix(str_nonnull(provider_id), PROVIDER_PREFIX)) {
+        parts = str_split(a, provider_id + strlen(PROVIDER_PREFIX), '/', &n);
+    }
+    if (n != 3 || *parts[0] == '\0' || *parts[1] == '\0' || *parts[2] == '\0') {
+        return err_set(err, ERR_INVALID, "error splitting providerID \"%s\"",
+                       str_nonnull(provider_id));
+    }
+    *ret = (struct gce_instance_id){.project = parts[0], .zone = parts[1], .name = parts[2]};
+    return ERR_OK;
+}
+
+int gce_region_of_zone(struct arena *a, const char *zone, const char **ret, struct err *err)
+{
+    const char *dash = strrchr(str_nonnull(zone), '-');
+    if (dash == NULL) {
+        return err_set(err, ERR_INVALID, "unexpected zone: %s", str_nonnull(zone));
+    }
+    *ret = arena_strndup(a, zone, (size_t)(dash - zone));
+    return ERR_OK;
+}
+
+char *gce_projects_base(struct arena *a, const char *base)
+{
+    const char *slashed = str_has_suffix(base, "/") ? base : arena_printf(a, "%s/", base);
+    if (str_has_suffix(slashed, "/projects/")) {
+        return arena_strdup(a, slashed);
+    }
+    return arena_printf(a, "%sprojects/", slashed);
+}
+
+char *gce_canonical_name(struct arena *a, const char *name)
+{
+    return arena_strndup(a, name, strcspn(name, "."));
+}
+
+int gce_subnets_in_auto_range(struct arena *a, const char *const *names, const char *const *cidrs,
+                              size_t n, const char ***ret, size_t *ret_n, struct err *err)
+{
+    struct ip_net range;
+    if (!ip_net_parse(AUTO_SUBNET_RANGE, &range)) {
+        return err_set(err, ERR_BUG, "the auto-mode range does not parse");
+    }
+    const char **out = ARENA_ARRAY(a, const char *, n);
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct ip_net net;
+        if (!ip_net_parse(cidrs[i], &net)) {
+            return err_set(err, ERR_INVALID, "subnetwork %s: invalid CIDR address: %s", names[i],
+                           cidrs[i]);
+        }
+        struct ip_addr last = ip_net_last(&net);
+        if (ip_net_contains(&range, &net.addr) && ip_net_contains(&range, &last)) {
+            out[k++] = names[i];
+        }
+    }
+    *ret = out;
+    *ret_n = k;
+    return ERR_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_provider.h: the provider's handle: what open() builds and every call shares.
+ *
+ * Immutable after open() but for the members that lock themselves (auth, snapshot, caches).  One handle per open();
+ * tests open several.  Private to providers/gce but for the descriptor. */
+#ifndef TRIMTAB_GCE_PROVIDER_H
+#define TRIMTAB_GCE_PROVIDER_H
+
+#include "common/base/arena.h"
+#include "common/base/clock.h"
+#include "common/lb/driver.h"
+#include "common/net/http.h"
+#include "providers/gce/gce_api.h"
+#include "providers/gce/gce_cluster_id.h"
+#include "providers/gce/gce_config.h"
+#include "providers/gce/gce_facts.h"
+#include "providers/gce/gce_lock.h"
+#include "providers/gce/gce_snapshot.h"
+#include "providers/gce/gce_tags.h"
+#include "providers/gce/gce_told.h"
+
+#include <trimtab/provider.h>
+
+#define GCE_EVENT_MANUAL   "LoadBalancerManualChange"
+#define GCE_EVENT_CONFLICT "ConflictingConfiguration"
+#define GCE_EVENT_MIXED    "LoadBalancerMixedProtocolNotSupported"
+#define GCE_EVENT_FOREIGN  "LoadBalancerServedElsewhere"
+
+struct gce_provider {
+    struct arena *a; /* configuration and facts */
+    const struct tt_host *host;
+    struct clock *clock;
+    struct rng *rng;
+    struct gce_config config;
+    struct gce_options options;
+    struct gce_facts facts;
+    struct gce_tp_facts tp_facts;
+    struct gce_api api;
+    struct gce_auth *auth;
+    struct http_pool *http;
+    struct cancel *cancel; /* fired by close() */
+    struct call_watch *watch;
+    struct gce_snapshot *snapshot;
+    struct gce_lock *node_check; /* the shared health check and its firewall */
+    struct gce_cluster_id *cluster_id;
+    struct gce_tags *tags;
+    struct gce_told *told;
+    struct gce_states *states; /* for the gauge number_of_l4_netlbs */
+    bool offline;              /* plan --state: the snapshot is the cloud, nothing is asked */
+};
+
+/* The descriptor of the provider, for the table of built-in ones and for tests. */
+extern const struct tt_provider tt_gce_provider;
+const struct tt_provider *tt_provider_gce_descriptor(void);
+
+/* open() with another clock and randomness, for tests; NULL: the real ones. */
+int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
+                          void **ret_provider, struct tt_result *result);
+
+/* The flow of target pools (gce_target_pool_flow.c). */
+extern const struct lb_flow gce_target_pool_flow;
+/* Is there anything of this Service's? (gce_get.c) */
+int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
+                              const struct tt_item *item);
+/* explain and validate (gce_explain.c). */
+int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+int32_t gce_validate(void *provider, const struct tt_item *item);
+
+#endif

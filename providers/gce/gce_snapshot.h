@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_snapshot.h: what this process last saw of the cloud, resource by resource.
+ *
+ * Filled by one list per kind when nothing was ever listed here or many keys wait, by single reads otherwise.  Own writes update
+ * it, errors make it forget what they touched.  Two questions are answered from it:
+ *   - "is it as it should be?"  from entries of bounded age (60 s);
+ *   - "did an interrupted run leave something?"  from entries of any age: nobody but us makes resources of our
+ *     names, so what was absent when we listed, and was not written by us since, is absent still.
+ * Each resource is kept as compact JSON of the members that we know; pools of the same members share one list
+ * (a thousand Services on 250 nodes cost one list, not a thousand).
+ * Thread-safe; no lock is held while somebody reads from the cloud. */
+#ifndef TRIMTAB_GCE_SNAPSHOT_H
+#define TRIMTAB_GCE_SNAPSHOT_H
+
+#include "common/base/arena.h"
+#include "common/base/cancel.h"
+#include "common/base/clock.h"
+#include "common/base/json.h"
+#include "providers/gce/gce_api.h"
+#include "providers/gce/gce_target_pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GCE_SNAPSHOT_AGE_MS 60000
+#define GCE_SNAPSHOT_ANY    (-1) /* whatever its age */
+
+/* The kinds that are kept: the first five collections of gce_api.h. */
+#define GCE_SNAPSHOT_KINDS (GCE_CHECKS + 1)
+
+struct gce_snapshot;
+struct gce_snapshot *gce_snapshot_new(struct clock *clock) _warn_unused_;
+void gce_snapshot_free(struct gce_snapshot *s);
+
+/* UNKNOWN: never seen, forgotten, or older than max_age_ms.  PRESENT: *ret is a tree in the arena. */
+enum gce_known gce_snapshot_get(struct gce_snapshot *s, enum gce_collection kind, const char *name,
+                                int64_t max_age_ms, struct arena *a, struct json_object **ret);
+/* The address that has this IP, whatever its name; ABSENT only when addresses were listed recently enough. */
+enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int64_t max_age_ms,
+                                    struct arena *a, struct json_object **ret);
+/* Some pool other than `except` refers to this health check, as far as was seen. */
+bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const char *except);
+/* Everything was listed at least once. */
+bool gce_snapshot_was_listed(struct gce_snapshot *s);
+
+/* What was read, or written: `o` NULL means absent. */
+void gce_snapshot_put(struct gce_snapshot *s, enum gce_collection kind, const char *name,
+                      struct json_object *o);
+void gce_snapshot_forget(struct gce_snapshot *s, enum gce_collection kind, const char *name);
+
+/* A complete list of one kind under way: items as they come, then commit (or drop).  What was written by us while
+ * the list was read stays. */
+struct gce_fill;
+struct gce_fill *gce_fill_begin(struct gce_snapshot *s, enum gce_collection kind) _warn_unused_;
+void gce_fill_item(void *fill, const char *text, size_t n); /* as gce_cutter.item */
+void gce_fill_commit(struct gce_fill *f);                   /* frees it */
+void gce_fill_drop(struct gce_fill *f);                     /* NULL is fine */
+
+/* One filler at a time: true makes the caller the one; false after somebody else has filled (or the wait was
+ * cancelled).  The filler ends with gce_snapshot_filled(). */
+bool gce_snapshot_claim(struct gce_snapshot *s, struct cancel *cancel);
+void gce_snapshot_filled(struct gce_snapshot *s);
+
+#endif

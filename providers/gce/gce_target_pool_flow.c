@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_flow.c: the flow table by which common/lb's driver syncs a Service with a target pool.
+ *
+ * facts()   whose Service is it, and can it be served at all?  No request to the cloud for those that are not ours
+ * observe() gce_target_pool_observe.c     plan() gce_target_pool_*plan.c     execute gce_target_pool_apply.c
+ * status()  the address, the condition about ports, output annotations, the finalizer of a deleted Service */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_gcloud.h"
+#include "providers/gce/gce_links.h"
+#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_target_pool_observe.h"
+
+/* A Service that another controller serves is looked at again after this time. */
+#define KEPT_RETRY_MS (5 * 60 * 1000)
+
+static struct gce_provider *provider_of(const struct lb_sync *s)
+{
+    return s->provider;
+}
+
+static void event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
+                       const char *reason, const char *message)
+{
+    struct gce_provider *p = provider_of(s);
+    const char *about = arena_printf(s->a, "%s %s", item->key, reason);
+    if (!s->planning && gce_told_is_news(p->told, about, message)) {
+        p->host->event(p->host->ctx, item->in->service, type, reason, message);
+    }
+}
+
+/* ---- facts --------------------------------------------------------------------------------------- */
+
+static void elsewhere(struct lb_item *item, const char *because)
+{
+    (void)err_set(&item->err, ERR_IMPLEMENTED_ELSEWHERE, "%s", because);
+    item->settled = true;
+}
+
+/* §4.1 class gate, §4.3 step 1, §8: without a look at the cloud. */
+static bool is_for_others(const struct gce_provider *p, struct lb_item *item)
+{
+    const struct tt_service *s = item->in->service;
+    if (gce_svc_class_is_foreign(s)) {
+        elsewhere(item, "its loadBalancerClass belongs to another controller");
+    } else if (item->in->verb == TT_VERB_DELETE) {
+        return false; /* what is there decides, not what the annotations say now (§15 row 16) */
+    } else if (gce_svc_scheme(s) == GCE_INTERNAL) {
+        elsewhere(item, "internal load balancers are not served by this version");
+    } else if (!gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default)) {
+        elsewhere(item, "ingress-gce serves it (regional backend service)");
+    }
+    return item->err.code != ERR_OK;
+}
+
+/* §4.11.  On the update path the members are kept up to date all the same. */
+static bool refuse_mixed(struct lb_sync *s, struct lb_item *item)
+{
+    const struct tt_service *svc = item->in->service;
+    const struct gce_provider *p = provider_of(s);
+    if (!gce_svc_protocols_are_mixed(svc) || item->in->verb == TT_VERB_DELETE) {
+        return false;
+    }
+    if (!gce_svc_has_ports_condition(svc) && !s->planning) {
+        const struct tt_condition c = {
+            .type = GCE_CONDITION_PORTS,
+            .status = "True",
+            .reason = GCE_EVENT_MIXED,
+            .message = "LoadBalancer with multiple protocols are not supported",
+        };
+        event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_MIXED,
+                   "LoadBalancer with multiple protocols are not supported.");
+        p->host->result_condition(item->in->result, &c);
+    }
+    if (item->in->verb == TT_VERB_ENSURE) {
+        (void)err_set(&item->err, ERR_INVALID, "mixed protocol is not supported for LoadBalancer");
+    }
+    return item->err.code != ERR_OK;
+}
+
+/* §4.3 steps 5 and 6. */
+static void check_members(struct lb_item *item, const struct gce_members *m)
+{
+    if (m->n_eligible == 0) {
+        (void)err_set(&item->err, ERR_INVALID, "cannot EnsureLoadBalancer() with no hosts");
+    } else if (m->n_ids == 0) {
+        (void)err_set(&item->err, ERR_INVALID, "instance not found: node %s: %s",
+                      m->left_out[0].node, m->left_out[0].because);
+    }
+}
+
+static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct gce_provider *p = provider_of(s);
+    const struct tt_service *svc = item->in->service;
+    struct gce_tp_item *t = ARENA_NEW(s->a, struct gce_tp_item);
+    item->data = t;
+    t->outcome.call = s->call;
+    t->in = (struct gce_tp_input){
+        .service = svc, .key = item->key, .verb = item->in->verb, .outcome = &t->outcome};
+    if (is_for_others(p, item) || refuse_mixed(s, item)) {
+        return ERR_OK;
+    }
+    gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->facts.project, p->facts.region,
+                   &t->in.members);
+    if (t->in.verb == TT_VERB_ENSURE) {
+        check_members(item, &t->in.members);
+    }
+    if (item->err.code != ERR_OK) {
+        return ERR_OK;
+    }
+    if (t->in.verb == TT_VERB_UPDATE) {
+        t->names.lb = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+        return ERR_OK;
+    }
+    int rc = gce_cluster_id_get(p->cluster_id, p->host, s->call, s->a, &t->in.cluster_id, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    gce_names_make(s->a, svc, t->in.cluster_id, &t->names);
+    t->in.others_want_node_check = gce_tp_others_want_node_check(p, s->call, svc);
+    if (t->in.verb == TT_VERB_ENSURE) {
+        item->err.code = gce_tp_desired_make(s->a, &p->tp_facts, &t->in, &t->desired, &item->err);
+    }
+    return ERR_OK;
+}
+
+static int facts(struct lb_sync *s, struct err *err)
+{
+    struct gce_provider *p = provider_of(s);
+    bool active = false;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct err one = ERR_INIT;
+        if (facts_of_item(s, &s->items[i], &one) != ERR_OK) {
+            (void)err_copy(&s->items[i].err, &one);
+        }
+        active = active || s->items[i].err.code == ERR_OK;
+    }
+    if (!active || p->offline) {
+        return ERR_OK;
+    }
+    return gce_auth_ready(p->auth, s->http, s->cancel, err);
+}
+
+/* ---- observing ----------------------------------------------------------------------------------- */
+
+/* Whose is what was found?  A Service that another controller must finish keeps its finalizers, and its owner
+ * is told who that is. */
+static void keep_for_other(struct lb_sync *s, struct lb_item *item, const char *who)
+{
+    struct gce_tp_item *t = item->data;
+    const char *message = arena_printf(
+        s->a,
+        "The load balancer is not one of trimtab's kinds; %s must delete it. Until then the "
+        "Service keeps its finalizers.",
+        who);
+    t->kept_by_other = true;
+    event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_FOREIGN, message);
+    (void)err_set(&item->err, ERR_IN_PROGRESS, "waiting for %s to delete the load balancer", who);
+    item->err.retry_after_ms = KEPT_RETRY_MS;
+}
+
+/* §15 row 16: what is there decides, then the finalizers, then the annotations. */
+static void judge_delete(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_tp_item *t = item->data;
+    const struct tt_service *svc = item->in->service;
+    const struct gce_rule *rule = t->o.has_rule == GCE_PRESENT ? &t->o.rule : NULL;
+    const char *foreign = gce_svc_foreign_finalizer(svc);
+    const char *ingress = "ingress-gce";
+    const char *ccm = "the cloud-controller-manager of cloud-provider-gcp";
+    bool v1 = svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V1);
+    if (rule != NULL && str_eq(rule->scheme, "INTERNAL")) {
+        keep_for_other(s, item, str_eq(foreign, GCE_FINALIZER_ILB_V2) ? ingress : ccm);
+    } else if (rule != NULL && !str_is_empty(rule->backend_service) && !v1) {
+        keep_for_other(s, item, ingress);
+    } else if (foreign != NULL && !v1) {
+        keep_for_other(s, item, str_eq(foreign, GCE_FINALIZER_ILB_V1) ? ccm : ingress);
+    } else if (rule == NULL && !v1 && t->o.has_pool != GCE_PRESENT &&
+               (gce_svc_scheme(svc) == GCE_INTERNAL ||
+                !gce_svc_target_pool_is_ours(svc, NULL, provider_of(s)->options.rbs_default))) {
+        elsewhere(item, "nothing of a target pool load balancer is left");
+    }
+}
+
+/* §8.1 with the rule; a rule of the other scheme is another kind's, which is not built here. */
+static void judge_ensure(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_tp_item *t = item->data;
+    const struct gce_rule *rule = t->o.has_rule == GCE_PRESENT ? &t->o.rule : NULL;
+    if (rule == NULL) {
+        return;
+    }
+    if (str_eq(rule->scheme, "INTERNAL")) {
+        elsewhere(item, "its forwarding rule is an internal one, which this version does not "
+                        "replace");
+    } else if (!gce_svc_target_pool_is_ours(item->in->service, rule,
+                                            provider_of(s)->options.rbs_default)) {
+        elsewhere(item, "its forwarding rule has a backend service: ingress-gce serves it");
+    }
+}
+
+static int observe(struct lb_sync *s, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        if (item->err.code != ERR_OK) {
+            continue;
+        }
+        if (gce_tp_observe(s, item, &item->err) != ERR_OK) {
+            continue;
+        }
+        if (item->in->verb == TT_VERB_DELETE) {
+            judge_delete(s, item);
+        } else if (item->in->verb == TT_VERB_ENSURE) {
+            judge_ensure(s, item);
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- planning ------------------------------------------------------------------------------------ */
+
+static void say_why_this_kind(const struct lb_sync *s, struct lb_plan *plan,
+                              const struct lb_item *item)
+{
+    const struct tt_service *svc = item->in->service;
+    bool kept = svc_has_finalizer(svc, GCE_FINALIZER_NETLB_V1);
+    (void)s;
+    if (svc->lb_class != NULL) {
+        lb_plan_because(plan, item->key, "loadBalancerClass %s → external, target pool",
+                        svc->lb_class);
+        return;
+    }
+    lb_plan_because(plan, item->key, "no load-balancer-type annotation says Internal → external");
+    lb_plan_because(plan, item->key,
+                    kept ? "finalizer " GCE_FINALIZER_NETLB_V1 " → stays a target pool"
+                         : "no l4-rbs annotation and no finalizer of it → target pool");
+}
+
+static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    const struct gce_tp_facts *f = &provider_of(s)->tp_facts;
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        struct gce_tp_item *t = item->data;
+        if (item->err.code != ERR_OK) {
+            continue;
+        }
+        say_why_this_kind(s, plan, item);
+        if (t->in.verb == TT_VERB_ENSURE) {
+            item->err.code = gce_tp_plan_ensure(plan, f, &t->in, &t->desired, &t->o, &item->err);
+        } else if (t->in.verb == TT_VERB_UPDATE) {
+            item->err.code = gce_tp_plan_update(plan, f, &t->in, &t->o, &item->err);
+        } else {
+            item->err.code = gce_tp_plan_delete(plan, f, &t->in, &t->names, &t->o, &item->err);
+        }
+    }
+    return ERR_OK;
+}
+
+static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
+                         const char *const **ret_names)
+{
+    static const char *const names[] = {GCE_FINALIZER_NETLB_V1};
+    (void)s;
+    (void)item;
+    *ret_names = names;
+    return ARRAY_LEN(names);
+}
+
+/* ---- results ------------------------------------------------------------------------------------- */
+
+/* §4.12: a firewall that somebody else must change.  Told once per command. */
+static void tell_manual_change(struct lb_sync *s, const struct lb_op *op)
+{
+    struct gce_provider *p = provider_of(s);
+    const struct gce_tp_op *arg = op->arg;
+    if (arg->ret_command == NULL || *arg->ret_command == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct lb_item *item = &s->items[i];
+        const char *about = arena_printf(s->a, "%s %s", item->key, op->name);
+        if (str_set_has(&op->owners, item->key) &&
+            gce_told_is_news(p->told, about, *arg->ret_command)) {
+            p->host->event(p->host->ctx, item->in->service, TT_EVENT_NORMAL, GCE_EVENT_MANUAL,
+                           gce_gcloud_event(s->a, *arg->ret_command));
+        }
+    }
+}
+
+static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    gce_tp_wrote(provider_of(s), op, outcome, err);
+    if (outcome == LB_TOLERATED && err->code == ERR_FORBIDDEN) {
+        tell_manual_change(s, op);
+    }
+}
+
+static void clear_ports_condition(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_provider *p = provider_of(s);
+    if (!gce_svc_has_ports_condition(item->in->service)) {
+        return;
+    }
+    const struct tt_condition c = {
+        .type = GCE_CONDITION_PORTS,
+        .status = "False",
+        .reason = "LoadBalancerPortsSupported",
+        .message = "All ports have the same protocol",
+    };
+    p->host->result_condition(item->in->result, &c);
+    gce_told_forget(p->told, arena_printf(s->a, "%s %s", item->key, GCE_EVENT_MIXED));
+}
+
+/* §6.4, only with --enable-l4-lb-annotations. */
+static void output_annotations(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_provider *p = provider_of(s);
+    const struct gce_tp_item *t = item->data;
+    const struct tt_service *svc = item->in->service;
+    if (!p->options.lb_annotations) {
+        return;
+    }
+    if (!str_eq(svc_annotation(svc, GCE_ANN_TARGET_POOL), t->names.lb)) {
+        p->host->result_annotation(item->in->result, GCE_ANN_TARGET_POOL, t->names.lb);
+    }
+    if (svc_annotation(svc, GCE_ANN_BACKEND) != NULL) {
+        p->host->result_annotation(item->in->result, GCE_ANN_BACKEND, NULL);
+    }
+}
+
+static void status(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_provider *p = provider_of(s);
+    const struct gce_tp_item *t = item->data;
+    if (t->in.verb == TT_VERB_DELETE) {
+        p->host->result_drop_finalizer(item->in->result, GCE_FINALIZER_NETLB_V1);
+        return;
+    }
+    if (!gce_svc_protocols_are_mixed(item->in->service)) {
+        clear_ports_condition(s, item);
+    }
+    if (t->in.verb != TT_VERB_ENSURE) {
+        return;
+    }
+    const struct tt_ingress ingress = {.ip = t->outcome.ip};
+    p->host->result_ingress(item->in->result, &ingress, 1);
+    output_annotations(s, item);
+    if (gce_svc_class_conflicts(item->in->service)) {
+        event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_CONFLICT,
+                   "loadBalancerClass conflicts with networking.gke.io/load-balancer-type: "
+                   "Internal annotation. External LoadBalancer Service provisioned.");
+    }
+}
+
+static const struct lb_stage stages[] = {
+    {.name = "load balancer", .observe = observe, .plan = plan}};
+
+const struct lb_flow gce_target_pool_flow = {
+    .name = "target pool",
+    .facts = facts,
+    .stages = stages,
+    .n_stages = ARRAY_LEN(stages),
+    .finalizers = finalizers,
+    .status = status,
+    .wrote = wrote,
+};

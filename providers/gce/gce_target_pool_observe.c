@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_observe.c: what is there: one wave of reads, or none (gce_target_pool_observe.h).
+ *
+ * Each resource that may matter is a *slot*.  Main slots are what the verb is about; extra slots are what an interrupted run
+ * may have left: these are read only while the snapshot does not know them to be absent.  A normal create so
+ * takes five reads in one wave, a re-sync of what was listed a moment ago none. */
+#include "providers/gce/gce_target_pool_observe.h"
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_firewall_diff.h"
+#include "providers/gce/gce_service_rules.h"
+
+#include <string.h>
+
+#define SLOTS_MAX    12
+#define BULK_WAITING 8 /* so many waiting keys make listing cheaper than reading */
+
+struct slot {
+    enum gce_collection c;
+    const char *name;
+    enum gce_known *known;
+    void *dest;
+    bool main;
+    bool read; /* in this wave */
+    struct gce_read get;
+};
+struct look {
+    struct lb_sync *s;
+    struct lb_item *item;
+    struct gce_tp_item *t;
+    struct gce_provider *p;
+    struct slot slots[SLOTS_MAX];
+    size_t n;
+    bool listed_now; /* everything was listed by this very observation */
+};
+
+/* ---- slots --------------------------------------------------------------------------------------- */
+
+static void add(struct look *l, bool main, enum gce_collection c, const char *name,
+                enum gce_known *known, void *dest)
+{
+    l->slots[l->n++] =
+        (struct slot){.c = c, .name = name, .known = known, .dest = dest, .main = main};
+}
+
+static void slots_of_checks(struct look *l, bool local_is_main, bool node_is_main)
+{
+    struct gce_tp_observed *o = &l->t->o;
+    const struct gce_names *n = &l->t->names;
+    add(l, local_is_main, GCE_CHECKS, n->local_check, &o->has_local_check, &o->local_check);
+    add(l, local_is_main, GCE_FIREWALLS, n->local_check_firewall, &o->has_local_firewall,
+        &o->local_firewall);
+    /* Others need the shared ones: whether they are there is no affair of this Service. */
+    if (node_is_main || !l->t->in.others_want_node_check) {
+        add(l, node_is_main, GCE_CHECKS, n->node_check, &o->has_node_check, &o->node_check);
+        add(l, node_is_main, GCE_FIREWALLS, n->node_check_firewall, &o->has_node_firewall,
+            &o->node_firewall);
+    }
+}
+
+static void slots_init(struct look *l)
+{
+    struct gce_tp_item *t = l->t;
+    struct gce_tp_observed *o = &t->o;
+    const struct gce_names *n = &t->names;
+    const struct gce_options *opt = &l->p->options;
+    memset(o, 0, sizeof(*o));
+    add(l, true, GCE_POOLS, n->lb, &o->has_pool, &o->pool);
+    if (t->in.verb == TT_VERB_UPDATE) {
+        return;
+    }
+    add(l, true, GCE_RULES, n->lb, &o->has_rule, &o->rule);
+    add(l, true, GCE_FIREWALLS, n->firewall, &o->has_traffic, &o->traffic);
+    bool ensure = t->in.verb == TT_VERB_ENSURE;
+    slots_of_checks(l, ensure && t->desired.local, ensure && !t->desired.local);
+    add(l, false, GCE_ADDRESSES, n->lb, &o->has_address, &o->address);
+    if (opt->deny_firewall || opt->deny_cleanup) {
+        add(l, ensure && opt->deny_firewall, GCE_FIREWALLS, n->deny_firewall, &o->has_deny,
+            &o->deny);
+    }
+}
+
+static int decode(struct slot *slot, struct arena *a, struct json_object *o, struct err *err)
+{
+    switch (slot->c) {
+    case GCE_RULES:
+        return gce_rule_decode(a, o, slot->dest, err);
+    case GCE_POOLS:
+        return gce_pool_decode(a, o, slot->dest, err);
+    case GCE_FIREWALLS:
+        return gce_firewall_decode(a, o, slot->dest, err);
+    case GCE_CHECKS:
+        return gce_check_decode(a, o, slot->dest, err);
+    default:
+        return gce_address_decode(a, o, slot->dest, err);
+    }
+}
+
+/* ---- the snapshot -------------------------------------------------------------------------------- */
+
+static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, struct err *err)
+{
+    struct json_object *o = NULL;
+    *slot->known = gce_snapshot_get(l->p->snapshot, slot->c, slot->name, max_age_ms, l->s->a, &o);
+    return *slot->known == GCE_PRESENT ? decode(slot, l->s->a, o, err) : ERR_OK;
+}
+
+/* True when everything main is known and young, and nothing says already that something must be made. */
+static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err *err)
+{
+    bool all = true;
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *slot = &l->slots[i];
+        int64_t age = slot->main ? max_age_ms : GCE_SNAPSHOT_ANY;
+        if (from_snapshot(l, slot, age, err) != ERR_OK) {
+            err_clear(err);
+            *slot->known = GCE_UNKNOWN;
+        }
+        all = all && *slot->known != GCE_UNKNOWN;
+    }
+    return all;
+}
+
+struct list_job {
+    struct gce_read read;
+    struct gce_cutter cutter;
+    struct gce_fill *fill;
+};
+
+static int fill_all(struct gce_provider *p, struct http *http, const struct tt_call *call,
+                    unsigned *ret_reads, struct err *err)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct list_job *jobs = ARENA_ARRAY(a, struct list_job, GCE_SNAPSHOT_KINDS);
+    struct http_job *run[GCE_SNAPSHOT_KINDS];
+    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
+        jobs[k].fill = gce_fill_begin(p->snapshot, (enum gce_collection)k);
+        gce_cutter_init(&jobs[k].cutter, gce_fill_item, jobs[k].fill);
+        struct gce_call_spec spec = {
+            .collection = (enum gce_collection)k,
+            .verb = GCE_LIST,
+            .filter = k == GCE_FIREWALLS ? "name eq k8s-.*" : NULL, /* others' are many */
+            .cutter = &jobs[k].cutter,
+        };
+        gce_read_init(&jobs[k].read, &p->api, call, a, &spec);
+        run[k] = &jobs[k].read.job;
+    }
+    http_run(http, run, GCE_SNAPSHOT_KINDS);
+    int rc = ERR_OK;
+    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
+        *ret_reads += jobs[k].read.call.requests;
+        gce_cutter_done(&jobs[k].cutter);
+        if (jobs[k].read.job.err.code == ERR_OK) {
+            gce_fill_commit(jobs[k].fill);
+        } else {
+            gce_fill_drop(jobs[k].fill);
+            rc = rc != ERR_OK ? rc : err_copy(err, &jobs[k].read.job.err);
+        }
+    }
+    return rc;
+}
+
+int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,
+                unsigned *ret_reads, struct err *err)
+{
+    int rc = fill_all(p, http, call, ret_reads, err);
+    gce_snapshot_filled(p->snapshot);
+    return rc;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+static int take(struct look *l, struct slot *slot, struct err *err)
+{
+    struct json_object *o;
+    int rc = gce_read_json(&slot->get, l->s->a, &o, err);
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(err);
+        *slot->known = GCE_ABSENT;
+        gce_snapshot_put(l->p->snapshot, slot->c, slot->name, NULL);
+        return ERR_OK;
+    }
+    if (rc == ERR_OK) {
+        rc = decode(slot, l->s->a, o, err);
+    }
+    if (rc != ERR_OK) {
+        gce_snapshot_forget(l->p->snapshot, slot->c, slot->name);
+        return rc;
+    }
+    *slot->known = GCE_PRESENT;
+    gce_snapshot_put(l->p->snapshot, slot->c, slot->name, o);
+    return ERR_OK;
+}
+
+static const char *word_of(enum gce_collection c)
+{
+    switch (c) {
+    case GCE_RULES:
+        return "forwarding rule";
+    case GCE_POOLS:
+        return "target pool";
+    case GCE_FIREWALLS:
+        return "firewall";
+    case GCE_CHECKS:
+        return "HTTP health check";
+    default:
+        return "address";
+    }
+}
+
+/* One wave for all slots marked `read`. */
+static int read_wave(struct look *l, struct err *err)
+{
+    struct http_job *jobs[SLOTS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *slot = &l->slots[i];
+        if (slot->read) {
+            struct gce_call_spec spec = {
+                .collection = slot->c, .verb = GCE_GET, .name = slot->name};
+            gce_read_init(&slot->get, &l->p->api, l->s->call, l->s->a, &spec);
+            slot->get.job.cancel = l->s->cancel;
+            jobs[n++] = &slot->get.job;
+        }
+    }
+    if (n > 0) {
+        http_run(l->s->http, jobs, n);
+    }
+    int rc = ERR_OK;
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *slot = &l->slots[i];
+        struct err one = ERR_INIT;
+        if (!slot->read) {
+            continue;
+        }
+        l->s->reads += slot->get.call.requests;
+        if (take(l, slot, &one) != ERR_OK && rc == ERR_OK) {
+            (void)err_prefix(&one, "error getting %s %s", word_of(slot->c), slot->name);
+            rc = err_copy(err, &one);
+        }
+    }
+    return rc;
+}
+
+static int read_cloud(struct look *l, struct err *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *slot = &l->slots[i];
+        struct json_object *o;
+        slot->read = slot->main || gce_snapshot_get(l->p->snapshot, slot->c, slot->name,
+                                                    GCE_SNAPSHOT_ANY, l->s->a, &o) != GCE_ABSENT;
+        *slot->known = slot->read ? GCE_UNKNOWN : GCE_ABSENT;
+    }
+    return read_wave(l, err);
+}
+
+/* ---- the user's address -------------------------------------------------------------------------- */
+
+static void take_address(void *arg, const char *text, size_t n)
+{
+    struct look *l = arg;
+    struct json_object *o;
+    struct gce_address found;
+    if (json_parse_arena(l->s->a, text, n, NULL, &o, NULL) == ERR_OK &&
+        gce_address_decode(l->s->a, o, &found, NULL) == ERR_OK &&
+        str_eq(found.ip, l->t->desired.user_ip)) {
+        l->t->o.has_user_address = GCE_PRESENT;
+        l->t->o.user_address = found;
+    }
+}
+
+/* §4.4 step 1: whose is spec.loadBalancerIP?  The filter is a pattern, so the answer is compared again. */
+static int look_up_user_address(struct look *l, struct err *err)
+{
+    struct gce_tp_observed *o = &l->t->o;
+    struct lb_sync *s = l->s;
+    struct json_object *json = NULL;
+    if (l->listed_now || l->p->offline) {
+        o->has_user_address = gce_snapshot_address(l->p->snapshot, l->t->desired.user_ip,
+                                                   GCE_SNAPSHOT_ANY, s->a, &json);
+        return o->has_user_address == GCE_PRESENT
+                   ? gce_address_decode(s->a, json, &o->user_address, err)
+                   : ERR_OK;
+    }
+    struct gce_read read;
+    struct gce_cutter cutter;
+    struct http_job *jobs[] = {&read.job};
+    gce_cutter_init(&cutter, take_address, l);
+    struct gce_call_spec spec = {
+        .collection = GCE_ADDRESSES,
+        .verb = GCE_LIST,
+        .filter = arena_printf(s->a, "address eq %s", l->t->desired.user_ip),
+        .cutter = &cutter,
+    };
+    o->has_user_address = GCE_ABSENT;
+    gce_read_init(&read, &l->p->api, s->call, s->a, &spec);
+    read.job.cancel = s->cancel;
+    http_run(s->http, jobs, 1);
+    gce_cutter_done(&cutter);
+    s->reads += read.call.requests;
+    if (read.job.err.code != ERR_OK) {
+        (void)err_copy(err, &read.job.err);
+        return err_prefix(err, "error getting address %s", l->t->desired.user_ip);
+    }
+    return ERR_OK;
+}
+
+/* ---- the shared health check ---------------------------------------------------------------------- */
+
+static void give_back(void *arg)
+{
+    struct gce_tp_item *t = arg;
+    (void)gce_lock_change(t->lock, t->hold, GCE_HOLD_NOT, NULL);
+}
+
+/* How the shared check must be held, by what is known of it. */
+static enum gce_hold hold_wanted(struct look *l)
+{
+    struct gce_tp_item *t = l->t;
+    struct json_object *o;
+    bool wants = t->in.verb == TT_VERB_ENSURE && !t->desired.local;
+    if (!wants && t->in.others_want_node_check) {
+        return t->in.verb == TT_VERB_DELETE ? GCE_HOLD_TOGETHER : GCE_HOLD_NOT;
+    }
+    enum gce_known check = gce_snapshot_get(l->p->snapshot, GCE_CHECKS, t->names.node_check,
+                                            GCE_SNAPSHOT_ANY, l->s->a, &o);
+    enum gce_known fw = gce_snapshot_get(
+        l->p->snapshot, GCE_FIREWALLS, t->names.node_check_firewall, GCE_SNAPSHOT_ANY, l->s->a, &o);
+    if (wants) {
+        return check == GCE_PRESENT && fw == GCE_PRESENT ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE;
+    }
+    return check == GCE_ABSENT && fw == GCE_ABSENT ? GCE_HOLD_NOT : GCE_HOLD_ALONE;
+}
+
+static bool hold(struct look *l, enum gce_hold then)
+{
+    struct gce_tp_item *t = l->t;
+    if (!t->lock_deferred) {
+        t->lock = l->p->node_check;
+        t->lock_deferred = true;
+        arena_defer(l->s->a, give_back, t);
+    }
+    bool got = gce_lock_change(t->lock, t->hold, then, l->s->cancel);
+    t->hold = got ? then : GCE_HOLD_NOT;
+    return got;
+}
+
+/* Whoever waited looks again: the one before may have made what was missing. */
+static int hold_node_check(struct look *l, struct err *err)
+{
+    if (l->s->planning || l->p->offline || l->t->in.verb == TT_VERB_UPDATE) {
+        return ERR_OK;
+    }
+    bool got = hold(l, hold_wanted(l));
+    if (got && l->t->hold == GCE_HOLD_ALONE) {
+        got = hold(l, hold_wanted(l));
+    }
+    return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
+}
+
+/* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone, look again. */
+static int hold_alone_if_needed(struct look *l, struct err *err)
+{
+    struct gce_tp_item *t = l->t;
+    const struct gce_tp_observed *o = &t->o;
+    if (t->hold != GCE_HOLD_TOGETHER || t->in.verb != TT_VERB_ENSURE) {
+        return ERR_OK;
+    }
+    bool fine = o->has_node_check == GCE_PRESENT && o->has_node_firewall == GCE_PRESENT &&
+                !gce_check_differs(&o->node_check, &t->desired.check) &&
+                !gce_firewall_check_differs(l->s->a, &o->node_firewall, &t->desired.check_firewall);
+    if (fine) {
+        return ERR_OK;
+    }
+    if (!hold(l, GCE_HOLD_ALONE)) {
+        return err_set(err, ERR_CANCELLED, "asked to stop");
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *slot = &l->slots[i];
+        slot->read = str_eq(slot->name, t->names.node_check) ||
+                     str_eq(slot->name, t->names.node_check_firewall);
+    }
+    return read_wave(l, err);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+/* Tags are needed by who may have to write a firewall; a failure counts only then. */
+static void look_up_tags(struct look *l)
+{
+    struct gce_tp_item *t = l->t;
+    struct gce_provider *p = l->p;
+    if (t->in.verb != TT_VERB_ENSURE) {
+        return;
+    }
+    t->in.tags = p->tp_facts.node_tags;
+    t->in.tags_known = t->in.tags.n > 0;
+    if (t->in.tags_known || p->offline || !l->s->observed_fresh) {
+        return;
+    }
+    const struct gce_tags_ask ask = {
+        .api = &p->api,
+        .call = l->s->call,
+        .http = l->s->http,
+        .prefix = p->config.node_instance_prefix,
+        .members = &t->in.members,
+    };
+    err_clear(&t->in.tags_err);
+    t->in.tags_known = true;
+    if (gce_tags_get(p->tags, &ask, l->s->a, &t->in.tags, &l->s->reads, &t->in.tags_err) !=
+        ERR_OK) {
+        t->in.tags = (struct str_set){0};
+    }
+}
+
+static void judge_orphan(struct look *l)
+{
+    struct gce_tp_item *t = l->t;
+    t->in.node_check_is_orphan =
+        t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
+        gce_snapshot_was_listed(l->p->snapshot) &&
+        !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
+}
+
+/* Lists everything when nothing was ever listed, or when so many wait that it is cheaper. */
+static int fill_if_worth(struct look *l, struct err *err)
+{
+    struct lb_sync *s = l->s;
+    bool first = !gce_snapshot_was_listed(l->p->snapshot);
+    bool many = s->call->waiting >= BULK_WAITING && l->t->in.verb != TT_VERB_UPDATE;
+    if ((!first && !many) || !gce_snapshot_claim(l->p->snapshot, s->cancel)) {
+        return ERR_OK;
+    }
+    l->listed_now = true;
+    return gce_tp_fill(l->p, s->http, s->call, &s->reads, err);
+}
+
+static int observe_offline(struct look *l, struct err *err)
+{
+    (void)answered_by_snapshot(l, GCE_SNAPSHOT_ANY, err);
+    l->s->observed_fresh = true;
+    return ERR_OK;
+}
+
+/* The snapshot is enough: all is known, and nothing has to be made for certain. */
+static bool nothing_to_read(struct look *l, struct err *err)
+{
+    bool known = answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err);
+    bool to_make = l->t->in.verb == TT_VERB_ENSURE && l->t->o.has_rule == GCE_ABSENT;
+    return known && !to_make;
+}
+
+static int observe_main(struct look *l, struct err *err)
+{
+    struct lb_sync *s = l->s;
+    int rc = ERR_OK;
+    if (!s->fresh) {
+        if (nothing_to_read(l, err)) {
+            return ERR_OK;
+        }
+        rc = fill_if_worth(l, err);
+        if (rc == ERR_OK && !l->listed_now && nothing_to_read(l, err)) {
+            return ERR_OK; /* somebody else has just listed */
+        }
+    }
+    if (rc == ERR_OK) {
+        rc = hold_node_check(l, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    s->observed_fresh = true;
+    if (l->listed_now && answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err)) {
+        return ERR_OK;
+    }
+    rc = read_cloud(l, err);
+    return rc == ERR_OK ? hold_alone_if_needed(l, err) : rc;
+}
+
+int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct look l = {.s = s, .item = item, .t = item->data, .p = s->provider};
+    slots_init(&l);
+    int rc = l.p->offline ? observe_offline(&l, err) : observe_main(&l, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    judge_orphan(&l);
+    look_up_tags(&l);
+    if (l.t->in.verb == TT_VERB_ENSURE &&
+        gce_tp_needs_user_address(s->a, &l.t->in, &l.t->desired, &l.t->o)) {
+        return look_up_user_address(&l, err);
+    }
+    return ERR_OK;
+}
+
+/* ---- writes -------------------------------------------------------------------------------------- */
+
+static enum gce_collection collection_of(enum gce_tp_action action)
+{
+    switch (action) {
+    case GCE_TP_HOLD_ADDRESS:
+    case GCE_TP_DELETE_ADDRESS:
+        return GCE_ADDRESSES;
+    case GCE_TP_INSERT_RULE:
+    case GCE_TP_DELETE_RULE:
+        return GCE_RULES;
+    case GCE_TP_INSERT_FIREWALL:
+    case GCE_TP_PATCH_FIREWALL:
+    case GCE_TP_DELETE_FIREWALL:
+        return GCE_FIREWALLS;
+    case GCE_TP_INSERT_CHECK:
+    case GCE_TP_UPDATE_CHECK:
+    case GCE_TP_DELETE_CHECK:
+        return GCE_CHECKS;
+    default:
+        return GCE_POOLS;
+    }
+}
+
+void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    const struct gce_tp_op *arg = op->arg;
+    enum gce_collection c = collection_of(arg->action);
+    bool gone = op->verb == LB_DELETE &&
+                (outcome == LB_DONE || (outcome == LB_TOLERATED && err->code == ERR_NOT_FOUND));
+    _cleanup_(json_putp) struct json_object *body = NULL;
+    if (outcome == LB_DONE && arg->action == GCE_TP_INSERT_CHECK) {
+        body = gce_check_body(&arg->check);
+    }
+    if (gone || body != NULL) {
+        gce_snapshot_put(p->snapshot, c, op->name, body);
+    } else {
+        gce_snapshot_forget(p->snapshot, c, op->name);
+    }
+}
+
+bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
+                                   const struct tt_service *self)
+{
+    static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY};
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tt_service *s = all[i];
+        int32_t port;
+        if (str_eq(s->uid, self->uid) || s->deleted_us != 0 ||
+            !svc_wants_lb_of(s, classes, ARRAY_LEN(classes)) || gce_svc_scheme(s) != GCE_EXTERNAL ||
+            svc_health_check(s, &port) != NULL) {
+            continue;
+        }
+        if (gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default)) {
+            return true;
+        }
+    }
+    return false;
+}
