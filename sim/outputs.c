@@ -67,7 +67,9 @@ static const char *env_text(struct out *o)
     if (sim_ca_pem(o->s)) {
         str_appendf(&b, "GOOGLE_APPLICATION_CREDENTIALS=%s/service-account.json\n", o->dir);
         str_appendf(&b, "SSL_CERT_FILE=%s/ca.crt\nCURL_CA_BUNDLE=%s/ca.crt\n", o->dir, o->dir);
-        str_appendf(&b, "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE=%s/ca.crt\n", o->dir);
+        str_appendf(&b,
+                    "REQUESTS_CA_BUNDLE=%s/ca.crt\nCLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE=%s/ca.crt\n",
+                    o->dir, o->dir);
     } else {
         str_appendf(&b, "GCE_METADATA_HOST=%s\n", url + strlen("http://"));
     }
