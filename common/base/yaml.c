@@ -126,8 +126,13 @@ static int load_alias(struct loader *l, struct json_object **ret)
     if (!anchor->is_complete) {
         return fail(l, "anchor's value contains itself");
     }
-    int rc = copy_node(l, anchor->value, ret);
-    return rc == ERR_OK ? advance(l) : rc;
+    struct json_object *copy _cleanup_(json_putp) = NULL;
+    int rc = copy_node(l, anchor->value, &copy);
+    rc = rc == ERR_OK ? advance(l) : rc;
+    if (rc == ERR_OK) {
+        *ret = STEAL(copy);
+    }
+    return rc;
 }
 
 /* Remembers a node by its anchor, if it has one; the name is used up by the next advance(). */
@@ -164,15 +169,16 @@ static int load_scalar(struct loader *l, struct json_object **ret)
         .tag = (const char *)e->data.scalar.tag,
         .is_plain = e->data.scalar.plain_implicit != 0,
     };
-    int rc = yaml_scalar_resolve(&scalar, ret, l->err);
+    struct json_object *value _cleanup_(json_putp) = NULL;
+    int rc = yaml_scalar_resolve(&scalar, &value, l->err);
     if (rc != ERR_OK) {
         err_prefix(l->err, "line %zu", event_line(l));
         return rc;
     }
-    close_anchor(l, open_anchor(l, e->data.scalar.anchor), *ret);
+    close_anchor(l, open_anchor(l, e->data.scalar.anchor), value);
     rc = advance(l);
-    if (rc != ERR_OK) {
-        json_putp(ret);
+    if (rc == ERR_OK) {
+        *ret = STEAL(value);
     }
     return rc;
 }

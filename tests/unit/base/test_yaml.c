@@ -167,6 +167,8 @@ static void yaml_parse__broken__refused_with_line(void **state)
         {"a: \xFF\n", "invalid leading UTF-8 octet"},
         {"{\"a\":1,\"a\":2}", "line 1: key \"a\" is already set"},
         {"a: 1\n---\nb: 1\n", "line 1: want one document, got 2"},
+        {"- &x [1, {b: c}]\n- *x\n]",
+         "line 3: did not find expected '-' indicator"}, /* behind an alias */
         {"a: 1\n... x\n", "did not find expected <document start>"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
