@@ -56,7 +56,7 @@ const struct kube_user *kube_auth_user(struct arena *a, const char *token)
         groups[u->n_groups++] = "system:unauthenticated";
         return u;
     }
-    if (str_eq(token, "admin")) {
+    if (str_eq(token, "sim-admin")) {
         u->name = "admin";
         groups[u->n_groups++] = "system:masters";
         groups[u->n_groups++] = "system:authenticated";

@@ -3,7 +3,7 @@
  *
  * The manifest's Roles, ClusterRoles and their bindings are enforced; nothing else is.  Tokens:
  *   sa:NAMESPACE:NAME   the service account (also what POST …/serviceaccounts/NAME/token gives)
- *   admin               a member of system:masters
+ *   sim-admin           a member of system:masters
  * No token is system:anonymous; any other one is 401.  Without --rbac everybody may do everything.
  * Recorded: 126–134, 147. */
 #ifndef TRIMTAB_SIM_KUBE_AUTH_H

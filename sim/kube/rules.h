@@ -17,13 +17,13 @@ extern const struct kube_rules kube_rules_endpoint_slice;
 struct json_object *kube_event_as_stored(struct json_object *served);
 struct json_object *kube_event_as_served(struct json_object *stored);
 
-/* --- metadata (meta_rules.c) ----------------------------------------------------------------------- */
+/* --- metadata (metadata.c) ----------------------------------------------------------------------- */
 /* Name, labels, annotations, finalizers of any object. */
 void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes);
 /* What an update must not change: uid, creation, deletion, new finalizers while deleting. */
 void kube_validate_meta_update(const struct kube_change *c, struct kube_causes *causes);
 
-/* --- words (names_rules.c): NULL when fine, else what is wrong -------------------------------------- */
+/* --- words (names.c): NULL when fine, else what is wrong -------------------------------------- */
 const char *kube_dns_label_error(const char *s);
 const char *kube_dns_subdomain_error(const char *s);
 /* [domain/]Name */

@@ -33,6 +33,7 @@ struct watch {
     bool columns_sent; /* Tables carry their columns once */
     /* when */
     int64_t deadline_ms; /* by the simulator's clock */
+    bool ends_soon;      /* the next bookmark is the last but one */
     struct sim_timer *timer;
     struct event *again;
 };
@@ -287,14 +288,18 @@ static void on_timer(void *arg)
     arm_timer(w);
 }
 
-/* Bookmarks come once a minute, and two and one seconds before the end. */
+/* Bookmarks come once a minute, and two and one seconds before the end of a watch that lasts longer than that
+ * (recorded 136, 148; 141 has none). */
 static void arm_timer(struct watch *w)
 {
     int64_t left = w->deadline_ms - clock_now_ms(sim_clock(w->all->st->sim));
     int64_t wait = left;
-    if (w->bookmarks) {
-        int64_t before_end = left > 2000 ? left - 2000 : left > 1000 ? left - 1000 : left;
-        wait = before_end < BOOKMARK_MS ? before_end : BOOKMARK_MS;
+    if (w->bookmarks && left > 2000) {
+        wait = left - 2000 < BOOKMARK_MS ? left - 2000 : BOOKMARK_MS;
+        w->ends_soon = wait == left - 2000;
+    } else if (w->ends_soon && left > 1000) {
+        wait = left - 1000;
+        w->ends_soon = false;
     }
     w->timer = sim_after(w->all->st->sim, wait > 0 ? wait : 0, on_timer, w);
 }

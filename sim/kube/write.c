@@ -129,6 +129,8 @@ struct json_object *kube_read_object(struct kube_request *r, struct json_object 
     }
     json_object_object_del(json_member(o, "metadata"), "managedFields");
     json_object_object_del(json_member(o, "metadata"), "selfLink");
+    json_object_object_del(o, "kind");
+    json_object_object_del(o, "apiVersion");
     *ret = r->kind->as_stored ? r->kind->as_stored(o) : json_object_get(o);
     json_object_put(o);
     return NULL;
@@ -183,7 +185,10 @@ static struct json_object *run_rules(struct kube_change *c)
     if (rules && rules->validate) {
         rules->validate(c, &causes);
     }
-    return kube_status_invalid(c->kind, c->name, &causes, false);
+    /* One store with two APIs complains in the name of the first (recorded 125). */
+    const struct kube_kind *told =
+        c->kind->as_stored ? kube_kind_of_store(c->kind->store) : c->kind;
+    return kube_status_invalid(told, c->name, &causes, false);
 }
 
 static void answer_change(struct kube_request *r, int code, struct kube_change *c)

@@ -180,7 +180,7 @@ void kf_look(struct kf *f, struct kf_call *c)
     if (!split) {
         return;
     }
-    c->status = atoi(raw + strlen("HTTP/1.1 "));
+    c->status = (int)strtol(raw + strlen("HTTP/1.1 "), NULL, 10);
     c->headers = arena_strndup(f->a, raw, (size_t)(split - raw) + 2);
     const char *start = split + 4;
     const char *end = raw + c->io->raw.len;

@@ -7,7 +7,6 @@
  * reason; `acts` are writes that somebody made while an exchange was being recorded. */
 #include "tests/unit/sim/kube/replay.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +161,6 @@ static void same_answer(struct replay *r, const char *name, struct json_object *
     same_header(r, name, headers, c, "Warning");
     same_header(r, name, headers, c, "Retry-After");
     if (lines) {
-        if (getenv("DBG")) for (size_t i=0;i<json_len(c->lines);i++) fprintf(stderr,"%zu %s\n",i,kf_line(r->f,c,i));
         replay_learn(r, lines, c->lines);
         same_tree(r, name, lines, c->lines);
     } else if (json_object_is_type(body, json_type_string)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meta_rules.c: what holds for the metadata of every kind: who may set what, and what is refused.
+/* metadata.c: what holds for the metadata of every kind: who may set what, and what is refused.
  *
  * An update is validated twice by the API server (once for all kinds, once by the kind), so each complaint
  * about changed metadata appears twice among the causes (recorded 080, 093).  Pure but for new uids, names and

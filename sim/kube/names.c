@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names_rules.c: the shapes of names: DNS labels and subdomains, qualified names, label values.
+/* names.c: the shapes of names: DNS labels and subdomains, qualified names, label values.
  *
  * Pure.  Each returns NULL when the text is fine, else the API server's sentence.
  * Source: apimachinery util/validation; recorded 038. */
