@@ -86,8 +86,6 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
      "ranges from which health checks of L4 load balancers come"},
     {"cloud-provider-gce-l7lb-src-cidrs", TT_OPTION_LIST, 0, L7_SRC_CIDRS,
      "accepted for compatibility: ranges of L7 load balancers, which are not built here"},
-    {"repair-adopted", TT_OPTION_BOOL, 0, "false",
-     "also mend, on resources that another controller made, what upstream does not look at"},
 };
 
 static const char *option(const struct tt_kv *options, size_t n, const char *name)

@@ -39,7 +39,7 @@ int gce_config_parse(struct arena *a, const char *text, size_t n, struct gce_con
                      struct gcfg_unknown **ret_unknown, size_t *ret_n_unknown,
                      struct err *err) _warn_unused_;
 
-/* The flags of §14.2 (and one of ours). */
+/* The flags of §14.2, and the program's own --repair-adopted, which comes with them. */
 struct gce_options {
     bool rbs_default;    /* --enable-rbs-default-l4-netlb */
     bool lb_annotations; /* --enable-l4-lb-annotations */
@@ -50,7 +50,7 @@ struct gce_options {
         *lb_src_cidrs; /* --cloud-provider-gce-lb-src-cidrs; sources of health checks */
     size_t n_lb_src_cidrs;
 };
-#define GCE_OPTION_COUNT 9u
+#define GCE_OPTION_COUNT 8u
 extern const struct tt_option gce_option_table[GCE_OPTION_COUNT];
 /* ERR_INVALID: the deny firewall without its clean-up flag; a source range that is no CIDR. */
 int gce_options_parse(struct arena *a, const struct tt_kv *options, size_t n,

@@ -49,10 +49,8 @@ static void append_allows(struct arena *a, struct str_buf *b, const char *flag,
 static void append_args(struct arena *a, struct str_buf *b, const struct gce_firewall *f,
                         const char *project)
 {
-    if (!str_is_empty(f->description)) {
-        str_append(b, " --description ");
-        str_append_go_quoted(b, f->description);
-    }
+    str_append(b, " --description "); /* always, even empty */
+    str_append_go_quoted(b, str_nonnull(f->description));
     append_allows(a, b, "--allow", &f->allowed);
     append_allows(a, b, "--deny", &f->denied);
     append_list(a, b, "--source-ranges", f->sources.items, f->sources.n);

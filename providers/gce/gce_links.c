@@ -179,7 +179,7 @@ int gce_subnets_in_auto_range(struct arena *a, const char *const *names, const c
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         struct ip_net net;
-        if (!ip_net_parse(cidrs[i], &net)) {
+        if (!ip_net_parse_sloppy(cidrs[i], &net)) { /* as upstream: leading zeros are fine */
             return err_set(err, ERR_INVALID, "subnetwork %s: invalid CIDR address: %s", names[i],
                            cidrs[i]);
         }

@@ -37,6 +37,16 @@ static void elsewhere(struct lb_item *item, const char *because)
     item->settled = true;
 }
 
+static bool has_alpha_feature(const struct gce_provider *p, const char *name)
+{
+    for (size_t i = 0; i < p->config.alpha_features.n; i++) {
+        if (str_eq(p->config.alpha_features.items[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* §4.1 class gate, §4.3 step 1, §8: without a look at the cloud. */
 static bool is_for_others(const struct gce_provider *p, struct lb_item *item)
 {
@@ -46,7 +56,9 @@ static bool is_for_others(const struct gce_provider *p, struct lb_item *item)
     } else if (item->in->verb == TT_VERB_DELETE) {
         return false; /* what is there decides, not what the annotations say now (§15 row 16) */
     } else if (gce_svc_scheme(s) == GCE_INTERNAL) {
-        elsewhere(item, "internal load balancers are not served by this version");
+        elsewhere(item, gce_svc_internal_is_ingress(s, false, has_alpha_feature(p, "ILBSubsets"))
+                            ? "ingress-gce serves it (internal, with subsetting)"
+                            : "internal load balancers are not served by this version");
     } else if (!gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default)) {
         elsewhere(item, "ingress-gce serves it (regional backend service)");
     }
