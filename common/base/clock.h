@@ -9,6 +9,7 @@
 
 #include "common/base/attr.h"
 #include "common/base/lock.h"
+#include "common/base/timefmt.h"
 
 #include <stdint.h>
 
@@ -60,18 +61,5 @@ double rng_unit(struct rng *r);                    /* [0, 1) */
 void rng_bytes(struct rng *r, void *p, size_t n);
 /* A random UUID (RFC 9562 version 4) in lower case; `out` has 37 bytes. */
 void rng_uuid(struct rng *r, char out[37]);
-
-/* --- text forms of time ----------------------------------------------------------------------- */
-/* RFC 3339 in UTC, whole seconds: 2026-01-02T15:04:05Z.  `out` has at least 32 bytes. */
-void time_format_rfc3339(int64_t wall_us, char out[32]);
-/* With six fraction digits, as Kubernetes' MicroTime. */
-void time_format_micro(int64_t wall_us, char out[40]);
-/* Reads RFC 3339 with 0 to 9 fraction digits and any offset.  False when it is none. */
-_Bool time_parse_rfc3339(const char *s, int64_t *ret_wall_us);
-/* Go's time.ParseDuration ("1h30m", "-1.5s", "2µs"), in nanoseconds; fractions are cut, not rounded. */
-struct err;
-int duration_parse(const char *s, int64_t *ret_ns, struct err *err);
-/* Go's Duration.String: "1m30s", "800ms", "0s".  `out` has at least 40 bytes. */
-void duration_format(int64_t ns, char out[40]);
 
 #endif

@@ -4,7 +4,7 @@
  * Calendar arithmetic is done here (proleptic Gregorian, always UTC) and not by libc, whose functions
  * depend on the environment.  Reading follows Go's time.Parse(time.RFC3339): 'T' and 'Z' in upper case, no
  * second 60, a fraction of one digit or more.  Years outside 0000-9999 are clamped when printed.  Pure. */
-#include "common/base/clock.h"
+#include "common/base/timefmt.h"
 
 #include <stdbool.h>
 #include <stdio.h>

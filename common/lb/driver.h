@@ -31,15 +31,15 @@
 /* One Service on its way through. */
 struct lb_item {
     const struct tt_item *in;
-    const char *key;           /* "namespace/name" */
-    struct err err;            /* not OK: it has left the batch, with this result */
-    bool settled;              /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
-    void *data;                /* the provider's, arena-owned */
+    const char *key; /* "namespace/name" */
+    struct err err;  /* not OK: it has left the batch, with this result */
+    bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
+    void *data;      /* the provider's, arena-owned */
 };
 
 struct lb_sync {
     /* given */
-    struct arena *a;           /* life of the sync */
+    struct arena *a; /* life of the sync */
     void *provider;
     const struct tt_host *host;
     const struct tt_call *call;
@@ -47,16 +47,16 @@ struct lb_sync {
     struct http *http;
     struct clock *clock;
     struct rng *rng;
-    struct cancel *cancel;     /* fires when the call is cancelled or its deadline is over */
+    struct cancel *cancel; /* fires when the call is cancelled or its deadline is over */
     /* progress */
     struct lb_item *items;
     size_t n_items;
-    bool planning;             /* nothing may be changed */
-    bool fresh;                /* to observe(): read the cloud itself, whatever a snapshot says */
-    bool observed_fresh;       /* from observe(): everything it used was read in this sync */
-    int attempt;               /* 0…4: how many conflicts so far */
-    unsigned reads;            /* from observe() and facts(): requests made */
-    void *data;                /* the provider's, arena-owned */
+    bool planning;       /* nothing may be changed */
+    bool fresh;          /* to observe(): read the cloud itself, whatever a snapshot says */
+    bool observed_fresh; /* from observe(): everything it used was read in this sync */
+    int attempt;         /* 0…4: how many conflicts so far */
+    unsigned reads;      /* from observe() and facts(): requests made */
+    void *data;          /* the provider's, arena-owned */
 };
 
 struct lb_stage {
@@ -78,10 +78,12 @@ struct lb_flow {
     /* After all stages went well for the item: sets its results through the host.  May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);
     /* Which owners does this failure concern?  NULL: all owners of the operation. */
-    struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op, const struct err *err);
+    struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,
+                               const struct err *err);
     /* Told after each operation, to keep a snapshot true: writes update it, errors and conflicts drop what they
      * touched.  May be NULL. */
-    void (*wrote)(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);
+    void (*wrote)(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                  const struct err *err);
 };
 
 struct lb_driver_config {
@@ -91,8 +93,8 @@ struct lb_driver_config {
     struct http_pool *http;
     struct clock *clock;
     struct rng *rng;
-    struct cancel *cancel;     /* of the provider; may be NULL */
-    struct call_watch *watch;  /* of the provider: notices cancelled calls and deadlines; NULL: one per call */
+    struct cancel *cancel;    /* of the provider; may be NULL */
+    struct call_watch *watch; /* of the provider: notices cancelled calls; NULL: one per call */
 };
 /* Reconciles every item of the batch and sets each one's result through the host.  Returns TT_OK when all went
  * well, else the code of the first item that failed. */

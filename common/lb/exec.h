@@ -19,14 +19,14 @@ struct lb_exec;
 struct lb_op_run {
     const struct lb_op *op;
     struct lb_exec *exec;
-    struct arena *a;           /* the sync's */
-    void *provider;            /* the provider's handle */
-    void *state;               /* op->type->state_size zeroed bytes */
-    struct http_request *req;  /* fill it, then return HTTP_SEND */
-    struct err *err;           /* set it, then return HTTP_DONE; OK when left alone */
-    int64_t now_ms;            /* by the exec's clock, for retry.h */
+    struct arena *a;          /* the sync's */
+    void *provider;           /* the provider's handle */
+    void *state;              /* op->type->state_size zeroed bytes */
+    struct http_request *req; /* fill it, then return HTTP_SEND */
+    struct err *err;          /* set it, then return HTTP_DONE; OK when left alone */
+    int64_t now_ms;           /* by the exec's clock, for retry.h */
     int64_t wall_us;
-    double unit;               /* randomness for this step, [0,1) */
+    double unit; /* randomness for this step, [0,1) */
 };
 /* Outputs: strings copied to the arena. */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value);
@@ -47,11 +47,11 @@ struct lb_exec_config {
 };
 /* How it went: index and error of the operation that stopped the plan. */
 struct lb_exec_result {
-    int failed_op;             /* -1: all went well */
+    int failed_op; /* -1: all went well */
     struct err err;
-    unsigned *outcomes;        /* LB_DONE … per operation */
-    bool critical_open;        /* the plan stopped after its critical operation was sent */
-    unsigned done;             /* operations carried out */
+    unsigned *outcomes; /* LB_DONE … per operation */
+    bool critical_open; /* the plan stopped after its critical operation was sent */
+    unsigned done;      /* operations carried out */
 };
 /* Returns the code of result->err. */
 int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,

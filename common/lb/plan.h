@@ -35,12 +35,18 @@ enum lb_verb {
     LB_DELETE = TT_OP_DELETE,
     LB_KEEP = TT_OP_KEEP,
 };
-#define LB_TOLERATE_ABSENT    0x1u /* NOT_FOUND is fine */
-#define LB_TOLERATE_EXISTS    0x2u /* EXISTS is fine */
-#define LB_TOLERATE_IN_USE    0x4u /* IN_USE is fine: others still need it */
-#define LB_TOLERATE_FORBIDDEN 0x8u /* FORBIDDEN is fine: op->on_forbidden tells the owner what to do by hand */
+#define LB_TOLERATE_ABSENT 0x1u /* NOT_FOUND is fine */
+#define LB_TOLERATE_EXISTS 0x2u /* EXISTS is fine */
+#define LB_TOLERATE_IN_USE 0x4u /* IN_USE is fine: others still need it */
+#define LB_TOLERATE_FORBIDDEN                                                                      \
+    0x8u /* FORBIDDEN is fine: op->on_forbidden tells the owner what to do by hand */
 
-enum lb_finally { LB_FINALLY_NO = 0, LB_FINALLY_ALWAYS, LB_FINALLY_OK, LB_FINALLY_OK_OR_BEFORE_CRITICAL, };
+enum lb_finally {
+    LB_FINALLY_NO = 0,
+    LB_FINALLY_ALWAYS,
+    LB_FINALLY_OK,
+    LB_FINALLY_OK_OR_BEFORE_CRITICAL,
+};
 
 /* How an operation ended.  Bits, so that only_if can name several. */
 #define LB_DONE      0x1u /* carried out */
@@ -69,29 +75,29 @@ struct lb_field {
  * until it says HTTP_DONE.  The first call has resp NULL; the provider waits for long-running operations
  * by asking again.  It sets run->err on failure and run outputs on success. */
 struct lb_op_type {
-    const char *name;    /* "insert", "patch": for logs */
-    size_t state_size;   /* zeroed bytes at run->state */
+    const char *name;  /* "insert", "patch": for logs */
+    size_t state_size; /* zeroed bytes at run->state */
     enum http_next (*step)(struct lb_op_run *run, const struct http_response *resp);
 };
 
 struct lb_op {
     /* identity */
     enum lb_verb verb;
-    const char *kind;             /* the cloud's word */
+    const char *kind; /* the cloud's word */
     const char *name;
     /* for people */
-    const char *why;              /* ends "because …" */
-    const char *summary;          /* or NULL */
-    const char *note;             /* or NULL */
+    const char *why;     /* ends "because …" */
+    const char *summary; /* or NULL */
+    const char *note;    /* or NULL */
     struct lb_field *fields;
     size_t n_fields;
     /* whose */
-    struct str_set owners;        /* keys; at least one */
+    struct str_set owners; /* keys; at least one */
     bool shared;
     /* order and hard rules */
     bool parallel;
     bool critical;
-    unsigned tolerate;            /* LB_TOLERATE_… */
+    unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op;               /* index, or -1 */
     unsigned only_if;             /* LB_DONE | … */
@@ -99,34 +105,34 @@ struct lb_op {
     const char *forbidden_reason; /* its reason */
     /* carrying it out */
     const struct lb_op_type *type; /* NULL for LB_KEEP */
-    const void *arg;              /* the provider's, arena-owned */
-    unsigned calls;               /* requests expected, waiting included */
+    const void *arg;               /* the provider's, arena-owned */
+    unsigned calls;                /* requests expected, waiting included */
     /* set by lb_plan_seal() */
-    int wave;                     /* 1…; 0 for KEEP */
+    int wave; /* 1…; 0 for KEEP */
 };
 
 /* What the plan says about one key. */
 struct lb_plan_service {
     const char *key;
-    const char *kind;             /* "external, target pool, us-central1" */
-    const char *address;          /* or NULL */
-    const char **because;         /* sentences, grown by lb_plan_because() */
+    const char *kind;     /* "external, target pool, us-central1" */
+    const char *address;  /* or NULL */
+    const char **because; /* sentences, grown by lb_plan_because() */
     size_t n_because;
     const char **effects;
     size_t n_effects;
     unsigned checked;
-    struct err err;               /* why it cannot be planned; ERR_OK otherwise */
+    struct err err; /* why it cannot be planned; ERR_OK otherwise */
 };
 
 struct lb_plan {
     struct arena *a;
-    struct lb_op *ops;            /* n_ops of them; index = identity of an operation inside the plan */
+    struct lb_op *ops; /* n_ops of them; index = identity of an operation inside the plan */
     size_t n_ops;
     size_t cap_ops;
     struct lb_plan_service *services;
     size_t n_services;
-    int waves;                    /* after lb_plan_seal() */
-    unsigned reads;               /* requests made to plan it; set by the driver */
+    int waves;      /* after lb_plan_seal() */
+    unsigned reads; /* requests made to plan it; set by the driver */
     bool sealed;
 };
 

@@ -14,8 +14,8 @@
 
 struct plan_print {
     bool color;
-    bool verbose;   /* '=' lines too */
-    bool executed;  /* not "would": leaves out "Nothing has been changed." */
+    bool verbose;  /* '=' lines too */
+    bool executed; /* not "would": leaves out "Nothing has been changed." */
 };
 void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how);
 /* {"services": […], "summary": {…}}; new reference. */

@@ -16,10 +16,10 @@
 #include <stdint.h>
 #include <trimtab/types.h>
 
-#define LB_CLEANUP_FINALIZER "service.kubernetes.io/load-balancer-cleanup"
+#define LB_CLEANUP_FINALIZER        "service.kubernetes.io/load-balancer-cleanup"
 #define LB_SOURCE_RANGES_ANNOTATION "service.beta.kubernetes.io/load-balancer-source-ranges"
-#define LB_EXCLUDE_LABEL "node.kubernetes.io/exclude-from-external-load-balancers"
-#define LB_AUTOSCALER_TAINT "ToBeDeletedByClusterAutoscaler"
+#define LB_EXCLUDE_LABEL            "node.kubernetes.io/exclude-from-external-load-balancers"
+#define LB_AUTOSCALER_TAINT         "ToBeDeletedByClusterAutoscaler"
 
 /* type LoadBalancer and no class: §1.4. */
 bool svc_wants_lb(const struct tt_service *s);

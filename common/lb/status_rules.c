@@ -6,8 +6,8 @@
  * purpose is the removal of finalizers: upstream's {"finalizers":null} would wipe what others have added
  * since our copy was read.  Source: controller.md §1.13, vectors 36–39, 132, 133.  Pure; thread-safe. */
 #include "common/lb/status_rules.h"
-#include "common/base/clock.h"
 #include "common/base/str.h"
+#include "common/base/timefmt.h"
 
 #include <string.h>
 

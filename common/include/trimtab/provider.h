@@ -35,8 +35,8 @@ extern "C" {
 #define TRIMTAB_ABI_MAJOR 1u
 #define TRIMTAB_ABI_MINOR 0u
 
-#define TT_TEXT_MAX   1023u /* bytes of a message, an event text or a name that the host accepts */
-#define TT_LIST_MAX   10000u
+#define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
+#define TT_LIST_MAX 10000u
 
 #if defined(__GNUC__)
 #define TT_EXPORT __attribute__((visibility("default")))
@@ -51,43 +51,43 @@ struct tt_host_ctx; /* the controller's side of struct tt_host */
 /* ---- what a call carries ------------------------------------------------------------------------- */
 struct tt_call {
     size_t size;
-    const char *cluster_name;  /* --cluster-name */
-    int64_t deadline_ms;       /* by host->now_ms(); nothing may be sent after it */
-    uint32_t waiting;          /* how many keys wait in the queue now: a hint that listing beats reading */
-    uint32_t planning;         /* 1 while plan() runs: the host refuses writes */
+    const char *cluster_name; /* --cluster-name */
+    int64_t deadline_ms;      /* by host->now_ms(); nothing may be sent after it */
+    uint32_t waiting;  /* how many keys wait in the queue now: a hint that listing beats reading */
+    uint32_t planning; /* 1 while plan() runs: the host refuses writes */
     /* 1 once the controller wants the call to end.  Cheap; may be asked often, from the call's threads. */
     int32_t (*cancelled)(const struct tt_call *call);
-    void *host_data;           /* the host's own */
+    void *host_data; /* the host's own */
 };
 
 /* Why a Service is being looked at; bits. */
-#define TT_REASON_SPEC      0x1u  /* it is new or its spec or annotations changed */
+#define TT_REASON_SPEC      0x1u /* it is new or its spec or annotations changed */
 #define TT_REASON_NODES     0x2u
 #define TT_REASON_ENDPOINTS 0x4u
 #define TT_REASON_RESYNC    0x8u  /* start, retry, or periodic */
 #define TT_REASON_CLEANUP   0x10u /* it is going away, or no longer wants a load balancer */
 
 #define TT_VERB_ENSURE 1u
-#define TT_VERB_UPDATE 2u      /* only the backends: nodes or endpoints changed */
+#define TT_VERB_UPDATE 2u /* only the backends: nodes or endpoints changed */
 #define TT_VERB_DELETE 3u
 
 /* One Service in a call. */
 struct tt_item {
     size_t size;
-    uint32_t verb;             /* TT_VERB_… */
-    uint32_t reasons;          /* TT_REASON_… */
-    const struct tt_service *service;  /* as it is now; for a DELETE of a vanished object, as last seen */
-    const struct tt_service *previous; /* as last synced by this process; NULL when never */
+    uint32_t verb;                        /* TT_VERB_… */
+    uint32_t reasons;                     /* TT_REASON_… */
+    const struct tt_service *service;     /* as it is now; of a vanished object: as last seen */
+    const struct tt_service *previous;    /* as last synced by this process; NULL when never */
     const struct tt_slice *const *slices; /* NULL when the provider does not want endpoints */
     uint32_t n_slices;
-    uint32_t has_slices;       /* 0: unknown; 1: known, perhaps none (no slice is not an empty slice) */
-    struct tt_result *result;  /* where its outcome goes */
+    uint32_t has_slices; /* 0: unknown; 1: known, perhaps none (no slice is not an empty slice) */
+    struct tt_result *result; /* where its outcome goes */
 };
 
 /* What all items of a call share. */
 struct tt_batch {
     size_t size;
-    const char *key;           /* batch_key's text; "" for a single Service without one */
+    const char *key; /* batch_key's text; "" for a single Service without one */
     const struct tt_item *const *items;
     const struct tt_node *const *nodes; /* all nodes, sorted by name; each with its eligibility */
     uint32_t n_items;
@@ -98,26 +98,27 @@ struct tt_batch {
 #define TT_OP_CREATE 1u
 #define TT_OP_CHANGE 2u
 #define TT_OP_DELETE 3u
-#define TT_OP_KEEP   4u        /* checked, as it should be */
+#define TT_OP_KEEP   4u /* checked, as it should be */
 
-#define TT_OP_CRITICAL 0x1u    /* from here to the end of the plan a stop leaves something to be resumed */
-#define TT_OP_SHARED   0x2u    /* other Services use the resource too */
-#define TT_OP_FINALLY  0x4u    /* runs when the plan fails, too (see docs/architecture.md, finally) */
+#define TT_OP_CRITICAL                                                                             \
+    0x1u /* from here to the end of the plan a stop leaves something to be resumed */
+#define TT_OP_SHARED  0x2u /* other Services use the resource too */
+#define TT_OP_FINALLY 0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
 struct tt_field {
     const char *path;
     const char *old_text;
-    const char *new_text;      /* "known after N" when it comes from operation N */
+    const char *new_text; /* "known after N" when it comes from operation N */
 };
 /* One cloud call with its waiting. */
 struct tt_operation {
     size_t size;
-    uint32_t n;                /* 1… in the order of the plan */
-    uint32_t verb;             /* TT_OP_… */
-    uint32_t wave;             /* 1…; operations of one wave run at the same time; 0 for KEEP */
-    uint32_t flags;            /* TT_OP_CRITICAL … */
-    const char *kind;          /* the cloud's word: "forwarding rule" */
+    uint32_t n;       /* 1… in the order of the plan */
+    uint32_t verb;    /* TT_OP_… */
+    uint32_t wave;    /* 1…; operations of one wave run at the same time; 0 for KEEP */
+    uint32_t flags;   /* TT_OP_CRITICAL … */
+    const char *kind; /* the cloud's word: "forwarding rule" */
     const char *name;
     const char *why;           /* ends the sentence "because …" */
     const char *summary;       /* "TCP 80-443 → pool"; or NULL */
@@ -126,22 +127,22 @@ struct tt_operation {
     const struct tt_field *fields;
     uint32_t n_owners;
     uint32_t n_fields;
-    uint32_t calls;            /* how many requests it is expected to take, waiting included */
+    uint32_t calls; /* how many requests it is expected to take, waiting included */
     uint32_t reserved_;
 };
 /* What a plan says about one Service. */
 struct tt_plan_service {
     size_t size;
-    const char *key;           /* "namespace/name" */
-    const char *kind;          /* "external, target pool, us-central1" */
-    const char *address;       /* the one it has now; NULL when none */
-    const char *const *because;  /* why this kind of load balancer */
-    const char *const *effects;  /* sentences a person fears or hopes for: "The address stays." */
+    const char *key;            /* "namespace/name" */
+    const char *kind;           /* "external, target pool, us-central1" */
+    const char *address;        /* the one it has now; NULL when none */
+    const char *const *because; /* why this kind of load balancer */
+    const char *const *effects; /* sentences a person fears or hopes for: "The address stays." */
     uint32_t n_because;
     uint32_t n_effects;
-    uint32_t checked;          /* resources that were compared */
-    int32_t code;              /* TT_OK, or why it cannot be planned */
-    const char *message;       /* with code */
+    uint32_t checked;    /* resources that were compared */
+    int32_t code;        /* TT_OK, or why it cannot be planned */
+    const char *message; /* with code */
 };
 struct tt_plan {
     size_t size;
@@ -150,23 +151,23 @@ struct tt_plan {
     uint32_t n_services;
     uint32_t n_operations;
     uint32_t waves;
-    uint32_t calls;            /* mutations with their waits, and the reads made to plan */
+    uint32_t calls; /* mutations with their waits, and the reads made to plan */
 };
 
 /* ---- the host: what the controller offers -------------------------------------------------------------- */
-#define TT_LOG_INFO    0u
-#define TT_LOG_WARNING 1u
-#define TT_LOG_ERROR   2u
+#define TT_LOG_INFO      0u
+#define TT_LOG_WARNING   1u
+#define TT_LOG_ERROR     2u
 #define TT_EVENT_NORMAL  0u
 #define TT_EVENT_WARNING 1u
 
 /* A Kubernetes object, addressed.  `api_version` "v1", "networking.gke.io/v1beta1" …; `ns` NULL: cluster-scoped. */
 struct tt_kube_ref {
     const char *api_version;
-    const char *resource;      /* plural: "configmaps" */
+    const char *resource; /* plural: "configmaps" */
     const char *ns;
-    const char *name;          /* NULL for lists and creation */
-    const char *subresource;   /* or NULL */
+    const char *name;        /* NULL for lists and creation */
+    const char *subresource; /* or NULL */
 };
 /* Receives text once; called before the function that was given it returns. */
 struct tt_text_sink {
@@ -181,7 +182,7 @@ struct tt_host {
     size_t size;
     uint32_t abi_major;
     uint32_t abi_minor;
-    struct tt_host_ctx *ctx;   /* first argument of everything below */
+    struct tt_host_ctx *ctx; /* first argument of everything below */
 
     /* A structured log line; v is klog's verbosity (0 = always).  Never blocks for long. */
     void (*log)(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
@@ -191,13 +192,13 @@ struct tt_host {
                   const char *reason, const char *message);
     /* Metrics by the descriptor's table; unknown names are ignored (logged once). */
     void (*metric_add)(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
-                       uint32_t n_labels, double value);     /* counters */
+                       uint32_t n_labels, double value); /* counters */
     void (*metric_set)(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
-                       uint32_t n_labels, double value);     /* gauges */
+                       uint32_t n_labels, double value); /* gauges */
     void (*metric_observe)(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
                            uint32_t n_labels, double value); /* histograms */
-    int64_t (*now_ms)(struct tt_host_ctx *ctx);  /* monotonic */
-    int64_t (*wall_us)(struct tt_host_ctx *ctx); /* since 1970 */
+    int64_t (*now_ms)(struct tt_host_ctx *ctx);              /* monotonic */
+    int64_t (*wall_us)(struct tt_host_ctx *ctx);             /* since 1970 */
     void (*random)(struct tt_host_ctx *ctx, void *bytes, size_t n);
 
     /* 1: a mutation may be sent now.  To be asked right before each one (fencing: a replica that lost its
@@ -225,8 +226,8 @@ struct tt_host {
                            const struct tt_kube_ref *ref, const char *json,
                            const struct tt_text_sink *ret);
     int32_t (*kube_patch)(struct tt_host_ctx *ctx, const struct tt_call *call,
-                          const struct tt_kube_ref *ref, const char *content_type,
-                          const char *json, const struct tt_text_sink *ret);
+                          const struct tt_kube_ref *ref, const char *content_type, const char *json,
+                          const struct tt_text_sink *ret);
     int32_t (*kube_delete)(struct tt_host_ctx *ctx, const struct tt_call *call,
                            const struct tt_kube_ref *ref, const char *uid_precondition);
     /* May be NULL.  Calls changed(arg, type, json, n) from a thread of the host for every object and change
@@ -261,8 +262,10 @@ struct tt_host {
      * finalizers and conditions. */
     void (*result_ingress)(struct tt_result *result, const struct tt_ingress *ingress, uint32_t n);
     void (*result_condition)(struct tt_result *result, const struct tt_condition *condition);
-    void (*result_annotation)(struct tt_result *result, const char *key, const char *value); /* NULL: drop */
-    void (*result_drop_finalizer)(struct tt_result *result, const char *name); /* ours, not the controller's */
+    void (*result_annotation)(struct tt_result *result, const char *key,
+                              const char *value); /* NULL: drop */
+    void (*result_drop_finalizer)(struct tt_result *result,
+                                  const char *name); /* ours, not the controller's */
     void (*result_exists)(struct tt_result *result, int32_t exists); /* get_load_balancer */
     void (*result_fail)(struct tt_result *result, int32_t code, const char *message,
                         int64_t retry_after_ms);
@@ -284,14 +287,14 @@ struct tt_host {
 #define TT_OPTION_STRING   1u
 #define TT_OPTION_BOOL     2u
 #define TT_OPTION_INT      3u
-#define TT_OPTION_DURATION 4u  /* Go syntax; handed over in milliseconds, as decimal text */
-#define TT_OPTION_LIST     5u  /* comma separated */
+#define TT_OPTION_DURATION 4u /* Go syntax; handed over in milliseconds, as decimal text */
+#define TT_OPTION_LIST     5u /* comma separated */
 /* A command-line flag that the provider adds. */
 struct tt_option {
-    const char *name;          /* "enable-rbs-default-l4-netlb" */
-    uint32_t type;             /* TT_OPTION_… */
-    uint32_t secret;           /* 1: the host masks its value everywhere */
-    const char *default_text;  /* as it would be written */
+    const char *name;         /* "enable-rbs-default-l4-netlb" */
+    uint32_t type;            /* TT_OPTION_… */
+    uint32_t secret;          /* 1: the host masks its value everywhere */
+    const char *default_text; /* as it would be written */
     const char *help;
 };
 #define TT_METRIC_COUNTER   1u
@@ -301,7 +304,7 @@ struct tt_metric {
     const char *name;
     const char *help;
     const char *const *labels;
-    const double *buckets;     /* histograms */
+    const double *buckets; /* histograms */
     uint32_t type;
     uint32_t n_labels;
     uint32_t n_buckets;
@@ -311,9 +314,9 @@ struct tt_metric {
 struct tt_kube_kind {
     const char *api_version;
     const char *resource;
-    const char *ns;            /* NULL: all namespaces */
-    const char *name;          /* NULL: any */
-    const char *verbs;         /* "get,list,watch,create" */
+    const char *ns;    /* NULL: all namespaces */
+    const char *name;  /* NULL: any */
+    const char *verbs; /* "get,list,watch,create" */
 };
 struct tt_lease {
     const char *ns;
@@ -328,17 +331,17 @@ struct tt_lease {
 /* What open() and check_config() get. */
 struct tt_open_args {
     size_t size;
-    const struct tt_host *host;       /* valid until close() */
+    const struct tt_host *host; /* valid until close() */
     const char *cluster_name;
-    const char *config_path;          /* --cloud-config; NULL when the flag is absent */
-    const char *config_text;          /* the file's content; NULL when the flag is absent */
+    const char *config_path; /* --cloud-config; NULL when the flag is absent */
+    const char *config_text; /* the file's content; NULL when the flag is absent */
     size_t config_len;
-    const struct tt_kv *options;      /* values of the options table, sorted by name; defaults filled in */
+    const struct tt_kv *options; /* values by the options table, sorted by name; defaults are in */
     uint32_t n_options;
-    uint32_t allow_untagged;          /* --allow-untagged-cloud */
-    uint32_t concurrency;             /* how many calls may come at once */
-    uint32_t planning;                /* 1: only plan, explain and check_config will be called */
-    const char *version;              /* of trimtab, for user agents */
+    uint32_t allow_untagged; /* --allow-untagged-cloud */
+    uint32_t concurrency;    /* how many calls may come at once */
+    uint32_t planning;       /* 1: only plan, explain and check_config will be called */
+    const char *version;     /* of trimtab, for user agents */
     /* plan --state: the cloud as a saved world (JSON text: {"gce": {path: resource}, "members": {…}}), to be read
      * instead of the cloud itself; no network is used then.  NULL: the live cloud. */
     const char *state_json;
@@ -347,15 +350,15 @@ struct tt_open_args {
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
 struct tt_provider {
-    uint32_t abi_major;               /* TRIMTAB_ABI_MAJOR it was built with; must equal the host's */
+    uint32_t abi_major; /* TRIMTAB_ABI_MAJOR it was built with; must equal the host's */
     uint32_t abi_minor;
-    size_t size;                      /* sizeof(struct tt_provider) it was built with */
-    const char *name;                 /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
-    const char *version;              /* free text, at most 63 bytes */
-    uint32_t capabilities;            /* TT_CAP_… */
-    uint32_t max_parallel;            /* most calls at once; 0 = no limit, 1 = a single worker */
-    uint32_t debounce_idle_ms;        /* batches: sent when nothing new came for so long; 0 = 100 */
-    uint32_t debounce_max_ms;         /* and at the latest after; 0 = 2000 */
+    size_t size;               /* sizeof(struct tt_provider) it was built with */
+    const char *name;          /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
+    const char *version;       /* free text, at most 63 bytes */
+    uint32_t capabilities;     /* TT_CAP_… */
+    uint32_t max_parallel;     /* most calls at once; 0 = no limit, 1 = a single worker */
+    uint32_t debounce_idle_ms; /* batches: sent when nothing new came for so long; 0 = 100 */
+    uint32_t debounce_max_ms;  /* and at the latest after; 0 = 2000 */
     const struct tt_option *options;
     const char *const *classes;       /* loadBalancerClass values served besides "none" */
     const char *const *finalizers;    /* finalizers of its own that it may hold */
@@ -363,7 +366,7 @@ struct tt_provider {
     const char *event_component;      /* source component of its events; NULL: the controller's */
     const struct tt_metric *metrics;
     const struct tt_kube_kind *kube_kinds;
-    const struct tt_lease *leases;    /* extra leases to hold while it writes */
+    const struct tt_lease *leases; /* extra leases to hold while it writes */
     uint32_t n_options;
     uint32_t n_classes;
     uint32_t n_finalizers;
@@ -371,7 +374,7 @@ struct tt_provider {
     uint32_t n_metrics;
     uint32_t n_kube_kinds;
     uint32_t n_leases;
-    uint32_t codes;                   /* bit (1 << code) for each code it may return; 0 = any */
+    uint32_t codes; /* bit (1 << code) for each code it may return; 0 = any */
 
     /* Mandatory.  Reads the configuration; *ret_provider is handed to everything below.  May block (metadata,
      * discovery) and may use host->kube_*.  Failure: host->result_fail(result, …) and the code. */

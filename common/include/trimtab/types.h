@@ -21,20 +21,20 @@ extern "C" {
 
 /* True when `ptr` (an object with a `size` member) is new enough to have `member`. */
 #define TT_HAS(ptr, member)                                                                        \
-    ((ptr)->size >= (size_t)((const char *)(&(ptr)->member) - (const char *)(ptr)) +               \
-                        sizeof((ptr)->member))
+    ((ptr)->size >=                                                                                \
+     (size_t)((const char *)(&(ptr)->member) - (const char *)(ptr)) + sizeof((ptr)->member))
 
 /* Result codes: what the controller can act on. */
-#define TT_OK                     0
-#define TT_INVALID                1  /* the Service asks for something impossible: event, no fast retry */
-#define TT_IMPLEMENTED_ELSEWHERE  2  /* another controller serves it: quiet, nothing is touched */
-#define TT_NOT_FOUND              3
-#define TT_CONFLICT               4  /* somebody else wrote in between: observed and planned again */
-#define TT_IN_USE                 5
-#define TT_FORBIDDEN              6
-#define TT_QUOTA                  7
-#define TT_THROTTLED              8  /* with retry_after_ms when the cloud said when */
-#define TT_IN_PROGRESS            9  /* started; asked again after retry_after_ms */
+#define TT_OK                    0
+#define TT_INVALID               1 /* the Service asks for something impossible: event, no fast retry */
+#define TT_IMPLEMENTED_ELSEWHERE 2 /* another controller serves it: quiet, nothing is touched */
+#define TT_NOT_FOUND             3
+#define TT_CONFLICT              4 /* somebody else wrote in between: observed and planned again */
+#define TT_IN_USE                5
+#define TT_FORBIDDEN             6
+#define TT_QUOTA                 7
+#define TT_THROTTLED             8 /* with retry_after_ms when the cloud said when */
+#define TT_IN_PROGRESS           9 /* started; asked again after retry_after_ms */
 #define TT_AUTH                  10
 #define TT_TRANSIENT             11
 #define TT_CANCELLED             12
@@ -49,29 +49,29 @@ struct tt_kv {
 
 /* spec.ports[] of a Service. */
 struct tt_port {
-    const char *name;          /* "" when there is one port without name */
-    const char *protocol;      /* "TCP", "UDP", "SCTP" */
-    const char *app_protocol;  /* NULL when absent */
-    const char *target_name;   /* targetPort when it is a name, else NULL */
-    int32_t target_port;       /* targetPort when it is a number, else 0 */
-    int32_t port;              /* 1…65535 */
-    int32_t node_port;         /* 0 when none was allocated */
+    const char *name;         /* "" when there is one port without name */
+    const char *protocol;     /* "TCP", "UDP", "SCTP" */
+    const char *app_protocol; /* NULL when absent */
+    const char *target_name;  /* targetPort when it is a name, else NULL */
+    int32_t target_port;      /* targetPort when it is a number, else 0 */
+    int32_t port;             /* 1…65535 */
+    int32_t node_port;        /* 0 when none was allocated */
     int32_t reserved_;
 };
 
 /* status.loadBalancer.ingress[].ports[] */
 struct tt_port_status {
     const char *protocol;
-    const char *error;         /* NULL when absent */
+    const char *error; /* NULL when absent */
     int32_t port;
     int32_t reserved_;
 };
 
 /* status.loadBalancer.ingress[]: either ip or hostname (rarely both). */
 struct tt_ingress {
-    const char *ip;            /* NULL when absent */
+    const char *ip; /* NULL when absent */
     const char *hostname;
-    const char *ip_mode;       /* "VIP", "Proxy" or NULL; only with ip */
+    const char *ip_mode; /* "VIP", "Proxy" or NULL; only with ip */
     const struct tt_port_status *ports;
     uint32_t n_ports;
     uint32_t reserved_;
@@ -80,7 +80,7 @@ struct tt_ingress {
 /* status.conditions[] (metav1.Condition). */
 struct tt_condition {
     const char *type;
-    const char *status;        /* "True", "False", "Unknown" */
+    const char *status; /* "True", "False", "Unknown" */
     const char *reason;
     const char *message;
     int64_t last_transition_us;
@@ -91,13 +91,13 @@ struct tt_condition {
 struct tt_service {
     size_t size;
     /* identity */
-    const char *ns;            /* namespace */
+    const char *ns; /* namespace */
     const char *name;
     const char *uid;
     const char *resource_version; /* opaque */
     int64_t generation;
     int64_t created_us;
-    int64_t deleted_us;        /* deletionTimestamp; 0 = not being deleted */
+    int64_t deleted_us; /* deletionTimestamp; 0 = not being deleted */
     /* metadata */
     const struct tt_kv *labels;
     const struct tt_kv *annotations;
@@ -105,15 +105,15 @@ struct tt_service {
     uint32_t n_labels;
     uint32_t n_annotations;
     uint32_t n_finalizers;
-    uint32_t has_annotations;  /* 1: the map is present, perhaps empty */
+    uint32_t has_annotations; /* 1: the map is present, perhaps empty */
     /* spec */
-    const char *type;          /* "LoadBalancer" … ; "" when absent */
-    const char *lb_class;      /* loadBalancerClass; NULL when absent */
+    const char *type;     /* "LoadBalancer" … ; "" when absent */
+    const char *lb_class; /* loadBalancerClass; NULL when absent */
     const struct tt_port *ports;
     const char *session_affinity; /* "None", "ClientIP" or "" */
-    int32_t affinity_timeout_s;   /* sessionAffinityConfig.clientIP.timeoutSeconds; -1 = no config */
-    int32_t health_check_node_port; /* 0 = none */
-    const char *lb_ip;         /* loadBalancerIP; "" when absent */
+    int32_t affinity_timeout_s; /* sessionAffinityConfig.clientIP.timeoutSeconds; -1 = no config */
+    int32_t health_check_node_port;   /* 0 = none */
+    const char *lb_ip;                /* loadBalancerIP; "" when absent */
     const char *const *source_ranges; /* loadBalancerSourceRanges, as written */
     const char *const *external_ips;
     const char *external_traffic_policy; /* "Cluster", "Local" or "" */
@@ -121,8 +121,8 @@ struct tt_service {
     const char *const *ip_families;      /* "IPv4", "IPv6" */
     const char *ip_family_policy;        /* or "" */
     const char *const *cluster_ips;
-    const char *traffic_distribution;    /* or NULL */
-    const char *external_name;           /* or NULL */
+    const char *traffic_distribution; /* or NULL */
+    const char *external_name;        /* or NULL */
     const struct tt_kv *selector;
     uint32_t n_ports;
     uint32_t n_source_ranges;
@@ -131,8 +131,8 @@ struct tt_service {
     uint32_t n_ip_families;
     uint32_t n_cluster_ips;
     uint32_t n_selector;
-    uint32_t allocate_node_ports;        /* allocateLoadBalancerNodePorts; 1 unless false */
-    uint32_t publish_not_ready;          /* publishNotReadyAddresses */
+    uint32_t allocate_node_ports; /* allocateLoadBalancerNodePorts; 1 unless false */
+    uint32_t publish_not_ready;   /* publishNotReadyAddresses */
     /* status */
     uint32_t n_ingress;
     uint32_t n_conditions;
@@ -149,12 +149,12 @@ struct tt_service {
 #define TT_NODE_READY    0x10u /* condition Ready is True; does not count for eligibility */
 
 struct tt_node_address {
-    const char *type;          /* "InternalIP", "ExternalIP", "Hostname", … */
+    const char *type; /* "InternalIP", "ExternalIP", "Hostname", … */
     const char *address;
 };
 struct tt_taint {
     const char *key;
-    const char *value;         /* "" when absent */
+    const char *value; /* "" when absent */
     const char *effect;
 };
 
@@ -168,7 +168,7 @@ struct tt_node {
     int64_t deleted_us;
     const struct tt_kv *labels;
     const struct tt_kv *annotations;
-    const char *provider_id;   /* "" until the node controller has set it */
+    const char *provider_id; /* "" until the node controller has set it */
     const struct tt_taint *taints;
     const struct tt_node_address *addresses;
     const char *const *pod_cidrs;
@@ -179,7 +179,7 @@ struct tt_node {
     uint32_t n_addresses;
     uint32_t n_pod_cidrs;
     uint32_t n_conditions;
-    uint32_t flags;            /* TT_NODE_… */
+    uint32_t flags; /* TT_NODE_… */
     uint32_t unschedulable;
     const char *operating_system; /* status.nodeInfo, or "" */
     const char *architecture;
@@ -193,10 +193,10 @@ struct tt_node {
 #define TT_ENDPOINT_SERVING     0x2u /* absent counts as true */
 #define TT_ENDPOINT_TERMINATING 0x4u
 struct tt_endpoint {
-    const char *address;       /* the first one */
-    const char *node_name;     /* or NULL */
-    const char *zone;          /* or NULL */
-    const char *target_kind;   /* targetRef, or NULL */
+    const char *address;     /* the first one */
+    const char *node_name;   /* or NULL */
+    const char *zone;        /* or NULL */
+    const char *target_kind; /* targetRef, or NULL */
     const char *target_ns;
     const char *target_name;
     const char *target_uid;
@@ -204,10 +204,10 @@ struct tt_endpoint {
     uint32_t reserved_;
 };
 struct tt_endpoint_port {
-    const char *name;          /* "" when absent */
+    const char *name; /* "" when absent */
     const char *protocol;
-    const char *app_protocol;  /* or NULL */
-    int32_t port;              /* -1: null, all ports */
+    const char *app_protocol; /* or NULL */
+    int32_t port;             /* -1: null, all ports */
     int32_t reserved_;
 };
 
@@ -217,8 +217,8 @@ struct tt_slice {
     const char *ns;
     const char *name;
     const char *uid;
-    const char *service;       /* label kubernetes.io/service-name */
-    const char *address_type;  /* "IPv4", "IPv6", "FQDN" */
+    const char *service;      /* label kubernetes.io/service-name */
+    const char *address_type; /* "IPv4", "IPv6", "FQDN" */
     const struct tt_endpoint *endpoints;
     const struct tt_endpoint_port *ports;
     uint32_t n_endpoints;

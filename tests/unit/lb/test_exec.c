@@ -154,155 +154,157 @@ static const char *letters(struct arena *a, const struct lb_plan *p, const unsig
     }
 #define OK_OR_BEFORE LB_FINALLY_OK_OR_BEFORE_CRITICAL
 
+struct attribute_row {
+    const char *what;
+    struct {
+        struct lb_op op;
+        int code;
+    } ops[5];
+    size_t n;
+    const char *outcomes; /* letters() */
+    int failed_op;
+    bool critical_open;
+};
+static const struct attribute_row attribute_rows[] = {
+    {"all well", {OP(0), OP(0), OP(0)}, 3, "DDD", -1, false},
+    {"stops at the first failure", {OP(0), OP(ERR_QUOTA), OP(0)}, 3, "DF-", 1, false},
+    {"the whole wave runs",
+     {OP(0), OP(ERR_QUOTA, .parallel = true), OP(0, .parallel = true), OP(0)},
+     4,
+     "DFD-",
+     1,
+     false},
+    {"two failures in a wave: the first counts",
+     {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .parallel = true)},
+     2,
+     "FF",
+     0,
+     false},
+    {"kept ones are not run", {OP(0, .verb = LB_KEEP), OP(0)}, 2, "TD", -1, false},
+    /* tolerate */
+    {"absent", {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0)}, 2, "TD", -1, false},
+    {"exists", {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0)}, 2, "TD", -1, false},
+    {"in use", {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_IN_USE), OP(0)}, 2, "TD", -1, false},
+    {"forbidden",
+     {OP(ERR_FORBIDDEN, .tolerate = LB_TOLERATE_FORBIDDEN), OP(0)},
+     2,
+     "TD",
+     -1,
+     false},
+    {"another outcome is not tolerated",
+     {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_EXISTS), OP(0)},
+     2,
+     "F-",
+     0,
+     false},
+    /* only_if */
+    {"only if done: was done",
+     {OP(0), OP(0, .only_if_op = 0, .only_if = LB_DONE)},
+     2,
+     "DD",
+     -1,
+     false},
+    {"only if done: was tolerated",
+     {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT),
+      OP(0, .only_if_op = 0, .only_if = LB_DONE)},
+     2,
+     "TS",
+     -1,
+     false},
+    {"only if skipped or tolerated",
+     {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0, .only_if_op = 0, .only_if = LB_DONE),
+      OP(0, .only_if_op = 1, .only_if = LB_SKIPPED | LB_TOLERATED)},
+     3,
+     "TSD",
+     -1,
+     false},
+    {"only if a failed one, finally",
+     {OP(ERR_QUOTA), OP(0, .only_if_op = 0, .only_if = LB_FAILED, .finally = LB_FINALLY_ALWAYS),
+      OP(0, .only_if_op = 0, .only_if = LB_DONE, .finally = LB_FINALLY_ALWAYS)},
+     3,
+     "FDS",
+     0,
+     false},
+    /* finally and critical */
+    {"always: after a failure",
+     {OP(ERR_QUOTA), OP(0), OP(0, .finally = LB_FINALLY_ALWAYS)},
+     3,
+     "F-D",
+     0,
+     false},
+    {"ok: not after a failure",
+     {OP(ERR_QUOTA), OP(0, .finally = LB_FINALLY_OK)},
+     2,
+     "F-",
+     0,
+     false},
+    {"ok: when all went well", {OP(0), OP(0, .finally = LB_FINALLY_OK)}, 2, "DD", -1, false},
+    {"before critical: undone",
+     {OP(0), OP(ERR_QUOTA), OP(0, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
+     4,
+     "DF-D",
+     1,
+     false},
+    {"the critical one failed: kept for the next sync",
+     {OP(0), OP(ERR_TRANSIENT, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
+     3,
+     "DF-",
+     1,
+     true},
+    {"after the critical one: kept",
+     {OP(0, .critical = true), OP(ERR_QUOTA), OP(0, .finally = OK_OR_BEFORE),
+      OP(0, .finally = LB_FINALLY_ALWAYS)},
+     4,
+     "DF-D",
+     1,
+     true},
+    {"beside the critical one: kept",
+     {OP(ERR_QUOTA), OP(0, .critical = true, .parallel = true), OP(0, .finally = OK_OR_BEFORE)},
+     3,
+     "FD-",
+     0,
+     true},
+    {"critical skipped: never open",
+     {OP(0), OP(0, .critical = true, .only_if_op = 0, .only_if = LB_FAILED), OP(ERR_QUOTA),
+      OP(0, .finally = OK_OR_BEFORE)},
+     4,
+     "DSFD",
+     2,
+     false},
+    {"all well: critical is over", {OP(0, .critical = true), OP(0)}, 2, "DD", -1, false},
+    {"a failing finally hides nothing",
+     {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .finally = LB_FINALLY_ALWAYS),
+      OP(0, .finally = LB_FINALLY_ALWAYS)},
+     3,
+     "FFD",
+     0,
+     false},
+    {"cancelled: no finally",
+     {OP(ERR_CANCELLED), OP(0, .finally = LB_FINALLY_ALWAYS)},
+     2,
+     "F-",
+     0,
+     false},
+};
+
 static void lb_exec_run__attributes__outcomes(void **state)
 {
-    const struct {
-        const char *what;
-        struct {
-            struct lb_op op;
-            int code;
-        } ops[5];
-        size_t n;
-        const char *outcomes;
-        int failed_op;
-        bool critical_open;
-    } rows[] = {
-        {"all well", {OP(0), OP(0), OP(0)}, 3, "DDD", -1, false},
-        {"stops at the first failure", {OP(0), OP(ERR_QUOTA), OP(0)}, 3, "DF-", 1, false},
-        {"the whole wave runs",
-         {OP(0), OP(ERR_QUOTA, .parallel = true), OP(0, .parallel = true), OP(0)},
-         4,
-         "DFD-",
-         1,
-         false},
-        {"two failures in a wave: the first counts",
-         {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .parallel = true)},
-         2,
-         "FF",
-         0,
-         false},
-        {"kept ones are not run", {OP(0, .verb = LB_KEEP), OP(0)}, 2, "TD", -1, false},
-        /* tolerate */
-        {"absent", {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT), OP(0)}, 2, "TD", -1, false},
-        {"exists", {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0)}, 2, "TD", -1, false},
-        {"in use", {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_IN_USE), OP(0)}, 2, "TD", -1, false},
-        {"forbidden",
-         {OP(ERR_FORBIDDEN, .tolerate = LB_TOLERATE_FORBIDDEN), OP(0)},
-         2,
-         "TD",
-         -1,
-         false},
-        {"another outcome is not tolerated",
-         {OP(ERR_IN_USE, .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_EXISTS), OP(0)},
-         2,
-         "F-",
-         0,
-         false},
-        /* only_if */
-        {"only if done: was done",
-         {OP(0), OP(0, .only_if_op = 0, .only_if = LB_DONE)},
-         2,
-         "DD",
-         -1,
-         false},
-        {"only if done: was tolerated",
-         {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT),
-          OP(0, .only_if_op = 0, .only_if = LB_DONE)},
-         2,
-         "TS",
-         -1,
-         false},
-        {"only if skipped or tolerated",
-         {OP(ERR_NOT_FOUND, .tolerate = LB_TOLERATE_ABSENT),
-          OP(0, .only_if_op = 0, .only_if = LB_DONE),
-          OP(0, .only_if_op = 1, .only_if = LB_SKIPPED | LB_TOLERATED)},
-         3,
-         "TSD",
-         -1,
-         false},
-        {"only if a failed one, finally",
-         {OP(ERR_QUOTA), OP(0, .only_if_op = 0, .only_if = LB_FAILED, .finally = LB_FINALLY_ALWAYS),
-          OP(0, .only_if_op = 0, .only_if = LB_DONE, .finally = LB_FINALLY_ALWAYS)},
-         3,
-         "FDS",
-         0,
-         false},
-        /* finally and critical */
-        {"always: after a failure",
-         {OP(ERR_QUOTA), OP(0), OP(0, .finally = LB_FINALLY_ALWAYS)},
-         3,
-         "F-D",
-         0,
-         false},
-        {"ok: not after a failure",
-         {OP(ERR_QUOTA), OP(0, .finally = LB_FINALLY_OK)},
-         2,
-         "F-",
-         0,
-         false},
-        {"ok: when all went well", {OP(0), OP(0, .finally = LB_FINALLY_OK)}, 2, "DD", -1, false},
-        {"before critical: undone",
-         {OP(0), OP(ERR_QUOTA), OP(0, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
-         4,
-         "DF-D",
-         1,
-         false},
-        {"the critical one failed: kept for the next sync",
-         {OP(0), OP(ERR_TRANSIENT, .critical = true), OP(0, .finally = OK_OR_BEFORE)},
-         3,
-         "DF-",
-         1,
-         true},
-        {"after the critical one: kept",
-         {OP(0, .critical = true), OP(ERR_QUOTA), OP(0, .finally = OK_OR_BEFORE),
-          OP(0, .finally = LB_FINALLY_ALWAYS)},
-         4,
-         "DF-D",
-         1,
-         true},
-        {"beside the critical one: kept",
-         {OP(ERR_QUOTA), OP(0, .critical = true, .parallel = true), OP(0, .finally = OK_OR_BEFORE)},
-         3,
-         "FD-",
-         0,
-         true},
-        {"critical skipped: never open",
-         {OP(0), OP(0, .critical = true, .only_if_op = 0, .only_if = LB_FAILED), OP(ERR_QUOTA),
-          OP(0, .finally = OK_OR_BEFORE)},
-         4,
-         "DSFD",
-         2,
-         false},
-        {"all well: critical is over", {OP(0, .critical = true), OP(0)}, 2, "DD", -1, false},
-        {"a failing finally hides nothing",
-         {OP(ERR_QUOTA), OP(ERR_FORBIDDEN, .finally = LB_FINALLY_ALWAYS),
-          OP(0, .finally = LB_FINALLY_ALWAYS)},
-         3,
-         "FFD",
-         0,
-         false},
-        {"cancelled: no finally",
-         {OP(ERR_CANCELLED), OP(0, .finally = LB_FINALLY_ALWAYS)},
-         2,
-         "F-",
-         0,
-         false},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(attribute_rows); i++) {
+        const struct attribute_row *row = &attribute_rows[i];
         struct world w = world_new(*state);
         struct lb_plan p;
         lb_plan_init(&p, *state);
-        for (size_t o = 0; o < rows[i].n; o++) {
-            add(&w, &p, rows[i].ops[o].op, (struct script){.code = rows[i].ops[o].code});
+        for (size_t o = 0; o < row->n; o++) {
+            add(&w, &p, row->ops[o].op, (struct script){.code = row->ops[o].code});
         }
         struct lb_exec_result res;
         struct err err = ERR_INIT;
         int rc = run(&w, &p, &res, &err);
-        print_message("# %s\n", rows[i].what);
-        assert_string_equal(letters(*state, &p, res.outcomes), rows[i].outcomes);
-        assert_int_equal(res.failed_op, rows[i].failed_op);
-        assert_int_equal(res.critical_open, rows[i].critical_open);
-        int want = rows[i].failed_op < 0 ? ERR_OK : rows[i].ops[rows[i].failed_op].code;
+        print_message("# %s\n", row->what);
+        assert_string_equal(letters(*state, &p, res.outcomes), row->outcomes);
+        assert_int_equal(res.failed_op, row->failed_op);
+        assert_int_equal(res.critical_open, row->critical_open);
+        int want = row->failed_op < 0 ? ERR_OK : row->ops[row->failed_op].code;
         assert_string_equal(err_code_name(rc), err_code_name(want));
         assert_string_equal(err.message, res.err.message);
         world_done(&w);
