@@ -13,13 +13,19 @@
 
 #include <trimtab/types.h>
 
+/* What a function returns for an input of a kind that is not built. */
+#define EVAL_UNSUPPORTED (-1)
+
 struct eval_fn {
     const char *name; /* NULL ends a table */
-    /* *ret_out is a new reference; leave it NULL for the answer null. */
-    int (*run)(struct arena *a, struct json_object *in, struct json_object **ret_out, struct err *err);
+    /* *ret_out is a new reference; leave it NULL for the answer null.  ERR_OK, EVAL_UNSUPPORTED, or the code by which
+     * the function refuses. */
+    int (*run)(struct arena *a, struct json_object *in, struct json_object **ret_out,
+               struct err *err);
 };
 extern const struct eval_fn eval_kubernetes[];
-extern const struct eval_fn eval_gce[];
+extern const struct eval_fn eval_gce[];           /* Services, names, links, ports */
+extern const struct eval_fn eval_gce_resources[]; /* cloud resources */
 
 /* Objects as the API server serves them, through the controller's own decoder; what the decoder insists on
  * and the caller left out (name, resourceVersion) is filled in.  NULL `o` gives an empty object. */

@@ -88,7 +88,8 @@ RUN(nodes_equal)
         code = eval_nodes(a, json_member(in, "new"), &new_nodes, &n_new, err);
     }
     if (code == ERR_OK) {
-        *ret = json_object_new_boolean(nodes_sufficiently_equal(old_nodes, n_old, new_nodes, n_new));
+        *ret =
+            json_object_new_boolean(nodes_sufficiently_equal(old_nodes, n_old, new_nodes, n_new));
     }
     return code;
 }
@@ -244,9 +245,8 @@ RUN(split_key)
 
 RUN(retry_delay)
 {
-    *ret = json_object_new_int64(queue_retry_delay_ms(json_int(in, "base_ms", 0),
-                                                      json_int(in, "max_ms", 0),
-                                                      json_int(in, "failures", 0)));
+    *ret = json_object_new_int64(queue_retry_delay_ms(
+        json_int(in, "base_ms", 0), json_int(in, "max_ms", 0), json_int(in, "failures", 0)));
     return ERR_OK;
 }
 

@@ -15,7 +15,7 @@
 
 #define LINE_MAX_BYTES (64u << 20)
 
-static const struct eval_fn *const tables[] = {eval_kubernetes, eval_gce};
+static const struct eval_fn *const tables[] = {eval_kubernetes, eval_gce, eval_gce_resources};
 
 static const struct eval_fn *find_fn(const char *name)
 {
@@ -44,11 +44,14 @@ static void answer_line(struct arena *a, struct json_object *request, struct jso
         return;
     }
     struct json_object *out = NULL;
-    if (fn->run(a, json_member(request, "in"), &out, &err) != ERR_OK) {
+    int code = fn->run(a, json_member(request, "in"), &out, &err);
+    if (code == ERR_OK) {
+        json_add(answer, "out", out);
+    } else if (code == EVAL_UNSUPPORTED) {
+        json_add_bool(answer, "unsupported", true);
+    } else {
         json_add_str(answer, "error", err.message);
-        return;
     }
-    json_add(answer, "out", out);
 }
 
 static void eval_line(const char *line, size_t n, struct str_buf *out)
