@@ -61,7 +61,6 @@ static void print_json(struct cmd_session *s, const struct err *err)
 
 static int check(struct cmd_session *s, struct err *err)
 {
-    struct tt_item item = {.size = sizeof item};
     struct host_call *call;
     int code;
     cmd_session_host(s);
@@ -70,9 +69,9 @@ static int check(struct cmd_session *s, struct err *err)
         return code;
     }
     call = host_call_begin(s->host, s->a, 1, 10000, 0, NULL);
-    host_call_item(call, 0, &item);
-    code = s->plugin->desc.check_config(&s->open_args, item.result);
-    code = host_result_outcome(item.result, code, false, err);
+    struct tt_result *result = host_call_result(call, 0);
+    code = s->plugin->desc.check_config(&s->open_args, result);
+    code = host_result_outcome(result, code, false, err);
     host_call_end(call);
     return code;
 }

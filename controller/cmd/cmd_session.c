@@ -158,7 +158,6 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
 int cmd_session_open(struct cmd_session *s, struct err *err)
 {
     struct host_call *call;
-    struct tt_item item = {.size = sizeof item};
     int code;
     cmd_session_host(s);
     code = cmd_session_open_args(s, err);
@@ -166,11 +165,11 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
         return code;
     }
     call = host_call_begin(s->host, s->a, 1, 60000, 0, NULL);
-    host_call_item(call, 0, &item);
-    code = s->plugin->desc.open(&s->open_args, &s->provider, item.result);
+    struct tt_result *result = host_call_result(call, 0);
+    code = s->plugin->desc.open(&s->open_args, &s->provider, result);
     host_call_end(call);
     s->opened = code == TT_OK;
-    if (host_result_outcome(item.result, code, false, err) != ERR_OK || code != TT_OK) {
+    if (host_result_outcome(result, code, false, err) != ERR_OK || code != TT_OK) {
         return err_prefix(err, "the provider %s did not open", s->plugin->desc.name);
     }
     return ERR_OK;

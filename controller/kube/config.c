@@ -329,11 +329,7 @@ static int load_explicit(const struct kube_config_args *args, struct kube_config
         return ERR_OK;
     }
     c->source = arena_strdup(c->a, args->kubeconfig);
-    int rc = kc_file_load(c->a, args->kubeconfig, ret, err);
-    if (rc == ERR_NOT_FOUND) { /* upstream looks before it reads, and users search for its words */
-        return err_set(err, rc, "stat %s: no such file or directory", args->kubeconfig);
-    }
-    return rc;
+    return kc_file_load(c->a, args->kubeconfig, ret, err);
 }
 
 /* --- in a pod ------------------------------------------------------------------------------------ */
