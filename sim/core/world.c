@@ -17,25 +17,26 @@ struct json_object *sim_dump(struct sim *s)
     return world;
 }
 
-int sim_load(struct sim *s, struct json_object *world, struct err *err)
+static int load_modules(struct sim *s, struct json_object *world, struct err *err)
 {
-    if (!json_object_is_type(world, json_type_object)) {
-        return err_set(err, ERR_INVALID, "a world is a JSON object");
-    }
     for (size_t i = 0; i < s->n_slots; i++) {
-        if (!s->slots[i].module->load) {
-            continue;
-        }
-        int code = s->slots[i].module->load(s->slots[i].state, world, err);
-        if (code) {
-            return err_prefix(err, "world");
+        if (s->slots[i].module->load) {
+            int code = s->slots[i].module->load(s->slots[i].state, world, err);
+            if (code) {
+                return err_prefix(err, "world");
+            }
         }
     }
-    /* What the modules dump from now on is theirs; the rest is kept.  A member that a module has but the
-     * world lacked must not come back from an earlier world. */
+    return ERR_OK;
+}
+
+/* What the modules dump from now on is theirs; the rest of the world is kept.  A member that a module has but the
+ * world lacked must not come back from an earlier world. */
+static void keep_rest(struct sim *s, struct json_object *world)
+{
+    struct json_object *owned = json_object_new_object();
     json_object_put(s->rest);
     s->rest = json_copy(world);
-    struct json_object *owned = json_object_new_object();
     for (size_t i = 0; i < s->n_slots; i++) {
         if (s->slots[i].module->dump) {
             s->slots[i].module->dump(s->slots[i].state, owned);
@@ -47,7 +48,23 @@ int sim_load(struct sim *s, struct json_object *world, struct err *err)
         (void)value;
     }
     json_object_put(owned);
-    return ERR_OK;
+}
+
+int sim_load(struct sim *s, struct json_object *world, struct err *err)
+{
+    if (!json_object_is_type(world, json_type_object)) {
+        return err_set(err, ERR_INVALID, "a world is a JSON object");
+    }
+    /* A world that does not load changes nothing. */
+    struct json_object *before = sim_dump(s);
+    int code = load_modules(s, world, err);
+    if (code) {
+        (void)load_modules(s, before, NULL); /* it was ours a moment ago */
+    } else {
+        keep_rest(s, world);
+    }
+    json_object_put(before);
+    return code;
 }
 
 int sim_world_start(struct sim *s, struct err *err)

@@ -103,7 +103,7 @@ static void world__project__is_that_of_its_resources(void **state)
     fixture_stop(f);
 }
 
-static void world__broken__is_refused_with_the_place(void **state)
+static void world__broken__is_refused_with_the_place_and_changes_nothing(void **state)
 {
     (void)state;
     static const struct {
@@ -119,7 +119,10 @@ static void world__broken__is_refused_with_the_place(void **state)
          "want a list"},
         {"{\"gce\":", "line 1"},
     };
-    struct fixture *f = fixture_start(NULL);
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 6});
+    fixture_make_external(f);
+    fixture_must(f, "GET", "/sim/state", NULL);
+    const char *before = f->text;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         int status = fixture_call(f, "PUT", "/sim/state", rows[i].world);
         assert_int_equal(status, 400);
@@ -127,6 +130,8 @@ static void world__broken__is_refused_with_the_place(void **state)
             fail_msg("%s: \"%s\" is not in: %s", rows[i].world, rows[i].text, f->text);
         }
     }
+    fixture_must(f, "GET", "/sim/state", NULL);
+    assert_string_equal(before, f->text);
     fixture_stop(f);
 }
 
@@ -151,7 +156,7 @@ int main(void)
         cmocka_unit_test(world__get_then_put__changes_nothing),
         cmocka_unit_test(world__kinds_that_are_not_served__are_kept),
         cmocka_unit_test(world__project__is_that_of_its_resources),
-        cmocka_unit_test(world__broken__is_refused_with_the_place),
+        cmocka_unit_test(world__broken__is_refused_with_the_place_and_changes_nothing),
         cmocka_unit_test(world__settings__are_in_force_and_dumped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
