@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_host.c: what a provider may hand over, and what it is offered: results, Kubernetes objects, snapshots, metrics. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/arena.h"
+#include "tests/unit/controller/rig.h"
+
+/* A call for one Service, demo/web. */
+struct fixture {
+    struct rig *r;
+    struct host_call *call;
+    const struct tt_host *h;
+    struct tt_item in;
+    struct kube_object *obj;
+    struct tt_result *result;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+
+    f = (struct fixture){.r = rig_new(0)};
+    rig_service(f.r, "web", RIG_LB, NULL, NULL);
+    f.obj = kube_store_get(f.r->syncer.services, "demo/web");
+    f.h = host_table(f.r->host);
+    f.call = host_call_begin(f.r->host, f.r->a, 1, 60000, 7, NULL);
+    f.in =
+        (struct tt_item){.size = sizeof(f.in), .verb = TT_VERB_ENSURE, .service = f.obj->service};
+    host_call_item(f.call, 0, &f.in);
+    f.result = f.in.result;
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    host_call_end(f->call);
+    kube_object_unref(f->obj);
+    rig_free(f->r);
+    return 0;
+}
+
+static void want_outcome(const struct fixture *f, int32_t rc, int code, const char *message)
+{
+    struct err err = ERR_INIT;
+
+    assert_int_equal(code, host_result_outcome(f->result, rc, false, &err));
+    assert_string_equal(message, err.message);
+}
+
+static const char *long_text(struct arena *a, size_t n)
+{
+    char *s = arena_alloc(a, n + 1);
+
+    memset(s, 'x', n);
+    return s;
+}
+
+/* ---- results ------------------------------------------------------------------------------------- */
+
+static void result__failure__code_message_and_delay(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = ERR_INIT;
+
+    f->h->result_fail(f->result, TT_THROTTLED, "slow down", 3000);
+    assert_int_equal(TT_THROTTLED, host_result_outcome(f->result, TT_THROTTLED, false, &err));
+    assert_string_equal("slow down", err.message);
+    assert_int_equal(3000, err.retry_after_ms);
+}
+
+static void result__later_settings__replace_earlier_ones(void **state)
+{
+    struct fixture *f = *state;
+    const struct tt_ingress one = {.ip = "192.0.2.1"};
+    const struct tt_ingress two[] = {{.ip = "192.0.2.2", .ip_mode = "Proxy"},
+                                     {.hostname = "lb.example.com"}};
+
+    f->h->result_fail(f->result, TT_TRANSIENT, "no", 0);
+    f->h->result_ingress(f->result, &one, 1);
+    f->h->result_ingress(f->result, two, 2);
+    f->h->result_annotation(f->result, "a", "1");
+    f->h->result_annotation(f->result, "a", NULL);
+    f->h->result_done(f->result);
+    want_outcome(f, TT_OK, ERR_OK, "");
+    assert_int_equal(2, f->result->n_ingress);
+    assert_string_equal("Proxy", f->result->ingress[0].ip_mode);
+    assert_int_equal(1, f->result->n_annotations);
+    assert_null(f->result->annotations[0].value);
+}
+
+static void result__what_may_not_be__is_a_fault_of_the_provider(void **state)
+{
+    (void)state;
+    enum {
+        LONG_MESSAGE,
+        BAD_UTF8,
+        BAD_CODE,
+        OK_AS_FAILURE,
+        EMPTY_INGRESS,
+        BAD_MODE,
+        MODE_WITHOUT_IP,
+        BAD_PORT,
+        NO_LIST,
+        FINALIZER,
+        MANY_CONDITIONS,
+        LONG_KEY,
+        N_FAULTS
+    };
+    static const char *const want[N_FAULTS] = {
+        [LONG_MESSAGE] = "a message that is absent, too long or not UTF-8",
+        [BAD_UTF8] = "a message that is absent, too long or not UTF-8",
+        [BAD_CODE] = "the code 77, which is none it may use",
+        [OK_AS_FAILURE] = "the code 0, which is none it may use",
+        [EMPTY_INGRESS] = "an ingress without ip and hostname",
+        [BAD_MODE] = "an ipMode that is neither VIP nor Proxy, or has no ip",
+        [MODE_WITHOUT_IP] = "an ipMode that is neither VIP nor Proxy, or has no ip",
+        [BAD_PORT] = "a port that is no port",
+        [NO_LIST] = "a list of ingresses that is too long",
+        [FINALIZER] = "a finalizer that its descriptor does not name",
+        [MANY_CONDITIONS] = "too many conditions",
+        [LONG_KEY] = "an annotation's key that is absent, too long or not UTF-8",
+    };
+    for (int fault = 0; fault < N_FAULTS; fault++) {
+        void *fresh = NULL;
+        set_up(&fresh);
+        struct fixture *f = fresh;
+        const struct tt_port_status port = {.protocol = "TCP", .port = 70000};
+        struct tt_ingress in = {.ip = fault == MODE_WITHOUT_IP ? NULL : "192.0.2.1"};
+        switch (fault) {
+        case LONG_MESSAGE:
+            f->h->result_fail(f->result, TT_TRANSIENT, long_text(f->r->a, TT_TEXT_MAX + 1), 0);
+            break;
+        case BAD_UTF8:
+            f->h->result_fail(f->result, TT_TRANSIENT, "\xc3\x28", 0);
+            break;
+        case BAD_CODE:
+            f->h->result_fail(f->result, 77, "x", 0);
+            break;
+        case OK_AS_FAILURE:
+            f->h->result_fail(f->result, TT_OK, "x", 0);
+            break;
+        case EMPTY_INGRESS:
+            f->h->result_ingress(f->result, &(struct tt_ingress){0}, 1);
+            break;
+        case BAD_MODE:
+        case MODE_WITHOUT_IP:
+            in.ip_mode = fault == BAD_MODE ? "vip" : "VIP";
+            in.hostname = "x";
+            f->h->result_ingress(f->result, &in, 1);
+            break;
+        case BAD_PORT:
+            in.ports = &port;
+            in.n_ports = 1;
+            f->h->result_ingress(f->result, &in, 1);
+            break;
+        case NO_LIST:
+            f->h->result_ingress(f->result, NULL, 3);
+            break;
+        case FINALIZER:
+            f->h->result_drop_finalizer(f->result, "kubernetes.io/pv-protection");
+            break;
+        case MANY_CONDITIONS:
+            for (int i = 0; i <= HOST_CONDITIONS_MAX; i++) {
+                const struct tt_condition c = {.type = arena_printf(f->r->a, "t%d", i),
+                                               .status = "True"};
+                f->h->result_condition(f->result, &c);
+            }
+            break;
+        default:
+            f->h->result_annotation(f->result, long_text(f->r->a, 400), "x");
+            break;
+        }
+        f->h->result_done(f->result);
+        struct err err = ERR_INIT;
+        assert_int_equal(ERR_BUG, host_result_outcome(f->result, TT_OK, false, &err));
+        if (strstr(err.message, want[fault]) == NULL) {
+            fail_msg("fault %d: \"%s\", want \"%s\"", fault, err.message, want[fault]);
+        }
+        tear_down(&fresh);
+    }
+}
+
+static void result__code_outside_the_descriptors__is_a_fault(void **state)
+{
+    struct fixture *f = *state;
+
+    f->r->provider->desc.codes = 1u << TT_TRANSIENT;
+    f->h->result_fail(f->result, TT_QUOTA, "x", 0);
+    want_outcome(f, TT_QUOTA, ERR_BUG,
+                 "the provider handed over the code 7, which is none it may use");
+}
+
+static void result__silence__means_what_the_code_says(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = ERR_INIT;
+
+    want_outcome(f, TT_OK, ERR_OK, "");
+    want_outcome(f, TT_IN_USE, ERR_IN_USE, "the provider said in-use without a reason");
+    want_outcome(f, -1, ERR_BUG, "the provider returned -1, which is no code it may use");
+    assert_int_equal(ERR_BUG, host_result_outcome(f->result, TT_OK, true, &err));
+    assert_int_equal(ERR_CANCELLED, host_result_outcome(f->result, TT_CANCELLED, true, &err));
+}
+
+/* ---- what is offered ----------------------------------------------------------------------------- */
+
+static void host__snapshots__stay_the_same_during_a_call(void **state)
+{
+    struct fixture *f = *state;
+    const struct tt_call *call = host_call_abi(f->call);
+    const struct tt_service *const *services = NULL;
+    const struct tt_node *const *nodes = NULL;
+    uint32_t n = 0;
+
+    rig_node(f->r, "b", NULL, NULL);
+    rig_node(f->r, "a", NULL, NULL);
+    f->h->nodes(f->h->ctx, call, &nodes, &n);
+    assert_int_equal(2, n);
+    assert_string_equal("a", nodes[0]->name);
+    rig_node_gone(f->r, "a");
+    f->h->nodes(f->h->ctx, call, &nodes, &n);
+    assert_int_equal(2, n);
+    assert_string_equal("a", nodes[0]->name);
+    f->h->services(f->h->ctx, call, &services, &n);
+    assert_int_equal(1, n);
+    assert_int_equal(7, call->waiting);
+}
+
+static void host__slices_unknown__unless_watched(void **state)
+{
+    struct fixture *f = *state;
+    const struct tt_slice *const *slices = NULL;
+    uint32_t n = 9;
+    uint32_t known = 9;
+
+    f->h->slices(f->h->ctx, host_call_abi(f->call), f->obj->service, &slices, &n, &known);
+    assert_int_equal(0, known);
+    assert_int_equal(0, n);
+}
+
+static void host__may_mutate__fence_deadline_and_cancel(void **state)
+{
+    struct fixture *f = *state;
+    const struct tt_call *call = host_call_abi(f->call);
+
+    assert_int_equal(1, f->h->may_mutate(f->h->ctx, call));
+    assert_int_equal(0, call->cancelled(call));
+    clock_fake_advance(f->r->clock, 60000);
+    assert_int_equal(1, call->cancelled(call));
+    assert_int_equal(0, f->h->may_mutate(f->h->ctx, call));
+    assert_int_equal(1, f->h->may_mutate(f->h->ctx, NULL));
+    fence_close(&f->r->fence);
+    assert_int_equal(0, f->h->may_mutate(f->h->ctx, NULL));
+}
+
+static void take_text(void *arg, const char *text, size_t n)
+{
+    snprintf(arg, 64, "%.*s", (int)n, text);
+}
+
+static const struct tt_kube_kind kinds[] = {
+    {"v1", "configmaps", "kube-system", "ids", "get,create"},
+    {"networking.example.com/v1", "rules", NULL, NULL, "list,patch,delete"},
+};
+
+static void host__kubernetes_objects__only_what_is_declared(void **state)
+{
+    struct fixture *f = *state;
+    char text[64] = "";
+    const struct tt_text_sink sink = {.size = sizeof(sink), .put = take_text, .arg = text};
+    const struct tt_kube_ref ids = {"v1", "configmaps", "kube-system", "ids", NULL};
+    const struct tt_kube_ref others = {"v1", "configmaps", "kube-system", "others", NULL};
+    const struct tt_kube_ref rules = {"networking.example.com/v1", "rules", "demo", "r1", NULL};
+    const struct tt_call *call = host_call_abi(f->call);
+
+    f->r->provider->desc.kube_kinds = kinds;
+    f->r->provider->desc.n_kube_kinds = ARRAY_LEN(kinds);
+    assert_int_equal(TT_OK, f->h->kube_get(f->h->ctx, call, &ids, &sink));
+    assert_string_equal("{}", text);
+    assert_int_equal(TT_FORBIDDEN, f->h->kube_get(f->h->ctx, call, &others, &sink));
+    assert_int_equal(TT_FORBIDDEN, f->h->kube_delete(f->h->ctx, call, &ids, NULL));
+    assert_int_equal(TT_OK, f->h->kube_delete(f->h->ctx, call, &rules, "uid-1"));
+    assert_int_equal(TT_OK, f->h->kube_patch(f->h->ctx, call, &rules,
+                                             "application/merge-patch+json", "{}", NULL));
+    assert_int_equal(TT_BUG, f->h->kube_patch(f->h->ctx, call, &rules, "text/plain", "{}", NULL));
+    assert_int_equal(TT_OK, f->h->kube_list(f->h->ctx, call,
+                                            &(struct tt_kube_ref){"networking.example.com/v1",
+                                                                  "rules", "demo", NULL, NULL},
+                                            "a=b", NULL));
+    assert_int_equal(4, f->r->n_requests);
+    assert_string_equal("/apis/networking.example.com/v1/namespaces/demo/rules/r1",
+                        f->r->requests[1].path);
+    assert_non_null(strstr(f->r->requests[1].body, "\"preconditions\":{\"uid\":\"uid-1\"}"));
+}
+
+static void host__hold_finalizers__one_patch_then_none(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const own[] = {"example.com/v1"};
+    const struct tt_call *call = host_call_abi(f->call);
+
+    assert_int_equal(TT_BUG, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
+    f->r->provider->desc.finalizers = own;
+    f->r->provider->desc.n_finalizers = 1;
+    assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
+    assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
+    assert_int_equal(1, rig_patches(f->r));
+    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" RIG_F "\",\"example.com/v1\"]}}",
+                        rig_patch(f->r, 0));
+}
+
+static void host__metrics__counted_and_unknown_ones_ignored(void **state)
+{
+    struct fixture *f = *state;
+    const struct tt_kv labels[] = {{"api", "fake"}, {"operation", "x.get"}, {"code", "200"}};
+
+    f->h->report_call(f->h->ctx, host_call_abi(f->call), "fake", "x.get", 200, 12);
+    f->h->report_call(f->h->ctx, host_call_abi(f->call), "fake", "x.get", 200, 12);
+    f->h->metric_add(f->h->ctx, "nobody_knows_it", NULL, 0, 1);
+    assert_true(metrics_value(f->r->metrics, METRIC_CLOUD_REQUESTS, labels, 3) == 2);
+    assert_true(metrics_value(f->r->metrics, METRIC_CLOUD_DURATION, labels, 2) == 2);
+    assert_true(metrics_value(f->r->metrics, "nobody_knows_it", NULL, 0) == 0);
+    assert_int_equal(2, host_call_requests(f->call));
+}
+
+static void host__event_that_may_not_be__is_dropped(void **state)
+{
+    struct fixture *f = *state;
+
+    f->h->event(f->h->ctx, f->obj->service, TT_EVENT_WARNING, "Reason", "\xff");
+    f->h->event(f->h->ctx, f->obj->service, TT_EVENT_WARNING, NULL, "x");
+    f->h->event(f->h->ctx, f->obj->service, TT_EVENT_WARNING, "Told", "by the provider");
+    assert_string_equal("Warning Told by the provider\n", rig_events(f->r));
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(result__failure__code_message_and_delay),
+        T(result__later_settings__replace_earlier_ones),
+        cmocka_unit_test(result__what_may_not_be__is_a_fault_of_the_provider),
+        T(result__code_outside_the_descriptors__is_a_fault),
+        T(result__silence__means_what_the_code_says),
+        T(host__snapshots__stay_the_same_during_a_call),
+        T(host__slices_unknown__unless_watched),
+        T(host__may_mutate__fence_deadline_and_cancel),
+        T(host__kubernetes_objects__only_what_is_declared),
+        T(host__hold_finalizers__one_patch_then_none),
+        T(host__metrics__counted_and_unknown_ones_ignored),
+        T(host__event_that_may_not_be__is_dropped),
+    };
+    return cmocka_run_group_tests_name("controller-host", tests, NULL, NULL);
+}

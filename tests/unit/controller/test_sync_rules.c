@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sync_rules.c: the decisions as a table: what is queued, what is done, what an outcome means. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/base/attr.h"
+#include "controller/sync_rules.h"
+
+#define F "service.kubernetes.io/load-balancer-cleanup"
+
+static const char *const with_f[] = {F};
+static const char *const with_own[] = {"example.com/own"};
+
+static struct tt_service svc(const char *type, const char *lb_class, bool f, bool deleting)
+{
+    return (struct tt_service){.size = sizeof(struct tt_service),
+                               .ns = "demo",
+                               .name = "web",
+                               .uid = "u",
+                               .type = type,
+                               .lb_class = lb_class,
+                               .finalizers = with_f,
+                               .n_finalizers = f,
+                               .deleted_us = deleting};
+}
+
+static const struct sync_scope scope = {
+    .classes = with_own, .n_classes = 1, .finalizers = with_own, .n_finalizers = 1};
+
+static void scope__predicates__vectors_31_to_34_and_classes(void **state)
+{
+    (void)state;
+    static const struct {
+        int row;
+        const char *type, *lb_class;
+        bool f, deleting;
+        bool wants, foreign, cleanup;
+    } rows[] = {
+        {31, "LoadBalancer", NULL, false, false, true, false, false},
+        {32, "NodePort", NULL, true, false, false, false, true},
+        {33, "LoadBalancer", NULL, true, false, true, false, false},
+        {34, "", NULL, true, true, false, false, true},
+        {0, "LoadBalancer", "x", false, false, false, true, false},
+        {0, "LoadBalancer", "x", true, true, false, true, true},
+        {0, "LoadBalancer", "example.com/own", true, false, true, false, false},
+        {0, "LoadBalancer", NULL, false, true, true, false, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct tt_service s = svc(rows[i].type, rows[i].lb_class, rows[i].f, rows[i].deleting);
+        assert_int_equal(rows[i].wants, scope_wants(&scope, &s));
+        assert_int_equal(rows[i].foreign, scope_is_foreign(&scope, &s));
+        assert_int_equal(rows[i].cleanup, scope_needs_cleanup(&scope, &s));
+    }
+}
+
+static void scope__the_providers_finalizer__counts_for_cleanup(void **state)
+{
+    (void)state;
+    struct tt_service s = svc("LoadBalancer", NULL, false, true);
+
+    s.finalizers = with_own;
+    s.n_finalizers = 1;
+    assert_true(scope_needs_cleanup(&scope, &s));
+}
+
+static void scope_reasons__what_is_queued(void **state)
+{
+    (void)state;
+    struct tt_service lb = svc("LoadBalancer", NULL, false, false);
+    struct tt_service same = lb;
+    struct tt_service changed = lb;
+    struct tt_service plain = svc("ClusterIP", NULL, false, false);
+    struct tt_service deleting = svc("LoadBalancer", NULL, true, true);
+    const char *what = NULL;
+
+    changed.lb_ip = "192.0.2.1";
+    lb.lb_ip = "";
+    same.lb_ip = "";
+    assert_int_equal(TT_REASON_RESYNC, scope_reasons(&scope, NULL, &lb, false, NULL));
+    assert_int_equal(TT_REASON_SPEC, scope_reasons(&scope, NULL, &lb, true, NULL));
+    assert_int_equal(0, scope_reasons(&scope, NULL, &plain, true, NULL));
+    assert_int_equal(0, scope_reasons(&scope, &lb, &same, true, NULL));
+    assert_int_equal(TT_REASON_SPEC, scope_reasons(&scope, &lb, &changed, true, &what));
+    assert_string_equal("spec.loadBalancerIP", what);
+    assert_int_equal(TT_REASON_CLEANUP,
+                     scope_reasons(&scope, NULL, &deleting, true, NULL) & TT_REASON_CLEANUP);
+}
+
+static void sync_decide__matrix(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        struct sync_facts f;
+        enum sync_do want;
+    } rows[] = {
+        {"unknown", {.reasons = TT_REASON_SPEC}, SYNC_NOTHING},
+        {"vanished, was ours", {.cached = true, .was_ours = true}, SYNC_DELETE_VANISHED},
+        {"vanished, never ours", {.cached = true}, SYNC_FORGET},
+        {"new", {.found = true, .wants = true, .reasons = TT_REASON_SPEC}, SYNC_ENSURE},
+        {"nodes, not seen before",
+         {.found = true, .wants = true, .reasons = TT_REASON_NODES},
+         SYNC_ENSURE},
+        {"nodes changed",
+         {.found = true,
+          .wants = true,
+          .cached = true,
+          .was_ours = true,
+          .holds = true,
+          .reasons = TT_REASON_NODES},
+         SYNC_UPDATE},
+        {"nodes as they were",
+         {.found = true,
+          .wants = true,
+          .cached = true,
+          .was_ours = true,
+          .holds = true,
+          .same_backends = true,
+          .reasons = TT_REASON_NODES},
+         SYNC_NOTHING},
+        {"endpoints",
+         {.found = true,
+          .wants = true,
+          .cached = true,
+          .was_ours = true,
+          .reasons = TT_REASON_ENDPOINTS},
+         SYNC_UPDATE},
+        {"nodes and spec",
+         {.found = true,
+          .wants = true,
+          .cached = true,
+          .was_ours = true,
+          .reasons = TT_REASON_NODES | TT_REASON_SPEC},
+         SYNC_ENSURE},
+        {"re-sync",
+         {.found = true,
+          .wants = true,
+          .cached = true,
+          .was_ours = true,
+          .same_backends = true,
+          .reasons = TT_REASON_RESYNC},
+         SYNC_ENSURE},
+        {"deleting without finalizer",
+         {.found = true, .wants = true, .deleting = true},
+         SYNC_DELETE_IF_EXISTS},
+        {"deleting with finalizer",
+         {.found = true, .wants = true, .deleting = true, .holds = true, .cleanup = true},
+         SYNC_DELETE},
+        {"no load balancer any more", {.found = true, .holds = true, .cleanup = true}, SYNC_DELETE},
+        {"never was one", {.found = true}, SYNC_DELETE},
+        {"another's class", {.found = true, .foreign = true}, SYNC_NOTHING},
+        {"another's class, finalizer",
+         {.found = true, .foreign = true, .holds = true, .cleanup = true},
+         SYNC_DELETE_IF_EXISTS},
+        {"another's class, was ours",
+         {.found = true, .foreign = true, .cached = true, .was_ours = true},
+         SYNC_DELETE},
+        {"another's class, strict",
+         {.found = true, .foreign = true, .holds = true, .cleanup = true, .strict = true},
+         SYNC_DELETE},
+        {"another's finalizer",
+         {.found = true, .not_our_finalizer = true, .holds = true, .cleanup = true},
+         SYNC_DELETE_IF_EXISTS},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        enum sync_do got = sync_decide(&rows[i].f);
+        if (got != rows[i].want) {
+            fail_msg("%s: %d, want %d", rows[i].what, (int)got, (int)rows[i].want);
+        }
+    }
+}
+
+static void sync_outcome__what_codes_mean(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t code;
+        int64_t asked_ms;
+        struct sync_outcome want;
+    } rows[] = {
+        {TT_OK, 0, {RETRY_NO, 0, false, false}},
+        {TT_IMPLEMENTED_ELSEWHERE, 0, {RETRY_NO, 0, false, false}},
+        {TT_INVALID, 0, {RETRY_SLOW, 0, true, false}},
+        {TT_INVALID, 5000, {RETRY_SLOW, 0, true, false}},
+        {TT_IN_PROGRESS, 0, {RETRY_AFTER, 1000, true, false}},
+        {TT_IN_PROGRESS, 42000, {RETRY_AFTER, 42000, true, false}},
+        {TT_THROTTLED, 0, {RETRY_BACK_OFF, 0, true, false}},
+        {TT_THROTTLED, 7000, {RETRY_AFTER, 7000, true, false}},
+        {TT_TRANSIENT, 0, {RETRY_BACK_OFF, 0, true, false}},
+        {TT_FORBIDDEN, 0, {RETRY_BACK_OFF, 0, true, false}},
+        {TT_CANCELLED, 0, {RETRY_BACK_OFF, 0, false, false}},
+        {TT_BUG, 0, {RETRY_BACK_OFF, 0, true, true}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct sync_outcome got = sync_outcome(rows[i].code, rows[i].asked_ms);
+        const struct sync_outcome *want = &rows[i].want;
+        if (got.retry != want->retry || got.after_ms != want->after_ms || got.tell != want->tell ||
+            got.bug != want->bug) {
+            fail_msg("code %d: retry %d after %lld, tell %d, bug %d", rows[i].code, (int)got.retry,
+                     (long long)got.after_ms, got.tell, got.bug);
+        }
+    }
+}
+
+static void slices_fingerprint__changes_with_what_matters(void **state)
+{
+    (void)state;
+    struct tt_endpoint e = {.address = "10.0.0.1", .node_name = "n1", .flags = TT_ENDPOINT_READY};
+    struct tt_endpoint_port p = {.name = "", .protocol = "TCP", .port = 80};
+    struct tt_slice s = {.size = sizeof(s),
+                         .name = "a",
+                         .address_type = "IPv4",
+                         .endpoints = &e,
+                         .ports = &p,
+                         .n_endpoints = 1,
+                         .n_ports = 1};
+    const struct tt_slice *list[] = {&s};
+    uint64_t was = slices_fingerprint(list, 1);
+
+    assert_true(was == slices_fingerprint(list, 1));
+    e.flags = 0;
+    assert_true(was != slices_fingerprint(list, 1));
+    e.flags = TT_ENDPOINT_READY;
+    e.node_name = NULL;
+    assert_true(was != slices_fingerprint(list, 1));
+    e.node_name = "n1";
+    p.port = 81;
+    assert_true(was != slices_fingerprint(list, 1));
+    p.port = 80;
+    assert_true(was == slices_fingerprint(list, 1));
+    assert_true(was != slices_fingerprint(list, 0)); /* no slice is not an empty slice */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scope__predicates__vectors_31_to_34_and_classes),
+        cmocka_unit_test(scope__the_providers_finalizer__counts_for_cleanup),
+        cmocka_unit_test(scope_reasons__what_is_queued),
+        cmocka_unit_test(sync_decide__matrix),
+        cmocka_unit_test(sync_outcome__what_codes_mean),
+        cmocka_unit_test(slices_fingerprint__changes_with_what_matters),
+    };
+    return cmocka_run_group_tests_name("controller-sync-rules", tests, NULL, NULL);
+}
