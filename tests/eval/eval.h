@@ -34,7 +34,7 @@ int eval_service(struct arena *a, struct json_object *o, const struct tt_service
 int eval_node(struct arena *a, struct json_object *o, const struct tt_node **ret, struct err *err);
 int eval_nodes(struct arena *a, struct json_object *array, const struct tt_node *const **ret,
                size_t *ret_n, struct err *err);
-/* The strings of a member that is an array; none when it is absent. */
+/* The strings of a member that is an array; none when it is absent; null reads as "". */
 const char **eval_strs(struct arena *a, struct json_object *o, const char *name, size_t *ret_n);
 
 #endif

@@ -26,7 +26,8 @@ static int decode(struct arena *a, enum kube_kind kind, struct json_object *o,
         json_add(copy, "metadata", meta);
     }
     const char *const must[] = {"name", "namespace", "resourceVersion"};
-    for (size_t i = 0; i < ARRAY_LEN(must); i++) {
+    bool has_meta = json_object_is_type(meta, json_type_object); /* else the decoder refuses it */
+    for (size_t i = 0; has_meta && i < ARRAY_LEN(must); i++) {
         if (json_member(meta, must[i]) == NULL && !(kind == KUBE_NODE && i == 1)) {
             json_add_str(meta, must[i], i == 2 ? "1" : "x");
         }
@@ -81,7 +82,8 @@ const char **eval_strs(struct arena *a, struct json_object *o, const char *name,
     size_t n = json_len(array);
     const char **items = ARENA_ARRAY(a, const char *, n);
     for (size_t i = 0; i < n; i++) {
-        items[i] = arena_strdup(a, json_object_get_string(json_object_array_get_idx(array, i)));
+        const char *text = json_object_get_string(json_object_array_get_idx(array, i));
+        items[i] = arena_strdup(a, str_nonnull(text));
     }
     *ret_n = n;
     return items;
