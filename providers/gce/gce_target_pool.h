@@ -90,6 +90,8 @@ struct gce_tp_desired {
 int gce_tp_desired_make(struct arena *a, const struct gce_tp_facts *facts,
                         const struct gce_tp_input *in, struct gce_tp_desired *ret,
                         struct err *err) _warn_unused_;
+/* Puts the nodes' tags into all firewalls, once they are known. */
+void gce_tp_desired_tag(struct arena *a, struct gce_tp_desired *d, const struct str_set *tags);
 /* The firewall with the members that hold the address.  `f` is one of d's; a shared one comes back as it is. */
 struct gce_firewall gce_tp_firewall_for(struct arena *a, const struct gce_tp_desired *d,
                                         const struct gce_firewall *f, const char *ip);

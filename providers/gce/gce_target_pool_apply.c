@@ -328,6 +328,11 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
             (void)err_set(run->err, ERR_BUG, "the address is not known");
             return HTTP_DONE;
         }
+        if (s.op->firewall != NULL && s.op->firewall->tags.n == 0) {
+            /* It would open every machine of the network; the planner refuses this, too. */
+            (void)err_set(run->err, ERR_BUG, "a firewall without target tags is never written");
+            return HTTP_DONE;
+        }
         next = begin_op(&s);
     } else {
         next = gce_call_step(&s.st->call, run->req, resp, run->err);

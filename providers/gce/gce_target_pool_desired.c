@@ -21,11 +21,6 @@ static int priority(const struct gce_tp_facts *facts)
     return facts->deny_firewall ? PRIORITY_ABOVE_DENY : PRIORITY_DEFAULT;
 }
 
-static struct gce_strs tags(struct arena *a, const struct gce_tp_input *in)
-{
-    return gce_strs_of(a, in->tags.items, in->tags.n);
-}
-
 static struct gce_allows allow(struct arena *a, const char *protocol, struct gce_strs ports)
 {
     struct gce_allow *w = ARENA_NEW(a, struct gce_allow);
@@ -88,7 +83,6 @@ static int desired_traffic(struct arena *a, const struct gce_tp_facts *facts,
         .network = facts->network,
         .direction = "",
         .sources = gce_strs_of(a, ranges.items, ranges.n),
-        .tags = tags(a, in),
         .allowed = allow(a, str_lower(a, d->rule.protocol), gce_svc_port_ranges(a, in->service)),
         .priority = priority(facts),
     };
@@ -113,7 +107,6 @@ static void desired_check(struct arena *a, const struct gce_tp_facts *facts,
         .network = facts->network,
         .direction = "",
         .sources = gce_strs_of(a, facts->check_sources, facts->n_check_sources),
-        .tags = tags(a, in),
         .allowed = allow(a, "tcp", gce_strs_one(a, arena_printf(a, "%d", d->check.port))),
         .priority = priority(facts),
     };
@@ -121,7 +114,7 @@ static void desired_check(struct arena *a, const struct gce_tp_facts *facts,
 
 /* §4.13 */
 static void desired_deny(struct arena *a, const struct gce_tp_facts *facts,
-                         const struct gce_tp_input *in, struct gce_tp_desired *d)
+                         struct gce_tp_desired *d)
 {
     d->want_deny = facts->deny_firewall;
     d->deny = (struct gce_firewall){
@@ -129,7 +122,6 @@ static void desired_deny(struct arena *a, const struct gce_tp_facts *facts,
         .network = facts->network,
         .direction = "",
         .sources = gce_strs_one(a, "0.0.0.0/0"),
-        .tags = tags(a, in),
         .denied = allow(a, "all", (struct gce_strs){0}),
         .priority = PRIORITY_DEFAULT,
     };
@@ -158,9 +150,18 @@ int gce_tp_desired_make(struct arena *a, const struct gce_tp_facts *facts,
     }
     desired_check(a, facts, in, &d);
     desired_pool(a, facts, in, &d);
-    desired_deny(a, facts, in, &d);
+    desired_deny(a, facts, &d);
+    gce_tp_desired_tag(a, &d, &in->tags);
     *ret = d;
     return ERR_OK;
+}
+
+void gce_tp_desired_tag(struct arena *a, struct gce_tp_desired *d, const struct str_set *tags)
+{
+    struct gce_strs list = gce_strs_of(a, tags->items, tags->n);
+    d->traffic.tags = list;
+    d->check_firewall.tags = list;
+    d->deny.tags = list;
 }
 
 bool gce_tp_firewall_has_ip(const struct gce_tp_desired *d, const struct gce_firewall *f)

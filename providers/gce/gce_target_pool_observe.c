@@ -487,6 +487,7 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     }
     judge_orphan(&l);
     look_up_tags(&l);
+    gce_tp_desired_tag(s->a, &l.t->desired, &l.t->in.tags);
     if (l.t->in.verb == TT_VERB_ENSURE &&
         gce_tp_needs_user_address(s->a, &l.t->in, &l.t->desired, &l.t->o)) {
         return look_up_user_address(&l, err);
