@@ -12,33 +12,8 @@
  *     finally  the held address is given back: the rule keeps it
  * Source: gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
 #include "common/base/str.h"
-#include "common/lb/service_rules.h"
-#include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_links.h"
-#include "providers/gce/gce_service_rules.h"
-#include "providers/gce/gce_target_pool_emit_plan.h"
-
-#include <string.h>
-
-struct ensure {
-    struct tp_emit e;
-    const struct gce_tp_desired *d;
-    const struct gce_tp_observed *o;
-    /* decisions */
-    struct gce_rule_need need;
-    bool wrong_tier; /* the rule is of another tier than the annotation asks for */
-    bool new_pool;
-    bool new_rule;
-    bool user_owned; /* the address is a static one of the user's: never held, never given back */
-    const char *new_rule_because;
-    const char *tier; /* of address and rule */
-    struct lb_value ip;
-    bool leftover_usable; /* an address that an interrupted run held */
-    int hold;             /* index of the operation that holds the address; -1: none */
-    int traffic;          /* index of the operation on the traffic firewall; -1: none */
-    bool ranges_changed;
-    bool swapped; /* the pool's check was exchanged */
-};
+#include "providers/gce/gce_target_pool_ensure_plan.h"
 
 static const struct gce_rule *rule_of(const struct gce_tp_observed *o)
 {
@@ -77,7 +52,7 @@ bool gce_tp_needs_user_address(struct arena *a, const struct gce_tp_input *in,
            need.needs_update;
 }
 
-static void decide_rule(struct ensure *n)
+static void decide_rule(struct tp_ensure *n)
 {
     n->wrong_tier = rule_has_wrong_tier(n->d, n->o);
     n->new_pool = pool_is_new(n->d, n->o);
@@ -96,7 +71,7 @@ static void decide_rule(struct ensure *n)
 }
 
 /* §4.4 step 1. */
-static int decide_user_ip(struct ensure *n, struct err *err)
+static int decide_user_ip(struct tp_ensure *n, struct err *err)
 {
     const struct gce_tp_desired *d = n->d;
     if (!gce_tp_needs_user_address(n->e.a, n->e.in, d, n->o)) {
@@ -122,7 +97,7 @@ static int decide_user_ip(struct ensure *n, struct err *err)
 
 /* The tier follows the annotation; without one it follows the address that is kept (ours: upstream would ask for
  * a Premium rule on a Standard address, which the cloud refuses). */
-static void decide_tier(struct ensure *n)
+static void decide_tier(struct tp_ensure *n)
 {
     const char *kept = NULL;
     n->tier = n->d->tier;
@@ -137,7 +112,7 @@ static void decide_tier(struct ensure *n)
     n->tier = kept != NULL ? kept : n->tier;
 }
 
-static void decide_ip(struct ensure *n)
+static void decide_ip(struct tp_ensure *n)
 {
     const struct gce_tp_observed *o = n->o;
     bool keeps = n->need.exists && !n->wrong_tier;
@@ -157,7 +132,7 @@ static void decide_ip(struct ensure *n)
     }
 }
 
-static int decide(struct ensure *n, struct err *err)
+static int decide(struct tp_ensure *n, struct err *err)
 {
     int rc = gce_rule_needs_update(n->e.a, n->e.in->service, rule_of(n->o), &n->need, err);
     if (rc != ERR_OK) {
@@ -175,7 +150,7 @@ static int decide(struct ensure *n, struct err *err)
 
 /* ---- address ------------------------------------------------------------------------------------- */
 
-static void plan_hold(struct ensure *n)
+static void plan_hold(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     if (!n->new_rule || n->user_owned || n->leftover_usable) {
@@ -199,7 +174,7 @@ static void plan_hold(struct ensure *n)
 
 /* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is given back;
  * after it, nothing: the next sync finds the address under our name and resumes. */
-static void plan_release(struct ensure *n)
+static void plan_release(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     bool leftover = n->o->has_address == GCE_PRESENT && (n->leftover_usable || !n->new_rule);
@@ -221,243 +196,6 @@ static void plan_release(struct ensure *n)
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_ADDRESS});
 }
 
-/* ---- health check -------------------------------------------------------------------------------- */
-
-static const char *check_summary(const struct ensure *n)
-{
-    const struct gce_check *c = &n->d->check;
-    return arena_printf(n->e.a, "GET :%d%s, %d s", c->port, c->path, c->interval_s);
-}
-
-static void plan_check(struct ensure *n)
-{
-    struct tp_emit *e = &n->e;
-    const struct gce_tp_desired *d = n->d;
-    bool present = (d->local ? n->o->has_local_check : n->o->has_node_check) == GCE_PRESENT;
-    const struct gce_check *found = d->local ? &n->o->local_check : &n->o->node_check;
-    const char *note = d->local ? "asks the node port of this Service"
-                                : "one for all services with policy Cluster";
-    if (!present) {
-        struct lb_op op = LB_OP(.verb = LB_CREATE, .kind = TP_KIND_CHECK, .name = d->check.name,
-                                .why = "the target pool needs it", .summary = check_summary(n),
-                                .note = note, .shared = !d->local, .tolerate = LB_TOLERATE_EXISTS,
-                                .type = &gce_tp_type_insert, .calls = 2);
-        (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_INSERT_CHECK, .check = d->check});
-        return;
-    }
-    if (!gce_check_differs(found, &d->check)) {
-        tp_keep(e, TP_KIND_CHECK, d->check.name);
-        return;
-    }
-    struct lb_diff diff;
-    struct gce_check merged = gce_check_merge(found, &d->check);
-    lb_diff_init(&diff, e->a);
-    gce_check_fields(&diff, found, &merged);
-    struct lb_op op =
-        LB_OP(.verb = LB_CHANGE, .kind = TP_KIND_CHECK, .name = d->check.name,
-              .why = d->local && found->port != d->check.port ? "spec.healthCheckNodePort changed"
-                                                              : "it is weaker than it should be",
-              .note = note, .shared = !d->local, .fields = diff.fields, .n_fields = diff.n,
-              .type = &gce_tp_type_update, .calls = 2);
-    (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_UPDATE_CHECK, .check = merged});
-}
-
-/* ---- firewalls ----------------------------------------------------------------------------------- */
-
-/* The firewall as it should be, for comparing; with an address that is not known yet it differs anyway. */
-static struct gce_firewall wanted(const struct ensure *n, const struct gce_firewall *f)
-{
-    return gce_tp_firewall_for(n->e.a, n->d, f, n->ip.text == NULL ? "" : n->ip.text);
-}
-
-static int check_tags(const struct ensure *n, struct err *err)
-{
-    if (n->e.in->tags.n > 0 || !n->e.in->tags_known) {
-        return ERR_OK;
-    }
-    if (err_is_retryable(n->e.in->tags_err.code)) {
-        return err_copy(err, &n->e.in->tags_err);
-    }
-    /* Without tags the firewall would open every machine of the network (§7.5, row 9). */
-    return err_set(err, ERR_INVALID,
-                   "no node tags supplied and also failed to parse the given lists of hosts for "
-                   "tags. Abort creating firewall rule");
-}
-
-static const char *firewall_why(const struct ensure *n, const struct gce_firewall *found,
-                                const struct gce_firewall *want)
-{
-    struct str_set now = gce_strs_set(n->e.a, &found->sources);
-    struct str_set then = gce_strs_set(n->e.a, &want->sources);
-    if (n->ip.text == NULL || !gce_strs_same(n->e.a, &found->destinations, &want->destinations)) {
-        return gce_tp_firewall_has_ip(n->d, want) && want->destinations.n > 0
-                   ? "the address of the load balancer changes"
-                   : "it serves one load balancer only, but all use it";
-    }
-    if (found->priority != want->priority) {
-        return n->d->want_deny ? "allow rules come before the deny rule"
-                               : "the deny firewall is switched off";
-    }
-    if (!str_set_eq(&now, &then)) {
-        return "spec.loadBalancerSourceRanges changed";
-    }
-    if (gce_firewall_tags_differ(n->e.a, found, want)) {
-        return "node-tags changed";
-    }
-    return "spec.ports changed";
-}
-
-struct firewall_plan {
-    const struct gce_firewall *f; /* one of desired's */
-    enum gce_known has;
-    const struct gce_firewall *found;
-    bool differs;
-    bool clear_destinations;
-    bool told; /* the owner hears of a missing permission */
-    const char *create_why;
-    const char *note;
-    int only_after; /* index of an operation that must have been done; -1: none */
-};
-
-static const char *firewall_summary(const struct ensure *n, const struct gce_firewall *f)
-{
-    const struct gce_allows *w = f->allowed.n > 0 ? &f->allowed : &f->denied;
-    const char *from =
-        f->sources.n == 1 ? f->sources.items[0] : arena_printf(n->e.a, "%zu ranges", f->sources.n);
-    const char *ports = str_join(n->e.a, w->items[0].ports.items, w->items[0].ports.n, ",");
-    return arena_printf(n->e.a, "%s → %s%s%s", from, w->items[0].protocol,
-                        *ports == '\0' ? "" : ":", ports);
-}
-
-static int plan_firewall(struct ensure *n, const struct firewall_plan *fp, struct err *err)
-{
-    struct tp_emit *e = &n->e;
-    bool create = fp->has != GCE_PRESENT;
-    if (!create && !fp->differs) {
-        tp_keep(e, TP_KIND_FIREWALL, fp->f->name);
-        return ERR_OK;
-    }
-    int rc = check_tags(n, err);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    struct gce_firewall want = wanted(n, fp->f);
-    struct lb_op op =
-        LB_OP(.verb = create ? LB_CREATE : LB_CHANGE, .kind = TP_KIND_FIREWALL, .name = fp->f->name,
-              .why = create ? fp->create_why : firewall_why(n, fp->found, &want),
-              .summary = firewall_summary(n, fp->f), .note = fp->note,
-              .shared = !gce_tp_firewall_has_ip(n->d, fp->f),
-              .tolerate = LB_TOLERATE_EXISTS | tp_forbidden_is_fine(e),
-              .type = create ? &gce_tp_type_insert : &gce_tp_type_patch, .calls = 2);
-    if (!create) {
-        struct lb_diff diff;
-        lb_diff_init(&diff, e->a);
-        gce_firewall_fields(&diff, fp->found, &want);
-        op.fields = diff.fields;
-        op.n_fields = diff.n;
-    }
-    if (fp->only_after >= 0) {
-        op.only_if_op = fp->only_after;
-        op.only_if = LB_DONE;
-    }
-    int at = tp_emit(e, op,
-                     (struct gce_tp_op){
-                         .action = create ? GCE_TP_INSERT_FIREWALL : GCE_TP_PATCH_FIREWALL,
-                         .firewall = fp->f,
-                         .clear_destinations = fp->clear_destinations,
-                         .ip = gce_tp_firewall_has_ip(n->d, fp->f) ? n->ip : LB_VALUE(NULL),
-                         .ret_command = fp->told ? ARENA_NEW(e->a, const char *) : NULL,
-                     });
-    if (fp->f == &n->d->traffic) {
-        n->traffic = at;
-    }
-    return ERR_OK;
-}
-
-/* §4.6.  Protocol and tags, which upstream does not compare, are mended while the rule is changed anyway; on
- * what stands still they wait for --repair-adopted. */
-static int plan_traffic(struct ensure *n, struct err *err)
-{
-    struct arena *a = n->e.a;
-    const struct gce_tp_desired *d = n->d;
-    struct gce_firewall want = wanted(n, &d->traffic);
-    const struct gce_firewall *found = &n->o->traffic;
-    bool mend = n->new_rule || n->e.facts->repair_adopted;
-    struct firewall_plan fp = {
-        .f = &d->traffic,
-        .has = n->o->has_traffic,
-        .found = found,
-        .told = true,
-        .only_after = -1,
-        .create_why = "clients must reach the nodes",
-        .note = arena_printf(a, "tags: %s", str_set_text(a, &n->e.in->tags, ", ")),
-    };
-    if (fp.has == GCE_PRESENT) {
-        struct str_set now = gce_strs_set(a, &found->sources);
-        struct str_set then = gce_strs_set(a, &want.sources);
-        n->ranges_changed = !str_set_eq(&now, &then) && !svc_ranges_allow_all(&then);
-        fp.differs = gce_firewall_traffic_differs(a, found, &want, &d->plain_ports) ||
-                     (mend && gce_firewall_protocol_differs(found, &want)) ||
-                     (n->e.facts->repair_adopted && n->e.facts->node_tags.n > 0 &&
-                      gce_firewall_tags_differ(a, found, &want));
-    }
-    return plan_firewall(n, &fp, err);
-}
-
-/* §4.7 */
-static int plan_check_firewall(struct ensure *n, struct err *err)
-{
-    struct arena *a = n->e.a;
-    const struct gce_tp_desired *d = n->d;
-    const struct gce_tp_observed *o = n->o;
-    struct gce_firewall want = wanted(n, &d->check_firewall);
-    struct firewall_plan fp = {
-        .f = &d->check_firewall,
-        .has = d->local ? o->has_local_firewall : o->has_node_firewall,
-        .found = d->local ? &o->local_firewall : &o->node_firewall,
-        .told = true,
-        .only_after = -1,
-        .create_why = "health checks must reach the nodes",
-        .note = "lets the checks in",
-    };
-    if (fp.has == GCE_PRESENT) {
-        bool repair = n->e.facts->repair_adopted;
-        /* §15 row 8: a shared rule that upstream pinned to one address lets no other check in. */
-        fp.clear_destinations = repair && !d->local && fp.found->destinations.n > 0;
-        fp.differs =
-            gce_firewall_check_differs(a, fp.found, &want) || fp.clear_destinations ||
-            (d->local && n->ip.text == NULL) ||
-            (repair && n->e.facts->node_tags.n > 0 && gce_firewall_tags_differ(a, fp.found, &want));
-    }
-    return plan_firewall(n, &fp, err);
-}
-
-static int plan_deny(struct ensure *n, struct err *err)
-{
-    const struct gce_tp_desired *d = n->d;
-    if (!d->want_deny) {
-        return ERR_OK;
-    }
-    struct gce_firewall want = wanted(n, &d->deny);
-    bool same = false;
-    if (n->o->has_deny == GCE_PRESENT &&
-        gce_firewall_equal(n->e.a, &n->o->deny, &want, &same, NULL) != ERR_OK) {
-        same = false;
-    }
-    struct firewall_plan fp = {
-        .f = &d->deny,
-        .has = n->o->has_deny,
-        .found = &n->o->deny,
-        .differs = !same,
-        /* On a Shared VPC the allow rule may have stayed as it was: then deny would win over it. */
-        .only_after = n->traffic,
-        .create_why = "everything that no firewall allows is to be denied",
-        .note = "below the allow rules",
-    };
-    tp_next_wave(&n->e);
-    return plan_firewall(n, &fp, err);
-}
-
 /* ---- pool ---------------------------------------------------------------------------------------- */
 
 static size_t count_zones(struct arena *a, const struct gce_members *m)
@@ -469,7 +207,7 @@ static size_t count_zones(struct arena *a, const struct gce_members *m)
     return str_set_make(a, zones, m->n_ids).n;
 }
 
-static void plan_new_pool(struct ensure *n)
+static void plan_new_pool(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const struct gce_tp_desired *d = n->d;
@@ -493,7 +231,7 @@ static void plan_new_pool(struct ensure *n)
     }
 }
 
-static bool is_our_check(const struct ensure *n, const char *link)
+static bool is_our_check(const struct tp_ensure *n, const char *link)
 {
     const char *name = gce_link_last(link);
     return str_eq(name, n->d->names.node_check) || str_eq(name, n->d->names.local_check);
@@ -501,7 +239,7 @@ static bool is_our_check(const struct ensure *n, const char *link)
 
 /* Does the pool ask the wrong check?  Only ours are taken away: a check that a user put there stays, unless repairs
  * are asked for.  A pool without any was interrupted in between. */
-static bool check_is_wrong(const struct ensure *n)
+static bool check_is_wrong(const struct tp_ensure *n)
 {
     const struct gce_strs *checks = &n->o->pool.checks;
     bool foreign = false;
@@ -516,7 +254,7 @@ static bool check_is_wrong(const struct ensure *n)
 
 /* §4.8 (ours): the pool stays, only its check is exchanged.  It holds one at most, so the old one goes first; for that
  * moment every instance counts as healthy. */
-static void plan_swap(struct ensure *n)
+static void plan_swap(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const struct gce_strs *checks = &n->o->pool.checks;
@@ -544,7 +282,7 @@ static void plan_swap(struct ensure *n)
     n->swapped = true;
 }
 
-static void plan_pool_in_place(struct ensure *n)
+static void plan_pool_in_place(struct tp_ensure *n)
 {
     size_t before = n->e.p->n_ops;
     plan_swap(n);
@@ -557,7 +295,7 @@ static void plan_pool_in_place(struct ensure *n)
 
 /* ---- rule ---------------------------------------------------------------------------------------- */
 
-static void plan_remove_rule(struct ensure *n)
+static void plan_remove_rule(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     struct lb_op op = LB_OP(.verb = LB_DELETE, .kind = TP_KIND_RULE, .name = n->d->names.lb,
@@ -568,7 +306,7 @@ static void plan_remove_rule(struct ensure *n)
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_DELETE_RULE});
 }
 
-static void plan_rule(struct ensure *n)
+static void plan_rule(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const struct gce_rule *want = &n->d->rule;
@@ -602,7 +340,7 @@ static void plan_rule(struct ensure *n)
 /* ---- what is used no more ------------------------------------------------------------------------ */
 
 /* From Cluster to Local: the shared check goes when nobody else wants it (§4.7; refused "in use" is fine). */
-static void plan_drop_node_check(struct ensure *n)
+static void plan_drop_node_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const struct gce_tp_observed *o = n->o;
@@ -631,7 +369,7 @@ static void plan_drop_node_check(struct ensure *n)
 }
 
 /* From Local to Cluster: the check of this Service alone, and its firewall. */
-static void plan_drop_local_check(struct ensure *n)
+static void plan_drop_local_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const char *why = "spec.externalTrafficPolicy is not Local";
@@ -647,7 +385,7 @@ static void plan_drop_local_check(struct ensure *n)
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
-static void plan_first(struct ensure *n)
+static void plan_first(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     const struct gce_tp_observed *o = n->o;
@@ -663,29 +401,29 @@ static void plan_first(struct ensure *n)
     tp_next_wave(e);
 }
 
-static int plan_prepare(struct ensure *n, struct err *err)
+static int plan_prepare(struct tp_ensure *n, struct err *err)
 {
     plan_hold(n);
-    plan_check(n);
+    tp_plan_check(n);
     bool late = n->ip.text == NULL;
     int rc = ERR_OK;
     if (!late || !n->d->local) {
-        rc = plan_check_firewall(n, err);
+        rc = tp_plan_check_firewall(n, err);
     }
     if (rc == ERR_OK && !late) {
-        rc = plan_traffic(n, err);
+        rc = tp_plan_traffic(n, err);
     }
     tp_next_wave(&n->e);
     if (rc == ERR_OK && late) {
-        rc = plan_traffic(n, err);
+        rc = tp_plan_traffic(n, err);
     }
     if (rc == ERR_OK && late && n->d->local) {
-        rc = plan_check_firewall(n, err);
+        rc = tp_plan_check_firewall(n, err);
     }
     return rc;
 }
 
-static void plan_pool_and_rule(struct ensure *n)
+static void plan_pool_and_rule(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
     bool remove_rule = n->need.exists && n->new_rule;
@@ -710,7 +448,7 @@ static void plan_pool_and_rule(struct ensure *n)
     plan_rule(n);
 }
 
-static void tell_effects(struct ensure *n)
+static void tell_effects(struct tp_ensure *n)
 {
     struct lb_plan *p = n->e.p;
     const char *key = n->e.in->key;
@@ -735,10 +473,10 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_tp_desired *d,
                        const struct gce_tp_observed *o, struct err *err)
 {
-    struct ensure n = {.e = {.a = p->a, .p = p, .facts = facts, .in = in, .d = d, .o = o},
-                       .d = d,
-                       .o = o,
-                       .traffic = -1};
+    struct tp_ensure n = {.e = {.a = p->a, .p = p, .facts = facts, .in = in, .d = d, .o = o},
+                          .d = d,
+                          .o = o,
+                          .traffic = -1};
     struct lb_plan_service *s = lb_plan_service(p, in->key);
     s->kind = arena_printf(p->a, "external, target pool, %s", facts->region);
     s->address = o->has_rule == GCE_PRESENT ? o->rule.ip : NULL;
@@ -753,7 +491,7 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
         return rc;
     }
     plan_pool_and_rule(&n);
-    rc = plan_deny(&n, err);
+    rc = tp_plan_deny(&n, err);
     if (rc != ERR_OK) {
         return rc;
     }
