@@ -169,7 +169,8 @@ static bool read_body(struct request *q)
     }
     struct err err = ERR_INIT;
     const char *text = q->call->body_len ? q->call->body : "{}";
-    if (json_parse_arena(q->a, text, strlen(text), NULL, &q->body, &err)) {
+    size_t n = q->call->body_len ? q->call->body_len : strlen(text);
+    if (json_parse_arena(q->a, text, n, NULL, &q->body, &err)) {
         return ce_refuse(&q->refusal, q->a, 400, "parseError", "Parse Error: %s", err.message);
     }
     struct schema_problem problem = {0};

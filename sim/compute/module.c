@@ -77,22 +77,52 @@ static int load_members(struct compute *c, struct json_object *members, struct e
     return ERR_OK;
 }
 
-/* The project of the first instance, else of the first zone, else of anything. */
-static void find_project(struct compute *c, struct json_object *gce)
+/* The project in the first path that has `mark`, else NULL; heap. */
+static char *project_of_paths(struct json_object *gce, const char *mark)
 {
-    static const char *const marks[] = {"/instances/", "/zones/", "/"};
-    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-        json_object_object_foreach(gce, path, body)
-        {
-            (void)body;
-            const char *name = path + strlen("projects/");
-            if (strstr(name, marks[i])) {
-                free(c->project);
-                c->project = xstrndup(name, strcspn(name, "/"));
-                return;
-            }
+    if (!gce) {
+        return NULL;
+    }
+    json_object_object_foreach(gce, path, body)
+    {
+        (void)body;
+        const char *name = path + strlen("projects/");
+        if (str_has_prefix(path, "projects/") && strstr(name, mark)) {
+            return xstrndup(name, strcspn(name, "/"));
         }
     }
+    return NULL;
+}
+
+/* The project in "gce://PROJECT/ZONE/NAME" of the first node; heap. */
+static char *project_of_nodes(struct json_object *world)
+{
+    static const char scheme[] = "gce://";
+    struct json_object *nodes = json_path(world, "kubernetes.nodes");
+    for (size_t i = 0; i < json_len(nodes); i++) {
+        struct json_object *spec = json_member(json_object_array_get_idx(nodes, i), "spec");
+        const char *id = json_str(spec, "providerID");
+        if (id && str_has_prefix(id, scheme)) {
+            id += strlen(scheme);
+            return xstrndup(id, strcspn(id, "/"));
+        }
+    }
+    return NULL;
+}
+
+/* Where the machines are: a host project of a shared network has none. */
+static void find_project(struct compute *c, struct json_object *world)
+{
+    static const char *const marks[] = {"/instances/", "/zones/", "/"};
+    char *project = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(marks) && !project; i++) {
+        project = project_of_paths(json_member(world, "gce"), marks[i]);
+    }
+    if (!project) {
+        project = project_of_nodes(world);
+    }
+    free(c->project);
+    c->project = project ? project : xstrdup(COMPUTE_PROJECT);
 }
 
 static int module_load(void *state, struct json_object *world, struct err *err)
@@ -106,9 +136,7 @@ static int module_load(void *state, struct json_object *world, struct err *err)
     ce_store_clear(c);
     json_object_put(c->settings);
     c->settings = json_member(world, "sim") ? json_copy(json_member(world, "sim")) : NULL;
-    if (gce) {
-        find_project(c, gce);
-    }
+    find_project(c, world);
     int code = gce ? load_resources(c, gce, err) : ERR_OK;
     if (!code && members) {
         code = load_members(c, members, err);

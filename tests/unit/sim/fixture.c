@@ -19,6 +19,7 @@ struct fixture_loop {
     struct sim_config cfg;
     CURL *curl;
     const char *service_account; /* credentials file */
+    const char *ca_pem;          /* NULL: plain HTTP */
 };
 
 static void *run(void *arg)
@@ -44,6 +45,7 @@ struct fixture *fixture_start(const struct sim_config *cfg)
         fail_msg("sim_new: %s", err.message);
     }
     f->url = arena_strdup(f->a, sim_url(l->sim));
+    l->ca_pem = sim_ca_pem(l->sim);
     void *cloud = sim_module_state(l->sim, "gce");
     l->service_account = sim_compute_credentials(cloud, f->a, "service_account");
     assert_int_equal(pthread_create(&l->thread, NULL, run, l), 0);
@@ -111,6 +113,11 @@ int fixture_call_within(struct fixture *f, const char *method, const char *path,
     curl_easy_setopt(c, CURLOPT_HEADERDATA, f);
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout_ms);
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    if (f->loop->ca_pem) {
+        struct curl_blob ca = {.data = (void *)f->loop->ca_pem, .len = strlen(f->loop->ca_pem)};
+        curl_easy_setopt(c, CURLOPT_CAINFO_BLOB, &ca);
+        curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+    }
     curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
     /* libcurl sends a request again by itself when a connection that was used before breaks. */
     curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);

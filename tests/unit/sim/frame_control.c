@@ -156,6 +156,15 @@ static void options__good_and_bad__are_told_apart(void **state)
     arena_free(a);
 }
 
+static void tls__throw_away_ca__is_enough_to_be_trusted(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(&(struct sim_config){.tls = true});
+    assert_true(str_has_prefix(f->url, "https://127.0.0.1:"));
+    fixture_must(f, "GET", P "/zones", NULL);
+    fixture_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +174,7 @@ int main(void)
         cmocka_unit_test(batch__parts__are_calls_of_their_own),
         cmocka_unit_test(log__each_cloud_call__is_a_line),
         cmocka_unit_test(options__good_and_bad__are_told_apart),
+        cmocka_unit_test(tls__throw_away_ca__is_enough_to_be_trusted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program trimtab-sim from outside: flags, files, state, faults and signals.
+
+    program_test.py TRIMTAB_SIM      (TAP on stdout)
+"""
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+
+SIM = sys.argv[1]
+
+
+class Sim:
+    def __init__(self, *flags):
+        self.process = subprocess.Popen([SIM, "--port=0", *flags], stdout=subprocess.PIPE, text=True)
+        self.line = self.process.stdout.readline()
+        self.url = self.line.split()[-1]
+
+    def call(self, method, path, body=None, **headers):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as f:
+        return f.read()
+
+
+def env_of(folder):
+    return dict(line.split("=", 1) for line in read(folder, "env-gce").splitlines())
+
+
+def test_listening_line_and_help():
+    sim = Sim()
+    assert sim.line.startswith("listening on http://127.0.0.1:"), sim.line
+    assert sim.stop() == 0
+    run = subprocess.run([SIM, "--help"], capture_output=True, text=True, check=True)
+    for flag in ("--world", "--state", "--traffic-log", "--latency", "--write-kubeconfig"):
+        assert flag in run.stdout, flag
+
+
+def test_bad_flags_end_with_2_and_a_sentence():
+    for flags, text in ((["--pors=1"], "did you mean --port?"), (["--latency=x"], "none or cloud")):
+        run = subprocess.run([SIM, *flags], capture_output=True, text=True, check=False)
+        assert run.returncode == 2 and text in run.stderr, run
+
+
+def test_what_cannot_start_ends_with_1():
+    run = subprocess.run([SIM, "--port=0", "--world=/nonexistent"], capture_output=True, text=True, check=False)
+    assert run.returncode == 1 and "/nonexistent" in run.stderr, run
+
+
+def test_files_for_clients():
+    with tempfile.TemporaryDirectory() as folder:
+        conf = os.path.join(folder, "conf")
+        sim = Sim("--nodes=2", f"--write-kubeconfig={folder}/kc", f"--write-cloud-config={conf}")
+        env = env_of(conf)
+        assert env["GCE_METADATA_HOST"] == sim.url.removeprefix("http://")
+        assert env["CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"] == sim.url + "/compute/v1/"
+        assert f"api-endpoint = {sim.url}/compute/v1/\n" in read(conf, "gce.conf")
+        assert f"server: {sim.url}\n" in read(folder, "kc")
+        token = read(env["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"])
+        path = f"/compute/v1/projects/{env['CLOUDSDK_CORE_PROJECT']}/zones"
+        assert sim.call("GET", path, Authorization="Bearer " + token)[0] == 200
+        assert sim.call("GET", path)[0] == 401
+        for secret in ("access-token", "service-account.json", "authorized-user.json"):
+            assert stat.S_IMODE(os.stat(os.path.join(conf, secret)).st_mode) == 0o600, secret
+        sim.stop()
+
+
+def test_world_brings_its_own_configuration():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/world.json", "w", encoding="utf-8") as f:
+            json.dump({"cloud_config": "[global]\nproject-id = p7\napi-endpoint = <endpoint>/compute/v1/\n",
+                       "gce": {"projects/p7/zones/r-a": {"name": "r-a"}}}, f)
+        sim = Sim(f"--world={folder}/world.json", f"--write-cloud-config={folder}/conf")
+        assert read(folder, "conf/gce.conf") == \
+            f"[global]\nproject-id = p7\napi-endpoint = {sim.url}/compute/v1/\n"
+        assert env_of(f"{folder}/conf")["CLOUDSDK_CORE_PROJECT"] == "p7"
+        sim.stop()
+
+
+def test_state_is_saved_and_loaded():
+    with tempfile.TemporaryDirectory() as folder:
+        state = f"--state={folder}/state.json"
+        sim = Sim(state, "--nodes=3", "--services=2")
+        before = sim.call("GET", "/sim/state")[1]
+        assert sim.stop() == 0
+        assert json.loads(read(folder, "state.json")) == json.loads(before)
+        sim = Sim(state)
+        assert sim.call("GET", "/sim/state")[1] == before
+        sim.stop()
+
+
+def test_faults_from_a_file():
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/faults.json", "w", encoding="utf-8") as f:
+            json.dump([{"match": {"api": "metadata"}, "do": "refuse", "status": 503}], f)
+        sim = Sim(f"--faults={folder}/faults.json")
+        path = "/computeMetadata/v1/project/project-id"
+        flavor = {"Metadata-Flavor": "Google"}
+        assert [sim.call("GET", path, **flavor)[0] for _ in range(2)] == [503, 200]
+        sim.stop()
+
+
+def test_same_seed_same_start():
+    dumps = []
+    for seed in (7, 7, 8):
+        sim = Sim("--nodes=2", f"--seed={seed}")
+        state = json.loads(sim.call("GET", "/sim/state")[1])["gce"]
+        dumps.append([r.get("tags") for r in state.values()])
+        sim.stop()
+    assert dumps[0] == dumps[1] != dumps[2]
+
+
+def main():
+    tests = [(name, fn) for name, fn in globals().items() if name.startswith("test_")]
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, (name, fn) in enumerate(tests, 1):
+        try:
+            fn()
+            print(f"ok {number} - {name}")
+        except Exception as error:                  # a test that breaks is a test that fails
+            failed += 1
+            print(f"not ok {number} - {name}\n# {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
