@@ -229,8 +229,9 @@ def rule_meson(tree):
             if build in tree.files:
                 rel = os.path.relpath(f, folder or ".")
                 text = tree.text(build)
-                if "'%s'" % rel in text or "'%s'" % rel[:-2] in text or re.search(
-                        r"(?<![\w/])%s(?![\w])" % re.escape(os.path.basename(f)[:-2]), text):
+                names = {rel, rel[:-2], os.path.basename(f)[:-2], os.path.basename(f)[:-2].removeprefix("test_"),
+                         os.path.basename(f)[:-2].removeprefix("test_").replace("_", "-")}
+                if any(re.search(r"(?<![\w/])%s(?![\w])" % re.escape(n), text) for n in names):
                     found = True
                     break
             if not folder:

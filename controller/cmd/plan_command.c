@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_plan.c: `trimtab plan`: what a sync would do, and why, without doing it.
+/* plan_command.c: `trimtab plan`: what a sync would do, and why, without doing it.
  *
  * Asks the provider for each Service's plan, joins them and prints text for people or JSON for programs (ux.md,
  * interfaces.md).  Exit 0: nothing to do; 2: changes; 1: error.  A provider that cannot plan gets a sentence. */
