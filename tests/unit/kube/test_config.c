@@ -251,12 +251,22 @@ static void kube_config_load__master__overrides_the_server(void **state)
 #define CLUSTER(text) HEAD CONTEXT USERS "clusters: [{name: k, cluster: {" text "}}]\n"
 #define BAD           "invalid configuration: "
 
-static void kube_config_load__broken_files__upstream_texts(void **state)
+struct refusal {
+    const char *text;
+    const char *want;
+};
+
+static void check_refusals(struct folder *f, const struct refusal *rows, size_t n)
 {
-    const struct {
-        const char *text;
-        const char *want;
-    } rows[] = {
+    for (size_t i = 0; i < n; i++) {
+        struct kube_config_args args = args_of(f, write_file(f, "kc", rows[i].text));
+        assert_string_equal(error_of(f, &args), rows[i].want);
+    }
+}
+
+static void kube_config_load__broken_files_and_contexts__upstream_texts(void **state)
+{
+    static const struct refusal rows[] = {
         {"", BAD "no configuration has been provided, try setting KUBERNETES_MASTER environment "
                  "variable"},
         {"# nothing\n", BAD "no configuration has been provided, try setting KUBERNETES_MASTER "
@@ -284,6 +294,13 @@ static void kube_config_load__broken_files__upstream_texts(void **state)
         {HEAD CONTEXT USERS, BAD "cluster \"k\" was not found for context \"c\""},
         {HEAD "contexts: [{name: c, context: {user: u}}]\n" USERS,
          BAD "cluster was not specified for context \"c\""},
+    };
+    check_refusals(*state, rows, ARRAY_LEN(rows));
+}
+
+static void kube_config_load__bad_clusters_and_users__upstream_texts(void **state)
+{
+    static const struct refusal rows[] = {
         {CLUSTER(""), BAD "no server found for cluster \"k\""},
         {CLUSTER("server: 'ftp://a'"), BAD "server \"ftp://a\": want scheme http or https"},
         {CLUSTER("server: 'https://a', certificate-authority: x, certificate-authority-data: Q0E="),
@@ -338,11 +355,7 @@ static void kube_config_load__broken_files__upstream_texts(void **state)
              "found "
              "for cluster \"k\"]"},
     };
-    struct folder *f = *state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct kube_config_args args = args_of(f, write_file(f, "kc", rows[i].text));
-        assert_string_equal(error_of(f, &args), rows[i].want);
-    }
+    check_refusals(*state, rows, ARRAY_LEN(rows));
 }
 
 static void kube_config_load__no_file__upstream_texts(void **state)
@@ -513,7 +526,8 @@ int main(void)
         CONFIG_TEST(kube_config_load__json__is_yaml),
         CONFIG_TEST(kube_config_load__servers__normalised),
         CONFIG_TEST(kube_config_load__master__overrides_the_server),
-        CONFIG_TEST(kube_config_load__broken_files__upstream_texts),
+        CONFIG_TEST(kube_config_load__broken_files_and_contexts__upstream_texts),
+        CONFIG_TEST(kube_config_load__bad_clusters_and_users__upstream_texts),
         CONFIG_TEST(kube_config_load__no_file__upstream_texts),
         CONFIG_TEST(kube_config_load__other_context__by_name),
         CONFIG_TEST(kube_config_load__v200_kubeconfig_list__merged),
