@@ -133,8 +133,8 @@ static void token_endpoint__signed_assertion__must_be_of_our_account_and_of_now(
     (void)state;
     const int64_t now = 1795287600;
     struct clock *clock = clock_fake_new(1000, now * 1000000);
-    struct fixture *f = fixture_start(&(struct sim_config){.clock = clock});
-    const char *key = fixture_credentials(f, "service_account");
+    struct fixture *f = fixture_start_signing(&(struct sim_config){.clock = clock});
+    const char *key = fixture_credentials(f);
     assert_int_equal(fixture_call(f, "POST", "/token", assertion_form(f, key, NULL, now)), 200);
     f->token = arena_strdup(f->a, fixture_text(f, "access_token"));
     fixture_must(f, "GET", P "/zones", NULL);

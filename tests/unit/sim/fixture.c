@@ -29,7 +29,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-struct fixture *fixture_start(const struct sim_config *cfg)
+static struct fixture *start(const struct sim_config *cfg, bool signing)
 {
     struct err err = ERR_INIT;
     struct fixture *f = xcalloc(1, sizeof(*f));
@@ -46,14 +46,26 @@ struct fixture *fixture_start(const struct sim_config *cfg)
     }
     f->url = arena_strdup(f->a, sim_url(l->sim));
     l->ca_pem = sim_ca_pem(l->sim);
-    void *cloud = sim_module_state(l->sim, "gce");
-    l->service_account = sim_compute_credentials(cloud, f->a, "service_account");
+    if (signing) {
+        void *cloud = sim_module_state(l->sim, "gce");
+        l->service_account = sim_compute_credentials(cloud, f->a, "service_account");
+    }
     assert_int_equal(pthread_create(&l->thread, NULL, run, l), 0);
     if (fixture_call(f, "GET", "/computeMetadata/v1/instance/service-accounts/default/token",
                      NULL) == 200) {
         f->token = arena_strdup(f->a, json_str(f->answer, "access_token"));
     }
     return f;
+}
+
+struct fixture *fixture_start(const struct sim_config *cfg)
+{
+    return start(cfg, false);
+}
+
+struct fixture *fixture_start_signing(const struct sim_config *cfg)
+{
+    return start(cfg, true);
 }
 
 void fixture_stop(struct fixture *f)
@@ -181,9 +193,9 @@ void fixture_make_external(struct fixture *f)
                  "\"target\":\"regions/us-central1/targetPools/tp\"}");
 }
 
-const char *fixture_credentials(struct fixture *f, const char *type)
+const char *fixture_credentials(struct fixture *f)
 {
-    assert_string_equal(type, "service_account");
+    assert_non_null(f->loop->service_account);
     return f->loop->service_account;
 }
 

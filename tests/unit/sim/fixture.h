@@ -34,6 +34,8 @@ struct fixture {
 
 /* `cfg` NULL: no nodes, latency none.  Six nodes are a cfg.nodes = 6 away. */
 struct fixture *fixture_start(const struct sim_config *cfg);
+/* The same with a service account (its key takes a while to make). */
+struct fixture *fixture_start_signing(const struct sim_config *cfg);
 void fixture_stop(struct fixture *f);
 /* One call; status of the answer, 0 when the connection broke, -1 after a time-out of `timeout_ms`. */
 int fixture_call(struct fixture *f, const char *method, const char *path, const char *body);
@@ -49,8 +51,8 @@ void fixture_must(struct fixture *f, const char *method, const char *path, const
 void fixture_expect(struct fixture *f, const char *what, int got, int want, const char *reason);
 /* "hc", "tp" with node-0 and node-3, address "ip" and rule "fr" (TCP 80-90) on it. */
 void fixture_make_external(struct fixture *f);
-/* A credentials file that the simulator made (made before the loop ran, so that no thread touches it). */
-const char *fixture_credentials(struct fixture *f, const char *type);
+/* The service account's credentials file, made before the loop ran, so that no thread touches it. */
+const char *fixture_credentials(struct fixture *f);
 /* The whole of a file below tests/data. */
 char *fixture_data(struct arena *a, const char *name);
 
