@@ -37,12 +37,17 @@ static void shortest_digits(double d, char *out, size_t cap)
     }
 }
 
-/* Laid out as Go and ECMAScript do: with an exponent only below 1e-6 and from 1e21 on. */
+/* Laid out as Go and ECMAScript do: with an exponent only below 1e-6 and from 1e21 on.  Whole numbers that
+ * need more than 53 bits print all their digits, because they may be read back as integers. */
 static void append_double(struct str_buf *b, double d)
 {
     char text[40];
     char digits[40];
     size_t n = 0;
+    if (fabs(d) >= 0x1p53 && fabs(d) < 1e21) {
+        str_appendf(b, "%.0f", d);
+        return;
+    }
     shortest_digits(fabs(d), text, sizeof text);
     char *e = strchr(text, 'e');
     int exponent = (int)strtol(e + 1, NULL, 10);

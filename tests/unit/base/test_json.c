@@ -182,6 +182,7 @@ static void json_print__doubles__shortest_that_reads_back(void **state)
         {5e-324, "5e-324"},
         {1.7976931348623157e308, "1.7976931348623157e+308"},
         {9007199254740993.0, "9007199254740992"},
+        {2049638230412172399.0, "2049638230412172288"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct json_object *o _cleanup_(json_putp) = json_object_new_double(rows[i].d);
