@@ -79,7 +79,6 @@ static void *thread_main(void *arg)
         http_wait(r->http, CLOCK_NEVER); /* returns when a list is complete, or to stop */
         trim_once(r, &trimmed);
     }
-    http_free(r->http);
     return NULL;
 }
 
@@ -119,6 +118,8 @@ void kube_reflectors_free(struct kube_reflectors *r)
         cancel_fire(r->cancel);
         http_wakeup(r->http);
         (void)pthread_join(r->thread, NULL);
+        http_free(
+            r->http); /* not by the thread: it must be there to be woken until the thread has ended */
     }
     for (size_t i = 0; i < r->n; i++) {
         reflector_done(&r->items[i]);
