@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulator and a trimtab for whole-program tests: start, look, wait, stop.
+
+Waiting means asking again until a deadline; no test depends on how long something takes.  Both programs write
+to files in one scratch folder, which a failing test prints.
+"""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+LIMIT_S = 60
+CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
+FLAGS = ["--cloud-provider=gce", "--leader-elect=false", "--secure-port=0"]
+MUTATIONS = (".insert", ".patch", ".update", ".delete", ".addInstance", ".removeInstance", ".addHealthCheck",
+             ".removeHealthCheck", ".setTarget", ".set")
+
+
+class World:
+    """One simulated cluster; use as a context manager."""
+
+    def __init__(self, programs, *sim_flags):
+        self.sim_exe, self.trimtab_exe = programs
+        self.folder = tempfile.mkdtemp(prefix="trimtab-test-")
+        self.conf = os.path.join(self.folder, "conf")
+        self.kubeconfig = os.path.join(self.folder, "kubeconfig")
+        self.runs = 0
+        self.trimtab = None
+        self.sim = subprocess.Popen(
+            [self.sim_exe, "--port=0", "--seed=1", f"--write-kubeconfig={self.kubeconfig}",
+             f"--write-cloud-config={self.conf}", *sim_flags],
+            stdout=subprocess.PIPE, stderr=self.file("sim.err"), text=True)
+        self.url = self.sim.stdout.readline().split()[-1]
+
+    def file(self, name):
+        return open(os.path.join(self.folder, name), "ab")  # pylint: disable=consider-using-with
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if self.trimtab is not None and self.trimtab.poll() is None:
+            self.stop()
+        self.sim.send_signal(signal.SIGTERM)
+        self.sim.wait(LIMIT_S)
+        self.sim.stdout.close()
+        if kind is not None:
+            print("#", self.log().replace("\n", "\n# "))
+        subprocess.run(["rm", "-rf", self.folder], check=False)
+
+    # --- trimtab ---
+    def environment(self):
+        env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "ASAN_OPTIONS", "TSAN_OPTIONS",
+                                                            "UBSAN_OPTIONS", "LD_LIBRARY_PATH")}
+        with open(os.path.join(self.conf, "env-gce"), encoding="utf-8") as f:
+            env.update(line.strip().split("=", 1) for line in f)
+        return env
+
+    def start(self, *flags):
+        """Starts trimtab and waits until it watches."""
+        self.runs += 1
+        self.trimtab = subprocess.Popen(
+            [self.trimtab_exe, *FLAGS, f"--kubeconfig={self.kubeconfig}", f"--cloud-config={self.conf}/gce.conf",
+             "-v=2", *flags],
+            stderr=self.file(f"run-{self.runs}"), env=self.environment())
+        self.until("trimtab watches", lambda: '"Watching"' in self.log() or self.trimtab.poll() is not None)
+        assert self.trimtab.poll() is None, self.log()
+        return self
+
+    def stop(self, number=signal.SIGTERM):
+        """Returns exit code and seconds until it was gone."""
+        before = time.monotonic()
+        self.trimtab.send_signal(number)
+        code = self.trimtab.wait(LIMIT_S)
+        return code, time.monotonic() - before
+
+    def kill(self):
+        self.trimtab.kill()
+        self.trimtab.wait(LIMIT_S)
+
+    def log(self):
+        path = os.path.join(self.folder, f"run-{self.runs}")
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def logged(self, *words):
+        """Lines that hold all of the words."""
+        return [line for line in self.log().splitlines() if all(w in line for w in words)]
+
+    # --- the simulator ---
+    def call(self, method, path, body=None, content_type="application/json"):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {"Content-Type": content_type}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
+                text = answer.read().decode()
+                return answer.status, json.loads(text) if text else None
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read().decode() or "null")
+
+    def must(self, method, path, body=None, **kw):
+        status, answer = self.call(method, path, body, **kw)
+        assert status < 300, (method, path, status, answer)
+        return answer
+
+    def until(self, what, check):
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            value = check()
+            if value:
+                return value
+            assert time.monotonic() < deadline, f"waited {LIMIT_S} s until {what}\n{self.log()}"
+            time.sleep(0.01)
+
+    def calls(self):
+        return self.must("GET", "/sim/calls")
+
+    def forget_calls(self):
+        self.must("DELETE", "/sim/calls")
+
+    def mutations(self):
+        """Cloud calls that change something, with their counts."""
+        return {op: n for op, n in self.calls()["gce"].items() if op.endswith(MUTATIONS)}
+
+    def service_writes(self):
+        return {op: n for op, n in self.calls()["kubernetes"].items()
+                if op.startswith("services.") and op.split(".")[-1] in ("patch", "update", "create", "delete")}
+
+    def fault(self, **fault):
+        return self.must("POST", "/sim/faults", fault)
+
+    def heal(self):
+        self.must("DELETE", "/sim/faults")
+
+    # --- Services ---
+    def services(self, name=""):
+        return "/api/v1/namespaces/default/services" + (f"/{name}" if name else "")
+
+    def create(self, name, meta=None, **spec):
+        spec = {"type": "LoadBalancer", "ports": [{"port": 80}], "selector": {"app": name}, **spec}
+        return self.must("POST", self.services(), {"apiVersion": "v1", "kind": "Service",
+                                                   "metadata": {"name": name, **(meta or {})}, "spec": spec})
+
+    def get(self, name):
+        status, answer = self.call("GET", self.services(name))
+        return answer if status == 200 else None
+
+    def patch(self, name, body):
+        return self.must("PATCH", self.services(name), body, content_type="application/merge-patch+json")
+
+    def delete(self, name):
+        self.must("DELETE", self.services(name))
+
+    def address(self, name):
+        svc = self.get(name) or {}
+        ingress = svc.get("status", {}).get("loadBalancer", {}).get("ingress") or [{}]
+        return ingress[0].get("ip")
+
+    def until_address(self, name):
+        return self.until(f"{name} has an address", lambda: self.address(name))
+
+    def until_gone(self, name):
+        self.until(f"{name} is gone", lambda: self.get(name) is None)
+
+    def events(self, name):
+        items = self.must("GET", "/api/v1/namespaces/default/events")["items"]
+        return [(e["type"], e["reason"], e["message"]) for e in items if e["involvedObject"]["name"] == name]
+
+    def until_event(self, name, reason, text=""):
+        return self.until(f"{name} has event {reason}",
+                          lambda: [e for e in self.events(name) if e[1] == reason and text in e[2]])
+
+    # --- the cloud ---
+    def cloud(self, kind):
+        """Resources of a kind ("forwardingRules"), by path."""
+        state = self.must("GET", "/sim/state")["gce"]
+        return {path: r for path, r in state.items() if f"/{kind}/" in path}
+
+    def members(self):
+        return sorted(i.split("/")[-1] for pool in self.cloud("targetPools").values()
+                      for i in pool.get("instances", []))
