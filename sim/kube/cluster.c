@@ -6,6 +6,7 @@
 #include "sim/kube/cluster.h"
 
 #include "sim/kube/alloc.h"
+#include "sim/kube/pods.h"
 #include "sim/kube/rules.h"
 
 /* Never used to verify anything: without --rbac nobody presents certificates. */
@@ -200,7 +201,9 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     if (mine && !json_object_is_type(mine, json_type_object)) {
         return err_set(err, ERR_INVALID, "kubernetes: want an object of lists by plural name");
     }
+    kube_store_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
     kube_store_clear(st->store);
+    kube_pods_forget(st->pods);
     json_object_put(st->unknown);
     st->unknown = json_object_new_object();
     int code = ERR_OK;

@@ -102,6 +102,9 @@ static void keep_if_absent(struct json_object *now, struct json_object *was, con
 void kube_prepare_meta(struct kube_change *c)
 {
     if (!c->was) {
+        if (c->kind->is_custom) {
+            json_object_object_del(c->now, "status");
+        }
         return;
     }
     if (c->kind->has_status && c->status_only) {

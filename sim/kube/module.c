@@ -12,6 +12,7 @@
 #include "sim/kube/rules.h"
 #include "sim/kube/watch.h"
 
+static void kube_done(void *state);
 static void on_store_event(void *arg, int store, const struct kube_event *ev);
 
 static int kube_init(struct sim *sim, void **ret_state, struct err *err)
@@ -23,11 +24,13 @@ static int kube_init(struct sim *sim, void **ret_state, struct err *err)
     st->watches = kube_watches_new(st);
     st->pods = kube_pods_new(st);
     kube_store_on_event(st->store, on_store_event, st);
-    *ret_state = st;
-    kube_cluster_bootstrap(st, NULL);
-    if (sim_cfg(sim)->rbac) {
-        return kube_auth_load(sim_cfg(sim)->rbac, &st->auth, err);
+    int code = sim_cfg(sim)->rbac ? kube_auth_load(sim_cfg(sim)->rbac, &st->auth, err) : ERR_OK;
+    if (code) {
+        kube_done(st);
+        return code;
     }
+    kube_cluster_bootstrap(st, NULL);
+    *ret_state = st;
     return ERR_OK;
 }
 

@@ -45,6 +45,11 @@ void kube_pods_free(struct kube_pods *p)
     }
 }
 
+void kube_pods_forget(struct kube_pods *p)
+{
+    map_clear(p->wanted);
+}
+
 /* --- one Service ---------------------------------------------------------------------------------- */
 struct job {
     struct kube_pods *p;

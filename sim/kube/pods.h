@@ -15,6 +15,8 @@ void kube_pods_free(struct kube_pods *p);
 /* Remembers how many pods each node has ({"node-0": 2}) and writes the slices. */
 void kube_pods_set(struct kube_pods *p, const char *ns, const char *service,
                    struct json_object *pods_per_node);
+/* Another world: what was asked for is forgotten; slices stay as they are. */
+void kube_pods_forget(struct kube_pods *p);
 /* A node or Service changed: slices are looked at again in the next round of the loop. */
 void kube_pods_follow(struct kube_pods *p, const struct kube_kind *kind,
                       const struct kube_event *ev);

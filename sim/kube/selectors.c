@@ -88,6 +88,9 @@ static struct requirement *parse_term(struct arena *a, const char *term, bool fi
     if (eq) {
         bool ne = eq > term && eq[-1] == '!';
         const char *value = eq[1] == '=' ? eq + 2 : eq + 1;
+        if (eq == term) {
+            return NULL;
+        }
         return one_value(a, ne ? OP_NE : OP_EQ, piece(a, term, (size_t)(eq - term) - (ne ? 1 : 0)),
                          str_trim(a, value));
     }
