@@ -22,15 +22,16 @@ struct kube_client;
 
 struct kube_client_args {
     const struct kube_config *config; /* must live longer */
-    const char *
-        user_agent; /* "cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/abcdef0/service-controller" */
+    /* "cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/abcdef0/service-controller" */
+    const char *user_agent;
     double qps; /* < 0: no limit; 0: 5 */
     int burst;  /* 0: 10 */
     struct clock *clock;
     struct cancel *cancel;         /* ends everything; may be NULL */
     bool (*may_mutate)(void *arg); /* asked before each write; NULL: always */
     void *may_mutate_arg;
-    /* After each send; for metrics.  `method` "GET", `resource` "services/status", status 0 = none.  May be NULL. */
+    /* After each send; for metrics.  `method` "GET", `resource` "services/status", status 0 = none.
+     * May be NULL. */
     void (*observe)(void *arg, const char *method, const char *resource, int status,
                     int64_t took_ms);
     void *observe_arg;

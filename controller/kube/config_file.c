@@ -247,16 +247,11 @@ static int decode_file(struct arena *a, const char *path, struct json_object *tr
     return rc;
 }
 
-int kc_file_load(struct arena *a, const char *path, struct kc_file *ret, struct err *err)
+int kc_file_parse(struct arena *a, const char *path, const char *text, size_t n,
+                  struct kc_file *ret, struct err *err)
 {
-    char *text = NULL;
-    size_t n = 0;
     struct json_object *tree = NULL;
-    int rc = file_read(a, path, FILE_MAX, &text, &n, err);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    rc = yaml_parse(a, text, n, &tree, err);
+    int rc = yaml_parse(a, text, n, &tree, err);
     if (rc == ERR_OK && tree == NULL) {
         *ret = (struct kc_file){.current_context = ""};
         return ERR_OK;
@@ -268,6 +263,14 @@ int kc_file_load(struct arena *a, const char *path, struct kc_file *ret, struct 
         (void)err_prefix(err, "error loading config file \"%s\"", path);
     }
     return rc;
+}
+
+int kc_file_load(struct arena *a, const char *path, struct kc_file *ret, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    int rc = file_read(a, path, FILE_MAX, &text, &n, err);
+    return rc == ERR_OK ? kc_file_parse(a, path, text, n, ret, err) : rc;
 }
 
 /* --- merging ------------------------------------------------------------------------------------- */

@@ -67,6 +67,9 @@ struct kc_choice {
 /* Reads one file.  ERR_NOT_FOUND as file_read(); 'error loading config file "P": …'. */
 int kc_file_load(struct arena *a, const char *path, struct kc_file *ret,
                  struct err *err) _warn_unused_;
+/* The same from text; `path` is where it would be, for relative paths and messages. */
+int kc_file_parse(struct arena *a, const char *path, const char *text, size_t n,
+                  struct kc_file *ret, struct err *err) _warn_unused_;
 /* Adds what `from` has and `into` has not: the first file that names something wins. */
 void kc_file_merge(struct arena *a, struct kc_file *into, const struct kc_file *from);
 /* Follows the context; "" takes current-context.  `master` replaces the cluster's server. */

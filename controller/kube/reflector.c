@@ -118,8 +118,8 @@ void kube_reflectors_free(struct kube_reflectors *r)
         cancel_fire(r->cancel);
         http_wakeup(r->http);
         (void)pthread_join(r->thread, NULL);
-        http_free(
-            r->http); /* not by the thread: it must be there to be woken until the thread has ended */
+        /* Not by the thread: the handle must be there to be woken until the thread has ended. */
+        http_free(r->http);
     }
     for (size_t i = 0; i < r->n; i++) {
         reflector_done(&r->items[i]);

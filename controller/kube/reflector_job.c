@@ -246,11 +246,10 @@ static void list_ended(struct reflector *x, struct err *err)
         finish_page(x, head);
         return;
     }
+    enum reflector_end why = reflector_classify(err);
+    (void)err_prefix(err, "failed to list %s", type_label(x));
     reflectors_failed(r, err, err->http_status == 0 && !x->opened);
-    say(x,
-        reflector_list_failed(&x->rules, reflector_classify(err), reflectors_now(r),
-                              reflectors_unit(r)),
-        err);
+    say(x, reflector_list_failed(&x->rules, why, reflectors_now(r), reflectors_unit(r)), err);
 }
 
 static void watch_ended(struct reflector *x, struct err *err)
