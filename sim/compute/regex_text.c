@@ -70,35 +70,89 @@ static const char *escape(struct str_buf *out, const char *at)
     return at + 2;
 }
 
+/* The C library copies the tree of what is repeated, so a few nested repeats could take all memory. */
+#define PLUS_MAX   12
+#define COPIES_MAX 1000
+
+struct repeats {
+    int plus;
+    int64_t copies; /* product of all upper ends */
+    bool last; /* the last thing was a repeat: another one right behind it is an error, as in RE2 */
+};
+
+/* Reads "{n}", "{n,}" or "{n,m}"; 0 bytes when it is none of them. */
+static size_t counted(const char *at, int64_t *ret_high)
+{
+    size_t low = strspn(at + 1, "0123456789"), comma = at[1 + low] == ',';
+    size_t high = comma ? strspn(at + 2 + low, "0123456789") : 0;
+    size_t n = 1 + low + comma + high;
+    if (low == 0 || low > 4 || high > 4 || at[n] != '}') {
+        return 0;
+    }
+    int64_t value = 0;
+    for (size_t i = high ? 2 + low : 1; at[i] >= '0' && at[i] <= '9'; i++) {
+        value = value * 10 + (at[i] - '0');
+    }
+    *ret_high = value;
+    return n + 1;
+}
+
+/* A repeat at `at`; what follows it, NULL when it is not allowed. */
+static const char *repeat(struct str_buf *out, const char *at, struct repeats *r)
+{
+    int64_t high = 1;
+    size_t n = *at == '{' ? counted(at, &high) : 1;
+    if (n == 0) {
+        str_append(out, "\\{"); /* no count: RE2 takes the brace as it is */
+        r->last = false;
+        return at + 1;
+    }
+    r->plus += *at == '+';
+    r->copies *= high > 0 ? high : 1;
+    if (r->last || r->plus > PLUS_MAX || r->copies > COPIES_MAX) {
+        return NULL;
+    }
+    str_append_n(out, at, n);
+    r->last = true;
+    return at + n + (at[n] == '?'); /* a lazy repeat matches the same whole texts */
+}
+
+/* One more piece of the pattern; what follows it, NULL when it is not supported. */
+static const char *piece(struct str_buf *out, const char *at, struct repeats *r)
+{
+    if (strchr("*+?{", *at)) {
+        return repeat(out, at, r);
+    }
+    r->last = false;
+    if (*at == '\\' && at[1] != '\0') {
+        return escape(out, at);
+    }
+    if (*at == '[') {
+        return bracket(out, at);
+    }
+    if (*at == '(' && at[1] == '?') {
+        str_append_c(out, '(');
+        return at[2] == ':' ? at + 3 : NULL;
+    }
+    if (*at == '}') {
+        str_append_c(out, '\\');
+    }
+    str_append_c(out, *at);
+    return at + 1;
+}
+
 bool ce_regex_to_posix(struct str_buf *out, const char *pattern, bool *ret_no_case)
 {
+    struct repeats r = {.copies = 1};
     const char *at = pattern;
     *ret_no_case = str_has_prefix(at, "(?i)");
     if (*ret_no_case) {
         at += strlen("(?i)");
     }
     str_append(out, "^(");
-    while (*at) {
-        if (*at == '\\' && at[1] != '\0') {
-            at = escape(out, at);
-        } else if (*at == '[') {
-            at = bracket(out, at);
-            if (!at) {
-                return false;
-            }
-        } else if (*at == '(' && at[1] == '?') {
-            if (at[2] != ':') {
-                return false;
-            }
-            str_append_c(out, '(');
-            at += 3;
-        } else if (strchr("*+?}", *at) && at[1] == '?') {
-            str_append_c(out, *at); /* a lazy repeat matches the same whole texts */
-            at += 2;
-        } else {
-            str_append_c(out, *at++);
-        }
+    while (at && *at) {
+        at = piece(out, at, &r);
     }
     str_append(out, ")$");
-    return true;
+    return at != NULL;
 }

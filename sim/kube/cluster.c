@@ -31,7 +31,7 @@ static void make(struct kube_state *st, const char *plural, struct json_object *
 static void need_namespace(struct kube_state *st, const char *name)
 {
     const struct kube_kind *kind = kube_kind_by_plural("namespaces");
-    if (kube_store_get(st->store, kind->store, "", name)) {
+    if (kube_db_get(st->store, kind->store, "", name)) {
         return;
     }
     static const char *const finalizers[] = {"kubernetes"};
@@ -104,13 +104,13 @@ static void load_object(struct kube_state *st, const struct kube_kind *kind, str
     if (str_eq(json_str(o, "apiVersion"), "events.k8s.io/v1")) {
         struct json_object *stored = kube_event_as_stored(o);
         struct json_object *copy = json_copy(stored);
-        kube_store_load(st->store, kind->store, ns, name, copy);
+        kube_db_load(st->store, kind->store, ns, name, copy);
         json_object_put(stored);
         json_object_put(copy);
         return;
     }
     struct json_object *copy = json_copy(o);
-    kube_store_load(st->store, kind->store, ns, name, copy);
+    kube_db_load(st->store, kind->store, ns, name, copy);
     json_object_put(copy);
 }
 
@@ -166,7 +166,7 @@ static void need_used_namespaces(struct kube_state *st)
         if (!kube_kind_of_store(i)->namespaced) {
             continue;
         }
-        (void)kube_store_list(st->store, i, "", 0, &objs, &n);
+        (void)kube_db_list(st->store, i, "", 0, &objs, &n);
         const char *last = "";
         for (size_t k = 0; k < n; k++) {
             const char *ns = kube_obj_ns(objs[k], a);
@@ -185,7 +185,7 @@ static void count_allocated(struct kube_state *st)
     struct kube_obj **objs = NULL;
     size_t n = 0;
     kube_alloc_clear(st->alloc);
-    (void)kube_store_list(st->store, kube_kind_by_plural("services")->store, "", 0, &objs, &n);
+    (void)kube_db_list(st->store, kube_kind_by_plural("services")->store, "", 0, &objs, &n);
     for (size_t i = 0; i < n; i++) {
         struct json_object *tree = kube_obj_tree(objs[i]);
         kube_alloc_follow(st->alloc, NULL, tree);
@@ -201,8 +201,8 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     if (mine && !json_object_is_type(mine, json_type_object)) {
         return err_set(err, ERR_INVALID, "kubernetes: want an object of lists by plural name");
     }
-    kube_store_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
-    kube_store_clear(st->store);
+    kube_db_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
+    kube_db_clear(st->store);
     kube_pods_forget(st->pods);
     json_object_put(st->unknown);
     st->unknown = json_object_new_object();
@@ -216,7 +216,7 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     count_allocated(st);
     kube_cluster_bootstrap(st, mine);
     need_used_namespaces(st);
-    kube_store_expire(st->store, -1);
+    kube_db_expire(st->store, -1);
     return code;
 }
 
@@ -229,7 +229,7 @@ void kube_world_dump(void *state, struct json_object *world)
         const struct kube_kind *kind = kube_kind_of_store(i);
         struct kube_obj **objs = NULL;
         size_t n = 0;
-        (void)kube_store_list(st->store, i, "", 0, &objs, &n);
+        (void)kube_db_list(st->store, i, "", 0, &objs, &n);
         struct json_object *list = json_object_new_array_ext((int)n + 1);
         for (size_t k = 0; k < n; k++) {
             struct json_object *o = kube_obj_tree(objs[k]);

@@ -45,8 +45,8 @@ static void take_now(struct kube_change *c, int64_t rv)
 
 struct kube_obj *kube_commit(struct kube_change *c)
 {
-    struct kube_store *store = c->st->store;
-    struct kube_obj *stored = kube_store_get(store, c->kind->store, c->namespace, c->name);
+    struct kube_db *store = c->st->store;
+    struct kube_obj *stored = kube_db_get(store, c->kind->store, c->namespace, c->name);
     take_now(c, stored ? stored->rv : 0);
     if (c->dry_run) {
         if (!stored) {
@@ -55,7 +55,7 @@ struct kube_obj *kube_commit(struct kube_change *c)
         return NULL;
     }
     if (c->was && kube_is_deleting(c->now) && !has_finalizers(c->now)) {
-        (void)kube_store_remove(store, c->kind->store, c->namespace, c->name);
+        (void)kube_db_remove(store, c->kind->store, c->namespace, c->name);
         kube_namespace_sweep(c->st, c->namespace);
         return NULL;
     }
@@ -68,7 +68,7 @@ struct kube_obj *kube_commit(struct kube_change *c)
             return stored;
         }
     }
-    return kube_store_put(store, c->kind->store, c->namespace, c->name, c->now);
+    return kube_db_put(store, c->kind->store, c->namespace, c->name, c->now);
 }
 
 /* --- deleting ------------------------------------------------------------------------------------- */
@@ -103,10 +103,10 @@ struct json_object *kube_delete_one(struct kube_change *c, struct json_object **
             kube_namespace_sweep(c->st, c->name);
         }
     } else if (!c->dry_run) {
-        (void)kube_store_remove(c->st->store, c->kind->store, c->namespace, c->name);
+        (void)kube_db_remove(c->st->store, c->kind->store, c->namespace, c->name);
         kube_set(kube_need(c->now, "metadata"), "resourceVersion",
                  json_object_new_string(
-                     arena_printf(c->arena, "%lld", (long long)kube_store_rv(c->st->store))));
+                     arena_printf(c->arena, "%lld", (long long)kube_db_rv(c->st->store))));
         kube_namespace_sweep(c->st, c->namespace);
     }
     *ret = json_object_get(c->now);
@@ -118,13 +118,13 @@ static size_t sweep_store(struct kube_state *st, const struct kube_kind *kind, c
 {
     struct kube_obj **objs = NULL;
     size_t n = 0;
-    (void)kube_store_list(st->store, kind->store, ns, 0, &objs, &n);
+    (void)kube_db_list(st->store, kind->store, ns, 0, &objs, &n);
     size_t left = 0;
     for (size_t i = 0; i < n; i++) {
         struct json_object *tree = kube_obj_tree(objs[i]);
         const char *name = kube_obj_name(objs[i]);
         if (!has_finalizers(tree)) {
-            (void)kube_store_remove(st->store, kind->store, ns, name);
+            (void)kube_db_remove(st->store, kind->store, ns, name);
         } else {
             left++;
             struct kube_change c = {.st = st,
@@ -151,7 +151,7 @@ void kube_namespace_sweep(struct kube_state *st, const char *name)
 {
     const struct kube_kind *namespaces = kube_kind_by_plural("namespaces");
     struct kube_obj *o =
-        str_is_empty(name) ? NULL : kube_store_get(st->store, namespaces->store, "", name);
+        str_is_empty(name) ? NULL : kube_db_get(st->store, namespaces->store, "", name);
     if (!o) {
         return;
     }
@@ -168,7 +168,7 @@ void kube_namespace_sweep(struct kube_state *st, const char *name)
         left += kind->namespaced ? sweep_store(st, kind, copy) : 0;
     }
     if (left == 0) {
-        (void)kube_store_remove(st->store, namespaces->store, "", copy);
+        (void)kube_db_remove(st->store, namespaces->store, "", copy);
     }
     free(copy);
 }

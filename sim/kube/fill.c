@@ -166,7 +166,7 @@ int sim_kube_add_node(void *kube_state, const struct sim_node *node, int images,
 {
     struct kube_state *st = kube_state;
     const struct kube_kind *kind = kube_kind_by_plural("nodes");
-    if (kube_store_get(st->store, kind->store, "", node->name)) {
+    if (kube_db_get(st->store, kind->store, "", node->name)) {
         return err_set(err, ERR_EXISTS, "node %s exists", node->name);
     }
     struct arena *a = arena_new();
@@ -180,7 +180,7 @@ int sim_kube_add_node(void *kube_state, const struct sim_node *node, int images,
 int sim_kube_remove_node(void *kube_state, const char *name, struct err *err)
 {
     struct kube_state *st = kube_state;
-    if (!kube_store_remove(st->store, kube_kind_by_plural("nodes")->store, "", name)) {
+    if (!kube_db_remove(st->store, kube_kind_by_plural("nodes")->store, "", name)) {
         return err_set(err, ERR_NOT_FOUND, "there is no node %s", name);
     }
     return ERR_OK;
@@ -191,7 +191,7 @@ int sim_kube_add_service(void *kube_state, const char *namespace, const char *na
 {
     struct kube_state *st = kube_state;
     const struct kube_kind *kind = kube_kind_by_plural("services");
-    if (kube_store_get(st->store, kind->store, namespace, name)) {
+    if (kube_db_get(st->store, kind->store, namespace, name)) {
         return err_set(err, ERR_EXISTS, "service %s/%s exists", namespace, name);
     }
     struct json_object *o = json_object_new_object();
@@ -208,7 +208,7 @@ int sim_kube_add_service(void *kube_state, const char *namespace, const char *na
     json_object_array_add(ports, port);
     json_add(spec, "ports", ports);
     /* More Services than node ports: the rest does without. */
-    if (kube_store_count(st->store, kind->store) > 2000) {
+    if (kube_db_count(st->store, kind->store) > 2000) {
         json_add_bool(spec, "allocateLoadBalancerNodePorts", false);
     }
     kube_make(st, kind, o);
@@ -223,7 +223,7 @@ int sim_kube_set_pods(void *kube_state, const char *namespace, const char *servi
     if (!json_object_is_type(pods_per_node, json_type_object)) {
         return err_set(err, ERR_INVALID, "want an object of pod counts by node");
     }
-    if (!kube_store_get(st->store, kube_kind_by_plural("services")->store, namespace, service)) {
+    if (!kube_db_get(st->store, kube_kind_by_plural("services")->store, namespace, service)) {
         return err_set(err, ERR_NOT_FOUND, "there is no service %s/%s", namespace, service);
     }
     kube_pods_set(st->pods, namespace, service, pods_per_node);

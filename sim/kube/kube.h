@@ -23,7 +23,7 @@ struct kube_pods;
 
 struct kube_state {
     struct sim *sim;
-    struct kube_store *store;
+    struct kube_db *store;
     struct kube_alloc *alloc;
     struct kube_auth *auth; /* NULL: everything is allowed */
     struct kube_watches *watches;

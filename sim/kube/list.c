@@ -129,7 +129,7 @@ struct json_object *kube_status_too_large(struct kube_request *r, int64_t rv)
     json_add_int(details, "retryAfterSeconds", 1);
     const char *text =
         arena_printf(r->arena, "Timeout: Too large resource version: %lld, current: %lld",
-                     (long long)rv, (long long)kube_store_rv(r->st->store));
+                     (long long)rv, (long long)kube_db_rv(r->st->store));
     return kube_status(504, "Timeout", text, details);
 }
 
@@ -210,7 +210,7 @@ static struct json_object *plan_page(struct kube_request *r, const struct kube_l
         p->limit = 0;
         return NULL;
     }
-    if (o->rv > kube_store_rv(r->st->store)) {
+    if (o->rv > kube_db_rv(r->st->store)) {
         return kube_status_too_large(r, o->rv);
     }
     if (str_eq(o->match, "Exact") || (!*o->match && p->limit > 0)) {
@@ -314,7 +314,7 @@ void kube_handle_list(struct kube_request *r)
     }
     struct result res = {0};
     if (!refusal &&
-        !kube_store_list(r->st->store, r->kind->store, r->namespace, p.rv, &res.objs, &res.n)) {
+        !kube_db_list(r->st->store, r->kind->store, r->namespace, p.rv, &res.objs, &res.n)) {
         refusal = kube_status_expired(
             p.after ? too_old_page : "The resourceVersion for the provided list is too old.");
         if (p.after) {
@@ -327,7 +327,7 @@ void kube_handle_list(struct kube_request *r)
         kube_answer_status(r, refusal);
         return;
     }
-    res.rv = p.rv ? p.rv : kube_store_rv(r->st->store);
+    res.rv = p.rv ? p.rv : kube_db_rv(r->st->store);
     cut_page(r, &o, &p, &res);
     if (r->form == KUBE_FORM_TABLE) {
         kube_answer_table(r, res.objs, res.n,

@@ -19,11 +19,11 @@ static int kube_init(struct sim *sim, void **ret_state, struct err *err)
 {
     struct kube_state *st = xcalloc(1, sizeof(*st));
     st->sim = sim;
-    st->store = kube_store_new(kube_n_stores);
+    st->store = kube_db_new(kube_n_stores);
     st->alloc = kube_alloc_new(sim_rng(sim));
     st->watches = kube_watches_new(st);
     st->pods = kube_pods_new(st);
-    kube_store_on_event(st->store, on_store_event, st);
+    kube_db_on_event(st->store, on_store_event, st);
     int code = sim_cfg(sim)->rbac ? kube_auth_load(sim_cfg(sim)->rbac, &st->auth, err) : ERR_OK;
     if (code) {
         kube_done(st);
@@ -41,7 +41,7 @@ static void kube_done(void *state)
     kube_pods_free(st->pods);
     kube_alloc_free(st->alloc);
     kube_auth_free(st->auth);
-    kube_store_free(st->store);
+    kube_db_free(st->store);
     json_object_put(st->unknown);
     free(st);
 }

@@ -76,7 +76,7 @@ static bool others_write(struct job *j)
     struct kube_obj **objs = NULL;
     size_t n = 0;
     bool others = false;
-    (void)kube_store_list(j->p->st->store, slices_kind()->store, j->ns, 0, &objs, &n);
+    (void)kube_db_list(j->p->st->store, slices_kind()->store, j->ns, 0, &objs, &n);
     for (size_t i = 0; i < n && !others; i++) {
         struct json_object *meta = kube_obj_meta(objs[i]);
         struct json_object *labels = json_member(meta, "labels");
@@ -162,7 +162,7 @@ static void store_slice(struct job *j, const char *family, struct json_object *e
     json_add_str(o, "addressType", family);
     json_add(o, "endpoints", endpoints);
     json_add(o, "ports", make_ports(j));
-    struct kube_obj *old = kube_store_get(j->p->st->store, kind->store, j->ns, name);
+    struct kube_obj *old = kube_db_get(j->p->st->store, kind->store, j->ns, name);
     if (!old) {
         kube_make(j->p->st, kind, o);
     } else {
@@ -188,7 +188,7 @@ static void write_family(struct job *j, const char *family)
     struct json_object *endpoints = json_object_new_array();
     json_object_object_foreach(j->pods, node_name, count)
     {
-        struct kube_obj *o = kube_store_get(j->p->st->store, nodes->store, "", node_name);
+        struct kube_obj *o = kube_db_get(j->p->st->store, nodes->store, "", node_name);
         int64_t n = json_object_get_int64(count);
         struct json_object *node = o ? kube_obj_tree(o) : NULL;
         for (int64_t i = 0; node && i < n && i < PODS_MAX; i++) {
@@ -212,7 +212,7 @@ static void drop_rest(struct job *j)
 {
     const struct kube_kind *kind = slices_kind();
     for (size_t i = j->next_slice;; i++) {
-        if (!kube_store_remove(j->p->st->store, kind->store, j->ns, slice_name(j, i))) {
+        if (!kube_db_remove(j->p->st->store, kind->store, j->ns, slice_name(j, i))) {
             return;
         }
     }
@@ -225,7 +225,7 @@ static void write_service(struct kube_pods *p, const char *key, struct json_obje
     j.ns = arena_strndup(j.arena, key, (size_t)(slash - key));
     j.name = slash + 1;
     struct kube_obj *o =
-        kube_store_get(p->st->store, kube_kind_by_plural("services")->store, j.ns, j.name);
+        kube_db_get(p->st->store, kube_kind_by_plural("services")->store, j.ns, j.name);
     if (o && !others_write(&j)) {
         j.service = kube_obj_tree(o);
         struct json_object *families = json_path(j.service, "spec.ipFamilies");

@@ -9,7 +9,7 @@
 
 void kube_handle_get(struct kube_request *r)
 {
-    struct kube_obj *o = kube_store_get(r->st->store, r->kind->store, r->namespace, r->name);
+    struct kube_obj *o = kube_db_get(r->st->store, r->kind->store, r->namespace, r->name);
     if (!o) {
         kube_answer_status(r, kube_status_not_found(r->kind, r->name));
     } else {
@@ -111,13 +111,13 @@ void kube_handle_delete_collection(struct kube_request *r)
         kube_answer_status(r, refusal);
         return;
     }
-    (void)kube_store_list(r->st->store, r->kind->store, r->namespace, 0, &objs, &n);
+    (void)kube_db_list(r->st->store, r->kind->store, r->namespace, 0, &objs, &n);
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     str_appendf(
         &b,
         "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":\"%lld\"},"
         "\"items\":[",
-        r->kind->kind, kube_api_version(r->kind, r->arena), (long long)kube_store_rv(r->st->store));
+        r->kind->kind, kube_api_version(r->kind, r->arena), (long long)kube_db_rv(r->st->store));
     bool first = true;
     for (size_t i = 0; i < n; i++) {
         if (!kube_selector_takes(o.selector, objs[i])) {

@@ -140,7 +140,7 @@ static void append_rest(struct str_buf *b, const struct kube_kind *kind, const s
     struct json_object *stored = kube_obj_tree(o);
     struct json_object *served = kind->as_served(stored);
     _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    kube_store_print(&text, served);
+    kube_db_print(&text, served);
     str_append_n(b, text.data + 1, text.len - 1);
     json_object_put(served);
     json_object_put(stored);
@@ -196,7 +196,7 @@ void kube_answer_obj(struct kube_request *r, int code, const struct kube_obj *o)
 void kube_answer_tree(struct kube_request *r, int code, struct json_object *stored)
 {
     _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    kube_store_print(&text, stored);
+    kube_db_print(&text, stored);
     struct kube_obj view = {.refs = 1,
                             .key = arena_strdup(r->arena, str_nonnull(r->name)),
                             .text = text.data,

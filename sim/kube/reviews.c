@@ -72,7 +72,7 @@ static void give_token(struct kube_request *r)
 {
     struct json_object *body = NULL;
     struct json_object *refusal = NULL;
-    if (!kube_store_get(r->st->store, r->kind->store, r->namespace, r->name)) {
+    if (!kube_db_get(r->st->store, r->kind->store, r->namespace, r->name)) {
         refusal = kube_status_not_found(r->kind, r->name);
     } else if (r->call->body_len > 0) {
         refusal = kube_read_body(r, &body);

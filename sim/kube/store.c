@@ -19,7 +19,7 @@ struct shelf {
     int64_t oldest; /* changes up to this version are gone */
 };
 
-struct kube_store {
+struct kube_db {
     struct shelf *shelves;
     int n_stores;
     int64_t rv;
@@ -27,9 +27,9 @@ struct kube_store {
     void *on_event_arg;
 };
 
-struct kube_store *kube_store_new(int n_stores)
+struct kube_db *kube_db_new(int n_stores)
 {
-    struct kube_store *s = xcalloc(1, sizeof(*s));
+    struct kube_db *s = xcalloc(1, sizeof(*s));
     s->shelves = xcalloc((size_t)n_stores, sizeof(*s->shelves));
     s->n_stores = n_stores;
     return s;
@@ -55,7 +55,7 @@ static void empty_shelf(struct shelf *h)
     h->n = 0;
 }
 
-void kube_store_free(struct kube_store *s)
+void kube_db_free(struct kube_db *s)
 {
     if (!s) {
         return;
@@ -69,24 +69,24 @@ void kube_store_free(struct kube_store *s)
     free(s);
 }
 
-void kube_store_on_event(struct kube_store *s,
-                         void (*fn)(void *arg, int store, const struct kube_event *ev), void *arg)
+void kube_db_on_event(struct kube_db *s,
+                      void (*fn)(void *arg, int store, const struct kube_event *ev), void *arg)
 {
     s->on_event = fn;
     s->on_event_arg = arg;
 }
 
-int64_t kube_store_rv(const struct kube_store *s)
+int64_t kube_db_rv(const struct kube_db *s)
 {
     return s->rv;
 }
 
-int64_t kube_store_oldest(const struct kube_store *s, int store)
+int64_t kube_db_oldest(const struct kube_db *s, int store)
 {
     return s->shelves[store].oldest;
 }
 
-size_t kube_store_count(const struct kube_store *s, int store)
+size_t kube_db_count(const struct kube_db *s, int store)
 {
     return s->shelves[store].n;
 }
@@ -123,7 +123,7 @@ static char *make_key(const char *ns, const char *name)
 }
 
 /* Metadata first, kind and apiVersion left out. */
-void kube_store_print(struct str_buf *b, struct json_object *o)
+void kube_db_print(struct str_buf *b, struct json_object *o)
 {
     struct json_object *meta = json_member(o, "metadata");
     str_append(b, "{\"metadata\":");
@@ -148,7 +148,7 @@ void kube_store_print(struct str_buf *b, struct json_object *o)
 static struct kube_obj *new_obj(char *key, struct json_object *o, int64_t rv)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    kube_store_print(&b, o);
+    kube_db_print(&b, o);
     struct kube_obj *obj = xcalloc(1, sizeof(*obj));
     obj->refs = 1;
     obj->rv = rv;
@@ -236,8 +236,7 @@ static bool found_at(struct kube_obj *const *objs, size_t n, const char *key, si
     return *ret_i < n && strcmp(objs[*ret_i]->key, key) == 0;
 }
 
-struct kube_obj *kube_store_get(const struct kube_store *s, int store, const char *ns,
-                                const char *name)
+struct kube_obj *kube_db_get(const struct kube_db *s, int store, const char *ns, const char *name)
 {
     const struct shelf *h = &s->shelves[store];
     char *key = make_key(ns, name);
@@ -249,8 +248,8 @@ struct kube_obj *kube_store_get(const struct kube_store *s, int store, const cha
 
 /* --- writing -------------------------------------------------------------------------------------- */
 /* Takes over both references. */
-static void remember(struct kube_store *s, int store, enum kube_event_type type,
-                     struct kube_obj *now, struct kube_obj *prev)
+static void remember(struct kube_db *s, int store, enum kube_event_type type, struct kube_obj *now,
+                     struct kube_obj *prev)
 {
     struct shelf *h = &s->shelves[store];
     if (!h->ring) {
@@ -294,8 +293,8 @@ static void set_version(struct json_object *o, int64_t rv)
     json_add_str(meta, "resourceVersion", text);
 }
 
-struct kube_obj *kube_store_put(struct kube_store *s, int store, const char *ns, const char *name,
-                                struct json_object *o)
+struct kube_obj *kube_db_put(struct kube_db *s, int store, const char *ns, const char *name,
+                             struct json_object *o)
 {
     struct shelf *h = &s->shelves[store];
     set_version(o, ++s->rv);
@@ -312,7 +311,7 @@ struct kube_obj *kube_store_put(struct kube_store *s, int store, const char *ns,
     return now;
 }
 
-bool kube_store_remove(struct kube_store *s, int store, const char *ns, const char *name)
+bool kube_db_remove(struct kube_db *s, int store, const char *ns, const char *name)
 {
     struct shelf *h = &s->shelves[store];
     char *key = make_key(ns, name);
@@ -332,8 +331,8 @@ bool kube_store_remove(struct kube_store *s, int store, const char *ns, const ch
     return true;
 }
 
-void kube_store_load(struct kube_store *s, int store, const char *ns, const char *name,
-                     struct json_object *o)
+void kube_db_load(struct kube_db *s, int store, const char *ns, const char *name,
+                  struct json_object *o)
 {
     struct shelf *h = &s->shelves[store];
     int64_t rv = 0;
@@ -354,14 +353,14 @@ void kube_store_load(struct kube_store *s, int store, const char *ns, const char
     }
 }
 
-void kube_store_clear(struct kube_store *s)
+void kube_db_clear(struct kube_db *s)
 {
     for (int i = 0; i < s->n_stores; i++) {
         empty_shelf(&s->shelves[i]);
     }
 }
 
-void kube_store_expire(struct kube_store *s, int store)
+void kube_db_expire(struct kube_db *s, int store)
 {
     s->rv++; /* versions that were handed out are older than what is left */
     for (int i = 0; i < s->n_stores; i++) {
@@ -377,24 +376,24 @@ void kube_store_expire(struct kube_store *s, int store)
 }
 
 /* --- the window ----------------------------------------------------------------------------------- */
-size_t kube_store_n_events(const struct kube_store *s, int store)
+size_t kube_db_n_events(const struct kube_db *s, int store)
 {
     return s->shelves[store].n_events;
 }
 
-const struct kube_event *kube_store_event(const struct kube_store *s, int store, size_t i)
+const struct kube_event *kube_db_event(const struct kube_db *s, int store, size_t i)
 {
     const struct shelf *h = &s->shelves[store];
     return &h->ring[(h->first + i) % KUBE_WINDOW];
 }
 
-size_t kube_store_events_after(const struct kube_store *s, int store, int64_t rv)
+size_t kube_db_events_after(const struct kube_db *s, int store, int64_t rv)
 {
     size_t lo = 0;
     size_t hi = s->shelves[store].n_events;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (kube_store_event(s, store, mid)->rv <= rv) {
+        if (kube_db_event(s, store, mid)->rv <= rv) {
             lo = mid + 1;
         } else {
             hi = mid;
@@ -437,8 +436,8 @@ static size_t keep_namespace(struct kube_obj **objs, size_t n, const char *ns)
     return kept;
 }
 
-bool kube_store_list(const struct kube_store *s, int store, const char *ns, int64_t at,
-                     struct kube_obj ***ret, size_t *ret_n)
+bool kube_db_list(const struct kube_db *s, int store, const char *ns, int64_t at,
+                  struct kube_obj ***ret, size_t *ret_n)
 {
     const struct shelf *h = &s->shelves[store];
     bool rewind = at > 0 && at < s->rv;
@@ -451,9 +450,9 @@ bool kube_store_list(const struct kube_store *s, int store, const char *ns, int6
         objs[i] = kube_obj_ref(h->objs[i]);
     }
     if (rewind) {
-        size_t first = kube_store_events_after(s, store, at);
+        size_t first = kube_db_events_after(s, store, at);
         for (size_t i = h->n_events; i > first; i--) {
-            undo(objs, &n, kube_store_event(s, store, i - 1));
+            undo(objs, &n, kube_db_event(s, store, i - 1));
         }
     }
     if (!str_is_empty(ns)) {

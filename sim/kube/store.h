@@ -41,51 +41,50 @@ struct kube_event {
     struct kube_obj *prev; /* ADDED: NULL */
 };
 
-struct kube_store;
+struct kube_db;
 
-struct kube_store *kube_store_new(int n_stores);
-void kube_store_free(struct kube_store *s);
+struct kube_db *kube_db_new(int n_stores);
+void kube_db_free(struct kube_db *s);
 /* Called after each change, and with ev NULL when a store's window was thrown away. */
-void kube_store_on_event(struct kube_store *s,
-                         void (*fn)(void *arg, int store, const struct kube_event *ev), void *arg);
+void kube_db_on_event(struct kube_db *s,
+                      void (*fn)(void *arg, int store, const struct kube_event *ev), void *arg);
 
-int64_t kube_store_rv(const struct kube_store *s); /* of the last write */
+int64_t kube_db_rv(const struct kube_db *s); /* of the last write */
 /* The versions up to here have left the window of that store. */
-int64_t kube_store_oldest(const struct kube_store *s, int store);
+int64_t kube_db_oldest(const struct kube_db *s, int store);
 
 /* NULL when absent; borrowed, valid until the next write. */
-struct kube_obj *kube_store_get(const struct kube_store *s, int store, const char *ns,
-                                const char *name);
-size_t kube_store_count(const struct kube_store *s, int store);
+struct kube_obj *kube_db_get(const struct kube_db *s, int store, const char *ns, const char *name);
+size_t kube_db_count(const struct kube_db *s, int store);
 /* Writes `o` (kind and apiVersion are not stored), giving it the next version, which is also set in `o`. */
-struct kube_obj *kube_store_put(struct kube_store *s, int store, const char *ns, const char *name,
-                                struct json_object *o);
+struct kube_obj *kube_db_put(struct kube_db *s, int store, const char *ns, const char *name,
+                             struct json_object *o);
 /* False when absent. */
-bool kube_store_remove(struct kube_store *s, int store, const char *ns, const char *name);
+bool kube_db_remove(struct kube_db *s, int store, const char *ns, const char *name);
 /* Puts an object as it is, for worlds: its own version is kept (when it has none it gets the next one), no
  * event. */
-void kube_store_load(struct kube_store *s, int store, const char *ns, const char *name,
-                     struct json_object *o);
+void kube_db_load(struct kube_db *s, int store, const char *ns, const char *name,
+                  struct json_object *o);
 /* Removes everything without events; the counter goes on. */
-void kube_store_clear(struct kube_store *s);
+void kube_db_clear(struct kube_db *s);
 /* Forgets what happened, so that older versions are expired; tells the listener.  store -1: all. */
-void kube_store_expire(struct kube_store *s, int store);
+void kube_db_expire(struct kube_db *s, int store);
 
 /* Objects in key order, each with a reference that the caller drops with kube_obj_unref(); free() the array.
  * `ns` "" takes all.  `at` 0 is now; else the state right after that version.  Returns false when `at` has left
  * the window. */
-bool kube_store_list(const struct kube_store *s, int store, const char *ns, int64_t at,
-                     struct kube_obj ***ret, size_t *ret_n);
-/* Changes after version `rv`, oldest first: index of the first one; kube_store_event() gives them. */
-size_t kube_store_events_after(const struct kube_store *s, int store, int64_t rv);
-size_t kube_store_n_events(const struct kube_store *s, int store);
-const struct kube_event *kube_store_event(const struct kube_store *s, int store, size_t i);
+bool kube_db_list(const struct kube_db *s, int store, const char *ns, int64_t at,
+                  struct kube_obj ***ret, size_t *ret_n);
+/* Changes after version `rv`, oldest first: index of the first one; kube_db_event() gives them. */
+size_t kube_db_events_after(const struct kube_db *s, int store, int64_t rv);
+size_t kube_db_n_events(const struct kube_db *s, int store);
+const struct kube_event *kube_db_event(const struct kube_db *s, int store, size_t i);
 
 struct kube_obj *kube_obj_ref(struct kube_obj *o);
 void kube_obj_unref(struct kube_obj *o); /* NULL is fine */
 void kube_objs_free(struct kube_obj **objs, size_t n);
 /* `o` as it would be stored: metadata first, without kind and apiVersion. */
-void kube_store_print(struct str_buf *b, struct json_object *o);
+void kube_db_print(struct str_buf *b, struct json_object *o);
 /* A new tree of the object; of its metadata only. */
 struct json_object *kube_obj_tree(const struct kube_obj *o);
 struct json_object *kube_obj_meta(const struct kube_obj *o);

@@ -144,7 +144,7 @@ static void send_bookmark(struct watch *w, bool initial_end)
     struct json_object *o = kube_empty_object(w->req->kind, w->req->arena);
     json_add(o, "metadata", meta);
     _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    kube_store_print(&text, o);
+    kube_db_print(&text, o);
     struct kube_obj view = {.refs = 1,
                             .rv = w->sent_rv,
                             .key = arena_strdup(w->req->arena, ""),
@@ -168,7 +168,7 @@ static void send_left(struct watch *w, const struct kube_event *ev)
     json_add_str(json_member(tree, "metadata"), "resourceVersion",
                  arena_printf(w->req->arena, "%lld", (long long)ev->rv));
     _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    kube_store_print(&text, tree);
+    kube_db_print(&text, tree);
     json_object_put(tree);
     struct kube_obj view = {
         .refs = 1, .rv = ev->rv, .key = ev->prev->key, .text = text.data, .len = text.len};
@@ -194,7 +194,7 @@ static void send_event(struct watch *w, const struct kube_event *ev)
 /* One step: true when something was sent or passed over. */
 static bool watch_step(struct watch *w)
 {
-    struct kube_store *store = w->all->st->store;
+    struct kube_db *store = w->all->st->store;
     int shelf = w->req->kind->store;
     if (w->next_initial < w->n_initial) {
         struct kube_obj *o = w->initial[w->next_initial++];
@@ -207,11 +207,11 @@ static bool watch_step(struct watch *w)
         send_bookmark(w, true);
         return true;
     }
-    size_t i = kube_store_events_after(store, shelf, w->sent_rv);
-    if (i == kube_store_n_events(store, shelf)) {
+    size_t i = kube_db_events_after(store, shelf, w->sent_rv);
+    if (i == kube_db_n_events(store, shelf)) {
         return false;
     }
-    const struct kube_event *ev = kube_store_event(store, shelf, i);
+    const struct kube_event *ev = kube_db_event(store, shelf, i);
     send_event(w, ev);
     w->sent_rv = ev->rv;
     return true;
@@ -222,7 +222,7 @@ static void watch_pump(struct watch *w)
     if (w->silent) {
         return;
     }
-    if (w->sent_rv < kube_store_oldest(w->all->st->store, w->req->kind->store)) {
+    if (w->sent_rv < kube_db_oldest(w->all->st->store, w->req->kind->store)) {
         watch_drop(w); /* the window has passed a slow reader by */
         return;
     }
@@ -247,7 +247,7 @@ static void watch_expire(struct watch *w)
     send_status(w,
                 kube_status_expired(arena_printf(
                     w->req->arena, "too old resource version: %lld (%lld)", (long long)w->sent_rv,
-                    (long long)kube_store_oldest(w->all->st->store, w->req->kind->store))));
+                    (long long)kube_db_oldest(w->all->st->store, w->req->kind->store))));
     watch_end(w);
 }
 
@@ -279,7 +279,7 @@ static void on_timer(void *arg)
         }
         return;
     }
-    int64_t rv = kube_store_rv(w->all->st->store);
+    int64_t rv = kube_db_rv(w->all->st->store);
     bool caught_up = w->next_initial == w->n_initial && !w->says_initial_end && rv >= w->sent_rv;
     if (w->bookmarks && !w->silent && caught_up) {
         w->sent_rv = rv;
@@ -317,9 +317,9 @@ static int64_t timeout_ms(struct kube_request *r)
 
 static void take_initial(struct watch *w)
 {
-    struct kube_store *store = w->all->st->store;
-    (void)kube_store_list(store, w->req->kind->store, w->req->namespace, 0, &w->initial,
-                          &w->n_initial);
+    struct kube_db *store = w->all->st->store;
+    (void)kube_db_list(store, w->req->kind->store, w->req->namespace, 0, &w->initial,
+                       &w->n_initial);
     size_t kept = 0;
     for (size_t i = 0; i < w->n_initial; i++) {
         if (kube_selector_takes(w->selector, w->initial[i])) {
@@ -329,7 +329,7 @@ static void take_initial(struct watch *w)
         }
     }
     w->n_initial = kept;
-    w->sent_rv = kube_store_rv(store);
+    w->sent_rv = kube_db_rv(store);
 }
 
 static bool is_on(const char *v)
@@ -358,7 +358,7 @@ static void watch_open(struct kube_request *r, const struct kube_list_options *o
         take_initial(w);
         w->says_initial_end = o->send_initial && w->bookmarks;
     } else {
-        w->sent_rv = from_now ? kube_store_rv(r->st->store) : o->rv;
+        w->sent_rv = from_now ? kube_db_rv(r->st->store) : o->rv;
     }
     r->call->streaming = true;
     r->call->private_data = w;
@@ -366,7 +366,7 @@ static void watch_open(struct kube_request *r, const struct kube_list_options *o
     http_req_add_header(r->call->req, "Cache-Control", "no-cache, private");
     http_req_add_header(r->call->req, "Content-Type", "application/json");
     http_req_begin(r->call->req, 200);
-    if (w->sent_rv < kube_store_oldest(r->st->store, r->kind->store)) {
+    if (w->sent_rv < kube_db_oldest(r->st->store, r->kind->store)) {
         watch_expire(w);
         return;
     }
@@ -412,7 +412,7 @@ int kube_watch_fault(void *state, const char *kind, const char *path_glob)
     }
     for (int i = 0; i < kube_n_stores; i++) {
         if (expired[i]) {
-            kube_store_expire(st->store, i);
+            kube_db_expire(st->store, i);
         }
     }
     free(expired);

@@ -149,7 +149,7 @@ void kube_change_init(struct kube_change *c, struct kube_request *r)
         .dry_run = !str_is_empty(sim_call_param(r->call, "dryRun")),
     };
     struct kube_obj *o =
-        r->name ? kube_store_get(r->st->store, r->kind->store, r->namespace, r->name) : NULL;
+        r->name ? kube_db_get(r->st->store, r->kind->store, r->namespace, r->name) : NULL;
     c->was = o ? kube_obj_tree(o) : NULL;
 }
 
@@ -200,7 +200,7 @@ void kube_finish_create(struct kube_request *r, struct kube_change *c)
 {
     kube_meta_fill_new(c);
     struct json_object *refusal = run_rules(c);
-    if (!refusal && kube_store_get(c->st->store, c->kind->store, c->namespace, c->name)) {
+    if (!refusal && kube_db_get(c->st->store, c->kind->store, c->namespace, c->name)) {
         refusal = kube_status_exists(c->kind, c->name);
     }
     if (refusal) {
@@ -261,7 +261,7 @@ static struct json_object *check_namespace(struct kube_request *r)
         return NULL;
     }
     const struct kube_kind *namespaces = kube_kind_by_plural("namespaces");
-    struct kube_obj *o = kube_store_get(r->st->store, namespaces->store, "", r->namespace);
+    struct kube_obj *o = kube_db_get(r->st->store, namespaces->store, "", r->namespace);
     if (!o) {
         return kube_status_not_found(namespaces, r->namespace);
     }
