@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rig.c: the rig's life: files, the simulator's thread, the controller (rig.h).
+ *
+ * What the simulator is asked is in rig_sim.c, coming to rest in rig_settle.c.  The controller is given the clock of the
+ * rig, and so is the provider, which in production takes the real one: its open() is wrapped for that. */
+#include "tests/support/rig_internal.h"
+
+#include <event2/event.h>
+#include <event2/thread.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/file.h"
+#include "common/base/log.h"
+#include "common/net/http.h"
+#include "controller/app.h"
+#include "controller/host_internal.h"
+#include "controller/plugin.h"
+#include "providers/builtin.h"
+#include "providers/gce/gce_provider.h"
+#include "sim/program.h"
+
+#define WORLD_MAX_BYTES (256UL << 20)
+#define LOG_MAX_BYTES   (256UL << 20)
+#define STOP_MS         10000
+#define FAKE_START_MS   1000000
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static int make_dir(struct rig *r, struct err *err)
+{
+    const char *tmp = str_or(getenv("TMPDIR"), "/tmp");
+    char *dir = arena_printf(r->a, "%s/trimtab-rig-XXXXXX", tmp);
+    if (mkdtemp(dir) == NULL) {
+        return err_set(err, ERR_INVALID, "cannot make a folder in %s", tmp);
+    }
+    r->dir = dir;
+    r->log_fd = open(rig_file(r, "log"), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return r->log_fd >= 0 ? ERR_OK : err_set(err, ERR_INVALID, "cannot write into %s", dir);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+const char *rig_file(struct rig *r, const char *name)
+{
+    return arena_printf(r->a, "%s/%s", r->dir, name);
+}
+
+const char *rig_log(struct rig *r)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (file_read(r->a, rig_file(r, "log"), LOG_MAX_BYTES, &text, &n, NULL) != ERR_OK) {
+        return "";
+    }
+    return text;
+}
+
+int rig_read_data(struct arena *a, const char *name, struct json_object **ret, struct err *err)
+{
+    static const struct json_limits limits = {.max_bytes = WORLD_MAX_BYTES};
+    const char *path = arena_printf(a, "%s/%s", str_nonnull(getenv("TRIMTAB_TEST_DATA")), name);
+    char *text = NULL;
+    size_t n = 0;
+    int rc = file_read(a, path, WORLD_MAX_BYTES, &text, &n, err);
+    if (rc == ERR_OK) {
+        rc = json_parse_arena(a, text, n, &limits, ret, err);
+    }
+    return rc == ERR_OK ? ERR_OK : err_prefix(err, "%s", path);
+}
+
+/* The lines NAME=value of env-gce: how a provider finds the metadata server or its credentials. */
+static int take_environment(struct rig *r, struct err *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    size_t n_lines = 0;
+    int rc = file_read(r->a, rig_file(r, "cloud/env-gce"), 65536, &text, &n, err);
+    char **lines = rc == ERR_OK ? str_split(r->a, text, '\n', &n_lines) : NULL;
+    for (size_t i = 0; i < n_lines; i++) {
+        char *equals = strchr(lines[i], '=');
+        if (equals != NULL) {
+            *equals = '\0';
+            (void)setenv(lines[i], equals + 1, 1); /* fails for lack of memory only */
+        }
+    }
+    return rc;
+}
+
+/* ---- the simulator ------------------------------------------------------------------------------- */
+
+static void *run_loop(void *arg)
+{
+    struct rig *r = arg;
+    event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
+    return NULL;
+}
+
+static int start_sim(struct rig *r, const struct rig_args *args, struct err *err)
+{
+    struct sim_options o = {
+        .cfg = args->sim,
+        .write_kubeconfig = rig_file(r, "kubeconfig"),
+        .write_cloud_config = rig_file(r, "cloud"),
+    };
+    struct json_object *world = args->world;
+    int rc = ERR_OK;
+    if (args->world_file != NULL) {
+        rc = rig_read_data(r->a, args->world_file, &world, err);
+    }
+    o.cfg.world = world;
+    o.cfg.cloud = str_or(o.cfg.cloud, "gce");
+    r->base = event_base_new();
+    if (rc == ERR_OK) {
+        rc = sim_new(r->base, &o.cfg, &r->sim, err);
+    }
+    if (rc == ERR_OK) {
+        r->url = arena_strdup(r->a, sim_url(r->sim));
+        rc = sim_outputs_write(r->sim, &o,
+                               str_or(args->cloud_config, json_str(world, "cloud_config")), err);
+    }
+    if (rc == ERR_OK) {
+        rc = take_environment(r, err);
+    }
+    if (rc == ERR_OK && pthread_create(&r->thread, NULL, run_loop, r) != 0) {
+        rc = err_set(err, ERR_BUG, "no thread for the simulator");
+    }
+    r->sim_runs = rc == ERR_OK;
+    return rc;
+}
+
+static void stop_sim(struct rig *r)
+{
+    if (r->sim_runs) {
+        event_base_loopbreak(r->base);
+        pthread_join(r->thread, NULL);
+    }
+    sim_free(r->sim);
+    if (r->base != NULL) {
+        event_base_free(r->base);
+    }
+}
+
+/* ---- the rig ------------------------------------------------------------------------------------- */
+
+static void copy_flags(struct rig *r, const char *const *flags)
+{
+    size_t n = 0;
+    while (flags != NULL && flags[n] != NULL) {
+        n++;
+    }
+    r->flags = ARENA_ARRAY(r->a, char *, n + 1);
+    r->n_flags = n;
+    for (size_t i = 0; i < n; i++) {
+        r->flags[i] = arena_strdup(r->a, flags[i]);
+    }
+}
+
+int rig_new(const struct rig_args *args, struct rig **ret, struct err *err)
+{
+    struct rig *r = xcalloc(1, sizeof(*r));
+    r->a = arena_new();
+    r->log_fd = -1;
+    evthread_use_pthreads();
+    copy_flags(r, args->flags);
+    if (!args->real_clock) {
+        r->fake = clock_fake_new(FAKE_START_MS, clock_wall_us(clock_real()));
+    }
+    int rc = http_global_init(err);
+    if (rc == ERR_OK) {
+        rc = make_dir(r, err);
+    }
+    if (rc == ERR_OK) {
+        rc = start_sim(r, args, err);
+    }
+    if (rc != ERR_OK) {
+        rig_free(r);
+        return rc;
+    }
+    r->http = http_new(&(struct http_config){.user_agent = "rig", .proxy_url = ""});
+    *ret = r;
+    return ERR_OK;
+}
+
+void rig_free(struct rig *r)
+{
+    if (r == NULL) {
+        return;
+    }
+    (void)rig_stop(r); /* nothing more can be done */
+    http_free(r->http);
+    stop_sim(r);
+    if (r->log_fd >= 0) {
+        close(r->log_fd);
+    }
+    if (r->dir != NULL) {
+        (void)nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS); /* what is left, is left */
+    }
+    clock_fake_free(r->fake);
+    http_global_done();
+    arena_free(r->a);
+    free(r);
+}
+
+struct arena *rig_arena(struct rig *r)
+{
+    return r->a;
+}
+
+struct clock *rig_clock(struct rig *r)
+{
+    return r->fake != NULL ? r->fake : clock_real();
+}
+
+void rig_advance(struct rig *r, int64_t ms)
+{
+    clock_fake_advance(r->fake, ms);
+}
+
+struct app *rig_app(struct rig *r)
+{
+    return r->app;
+}
+
+const char *rig_url(struct rig *r)
+{
+    return r->url;
+}
+
+/* ---- the controller ------------------------------------------------------------------------------ */
+
+/* The provider takes the controller's clock and randomness. */
+static int32_t open_by_rig_clock(const struct tt_open_args *args, void **ret_provider,
+                                 struct tt_result *result)
+{
+    const struct tt_host_ctx *host = (const struct tt_host_ctx *)args->host->ctx;
+    return gce_provider_open(args, host->args.clock, host->args.rng, ret_provider, result);
+}
+
+static int parse_flags(struct rig *r, struct err *err)
+{
+    char *const own[] = {
+        (char *)"trimtab",
+        (char *)"--cloud-provider=gce",
+        (char *)"--leader-elect=false",
+        (char *)"--secure-port=0",
+        (char
+             *)"--kube-api-qps=100000", /* a limiter by a clock that stands still would never let go */
+        (char *)"--kube-api-burst=100000",
+        arena_printf(r->a, "--cloud-config=%s", rig_file(r, "cloud/gce.conf")),
+        arena_printf(r->a, "--kubeconfig=%s", rig_file(r, "kubeconfig")),
+    };
+    char **argv = ARENA_ARRAY(r->a, char *, ARRAY_LEN(own) + r->n_flags + 1);
+    memcpy(argv, own, sizeof(own));
+    memcpy(argv + ARRAY_LEN(own), r->flags, r->n_flags * sizeof(char *));
+    const struct options_input in = {
+        .argc = (int)(ARRAY_LEN(own) + r->n_flags),
+        .argv = argv,
+        .extra = r->plugin->desc.options,
+        .n_extra = r->plugin->desc.n_options,
+        .program = "trimtab",
+    };
+    int rc = options_parse(&in, &r->options, err);
+    return rc == ERR_OK ? options_validate(r->options, err) : rc;
+}
+
+static void drop_controller(struct rig *r)
+{
+    app_free(STEAL(r->app));
+    options_free(STEAL(r->options));
+    plugin_free(STEAL(r->plugin));
+    rng_free(STEAL(r->rng));
+    log_setup(&(struct log_config){.fd = STDERR_FILENO});
+}
+
+int rig_start(struct rig *r, struct err *err)
+{
+    size_t n = 0;
+    const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
+    int rc = plugin_open("gce", "", builtins, n, &r->plugin, err);
+    if (rc == ERR_OK) {
+        rc = parse_flags(r, err);
+    }
+    if (rc != ERR_OK) {
+        drop_controller(r);
+        return rc;
+    }
+    r->plugin->desc.open = open_by_rig_clock;
+    log_setup(&(struct log_config){
+        .fd = r->log_fd, .verbosity = (int)r->options->verbosity, .vmodule = r->options->vmodule});
+    r->rng = rng_seeded_new(++r->starts);
+    r->app = app_new(&(struct app_args){
+        .options = r->options, .provider = &r->plugin->desc, .clock = rig_clock(r), .rng = r->rng});
+    rc = app_start(r->app, err);
+    if (rc != ERR_OK) {
+        (void)rig_stop(r); /* *err says what went wrong before */
+    }
+    return rc;
+}
+
+bool rig_stop(struct rig *r)
+{
+    if (r->app == NULL) {
+        return true;
+    }
+    app_request_stop(r->app);
+    if (!app_stop(r->app, STOP_MS)) {
+        r->app = NULL; /* its threads still use it, the options and the plugin */
+        return false;
+    }
+    drop_controller(r);
+    rig_bury(r);
+    return true;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rig_settle.c: waiting until the controller has come to rest, without sleeping (rig.h).
+ *
+ * Rest means, all at once and twice in a row: nothing is being processed or due, the controller's stores hold the
+ * versions that the API server has, and no call arrives at the simulator.  While that is not so, either something moves
+ * (then it is left alone), or somebody waits for time to pass: then, and for keys that are due soon, the fake clock is moved
+ * to the earliest moment that anybody waits for. */
+#include "tests/support/rig_internal.h"
+
+#include <string.h>
+
+#include "common/base/lock.h"
+#include "controller/app.h"
+
+#define PATIENCE_MS 60000 /* real time, for the whole of it */
+#define STILL_MS    40    /* real time without a call: whoever is at work waits for the clock */
+#define LOOK_MS     1     /* between two looks */
+
+struct look {
+    bool idle;
+    bool in_step;  /* stores and API server agree */
+    int64_t calls; /* that the simulator has seen */
+};
+
+static void print_store(struct kube_store *s, struct str_buf *text)
+{
+    struct kube_snapshot *all = kube_store_snapshot(s);
+    for (size_t i = 0; i < all->n; i++) {
+        str_appendf(text, "%s %s\n", all->objects[i]->key, all->objects[i]->resource_version);
+    }
+    kube_snapshot_unref(all);
+}
+
+static struct look look_at(struct rig *r)
+{
+    _cleanup_(str_buf_done) struct str_buf there = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf here = STR_BUF_INIT;
+    struct look l = {.calls = rig_all_calls(r)};
+    rig_versions(r, &there);
+    print_store(app_services(r->app), &here);
+    print_store(app_nodes(r->app), &here);
+    l.in_step = str_eq(str_buf_text(&there), str_buf_text(&here));
+    l.idle = app_is_idle(r->app);
+    return l;
+}
+
+static bool same(const struct look *a, const struct look *b)
+{
+    return a->idle == b->idle && a->in_step == b->in_step && a->calls == b->calls;
+}
+
+/* Until something may have changed. */
+static void wait_a_little(struct mutex *m, struct cond *never)
+{
+    mutex_lock(m);
+    clock_wait(clock_real(), never, m, clock_now_ms(clock_real()) + LOOK_MS);
+    mutex_unlock(m);
+}
+
+/* The moment to which the clock may be moved now; CLOCK_NEVER: it may not. */
+static int64_t next_moment(struct rig *r, const struct look *l, bool still, int64_t until_ms)
+{
+    if (r->fake == NULL) {
+        return CLOCK_NEVER;
+    }
+    if (l->idle && l->in_step) {
+        int64_t due = app_next_due_ms(r->app);
+        return due <= until_ms ? due : CLOCK_NEVER;
+    }
+    return still ? clock_fake_next_ms(r->fake) : CLOCK_NEVER;
+}
+
+static bool is_at_rest(struct rig *r, const struct look *l, int64_t until_ms)
+{
+    return l->idle && l->in_step && (r->fake != NULL || app_next_due_ms(r->app) > until_ms);
+}
+
+static bool settle(struct rig *r, int64_t ahead_ms, struct mutex *m, struct cond *never)
+{
+    int64_t until_ms = clock_now_ms(rig_clock(r)) + ahead_ms;
+    int64_t give_up_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
+    int64_t moved_ms = clock_now_ms(clock_real());
+    struct look last = {0};
+    for (;;) {
+        struct look l = look_at(r);
+        int64_t now = clock_now_ms(clock_real());
+        bool steady = same(&l, &last);
+        last = l;
+        if (!steady) {
+            moved_ms = now;
+        } else {
+            int64_t to = next_moment(r, &l, now - moved_ms >= STILL_MS, until_ms);
+            if (to != CLOCK_NEVER) {
+                clock_fake_advance(r->fake,
+                                   to > clock_now_ms(r->fake) ? to - clock_now_ms(r->fake) : 0);
+                moved_ms = now;
+                last = (struct look){0};
+            } else if (is_at_rest(r, &l, until_ms)) {
+                return true;
+            }
+        }
+        if (now >= give_up_ms) {
+            return false;
+        }
+        wait_a_little(m, never);
+    }
+}
+
+bool rig_settle(struct rig *r, int64_t ahead_ms)
+{
+    struct mutex m;
+    struct cond never;
+    mutex_init(&m);
+    cond_init(&never);
+    bool rest = r->app != NULL && settle(r, ahead_ms, &m, &never);
+    cond_done(&never);
+    mutex_done(&m);
+    return rest;
+}
