@@ -92,7 +92,7 @@ struct resource *ce_instance_by_ip(struct compute *c, const char *ip)
     return s.found;
 }
 
-bool ce_address_is_taken(struct compute *c, const char *ip)
+static bool is_taken(struct compute *c, const char *ip)
 {
     return ce_address_by_ip(c, ip, NULL) || ce_rule_by_ip(c, ip, NULL) || ce_instance_by_ip(c, ip);
 }
@@ -110,7 +110,7 @@ static bool in_ranges(const char *const *ranges, const struct ip_addr *ip)
     return false;
 }
 
-bool ce_address_is_ours(const char *ip)
+static bool is_ours(const char *ip)
 {
     struct ip_addr addr;
     if (str_has_prefix(ip, IPV6_EXTERNAL)) {
@@ -210,7 +210,7 @@ static char *pick_ipv6(struct compute *c, struct arena *a, bool internal)
         char *text = internal
                          ? arena_printf(a, "fd20:0:0:1:8000:%llx:0:0", (unsigned long long)n)
                          : arena_printf(a, IPV6_EXTERNAL "%llx:0:0:0:0", (unsigned long long)n);
-        if (!ce_address_is_taken(c, text)) {
+        if (!is_taken(c, text)) {
             return text;
         }
     }
@@ -304,8 +304,7 @@ static bool check_given(struct request *q, const char *ip, const char *type, con
         return ce_refuse_invalid(&q->refusal, a, "resource.networkTier", tier,
                                  "The address belongs to the other network tier.");
     }
-    bool allowed =
-        rule || (internal ? ce_address_in_subnet(q->c, ip, subnet_path) : ce_address_is_ours(ip));
+    bool allowed = rule || (internal ? ce_address_in_subnet(q->c, ip, subnet_path) : is_ours(ip));
     return allowed ||
            ce_refuse_invalid(&q->refusal, a, "resource.address", ip,
                              internal ? "Requested internal IP address is outside the "

@@ -149,14 +149,15 @@ extern const struct action compute_actions[];
 
 struct resource *ce_store_get(const struct compute *c, const char *path);  /* NULL when absent */
 struct folder *ce_store_folder(const struct compute *c, const char *path); /* NULL when absent */
-/* Adds or replaces; takes `body` over. */
+/* Adds or replaces; takes `body` over.  A replaced resource keeps its struct, members and place in time. */
 struct resource *ce_store_put(struct compute *c, const char *path, struct json_object *body);
 void ce_store_remove(struct compute *c, const char *path);
-void ce_store_clear(struct compute *c);
-/* Calls fn for each resource of a collection (name), in path order; fn returns false to stop. */
+void ce_store_clear(struct compute *c); /* empty, also when there was no store yet */
+/* Calls fn for each resource of a collection (NULL: of all), in path order; fn returns false to stop, and must not
+ * add or remove any. */
 void ce_store_each(const struct compute *c, const char *collection,
                    bool (*fn)(struct resource *res, void *arg), void *arg);
-uint64_t ce_store_next_id(struct compute *c);
+uint64_t ce_store_next_id(struct compute *c); /* never the same twice, and above those of a world */
 /* Folder path of a collection in a scope. */
 char *ce_store_folder_path(struct arena *a, const char *project, enum scope scope,
                            const char *location, const char *collection);
@@ -167,8 +168,9 @@ char *ce_store_folder_path(struct arena *a, const char *project, enum scope scop
  * resource that holds the link: it lends its project to partial links. */
 char *ce_link_path(struct arena *a, const char *link, const char *near);
 char *ce_link_full(struct arena *a, const char *path); /* COMPUTE_PREFIX + path */
+/* Do both name the same resource, whatever their forms?  What is no link is the same as nothing. */
 bool ce_link_same(struct arena *a, const char *x, const char *y, const char *near);
-/* The part of a path: "regions/us-central1" → its location; collection and name of its end. */
+/* Parts of a path "projects/P/[SCOPE/]COLLECTION/NAME"; in the arena or borrowed from `path`. */
 const char *ce_path_project(struct arena *a, const char *path);
 const char *ce_path_location(struct arena *a, const char *path); /* NULL: global */
 const char *ce_path_scope(struct arena *a, const char *path); /* "regions/r", "zones/z", "global" */
@@ -177,34 +179,36 @@ const char *ce_path_name(const char *path);
 /* The region of a zone: what stands before its last '-'. */
 char *ce_zone_region(struct arena *a, const char *zone);
 
-/* Checks the references of a body, replaces links by full ones. */
+/* Checks the references of a body (kind, region, existence, readiness) and replaces links by full ones; false: refused. */
 bool ce_references_check(struct request *q, struct json_object *body);
 /* Path of the first resource that refers to `path`, or NULL. */
 const char *ce_references_user(struct compute *c, struct arena *a, const char *path);
 
 /* --- verbs ---------------------------------------------------------------------------------------- */
 
+/* For the module's row: names a call, serves it (now or later). */
 void compute_name_call(void *state, struct sim_call *call);
 void compute_handle(void *state, struct sim_call *call);
 /* route.c: finds the operation and takes the path apart; false: unknown. */
 bool ce_route(struct request *q);
-/* read.c */
+/* read.c: *ret is a new reference, to be answered; false: refused */
 bool ce_read_get(struct request *q, struct json_object **ret);
 bool ce_read_list(struct request *q, struct json_object **ret);
 bool ce_read_aggregated(struct request *q, struct json_object **ret);
-/* A page of `items` (array, taken over) by maxResults and pageToken; for the action lists too. */
+/* Puts the page of `items` (array, taken over) that filter, maxResults and pageToken ask for into `list`; for lists
+ * that are no collections. */
 bool ce_read_page(struct request *q, struct json_object *items, struct json_object *list);
-/* write.c */
+/* write.c: the effect takes place at once; false: refused, nothing changed */
 bool ce_write_insert(struct request *q);
 bool ce_write_patch(struct request *q);
 bool ce_write_update(struct request *q);
 bool ce_write_delete(struct request *q);
 bool ce_write_set_labels(struct request *q);
-/* Stores a changed body of q->res: new fingerprint, "after" function. */
+/* Stores a changed body of q->res (taken over): new fingerprint, "after" function. */
 void ce_write_store(struct request *q, struct json_object *body);
 /* A new fingerprint (base64). */
 char *compute_fingerprint(struct compute *c, struct arena *a);
-/* The answer's view of a resource: as stored. */
+/* Now, as the cloud writes times: "2026-11-21T10:00:00.000-08:00". */
 char *compute_time(struct compute *c, struct arena *a);
 
 /* --- operations.c --------------------------------------------------------------------------------- */
@@ -213,16 +217,16 @@ void ce_operations_init(struct compute *c);
 void ce_operations_done(struct compute *c);
 /* The operation that an earlier request of the same requestId started, or NULL. */
 struct operation *ce_operation_of_request_id(struct request *q);
-/* Starts an operation for a mutation that took effect (or failed: q->refusal.code). */
+/* Starts an operation for a mutation that took effect, or, with q->refusal.code, for one that fails.  It belongs to
+ * the simulator. */
 struct operation *ce_operation_start(struct request *q);
 struct json_object *ce_operation_json(const struct operation *op); /* new reference */
-bool ce_operation_is_done(const struct operation *op);
 void ce_operations_handle(struct request *q); /* get, list, wait; answers the call */
 bool ce_operations_aggregated(struct request *q, struct json_object **ret);
-/* Milliseconds that this operation takes at --latency cloud. */
+/* Milliseconds that this operation takes (NULL: a request and its answer), with some jitter; 0 at --latency none. */
 int64_t ce_latency_of(struct compute *c, const char *op_id);
 
-/* --- collections' own files ----------------------------------------------------------------------- */
+/* --- collections' own files: functions of the rows in collections.c ------------------------------- */
 
 bool ce_address_insert(struct request *q, struct json_object *body);
 bool ce_address_remove(struct request *q);
@@ -257,7 +261,8 @@ bool ce_neg_list(struct request *q, struct json_object **ret);
 bool ce_route_insert(struct request *q, struct json_object *body);
 
 /* addresses.c, for rules */
-/* The address resource (any project of the store) that reserves `ip` in a region, or NULL. */
+/* Who holds `ip` (IPv6 in any spelling, a "/96" is ignored): an address, a rule, an instance; NULL: nobody.
+ * `region_path` ("projects/p/regions/r") limits the search; NULL: anywhere. */
 struct resource *ce_address_by_ip(struct compute *c, const char *ip, const char *region_path);
 struct resource *ce_rule_by_ip(struct compute *c, const char *ip, const char *region_path);
 struct resource *ce_instance_by_ip(struct compute *c, const char *ip);
@@ -267,25 +272,21 @@ bool ce_port_range_parse(const char *text, int64_t *ret_low, int64_t *ret_high);
 /* A free address for a new address or rule; NULL when none is left. */
 char *ce_address_pick(struct request *q, const char *type, const char *tier,
                       const char *subnet_path, bool ipv6);
-/* Somebody holds it: an address, a rule or an instance. */
-bool ce_address_is_taken(struct compute *c, const char *ip);
-/* Is it one that this cloud hands out? */
-bool ce_address_is_ours(const char *ip);
 /* Status and users of the addresses with this IP after a rule came or went. */
 void ce_address_refresh(struct compute *c, const char *ip);
 
 /* quotas.c */
 bool ce_quota_check(struct request *q);
 struct json_object *ce_quota_json(struct compute *c, const char *project); /* new reference */
-bool ce_setting_bool(const struct compute *c, const char *name);
+bool ce_setting_bool(const struct compute *c, const char *name); /* of the world's member "sim" */
 
 /* tokens.c */
-bool ce_token_check(struct request *q);
+bool ce_token_check(struct request *q); /* false: refused with 401 */
 char *ce_token_new(struct compute *c, struct arena *a, int64_t lifetime_s);
 void ce_token_handle(struct compute *c, struct sim_call *call); /* POST /token */
 void ce_tokens_done(struct compute *c);
 
-/* seed.c: zones, network and subnetwork that a world does not bring along */
+/* seed.c: adds zones, network and subnetwork that a world does not bring along */
 void ce_seed_missing(struct compute *c);
 
 #endif

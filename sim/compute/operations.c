@@ -55,11 +55,6 @@ void ce_operations_done(struct compute *c)
     map_free(c->operations);
 }
 
-bool ce_operation_is_done(const struct operation *op)
-{
-    return op->done;
-}
-
 struct json_object *ce_operation_json(const struct operation *op)
 {
     return json_copy(op->body);

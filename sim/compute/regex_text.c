@@ -70,14 +70,17 @@ static const char *escape(struct str_buf *out, const char *at)
     return at + 2;
 }
 
-/* The C library copies the tree of what is repeated, so a few nested repeats could take all memory. */
-#define PLUS_MAX   12
-#define COPIES_MAX 1000
+/* The C library copies the tree of what is repeated, so a few nested repeats could take all memory or time. */
+#define NESTED_MAX 2    /* repeats around repeats */
+#define COPIES_MAX 1000 /* product of all upper ends of {n,m} */
+#define GROUPS_MAX 32   /* groups in groups */
 
 struct repeats {
-    int plus;
-    int64_t copies; /* product of all upper ends */
-    bool last; /* the last thing was a repeat: another one right behind it is an error, as in RE2 */
+    int64_t copies;
+    bool last;  /* the last thing was a repeat: another one right behind is an error, as in RE2 */
+    int closed; /* the last thing was a group in which repeats are nested that deep */
+    int level;  /* groups that are open */
+    int depth[GROUPS_MAX]; /* how deep repeats are nested in each */
 };
 
 /* Reads "{n}", "{n,}" or "{n,m}"; 0 bytes when it is none of them. */
@@ -107,14 +110,38 @@ static const char *repeat(struct str_buf *out, const char *at, struct repeats *r
         r->last = false;
         return at + 1;
     }
-    r->plus += *at == '+';
+    int depth = r->closed + 1;
     r->copies *= high > 0 ? high : 1;
-    if (r->last || r->plus > PLUS_MAX || r->copies > COPIES_MAX) {
+    if (r->last || depth > NESTED_MAX || r->copies > COPIES_MAX) {
         return NULL;
     }
     str_append_n(out, at, n);
+    r->depth[r->level] = depth > r->depth[r->level] ? depth : r->depth[r->level];
     r->last = true;
+    r->closed = 0;
     return at + n + (at[n] == '?'); /* a lazy repeat matches the same whole texts */
+}
+
+/* "(" or "(?:": one more group; what follows it, NULL when it is not supported. */
+static const char *open_group(struct str_buf *out, const char *at, struct repeats *r)
+{
+    if (++r->level == GROUPS_MAX || (at[1] == '?' && at[2] != ':')) {
+        return NULL;
+    }
+    r->depth[r->level] = 0;
+    str_append_c(out, '(');
+    return at[1] == '?' ? at + 3 : at + 1;
+}
+
+static const char *close_group(struct str_buf *out, const char *at, struct repeats *r)
+{
+    if (r->level == 0) {
+        return NULL;
+    }
+    r->closed = r->depth[r->level--];
+    r->depth[r->level] = r->closed > r->depth[r->level] ? r->closed : r->depth[r->level];
+    str_append_c(out, ')');
+    return at + 1;
 }
 
 /* One more piece of the pattern; what follows it, NULL when it is not supported. */
@@ -124,15 +151,18 @@ static const char *piece(struct str_buf *out, const char *at, struct repeats *r)
         return repeat(out, at, r);
     }
     r->last = false;
+    r->closed = 0;
     if (*at == '\\' && at[1] != '\0') {
         return escape(out, at);
     }
     if (*at == '[') {
         return bracket(out, at);
     }
-    if (*at == '(' && at[1] == '?') {
-        str_append_c(out, '(');
-        return at[2] == ':' ? at + 3 : NULL;
+    if (*at == '(') {
+        return open_group(out, at, r);
+    }
+    if (*at == ')') {
+        return close_group(out, at, r);
     }
     if (*at == '}') {
         str_append_c(out, '\\');
