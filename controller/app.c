@@ -36,6 +36,8 @@ struct app {
     struct metrics *metrics;
     struct kube_config *kube;
     struct kube_client *client;
+    struct kube_client
+        *event_client; /* with a rate limit of its own: events never hold a status up */
     struct kube_events *events;
     struct kube_store *services;
     struct kube_store *nodes;
@@ -137,7 +139,7 @@ static int connect_cluster(struct app *a, struct err *err)
     if (kube_config_load(&where, &a->kube, err) != ERR_OK) {
         return err->code;
     }
-    a->client = kube_client_new(&(struct kube_client_args){
+    const struct kube_client_args args = {
         .config = a->kube,
         .user_agent = a->user_agent,
         .qps = o->kube_qps,
@@ -148,8 +150,10 @@ static int connect_cluster(struct app *a, struct err *err)
         .may_mutate_arg = &a->fence,
         .observe = observe_request,
         .observe_arg = a,
-    });
-    a->events = kube_events_new(a->client, a->args.clock, a->args.rng);
+    };
+    a->client = kube_client_new(&args);
+    a->event_client = kube_client_new(&args);
+    a->events = kube_events_new(a->event_client, a->args.clock, a->args.rng);
     return ERR_OK;
 }
 
@@ -438,6 +442,7 @@ void app_free(struct app *a)
     kube_store_free(a->nodes);
     kube_store_free(a->slices);
     kube_client_free(a->client);
+    kube_client_free(a->event_client);
     kube_config_free(a->kube);
     metrics_free(a->metrics);
     cancel_free(a->cancel);

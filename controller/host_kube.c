@@ -219,13 +219,12 @@ static bool is_own_finalizer(const struct tt_provider *desc, const char *name)
     return false;
 }
 
-/* The controller's finalizer stands for Services without a class: those that upstream's controller serves. */
-static uint32_t wanted_finalizers(const struct tt_host_ctx *h, const struct tt_service *svc,
-                                  const char *const *names, uint32_t n, const char **ret)
+static uint32_t wanted_finalizers(const struct tt_host_ctx *h, const char *const *names, uint32_t n,
+                                  const char **ret)
 {
     uint32_t n_ret = 0;
 
-    if (h->args.cleanup_finalizer != NULL && svc->lb_class == NULL) {
+    if (h->args.cleanup_finalizer != NULL) {
         ret[n_ret++] = h->args.cleanup_finalizer;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -243,7 +242,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     struct kube_request req = {.method = "PATCH", .content_type = STRATEGIC_PATCH};
     char *path = NULL;
 
-    uint32_t n_wanted = wanted_finalizers(h, svc, names, n, wanted);
+    uint32_t n_wanted = wanted_finalizers(h, names, n, wanted);
     req.body = finalizer_patch_add(a, svc->finalizers, svc->n_finalizers, wanted, n_wanted);
     if (req.body == NULL || item->result->held) {
         return TT_OK;

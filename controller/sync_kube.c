@@ -65,7 +65,7 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     const char *body = finalizer_patch_add(item->a, item->svc->finalizers, item->svc->n_finalizers,
                                            wanted, ARRAY_LEN(wanted));
 
-    if (body == NULL || item->svc->lb_class != NULL) {
+    if (body == NULL) {
         return ERR_OK;
     }
     log_info(2, "Adding finalizer", LOG_S("service", item->key));
