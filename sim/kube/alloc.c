@@ -7,6 +7,7 @@
 #include "common/base/ip.h"
 #include "common/base/json.h"
 #include "common/base/map.h"
+#include "sim/kube/rules.h"
 
 #include <string.h>
 
@@ -63,7 +64,7 @@ static void follow(struct kube_alloc *al, struct json_object *service, int by)
     }
     count_port(al, json_int(spec, "healthCheckNodePort", 0), by);
     for (size_t i = 0; i < json_len(ips); i++) {
-        const char *ip = json_object_get_string(json_object_array_get_idx(ips, i));
+        const char *ip = kube_item(ips, i);
         if (by > 0) {
             map_set(al->ips, ip, al);
         } else {

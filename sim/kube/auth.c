@@ -7,6 +7,7 @@
 #include "common/base/file.h"
 #include "common/base/yaml.h"
 #include "sim/kube/route.h"
+#include "sim/kube/rules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static bool in_group(const struct kube_user *u, const char *group)
 static bool list_has(struct json_object *list, const char *word)
 {
     for (size_t i = 0; i < json_len(list); i++) {
-        const char *s = json_object_get_string(json_object_array_get_idx(list, i));
+        const char *s = kube_item(list, i);
         if (str_eq(s, "*") || str_eq(s, word)) {
             return true;
         }
@@ -99,7 +100,7 @@ static bool list_has(struct json_object *list, const char *word)
 static bool path_matches(struct json_object *urls, const char *path)
 {
     for (size_t i = 0; i < json_len(urls); i++) {
-        const char *url = json_object_get_string(json_object_array_get_idx(urls, i));
+        const char *url = kube_item(urls, i);
         size_t n = strlen(url);
         bool prefix = n > 0 && url[n - 1] == '*';
         if (str_eq(url, path) || (prefix && strncmp(url, path, n - 1) == 0)) {

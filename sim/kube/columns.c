@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "sim/kube/rules.h"
 
 #include <string.h>
 
@@ -111,8 +112,7 @@ static const char *service_external_ip(struct arena *a, struct json_object *o, i
         }
     }
     for (size_t i = 0; i < json_len(fixed); i++) {
-        str_appendf(&b, "%s%s", b.len ? "," : "",
-                    json_object_get_string(json_object_array_get_idx(fixed, i)));
+        str_appendf(&b, "%s%s", b.len ? "," : "", kube_item(fixed, i));
     }
     if (b.len == 0) {
         return str_eq(type, "LoadBalancer") ? "<pending>" : "<none>";
@@ -395,8 +395,7 @@ static const char *slice_endpoints(struct arena *a, struct json_object *o, int64
         struct json_object *addresses =
             json_member(json_object_array_get_idx(endpoints, i), "addresses");
         for (size_t k = 0; k < json_len(addresses); k++) {
-            str_appendf(&b, "%s%s", b.len ? "," : "",
-                        json_object_get_string(json_object_array_get_idx(addresses, k)));
+            str_appendf(&b, "%s%s", b.len ? "," : "", kube_item(addresses, k));
         }
     }
     if (n > 3) {

@@ -12,6 +12,12 @@
 #define ANNOTATIONS_MAX (256 * 1024)
 
 /* --- small tools ---------------------------------------------------------------------------------- */
+const char *kube_item(struct json_object *list, size_t i)
+{
+    struct json_object *v = i < json_len(list) ? json_object_array_get_idx(list, i) : NULL;
+    return v ? json_object_get_string(v) : "";
+}
+
 bool kube_same(struct json_object *a, struct json_object *b)
 {
     return a == b || (a && b && json_equal(a, b));
@@ -80,7 +86,7 @@ static void copy_members(struct json_object *to, struct json_object *from, const
         }
     }
     for (size_t i = 0; i < json_len(drop); i++) {
-        json_object_object_del(to, json_object_get_string(json_object_array_get_idx(drop, i)));
+        json_object_object_del(to, kube_item(drop, i));
     }
     json_object_put(drop);
     json_object_object_foreach(from, name, member)
@@ -218,7 +224,7 @@ static void validate_finalizers(struct json_object *meta, struct kube_causes *ca
 {
     struct json_object *list = json_member(meta, "finalizers");
     for (size_t i = 0; i < json_len(list); i++) {
-        const char *f = json_object_get_string(json_object_array_get_idx(list, i));
+        const char *f = kube_item(list, i);
         const char *field = arena_printf(causes->arena, "metadata.finalizers[%zu]", i);
         const char *error = kube_qualified_name_error(causes->arena, f);
         if (error) {
@@ -245,7 +251,7 @@ void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes)
 static bool list_has(struct json_object *list, const char *s)
 {
     for (size_t i = 0; i < json_len(list); i++) {
-        if (str_eq(json_object_get_string(json_object_array_get_idx(list, i)), s)) {
+        if (str_eq(kube_item(list, i), s)) {
             return true;
         }
     }
@@ -258,7 +264,7 @@ static void refuse_new_finalizers(struct json_object *now, struct json_object *w
     struct json_object *list = json_member(now, "finalizers");
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     for (size_t i = 0; i < json_len(list); i++) {
-        const char *f = json_object_get_string(json_object_array_get_idx(list, i));
+        const char *f = kube_item(list, i);
         if (!list_has(json_member(was, "finalizers"), f)) {
             str_append(&b, b.len ? ", " : "");
             str_append_go_quoted(&b, f);

@@ -12,6 +12,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "sim/kube/kube_status.h"
+#include "sim/kube/rules.h"
 
 #include <string.h>
 
@@ -316,7 +317,7 @@ static void retain_keys(struct smp *s, struct json_object *out, struct json_obje
         json_object_put(name);
     }
     for (size_t i = 0; i < json_len(drop); i++) {
-        json_object_object_del(out, json_object_get_string(json_object_array_get_idx(drop, i)));
+        json_object_object_del(out, kube_item(drop, i));
     }
     json_object_put(drop);
     (void)s;

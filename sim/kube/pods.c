@@ -114,7 +114,7 @@ static char *pod_address(struct job *j, struct json_object *node, bool v6, int64
         struct ip_net net;
         struct ip_addr addr;
         char text[IP_TEXT_MAX];
-        const char *range = json_object_get_string(json_object_array_get_idx(ranges, i));
+        const char *range = kube_item(ranges, i);
         if (ip_net_parse(range, &net) && (net.addr.len == 16) == v6 &&
             ip_net_nth(&net, (uint64_t)n + 2, &addr)) {
             ip_format(&addr, text);
@@ -230,7 +230,7 @@ static void write_service(struct kube_pods *p, const char *key, struct json_obje
         j.service = kube_obj_tree(o);
         struct json_object *families = json_path(j.service, "spec.ipFamilies");
         for (size_t i = 0; i < json_len(families); i++) {
-            write_family(&j, json_object_get_string(json_object_array_get_idx(families, i)));
+            write_family(&j, kube_item(families, i));
         }
         json_object_put(j.service);
     }

@@ -49,7 +49,7 @@ static void review_access(struct kube_request *r, struct json_object *o)
     struct kube_user u = {.name = str_nonnull(json_str(spec, "user"))};
     const char **names = ARENA_ARRAY(r->arena, const char *, json_len(groups) + 1);
     for (size_t i = 0; i < json_len(groups); i++) {
-        names[u.n_groups++] = json_object_get_string(json_object_array_get_idx(groups, i));
+        names[u.n_groups++] = kube_item(groups, i);
     }
     u.groups = names;
     struct kube_access what = {

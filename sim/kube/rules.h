@@ -30,6 +30,8 @@ const char *kube_dns_subdomain_error(const char *s);
 const char *kube_qualified_name_error(struct arena *a, const char *s);
 const char *kube_label_value_error(const char *s);
 
+/* The text of the i-th item of a list; "" when it is none: worlds may hold anything. */
+const char *kube_item(struct json_object *list, size_t i);
 /* True when both are absent or deeply equal. */
 bool kube_same(struct json_object *a, struct json_object *b);
 /* Sets o.name = v (new reference taken over), replacing; NULL removes. */

@@ -144,7 +144,7 @@ static struct json_object *give_health_check_port(struct kube_change *c, struct 
 static bool list_has(struct json_object *list, const char *s)
 {
     for (size_t i = 0; i < json_len(list); i++) {
-        if (str_eq(json_object_get_string(json_object_array_get_idx(list, i)), s)) {
+        if (str_eq(kube_item(list, i), s)) {
             return true;
         }
     }
@@ -190,10 +190,9 @@ static struct json_object *give_addresses(struct kube_change *c)
     struct json_object *ips = json_object_new_array();
     struct json_object *refusal = NULL;
     for (size_t i = 0; i < json_len(families) && !refusal; i++) {
-        const char *family = json_object_get_string(json_object_array_get_idx(families, i));
+        const char *family = kube_item(families, i);
         bool v6 = str_eq(family, "IPv6");
-        const char *ip =
-            i < json_len(given) ? json_object_get_string(json_object_array_get_idx(given, i)) : "";
+        const char *ip = i < json_len(given) ? kube_item(given, i) : "";
         if (!*ip) {
             ip = c->dry_run ? (v6 ? "fd00:1::" : "10.0.0.0")
                             : kube_alloc_choose_ip(c->st->alloc, c->arena, v6);

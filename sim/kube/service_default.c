@@ -55,8 +55,7 @@ bool service_needs_external_policy(struct json_object *service)
 bool service_is_headless(struct json_object *service)
 {
     struct json_object *ips = json_member(service_spec(service), "clusterIPs");
-    return json_len(ips) == 1 &&
-           str_eq(json_object_get_string(json_object_array_get_idx(ips, 0)), "None");
+    return json_len(ips) == 1 && str_eq(kube_item(ips, 0), "None");
 }
 
 /* --- defaults ------------------------------------------------------------------------------------- */

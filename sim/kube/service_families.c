@@ -36,8 +36,7 @@ void service_sync_cluster_ips(struct kube_change *c)
     if (!same_ip && same_ips) {
         kube_set(now, "clusterIPs", *ip ? one_item(ip) : NULL);
     } else if (same_ip && !same_ips) {
-        const char *first =
-            json_len(ips) ? json_object_get_string(json_object_array_get_idx(ips, 0)) : "";
+        const char *first = json_len(ips) ? kube_item(ips, 0) : "";
         kube_set(now, "clusterIP", *first ? json_object_new_string(first) : NULL);
     }
 }
@@ -69,7 +68,7 @@ static void keep_first(struct json_object *spec, const char *name)
 {
     struct json_object *list = json_member(spec, name);
     if (json_len(list) > 1) {
-        kube_set(spec, name, one_item(json_object_get_string(json_object_array_get_idx(list, 0))));
+        kube_set(spec, name, one_item(kube_item(list, 0)));
     }
 }
 
@@ -111,7 +110,7 @@ static void infer_from_addresses(struct json_object *spec)
     struct json_object *ips = json_member(spec, "clusterIPs");
     struct json_object *all = families ? json_copy(families) : json_object_new_array();
     for (size_t i = json_len(all); i < json_len(ips); i++) {
-        const char *ip = json_object_get_string(json_object_array_get_idx(ips, i));
+        const char *ip = kube_item(ips, i);
         if (str_eq(ip, "None")) {
             break;
         }
@@ -128,7 +127,7 @@ static struct json_object *check_configured(struct kube_change *c, const struct 
     struct kube_causes causes = {.arena = c->arena};
     const char *policy = str_nonnull(json_str(spec, "ipFamilyPolicy"));
     for (size_t i = 0; i < json_len(families); i++) {
-        const char *f = json_object_get_string(json_object_array_get_idx(families, i));
+        const char *f = kube_item(families, i);
         if (!str_eq(f, cl->first) && !str_eq(f, cl->second)) {
             kube_invalid(&causes, arena_printf(c->arena, "spec.ipFamilies[%zu]", i), f,
                          "not configured on this cluster");
@@ -175,7 +174,7 @@ static void complete(struct kube_change *c, const struct cluster *cl)
     bool wants_two = !str_eq(json_str(spec, "ipFamilyPolicy"), "SingleStack");
     struct json_object *families = json_member(spec, "ipFamilies");
     if (wants_two && cl->second && json_len(families) == 1) {
-        const char *have = json_object_get_string(json_object_array_get_idx(families, 0));
+        const char *have = kube_item(families, 0);
         const char *both[] = {have, str_eq(have, cl->first) ? cl->second : cl->first};
         kube_set(spec, "ipFamilies", json_strs(both, 2));
     }
@@ -222,11 +221,11 @@ static bool validate_values(struct json_object *spec, struct kube_causes *causes
     } else if (*ip && n == 0) {
         kube_required(causes, "spec.clusterIPs", NULL);
         bad = true;
-    } else if (n > 0 && !str_eq(json_object_get_string(json_object_array_get_idx(ips, 0)), ip)) {
+    } else if (n > 0 && !str_eq(kube_item(ips, 0), ip)) {
         kube_invalid_json(causes, "spec.clusterIPs", ips, "first value must match `clusterIP`");
     }
     for (size_t i = 0; i < n; i++) {
-        const char *one = json_object_get_string(json_object_array_get_idx(ips, i));
+        const char *one = kube_item(ips, i);
         if (i == 0 && str_eq(one, "None")) {
             if (n > 1) {
                 kube_invalid_json(causes, "spec.clusterIPs", ips,
@@ -252,12 +251,12 @@ static void validate_families(struct json_object *spec, struct kube_causes *caus
                                            NULL};
     struct json_object *families = json_member(spec, "ipFamilies");
     for (size_t i = 0; i < json_len(families); i++) {
-        const char *f = json_object_get_string(json_object_array_get_idx(families, i));
+        const char *f = kube_item(families, i);
         const char *field = arena_printf(causes->arena, "spec.ipFamilies[%zu]", i);
         if (!str_eq(f, known[0]) && !str_eq(f, known[1])) {
             kube_not_supported(causes, field, f, known);
         }
-        if (i > 0 && str_eq(f, json_object_get_string(json_object_array_get_idx(families, 0)))) {
+        if (i > 0 && str_eq(f, kube_item(families, 0))) {
             kube_duplicate(causes, field, kube_quoted(causes->arena, f));
         }
     }
@@ -285,8 +284,8 @@ void service_validate_cluster_ips(struct json_object *service, struct kube_cause
         return;
     }
     size_t n = json_len(ips);
-    const char *first = n ? json_object_get_string(json_object_array_get_idx(ips, 0)) : "";
-    const char *second = n > 1 ? json_object_get_string(json_object_array_get_idx(ips, 1)) : NULL;
+    const char *first = n ? kube_item(ips, 0) : "";
+    const char *second = n > 1 ? kube_item(ips, 1) : NULL;
     if (second && str_eq(family_of(first), family_of(second))) {
         kube_invalid_json(causes, "spec.clusterIPs", ips,
                           "may specify no more than one IP for each IP family");
@@ -295,8 +294,8 @@ void service_validate_cluster_ips(struct json_object *service, struct kube_cause
         return;
     }
     for (size_t i = 0; i < n && i < json_len(families); i++) {
-        const char *ip = json_object_get_string(json_object_array_get_idx(ips, i));
-        const char *f = json_object_get_string(json_object_array_get_idx(families, i));
+        const char *ip = kube_item(ips, i);
+        const char *f = kube_item(families, i);
         if (!str_eq(f, family_of(ip))) {
             kube_invalid(causes, arena_printf(causes->arena, "spec.clusterIPs[%zu]", i), ip,
                          arena_printf(causes->arena,
@@ -308,7 +307,7 @@ void service_validate_cluster_ips(struct json_object *service, struct kube_cause
 
 static const char *item(struct json_object *list, size_t i)
 {
-    return i < json_len(list) ? json_object_get_string(json_object_array_get_idx(list, i)) : NULL;
+    return i < json_len(list) ? kube_item(list, i) : NULL;
 }
 
 void service_validate_families_update(const struct kube_change *c, struct kube_causes *causes)

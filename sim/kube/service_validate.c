@@ -60,7 +60,7 @@ static void validate_external_ips(struct json_object *spec, struct kube_causes *
     struct json_object *ips = json_member(spec, "externalIPs");
     for (size_t i = 0; i < json_len(ips); i++) {
         service_validate_ip(causes, arena_printf(causes->arena, "spec.externalIPs[%zu]", i),
-                            json_object_get_string(json_object_array_get_idx(ips, i)));
+                            kube_item(ips, i));
     }
 }
 
@@ -75,7 +75,7 @@ static void validate_source_ranges(struct json_object *service, struct kube_caus
                            "may only be used when `type` is 'LoadBalancer'");
         }
         for (size_t i = 0; i < json_len(ranges); i++) {
-            const char *text = json_object_get_string(json_object_array_get_idx(ranges, i));
+            const char *text = kube_item(ranges, i);
             validate_cidr(causes,
                           arena_printf(causes->arena, "spec.LoadBalancerSourceRanges[%zu]", i),
                           str_trim_unicode(causes->arena, text));

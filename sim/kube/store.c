@@ -337,7 +337,7 @@ void kube_db_load(struct kube_db *s, int store, const char *ns, const char *name
     struct shelf *h = &s->shelves[store];
     int64_t rv = 0;
     const char *given = json_str(json_member(o, "metadata"), "resourceVersion");
-    if (given && str_to_i64(given, &rv) && rv > 0) {
+    if (given && str_to_i64(given, &rv) && rv > 0 && rv < INT64_MAX / 2) {
         s->rv = rv > s->rv ? rv : s->rv;
     } else {
         rv = ++s->rv;

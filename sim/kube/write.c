@@ -323,11 +323,11 @@ static struct json_object *read_into(struct kube_request *r, struct kube_change 
 void kube_handle_create(struct kube_request *r)
 {
     struct kube_change c;
-    kube_change_init(&c, r);
     if (r->name || *r->subresource) {
         kube_answer_status(r, kube_status_method_not_allowed(r->kind));
         return;
     }
+    kube_change_init(&c, r);
     struct json_object *refusal = read_into(r, &c);
     if (!refusal) {
         refusal = check_namespace(r);
