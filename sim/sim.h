@@ -137,8 +137,9 @@ struct sim_timer;
 struct sim_timer *sim_after(struct sim *s, int64_t ms, void (*fn)(void *arg), void *arg);
 void sim_timer_cancel(struct sim_timer *t); /* NULL is fine */
 
-/* Test hook: called for every call before it is handled (`after` false) and right after its effect, before
- * the answer is sent (`after` true).  Used to kill a process under test around a given call. */
+/* Test hook: called for every call of an API before faults see it (`after` false; a fault that the hook adds may hit
+ * this very call) and right after its effect, before the answer is sent (`after` true).  Used to let a given call
+ * fail, or to kill a process under test around it. */
 void sim_set_hook(struct sim *s, void (*fn)(void *arg, const struct sim_call *call, bool after),
                   void *arg);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* frame.c: the simulator as a whole, and the way of a call through it.
  *
- * A request arrives, gets its module (who claims the path), is named and counted, meets the faults and the
- * test hook, and is handed to the module, which answers through sim_answer() now or later.  The frame owns the
+ * A request arrives, gets its module (who claims the path), is named and counted, meets the test hook and the
+ * faults, and is handed to the module, which answers through sim_answer() now or later.  The frame owns the
  * server and the parts in frame.h; it knows nothing about Kubernetes or Google.  Paths that nobody claims are
  * answered 404.  Thread rule: everything in the thread of the event loop. */
 #include "sim/core/frame.h"
@@ -375,6 +375,9 @@ void sim_frame_dispatch(struct sim_call *call)
     call->op = "unknown";
     call->module->name_call(call->module_state, call);
     sim_counts_add(s->counts, call->module->name, call->op);
+    if (s->hook) {
+        s->hook(s->hook_arg, call, false);
+    }
     const struct fault *f = sim_faults_match(s->faults, call);
     if (!f || !befall(call, f)) {
         hand_to_module(call);
@@ -384,9 +387,6 @@ void sim_frame_dispatch(struct sim_call *call)
 static void hand_to_module(struct sim_call *call)
 {
     struct sim *s = call->sim;
-    if (s->hook) {
-        s->hook(s->hook_arg, call, false);
-    }
     bool may_watch = call->module->watch_fault != NULL && sim_call_param(call, "watch") != NULL;
     call->module->handle(call->module_state, call);
     /* `call` may be gone now: it is answered, or its client has left. */
