@@ -99,93 +99,99 @@ static void result__later_settings__replace_earlier_ones(void **state)
     assert_null(f->result->annotations[0].value);
 }
 
+enum fault {
+    LONG_MESSAGE,
+    BAD_UTF8,
+    BAD_CODE,
+    OK_AS_FAILURE,
+    EMPTY_INGRESS,
+    BAD_MODE,
+    MODE_WITHOUT_IP,
+    BAD_PORT,
+    NO_LIST,
+    FINALIZER,
+    MANY_CONDITIONS,
+    LONG_KEY,
+    N_FAULTS,
+};
+static const char *const fault_texts[N_FAULTS] = {
+    [LONG_MESSAGE] = "a message that is absent, too long or not UTF-8",
+    [BAD_UTF8] = "a message that is absent, too long or not UTF-8",
+    [BAD_CODE] = "the code 77, which is none it may use",
+    [OK_AS_FAILURE] = "the code 0, which is none it may use",
+    [EMPTY_INGRESS] = "an ingress without ip and hostname",
+    [BAD_MODE] = "an ipMode that is neither VIP nor Proxy, or has no ip",
+    [MODE_WITHOUT_IP] = "an ipMode that is neither VIP nor Proxy, or has no ip",
+    [BAD_PORT] = "a port that is no port",
+    [NO_LIST] = "a list of ingresses that is too long",
+    [FINALIZER] = "a finalizer that its descriptor does not name",
+    [MANY_CONDITIONS] = "too many conditions",
+    [LONG_KEY] = "an annotation's key that is absent, too long or not UTF-8",
+};
+
+static void commit_ingress_fault(const struct fixture *f, enum fault fault)
+{
+    const struct tt_port_status port = {.protocol = "TCP", .port = 70000};
+    struct tt_ingress in = {.ip = "192.0.2.1"};
+
+    if (fault == BAD_PORT) {
+        in.ports = &port;
+        in.n_ports = 1;
+    } else if (fault == EMPTY_INGRESS) {
+        in.ip = NULL;
+    } else {
+        in.ip = fault == MODE_WITHOUT_IP ? NULL : in.ip;
+        in.hostname = "x";
+        in.ip_mode = fault == BAD_MODE ? "vip" : "VIP";
+    }
+    f->h->result_ingress(f->result, fault == NO_LIST ? NULL : &in, fault == NO_LIST ? 3 : 1);
+}
+
+static void commit_fault(const struct fixture *f, enum fault fault)
+{
+    switch (fault) {
+    case LONG_MESSAGE:
+        f->h->result_fail(f->result, TT_TRANSIENT, long_text(f->r->a, TT_TEXT_MAX + 1), 0);
+        break;
+    case BAD_UTF8:
+        f->h->result_fail(f->result, TT_TRANSIENT, "\xc3\x28", 0);
+        break;
+    case BAD_CODE:
+    case OK_AS_FAILURE:
+        f->h->result_fail(f->result, fault == BAD_CODE ? 77 : TT_OK, "x", 0);
+        break;
+    case FINALIZER:
+        f->h->result_drop_finalizer(f->result, "kubernetes.io/pv-protection");
+        break;
+    case MANY_CONDITIONS:
+        for (int i = 0; i <= HOST_CONDITIONS_MAX; i++) {
+            const struct tt_condition c = {.type = arena_printf(f->r->a, "t%d", i),
+                                           .status = "True"};
+            f->h->result_condition(f->result, &c);
+        }
+        break;
+    case LONG_KEY:
+        f->h->result_annotation(f->result, long_text(f->r->a, 400), "x");
+        break;
+    default:
+        commit_ingress_fault(f, fault);
+        break;
+    }
+}
+
 static void result__what_may_not_be__is_a_fault_of_the_provider(void **state)
 {
     (void)state;
-    enum {
-        LONG_MESSAGE,
-        BAD_UTF8,
-        BAD_CODE,
-        OK_AS_FAILURE,
-        EMPTY_INGRESS,
-        BAD_MODE,
-        MODE_WITHOUT_IP,
-        BAD_PORT,
-        NO_LIST,
-        FINALIZER,
-        MANY_CONDITIONS,
-        LONG_KEY,
-        N_FAULTS
-    };
-    static const char *const want[N_FAULTS] = {
-        [LONG_MESSAGE] = "a message that is absent, too long or not UTF-8",
-        [BAD_UTF8] = "a message that is absent, too long or not UTF-8",
-        [BAD_CODE] = "the code 77, which is none it may use",
-        [OK_AS_FAILURE] = "the code 0, which is none it may use",
-        [EMPTY_INGRESS] = "an ingress without ip and hostname",
-        [BAD_MODE] = "an ipMode that is neither VIP nor Proxy, or has no ip",
-        [MODE_WITHOUT_IP] = "an ipMode that is neither VIP nor Proxy, or has no ip",
-        [BAD_PORT] = "a port that is no port",
-        [NO_LIST] = "a list of ingresses that is too long",
-        [FINALIZER] = "a finalizer that its descriptor does not name",
-        [MANY_CONDITIONS] = "too many conditions",
-        [LONG_KEY] = "an annotation's key that is absent, too long or not UTF-8",
-    };
-    for (int fault = 0; fault < N_FAULTS; fault++) {
+    for (enum fault fault = LONG_MESSAGE; fault < N_FAULTS; fault++) {
         void *fresh = NULL;
+        struct err err = ERR_INIT;
         set_up(&fresh);
         struct fixture *f = fresh;
-        const struct tt_port_status port = {.protocol = "TCP", .port = 70000};
-        struct tt_ingress in = {.ip = fault == MODE_WITHOUT_IP ? NULL : "192.0.2.1"};
-        switch (fault) {
-        case LONG_MESSAGE:
-            f->h->result_fail(f->result, TT_TRANSIENT, long_text(f->r->a, TT_TEXT_MAX + 1), 0);
-            break;
-        case BAD_UTF8:
-            f->h->result_fail(f->result, TT_TRANSIENT, "\xc3\x28", 0);
-            break;
-        case BAD_CODE:
-            f->h->result_fail(f->result, 77, "x", 0);
-            break;
-        case OK_AS_FAILURE:
-            f->h->result_fail(f->result, TT_OK, "x", 0);
-            break;
-        case EMPTY_INGRESS:
-            f->h->result_ingress(f->result, &(struct tt_ingress){0}, 1);
-            break;
-        case BAD_MODE:
-        case MODE_WITHOUT_IP:
-            in.ip_mode = fault == BAD_MODE ? "vip" : "VIP";
-            in.hostname = "x";
-            f->h->result_ingress(f->result, &in, 1);
-            break;
-        case BAD_PORT:
-            in.ports = &port;
-            in.n_ports = 1;
-            f->h->result_ingress(f->result, &in, 1);
-            break;
-        case NO_LIST:
-            f->h->result_ingress(f->result, NULL, 3);
-            break;
-        case FINALIZER:
-            f->h->result_drop_finalizer(f->result, "kubernetes.io/pv-protection");
-            break;
-        case MANY_CONDITIONS:
-            for (int i = 0; i <= HOST_CONDITIONS_MAX; i++) {
-                const struct tt_condition c = {.type = arena_printf(f->r->a, "t%d", i),
-                                               .status = "True"};
-                f->h->result_condition(f->result, &c);
-            }
-            break;
-        default:
-            f->h->result_annotation(f->result, long_text(f->r->a, 400), "x");
-            break;
-        }
+        commit_fault(f, fault);
         f->h->result_done(f->result);
-        struct err err = ERR_INIT;
         assert_int_equal(ERR_BUG, host_result_outcome(f->result, TT_OK, false, &err));
-        if (strstr(err.message, want[fault]) == NULL) {
-            fail_msg("fault %d: \"%s\", want \"%s\"", fault, err.message, want[fault]);
+        if (strstr(err.message, fault_texts[fault]) == NULL) {
+            fail_msg("fault %d: \"%s\", want \"%s\"", (int)fault, err.message, fault_texts[fault]);
         }
         tear_down(&fresh);
     }
