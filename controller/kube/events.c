@@ -76,7 +76,7 @@ static struct queued *queued_new(struct kube_events *e, const struct tt_service 
 {
     struct arena *a = arena_new();
     struct queued *q = ARENA_NEW(a, struct queued);
-    size_t n = event_text_cut(message, EVENT_MESSAGE_MAX);
+    size_t n = event_text_cut(str_nonnull(message), EVENT_MESSAGE_MAX);
     q->arena = a;
     q->in = (struct event_input){
         .component = arena_strdup(a, component),
@@ -87,7 +87,7 @@ static struct queued *queued_new(struct kube_events *e, const struct tt_service 
         .uid = arena_strdup(a, svc->uid),
         .type = arena_strdup(a, type),
         .reason = arena_strdup(a, reason),
-        .message = arena_strndup(a, message, n),
+        .message = arena_strndup(a, str_nonnull(message), n),
     };
     q->resource_version = arena_strdup(a, svc->resource_version);
     q->now_ms = clock_now_ms(e->clock);

@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/base/file.h"
+#include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/kube/client_rules.h"
 #include "tests/unit/kube/fake_api.h"
@@ -524,6 +526,39 @@ static void client_resource__paths__resource_and_subresource(void **state)
     (void)state;
 }
 
+/* --- warnings ------------------------------------------------------------------------------------ */
+
+static size_t count_in(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *p = text; (p = strstr(p, part)) != NULL; p++) {
+        n++;
+    }
+    return n;
+}
+
+static void kube_client_do__warning_headers__logged_once_per_text(void **state)
+{
+    struct world w = {0};
+    STEPS(&w, {.header = "Warning: 299 - \"spec.x is old\""},
+          {.header = "Warning: 299 - \"spec.x is old\""},
+          {.header = "Warning: 299 - \"spec.y is old\""});
+    int fd = memfd_create("log", 0);
+    assert_true(fd >= 0);
+    log_setup(&(struct log_config){.fd = fd});
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(get(&w, "/api/v1/x"), ERR_OK);
+    }
+    log_setup(&(struct log_config){.fd = 2});
+    char text[4096] = "";
+    assert_true(pread(fd, text, sizeof text - 1, 0) > 0);
+    assert_int_equal(count_in(text, "spec.x is old"), 1);
+    assert_int_equal(count_in(text, "spec.y is old"), 1);
+    close(fd);
+    world_stop(&w);
+    (void)state;
+}
+
 /* --- readiness ----------------------------------------------------------------------------------- */
 
 struct ready {
@@ -615,6 +650,7 @@ int main(void)
         KUBE_TEST(kube_status_error__no_status__by_number),
         KUBE_TEST(kube_error__expired_and_too_large__told_apart),
         KUBE_TEST(kube_client_do__v194_failure_in_a_200__is_an_error),
+        KUBE_TEST(kube_client_do__warning_headers__logged_once_per_text),
         KUBE_TEST(kube_path__v195_names__kept_inside_their_segment),
         KUBE_TEST(client_resource__paths__resource_and_subresource),
         KUBE_TEST(kube_client_wait_ready__healthy_at_last__asked_every_second),

@@ -10,6 +10,7 @@
 
 #include "common/base/str.h"
 #include "common/net/http.h"
+#include "controller/kube/reflector_internal.h"
 #include "tests/support/test_server.h"
 #include "tests/unit/kube/fake_api.h"
 
@@ -417,6 +418,39 @@ static void kube_reflectors__cancelled_or_freed__ends_at_once(void **state)
     (void)state;
 }
 
+/* What bounds a list and a watch in time, looked at where it is asked for: waiting for it would take minutes. */
+static void reflector_step__requests__bounded_in_time(void **state)
+{
+    static const char head[] =
+        "{\"kind\":\"ServiceList\",\"metadata\":{\"resourceVersion\":\"5\"}}";
+    const struct kube_config config = {.server = "http://127.0.0.1:1", .context = "", .source = ""};
+    struct kube_reflectors all = {
+        .args = {.config = &config, .clock = clock_real(), .rng = rng_real()},
+        .http = http_new(&(struct http_config){0}),
+    };
+    struct kube_store *store = kube_store_new(KUBE_SERVICE);
+    struct reflector x;
+    mutex_init(&all.lock);
+    cond_init(&all.changed);
+    reflector_init(&x, &all, store, "a=b");
+    assert_int_equal(reflector_step(&x.job, NULL), HTTP_SEND);
+    assert_string_equal(x.job.req.url, "http://127.0.0.1:1/api/v1/services"
+                                       "?labelSelector=a%3Db&limit=500&resourceVersion=0");
+    assert_int_equal(x.job.req.idle_ms, 60000);
+    assert_int_equal(x.job.req.total_ms, 600000);
+    assert_false(x.job.req.gzip);
+    assert_true(reflector_on_body(&x.job, 200, head, sizeof head - 1));
+    assert_int_equal(reflector_step(&x.job, &(struct http_response){.status = 200, .body = ""}),
+                     HTTP_SEND);
+    assert_int_equal(x.ask.ask, REFLECTOR_WATCH);
+    assert_int_equal(x.job.req.idle_ms, 180000); /* bookmarks come every minute */
+    assert_int_equal(x.job.req.total_ms, -1);
+    reflector_done(&x);
+    kube_store_free(store);
+    http_free(all.http);
+    (void)state;
+}
+
 /* Never started: nothing to end. */
 static void kube_reflectors_free__never_started__fine(void **state)
 {
@@ -481,6 +515,7 @@ int main(void)
         KUBE_TEST(kube_reflectors__undecodable_deletion__known_object_deleted),
         KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
         KUBE_TEST(kube_reflectors__cancelled_or_freed__ends_at_once),
+        KUBE_TEST(reflector_step__requests__bounded_in_time),
         KUBE_TEST(kube_reflectors_free__never_started__fine),
         KUBE_TEST(kube_reflectors__item_without_end__cut_off_at_the_cap),
     };
