@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* adoption.h: what the adoption tests share: recorded worlds, taking them apart, and comparing clouds field by field.
+ *
+ * The worlds of tests/data/gce are clusters and clouds as the Go controllers left them.  Two clouds are compared
+ * resource by resource of the kinds that a target-pool load balancer consists of; ids, times, fingerprints and the order of
+ * members do not count, addresses only where they were promised.  What differs for a reason stands in a table, with the
+ * row of docs/deviations.md. */
+#ifndef TRIMTAB_TESTS_ADOPTION_H
+#define TRIMTAB_TESTS_ADOPTION_H
+
+#include "tests/support/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* A difference that is meant.  `resource` and `field` are globs ("firewalls/k8s-*-node-http-hc"). */
+struct adoption_deviation {
+    const char *resource; /* COLLECTION/NAME */
+    const char *field;    /* top-level member */
+    const char *row;      /* of docs/deviations.md */
+    bool met;             /* set when it was: a table must stay true */
+};
+
+struct rig *adoption_rig(const struct rig_args *args);
+/* Starts a controller that must come to rest. */
+void adoption_run(struct rig *r);
+/* The cloud is not written, no Service is written; prints the calls when that is not so. */
+void adoption_expect_untouched(struct rig *r);
+/* "Synced" (ours), "Load balancer is implemented elsewhere", or NULL: which line the log has of a Service. */
+const char *adoption_outcome(struct rig *r, const char *key);
+
+/* "namespace/name" of a Service; in the arena. */
+const char *adoption_key(struct arena *a, struct json_object *service);
+/* Named after its kind: is it one with a target pool? */
+bool adoption_is_external(struct json_object *service);
+/* The world's copy with only those Services for which keep() is true, and of the cloud only what is not a
+ * load balancer's: no rules, pools, checks, firewalls, groups; addresses that users reserved stay, unused.  Services come as
+ * their owners wrote them: without status and finalizers. */
+struct json_object *adoption_before_any(struct arena *a, struct json_object *world,
+                                        bool (*keep)(struct json_object *service));
+
+/* Compares the target-pool resources of two clouds ("gce" members of worlds): those that keep() is true for (NULL: all),
+ * by path.  Fails with every difference that is in no row of `deviations` (ended by a row without resource). */
+void adoption_compare(struct json_object *want, struct json_object *got,
+                      bool (*keep)(const char *path, void *arg), void *arg,
+                      struct adoption_deviation *deviations);
+/* Addresses in texts and members are replaced by what they are in the other world: "203.0.113.14" → "203.0.113.16",
+ * by the addresses of rules of the same name.  Returns a new tree in the arena. */
+struct json_object *adoption_translate_addresses(struct arena *a, struct json_object *from,
+                                                 struct json_object *to);
+
+#endif
