@@ -285,6 +285,22 @@ bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const
     return used;
 }
 
+bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except)
+{
+    bool found = false;
+    mutex_lock(&s->lock);
+    size_t n;
+    const char **names = map_keys(s->kinds[GCE_FIREWALLS].entries, &n);
+    for (size_t i = 0; i < n && !found; i++) {
+        const struct entry *e = map_get(s->kinds[GCE_FIREWALLS].entries, names[i]);
+        found = e->text != NULL && !str_eq(names[i], except) &&
+                str_has_prefix(names[i], "k8s-fw-") && str_has_suffix(names[i], "-deny");
+    }
+    free(names);
+    mutex_unlock(&s->lock);
+    return found;
+}
+
 bool gce_snapshot_was_listed(struct gce_snapshot *s)
 {
     bool all = true;

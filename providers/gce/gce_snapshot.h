@@ -40,6 +40,8 @@ enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int6
                                     struct arena *a, struct json_object **ret);
 /* Some pool other than `except` refers to this health check, as far as was seen. */
 bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const char *except);
+/* Some deny firewall other than `except` stands, as far as was seen. */
+bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except);
 /* Everything was listed at least once. */
 bool gce_snapshot_was_listed(struct gce_snapshot *s);
 

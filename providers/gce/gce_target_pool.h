@@ -58,6 +58,7 @@ struct gce_tp_input {
     struct err tags_err;
     bool others_want_node_check;    /* another Service has policy Cluster: the shared check stays */
     bool node_check_is_orphan;      /* nobody wants it and no other pool refers to it */
+    bool others_have_deny;          /* a deny firewall of another Service still stands */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
 };
 /* What steps and status need. */

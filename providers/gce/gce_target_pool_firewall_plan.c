@@ -118,6 +118,24 @@ static const char *firewall_summary(const struct tp_ensure *n, const struct gce_
                         *ports == '\0' ? "" : ":", ports);
 }
 
+/* What differs.  An address that is not known yet is named by the operation that yields it; the description, which
+ * only repeats it, is left out then. */
+static struct lb_diff changed_fields(const struct tp_ensure *n, const struct firewall_plan *fp,
+                                     struct gce_firewall want)
+{
+    struct lb_diff diff;
+    bool late = n->ip.text == NULL && gce_tp_firewall_has_ip(n->d, fp->f);
+    lb_diff_init(&diff, n->e.a);
+    if (late) {
+        const struct gce_strs *old = &fp->found->destinations;
+        want.description = fp->found->description;
+        want.destinations = *old;
+        (void)lb_diff_value(&diff, "destinationRanges", old->n > 0 ? old->items[0] : NULL, n->ip);
+    }
+    gce_firewall_fields(&diff, fp->found, &want);
+    return diff;
+}
+
 static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, struct err *err)
 {
     struct tp_emit *e = &n->e;
@@ -139,9 +157,7 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
               .tolerate = LB_TOLERATE_EXISTS | tp_forbidden_is_fine(e),
               .type = create ? &gce_tp_type_insert : &gce_tp_type_patch, .calls = 2);
     if (!create) {
-        struct lb_diff diff;
-        lb_diff_init(&diff, e->a);
-        gce_firewall_fields(&diff, fp->found, &want);
+        struct lb_diff diff = changed_fields(n, fp, want);
         op.fields = diff.fields;
         op.n_fields = diff.n;
     }
@@ -210,6 +226,10 @@ int tp_plan_check_firewall(struct tp_ensure *n, struct err *err)
         .note = "lets the checks in",
     };
     if (fp.has == GCE_PRESENT) {
+        /* The shared one rises when the last deny rule has gone: never may deny win over allow (§4.13). */
+        if (!d->local && !d->want_deny && n->e.in->others_have_deny) {
+            want.priority = fp.found->priority;
+        }
         bool repair = n->e.facts->repair_adopted;
         /* §15 row 8: a shared rule that upstream pinned to one address lets no other check in. */
         fp.clear_destinations = repair && !d->local && fp.found->destinations.n > 0;

@@ -413,13 +413,16 @@ static void look_up_tags(struct look *l)
     }
 }
 
-static void judge_orphan(struct look *l)
+/* What of the others matters to this Service. */
+static void judge_others(struct look *l)
 {
     struct gce_tp_item *t = l->t;
     t->in.node_check_is_orphan =
         t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
         gce_snapshot_was_listed(l->p->snapshot) &&
         !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
+    t->in.others_have_deny = l->p->options.deny_cleanup && t->in.verb == TT_VERB_ENSURE &&
+                             gce_snapshot_has_deny(l->p->snapshot, t->names.deny_firewall);
 }
 
 /* Lists everything when nothing was ever listed, or when so many wait that it is cheaper. */
@@ -485,7 +488,7 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    judge_orphan(&l);
+    judge_others(&l);
     look_up_tags(&l);
     gce_tp_desired_tag(s->a, &l.t->desired, &l.t->in.tags);
     if (l.t->in.verb == TT_VERB_ENSURE &&

@@ -183,9 +183,9 @@ static void plan_release(struct tp_ensure *n)
     }
     struct lb_op op =
         LB_OP(.verb = LB_DELETE, .kind = TP_KIND_ADDRESS, .name = n->d->names.lb,
-              .why = n->new_rule ? "the rule keeps the address now"
+              .why = n->new_rule ? "the rule keeps it now"
                                  : "an interrupted run left it, and the rule has its address",
-              .note = "the rule keeps it now", .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE,
+              .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE,
               .finally = n->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK,
               .type = &gce_tp_type_delete, .calls = 2);
     if (n->hold >= 0) {
@@ -252,6 +252,15 @@ static bool check_is_wrong(const struct tp_ensure *n)
     return !foreign || n->e.facts->repair_adopted;
 }
 
+static struct str_set last_parts(struct arena *a, const struct gce_strs *links)
+{
+    const char **out = ARENA_ARRAY(a, const char *, links->n);
+    for (size_t i = 0; i < links->n; i++) {
+        out[i] = gce_link_last(links->items[i]);
+    }
+    return str_set_make(a, out, links->n);
+}
+
 /* §4.8 (ours): the pool stays, only its check is exchanged.  It holds one at most, so the old one goes first; for that
  * moment every instance counts as healthy. */
 static void plan_swap(struct tp_ensure *n)
@@ -262,8 +271,8 @@ static void plan_swap(struct tp_ensure *n)
         return;
     }
     struct lb_diff diff;
-    struct str_set now = gce_strs_set(e->a, checks);
-    struct str_set then = gce_strs_set(e->a, &n->d->pool.checks);
+    struct str_set now = last_parts(e->a, checks);
+    struct str_set then = last_parts(e->a, &n->d->pool.checks);
     lb_diff_init(&diff, e->a);
     (void)lb_diff_set(&diff, "healthChecks", &now, &then);
     struct lb_op op = LB_OP(.verb = LB_CHANGE, .kind = TP_KIND_POOL, .name = n->d->names.lb,
@@ -346,7 +355,8 @@ static void plan_drop_node_check(struct tp_ensure *n)
     const struct gce_tp_observed *o = n->o;
     const struct gce_names *names = &n->d->names;
     const char *why = "no Service with policy Cluster is left";
-    if (e->in->others_want_node_check || (!n->swapped && !e->in->node_check_is_orphan)) {
+    bool left_it = n->swapped || (n->new_pool && o->has_pool == GCE_PRESENT);
+    if (e->in->others_want_node_check || (!left_it && !e->in->node_check_is_orphan)) {
         return;
     }
     if (o->has_node_check == GCE_PRESENT) {

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rig_cluster.c: the rig's Services and Nodes, and the calls that a controller would make (rig.h). */
+#include "tests/unit/gce/rig_internal.h"
+
+#include "common/base/clock.h"
+#include "common/base/hash.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_provider.h"
+#include "tests/support/objects.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t index_of(struct rig *r, const char *name)
+{
+    size_t i = 0;
+    while (i < r->n_services && !str_eq(r->services[i]->name, name)) {
+        i++;
+    }
+    return i;
+}
+
+static struct json_object *parse(const char *json)
+{
+    struct json_object *o = NULL;
+    struct err err = ERR_INIT;
+    if (json_parse(json, strlen(json), NULL, &o, &err) != ERR_OK) {
+        fail_msg("%s: %s", err.message, json);
+    }
+    return o;
+}
+
+/* RFC 7396. */
+static void merge(struct json_object *into, struct json_object *patch)
+{
+    json_object_object_foreach(patch, key, v)
+    {
+        struct json_object *now = json_member(into, key);
+        if (v == NULL) {
+            json_object_object_del(into, key);
+        } else if (json_object_is_type(v, json_type_object) &&
+                   json_object_is_type(now, json_type_object)) {
+            merge(now, v);
+        } else {
+            json_add(into, key, json_copy(v));
+        }
+    }
+}
+
+static void decode(struct rig *r, size_t i)
+{
+    r->services[i] = test_service(r->a, r->trees[i]);
+}
+
+void rig_service(struct rig *r, const char *name, const char *json)
+{
+    size_t i = index_of(r, name);
+    char uid[40];
+    uint64_t h = hash_bytes(1, name, strlen(name));
+    (void)snprintf(uid, sizeof(uid), "%08x-0000-4000-8000-%012llx", (unsigned)(h >> 32),
+                   (unsigned long long)(h & 0xffffffffffff));
+    struct json_object *base = parse(
+        arena_printf(r->a,
+                     "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\",\"uid\":\"%s\"},"
+                     "\"spec\":{\"type\":\"LoadBalancer\",\"sessionAffinity\":\"None\","
+                     "\"externalTrafficPolicy\":\"Cluster\","
+                     "\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}]}}",
+                     name, uid));
+    struct json_object *more = parse(json);
+    merge(base, more);
+    json_object_put(more);
+    if (i < r->n_services) {
+        json_object_put(r->trees[i]);
+    } else {
+        assert_true(i < RIG_MAX_SERVICES);
+        r->n_services++;
+    }
+    r->trees[i] = base;
+    decode(r, i);
+}
+
+void rig_edit(struct rig *r, const char *name, const char *json)
+{
+    size_t i = index_of(r, name);
+    assert_true(i < r->n_services);
+    struct json_object *more = parse(json);
+    merge(r->trees[i], more);
+    json_object_put(more);
+    decode(r, i);
+}
+
+void rig_service_deleted(struct rig *r, const char *name)
+{
+    rig_edit(r, name, "{\"metadata\":{\"deletionTimestamp\":\"2026-01-02T03:04:05Z\"}}");
+}
+
+void rig_service_gone(struct rig *r, const char *name)
+{
+    size_t i = index_of(r, name);
+    if (i == r->n_services) {
+        return;
+    }
+    json_object_put(r->trees[i]);
+    r->n_services--;
+    for (; i < r->n_services; i++) {
+        r->trees[i] = r->trees[i + 1];
+        r->services[i] = r->services[i + 1];
+    }
+}
+
+struct json_object *rig_service_tree(struct rig *r, const char *name)
+{
+    return json_copy(r->trees[index_of(r, name)]);
+}
+
+void rig_set_service_tree(struct rig *r, const char *name, struct json_object *tree)
+{
+    size_t i = index_of(r, name);
+    json_object_put(r->trees[i]);
+    r->trees[i] = json_copy(tree);
+    decode(r, i);
+}
+
+const char *rig_lb_name(struct rig *r, const char *name)
+{
+    return svc_default_lb_name(r->a, r->services[index_of(r, name)]->uid);
+}
+
+void rig_add_finalizer(struct rig *r, const char *service, const char *finalizer)
+{
+    size_t i = index_of(r, service);
+    if (i == r->n_services || rig_holds(r, service, finalizer)) {
+        return;
+    }
+    struct json_object *meta = json_member(r->trees[i], "metadata");
+    struct json_object *list = json_member(meta, "finalizers");
+    if (list == NULL) {
+        list = json_object_new_array();
+        json_add(meta, "finalizers", list);
+    }
+    json_push_str(list, finalizer);
+    decode(r, i);
+}
+
+bool rig_holds(struct rig *r, const char *name, const char *finalizer)
+{
+    size_t i = index_of(r, name);
+    struct json_object *list = json_path(r->trees[i], "metadata.finalizers");
+    for (size_t k = 0; k < json_len(list); k++) {
+        if (str_eq(json_object_get_string(json_object_array_get_idx(list, k)), finalizer)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct tt_node *const *a = x;
+    const struct tt_node *const *b = y;
+    return strcmp((*a)->name, (*b)->name);
+}
+
+void rig_add_node_object(struct rig *r, const char *name, const char *provider_id, const char *zone)
+{
+    assert_true(r->n_nodes < RIG_MAX_NODES);
+    r->nodes[r->n_nodes++] = test_node_text(
+        r->a,
+        arena_printf(r->a,
+                     "{\"metadata\":{\"name\":\"%s\",\"labels\":{"
+                     "\"topology.kubernetes.io/zone\":\"%s\"}},"
+                     "\"spec\":{\"providerID\":\"%s\"},"
+                     "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                     name, zone, provider_id));
+    qsort(r->nodes, r->n_nodes, sizeof(r->nodes[0]), by_name);
+}
+
+void rig_set_cluster_id(struct rig *r, const char *id)
+{
+    r->configmap = id == NULL ? NULL : arena_printf(r->a, "{\"data\":{\"uid\":\"%s\"}}", id);
+}
+
+const char *rig_cluster_id(struct rig *r)
+{
+    struct json_object *o = NULL;
+    assert_int_equal(json_parse_arena(r->a, r->configmap, strlen(r->configmap), NULL, &o, NULL),
+                     ERR_OK);
+    return json_str(json_member(o, "data"), "uid");
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static int32_t cancelled(const struct tt_call *call)
+{
+    return rig_is_dead(call->host_data);
+}
+
+static struct tt_call call_of(struct rig *r, bool planning)
+{
+    return (struct tt_call){
+        .size = sizeof(struct tt_call),
+        .cluster_name = "kubernetes",
+        .deadline_ms = clock_now_ms(clock_real()) + 120000,
+        .waiting = r->waiting,
+        .planning = planning,
+        .cancelled = cancelled,
+        .host_data = r,
+    };
+}
+
+/* One item, its batch, and a clean result. */
+struct one {
+    struct tt_item item;
+    const struct tt_item *items[1];
+    struct tt_batch batch;
+};
+
+static struct one *one_of(struct rig *r, uint32_t verb, const char *name)
+{
+    struct one *o = ARENA_NEW(r->a, struct one);
+    size_t i = index_of(r, name);
+    assert_true(i < r->n_services);
+    r->result = (struct tt_result){.exists = -1};
+    o->item = (struct tt_item){
+        .size = sizeof(o->item), .verb = verb, .service = r->services[i], .result = &r->result};
+    o->items[0] = &o->item;
+    o->batch = (struct tt_batch){
+        .size = sizeof(o->batch),
+        .key = "",
+        .items = o->items,
+        .nodes = r->nodes,
+        .n_items = 1,
+        .n_nodes = (uint32_t)r->n_nodes,
+    };
+    return o;
+}
+
+const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name)
+{
+    struct one *o = one_of(r, verb, name);
+    struct tt_call call = call_of(r, false);
+    int32_t (*run)(void *, const struct tt_call *, const struct tt_batch *) =
+        verb == TT_VERB_ENSURE   ? tt_gce_provider.ensure_load_balancer
+        : verb == TT_VERB_UPDATE ? tt_gce_provider.update_load_balancer
+                                 : tt_gce_provider.ensure_load_balancer_deleted;
+    r->result.code = run(r->provider, &call, &o->batch);
+    return &r->result;
+}
+
+const struct tt_result *rig_ensure(struct rig *r, const char *name)
+{
+    return rig_sync(r, TT_VERB_ENSURE, name);
+}
+
+const struct tt_result *rig_update(struct rig *r, const char *name)
+{
+    return rig_sync(r, TT_VERB_UPDATE, name);
+}
+
+const struct tt_result *rig_delete(struct rig *r, const char *name)
+{
+    rig_service_deleted(r, name);
+    return rig_sync(r, TT_VERB_DELETE, name);
+}
+
+const struct tt_result *rig_get(struct rig *r, const char *name)
+{
+    struct one *o = one_of(r, TT_VERB_DELETE, name);
+    struct tt_call call = call_of(r, false);
+    r->result.code = tt_gce_provider.get_load_balancer(r->provider, &call, &o->item);
+    return &r->result;
+}
+
+const struct tt_result *rig_explain(struct rig *r, const char *name)
+{
+    struct one *o = one_of(r, TT_VERB_ENSURE, name);
+    struct tt_call call = call_of(r, false);
+    r->result.code = tt_gce_provider.explain(r->provider, &call, &o->batch);
+    return &r->result;
+}
+
+const struct tt_result *rig_validate(struct rig *r, const char *name)
+{
+    struct one *o = one_of(r, TT_VERB_ENSURE, name);
+    r->result.code = tt_gce_provider.validate(r->provider, &o->item);
+    return &r->result;
+}
+
+const char *rig_plan(struct rig *r, const char *name)
+{
+    struct one *o = one_of(r, TT_VERB_ENSURE, name);
+    struct tt_call call = call_of(r, true);
+    r->result.code = tt_gce_provider.plan(r->provider, &call, &o->batch);
+    return rig_last_plan(r);
+}
+
+void rig_set_waiting(struct rig *r, unsigned waiting)
+{
+    r->waiting = waiting;
+}
+
+/* ---- the provider -------------------------------------------------------------------------------- */
+
+void rig_open(struct rig *r)
+{
+    const struct tt_open_args args = {
+        .size = sizeof(args),
+        .host = &r->host,
+        .cluster_name = "kubernetes",
+        .config_path = "gce.conf",
+        .config_text = r->config,
+        .config_len = strlen(r->config),
+        .options = r->flags,
+        .n_options = (uint32_t)r->n_flags,
+        .concurrency = 1,
+        .version = "test",
+    };
+    r->result = (struct tt_result){0};
+    if (tt_gce_provider.open(&args, &r->provider, &r->result) != TT_OK) {
+        fail_msg("open: %s", r->result.message);
+    }
+}
+
+void rig_set_flags(struct rig *r, const struct tt_kv *flags, size_t n)
+{
+    r->flags = flags;
+    r->n_flags = n;
+}
+
+void rig_reopen(struct rig *r)
+{
+    tt_gce_provider.close(r->provider);
+    r->provider = NULL;
+    mutex_lock(&r->lock);
+    r->dead = false;
+    r->death = RIG_LIVES;
+    mutex_unlock(&r->lock);
+    rig_open(r);
+}

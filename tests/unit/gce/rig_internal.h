@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rig_internal.h: the rig's state, shared by rig.c (host), rig_cluster.c (Services, Nodes, calls) and rig_cloud.c
+ * (simulator).  Private to them. */
+#ifndef TRIMTAB_TESTS_GCE_RIG_INTERNAL_H
+#define TRIMTAB_TESTS_GCE_RIG_INTERNAL_H
+
+#include "tests/unit/gce/rig.h"
+
+#include "common/net/http.h"
+#include "sim/sim.h"
+
+#include <event2/event.h>
+#include <pthread.h>
+
+#define RIG_MAX_SERVICES 64
+#define RIG_MAX_NODES    3000
+
+struct rig {
+    struct arena *a;
+    struct mutex lock; /* events, calls, counts, death */
+    /* the simulator */
+    pthread_t thread;
+    struct event_base *base;
+    struct sim *sim;
+    struct sim_config sim_cfg;
+    struct http *http; /* the test's own */
+    const char *url;
+    const char *token;
+    const char *project;       /* of the simulated cloud */
+    struct json_object *cloud; /* last state that was asked for */
+    /* the provider */
+    struct tt_host host;
+    void *provider;
+    const char *config;
+    const struct tt_kv *flags;
+    size_t n_flags;
+    /* the cluster */
+    struct json_object *trees[RIG_MAX_SERVICES]; /* of Services, by index */
+    const struct tt_service *services[RIG_MAX_SERVICES];
+    size_t n_services;
+    const struct tt_node *nodes[RIG_MAX_NODES];
+    size_t n_nodes;
+    int next_node;
+    const char *configmap;
+    unsigned waiting;
+    struct tt_result result;
+    /* what happened */
+    const char *events[RIG_TEXTS];
+    unsigned n_events;
+    struct map *calls;
+    const char *plan_text;
+    unsigned mutations; /* asked for by may_mutate */
+    /* death */
+    enum rig_death death;
+    unsigned death_at;
+    unsigned cloud_mutations; /* seen by the simulator since rig_die_at() */
+    unsigned cloud_death_at;
+    bool dead;
+};
+void rig_fill_host(struct rig *r);
+void rig_add_finalizer(struct rig *r, const char *service, const char *finalizer);
+void rig_add_node_object(struct rig *r, const char *name, const char *provider_id,
+                         const char *zone);
+void rig_open(struct rig *r);
+
+#endif
