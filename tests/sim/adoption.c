@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/strset.h"
+#include "common/lb/service_rules.h"
 
 /* ---- running ------------------------------------------------------------------------------------- */
 
@@ -278,17 +279,19 @@ static void fill_defaults(struct json_object *resource, const char *path)
     }
 }
 
-void adoption_compare(struct json_object *want, struct json_object *got,
-                      bool (*keep)(const char *path, void *arg), void *arg,
-                      struct adoption_deviation *deviations)
+int adoption_compare(struct json_object *want, struct json_object *got,
+                     bool (*keep)(const char *path, void *arg), void *arg,
+                     struct adoption_deviation *deviations)
 {
     struct compare c = {.a = arena_new(), .deviations = deviations, .differences = STR_BUF_INIT};
+    int n = 0;
     json_object_object_foreach(want, path, resource)
     {
         struct json_object *other = json_member(got, path);
         if (!is_of_a_target_pool(path) || (keep != NULL && !keep(path, arg))) {
             continue;
         }
+        n++;
         fill_defaults(resource, path);
         if (other == NULL) {
             note(&c, resource_of(path), "", "there", "missing");
@@ -318,6 +321,22 @@ void adoption_compare(struct json_object *want, struct json_object *got,
         fail_msg("the clouds differ");
     }
     str_buf_done(&c.differences);
+    return n;
+}
+
+bool adoption_is_owned(const char *path, void *owned)
+{
+    const struct adoption_owned *o = owned;
+    for (size_t i = 0; i < json_len(o->services); i++) {
+        struct json_object *service = json_object_array_get_idx(o->services, i);
+        const char *uid = json_str(json_member(service, "metadata"), "uid");
+        if (adoption_is_external(service) &&
+            strstr(path, svc_default_lb_name(o->a, str_nonnull(uid))) != NULL) {
+            return true;
+        }
+    }
+    return str_has_suffix(path, "-node-http-hc") || strstr(path, "/addresses/mine-") != NULL ||
+           (strstr(path, "/httpHealthChecks/k8s-") != NULL && str_has_suffix(path, "-node"));
 }
 
 struct json_object *adoption_translate_addresses(struct arena *a, struct json_object *from,

@@ -43,11 +43,20 @@ bool adoption_is_external(struct json_object *service);
 struct json_object *adoption_before_any(struct arena *a, struct json_object *world,
                                         bool (*keep)(struct json_object *service));
 
+/* Is a path's resource one of an external Service of args->services: by the load balancer's name, or shared by them?
+ * For adoption_compare(). */
+struct adoption_owned {
+    struct arena *a;
+    struct json_object *services; /* array */
+};
+bool adoption_is_owned(const char *path, void *owned);
+
 /* Compares the target-pool resources of two clouds ("gce" members of worlds): those that keep() is true for (NULL: all),
- * by path.  Fails with every difference that is in no row of `deviations` (ended by a row without resource). */
-void adoption_compare(struct json_object *want, struct json_object *got,
-                      bool (*keep)(const char *path, void *arg), void *arg,
-                      struct adoption_deviation *deviations);
+ * by path.  Fails with every difference that is in no row of `deviations` (ended by a row without resource; NULL: none).
+ * Returns how many resources were compared. */
+int adoption_compare(struct json_object *want, struct json_object *got,
+                     bool (*keep)(const char *path, void *arg), void *arg,
+                     struct adoption_deviation *deviations);
 /* Addresses in texts and members are replaced by what they are in the other world: "203.0.113.14" → "203.0.113.16",
  * by the addresses of rules of the same name.  Returns a new tree in the arena. */
 struct json_object *adoption_translate_addresses(struct arena *a, struct json_object *from,
