@@ -118,14 +118,18 @@ class Demo:
     # --- telling --------------------------------------------------------------------------------------
     def tell_until(self, since, done, what):
         """Prints operations of the log from index `since` on until done(line) holds; returns that line."""
-        end = time.monotonic() + PATIENCE
+        begin = time.monotonic()
+        end = begin + PATIENCE
         i = since
         while True:
             with self.arrived:
                 while i >= len(self.lines):
                     if self.controller.poll() is not None:
                         raise Failure("trimtab ended with code %d while waiting for %s" % (self.controller.returncode, what))
-                    if not self.arrived.wait(timeout=0.5) and time.monotonic() > end:
+                    if self.arrived.wait(timeout=0.5):
+                        continue
+                    progress("        … %d s, waiting for %s" % (time.monotonic() - begin, what))
+                    if time.monotonic() > end:
                         raise Failure("waited %d s for %s" % (PATIENCE, what))
                 line = self.lines[i]
             i += 1
@@ -274,7 +278,14 @@ Stop it: kill %s; rm -r %s""" % (kc, self.path("trimtab.log"), self.path("gce.co
 
 
 def say(text):
+    progress("")
     print(text, flush=True)
+
+
+def progress(text):
+    """A line that the next one replaces; only on a terminal."""
+    if sys.stdout.isatty():
+        print("\r\033[K" + text, end="", flush=True)
 
 
 def head(n, title, text):
