@@ -120,6 +120,10 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
     }
     o.cfg.world = world;
     o.cfg.cloud = str_or(o.cfg.cloud, "gce");
+    if (args->log_traffic) {
+        o.cfg.traffic_log = rig_file(r, "traffic.log");
+        o.cfg.kube_log = rig_file(r, "kube.log");
+    }
     r->base = event_base_new();
     if (rc == ERR_OK) {
         rc = sim_new(r->base, &o.cfg, &r->sim, err);
@@ -283,7 +287,7 @@ static void drop_controller(struct rig *r)
     log_setup(&(struct log_config){.fd = STDERR_FILENO});
 }
 
-int rig_start(struct rig *r, struct err *err)
+int rig_prepare(struct rig *r, struct err *err)
 {
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
@@ -301,6 +305,15 @@ int rig_start(struct rig *r, struct err *err)
     r->rng = rng_seeded_new(++r->starts);
     r->app = app_new(&(struct app_args){
         .options = r->options, .provider = &r->plugin->desc, .clock = rig_clock(r), .rng = r->rng});
+    return ERR_OK;
+}
+
+int rig_start(struct rig *r, struct err *err)
+{
+    int rc = rig_prepare(r, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     rc = app_start(r->app, err);
     if (rc != ERR_OK) {
         (void)rig_stop(r); /* *err says what went wrong before */

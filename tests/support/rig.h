@@ -51,7 +51,8 @@ struct rig_args {
     const char *
         cloud_config; /* text of gce.conf in place of the world's or the simulator's; "<endpoint>" is */
                       /* filled in; NULL: theirs */
-    bool real_clock; /* the controller runs by the real one */
+    bool log_traffic; /* the simulator logs calls: rig_file(r, "traffic.log") and "kube.log" */
+    bool real_clock;  /* the controller runs by the real one */
 };
 
 /* Starts the simulator.  The controller does not run yet.  ERR_INVALID: the world, a flag. */
@@ -64,11 +65,17 @@ struct arena *rig_arena(struct rig *r);
 /* ---- the controller ------------------------------------------------------------------------------- */
 /* Blocks until its first lists are in and its workers run.  After a failure there is none. */
 int rig_start(struct rig *r, struct err *err) _warn_unused_;
+/* The same where the start may meet trouble: what it waits for (a server that does not answer, a list that is refused) is
+ * jumped to, and when `over` says so, the controller is told to end.  `over` may be NULL. */
+int rig_start_unless(struct rig *r, bool (*over)(void *arg), void *arg,
+                     struct err *err) _warn_unused_;
 /* As after SIGTERM.  False: it did not end within 10 s; then its memory is lost, and the process had better end. */
 bool rig_stop(struct rig *r);
 /* Comes to rest: nothing is being done or due, and the controller's stores hold what the API server has.  What is due
  * within `ahead_ms` is jumped to.  False: that did not happen within 60 s of real time (the log says why). */
 bool rig_settle(struct rig *r, int64_t ahead_ms);
+/* The same; false as soon as `over` says so, which is asked again and again. */
+bool rig_settle_unless(struct rig *r, int64_t ahead_ms, bool (*over)(void *arg), void *arg);
 /* Moves the fake clock. */
 void rig_advance(struct rig *r, int64_t ms);
 struct clock *rig_clock(struct rig *r);

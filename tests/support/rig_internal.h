@@ -40,6 +40,8 @@ struct rig {
 void rig_versions(struct rig *r, struct str_buf *text);
 /* All calls of all APIs since the last reset. */
 int64_t rig_all_calls(struct rig *r);
+/* Makes the controller, which does not run yet. */
+int rig_prepare(struct rig *r, struct err *err) _warn_unused_;
 /* The dead controller is gone: calls are heard again. */
 void rig_bury(struct rig *r);
 

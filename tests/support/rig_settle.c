@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_settle.c: waiting until the controller has come to rest, without sleeping (rig.h).
+/* rig_settle.c: waiting until the controller has started or come to rest, without sleeping (rig.h).
  *
  * Rest means, all at once and twice in a row: nothing is being processed or due, the controller's stores hold the
  * versions that the API server has, and no call arrives at the simulator.  While that is not so, either something moves
@@ -7,6 +7,8 @@
  * to the earliest moment that anybody waits for. */
 #include "tests/support/rig_internal.h"
 
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/lock.h"
@@ -15,6 +17,14 @@
 #define PATIENCE_MS 60000 /* real time, for the whole of it */
 #define STILL_MS    40    /* real time without a call: whoever is at work waits for the clock */
 #define LOOK_MS     1     /* between two looks */
+
+/* Whoever waits may be called off. */
+struct caller {
+    bool (*over)(void *arg); /* NULL: never */
+    void *arg;
+    struct mutex m;
+    struct cond never;
+};
 
 struct look {
     bool idle;
@@ -50,11 +60,35 @@ static bool same(const struct look *a, const struct look *b)
 }
 
 /* Until something may have changed. */
-static void wait_a_little(struct mutex *m, struct cond *never)
+static void wait_a_little(struct caller *c)
 {
-    mutex_lock(m);
-    clock_wait(clock_real(), never, m, clock_now_ms(clock_real()) + LOOK_MS);
-    mutex_unlock(m);
+    mutex_lock(&c->m);
+    clock_wait(clock_real(), &c->never, &c->m, clock_now_ms(clock_real()) + LOOK_MS);
+    mutex_unlock(&c->m);
+}
+
+static bool is_over(struct caller *c)
+{
+    return c->over != NULL && c->over(c->arg);
+}
+
+static void caller_init(struct caller *c, bool (*over)(void *arg), void *arg)
+{
+    *c = (struct caller){.over = over, .arg = arg};
+    mutex_init(&c->m);
+    cond_init(&c->never);
+}
+
+static void caller_done(struct caller *c)
+{
+    cond_done(&c->never);
+    mutex_done(&c->m);
+}
+
+static void move_clock(struct rig *r, int64_t to_ms)
+{
+    int64_t now_ms = clock_now_ms(r->fake);
+    clock_fake_advance(r->fake, to_ms > now_ms ? to_ms - now_ms : 0);
 }
 
 /* The moment to which the clock may be moved now; CLOCK_NEVER: it may not. */
@@ -75,7 +109,7 @@ static bool is_at_rest(struct rig *r, const struct look *l, int64_t until_ms)
     return l->idle && l->in_step && (r->fake != NULL || app_next_due_ms(r->app) > until_ms);
 }
 
-static bool settle(struct rig *r, int64_t ahead_ms, struct mutex *m, struct cond *never)
+static bool settle(struct rig *r, int64_t ahead_ms, struct caller *c)
 {
     int64_t until_ms = clock_now_ms(rig_clock(r)) + ahead_ms;
     int64_t give_up_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
@@ -91,29 +125,93 @@ static bool settle(struct rig *r, int64_t ahead_ms, struct mutex *m, struct cond
         } else {
             int64_t to = next_moment(r, &l, now - moved_ms >= STILL_MS, until_ms);
             if (to != CLOCK_NEVER) {
-                clock_fake_advance(r->fake,
-                                   to > clock_now_ms(r->fake) ? to - clock_now_ms(r->fake) : 0);
+                move_clock(r, to);
                 moved_ms = now;
                 last = (struct look){0};
             } else if (is_at_rest(r, &l, until_ms)) {
                 return true;
             }
         }
-        if (now >= give_up_ms) {
+        if (now >= give_up_ms || is_over(c)) {
             return false;
         }
-        wait_a_little(m, never);
+        wait_a_little(c);
     }
+}
+
+bool rig_settle_unless(struct rig *r, int64_t ahead_ms, bool (*over)(void *arg), void *arg)
+{
+    struct caller c;
+    caller_init(&c, over, arg);
+    bool rest = r->app != NULL && settle(r, ahead_ms, &c);
+    caller_done(&c);
+    return rest;
 }
 
 bool rig_settle(struct rig *r, int64_t ahead_ms)
 {
-    struct mutex m;
-    struct cond never;
-    mutex_init(&m);
-    cond_init(&never);
-    bool rest = r->app != NULL && settle(r, ahead_ms, &m, &never);
-    cond_done(&never);
-    mutex_done(&m);
-    return rest;
+    return rig_settle_unless(r, ahead_ms, NULL, NULL);
+}
+
+/* ---- starting ------------------------------------------------------------------------------------ */
+
+struct start {
+    struct app *app;
+    struct err err;
+    int code;
+    atomic_bool done;
+};
+
+static void *run_start(void *arg)
+{
+    struct start *s = arg;
+    s->code = app_start(s->app, &s->err);
+    atomic_store(&s->done, true);
+    return NULL;
+}
+
+/* Moves the clock while the start waits for it. */
+static void attend(struct rig *r, struct start *s, struct caller *c)
+{
+    int64_t moved_ms = clock_now_ms(clock_real());
+    int64_t calls = 0;
+    while (!atomic_load(&s->done)) {
+        int64_t now = clock_now_ms(clock_real());
+        int64_t calls_now = rig_all_calls(r);
+        if (calls_now != calls) {
+            calls = calls_now;
+            moved_ms = now;
+        } else if (r->fake != NULL && now - moved_ms >= STILL_MS) {
+            int64_t to = clock_fake_next_ms(r->fake);
+            move_clock(r, to == CLOCK_NEVER ? 0 : to);
+            moved_ms = now;
+        }
+        if (is_over(c)) {
+            app_request_stop(r->app);
+        }
+        wait_a_little(c);
+    }
+}
+
+int rig_start_unless(struct rig *r, bool (*over)(void *arg), void *arg, struct err *err)
+{
+    struct caller c;
+    pthread_t thread;
+    int rc = rig_prepare(r, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct start s = {.app = r->app};
+    if (pthread_create(&thread, NULL, run_start, &s) != 0) {
+        abort(); /* a test without threads is none */
+    }
+    caller_init(&c, over, arg);
+    attend(r, &s, &c);
+    pthread_join(thread, NULL);
+    caller_done(&c);
+    if (s.code != ERR_OK) {
+        (void)rig_stop(r); /* *err says what went wrong before */
+        return err_copy(err, &s.err);
+    }
+    return ERR_OK;
 }
