@@ -24,7 +24,7 @@ static struct json_object *read_options(struct kube_request *r, struct json_obje
     if (r->call->body_len == 0) {
         return NULL;
     }
-    struct json_object *refusal = kube_read_body(r, ret);
+    struct json_object *refusal = kube_read_body(r, &kube_type_delete_options, ret);
     if (refusal) {
         return refusal;
     }

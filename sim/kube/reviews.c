@@ -40,20 +40,13 @@ static void review_token(struct kube_request *r, struct json_object *o)
     kube_set(o, "status", status);
 }
 
-static void review_access(struct kube_request *r, struct json_object *o)
+static void answer_access(struct kube_request *r, struct json_object *o, const struct kube_user *u)
 {
     struct json_object *spec = json_member(o, "spec");
-    struct json_object *groups = json_member(spec, "groups");
     struct json_object *resource = json_member(spec, "resourceAttributes");
     struct json_object *path = json_member(spec, "nonResourceAttributes");
-    struct kube_user u = {.name = str_nonnull(json_str(spec, "user"))};
-    const char **names = ARENA_ARRAY(r->arena, const char *, json_len(groups) + 1);
-    for (size_t i = 0; i < json_len(groups); i++) {
-        names[u.n_groups++] = kube_item(groups, i);
-    }
-    u.groups = names;
     struct kube_access what = {
-        .user = &u,
+        .user = u,
         .verb = str_nonnull(json_str(resource ? resource : path, "verb")),
         .group = str_nonnull(json_str(resource, "group")),
         .resource = str_nonnull(json_str(resource, "resource")),
@@ -67,6 +60,28 @@ static void review_access(struct kube_request *r, struct json_object *o)
     kube_set(o, "status", status);
 }
 
+static void review_access(struct kube_request *r, struct json_object *o)
+{
+    struct json_object *spec = json_member(o, "spec");
+    struct json_object *groups = json_member(spec, "groups");
+    struct kube_user u = {.name = str_nonnull(json_str(spec, "user"))};
+    const char **names = ARENA_ARRAY(r->arena, const char *, json_len(groups) + 1);
+    for (size_t i = 0; i < json_len(groups); i++) {
+        names[u.n_groups++] = kube_item(groups, i);
+    }
+    u.groups = names;
+    answer_access(r, o, &u);
+}
+
+/* `kubectl auth can-i`: the caller asks about itself. */
+static void review_self(struct kube_request *r, struct json_object *o)
+{
+    const char *header = str_nonnull(http_req_header(r->call->req, "Authorization"));
+    const char *token = str_has_prefix(header, "Bearer ") ? header + strlen("Bearer ") : NULL;
+    const struct kube_user *u = kube_auth_user(r->arena, token);
+    answer_access(r, o, u ? u : kube_auth_user(r->arena, NULL));
+}
+
 /* POST …/serviceaccounts/NAME/token */
 static void give_token(struct kube_request *r)
 {
@@ -75,7 +90,7 @@ static void give_token(struct kube_request *r)
     if (!kube_db_get(r->st->store, r->kind->store, r->namespace, r->name)) {
         refusal = kube_status_not_found(r->kind, r->name);
     } else if (r->call->body_len > 0) {
-        refusal = kube_read_body(r, &body);
+        refusal = kube_read_body(r, &kube_type_token_request, &body);
     }
     if (refusal) {
         kube_answer_status(r, refusal);
@@ -111,7 +126,7 @@ void kube_handle_review(struct kube_request *r)
         give_token(r);
         return;
     }
-    struct json_object *refusal = kube_read_body(r, &body);
+    struct json_object *refusal = kube_read_body(r, r->kind->type, &body);
     if (!refusal) {
         refusal = kube_read_object(r, body, &o);
     }
@@ -121,6 +136,8 @@ void kube_handle_review(struct kube_request *r)
     }
     if (str_eq(r->kind->kind, "TokenReview")) {
         review_token(r, o);
+    } else if (str_eq(r->kind->kind, "SelfSubjectAccessReview")) {
+        review_self(r, o);
     } else {
         review_access(r, o);
     }

@@ -82,6 +82,7 @@ extern const struct kube_type kube_type_endpoint_slice;
 extern const struct kube_type kube_type_lease;
 extern const struct kube_type kube_type_token_review;
 extern const struct kube_type kube_type_subject_access_review;
+extern const struct kube_type kube_type_self_subject_access_review;
 extern const struct kube_type kube_type_token_request;
 extern const struct kube_type kube_type_delete_options;
 /* Custom resources and kinds that are only stored: kind, apiVersion, metadata; the rest is kept. */

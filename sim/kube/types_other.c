@@ -192,6 +192,19 @@ static const struct kube_field sar_status_fields[] = {
 };
 static const struct kube_type sar_status =
     TYPE("SubjectAccessReviewStatus", AUTHZ "SubjectAccessReviewStatus", sar_status_fields);
+static const struct kube_field self_spec_fields[] = {
+    OBJ_P("resourceAttributes", resource_attributes),
+    OBJ_P("nonResourceAttributes", non_resource_attributes),
+};
+static const struct kube_type self_spec =
+    TYPE("SelfSubjectAccessReviewSpec", AUTHZ "SelfSubjectAccessReviewSpec", self_spec_fields);
+static const struct kube_field self_fields[] = {
+    OBJECT_HEAD,
+    OBJ_K("spec", self_spec),
+    OBJ_K("status", sar_status),
+};
+const struct kube_type kube_type_self_subject_access_review =
+    TYPE("SelfSubjectAccessReview", AUTHZ "SelfSubjectAccessReview", self_fields);
 static const struct kube_field sar_fields[] = {
     OBJECT_HEAD,
     OBJ_K("spec", sar_spec),

@@ -9,6 +9,7 @@
 #include "common/base/yaml.h"
 #include "sim/kube/decode.h"
 #include "sim/kube/patch.h"
+#include "sim/kube/proto.h"
 #include "sim/kube/rules.h"
 
 #include <string.h>
@@ -32,11 +33,18 @@ static struct json_object *unreadable(struct kube_request *r, const char *error)
                                    r->kind->kind, error, excerpt);
 }
 
-struct json_object *kube_read_body(struct kube_request *r, struct json_object **ret)
+struct json_object *kube_read_body(struct kube_request *r, const struct kube_type *shape,
+                                   struct json_object **ret)
 {
     struct sim_call *call = r->call;
     const char *type = http_req_header(call->req, "Content-Type");
     struct err err = ERR_INIT;
+    if (media_is(type, KUBE_PROTO_MEDIA)) {
+        *ret = kube_proto_read(r->arena, shape, call->body, call->body_len);
+        return *ret ? NULL
+                    : kube_status_bad_request("the protobuf body cannot be read as a %s",
+                                              shape->go_name);
+    }
     if (media_is(type, "application/yaml") || media_is(type, "application/apply-patch+yaml")) {
         if (yaml_parse(r->arena, call->body, call->body_len, ret, &err) != ERR_OK || !*ret) {
             return kube_status_bad_request("error parsing YAML: %s", err.message);
@@ -297,7 +305,8 @@ static bool body_is_readable(const struct kube_request *r)
 {
     const char *type = http_req_header(r->call->req, "Content-Type");
     return str_is_empty(type) || media_is(type, "application/json") ||
-           media_is(type, "application/yaml");
+           media_is(type, "application/yaml") ||
+           (media_is(type, KUBE_PROTO_MEDIA) && !r->kind->is_custom);
 }
 
 static struct json_object *unsupported_body(void)
@@ -316,7 +325,7 @@ static struct json_object *read_into(struct kube_request *r, struct kube_change 
     if (!body_is_readable(r)) {
         return unsupported_body();
     }
-    struct json_object *refusal = kube_read_body(r, &body);
+    struct json_object *refusal = kube_read_body(r, r->kind->type, &body);
     return refusal ? refusal : kube_read_object(r, body, &c->now);
 }
 
@@ -481,7 +490,7 @@ void kube_handle_patch(struct kube_request *r)
         return;
     }
     kube_change_init(&c, r);
-    struct json_object *refusal = kube_read_body(r, &patch);
+    struct json_object *refusal = kube_read_body(r, r->kind->type, &patch);
     if (refusal) {
         kube_answer_status(r, refusal);
     } else if (c.was) {

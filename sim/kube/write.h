@@ -5,8 +5,10 @@
 
 #include "sim/kube/kube.h"
 
-/* Reads the request's body as JSON (or YAML); a refusal or NULL and the tree (life of the request). */
-struct json_object *kube_read_body(struct kube_request *r, struct json_object **ret);
+/* Reads the request's body: JSON, YAML or protobuf (of that shape); a refusal or NULL and the tree (life of the
+ * request). */
+struct json_object *kube_read_body(struct kube_request *r, const struct kube_type *shape,
+                                   struct json_object **ret);
 /* Reads `in` as an object of the request's kind: types, unknown members by fieldValidation; the result is in
  * stored form (new reference). */
 struct json_object *kube_read_object(struct kube_request *r, struct json_object *in,

@@ -13,23 +13,23 @@
 
 #include <cmocka.h>
 
-static struct kube_obj *put(struct kube_store *s, const char *ns, const char *name,
+static struct kube_obj *put(struct kube_db *s, const char *ns, const char *name,
                             const char *text)
 {
     struct json_object *o = NULL;
     assert_int_equal(json_parse(text, strlen(text), NULL, &o, NULL), 0);
-    struct kube_obj *obj = kube_store_put(s, 0, ns, name, o);
+    struct kube_obj *obj = kube_db_put(s, 0, ns, name, o);
     json_object_put(o);
     return obj;
 }
 
 /* Keys of a list, blank-separated; "expired" when it cannot be made. */
-static char *keys(struct arena *a, struct kube_store *s, const char *ns, int64_t at)
+static char *keys(struct arena *a, struct kube_db *s, const char *ns, int64_t at)
 {
     struct kube_obj **objs = NULL;
     size_t n = 0;
     struct str_buf b = STR_BUF_INIT;
-    if (!kube_store_list(s, 0, ns, at, &objs, &n)) {
+    if (!kube_db_list(s, 0, ns, at, &objs, &n)) {
         return "expired";
     }
     for (size_t i = 0; i < n; i++) {
@@ -44,30 +44,30 @@ static char *keys(struct arena *a, struct kube_store *s, const char *ns, int64_t
 static void store__put__numbers_and_prints_metadata_first(void **state)
 {
     (void)state;
-    struct kube_store *s = kube_store_new(2);
+    struct kube_db *s = kube_db_new(2);
     struct kube_obj *o =
         put(s, "ns", "b", "{\"kind\":\"K\",\"spec\":{},\"metadata\":{\"name\":\"b\"}}");
     assert_string_equal(o->text,
                         "{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"1\"},\"spec\":{}}");
     assert_string_equal(o->key, "ns/b");
     put(s, "ns", "b", "{\"metadata\":{}}");
-    assert_int_equal(kube_store_rv(s), 2);
-    assert_int_equal(kube_store_get(s, 0, "ns", "b")->rv, 2);
-    assert_null(kube_store_get(s, 1, "ns", "b"));
-    kube_store_free(s);
+    assert_int_equal(kube_db_rv(s), 2);
+    assert_int_equal(kube_db_get(s, 0, "ns", "b")->rv, 2);
+    assert_null(kube_db_get(s, 1, "ns", "b"));
+    kube_db_free(s);
 }
 
 static void store__list_of_the_past__undoes_changes(void **state)
 {
     (void)state;
     struct arena *a = arena_new();
-    struct kube_store *s = kube_store_new(1);
+    struct kube_db *s = kube_db_new(1);
     put(s, "x", "b", "{}");                         /* 1 */
     put(s, "x", "a", "{}");                         /* 2 */
     put(s, "y", "c", "{}");                         /* 3 */
-    assert_true(kube_store_remove(s, 0, "x", "b")); /* 4 */
+    assert_true(kube_db_remove(s, 0, "x", "b")); /* 4 */
     put(s, "x", "a", "{\"spec\":1}");               /* 5 */
-    assert_false(kube_store_remove(s, 0, "x", "b"));
+    assert_false(kube_db_remove(s, 0, "x", "b"));
     assert_string_equal(keys(a, s, "", 0), "x/a y/c");
     assert_string_equal(keys(a, s, "", 4), "x/a y/c");
     assert_string_equal(keys(a, s, "", 3), "x/a x/b y/c");
@@ -75,10 +75,10 @@ static void store__list_of_the_past__undoes_changes(void **state)
     assert_string_equal(keys(a, s, "", 1), "x/b");
     struct kube_obj **objs = NULL;
     size_t n = 0;
-    assert_true(kube_store_list(s, 0, "x", 4, &objs, &n));
+    assert_true(kube_db_list(s, 0, "x", 4, &objs, &n));
     assert_int_equal(objs[0]->rv, 2); /* before the change of version 5 */
     kube_objs_free(objs, n);
-    kube_store_free(s);
+    kube_db_free(s);
     arena_free(a);
 }
 
@@ -86,37 +86,37 @@ static void store__window__forgets_the_oldest(void **state)
 {
     (void)state;
     struct arena *a = arena_new();
-    struct kube_store *s = kube_store_new(1);
+    struct kube_db *s = kube_db_new(1);
     for (int i = 0; i < KUBE_WINDOW + 10; i++) {
         put(s, "", "n", "{}");
     }
-    assert_int_equal(kube_store_n_events(s, 0), KUBE_WINDOW);
-    assert_int_equal(kube_store_oldest(s, 0), 10);
+    assert_int_equal(kube_db_n_events(s, 0), KUBE_WINDOW);
+    assert_int_equal(kube_db_oldest(s, 0), 10);
     assert_string_equal(keys(a, s, "", 9), "expired");
     assert_string_equal(keys(a, s, "", 10), "n");
-    size_t i = kube_store_events_after(s, 0, 20);
-    assert_int_equal(kube_store_event(s, 0, i)->rv, 21);
-    kube_store_expire(s, -1);
-    assert_int_equal(kube_store_n_events(s, 0), 0);
+    size_t i = kube_db_events_after(s, 0, 20);
+    assert_int_equal(kube_db_event(s, 0, i)->rv, 21);
+    kube_db_expire(s, -1);
+    assert_int_equal(kube_db_n_events(s, 0), 0);
     assert_string_equal(keys(a, s, "", KUBE_WINDOW + 10), "expired");
     assert_string_equal(keys(a, s, "", 0), "n");
-    kube_store_free(s);
+    kube_db_free(s);
     arena_free(a);
 }
 
 static void store__load__keeps_versions(void **state)
 {
     (void)state;
-    struct kube_store *s = kube_store_new(1);
+    struct kube_db *s = kube_db_new(1);
     struct json_object *o = NULL;
     static const char text[] = "{\"metadata\":{\"resourceVersion\":\"700\"}}";
     assert_int_equal(json_parse(text, strlen(text), NULL, &o, NULL), 0);
-    kube_store_load(s, 0, "", "n", o);
-    assert_int_equal(kube_store_get(s, 0, "", "n")->rv, 700);
-    assert_int_equal(kube_store_rv(s), 700);
+    kube_db_load(s, 0, "", "n", o);
+    assert_int_equal(kube_db_get(s, 0, "", "n")->rv, 700);
+    assert_int_equal(kube_db_rv(s), 700);
     assert_int_equal(put(s, "", "m", "{}")->rv, 701);
     json_object_put(o);
-    kube_store_free(s);
+    kube_db_free(s);
 }
 
 static void selectors__labels_and_fields(void **state)
@@ -144,7 +144,7 @@ static void selectors__labels_and_fields(void **state)
         {"app=web", "metadata.name=no", false},
     };
     struct arena *a = arena_new();
-    struct kube_store *s = kube_store_new(1);
+    struct kube_db *s = kube_db_new(1);
     struct kube_obj *o =
         put(s, "x", "web",
             "{\"metadata\":{\"name\":\"web\",\"namespace\":\"x\",\"labels\":{\"app\":\"web\"}},"
@@ -166,7 +166,7 @@ static void selectors__labels_and_fields(void **state)
         }
         json_object_put(refusal);
     }
-    kube_store_free(s);
+    kube_db_free(s);
     arena_free(a);
 }
 

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The real kubectl against the simulated API server: every verb that people use on Services and Nodes.
+
+    kubectl_test.py TRIMTAB_SIM      (TAP on stdout; skipped where kubectl is absent)
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SIM = sys.argv[1]
+
+MANIFEST = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  labels: {app: web}
+spec:
+  type: LoadBalancer
+  selector: {app: web}
+  ports:
+  - {name: http, port: 80, targetPort: 8080}
+"""
+CHANGED = MANIFEST.replace("port: 80,", "port: 81,")
+TYPO = MANIFEST.replace("selector:", "selektor:")
+
+# What is done, and a pattern that the output must hold ("!": the command must fail with it).
+STEPS = (
+    ("version", r"Server Version: v1\.36"),
+    ("cluster-info", r"control plane.* is running"),
+    ("api-resources", r"(?m)^services +svc +v1 +true +Service$"),
+    ("get --raw /livez?verbose", r"livez check passed"),
+    ("get nodes", r"node-0 +Ready +<none>"),
+    ("get nodes -o wide", r"10\.128\.0\.10"),
+    ("get svc -A", r"default +kubernetes +ClusterIP +10\.0\.0\.1"),
+    ("apply -f {manifest}", r"service/web created"),
+    ("apply -f {manifest}", r"service/web unchanged"),
+    ("apply -f {typo}", r'!unknown field "spec\.selektor"'),
+    ("apply -f {changed} --dry-run=server", r"service/web configured \(server dry run\)"),
+    ("diff -f {changed}", r"!\+    port: 81"),
+    ("apply -f {changed}", r"service/web configured"),
+    ("get svc web -o jsonpath={{.spec.ports[*].port}}", r"^81$"),
+    ("get svc web -o yaml", r"externalTrafficPolicy: Cluster"),
+    ("get svc web -o json", r'"kind": "Service"'),
+    ("get svc web -o wide", r"app=web"),
+    ("get svc -l app=web -o name", r"service/web"),
+    ("get svc --field-selector metadata.name=web --no-headers", r"web +LoadBalancer .* <pending> "),
+    ("annotate svc web note=one", r"annotated"),
+    ("label svc web tier=front", r"labeled"),
+    ("patch svc web -p {{\"spec\":{{\"externalTrafficPolicy\":\"Local\"}}}}", r"patched"),
+    ("patch svc web --type=json -p [{{\"op\":\"test\",\"path\":\"/spec/type\",\"value\":\"ClusterIP\"}}]",
+     r"!the server rejected our request"),
+    ("patch svc web --type=merge --subresource=status "
+     "-p {{\"status\":{{\"loadBalancer\":{{\"ingress\":[{{\"ip\":\"203.0.113.9\"}}]}}}}}}", r"patched"),
+    ("describe svc web", r"LoadBalancer Ingress: +203\.0\.113\.9 \(VIP\)"),
+    ("describe svc web", r"HealthCheck NodePort: +3\d{{4}}"),
+    ("get svc web", r"203\.0\.113\.9"),
+    ("patch svc web --type=merge -p {{\"spec\":{{\"type\":\"Nope\"}}}}", r"!spec\.type: Unsupported value"),
+    ("edit svc web", r"service/web edited"),
+    ("get svc web -o jsonpath={{.metadata.labels.tier}}", r"^back$"),
+    ("apply --server-side --force-conflicts -f {changed}", r"serverside-applied"),
+    ("replace -f {changed}", r"replaced"),
+    ("explain service.spec.ports", r"targetPort"),
+    ("patch svc web --type=merge -p {{\"metadata\":{{\"finalizers\":[\"example.com/hold\"]}}}}", r"patched"),
+    ("delete svc web --wait=false", r"deleted"),
+    ("get svc web -o jsonpath={{.metadata.deletionTimestamp}}", r"^20"),
+    ("patch svc web --type=merge -p {{\"metadata\":{{\"finalizers\":null}}}}", r"patched"),
+    ("get svc web", r'!services "web" not found'),
+    ("create -f {manifest}", r"service/web created"),
+    ("create -f {manifest}", r"!AlreadyExists"),
+    ("delete -f {manifest}", r"deleted"),
+    ("create namespace shop", r"namespace/shop created"),
+    ("create configmap settings -n shop --from-literal=a=b", r"configmap/settings created"),
+    ("get configmap settings -n shop -o jsonpath={{.data.a}}", r"^b$"),
+    ("create service loadbalancer quick --tcp=80:8080 -n shop", r"service/quick created"),
+    ("expose service quick --name=more --port=90 -n shop", r"service/more exposed"),
+    ("get svc more -n shop -o jsonpath={{.spec.ports[0].port}}:{{.spec.selector.app}}", r"^90:quick$"),
+    ("create secret generic pw -n shop --from-literal=p=x", r"secret/pw created"),
+    ("delete namespace shop", r"deleted"),
+    ("get namespace shop", r"!not found"),
+    ("describe node node-0", r"ProviderID: +gce://"),
+    ("cordon node-0", r"cordoned"),
+    ("get node node-0", r"Ready,SchedulingDisabled"),
+    ("uncordon node-0", r"uncordoned"),
+    ("taint node node-0 key=value:NoSchedule", r"tainted"),
+    ("wait --for=condition=Ready node/node-1 --timeout=10s", r"condition met"),
+    ("auth can-i delete services", r"yes"),
+    ("get events", r"No resources found"),
+)
+
+
+class Tap:
+    """Counts and prints."""
+
+    def __init__(self, total):
+        print(f"1..{total}")
+        self.number = 0
+        self.failed = 0
+
+    def line(self, good, name, text=""):
+        self.number += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.number} - {name}")
+        for line in [] if good else text.splitlines():
+            print(f"# {line}")
+
+
+def watch_sees_changes(env, files):
+    """get -w prints a line for each change."""
+    watch = subprocess.Popen(["kubectl", "get", "svc", "-w", "--request-timeout=20s"], env=env, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(iter(watch.stdout.readline, "")))
+    reader.start()
+    give_up = time.monotonic() + 15
+    while not lines and time.monotonic() < give_up:
+        reader.join(0.05)
+    for command in (["apply", "-f", files["manifest"]], ["delete", "svc", "web"]):
+        subprocess.run(["kubectl", *command], env=env, capture_output=True, check=False)
+    while sum("web" in line for line in lines) < 2 and time.monotonic() < give_up:
+        reader.join(0.05)
+    watch.send_signal(signal.SIGINT)
+    watch.wait(10)
+    reader.join(5)
+    text = "".join(lines)
+    return len(re.findall(r"(?m)^web +LoadBalancer", text)) >= 2 and text.count("NAME") == 1, text
+
+
+def main():
+    if not shutil.which("kubectl"):
+        print("1..0 # SKIP kubectl is not installed")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        for name, text in (("manifest", MANIFEST), ("changed", CHANGED), ("typo", TYPO)):
+            files[name] = f"{folder}/{name}.yaml"
+            with open(files[name], "w", encoding="utf-8") as f:
+                f.write(text)
+        sim = subprocess.Popen([SIM, "--port=0", "--nodes=2", f"--write-kubeconfig={folder}/kubeconfig"],
+                               stdout=subprocess.PIPE, text=True)
+        sim.stdout.readline()
+        env = dict(os.environ, KUBECONFIG=f"{folder}/kubeconfig", HOME=folder, EDITOR="sed -i s/front/back/")
+        tap = Tap(len(STEPS) + 1)
+        for command, pattern in STEPS:
+            words = [word.format(**files) for word in command.split()]
+            run = subprocess.run(["kubectl", *words], env=env, capture_output=True, text=True, check=False)
+            output = run.stdout + run.stderr
+            fails = pattern.startswith("!")
+            good = bool(re.search(pattern.lstrip("!").replace("{{", "{").replace("}}", "}"), output)) and fails == (
+                run.returncode != 0)
+            tap.line(good, f"kubectl {command}", f"exit {run.returncode}\n{output}")
+        good, text = watch_sees_changes(env, files)
+        tap.line(good, "kubectl get svc -w", text)
+        sim.send_signal(signal.SIGTERM)
+        sim.wait(30)
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
