@@ -68,6 +68,14 @@ size_t str_distance(const char *a, const char *b);
 /* The item nearest to `word` if it is near enough to be a slip, else NULL. */
 const char *str_nearest(const char *word, const char *const *items, size_t n);
 
+/* Text for terminals is this wide. */
+#define STR_COLUMNS 100
+/* How many columns `s` takes; NULL takes none. */
+size_t str_columns(const char *s);
+/* Appends `text`, breaking lines between words so that they end before STR_COLUMNS; the line is at column `at` already,
+ * further ones begin at `indent`.  A word that is longer stands by itself. */
+void str_append_wrapped(struct str_buf *b, const char *text, size_t at, size_t indent);
+
 /* base64 (RFC 4648).  `url` takes the URL alphabet, and writes no padding. */
 char *str_base64_encode(struct arena *a, const void *p, size_t n, bool url);
 bool str_base64_decode(struct arena *a, const char *s, bool url, unsigned char **ret,

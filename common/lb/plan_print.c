@@ -19,7 +19,7 @@
 
 #include <string.h>
 
-#define COLUMNS      100
+#define COLUMNS      STR_COLUMNS
 #define KIND_MAX     24
 #define NAME_MAX_COL 44
 #define PATH_MAX_COL 36
@@ -43,45 +43,10 @@ static void print_service(struct printer *p, const struct tt_plan_service *s);
 static void print_last_line(struct printer *p);
 
 /* ---- words -------------------------------------------------------------------------------------------- */
-/* Characters, not bytes: continuation bytes of UTF-8 take no room.  (No wide ones occur in cloud names.) */
-static size_t width(const char *s)
-{
-    size_t n = 0;
-    for (; s != NULL && *s != '\0'; s++) {
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    }
-    return n;
-}
-
 static void pad(struct str_buf *b, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         str_append_c(b, ' ');
-    }
-}
-
-/* Appends `text`, breaking lines between words; the line is at column `at`, further lines begin at `indent`. */
-static void wrap(struct str_buf *b, const char *text, size_t at, size_t indent)
-{
-    bool first = true;
-    for (const char *word = text; *word != '\0';) {
-        size_t bytes = strcspn(word, " ");
-        char *copy = xstrndup(word, bytes);
-        size_t cols = width(copy);
-        free(copy);
-        if (!first && at + 1 + cols > COLUMNS) {
-            str_append_c(b, '\n');
-            pad(b, indent);
-            at = indent;
-        } else if (!first) {
-            str_append_c(b, ' ');
-            at++;
-        }
-        str_append_n(b, word, bytes);
-        at += cols;
-        first = false;
-        word += bytes;
-        word += strspn(word, " ");
     }
 }
 
@@ -214,10 +179,10 @@ static struct columns columns_measure(const struct printer *p, const struct tt_p
         }
         struct str_buf tail _cleanup_(str_buf_done) = STR_BUF_INIT;
         tail_text(&tail, op);
-        c.kind = most(c.kind, least(width(op->kind), KIND_MAX));
-        c.name = most(c.name, least(width(op->name), NAME_MAX_COL));
-        c.summary = most(c.summary, width(op->summary));
-        longest_tail = most(longest_tail, width(str_buf_text(&tail)));
+        c.kind = most(c.kind, least(str_columns(op->kind), KIND_MAX));
+        c.name = most(c.name, least(str_columns(op->name), NAME_MAX_COL));
+        c.summary = most(c.summary, str_columns(op->summary));
+        longest_tail = most(longest_tail, str_columns(str_buf_text(&tail)));
     }
     size_t before_tail = LEAD + c.kind + 2 + c.name + 2 + (c.summary > 0 ? c.summary + 2 : 0);
     c.tail_below = longest_tail > 0 && before_tail + longest_tail > COLUMNS;
@@ -247,7 +212,7 @@ static void print_path(struct printer *p, const struct tt_operation *op, uint32_
     }
     pad(p->b, LEAD + 2);
     str_append(p->b, op->fields[from].path);
-    size_t at = LEAD + 2 + width(op->fields[from].path);
+    size_t at = LEAD + 2 + str_columns(op->fields[from].path);
     for (size_t side = 0; side < ARRAY_LEN(signs); side++) {
         for (uint32_t f = from; f < to; f++) {
             const char *text = side == 0 ? op->fields[f].old_text : op->fields[f].new_text;
@@ -256,7 +221,7 @@ static void print_path(struct printer *p, const struct tt_operation *op, uint32_
             }
             at = cell_end(p->b, at, col);
             str_appendf(p->b, "%s%s%s ", color_on(p, signs[side]), signs[side], color_off(p));
-            wrap(p->b, text, col + 2, col + 2);
+            str_append_wrapped(p->b, text, col + 2, col + 2);
             at = COLUMNS; /* the next one begins a line */
         }
     }
@@ -271,7 +236,7 @@ static void print_fields(struct printer *p, const struct tt_operation *op)
     }
     size_t longest = 0;
     for (uint32_t i = 0; i < op->n_fields; i++) {
-        longest = most(longest, least(width(op->fields[i].path), PATH_MAX_COL));
+        longest = most(longest, least(str_columns(op->fields[i].path), PATH_MAX_COL));
     }
     for (uint32_t i = 0; i < op->n_fields;) {
         print_path(p, op, &i, LEAD + 2 + longest + 2);
@@ -291,19 +256,19 @@ static void print_operation(struct printer *p, const struct tt_operation *op,
     }
     str_appendf(p->b, "%s%s%s %s", color_on(p, sym), sym, color_off(p), op->kind);
     size_t name_col = LEAD + c->kind + 2;
-    size_t at = cell_end(p->b, LEAD + width(op->kind), name_col);
+    size_t at = cell_end(p->b, LEAD + str_columns(op->kind), name_col);
     str_append(p->b, op->name);
-    at += width(op->name);
+    at += str_columns(op->name);
     size_t col = name_col + c->name + 2;
     if (!str_is_empty(op->summary)) {
         at = cell_end(p->b, at, col);
-        wrap(p->b, op->summary, at, col);
-        at += width(op->summary);
+        str_append_wrapped(p->b, op->summary, at, col);
+        at += str_columns(op->summary);
     }
     if (tail.len > 0) {
         col = c->tail_below ? LEAD : col + (c->summary > 0 ? c->summary + 2 : 0);
         (void)cell_end(p->b, c->tail_below ? COLUMNS : at, col);
-        wrap(p->b, str_buf_text(&tail), col, col);
+        str_append_wrapped(p->b, str_buf_text(&tail), col, col);
     }
     str_append_c(p->b, '\n');
     print_fields(p, op);
@@ -314,7 +279,7 @@ static void print_because(struct printer *p, const struct tt_plan_service *s)
 {
     for (uint32_t i = 0; i < s->n_because; i++) {
         str_append(p->b, i == 0 ? "  because  " : "           ");
-        wrap(p->b, s->because[i], 11, 11);
+        str_append_wrapped(p->b, s->because[i], 11, 11);
         str_append_c(p->b, '\n');
     }
 }
@@ -323,7 +288,7 @@ static void print_sentences(struct printer *p, const struct tt_plan_service *s)
 {
     for (uint32_t i = 0; i < s->n_effects; i++) {
         str_append(p->b, "  ");
-        wrap(p->b, s->effects[i], 2, 2);
+        str_append_wrapped(p->b, s->effects[i], 2, 2);
         str_append_c(p->b, '\n');
     }
 }
@@ -385,7 +350,7 @@ static void print_service(struct printer *p, const struct tt_plan_service *s)
     print_because(p, s);
     if (s->code != TT_OK) {
         str_appendf(p->b, "  %s!%s ", color_on(p, "!"), color_off(p));
-        wrap(p->b, str_or(s->message, "cannot be planned"), 4, 4);
+        str_append_wrapped(p->b, str_or(s->message, "cannot be planned"), 4, 4);
         str_append_c(p->b, '\n');
     }
     print_operations(p, s);
@@ -449,7 +414,7 @@ static void print_last_line(struct printer *p)
     }
     last_line_effects(p, &line);
     str_append(&line, p->how->executed ? "" : " Nothing has been changed.");
-    wrap(p->b, str_buf_text(&line), 0, 0);
+    str_append_wrapped(p->b, str_buf_text(&line), 0, 0);
     str_append_c(p->b, '\n');
 }
 
