@@ -36,8 +36,7 @@ struct app {
     struct metrics *metrics;
     struct kube_config *kube;
     struct kube_client *client;
-    struct kube_client
-        *event_client; /* with a rate limit of its own: events never hold a status up */
+    struct kube_client *event_client; /* its rate limit is its own: events hold no status up */
     struct kube_events *events;
     struct kube_store *services;
     struct kube_store *nodes;

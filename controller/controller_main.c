@@ -125,6 +125,7 @@ static int check_options(const struct options *o, struct err *err)
 
 struct run {
     struct app *app;
+    bool idle; /* --controllers turned the only one off: wait for a signal */
     struct event_base *base;
     int signals;
     int exit_code;
@@ -143,7 +144,7 @@ static void *app_thread(void *arg)
 {
     struct run *r = arg;
     struct err err = ERR_INIT;
-    int rc = app_start(r->app, &err);
+    int rc = r->idle ? ERR_OK : app_start(r->app, &err);
 
     if (rc == ERR_OK) {
         app_wait_stop(r->app);
@@ -193,15 +194,15 @@ static int run_app(const struct options *o, const struct plugin *plugin)
 {
     struct err err = ERR_INIT;
 
-    if (!options_service_controller_on(o)) {
-        log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
-    }
     if (http_global_init(&err) != ERR_OK) {
         return fail(&err);
     }
     evthread_use_pthreads();
     signal(SIGPIPE, SIG_IGN);
-    struct run r = {.base = event_base_new()};
+    struct run r = {.base = event_base_new(), .idle = !options_service_controller_on(o)};
+    if (r.idle) {
+        log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
+    }
     r.app = app_new(&(struct app_args){.options = o, .provider = &plugin->desc});
     int rc = run_loop(&r);
     app_free(r.app);

@@ -274,21 +274,31 @@ static int compare_kv(const void *a, const void *b)
     return strcmp(((const struct tt_kv *)a)->key, ((const struct tt_kv *)b)->key);
 }
 
+static const char *value_for_provider(struct arena *a, const struct option_value *v)
+{
+    int64_t ns = 0;
+
+    if (v->def->type != OPTION_DURATION || duration_parse(v->text, &ns, NULL) != ERR_OK) {
+        return v->text;
+    }
+    return arena_printf(a, "%lld", (long long)(ns / 1000000));
+}
+
+/* Its own options, and --repair-adopted, which is every provider's business. */
 static void fill_provider_values(struct options *o)
 {
-    o->n_provider_values = o->n_values - options_table_n;
-    o->provider_values = ARENA_ARRAY(o->a, struct tt_kv, o->n_provider_values);
-    for (size_t i = 0; i < o->n_provider_values; i++) {
-        const struct option_value *v = &o->values[options_table_n + i];
-        const char *text = v->text;
-        if (v->def->type == OPTION_DURATION) {
-            int64_t ns = 0;
-            (void)duration_parse(text, &ns, NULL); /* it was read before */
-            text = arena_printf(o->a, "%lld", (long long)(ns / 1000000));
-        }
-        o->provider_values[i] = (struct tt_kv){.key = v->def->name, .value = text};
+    size_t n = 0;
+
+    o->provider_values = ARENA_ARRAY(o->a, struct tt_kv, o->n_values - options_table_n + 1);
+    for (size_t i = options_table_n; i < o->n_values; i++) {
+        const struct option_value *v = &o->values[i];
+        o->provider_values[n++] =
+            (struct tt_kv){.key = v->def->name, .value = value_for_provider(o->a, v)};
     }
-    qsort(o->provider_values, o->n_provider_values, sizeof(*o->provider_values), compare_kv);
+    o->provider_values[n++] =
+        (struct tt_kv){.key = "repair-adopted", .value = o->repair_adopted ? "true" : "false"};
+    o->n_provider_values = n;
+    qsort(o->provider_values, n, sizeof(*o->provider_values), compare_kv);
 }
 
 int options_parse(const struct options_input *in, struct options **ret, struct err *err)

@@ -18,6 +18,7 @@ struct workers {
     pthread_t *threads _guarded_by_(lock);
     unsigned n _guarded_by_(lock);
     unsigned ended _guarded_by_(lock);
+    struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
 };
 
 static void *worker_thread(void *arg);
@@ -53,6 +54,24 @@ static void observe(struct workers *w, int64_t since_ms, const char *metric)
     metrics_observe(w->syncer->metrics, metric, service_queue, 1, s);
 }
 
+/* Brings the queue's series up to date. */
+static void publish_queue(struct workers *w)
+{
+    static const struct tt_kv name[] = {{"name", "service"}};
+    struct metrics *m = w->syncer->metrics;
+
+    struct queue_counts now = queue_counts(w->syncer->queue);
+
+    metrics_set(m, METRIC_QUEUE_DEPTH, name, 1, (double)now.waiting);
+    mutex_lock(&w->lock);
+    if (now.adds >= w->told.adds && now.retries >= w->told.retries) { /* else another was faster */
+        metrics_add(m, METRIC_QUEUE_ADDS, name, 1, (double)(now.adds - w->told.adds));
+        metrics_add(m, METRIC_QUEUE_RETRIES, name, 1, (double)(now.retries - w->told.retries));
+        w->told = now;
+    }
+    mutex_unlock(&w->lock);
+}
+
 static void *worker_thread(void *arg)
 {
     struct workers *w = arg;
@@ -70,6 +89,7 @@ static void *worker_thread(void *arg)
         queue_done(q, &batch);
         queue_batch_clear(&batch);
         observe(w, taken_ms, METRIC_WORK_DURATION);
+        publish_queue(w);
     }
     mutex_lock(&w->lock);
     w->ended++;

@@ -322,6 +322,18 @@ def test_help_and_version__exit_0():
     assert run("--version=v9.9.9").stdout == "Kubernetes v9.9.9\n"
 
 
+def test_controller_turned_off__waits_and_touches_nothing():
+    with World(PROGRAMS, "--nodes=1", "--services=1") as w:
+        w.runs = 1
+        w.trimtab = subprocess.Popen(
+            [PROGRAMS[1], *FLAGS, f"--kubeconfig={w.kubeconfig}", "--controllers=-service,*"],
+            stderr=w.file("run-1"), env=w.environment())
+        w.until("it says so", lambda: w.logged('is disabled: there is nothing to do'))
+        code, seconds = w.stop()
+        assert code == 0 and seconds < 2, (code, seconds)
+        assert w.calls()["kubernetes"] == {}
+
+
 def test_called_as_upstream__is_the_controller():
     with World(PROGRAMS, "--nodes=1") as w:
         link = os.path.join(w.folder, "cloud-controller-manager")

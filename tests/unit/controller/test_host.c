@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "tests/unit/controller/rig.h"
+#include "tests/unit/controller/stand.h"
 
 /* A call for one Service, demo/web. */
 struct fixture {
-    struct rig *r;
+    struct stand *r;
     struct host_call *call;
     const struct tt_host *h;
     struct tt_item in;
@@ -27,8 +27,8 @@ static int set_up(void **state)
 {
     static struct fixture f;
 
-    f = (struct fixture){.r = rig_new(0)};
-    rig_service(f.r, "web", RIG_LB, NULL, NULL);
+    f = (struct fixture){.r = stand_new(0)};
+    stand_service(f.r, "web", STAND_LB, NULL, NULL);
     f.obj = kube_store_get(f.r->syncer.services, "demo/web");
     f.h = host_table(f.r->host);
     f.call = host_call_begin(f.r->host, f.r->a, 1, 60000, 7, NULL);
@@ -46,7 +46,7 @@ static int tear_down(void **state)
 
     host_call_end(f->call);
     kube_object_unref(f->obj);
-    rig_free(f->r);
+    stand_free(f->r);
     return 0;
 }
 
@@ -229,12 +229,12 @@ static void host__snapshots__stay_the_same_during_a_call(void **state)
     const struct tt_node *const *nodes = NULL;
     uint32_t n = 0;
 
-    rig_node(f->r, "b", NULL, NULL);
-    rig_node(f->r, "a", NULL, NULL);
+    stand_node(f->r, "b", NULL, NULL);
+    stand_node(f->r, "a", NULL, NULL);
     f->h->nodes(f->h->ctx, call, &nodes, &n);
     assert_int_equal(2, n);
     assert_string_equal("a", nodes[0]->name);
-    rig_node_gone(f->r, "a");
+    stand_node_gone(f->r, "a");
     f->h->nodes(f->h->ctx, call, &nodes, &n);
     assert_int_equal(2, n);
     assert_string_equal("a", nodes[0]->name);
@@ -321,9 +321,9 @@ static void host__hold_finalizers__one_patch_then_none(void **state)
     f->r->provider->desc.n_finalizers = 1;
     assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
     assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
-    assert_int_equal(1, rig_patches(f->r));
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" RIG_F "\",\"example.com/v1\"]}}",
-                        rig_patch(f->r, 0));
+    assert_int_equal(1, stand_patches(f->r));
+    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\",\"example.com/v1\"]}}",
+                        stand_patch(f->r, 0));
 }
 
 static void host__metrics__counted_and_unknown_ones_ignored(void **state)
@@ -347,7 +347,7 @@ static void host__event_that_may_not_be__is_dropped(void **state)
     f->h->event(f->h->ctx, f->obj->service, TT_EVENT_WARNING, "Reason", "\xff");
     f->h->event(f->h->ctx, f->obj->service, TT_EVENT_WARNING, NULL, "x");
     f->h->event(f->h->ctx, f->obj->service, TT_EVENT_WARNING, "Told", "by the provider");
-    assert_string_equal("Warning Told by the provider\n", rig_events(f->r));
+    assert_string_equal("Warning Told by the provider\n", stand_events(f->r));
 }
 
 int main(void)

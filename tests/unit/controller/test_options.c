@@ -358,13 +358,15 @@ static void options__of_the_provider__handed_over_sorted(void **state)
     char *argv[MAX_WORDS];
     struct err err = ERR_INIT;
     struct options *o = NULL;
-    const struct options_input in = {.argc = words_of(a, "--grace=1.5s --names=c --names=d", argv),
-                                     .argv = argv,
-                                     .extra = extra,
-                                     .n_extra = ARRAY_LEN(extra),
-                                     .program = "trimtab"};
-    static const char *const want[][2] = {
-        {"a-token", ""}, {"count", "3"}, {"enable-x", "true"}, {"grace", "1500"}, {"names", "c,d"}};
+    const struct options_input in = {
+        .argc = words_of(a, "--grace=1.5s --names=c --names=d --repair-adopted", argv),
+        .argv = argv,
+        .extra = extra,
+        .n_extra = ARRAY_LEN(extra),
+        .program = "trimtab"};
+    static const char *const want[][2] = {{"a-token", ""},      {"count", "3"},
+                                          {"enable-x", "true"}, {"grace", "1500"},
+                                          {"names", "c,d"},     {"repair-adopted", "true"}};
 
     assert_int_equal(ERR_OK, options_parse(&in, &o, &err));
     assert_int_equal(ARRAY_LEN(want), o->n_provider_values);

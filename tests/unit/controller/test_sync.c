@@ -11,20 +11,20 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "tests/unit/controller/rig.h"
+#include "tests/unit/controller/stand.h"
 
 static int set_up(void **state)
 {
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
-    rig_node(r, "node-0", NULL, NULL);
+    stand_node(r, "node-0", NULL, NULL);
     *state = r;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    rig_free(*state);
+    stand_free(*state);
     return 0;
 }
 
@@ -40,400 +40,404 @@ static void sync__vectors_1_to_10__calls_and_patches(void **state)
         const char *story;
         size_t patches;
     } rows[] = {
-        {1, RIG_CLUSTER_IP, NULL, NULL, false, "get demo/web", 0},
+        {1, STAND_CLUSTER_IP, NULL, NULL, false, "get demo/web", 0},
         {2, "\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80,\"protocol\":\"UDP\"}]", NULL, NULL,
          false, "ensure demo/web", 2},
-        {3, RIG_LB, NULL, NULL, false, "ensure demo/web", 2},
+        {3, STAND_LB, NULL, NULL, false, "ensure demo/web", 2},
         {4, "\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80,\"protocol\":\"SCTP\"}]", NULL, NULL,
          false, "ensure demo/web", 2},
         /* ours: another one's class is not even asked about (deviation 1) */
-        {5, RIG_LB ",\"loadBalancerClass\":\"custom-loadbalancer\"", NULL, NULL, false, "", 0},
-        {6, RIG_CLUSTER_IP, RIG_WITH_F, RIG_STATUS("8.8.8.8"), true,
+        {5, STAND_LB ",\"loadBalancerClass\":\"custom-loadbalancer\"", NULL, NULL, false, "", 0},
+        {6, STAND_CLUSTER_IP, STAND_WITH_F, STAND_STATUS("8.8.8.8"), true,
          "get demo/web, delete demo/web", 2},
         /* ours: with the last finalizer the object is gone, so no status is written (§9 row 4) */
-        {7, RIG_LB, RIG_WITH_F "," RIG_DELETING, RIG_STATUS("8.8.8.8"), true,
+        {7, STAND_LB, STAND_WITH_F "," STAND_DELETING, STAND_STATUS("8.8.8.8"), true,
          "get demo/web, delete demo/web", 1},
-        {8, RIG_LB, RIG_WITH_F, NULL, false, "ensure demo/web", 1},
+        {8, STAND_LB, STAND_WITH_F, NULL, false, "ensure demo/web", 1},
         /* ours: the finalizer is the other controller's as long as nothing of ours exists */
-        {9, RIG_LB ",\"loadBalancerClass\":\"x\"", RIG_WITH_F "," RIG_DELETING, NULL, false,
+        {9, STAND_LB ",\"loadBalancerClass\":\"x\"", STAND_WITH_F "," STAND_DELETING, NULL, false,
          "get demo/web", 0},
         /* ours: no finalizer can be added any more, so nothing is made (deviation 2) */
-        {10, RIG_LB, RIG_DELETING, NULL, false, "get demo/web", 0},
+        {10, STAND_LB, STAND_DELETING, NULL, false, "get demo/web", 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct rig *r = rig_new(0);
+        struct stand *r = stand_new(0);
         r->provider->exists = rows[i].exists;
-        rig_node(r, "node-0", NULL, NULL);
-        rig_service(r, "web", rows[i].spec, rows[i].meta, rows[i].status);
-        rig_add(r, "web", TT_REASON_SPEC);
-        rig_run(r);
-        if (strcmp(rows[i].story, rig_story(r)) != 0 || rows[i].patches != rig_patches(r)) {
+        stand_node(r, "node-0", NULL, NULL);
+        stand_service(r, "web", rows[i].spec, rows[i].meta, rows[i].status);
+        stand_add(r, "web", TT_REASON_SPEC);
+        stand_run(r);
+        if (strcmp(rows[i].story, stand_story(r)) != 0 || rows[i].patches != stand_patches(r)) {
             fail_msg("row %d: \"%s\" and %zu patches, want \"%s\" and %zu", rows[i].row,
-                     rig_story(r), rig_patches(r), rows[i].story, rows[i].patches);
+                     stand_story(r), stand_patches(r), rows[i].story, rows[i].patches);
         }
-        rig_free(r);
+        stand_free(r);
     }
 }
 
 static void sync__new_service__finalizer_then_ensure_then_status(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    assert_int_equal(1, rig_run(r));
-    assert_string_equal("ensure demo/web", rig_story(r));
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" RIG_F "\"]}}", rig_patch(r, 0));
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    assert_int_equal(1, stand_run(r));
+    assert_string_equal("ensure demo/web", stand_story(r));
+    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\"]}}", stand_patch(r, 0));
     assert_string_equal("{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"203.0.113.10\","
                         "\"ipMode\":\"VIP\"}]}}}",
-                        rig_patch(r, 1));
+                        stand_patch(r, 1));
     for (size_t i = 0; i < 2; i++) {
-        const struct rig_request *q = rig_patch_request(r, i);
+        const struct stand_request *q = stand_patch_request(r, i);
         assert_string_equal("/api/v1/namespaces/demo/services/web/status", q->path);
         assert_string_equal("application/strategic-merge-patch+json", q->content_type);
     }
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
-                        rig_events(r));
+                        stand_events(r));
 }
 
 static void sync__healthy_service_after_restart__no_patch(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_string_equal("ensure demo/web", rig_story(r));
-    assert_int_equal(0, rig_patches(r)); /* vectors 36 and 38: nothing is new */
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r)); /* vectors 36 and 38: nothing is new */
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
-                        rig_events(r));
+                        stand_events(r));
 }
 
 static void sync__deleted_service__load_balancer_then_finalizer(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->exists = true;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_string_equal("get demo/web, delete demo/web", rig_story(r));
-    assert_int_equal(1, rig_patches(r));
-    assert_string_equal("{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"" RIG_F "\"]}}",
-                        rig_patch(r, 0));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING,
+                  STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("get demo/web, delete demo/web", stand_story(r));
+    assert_int_equal(1, stand_patches(r));
+    assert_string_equal("{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"" STAND_F
+                        "\"]}}",
+                        stand_patch(r, 0));
     assert_string_equal("Normal DeletingLoadBalancer Deleting load balancer\n"
                         "Normal DeletedLoadBalancer Deleted load balancer\n",
-                        rig_events(r));
+                        stand_events(r));
     assert_int_equal(0, service_cache_count(r->syncer.cache));
 }
 
 static void sync__deleted_while_others_hold_it__status_is_cleared_too(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->exists = true;
-    rig_service(r, "web", RIG_LB, "\"finalizers\":[\"" RIG_F "\",\"foo\"]," RIG_DELETING,
-                RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_int_equal(2, rig_patches(r));
-    assert_string_equal("{\"status\":{\"loadBalancer\":{\"ingress\":null}}}", rig_patch(r, 1));
+    stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" STAND_F "\",\"foo\"]," STAND_DELETING,
+                  STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_string_equal("{\"status\":{\"loadBalancer\":{\"ingress\":null}}}", stand_patch(r, 1));
 }
 
 static void sync__nothing_existed__no_deleted_event_unless_strict(void **state)
 {
     (void)state;
     for (int strict = 0; strict <= 1; strict++) {
-        struct rig *r = rig_new(0);
+        struct stand *r = stand_new(0);
         r->syncer.strict_events = strict;
-        rig_service(r, "web", RIG_CLUSTER_IP, RIG_WITH_F, NULL);
-        rig_run(r);
-        assert_string_equal("get demo/web", rig_story(r));
+        stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+        stand_run(r);
+        assert_string_equal("get demo/web", stand_story(r));
         assert_string_equal(strict ? "Normal DeletedLoadBalancer Deleted load balancer\n" : "",
-                            rig_events(r));
-        rig_free(r);
+                            stand_events(r));
+        stand_free(r);
     }
 }
 
 static void sync__type_change__cleaned_up(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->exists = true;
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
-    rig_service(r, "web", RIG_CLUSTER_IP, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("get demo/web, delete demo/web", rig_story(r));
-    assert_int_equal(3, rig_patches(r)); /* finalizer on, status, finalizer off */
+    stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("get demo/web, delete demo/web", stand_story(r));
+    assert_int_equal(3, stand_patches(r)); /* finalizer on, status, finalizer off */
     assert_int_equal(0, service_cache_count(r->syncer.cache));
 }
 
 static void sync__no_nodes__warned_and_ensured_all_the_same(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("ensure demo/web", rig_story(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Warning UnAvailableLoadBalancer There are no available nodes for "
                         "LoadBalancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
-                        rig_events(r));
-    rig_free(r);
+                        stand_events(r));
+    stand_free(r);
 }
 
 static void sync__ingress_without_mode__equals_the_stored_one(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_int_equal(0, rig_patches(r)); /* the fake sets no ipMode (deviation 4) */
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(0, stand_patches(r)); /* the fake sets no ipMode (deviation 4) */
 }
 
 /* ---- failures ------------------------------------------------------------------------------------ */
 
 static void sync__ensure_fails__event_and_back_off(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_TRANSIENT,
                                                            "something went wrong", 0, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web")); /* vector 101 */
     assert_int_equal(clock_now_ms(r->clock) + 5000, queue_next_ms(r->syncer.queue));
-    assert_int_equal(1, rig_advance(r, 5000));
+    assert_int_equal(1, stand_advance(r, 5000));
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/web")); /* vector 100 */
-    assert_string_equal("ensure demo/web, ensure demo/web", rig_story(r));
+    assert_string_equal("ensure demo/web, ensure demo/web", stand_story(r));
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Warning SyncLoadBalancerFailed Error syncing load balancer: failed to "
                         "ensure load balancer: "
                         "something went wrong\n"
                         "(again)\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
-                        rig_events(r));
+                        stand_events(r));
 }
 
 static void sync__vector_102__retry_after__count_unchanged(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_IN_PROGRESS,
                                                            "LB create in progress", 42000, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/web"));
     assert_int_equal(clock_now_ms(r->clock) + 42000, queue_next_ms(r->syncer.queue));
-    assert_non_null(strstr(rig_events(r), "Warning SyncLoadBalancerFailed Error syncing load "
-                                          "balancer: failed to ensure load balancer: LB create in "
-                                          "progress\n"));
+    assert_non_null(strstr(stand_events(r),
+                           "Warning SyncLoadBalancerFailed Error syncing load "
+                           "balancer: failed to ensure load balancer: LB create in "
+                           "progress\n"));
 }
 
 static void sync__retry_at_once__has_a_floor_of_a_second(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_IN_PROGRESS, "soon", 1, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(clock_now_ms(r->clock) + 1000, queue_next_ms(r->syncer.queue));
 }
 
 static void sync__invalid__told_once_and_not_tried_fast(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(
         r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_INVALID, "mixed protocols", 0, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(clock_now_ms(r->clock) + 300000, queue_next_ms(r->syncer.queue));
     /* a change is looked at right away, and the wait is over when it helped */
-    rig_service(r, "web", RIG_LB ",\"loadBalancerIP\":\"192.0.2.1\"", RIG_WITH_F, NULL);
-    assert_int_equal(1, rig_run(r));
+    stand_service(r, "web", STAND_LB ",\"loadBalancerIP\":\"192.0.2.1\"", STAND_WITH_F, NULL);
+    assert_int_equal(1, stand_run(r));
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
 }
 
 static void sync__implemented_elsewhere__quiet(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_IMPLEMENTED_ELSEWHERE,
                                                            "not mine", 0, false});
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
-    assert_int_equal(1, rig_patches(r)); /* the finalizer was added before, and stays */
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r)); /* the finalizer was added before, and stays */
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
-    assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n", rig_events(r));
+    assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n", stand_events(r));
 }
 
 static void sync__cancelled__no_event(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_CANCELLED, "stopping", 0, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n", rig_events(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n", stand_events(r));
 }
 
 static void sync__no_status_from_the_provider__is_its_fault(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->ip = NULL;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_non_null(strstr(rig_events(r), "Error syncing load balancer: service status returned by "
-                                          "EnsureLoadBalancer is nil\n"));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_non_null(strstr(stand_events(r),
+                           "Error syncing load balancer: service status returned by "
+                           "EnsureLoadBalancer is nil\n"));
 }
 
 static void sync__finalizer_is_refused__nothing_is_made(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_refuse(r, "PATCH", "/services/", 422, "Invalid", "no new finalizers");
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
-    assert_string_equal("", rig_story(r));
+    stand_refuse(r, "PATCH", "/services/", 422, "Invalid", "no new finalizers");
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_string_equal("", stand_story(r));
     assert_int_equal(clock_now_ms(r->clock) + 5000, queue_next_ms(r->syncer.queue));
-    assert_non_null(strstr(rig_events(r),
+    assert_non_null(strstr(stand_events(r),
                            "Warning SyncLoadBalancerFailed Error syncing load "
                            "balancer: failed to add load balancer cleanup finalizer: "));
 }
 
 static void sync__vector_98__status_conflict_is_a_failure(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_refuse(r, "PATCH", "/services/", 409, "Conflict", "the object has been modified");
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_refuse(r, "PATCH", "/services/", 409, "Conflict", "the object has been modified");
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
-    assert_non_null(strstr(rig_events(r),
+    assert_non_null(strstr(stand_events(r),
                            "Warning SyncLoadBalancerFailed Error syncing load balancer: failed to "
                            "update load balancer status: the object has been modified\n"));
 }
 
 static void sync__vector_99__status_of_a_gone_service_is_fine(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_refuse(r, "PATCH", "/services/", 404, "NotFound", "services web not found");
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_refuse(r, "PATCH", "/services/", 404, "NotFound", "services web not found");
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/web"));
-    assert_null(strstr(rig_events(r), "Warning"));
+    assert_null(strstr(stand_events(r), "Warning"));
 }
 
 static void sync__delete_fails__event_and_at_most_30_s(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->exists = true;
     for (int i = 0; i < 5; i++) {
         fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_DELETE, TT_TRANSIENT,
                                                                "cloud says no", 0, false});
     }
-    rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING, NULL);
+    stand_run(r);
     static const int64_t waits[] = {5000, 10000, 20000, 30000, 30000};
     for (size_t i = 0; i < ARRAY_LEN(waits); i++) {
         assert_int_equal(clock_now_ms(r->clock) + waits[i], queue_next_ms(r->syncer.queue));
-        assert_int_equal(1, rig_advance(r, waits[i]));
+        assert_int_equal(1, stand_advance(r, waits[i]));
     }
     assert_int_equal(6, fake_provider_count(r->provider, TT_VERB_DELETE));
-    assert_non_null(strstr(rig_events(r),
+    assert_non_null(strstr(stand_events(r),
                            "Warning SyncLoadBalancerFailed Error syncing load "
                            "balancer: failed to delete load balancer: cloud says no\n"));
 }
 
 static void sync__delete_in_progress__asked_again_when_it_said(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->exists = true;
     fake_provider_answer(
         r->provider, (struct fake_answer){TT_VERB_DELETE, TT_IN_PROGRESS, "going", 7000, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING, NULL);
+    stand_run(r);
     assert_int_equal(clock_now_ms(r->clock) + 7000, queue_next_ms(r->syncer.queue));
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/web"));
 }
 
 static void sync__get_fails__nothing_is_deleted(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider,
                          (struct fake_answer){FAKE_GET, TT_TRANSIENT, "no answer", 0, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, NULL);
-    rig_run(r);
-    assert_string_equal("get demo/web", rig_story(r));
-    assert_int_equal(0, rig_patches(r));
-    assert_non_null(strstr(rig_events(r),
+    stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING, NULL);
+    stand_run(r);
+    assert_string_equal("get demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
+    assert_non_null(strstr(stand_events(r),
                            "failed to check if load balancer exists before cleanup: no answer\n"));
 }
 
 static void sync__finalizer_removal_fails__tried_again(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_refuse(r, "PATCH", "/services/", 500, "InternalError", "etcd");
-    rig_service(r, "web", RIG_CLUSTER_IP, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_refuse(r, "PATCH", "/services/", 500, "InternalError", "etcd");
+    stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
-    assert_int_equal(1, rig_advance(r, 5000));
-    assert_int_equal(2, rig_patches(r));
+    assert_int_equal(1, stand_advance(r, 5000));
+    assert_int_equal(2, stand_patches(r));
     assert_non_null(
-        strstr(rig_events(r), "failed to remove load balancer cleanup finalizer: etcd\n"));
+        strstr(stand_events(r), "failed to remove load balancer cleanup finalizer: etcd\n"));
 }
 
 /* ---- keys, vanished and replaced objects ----------------------------------------------------------- */
 
 static void sync__vector_94__a_key_of_three_parts_is_no_key(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     queue_add(r->syncer.queue, "invalid/key/string", NULL, TT_REASON_SPEC);
-    rig_run(r);
-    assert_string_equal("", rig_story(r));
+    stand_run(r);
+    assert_string_equal("", stand_story(r));
     assert_int_equal(1, queue_failures(r->syncer.queue, "invalid/key/string"));
 }
 
 static void sync__vector_95__an_unknown_service_is_nothing(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_add(r, "unknown", TT_REASON_SPEC);
-    rig_run(r);
-    assert_string_equal("", rig_story(r));
-    assert_int_equal(0, rig_patches(r));
+    stand_add(r, "unknown", TT_REASON_SPEC);
+    stand_run(r);
+    assert_string_equal("", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
 }
 
 static void sync__vectors_96_and_97__a_vanished_service_is_cleaned_up(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_DELETE, TT_TRANSIENT,
                                               "error Deleting the Loadbalancer", 0, false});
-    rig_service_gone(r, "web"); /* somebody took the finalizer away */
-    rig_run(r);
-    assert_string_equal("delete demo/web", rig_story(r));
+    stand_service_gone(r, "web"); /* somebody took the finalizer away */
+    stand_run(r);
+    assert_string_equal("delete demo/web", stand_story(r));
     assert_int_equal(1, service_cache_count(r->syncer.cache)); /* 96 */
-    assert_int_equal(1, rig_advance(r, 5000));
+    assert_int_equal(1, stand_advance(r, 5000));
     assert_int_equal(0, service_cache_count(r->syncer.cache)); /* 97 */
-    const char *events = rig_events(r);
+    const char *events = stand_events(r);
     assert_non_null(strstr(events, "Normal DeletingLoadBalancer Deleting load balancer\n"));
     assert_non_null(strstr(events, "Warning DeleteLoadBalancerFailed Error deleting load balancer: "
                                    "error Deleting the Loadbalancer\n"));
@@ -443,33 +447,33 @@ static void sync__vectors_96_and_97__a_vanished_service_is_cleaned_up(void **sta
 
 static void sync__replaced_service__the_old_ones_goes_first(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, "\"uid\":\"old\"," RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, "\"uid\":\"old\"," STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
-    rig_service(r, "web", RIG_LB, "\"uid\":\"new\"," RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("delete demo/web, ensure demo/web", rig_story(r));
+    stand_service(r, "web", STAND_LB, "\"uid\":\"new\"," STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("delete demo/web, ensure demo/web", stand_story(r));
     assert_string_equal("old", fake_provider_call(r->provider, TT_VERB_DELETE, 0).uid);
     assert_string_equal("new", fake_provider_call(r->provider, TT_VERB_ENSURE, 0).uid);
 }
 
 static void sync__replaced_service__failing_delete_holds_the_new_one(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, "\"uid\":\"old\"," RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, "\"uid\":\"old\"," STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_DELETE, TT_TRANSIENT, "no", 0, false});
-    rig_service(r, "web", RIG_LB, "\"uid\":\"new\"," RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("delete demo/web", rig_story(r));
-    rig_advance(r, 5000);
-    assert_string_equal("delete demo/web, delete demo/web, ensure demo/web", rig_story(r));
-    assert_null(strstr(rig_events(r), "SyncLoadBalancerFailed"));
+    stand_service(r, "web", STAND_LB, "\"uid\":\"new\"," STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("delete demo/web", stand_story(r));
+    stand_advance(r, 5000);
+    assert_string_equal("delete demo/web, delete demo/web, ensure demo/web", stand_story(r));
+    assert_null(strstr(stand_events(r), "SyncLoadBalancerFailed"));
 }
 
 /* ---- classes ------------------------------------------------------------------------------------- */
@@ -478,65 +482,66 @@ static void sync__class_of_another__left_alone_unless_ours_exists(void **state)
 {
     (void)state;
     for (int exists = 0; exists <= 1; exists++) {
-        struct rig *r = rig_new(0);
+        struct stand *r = stand_new(0);
         r->provider->exists = exists;
-        rig_service(r, "web", RIG_LB ",\"loadBalancerClass\":\"x\"", RIG_WITH_F "," RIG_DELETING,
-                    NULL);
-        rig_run(r);
+        stand_service(r, "web", STAND_LB ",\"loadBalancerClass\":\"x\"",
+                      STAND_WITH_F "," STAND_DELETING, NULL);
+        stand_run(r);
         assert_string_equal(exists ? "get demo/web, delete demo/web" : "get demo/web",
-                            rig_story(r));
-        assert_int_equal(exists ? 1 : 0, rig_patches(r));
-        rig_free(r);
+                            stand_story(r));
+        assert_int_equal(exists ? 1 : 0, stand_patches(r));
+        stand_free(r);
     }
 }
 
 static void sync__class_of_another__strict_is_as_upstream(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->syncer.strict_events = true;
-    rig_service(r, "web", RIG_LB ",\"loadBalancerClass\":\"x\"", RIG_WITH_F "," RIG_DELETING, NULL);
-    rig_run(r);
-    assert_int_equal(1, rig_patches(r)); /* vector 9 */
+    stand_service(r, "web", STAND_LB ",\"loadBalancerClass\":\"x\"",
+                  STAND_WITH_F "," STAND_DELETING, NULL);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r)); /* vector 9 */
 }
 
 static void sync__class_appears_on_a_service_of_ours__cleaned_up(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->exists = true;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
-    rig_service(r, "web", RIG_LB ",\"loadBalancerClass\":\"x\"", RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("get demo/web, delete demo/web", rig_story(r));
+    stand_service(r, "web", STAND_LB ",\"loadBalancerClass\":\"x\"", STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("get demo/web, delete demo/web", stand_story(r));
 }
 
 static void sync__anothers_service_loses_its_type__its_finalizer_stays(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB ",\"loadBalancerClass\":\"x\"", RIG_WITH_F, NULL);
-    rig_run(r);
-    rig_service(r, "web", RIG_CLUSTER_IP, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("get demo/web", rig_story(r));
-    assert_int_equal(0, rig_patches(r));
+    stand_service(r, "web", STAND_LB ",\"loadBalancerClass\":\"x\"", STAND_WITH_F, NULL);
+    stand_run(r);
+    stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("get demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
 }
 
 static void sync__class_of_the_provider__is_ours(void **state)
 {
     static const char *const classes[] = {"example.com/fast"};
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->desc.classes = classes;
     r->provider->desc.n_classes = 1;
-    rig_describe(r);
-    rig_service(r, "web", RIG_LB ",\"loadBalancerClass\":\"example.com/fast\"", NULL, NULL);
-    rig_service(r, "other", RIG_LB ",\"loadBalancerClass\":\"example.com/slow\"", NULL, NULL);
-    rig_run(r);
-    assert_string_equal("ensure demo/web", rig_story(r));
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB ",\"loadBalancerClass\":\"example.com/fast\"", NULL, NULL);
+    stand_service(r, "other", STAND_LB ",\"loadBalancerClass\":\"example.com/slow\"", NULL, NULL);
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
 }
 
 int main(void)

@@ -11,93 +11,94 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "tests/unit/controller/rig.h"
+#include "tests/unit/controller/stand.h"
 
 #define BUILT_IN (TT_CAP_REPORTS_PLANS | TT_CAP_HOLDS_FINALIZERS)
 
 static int set_up(void **state)
 {
-    struct rig *r = rig_new(BUILT_IN);
+    struct stand *r = stand_new(BUILT_IN);
 
-    rig_node(r, "node-0", NULL, NULL);
+    stand_node(r, "node-0", NULL, NULL);
     *state = r;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    rig_free(*state);
+    stand_free(*state);
     return 0;
 }
 
 static void caps__empty_plan__no_write_no_event(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->plan_operations = 0;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_string_equal("ensure demo/web", rig_story(r));
-    assert_int_equal(0, rig_patches(r));
-    assert_string_equal("", rig_events(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("ensure demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
+    assert_string_equal("", stand_events(r));
 }
 
 static void caps__empty_plan__strict_events_are_upstreams(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->syncer.strict_events = true;
     r->provider->plan_operations = 0;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
-                        rig_events(r));
+                        stand_events(r));
 }
 
 static void caps__plan_with_work__finalizer_once_and_events(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
-    assert_int_equal(2, rig_patches(r));
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" RIG_F "\"]}}", rig_patch(r, 0));
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\"]}}", stand_patch(r, 0));
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
-                        rig_events(r));
+                        stand_events(r));
 }
 
 static void caps__own_finalizer__held_and_let_go_with_the_controllers(void **state)
 {
     static const char *const finalizers[] = {"example.com/v1"};
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->desc.finalizers = finalizers;
     r->provider->desc.n_finalizers = 1;
     r->provider->hold = finalizers[0];
-    rig_describe(r);
-    rig_service(r, "web", RIG_LB, NULL, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" RIG_F "\",\"example.com/v1\"]}}",
-                        rig_patch(r, 0));
-    rig_service(r, "web", RIG_LB, "\"finalizers\":[\"" RIG_F "\",\"example.com/v1\"]," RIG_DELETING,
-                RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    assert_int_equal(2, rig_patches(r));
-    assert_non_null(strstr(rig_patch(r, 1), "\"$deleteFromPrimitiveList/finalizers\":["));
-    assert_non_null(strstr(rig_patch(r, 1), RIG_F));
-    assert_non_null(strstr(rig_patch(r, 1), "example.com/v1"));
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\",\"example.com/v1\"]}}",
+                        stand_patch(r, 0));
+    stand_service(r, "web", STAND_LB,
+                  "\"finalizers\":[\"" STAND_F "\",\"example.com/v1\"]," STAND_DELETING,
+                  STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 1), "\"$deleteFromPrimitiveList/finalizers\":["));
+    assert_non_null(strstr(stand_patch(r, 1), STAND_F));
+    assert_non_null(strstr(stand_patch(r, 1), "example.com/v1"));
 }
 
 static void caps__finalizer_is_refused__nothing_is_made(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
-    rig_refuse(r, "PATCH", "/services/", 403, "Forbidden", "no permission");
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
-    assert_non_null(strstr(rig_events(r),
+    stand_refuse(r, "PATCH", "/services/", 403, "Forbidden", "no permission");
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_non_null(strstr(stand_events(r),
                            "Warning SyncLoadBalancerFailed Error syncing load balancer: "
                            "failed to add load balancer cleanup finalizer: no "
                            "permission\n"));
@@ -107,160 +108,160 @@ static void caps__deletion__one_call_and_events_only_for_work(void **state)
 {
     (void)state;
     for (uint32_t ops = 0; ops <= 1; ops++) {
-        struct rig *r = rig_new(BUILT_IN);
+        struct stand *r = stand_new(BUILT_IN);
         r->provider->plan_operations = ops;
-        rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, NULL);
-        rig_run(r);
-        assert_string_equal("delete demo/web", rig_story(r));
-        assert_int_equal(1, rig_patches(r));
+        stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING, NULL);
+        stand_run(r);
+        assert_string_equal("delete demo/web", stand_story(r));
+        assert_int_equal(1, stand_patches(r));
         assert_string_equal(ops == 0 ? ""
                                      : "Normal DeletingLoadBalancer Deleting load balancer\n"
                                        "Normal DeletedLoadBalancer Deleted load balancer\n",
-                            rig_events(r));
-        rig_free(r);
+                            stand_events(r));
+        stand_free(r);
     }
 }
 
 static void caps__anothers_kind__finalizers_stay_as_they_are(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     for (int i = 0; i < 2; i++) {
         fake_provider_answer(
             r->provider, (struct fake_answer){i == 0 ? TT_VERB_ENSURE : TT_VERB_DELETE,
                                               TT_IMPLEMENTED_ELSEWHERE, "an RBS one", 0, false});
     }
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
-    assert_int_equal(0, rig_patches(r));
-    rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, NULL);
-    rig_run(r);
-    assert_string_equal("ensure demo/web, delete demo/web", rig_story(r));
-    assert_int_equal(0, rig_patches(r));
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_int_equal(0, stand_patches(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING, NULL);
+    stand_run(r);
+    assert_string_equal("ensure demo/web, delete demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
 }
 
 static void caps__node_change__no_event_without_work(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->provider->plan_operations = 0;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
-    rig_node(r, "node-1", NULL, NULL);
-    rig_nodes_changed(r);
-    assert_string_equal("ensure demo/web, update demo/web", rig_story(r));
-    assert_string_equal("", rig_events(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    stand_node(r, "node-1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("ensure demo/web, update demo/web", stand_story(r));
+    assert_string_equal("", stand_events(r));
 }
 
 static void caps__resync_period__ensured_again_later(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     r->syncer.resync_period_ms = 600000;
     r->provider->plan_operations = 0;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
     int64_t due = queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock);
     assert_in_range(due, 600000, 720000);
-    assert_int_equal(1, rig_advance(r, due));
-    assert_string_equal("ensure demo/web, ensure demo/web", rig_story(r));
-    assert_int_equal(0, rig_patches(r));
+    assert_int_equal(1, stand_advance(r, due));
+    assert_string_equal("ensure demo/web, ensure demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
 }
 
 /* ---- batches ------------------------------------------------------------------------------------- */
 
 static void batch__keys_of_one_object__one_call(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_batches(r->provider);
-    rig_describe(r);
-    rig_service(r, "a", RIG_LB, NULL, NULL);
-    rig_service(r, "b", RIG_LB, NULL, NULL);
-    rig_service(r, "c", RIG_CLUSTER_IP, RIG_WITH_F, NULL);
-    assert_int_equal(0, rig_run(r));
-    assert_int_equal(1, rig_advance(r, 100));
-    assert_string_equal("ensure demo/a, ensure demo/b, delete demo/c", rig_story(r));
+    stand_describe(r);
+    stand_service(r, "a", STAND_LB, NULL, NULL);
+    stand_service(r, "b", STAND_LB, NULL, NULL);
+    stand_service(r, "c", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    assert_int_equal(0, stand_run(r));
+    assert_int_equal(1, stand_advance(r, 100));
+    assert_string_equal("ensure demo/a, ensure demo/b, delete demo/c", stand_story(r));
     assert_int_equal(3, fake_provider_call(r->provider, TT_VERB_DELETE, 0).n_items);
     assert_string_equal("demo", fake_provider_call(r->provider, TT_VERB_ENSURE, 1).batch_key);
 }
 
 static void batch__one_fails__the_others_are_settled(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_batches(r->provider);
-    rig_describe(r);
+    stand_describe(r);
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_INVALID, "bad one", 0, false});
-    rig_service(r, "a", RIG_LB, RIG_WITH_F, NULL);
-    rig_service(r, "b", RIG_LB, RIG_WITH_F, NULL);
-    rig_advance(r, 100);
-    assert_int_equal(1, rig_patches(r)); /* b's status */
+    stand_service(r, "a", STAND_LB, STAND_WITH_F, NULL);
+    stand_service(r, "b", STAND_LB, STAND_WITH_F, NULL);
+    stand_advance(r, 100);
+    assert_int_equal(1, stand_patches(r)); /* b's status */
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/a"));
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/b"));
-    assert_non_null(strstr(rig_events(r), "failed to ensure load balancer: bad one\n"));
+    assert_non_null(strstr(stand_events(r), "failed to ensure load balancer: bad one\n"));
 }
 
 static void batch__unsettled_item__fault_of_the_provider(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_batches(r->provider);
-    rig_describe(r);
+    stand_describe(r);
     r->provider->leave_unsettled = true;
-    rig_service(r, "a", RIG_LB, RIG_WITH_F, NULL);
-    rig_advance(r, 100);
+    stand_service(r, "a", STAND_LB, STAND_WITH_F, NULL);
+    stand_advance(r, 100);
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/a"));
-    assert_non_null(strstr(rig_events(r), "the provider did not say how it went\n"));
+    assert_non_null(strstr(stand_events(r), "the provider did not say how it went\n"));
 }
 
 /* ---- faults -------------------------------------------------------------------------------------- */
 
 static void fault__code_without_reason__still_a_sentence(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_QUOTA, NULL, 0, true});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_non_null(strstr(rig_events(r), "the provider said quota without a reason\n"));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_non_null(strstr(stand_events(r), "the provider said quota without a reason\n"));
 }
 
 static void fault__no_code__is_a_bug(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, 4711, NULL, 0, true});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
     assert_non_null(
-        strstr(rig_events(r), "the provider returned 4711, which is no code it may use\n"));
+        strstr(stand_events(r), "the provider returned 4711, which is no code it may use\n"));
 }
 
 static void fault__closed_fence__nothing_is_written(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     fence_close(&r->fence);
-    rig_service(r, "web", RIG_LB, NULL, NULL);
-    rig_run(r);
-    assert_int_equal(0, rig_patches(r));
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_int_equal(0, stand_patches(r));
     assert_int_equal(0, r->n_requests);
 }
 
 static void fault__stopping__no_call_is_made(void **state)
 {
-    struct rig *r = *state;
+    struct stand *r = *state;
 
     cancel_fire(r->cancel);
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    assert_string_equal("", rig_story(r));
-    assert_string_equal("", rig_events(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_string_equal("", stand_story(r));
+    assert_string_equal("", stand_events(r));
 }
 
 int main(void)

@@ -15,39 +15,39 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "tests/unit/controller/rig.h"
+#include "tests/unit/controller/stand.h"
 
-#define LOCAL       RIG_LB ",\"externalTrafficPolicy\":\"Local\""
+#define LOCAL       STAND_LB ",\"externalTrafficPolicy\":\"Local\""
 #define TAINT       "\"taints\":[{\"key\":\"ToBeDeletedByClusterAutoscaler\",\"effect\":\"NoSchedule\"}]"
 #define OTHER_TAINT "\"taints\":[{\"key\":\"Other\",\"effect\":\"NoSchedule\"}]"
 #define EXCLUDED    "\"labels\":{\"node.kubernetes.io/exclude-from-external-load-balancers\":\"\"}"
 
 /* Three Services, two of them Local, ensured with `n` nodes. */
-static struct rig *three_services(int n)
+static struct stand *three_services(int n)
 {
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
     char name[16];
 
     for (int i = 1; i <= n; i++) {
         snprintf(name, sizeof(name), "node%d", i);
-        rig_node(r, name, NULL, NULL);
+        stand_node(r, name, NULL, NULL);
     }
-    rig_service(r, "s1", LOCAL, RIG_WITH_F, NULL);
-    rig_service(r, "s2", LOCAL, RIG_WITH_F, NULL);
-    rig_service(r, "s3", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "s1", LOCAL, STAND_WITH_F, NULL);
+    stand_service(r, "s2", LOCAL, STAND_WITH_F, NULL);
+    stand_service(r, "s3", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     return r;
 }
 
 /* All three are updated with these nodes, once; NULL: nothing is called. */
-static void want_updates(struct rig *r, int row, const char *nodes)
+static void want_updates(struct stand *r, int row, const char *nodes)
 {
     size_t n = fake_provider_count(r->provider, TT_VERB_UPDATE);
 
-    if (strchr(rig_story(r), 'g') != NULL || n != (nodes == NULL ? 0 : 3) ||
+    if (strchr(stand_story(r), 'g') != NULL || n != (nodes == NULL ? 0 : 3) ||
         r->provider->n_calls != n) {
-        fail_msg("row %d: %s", row, rig_story(r));
+        fail_msg("row %d: %s", row, stand_story(r));
     }
     for (size_t i = 0; i < n; i++) {
         struct fake_call c = fake_provider_call(r->provider, TT_VERB_UPDATE, i);
@@ -76,59 +76,59 @@ static void nodes__vectors_70_to_82__who_is_updated_with_what(void **state)
         {75, 3, "node2", NULL, "\"labels\":{\"a\":\"b\"}", false, NULL},
         {76, 3, "node2", NULL, EXCLUDED, false, "node1 node3"},
         {77, 3, "node3", NULL, NULL, true, "node1 node2"},
-        {78, 3, "node2", NULL, RIG_DELETING, false, "node1 node3"},
+        {78, 3, "node2", NULL, STAND_DELETING, false, "node1 node3"},
         {79, 3, "node2", OTHER_TAINT, NULL, false, NULL},
         {80, 2, "node2", "\"providerID\":\"cumulus/2\"", NULL, false, "node1 node2"},
         {81, 2, "node2", "\"providerID\":\"cloud/node2\"", NULL, false, NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct rig *r = three_services(rows[i].before);
+        struct stand *r = three_services(rows[i].before);
         if (rows[i].gone) {
-            rig_node_gone(r, rows[i].node);
+            stand_node_gone(r, rows[i].node);
         } else {
-            rig_node(r, rows[i].node, rows[i].spec, rows[i].meta);
+            stand_node(r, rows[i].node, rows[i].spec, rows[i].meta);
         }
-        rig_nodes_changed(r);
+        stand_nodes_changed(r);
         want_updates(r, rows[i].row, rows[i].want);
-        rig_free(r);
+        stand_free(r);
     }
 }
 
 static void nodes__vector_82__one_replaced_by_another(void **state)
 {
     (void)state;
-    struct rig *r = three_services(2);
+    struct stand *r = three_services(2);
 
-    rig_node_gone(r, "node2");
-    rig_node(r, "node3", NULL, NULL);
-    rig_nodes_changed(r);
+    stand_node_gone(r, "node2");
+    stand_node(r, "node3", NULL, NULL);
+    stand_nodes_changed(r);
     want_updates(r, 82, "node1 node3");
-    rig_free(r);
+    stand_free(r);
 }
 
 static void nodes__vector_72__failed_update_becomes_one_full_ensure(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
-    rig_node(r, "node1", NULL, NULL);
-    rig_service(r, "s1", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_node(r, "node1", NULL, NULL);
+    stand_service(r, "s1", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     r->provider->exists = true;
     fake_provider_answer(
         r->provider, (struct fake_answer){TT_VERB_UPDATE, TT_TRANSIENT, "cloud error", 0, false});
-    rig_node(r, "node2", NULL, NULL);
-    rig_nodes_changed(r);
-    rig_nodes_changed(r);
-    assert_string_equal("update demo/s1, get demo/s1, ensure demo/s1", rig_story(r));
+    stand_node(r, "node2", NULL, NULL);
+    stand_nodes_changed(r);
+    stand_nodes_changed(r);
+    assert_string_equal("update demo/s1, get demo/s1, ensure demo/s1", stand_story(r));
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/s1"));
     assert_true(metrics_value(r->metrics, METRIC_NODESYNC_ERROR, NULL, 0) == 1);
-    assert_non_null(strstr(rig_events(r),
+    assert_non_null(strstr(stand_events(r),
                            "Warning UpdateLoadBalancerFailed Error updating load balancer with new "
                            "hosts [node1 node2] [node names limited, total number of nodes: 2], "
                            "error: cloud error\n"));
-    rig_free(r);
+    stand_free(r);
 }
 
 static void nodes__vectors_83_to_89__only_load_balancers_are_updated(void **state)
@@ -142,127 +142,127 @@ static void nodes__vectors_83_to_89__only_load_balancers_are_updated(void **stat
                 {86, "LLL", 3}, {87, "NLLC", 2}, {89, "LLLL", 4}};
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct rig *r = rig_new(0);
+        struct stand *r = stand_new(0);
         char name[] = "s0";
         for (const char *t = rows[i].types; *t != '\0'; t++) {
             name[1]++;
-            rig_service(r, name,
-                        *t == 'L'   ? RIG_LB
-                        : *t == 'N' ? "\"type\":\"NodePort\""
-                                    : RIG_CLUSTER_IP,
-                        RIG_WITH_F, NULL);
+            stand_service(r, name,
+                          *t == 'L'   ? STAND_LB
+                          : *t == 'N' ? "\"type\":\"NodePort\""
+                                      : STAND_CLUSTER_IP,
+                          STAND_WITH_F, NULL);
         }
-        rig_run(r);
+        stand_run(r);
         fake_provider_forget(r->provider);
-        rig_node(r, "node1", NULL, NULL);
-        rig_node(r, "node2", NULL, NULL);
-        rig_node(r, "node3", NULL, NULL);
-        rig_nodes_changed(r);
+        stand_node(r, "node1", NULL, NULL);
+        stand_node(r, "node2", NULL, NULL);
+        stand_node(r, "node3", NULL, NULL);
+        stand_nodes_changed(r);
         size_t n = fake_provider_count(r->provider, TT_VERB_UPDATE);
         if (n != rows[i].updates) {
             fail_msg("row %d: %zu updates, want %zu", rows[i].row, n, rows[i].updates);
         }
-        rig_free(r);
+        stand_free(r);
     }
 }
 
 static void nodes__vector_88__an_entry_without_state_does_no_harm(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     service_cache_mark_foreign(r->syncer.cache, "demo/other", "uid");
-    rig_node(r, "node1", NULL, NULL);
-    rig_nodes_changed(r);
-    assert_string_equal("update demo/web", rig_story(r));
-    rig_free(r);
+    stand_node(r, "node1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("update demo/web", stand_story(r));
+    stand_free(r);
 }
 
 static void nodes__vector_91__successive_sets__each_updated(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
     static const char *const sets[] = {"node1", "node1 node2", "node1 node2 node3 node4"};
 
     for (int i = 1; i <= 4; i++) {
         char name[] = {'s', (char)('0' + i), '\0'};
-        rig_service(r, name, RIG_LB, RIG_WITH_F, NULL);
+        stand_service(r, name, STAND_LB, STAND_WITH_F, NULL);
     }
-    rig_run(r);
+    stand_run(r);
     for (size_t k = 0; k < ARRAY_LEN(sets); k++) {
         fake_provider_forget(r->provider);
         if (k == 2) {
-            rig_node(r, "node3", NULL, NULL);
+            stand_node(r, "node3", NULL, NULL);
         }
-        rig_node(r, k == 0 ? "node1" : k == 1 ? "node2" : "node4", NULL, NULL);
-        rig_nodes_changed(r);
+        stand_node(r, k == 0 ? "node1" : k == 1 ? "node2" : "node4", NULL, NULL);
+        stand_nodes_changed(r);
         assert_int_equal(4, fake_provider_count(r->provider, TT_VERB_UPDATE));
         assert_string_equal(sets[k], fake_provider_call(r->provider, TT_VERB_UPDATE, 3).nodes);
     }
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
-    rig_free(r);
+    stand_free(r);
 }
 
 /* While s1 is updated, a node appears and s2 is ensured with it. */
 static void node3_appears(void *arg, struct fake_provider *p, const struct tt_call *call,
                           const struct tt_item *item)
 {
-    struct rig *r = arg;
+    struct stand *r = arg;
 
     (void)call;
     if (item->verb == TT_VERB_UPDATE) {
         p->during = NULL;
-        rig_node(r, "node3", NULL, NULL);
-        rig_add(r, "s2", TT_REASON_SPEC);
+        stand_node(r, "node3", NULL, NULL);
+        stand_add(r, "s2", TT_REASON_SPEC);
     }
 }
 
 static void nodes__vector_92__slow_update__nobody_is_set_back(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
-    rig_node(r, "node1", NULL, NULL);
-    rig_service(r, "s1", RIG_LB, RIG_WITH_F, NULL);
-    rig_service(r, "s2", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_node(r, "node1", NULL, NULL);
+    stand_service(r, "s1", STAND_LB, STAND_WITH_F, NULL);
+    stand_service(r, "s2", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     r->provider->during = node3_appears;
     r->provider->during_arg = r;
-    rig_node(r, "node2", NULL, NULL);
-    rig_nodes_changed(r);
-    assert_string_equal("update demo/s1, ensure demo/s2", rig_story(r));
+    stand_node(r, "node2", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("update demo/s1, ensure demo/s2", stand_story(r));
     assert_string_equal("node1 node2", fake_provider_call(r->provider, TT_VERB_UPDATE, 0).nodes);
     assert_string_equal("node1 node2 node3",
                         fake_provider_call(r->provider, TT_VERB_ENSURE, 0).nodes);
-    rig_nodes_changed(r); /* the pass that node3 calls for */
-    assert_string_equal("update demo/s1, ensure demo/s2, update demo/s1", rig_story(r));
-    rig_free(r);
+    stand_nodes_changed(r); /* the pass that node3 calls for */
+    assert_string_equal("update demo/s1, ensure demo/s2, update demo/s1", stand_story(r));
+    stand_free(r);
 }
 
 static void nodes__vector_93__names_in_the_event_are_limited(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
     char name[16];
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     r->provider->exists = true;
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_UPDATE, TT_TRANSIENT, "no", 0, false});
     for (int i = 1; i <= 25; i++) {
         snprintf(name, sizeof(name), "n%02d", i);
-        rig_node(r, name, NULL, NULL);
+        stand_node(r, name, NULL, NULL);
     }
-    rig_nodes_changed(r);
-    assert_non_null(strstr(rig_events(r),
+    stand_nodes_changed(r);
+    assert_non_null(strstr(stand_events(r),
                            "n18 n19 n20 <5 more>] [node names limited, total number of "
                            "nodes: 25], error: no\n"));
-    rig_free(r);
+    stand_free(r);
 }
 
 static void nodes__update_of_what_is_not_there__quiet(void **state)
@@ -271,102 +271,102 @@ static void nodes__update_of_what_is_not_there__quiet(void **state)
     static const int32_t codes[] = {TT_NOT_FOUND, TT_TRANSIENT};
 
     for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
-        struct rig *r = rig_new(0);
-        rig_service(r, "web", RIG_LB, RIG_WITH_F, RIG_STATUS("203.0.113.10"));
-        rig_run(r);
+        struct stand *r = stand_new(0);
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+        stand_run(r);
         fake_provider_forget(r->provider);
         fake_provider_answer(r->provider,
                              (struct fake_answer){TT_VERB_UPDATE, codes[i], "gone", 0, false});
-        rig_node(r, "node1", NULL, NULL);
-        rig_nodes_changed(r);
+        stand_node(r, "node1", NULL, NULL);
+        stand_nodes_changed(r);
         assert_string_equal(codes[i] == TT_NOT_FOUND ? "update demo/web"
                                                      : "update demo/web, get demo/web",
-                            rig_story(r));
-        assert_null(strstr(rig_events(r), "UpdateLoadBalancerFailed"));
-        rig_free(r);
+                            stand_story(r));
+        assert_null(strstr(stand_events(r), "UpdateLoadBalancerFailed"));
+        stand_free(r);
     }
 }
 
 static void nodes__good_update__event_and_metric(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    rig_node(r, "node1", NULL, NULL);
-    rig_nodes_changed(r);
-    rig_node_gone(r, "node1");
-    rig_nodes_changed(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    stand_node(r, "node1", NULL, NULL);
+    stand_nodes_changed(r);
+    stand_node_gone(r, "node1");
+    stand_nodes_changed(r);
     assert_true(metrics_value(r->metrics, METRIC_LB_SYNC, NULL, 0) == 2);
-    const char *events = rig_events(r);
+    const char *events = stand_events(r);
     assert_non_null(
         strstr(events, "Normal UpdatedLoadBalancer Updated load balancer with new hosts\n"));
     assert_non_null(
         strstr(events, "(again)\n")); /* UnAvailableLoadBalancer, as at the first ensure */
-    rig_free(r);
+    stand_free(r);
 }
 
 static void nodes__a_service_being_deleted__is_not_updated(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
     r->provider->exists = true;
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_DELETE, TT_TRANSIENT, "no", 0, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F "," RIG_DELETING, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F "," STAND_DELETING, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
-    rig_node(r, "node1", NULL, NULL);
-    rig_nodes_changed(r);
-    assert_string_equal("", rig_story(r));
-    rig_free(r);
+    stand_node(r, "node1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("", stand_story(r));
+    stand_free(r);
 }
 
 static void nodes__update_does_not_end_the_wait_of_a_failed_ensure(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
 
     fake_provider_answer(r->provider,
                          (struct fake_answer){TT_VERB_ENSURE, TT_QUOTA, "full", 0, false});
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
-    rig_node(r, "node1", NULL, NULL);
-    rig_nodes_changed(r);
-    assert_string_equal("ensure demo/web, update demo/web", rig_story(r));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    stand_node(r, "node1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("ensure demo/web, update demo/web", stand_story(r));
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
-    assert_int_equal(1, rig_advance(r, 5000));
-    assert_string_equal("ensure demo/web, update demo/web, ensure demo/web", rig_story(r));
-    rig_free(r);
+    assert_int_equal(1, stand_advance(r, 5000));
+    assert_string_equal("ensure demo/web, update demo/web, ensure demo/web", stand_story(r));
+    stand_free(r);
 }
 
 static void nodes__changes_gather__one_pass(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(0);
+    struct stand *r = stand_new(0);
     struct err err = ERR_INIT;
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
     assert_int_equal(ERR_OK, node_fanout_start(r->watch.fanout, &err));
     for (int i = 0; i < 500; i++) {
         char name[16];
         snprintf(name, sizeof(name), "n%d", i);
-        rig_node(r, name, NULL, NULL);
+        stand_node(r, name, NULL, NULL);
     }
     assert_int_equal(clock_now_ms(r->clock) + FANOUT_IDLE_MS, node_fanout_next_ms(r->watch.fanout));
     clock_fake_advance(r->clock, FANOUT_IDLE_MS);
     while (!node_fanout_is_idle(r->watch.fanout)) {
         /* its thread is on the way: the clock has told it */
     }
-    assert_int_equal(1, rig_run(r));
-    assert_string_equal("update demo/web", rig_story(r));
-    rig_free(r);
+    assert_int_equal(1, stand_run(r));
+    assert_string_equal("update demo/web", stand_story(r));
+    stand_free(r);
 }
 
 /* ---- endpoints ----------------------------------------------------------------------------------- */
@@ -376,24 +376,24 @@ static void nodes__changes_gather__one_pass(void **state)
 static void endpoints__changed__updated_after_a_moment(void **state)
 {
     (void)state;
-    struct rig *r = rig_new(TT_CAP_WANTS_ENDPOINTS);
+    struct stand *r = stand_new(TT_CAP_WANTS_ENDPOINTS);
 
-    rig_service(r, "web", RIG_LB, RIG_WITH_F, NULL);
-    rig_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
     fake_provider_forget(r->provider);
-    rig_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
-    rig_slice(r, "other-1", "other", POD("10.0.0.9", "node1"));
-    assert_int_equal(0, rig_run(r));
-    rig_advance(r, WATCH_ENDPOINTS_MS);
-    assert_string_equal("update demo/web", rig_story(r));
+    stand_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
+    stand_slice(r, "other-1", "other", POD("10.0.0.9", "node1"));
+    assert_int_equal(0, stand_run(r));
+    stand_advance(r, WATCH_ENDPOINTS_MS);
+    assert_string_equal("update demo/web", stand_story(r));
     /* the same endpoints again */
-    rig_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
-    rig_advance(r, WATCH_ENDPOINTS_MS);
-    assert_string_equal("update demo/web", rig_story(r));
-    rig_slice(r, "web-1", "web", POD("10.0.0.1", "node2"));
-    rig_advance(r, WATCH_ENDPOINTS_MS);
-    assert_string_equal("update demo/web, update demo/web", rig_story(r));
-    rig_free(r);
+    stand_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
+    stand_advance(r, WATCH_ENDPOINTS_MS);
+    assert_string_equal("update demo/web", stand_story(r));
+    stand_slice(r, "web-1", "web", POD("10.0.0.1", "node2"));
+    stand_advance(r, WATCH_ENDPOINTS_MS);
+    assert_string_equal("update demo/web, update demo/web", stand_story(r));
+    stand_free(r);
 }
 
 int main(void)

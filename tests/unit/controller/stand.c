@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig.c: see rig.h. */
-#include "tests/unit/controller/rig.h"
+/* stand.c: see stand.h. */
+#include "tests/unit/controller/stand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 /* ---- the API server ------------------------------------------------------------------------------ */
 
-static int refusal_for(struct rig *r, struct rig_refusal *ret, const char *method, const char *path)
+static int refusal_for(struct stand *r, struct stand_refusal *ret, const char *method,
+                       const char *path)
 {
     for (size_t i = 0; i < r->n_refusals; i++) {
         if (strcmp(r->refusals[i].method, method) == 0 &&
@@ -31,15 +32,15 @@ static int refusal_for(struct rig *r, struct rig_refusal *ret, const char *metho
 
 static void handle(void *arg, struct http_req *req)
 {
-    struct rig *r = arg;
-    struct rig_refusal refusal;
+    struct stand *r = arg;
+    struct stand_refusal refusal;
     char text[512];
     size_t n = 0;
     const char *body = http_req_body(req, &n);
 
     mutex_lock(&r->lock);
-    if (r->n_requests < RIG_REQUESTS_MAX) {
-        struct rig_request *q = &r->requests[r->n_requests++];
+    if (r->n_requests < STAND_REQUESTS_MAX) {
+        struct stand_request *q = &r->requests[r->n_requests++];
         snprintf(q->method, sizeof(q->method), "%s", http_req_method(req));
         snprintf(q->path, sizeof(q->path), "%s", http_req_path(req));
         snprintf(q->content_type, sizeof(q->content_type), "%s",
@@ -63,7 +64,7 @@ static void handle(void *arg, struct http_req *req)
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
-static void make_host(struct rig *r)
+static void make_host(struct stand *r)
 {
     r->host = host_new(&(struct host_args){
         .desc = &r->provider->desc,
@@ -85,7 +86,7 @@ static void make_host(struct rig *r)
     r->syncer.host = r->host;
 }
 
-void rig_describe(struct rig *r)
+void stand_describe(struct stand *r)
 {
     const struct tt_provider *d = &r->provider->desc;
 
@@ -97,7 +98,7 @@ void rig_describe(struct rig *r)
                                           .n_finalizers = d->n_finalizers};
 }
 
-static void make_client(struct rig *r)
+static void make_client(struct stand *r)
 {
     r->server = test_server_start(&(struct test_server_config){.handle = handle, .arg = r});
     r->kube = (struct kube_config){.a = r->a,
@@ -121,9 +122,9 @@ static void list_is_complete(struct kube_store *s)
     kube_store_replace_end(s, true);
 }
 
-struct rig *rig_new(uint32_t capabilities)
+struct stand *stand_new(uint32_t capabilities)
 {
-    struct rig *r = xcalloc(1, sizeof(*r));
+    struct stand *r = xcalloc(1, sizeof(*r));
 
     r->a = arena_new();
     r->clock = clock_fake_new(START_MS, 1780000000000000);
@@ -160,7 +161,7 @@ struct rig *rig_new(uint32_t capabilities)
     return r;
 }
 
-static void end_events(struct rig *r)
+static void end_events(struct stand *r)
 {
     if (r->events != NULL) {
         kube_events_free(STEAL(r->events), 5000);
@@ -168,7 +169,7 @@ static void end_events(struct rig *r)
     }
 }
 
-void rig_free(struct rig *r)
+void stand_free(struct stand *r)
 {
     end_events(r);
     node_fanout_free(r->watch.fanout);
@@ -192,7 +193,7 @@ void rig_free(struct rig *r)
 
 /* ---- objects ------------------------------------------------------------------------------------- */
 
-static struct kube_object *decode(struct rig *r, enum kube_kind kind, const char *json)
+static struct kube_object *decode(struct stand *r, enum kube_kind kind, const char *json)
 {
     struct json_object *tree = NULL;
     struct kube_object *obj = NULL;
@@ -206,13 +207,13 @@ static struct kube_object *decode(struct rig *r, enum kube_kind kind, const char
     return obj;
 }
 
-static const char *more(struct rig *r, const char *members)
+static const char *more(struct stand *r, const char *members)
 {
     return members == NULL ? "" : arena_printf(r->a, ",%s", members);
 }
 
-void rig_service(struct rig *r, const char *name, const char *spec, const char *meta,
-                 const char *status)
+void stand_service(struct stand *r, const char *name, const char *spec, const char *meta,
+                   const char *status)
 {
     const char *uid = meta != NULL && strstr(meta, "\"uid\"") != NULL
                           ? ""
@@ -226,7 +227,7 @@ void rig_service(struct rig *r, const char *name, const char *spec, const char *
     kube_store_put(r->syncer.services, decode(r, KUBE_SERVICE, json));
 }
 
-void rig_service_gone(struct rig *r, const char *name)
+void stand_service_gone(struct stand *r, const char *name)
 {
     const char *key = arena_printf(r->a, "demo/%s", name);
     struct kube_object *last = kube_store_get(r->syncer.services, key);
@@ -234,7 +235,7 @@ void rig_service_gone(struct rig *r, const char *name)
     kube_store_delete(r->syncer.services, last);
 }
 
-void rig_node(struct rig *r, const char *name, const char *spec, const char *meta)
+void stand_node(struct stand *r, const char *name, const char *spec, const char *meta)
 {
     const char *id = spec != NULL && strstr(spec, "\"providerID\"") != NULL
                          ? spec
@@ -248,12 +249,12 @@ void rig_node(struct rig *r, const char *name, const char *spec, const char *met
     kube_store_put(r->syncer.nodes, decode(r, KUBE_NODE, json));
 }
 
-void rig_node_gone(struct rig *r, const char *name)
+void stand_node_gone(struct stand *r, const char *name)
 {
     kube_store_delete(r->syncer.nodes, kube_store_get(r->syncer.nodes, name));
 }
 
-void rig_slice(struct rig *r, const char *name, const char *service, const char *endpoints)
+void stand_slice(struct stand *r, const char *name, const char *service, const char *endpoints)
 {
     const char *json = arena_printf(
         r->a,
@@ -268,12 +269,12 @@ void rig_slice(struct rig *r, const char *name, const char *service, const char 
 
 /* ---- running ------------------------------------------------------------------------------------- */
 
-void rig_add(struct rig *r, const char *name, uint32_t reasons)
+void stand_add(struct stand *r, const char *name, uint32_t reasons)
 {
     queue_add(r->syncer.queue, arena_printf(r->a, "demo/%s", name), NULL, reasons);
 }
 
-int rig_run(struct rig *r)
+int stand_run(struct stand *r)
 {
     struct queue_batch b = {0};
     int n = 0;
@@ -287,26 +288,26 @@ int rig_run(struct rig *r)
     return n;
 }
 
-int rig_advance(struct rig *r, int64_t ms)
+int stand_advance(struct stand *r, int64_t ms)
 {
     clock_fake_advance(r->clock, ms);
-    return rig_run(r);
+    return stand_run(r);
 }
 
-int rig_nodes_changed(struct rig *r)
+int stand_nodes_changed(struct stand *r)
 {
     node_fanout_pass(&r->syncer);
-    return rig_run(r);
+    return stand_run(r);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------- */
 
-void rig_refuse(struct rig *r, const char *method, const char *path, int status, const char *reason,
-                const char *message)
+void stand_refuse(struct stand *r, const char *method, const char *path, int status,
+                  const char *reason, const char *message)
 {
     mutex_lock(&r->lock);
-    struct rig_refusal *f = &r->refusals[r->n_refusals++];
-    *f = (struct rig_refusal){.status = status};
+    struct stand_refusal *f = &r->refusals[r->n_refusals++];
+    *f = (struct stand_refusal){.status = status};
     snprintf(f->method, sizeof(f->method), "%s", method);
     snprintf(f->path, sizeof(f->path), "%s", path);
     snprintf(f->reason, sizeof(f->reason), "%s", reason);
@@ -314,12 +315,12 @@ void rig_refuse(struct rig *r, const char *method, const char *path, int status,
     mutex_unlock(&r->lock);
 }
 
-static bool is_service_patch(const struct rig_request *q)
+static bool is_service_patch(const struct stand_request *q)
 {
     return strcmp(q->method, "PATCH") == 0 && strstr(q->path, "/services/") != NULL;
 }
 
-size_t rig_patches(struct rig *r)
+size_t stand_patches(struct stand *r)
 {
     size_t n = 0;
 
@@ -331,9 +332,9 @@ size_t rig_patches(struct rig *r)
     return n;
 }
 
-const struct rig_request *rig_patch_request(struct rig *r, size_t nth)
+const struct stand_request *stand_patch_request(struct stand *r, size_t nth)
 {
-    const struct rig_request *found = NULL;
+    const struct stand_request *found = NULL;
 
     mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n_requests && found == NULL; i++) {
@@ -345,21 +346,21 @@ const struct rig_request *rig_patch_request(struct rig *r, size_t nth)
     return found;
 }
 
-const char *rig_patch(struct rig *r, size_t nth)
+const char *stand_patch(struct stand *r, size_t nth)
 {
-    const struct rig_request *q = rig_patch_request(r, nth);
+    const struct stand_request *q = stand_patch_request(r, nth);
 
     return q == NULL ? "" : q->body;
 }
 
-const char *rig_events(struct rig *r)
+const char *stand_events(struct stand *r)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
 
     end_events(r);
     mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n_requests; i++) {
-        const struct rig_request *q = &r->requests[i];
+        const struct stand_request *q = &r->requests[i];
         struct json_object *tree = NULL;
         if (strstr(q->path, "/events") == NULL) {
             continue;
@@ -376,7 +377,7 @@ const char *rig_events(struct rig *r)
     return str_buf_to_arena(&b, r->a);
 }
 
-const char *rig_story(struct rig *r)
+const char *stand_story(struct stand *r)
 {
     _cleanup_(xfreep) char *story = fake_provider_story(r->provider);
 

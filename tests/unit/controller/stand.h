@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stand.h: the service controller without its surroundings: real stores, queue, syncer and client, a fake clock, a fake
+ * provider, and an API server that only writes down what it is asked (and answers as told).
+ *
+ * A test puts objects into the stores as a reflector would, calls stand_run(), and reads the provider's calls, the
+ * patches and the events.  One thread drives it all. */
+#ifndef TRIMTAB_TESTS_CONTROLLER_STAND_H
+#define TRIMTAB_TESTS_CONTROLLER_STAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "controller/node_fanout.h"
+#include "controller/sync.h"
+#include "controller/watch.h"
+#include "tests/support/fake_provider.h"
+#include "tests/support/test_server.h"
+
+#define STAND_REQUESTS_MAX 512
+
+#define STAND_F "service.kubernetes.io/load-balancer-cleanup"
+
+struct stand_request {
+    char method[8];
+    char path[200];
+    char content_type[64];
+    char body[2048];
+};
+/* The next request with this method whose path contains `path` gets `status`, with a Status body. */
+struct stand_refusal {
+    char method[8];
+    char path[100];
+    int status;
+    char reason[40];
+    char message[100];
+};
+
+struct stand {
+    struct arena *a;
+    struct clock *clock;
+    struct fake_provider *provider;
+    struct fence fence;
+    struct cancel *cancel;
+    struct metrics *metrics;
+    struct kube_config kube;
+    struct test_server *server;
+    struct kube_client *client;
+    struct kube_events *events;
+    struct tt_host_ctx *host;
+    struct syncer syncer;
+    struct watch watch;
+    long version; /* of the last object */
+    struct mutex lock;
+    struct stand_request requests[STAND_REQUESTS_MAX];
+    size_t n_requests;
+    struct stand_refusal refusals[8];
+    size_t n_refusals;
+};
+
+/* Without objects; lists count as complete. */
+struct stand *stand_new(uint32_t capabilities);
+void stand_free(struct stand *r);
+/* After changing r->provider->desc (batches, classes, finalizers). */
+void stand_describe(struct stand *r);
+
+/* Puts demo/NAME into the store.  `spec`, `meta`, `status` are JSON members without braces ("\"a\": 1, …"); NULL: none.
+ * The UID is uid-NAME unless meta has one. */
+void stand_service(struct stand *r, const char *name, const char *spec, const char *meta,
+                   const char *status);
+void stand_service_gone(struct stand *r, const char *name);
+/* A node with providerID cloud/NAME unless spec says otherwise. */
+void stand_node(struct stand *r, const char *name, const char *spec, const char *meta);
+void stand_node_gone(struct stand *r, const char *name);
+void stand_slice(struct stand *r, const char *name, const char *service, const char *endpoints);
+
+/* Puts demo/NAME into the queue, whatever the handlers think. */
+void stand_add(struct stand *r, const char *name, uint32_t reasons);
+/* Deals with everything that is due now; returns how many batches that were. */
+int stand_run(struct stand *r);
+/* Moves the clock, then stand_run(). */
+int stand_advance(struct stand *r, int64_t ms);
+/* The pass that follows node changes, then stand_run(). */
+int stand_nodes_changed(struct stand *r);
+
+void stand_refuse(struct stand *r, const char *method, const char *path, int status,
+                  const char *reason, const char *message);
+/* How many PATCHes of Services were sent; the nth one's body (""). */
+size_t stand_patches(struct stand *r);
+const char *stand_patch(struct stand *r, size_t nth);
+/* The whole nth one; NULL when there is none.  Valid as long as the stand. */
+const struct stand_request *stand_patch_request(struct stand *r, size_t nth);
+/* "Normal EnsuringLoadBalancer Ensuring load balancer\n…", in order.  Ends the recorder: call it last. */
+const char *stand_events(struct stand *r);
+/* The provider's calls as text; in the stand's arena. */
+const char *stand_story(struct stand *r);
+
+/* Pieces of specs. */
+#define STAND_LB                                                                                   \
+    "\"type\":\"LoadBalancer\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}]"
+#define STAND_CLUSTER_IP "\"type\":\"ClusterIP\",\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]"
+#define STAND_WITH_F     "\"finalizers\":[\"" STAND_F "\"]"
+#define STAND_DELETING   "\"deletionTimestamp\":\"2026-01-02T03:04:05Z\""
+#define STAND_STATUS(ip) "\"loadBalancer\":{\"ingress\":[{\"ip\":\"" ip "\",\"ipMode\":\"VIP\"}]}"
+
+#endif
