@@ -118,6 +118,9 @@ static int read_state(struct cmd_session *s, struct err *err)
     int code = file_read(s->a, s->args.state_file, STATE_MAX, &text, &n, err);
     if (code == ERR_OK) {
         code = json_parse_arena(s->a, text, n, &limits, &s->world, err);
+        if (code == ERR_OK && !json_object_is_type(s->world, json_type_object)) {
+            code = err_set(err, ERR_INVALID, "want a saved state: an object");
+        }
         if (code != ERR_OK) {
             err_prefix(err, "%s", s->args.state_file);
         }

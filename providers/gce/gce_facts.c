@@ -36,6 +36,9 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
         .max_body = METADATA_MAX,
     };
     struct retry retry;
+    if (http == NULL) {
+        return err_set(err, ERR_INVALID, "a saved state has no metadata server to ask");
+    }
     retry_begin(&retry, &metadata_policy, clock_now_ms(clock_real()));
     for (;;) {
         struct http_response resp = {0};

@@ -24,7 +24,7 @@ struct gce_facts {
     const char *projects_base;
     const char *network_url; /* "" when unknown */
 };
-/* What needs no network but perhaps the metadata server.  ERR_INVALID, TRANSIENT, AUTH. */
+/* What needs no network but perhaps the metadata server; `http` NULL: there is none.  ERR_INVALID, TRANSIENT, AUTH. */
 int gce_facts_find(struct arena *a, const struct gce_config *c, const char *metadata_base,
                    struct http *http, struct gce_facts *ret, struct err *err) _warn_unused_;
 /* Turns project numbers into ids through the API and fills in what depends on them; what cannot be converted stays a

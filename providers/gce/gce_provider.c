@@ -110,7 +110,8 @@ static int find_facts(struct gce_provider *p, struct err *err)
 {
     struct http *http = http_pool_get(p->http);
     const char *note = NULL;
-    int rc = gce_facts_find(p->a, &p->config, gce_metadata_base(p->a, NULL), http, &p->facts, err);
+    int rc = gce_facts_find(p->a, &p->config, gce_metadata_base(p->a, NULL),
+                            p->offline ? NULL : http, &p->facts, err);
     if (rc == ERR_OK) {
         fill_api(p);
         if (!p->offline) {
