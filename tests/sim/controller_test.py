@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real trimtab against trimtab-sim: the life of a Service, restarts, signals, faults of the API server.
 
-    controller_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
+    controller_test.py TRIMTAB_SIM TRIMTAB HANG.so [TEST…]     (TAP on stdout)
+
+HANG.so is a plugin whose ensure never returns.
 """
 import json
 import os
@@ -14,6 +16,7 @@ import traceback
 from controller_world import CLEANUP, FLAGS, World
 
 PROGRAMS = sys.argv[1:3]
+HANG = sys.argv[3]
 
 
 def finalizers(svc):
@@ -269,6 +272,29 @@ def test_sigterm_while_the_api_server_hangs__within_two_seconds():
         assert code == 0 and seconds < 2, (code, seconds)
 
 
+def hanging(w):
+    w.start("--cloud-provider=hang", f"--provider-plugin-dir={os.path.dirname(os.path.abspath(HANG))}")
+    w.create("web")
+    w.until("it hangs", lambda: (w.get("web")["metadata"].get("finalizers")))
+
+
+def test_sigterm_while_a_plugin_hangs__left_behind_within_two_seconds():
+    with World(PROGRAMS, "--nodes=1") as w:
+        hanging(w)
+        code, seconds = w.stop()
+        assert code == 0 and seconds < 2, (code, seconds)
+        assert w.logged("A call into the provider does not end", 'provider="hang"')
+
+
+def test_second_signal__exit_1_at_once():
+    with World(PROGRAMS, "--nodes=1") as w:
+        hanging(w)
+        w.trimtab.send_signal(signal.SIGTERM)
+        w.until("it is stopping", lambda: w.logged("Signal received, stopping"))
+        code, seconds = w.stop()
+        assert code == 1 and seconds < 1, (code, seconds)
+
+
 # --- the command line ------------------------------------------------------------------------------------------
 
 def run(*args, exe=None, **env):
@@ -354,7 +380,7 @@ def test_json_log__every_line_is_an_object():
 
 
 def main():
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 4 or n in sys.argv[3:])]
+    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 5 or n in sys.argv[4:])]
     failed = 0
     print(f"1..{len(tests)}")
     for number, (name, test) in enumerate(tests, 1):
