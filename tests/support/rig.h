@@ -72,7 +72,8 @@ int rig_start_unless(struct rig *r, bool (*over)(void *arg), void *arg,
 /* As after SIGTERM.  False: it did not end within 10 s; then its memory is lost, and the process had better end. */
 bool rig_stop(struct rig *r);
 /* Comes to rest: nothing is being done or due, and the controller's stores hold what the API server has.  What is due
- * within `ahead_ms` is jumped to.  False: that did not happen within 60 s of real time (the log says why). */
+ * within `ahead_ms` is jumped to.  A controller that was killed (rig_kill_at) is at rest, too.  False: that did not happen
+ * within 60 s of real time (the log says why). */
 bool rig_settle(struct rig *r, int64_t ahead_ms);
 /* The same; false as soon as `over` says so, which is asked again and again. */
 bool rig_settle_unless(struct rig *r, int64_t ahead_ms, bool (*over)(void *arg), void *arg);

@@ -122,6 +122,8 @@ static bool settle(struct rig *r, int64_t ahead_ms, struct caller *c)
         last = l;
         if (!steady) {
             moved_ms = now;
+        } else if (r->kill_fault[1] != 0 && rig_is_dead(r)) {
+            return true; /* nothing moves any more */
         } else {
             int64_t to = next_moment(r, &l, now - moved_ms >= STILL_MS, until_ms);
             if (to != CLOCK_NEVER) {

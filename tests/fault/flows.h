@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* flows.h: what the sweep walks through: from which state, by which edits, to what end.
+ *
+ * A flow is data.  Its start state is made once, by a faultless controller (or it is a world that upstream left), and every
+ * sweep point begins there anew.  Then the edits happen, one call fails, and after recovery the world must be that of
+ * the faultless run.  A new flow is a new row in flows.c. */
+#ifndef TRIMTAB_TESTS_FAULT_FLOWS_H
+#define TRIMTAB_TESTS_FAULT_FLOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FLOW_SERVICES_MAX 4
+#define FLOW_STEPS_MAX    4
+
+/* A Service of namespace "default". */
+struct flow_service {
+    const char *name; /* NULL ends the list */
+    const char *spec; /* JSON of spec; type LoadBalancer is added */
+};
+
+enum step_do {
+    STEP_END = 0,
+    STEP_CREATE,      /* Service `what` with spec `body` */
+    STEP_PATCH,       /* Service `what`, merge patch `body` */
+    STEP_DELETE,      /* Service `what` */
+    STEP_ADD_NODES,   /* `what` of them */
+    STEP_REMOVE_NODE, /* of that name */
+};
+
+struct step {
+    enum step_do act;
+    const char *what;
+    const char *body;
+};
+
+struct flow {
+    const char *name;
+    /* start */
+    const char *world; /* a recorded world below tests/data; NULL: ours, with six nodes */
+    struct flow_service start[FLOW_SERVICES_MAX];
+    const char *const *start_flags; /* of the controller that makes the start; NULL: none */
+    /* what happens */
+    const char *const *flags; /* of the controller that meets the fault; NULL: none */
+    bool cold;                /* it starts when the flow begins: its first calls are swept, too */
+    struct step steps[FLOW_STEPS_MAX];
+    /* what must hold */
+    const char *moves; /* this Service's address may change: the user asked for it; NULL: none's */
+    bool quiet;        /* nothing at all is written */
+    /* how much of it the default sweep covers */
+    bool whole; /* every point; else a seeded tenth */
+};
+
+/* Ended by a row without a name. */
+extern const struct flow flows[];
+const struct flow *flow_find(const char *name); /* NULL: no such flow */
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe.c: see probe.h.
+ *
+ * The hook runs in the simulator's thread before the faults look at a call, so a fault that it adds without a match hits
+ * this very call.  What both threads touch is behind a lock. */
+#include "tests/fault/probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/lock.h"
+#include "common/base/map.h"
+#include "sim/kube/kube.h"
+
+const struct fault_kind fault_kinds[] = {
+    {"refused-503", EFFECT_REFUSED, 503, SCOPE_ALL},
+    {"refused-429", EFFECT_REFUSED, 429, SCOPE_ALL},
+    {"refused-403", EFFECT_REFUSED, 403, SCOPE_ALL},
+    {"refused-409", EFFECT_REFUSED, 409, SCOPE_WRITES},
+    {"refused-412", EFFECT_REFUSED, 412, SCOPE_CLOUD_WRITES},
+    {"refused-410", EFFECT_REFUSED, 410, SCOPE_WATCHES},
+    {"down-503", EFFECT_DOWN, 503, SCOPE_ALL},
+    {"down-403", EFFECT_DOWN, 403, SCOPE_CLOUD},
+    {"lost", EFFECT_LOST, 0, SCOPE_ALL},
+    {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_ALL},
+    {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_ALL},
+    {0},
+};
+
+struct probe {
+    struct rig *rig;
+    struct names *names;
+    struct mutex lock;
+    struct map *seen;      /* call without number → int *, owned */
+    struct map *calls;     /* numbered → nothing */
+    struct map *published; /* key → address, owned */
+    struct map *moved;     /* key → "A, then B", owned */
+    int64_t count;
+    const struct fault_kind *kind; /* NULL: only write down */
+    char *target;
+    bool fired;
+    bool dead;
+};
+
+const struct fault_kind *fault_kind_find(const char *name)
+{
+    for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
+        if (str_eq(k->name, name)) {
+            return k;
+        }
+    }
+    return NULL;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static bool reads(const char *op)
+{
+    static const char *const verbs[] = {".get", ".list", ".watch", ".aggregatedList", ".wait"};
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        if (str_has_suffix(op, verbs[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool fault_kind_fits(const struct fault_kind *k, const char *call)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    size_t n = 0;
+    char **words = str_split(a, call, ' ', &n);
+    bool cloud = str_eq(words[0], "gce");
+    bool writes = !str_eq(words[0], "metadata") && !reads(words[1]);
+    switch (k->scope) {
+    case SCOPE_WRITES:
+        return writes;
+    case SCOPE_CLOUD_WRITES:
+        return cloud && writes;
+    case SCOPE_CLOUD:
+        return cloud;
+    case SCOPE_WATCHES:
+        return str_eq(words[0], "kubernetes") &&
+               (str_has_suffix(words[1], ".list") || str_has_suffix(words[1], ".watch"));
+    case SCOPE_ALL:
+        break;
+    }
+    return true;
+}
+
+/* What is behind "/operations/" or "/events/" is a name that nobody chose. */
+static const char *path_without_whim(struct arena *a, const char *path)
+{
+    static const char *const before[] = {"/operations/", "/events/"};
+    for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+        const char *at = strstr(path, before[i]);
+        if (at != NULL) {
+            const char *rest = at + strlen(before[i]);
+            return arena_printf(a, "%.*s*%s", (int)(rest - path), path, rest + strcspn(rest, "/"));
+        }
+    }
+    return path;
+}
+
+/* "k8s-0123456789abcdef-node": the number is the cluster's id, which may just have been made. */
+static const char *path_without_cluster(struct arena *a, const char *path)
+{
+    const char *at = strstr(path, "/k8s-");
+    const char *id = at != NULL ? at + strlen("/k8s-") : "";
+    if (strspn(id, "0123456789abcdef") != 16) {
+        return path;
+    }
+    return arena_printf(a, "%.*s{cluster}%s", (int)(id - path), path, id + 16);
+}
+
+static void learn_services(struct probe *p, struct sim *s)
+{
+    const struct kube_state *st = sim_module_state(s, "kubernetes");
+    struct kube_obj **objects = NULL;
+    size_t n = 0;
+    if (!kube_db_list(st->store, kube_kind_by_plural("services")->store, "", 0, &objects, &n)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *o = NULL;
+        if (json_parse(objects[i]->text, objects[i]->len, NULL, &o, NULL) == ERR_OK) {
+            names_learn(p->names, o);
+            json_object_put(o);
+        }
+    }
+    kube_objs_free(objects, n);
+}
+
+/* Does a load balancer's name stand there that nobody has explained yet? */
+static bool has_unknown_name(const char *path)
+{
+    for (const char *p = path; *p != '\0'; p++) {
+        bool begins = *p == 'a' && (p == path || p[-1] == '/' || p[-1] == '-');
+        if (begins && strspn(p, "0123456789abcdef") == 32) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *name_of(struct probe *p, const struct sim_call *call)
+{
+    struct arena *a = call->arena;
+    const char *path = path_without_cluster(a, path_without_whim(a, call->path));
+    const char *known = names_replace(p->names, a, path);
+    if (has_unknown_name(known)) {
+        learn_services(p, call->sim);
+        known = names_replace(p->names, a, path);
+    }
+    return arena_printf(a, "%s %s %s", call->module->name, call->op, known);
+}
+
+/* ---- faults -------------------------------------------------------------------------------------- */
+
+static void add_fault(struct sim *s, const char *text)
+{
+    struct err err = ERR_INIT;
+    _cleanup_(json_putp) struct json_object *o = NULL;
+    if (json_parse(text, strlen(text), NULL, &o, &err) != ERR_OK ||
+        sim_fault_add(s, o, NULL, &err) != ERR_OK) {
+        fprintf(stderr, "fault: %s\n", err.message);
+        abort();
+    }
+}
+
+static void strike(struct probe *p, const struct sim_call *call)
+{
+    struct arena *a = call->arena;
+    int status = p->kind->status;
+    switch (p->kind->effect) {
+    case EFFECT_REFUSED:
+        add_fault(call->sim, arena_printf(a, "{\"do\":\"refuse\",\"status\":%d}", status));
+        break;
+    case EFFECT_DOWN:
+        add_fault(call->sim, arena_printf(a,
+                                          "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,"
+                                          "\"do\":\"refuse\",\"status\":%d}",
+                                          call->op, call->path, status));
+        break;
+    case EFFECT_LOST:
+        add_fault(call->sim, "{\"do\":\"lose\"}");
+        break;
+    case EFFECT_KILLED_AFTER:
+        add_fault(call->sim, "{\"do\":\"lose\"}");
+        add_fault(call->sim, "{\"do\":\"close\",\"from\":2,\"count\":0}");
+        p->dead = true;
+        break;
+    case EFFECT_KILLED_BEFORE:
+        add_fault(call->sim, "{\"do\":\"close\",\"count\":0}");
+        p->dead = true;
+        break;
+    }
+    p->fired = true;
+}
+
+static void before_call(struct probe *p, const struct sim_call *call)
+{
+    const char *name = name_of(p, call);
+    mutex_lock(&p->lock);
+    int *nth = map_get(p->seen, name);
+    if (nth == NULL) {
+        nth = xcalloc(1, sizeof(*nth));
+        map_set(p->seen, name, nth);
+    }
+    *nth += 1;
+    p->count++;
+    const char *numbered = arena_printf(call->arena, "%s #%d", name, *nth);
+    map_set(p->calls, numbered, NULL);
+    if (p->kind != NULL && !p->fired && str_eq(numbered, p->target)) {
+        strike(p, call);
+    }
+    mutex_unlock(&p->lock);
+}
+
+/* ---- addresses that users see -------------------------------------------------------------------- */
+
+static const char *published_ip(struct json_object *service)
+{
+    struct json_object *ingress = json_path(service, "status.loadBalancer.ingress");
+    return json_len(ingress) == 0 ? NULL : json_str(json_object_array_get_idx(ingress, 0), "ip");
+}
+
+static void note_address(struct probe *p, struct json_object *service)
+{
+    struct json_object *meta = json_member(service, "metadata");
+    _cleanup_(xfreep) char *key =
+        xasprintf("%s/%s", json_str(meta, "namespace"), json_str(meta, "name"));
+    const char *now = published_ip(service);
+    const char *was = map_get(p->published, key);
+    if (now == NULL) {
+        return;
+    }
+    if (was != NULL && !str_eq(was, now) && !map_has(p->moved, key)) {
+        map_set(p->moved, key, xasprintf("%s, then %s", was, now));
+    }
+    if (was == NULL) {
+        map_set(p->published, key, xstrdup(now));
+    }
+}
+
+static void note_addresses(struct probe *p, struct sim *s)
+{
+    const struct kube_state *st = sim_module_state(s, "kubernetes");
+    struct kube_obj **objects = NULL;
+    size_t n = 0;
+    if (!kube_db_list(st->store, kube_kind_by_plural("services")->store, "", 0, &objects, &n)) {
+        return;
+    }
+    mutex_lock(&p->lock);
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *o = NULL;
+        if (json_parse(objects[i]->text, objects[i]->len, NULL, &o, NULL) == ERR_OK) {
+            note_address(p, o);
+            json_object_put(o);
+        }
+    }
+    mutex_unlock(&p->lock);
+    kube_objs_free(objects, n);
+}
+
+/* ---- the probe ----------------------------------------------------------------------------------- */
+
+static void hook(void *arg, const struct sim_call *call, bool after)
+{
+    struct probe *p = arg;
+    if (str_has_prefix(str_nonnull(http_req_header(call->req, "User-Agent")), "rig")) {
+        return;
+    }
+    if (!after) {
+        before_call(p, call);
+    } else if (str_eq(call->op, "services.status.patch")) {
+        note_addresses(p, call->sim);
+    }
+}
+
+static void install(struct sim *s, void *arg)
+{
+    note_addresses(arg, s);
+    sim_set_hook(s, hook, arg);
+}
+
+struct probe *probe_new(struct rig *r, struct names *names)
+{
+    struct probe *p = xcalloc(1, sizeof(*p));
+    p->rig = r;
+    p->names = names;
+    mutex_init(&p->lock);
+    p->seen = map_new(free);
+    p->calls = map_new(NULL);
+    p->published = map_new(free);
+    p->moved = map_new(free);
+    rig_in_sim(r, install, p);
+    return p;
+}
+
+void probe_free(struct probe *p)
+{
+    if (p != NULL) {
+        map_free(p->seen);
+        map_free(p->calls);
+        map_free(p->published);
+        map_free(p->moved);
+        mutex_done(&p->lock);
+        free(p->target);
+        free(p);
+    }
+}
+
+void probe_begin(struct probe *p, const struct fault_kind *kind, const char *call)
+{
+    mutex_lock(&p->lock);
+    map_clear(p->seen);
+    map_clear(p->calls);
+    p->count = 0;
+    p->kind = kind;
+    free(p->target);
+    p->target = xstrdup(call);
+    p->fired = false;
+    p->dead = false;
+    mutex_unlock(&p->lock);
+}
+
+const char **probe_calls(struct probe *p, struct arena *a, size_t *ret_n)
+{
+    mutex_lock(&p->lock);
+    size_t n = 0;
+    const char **keys = map_keys(p->calls, &n);
+    const char **out = ARENA_ARRAY(a, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = arena_strdup(a, keys[i]);
+    }
+    free(keys);
+    mutex_unlock(&p->lock);
+    *ret_n = n;
+    return out;
+}
+
+int64_t probe_count(struct probe *p)
+{
+    mutex_lock(&p->lock);
+    int64_t n = p->count;
+    mutex_unlock(&p->lock);
+    return n;
+}
+
+bool probe_fired(struct probe *p)
+{
+    mutex_lock(&p->lock);
+    bool fired = p->fired;
+    mutex_unlock(&p->lock);
+    return fired;
+}
+
+bool probe_is_dead(struct probe *p)
+{
+    mutex_lock(&p->lock);
+    bool dead = p->dead;
+    mutex_unlock(&p->lock);
+    return dead;
+}
+
+void probe_heal(struct probe *p)
+{
+    rig_fault_remove(p->rig, 0);
+    mutex_lock(&p->lock);
+    p->dead = false;
+    mutex_unlock(&p->lock);
+}
+
+const char *probe_moved(struct probe *p, struct arena *a, const char *moves)
+{
+    const char *text = NULL;
+    mutex_lock(&p->lock);
+    size_t n = 0;
+    const char **keys = map_keys(p->moved, &n);
+    for (size_t i = 0; i < n && text == NULL; i++) {
+        const char *slash = strchr(keys[i], '/');
+        if (moves == NULL || slash == NULL || !str_eq(slash + 1, moves)) {
+            text = arena_printf(a, "%s: %s", keys[i], (const char *)map_get(p->moved, keys[i]));
+        }
+    }
+    free(keys);
+    mutex_unlock(&p->lock);
+    return text;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe.h: sits in the simulator, writes down the controller's calls, and lets one of them fail.
+ *
+ * A call is known by what it is, not by when it comes: API, operation, path (names.h) and how many of the same came before.
+ * Calls that run at the same time may arrive in any order; their names stay.  The test's own calls do not count. */
+#ifndef TRIMTAB_TESTS_FAULT_PROBE_H
+#define TRIMTAB_TESTS_FAULT_PROBE_H
+
+#include "tests/fault/names.h"
+#include "tests/support/rig.h"
+
+/* What may befall a call. */
+enum fault_effect {
+    EFFECT_REFUSED = 0, /* this one */
+    EFFECT_DOWN,        /* this one and all like it, until healed */
+    EFFECT_LOST,        /* it is done, its answer never comes */
+    EFFECT_KILLED_BEFORE,
+    EFFECT_KILLED_AFTER,
+};
+enum fault_scope {
+    SCOPE_ALL = 0,
+    SCOPE_WRITES,       /* calls that change something */
+    SCOPE_CLOUD_WRITES, /* in the cloud */
+    SCOPE_CLOUD,
+    SCOPE_WATCHES, /* LIST and WATCH of Kubernetes */
+};
+struct fault_kind {
+    const char *name; /* "refused-503"; NULL ends the table */
+    enum fault_effect effect;
+    int status; /* of the refusal */
+    enum fault_scope scope;
+};
+extern const struct fault_kind fault_kinds[];
+const struct fault_kind *fault_kind_find(const char *name); /* NULL: no such kind */
+
+/* One call: "gce compute.firewalls.insert projects/p/global/firewalls #1". */
+bool fault_kind_fits(const struct fault_kind *k, const char *call);
+
+struct probe;
+
+/* Listens from now on; `names` is borrowed. */
+struct probe *probe_new(struct rig *r, struct names *names) _warn_unused_;
+void probe_free(struct probe *p); /* the rig must be gone */
+/* Forgets what was written down, and lets that call fail when it comes (NULL: none). */
+void probe_begin(struct probe *p, const struct fault_kind *kind, const char *call);
+/* All calls since then, sorted, in the arena. */
+const char **probe_calls(struct probe *p, struct arena *a, size_t *ret_n);
+int64_t probe_count(struct probe *p);
+bool probe_fired(struct probe *p);   /* the call came */
+bool probe_is_dead(struct probe *p); /* nobody hears the controller any more */
+/* Faults are over; the controller that died must be gone. */
+void probe_heal(struct probe *p);
+/* The first Service whose published address changed ("default/web: 203.0.113.1, then 203.0.113.2"), or NULL.  A Service
+ * that is called `moves` may. */
+const char *probe_moved(struct probe *p, struct arena *a, const char *moves);
+
+#endif

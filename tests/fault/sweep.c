@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.c: fault-sweep, which lets every call of every flow fail in every way, one at a time.
+ *
+ *     fault-sweep                        flows marked `whole` whole, a seeded tenth of the others (TRIMTAB_SWEEP=all: everything)
+ *     fault-sweep --flow F               every point of one flow
+ *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
+ *     fault-sweep --list [--flow F]      flows and kinds; with a flow its calls and their numbers
+ *
+ * Output is TAP, one test per flow.  Calls are counted first, then failed: what calls there are is found out in each run.
+ * TRIMTAB_SEED chooses the tenth.  A point is one child process; what it checks stands in play.c. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/file.h"
+#include "common/base/hash.h"
+#include "common/base/str.h"
+#include "tests/fault/play.h"
+#include "tests/fault/pool.h"
+
+#define PARALLEL  2
+#define TENTH     10
+#define CODE_OK   0
+#define CODE_BAD  1
+#define CODE_PAST 3 /* the call did not come */
+#define TEXT_MAX  (1 << 20)
+
+struct sweep {
+    struct arena *a;
+    const char *dir;
+    const char *program;
+    /* the command line */
+    const char *flow; /* NULL: all */
+    const char *call; /* number or words; NULL: all */
+    const char *kind; /* NULL: all */
+    bool list;
+    bool all;
+    uint64_t seed;
+    unsigned parallel;
+    /* counts */
+    size_t n_flows;
+    size_t n_failed;
+    size_t n_points;
+};
+
+struct point {
+    struct sweep *s;
+    struct play_point play;
+    size_t number; /* of the call, from 1 */
+};
+
+/* ---- children ------------------------------------------------------------------------------------ */
+
+struct prepare {
+    const struct flow *flow;
+    const char *dir;
+};
+
+static int prepare_child(void *arg)
+{
+    const struct prepare *p = arg;
+    struct err err = ERR_INIT;
+    if (play_prepare(p->flow, p->dir, &err) == ERR_OK) {
+        return CODE_OK;
+    }
+    printf("%s\n", err.message);
+    return CODE_BAD;
+}
+
+static int point_child(void *arg)
+{
+    const struct point *p = arg;
+    struct err err = ERR_INIT;
+    bool met = false;
+    int rc = play_point(&p->play, p->s->dir, &met, &err);
+    if (rc != ERR_OK) {
+        printf("%s\n", err.message);
+        return CODE_BAD;
+    }
+    return met ? CODE_OK : CODE_PAST;
+}
+
+/* ---- one flow ------------------------------------------------------------------------------------ */
+
+struct tally {
+    struct sweep *s;
+    const struct flow *flow;
+    size_t points;
+    size_t past;
+    size_t bad;
+};
+
+static void print_as_comment(struct arena *a, const char *file)
+{
+    char *text = NULL;
+    size_t n = 0;
+    if (file_read(a, file, TEXT_MAX, &text, &n, NULL) != ERR_OK) {
+        return;
+    }
+    size_t n_lines = 0;
+    char **lines = str_split(a, text, '\n', &n_lines);
+    for (size_t i = 0; i < n_lines; i++) {
+        if (*lines[i] != '\0') {
+            printf("#   %s\n", lines[i]);
+        }
+    }
+}
+
+static void point_ended(void *arg, struct pool_job *job)
+{
+    struct tally *t = arg;
+    const struct point *p = job->arg;
+    t->points++;
+    t->past += job->code == CODE_PAST;
+    if (job->code != CODE_OK && job->code != CODE_PAST) {
+        t->bad++;
+        printf("# failed: fault-sweep --flow %s --call %zu --kind %s   (%s)\n", t->flow->name,
+               p->number, p->play.kind->name, p->play.call);
+        if (job->code >= 100) {
+            printf("#   ended by signal %d\n", job->code - 100);
+        }
+        print_as_comment(t->s->a, job->file);
+    }
+    (void)unlink(job->file);
+}
+
+static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number, const char *call,
+                      const struct fault_kind *k)
+{
+    if (s->kind != NULL && !str_eq(s->kind, k->name)) {
+        return false;
+    }
+    if (s->call != NULL) {
+        uint64_t n = 0;
+        return str_to_u64(s->call, &n) ? n == number : strstr(call, s->call) != NULL;
+    }
+    if (s->all || f->whole || s->flow != NULL) {
+        return true;
+    }
+    uint64_t h = hash_bytes(s->seed, f->name, strlen(f->name));
+    h = hash_bytes(h, call, strlen(call));
+    return hash_bytes(h, k->name, strlen(k->name)) % TENTH == 0;
+}
+
+static void sweep_points(struct sweep *s, struct tally *t, char **calls, size_t n)
+{
+    struct pool_job *jobs = NULL;
+    size_t n_jobs = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
+            if (!fault_kind_fits(k, calls[i]) || !is_chosen(s, t->flow, i + 1, calls[i], k)) {
+                continue;
+            }
+            struct point *p = ARENA_NEW(s->a, struct point);
+            *p = (struct point){.s = s, .number = i + 1};
+            p->play = (struct play_point){
+                .flow = t->flow, .call = calls[i], .kind = k, .verbose = s->call != NULL};
+            jobs = xrealloc(jobs, (n_jobs + 1) * sizeof(*jobs));
+            jobs[n_jobs] = (struct pool_job){.fn = point_child, .arg = p};
+            jobs[n_jobs].file = arena_printf(s->a, "%s/out.%zu", s->dir, n_jobs);
+            n_jobs++;
+        }
+    }
+    pool_run(jobs, n_jobs, s->parallel, point_ended, t);
+    free(jobs);
+}
+
+static void prepare_ended(void *arg, struct pool_job *job)
+{
+    (void)arg;
+    (void)job;
+}
+
+/* Counts the flow's calls.  False: the faultless run is no good. */
+static bool prepare_flow(struct sweep *s, const struct flow *f, char ***ret, size_t *ret_n)
+{
+    struct prepare p = {.flow = f, .dir = s->dir};
+    struct pool_job job = {.fn = prepare_child, .arg = &p};
+    struct err err = ERR_INIT;
+    job.file = arena_printf(s->a, "%s/out.prepare", s->dir);
+    pool_run(&job, 1, 1, prepare_ended, NULL);
+    if (job.code != CODE_OK) {
+        printf("# the run of %s without faults fails, code %d\n", f->name, job.code);
+        print_as_comment(s->a, job.file);
+        return false;
+    }
+    return play_calls(s->a, f, s->dir, ret, ret_n, &err) == ERR_OK;
+}
+
+static void sweep_flow(struct sweep *s, const struct flow *f)
+{
+    struct tally t = {.s = s, .flow = f};
+    char **calls = NULL;
+    size_t n = 0;
+    bool ok = prepare_flow(s, f, &calls, &n);
+    if (ok && s->list) {
+        for (size_t i = 0; i < n; i++) {
+            printf("%4zu  %s\n", i + 1, calls[i]);
+        }
+        return;
+    }
+    if (ok) {
+        sweep_points(s, &t, calls, n);
+        ok = t.bad == 0 && t.points > 0 && t.past < t.points;
+    }
+    s->n_flows++;
+    s->n_points += t.points;
+    s->n_failed += !ok;
+    printf("# %s: %zu calls, %zu points, %zu failed, %zu did not come\n", f->name, n, t.points,
+           t.bad, t.past);
+    printf("%s %zu - %s\n", ok ? "ok" : "not ok", s->n_flows, f->name);
+    (void)fflush(stdout);
+}
+
+/* ---- the command line ---------------------------------------------------------------------------- */
+
+static const char *value_of(int argc, char **argv, int *i)
+{
+    if (*i + 1 >= argc) {
+        fprintf(stderr, "%s wants a value\n", argv[*i]);
+        exit(2);
+    }
+    return argv[++*i];
+}
+
+static void parse(struct sweep *s, int argc, char **argv)
+{
+    s->all = str_eq(getenv("TRIMTAB_SWEEP"), "all");
+    if (!str_to_u64(str_nonnull(getenv("TRIMTAB_SEED")), &s->seed)) {
+        s->seed = 1;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (str_eq(argv[i], "--flow")) {
+            s->flow = value_of(argc, argv, &i);
+        } else if (str_eq(argv[i], "--call")) {
+            s->call = value_of(argc, argv, &i);
+        } else if (str_eq(argv[i], "--kind")) {
+            s->kind = value_of(argc, argv, &i);
+        } else if (str_eq(argv[i], "--jobs")) {
+            s->parallel = (unsigned)strtoul(value_of(argc, argv, &i), NULL, 10);
+        } else if (str_eq(argv[i], "--list")) {
+            s->list = true;
+        } else {
+            fprintf(stderr, "unknown argument %s\n", argv[i]);
+            exit(2);
+        }
+    }
+    bool known = (s->flow == NULL || flow_find(s->flow) != NULL) &&
+                 (s->kind == NULL || fault_kind_find(s->kind) != NULL) && s->parallel > 0;
+    if (!known) {
+        fprintf(stderr, "no such flow or kind; see --list\n");
+        exit(2);
+    }
+}
+
+static void list_names(void)
+{
+    for (const struct flow *f = flows; f->name != NULL; f++) {
+        printf("flow %s\n", f->name);
+    }
+    for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
+        printf("kind %s\n", k->name);
+    }
+}
+
+static void remove_dir(const char *dir)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    DIR *d = opendir(dir);
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
+        if (e->d_name[0] != '.') {
+            (void)unlink(arena_printf(a, "%s/%s", dir, e->d_name));
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    (void)rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+    char dir[] = "/tmp/trimtab-sweep-XXXXXX";
+    struct sweep s = {.a = arena_new(), .parallel = PARALLEL};
+    size_t planned = 0;
+    parse(&s, argc, argv);
+    if (s.list && s.flow == NULL) {
+        list_names();
+        arena_free(s.a);
+        return 0;
+    }
+    if (mkdtemp(dir) == NULL) {
+        perror(dir);
+        return 1;
+    }
+    s.dir = dir;
+    for (const struct flow *f = flows; f->name != NULL; f++) {
+        planned += s.flow == NULL || str_eq(s.flow, f->name);
+    }
+    if (!s.list) {
+        printf("1..%zu\n# seed %llu%s\n", planned, (unsigned long long)s.seed,
+               s.all ? ", every point" : "");
+    }
+    for (const struct flow *f = flows; f->name != NULL; f++) {
+        if (s.flow == NULL || str_eq(s.flow, f->name)) {
+            sweep_flow(&s, f);
+        }
+    }
+    if (!s.list) {
+        printf("# %zu points\n", s.n_points);
+    }
+    remove_dir(dir);
+    arena_free(s.a);
+    return s.n_failed == 0 ? 0 : 1;
+}

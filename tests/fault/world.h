@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world.h: states of cluster and cloud as the fault tests see them: what is foreign, what must be there, what is equal.
+ *
+ * A *world* is what GET /sim/state gives.  Foreign things are those of tests/data/fault/foreign.json: another cluster's load
+ * balancer, users' addresses and firewalls, a Service of another controller with its load balancer. */
+#ifndef TRIMTAB_TESTS_FAULT_WORLD_H
+#define TRIMTAB_TESTS_FAULT_WORLD_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/json.h"
+#include "tests/fault/names.h"
+
+#include <stdbool.h>
+
+/* Puts the foreign things into a world. */
+int world_add_foreign(struct arena *a, struct json_object *world, struct err *err) _warn_unused_;
+/* They are as they were, byte by byte (who uses a user's address aside).  ERR_CONFLICT says what is not. */
+int world_check_foreign(struct arena *a, struct json_object *before, struct json_object *after,
+                        struct err *err) _warn_unused_;
+
+/* Every Service of ours has its whole load balancer and publishes its address, and nothing else of ours is there.
+ * `deny`: deny firewalls belong to it.  ERR_CONFLICT. */
+int world_check_whole(struct arena *a, struct json_object *world, bool deny,
+                      struct err *err) _warn_unused_;
+
+/* What of a world two runs must have in common, one line for each thing: the cloud, the Services, names of ConfigMaps.
+ * Learns names. */
+char *world_text(struct arena *a, struct json_object *world, struct names *names);
+/* The cloud and the Services as they are. */
+char *world_exact_text(struct arena *a, struct json_object *world);
+/* The first lines in which they differ, or NULL. */
+char *world_difference(struct arena *a, const char *want, const char *got);
+
+/* Is that a Service that trimtab serves? */
+bool world_service_is_ours(struct json_object *service);
+
+#endif
