@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rig.c: the rig itself (tests/support/rig.h): what other suites build on must hold. */
+#include "tests/support/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "controller/app.h"
+
+#define WEB "/api/v1/namespaces/default/services/web"
+#define WEB_BODY                                                                                   \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"web\"},"                 \
+    "\"spec\":{\"type\":\"LoadBalancer\",\"selector\":{\"app\":\"web\"},\"ports\":[{\"port\":80}]" \
+    "}}"
+
+static struct rig *rig_with_nodes(const char *const *flags, bool real_clock)
+{
+    struct err err = ERR_INIT;
+    struct rig *r = NULL;
+    if (rig_new(&(struct rig_args){.sim = {.nodes = 3}, .flags = flags, .real_clock = real_clock},
+                &r, &err) != ERR_OK) {
+        fail_msg("%s", err.message);
+    }
+    return r;
+}
+
+static void start(struct rig *r)
+{
+    struct err err = ERR_INIT;
+    if (rig_start(r, &err) != ERR_OK) {
+        fail_msg("%s\n%s", err.message, rig_log(r));
+    }
+}
+
+static void create_web(struct rig *r)
+{
+    assert_int_equal(rig_kube(r, "POST", "/api/v1/namespaces/default/services", WEB_BODY, NULL),
+                     201);
+}
+
+/* The address of the Service, "" without one. */
+static const char *address(struct rig *r)
+{
+    struct json_object *ingress = json_path(rig_get(r, WEB), "status.loadBalancer.ingress");
+    return json_len(ingress) == 0 ? "" : json_str(json_object_array_get_idx(ingress, 0), "ip");
+}
+
+static void rig__service_created__has_its_address_at_rest(void **state)
+{
+    struct rig *r = rig_with_nodes(NULL, false);
+    (void)state;
+    start(r);
+    create_web(r);
+    assert_true(rig_settle(r, RIG_SOON));
+    assert_string_not_equal(address(r), "");
+    assert_int_equal(rig_calls(r, "gce", "compute.forwardingRules.insert"), 1);
+    assert_int_equal(rig_mutations(r),
+                     7); /* address, check, two firewalls, pool, rule; address back */
+    assert_int_equal(rig_service_writes(r), 3); /* create; finalizers, status */
+    rig_counts_reset(r);
+    assert_int_equal(rig_mutations(r), 0);
+    assert_true(rig_stop(r));
+    rig_free(r);
+}
+
+static void rig__real_clock__works_too(void **state)
+{
+    struct rig *r = rig_with_nodes(NULL, true);
+    (void)state;
+    start(r);
+    create_web(r);
+    assert_true(rig_settle(r, RIG_NOW));
+    assert_string_not_equal(address(r), "");
+    rig_free(r);
+}
+
+static void rig__refused_call__is_tried_again_after_a_jump(void **state)
+{
+    struct err err = ERR_INIT;
+    struct rig *r = rig_with_nodes(NULL, false);
+    (void)state;
+    start(r);
+    assert_int_equal(rig_fault(r,
+                               "{\"match\":{\"op\":\"compute.forwardingRules.insert\"},"
+                               "\"do\":\"refuse\",\"status\":400,\"count\":2}",
+                               NULL, &err),
+                     ERR_OK);
+    create_web(r);
+    int64_t before = clock_now_ms(rig_clock(r));
+    assert_true(rig_settle(r, RIG_SOON));
+    assert_string_equal(address(r), "");
+    assert_true(app_next_due_ms(rig_app(r)) != CLOCK_NEVER); /* a back-off waits */
+    assert_true(rig_settle(r, RIG_LATER));
+    assert_string_not_equal(address(r), "");
+    assert_true(clock_now_ms(rig_clock(r)) - before >= 15000); /* 5 s, then 10 s */
+    rig_free(r);
+}
+
+/* How many calls a create makes, and so at how many the process can die. */
+static int64_t calls_of_a_create(void)
+{
+    struct rig *r = rig_with_nodes(NULL, false);
+    start(r);
+    assert_true(rig_settle(r, RIG_SOON));
+    rig_counts_reset(r);
+    create_web(r);
+    assert_true(rig_settle(r, RIG_SOON));
+    int64_t n = rig_calls(r, "gce", "*") + rig_calls(r, "kubernetes", "*") - 1;
+    rig_free(r);
+    return n;
+}
+
+static void die_and_recover(int64_t nth, enum rig_when when)
+{
+    struct rig *r = rig_with_nodes(NULL, false);
+    start(r);
+    assert_true(rig_settle(r, RIG_SOON));
+    create_web(r);
+    rig_kill_at(r, nth, when);
+    assert_true(rig_settle(r, RIG_SOON));
+    bool died = rig_is_dead(r);
+    assert_true(rig_stop(r));
+    assert_false(rig_is_dead(r));
+    start(r);
+    assert_true(rig_settle(r, RIG_LATER));
+    if (!died) {
+        print_message("call %lld was never made\n", (long long)nth);
+    }
+    assert_string_not_equal(address(r), "");
+    rig_free(r);
+}
+
+static void rig__killed_around_its_nth_call__the_next_one_ends_the_work(void **state)
+{
+    int64_t n = calls_of_a_create();
+    (void)state;
+    assert_in_range(n, 10, 60);
+    for (int64_t nth = 1; nth <= n; nth += 4) {
+        die_and_recover(nth, RIG_BEFORE);
+        die_and_recover(nth + 1, RIG_AFTER);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rig__service_created__has_its_address_at_rest),
+        cmocka_unit_test(rig__real_clock__works_too),
+        cmocka_unit_test(rig__refused_call__is_tried_again_after_a_jump),
+        cmocka_unit_test(rig__killed_around_its_nth_call__the_next_one_ends_the_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
