@@ -28,6 +28,7 @@ struct entry {
 struct kind {
     struct map *entries; /* name → struct entry */
     int64_t listed_ms;   /* when the last complete list began; -1: never */
+    bool unlistable;
 };
 
 struct gce_snapshot {
@@ -306,10 +307,33 @@ bool gce_snapshot_was_listed(struct gce_snapshot *s)
     bool all = true;
     mutex_lock(&s->lock);
     for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        all = all && s->kinds[k].listed_ms >= 0;
+        all = all && (s->kinds[k].listed_ms >= 0 || s->kinds[k].unlistable);
     }
     mutex_unlock(&s->lock);
     return all;
+}
+
+bool gce_snapshot_has_all(struct gce_snapshot *s, enum gce_collection kind)
+{
+    mutex_lock(&s->lock);
+    bool listed = s->kinds[kind].listed_ms >= 0;
+    mutex_unlock(&s->lock);
+    return listed;
+}
+
+void gce_snapshot_set_unlistable(struct gce_snapshot *s, enum gce_collection kind)
+{
+    mutex_lock(&s->lock);
+    s->kinds[kind].unlistable = true;
+    mutex_unlock(&s->lock);
+}
+
+bool gce_snapshot_is_unlistable(struct gce_snapshot *s, enum gce_collection kind)
+{
+    mutex_lock(&s->lock);
+    bool unlistable = s->kinds[kind].unlistable;
+    mutex_unlock(&s->lock);
+    return unlistable;
 }
 
 /* ---- filling ------------------------------------------------------------------------------------- */

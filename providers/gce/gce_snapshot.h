@@ -42,8 +42,13 @@ enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int6
 bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const char *except);
 /* Some deny firewall other than `except` stands, as far as was seen. */
 bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except);
-/* Everything was listed at least once. */
+/* Everything that may be listed was, at least once. */
 bool gce_snapshot_was_listed(struct gce_snapshot *s);
+/* This kind was. */
+bool gce_snapshot_has_all(struct gce_snapshot *s, enum gce_collection kind);
+/* Permission to list this kind is lacking (upstream never needed it): it is read one by one from now on. */
+void gce_snapshot_set_unlistable(struct gce_snapshot *s, enum gce_collection kind);
+bool gce_snapshot_is_unlistable(struct gce_snapshot *s, enum gce_collection kind);
 
 /* What was read, or written: `o` NULL means absent. */
 void gce_snapshot_put(struct gce_snapshot *s, enum gce_collection kind, const char *name,

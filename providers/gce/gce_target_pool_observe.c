@@ -122,10 +122,34 @@ static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err 
 }
 
 struct list_job {
+    enum gce_collection kind;
     struct gce_read read;
     struct gce_cutter cutter;
     struct gce_fill *fill;
 };
+
+/* Lists all kinds but those that we may not list; *ret_n of them. */
+static void fill_begin(struct gce_provider *p, const struct tt_call *call, struct arena *a,
+                       struct list_job *jobs, struct http_job **run, size_t *ret_n)
+{
+    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
+        if (gce_snapshot_is_unlistable(p->snapshot, (enum gce_collection)k)) {
+            continue;
+        }
+        struct list_job *job = &jobs[*ret_n];
+        job->kind = (enum gce_collection)k;
+        job->fill = gce_fill_begin(p->snapshot, job->kind);
+        gce_cutter_init(&job->cutter, gce_fill_item, job->fill);
+        struct gce_call_spec spec = {
+            .collection = job->kind,
+            .verb = GCE_LIST,
+            .filter = k == GCE_FIREWALLS ? "name eq k8s-.*" : NULL, /* others' are many */
+            .cutter = &job->cutter,
+        };
+        gce_read_init(&job->read, &p->api, call, a, &spec);
+        run[(*ret_n)++] = &job->read.job;
+    }
+}
 
 static int fill_all(struct gce_provider *p, struct http *http, const struct tt_call *call,
                     unsigned *ret_reads, struct err *err)
@@ -133,28 +157,23 @@ static int fill_all(struct gce_provider *p, struct http *http, const struct tt_c
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct list_job *jobs = ARENA_ARRAY(a, struct list_job, GCE_SNAPSHOT_KINDS);
     struct http_job *run[GCE_SNAPSHOT_KINDS];
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        jobs[k].fill = gce_fill_begin(p->snapshot, (enum gce_collection)k);
-        gce_cutter_init(&jobs[k].cutter, gce_fill_item, jobs[k].fill);
-        struct gce_call_spec spec = {
-            .collection = (enum gce_collection)k,
-            .verb = GCE_LIST,
-            .filter = k == GCE_FIREWALLS ? "name eq k8s-.*" : NULL, /* others' are many */
-            .cutter = &jobs[k].cutter,
-        };
-        gce_read_init(&jobs[k].read, &p->api, call, a, &spec);
-        run[k] = &jobs[k].read.job;
-    }
-    http_run(http, run, GCE_SNAPSHOT_KINDS);
+    size_t n = 0;
+    fill_begin(p, call, a, jobs, run, &n);
+    http_run(http, run, n);
     int rc = ERR_OK;
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        *ret_reads += jobs[k].read.call.requests;
-        gce_cutter_done(&jobs[k].cutter);
-        if (jobs[k].read.job.err.code == ERR_OK) {
-            gce_fill_commit(jobs[k].fill);
+    for (size_t i = 0; i < n; i++) {
+        const struct err *failed = &jobs[i].read.job.err;
+        *ret_reads += jobs[i].read.call.requests;
+        gce_cutter_done(&jobs[i].cutter);
+        if (failed->code == ERR_OK) {
+            gce_fill_commit(jobs[i].fill);
+            continue;
+        }
+        gce_fill_drop(jobs[i].fill);
+        if (failed->code == ERR_FORBIDDEN || failed->code == ERR_NOT_FOUND) {
+            gce_snapshot_set_unlistable(p->snapshot, jobs[i].kind);
         } else {
-            gce_fill_drop(jobs[k].fill);
-            rc = rc != ERR_OK ? rc : err_copy(err, &jobs[k].read.job.err);
+            rc = rc != ERR_OK ? rc : err_copy(err, failed);
         }
     }
     return rc;
@@ -419,7 +438,7 @@ static void judge_others(struct look *l)
     struct gce_tp_item *t = l->t;
     t->in.node_check_is_orphan =
         t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
-        gce_snapshot_was_listed(l->p->snapshot) &&
+        gce_snapshot_has_all(l->p->snapshot, GCE_POOLS) &&
         !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
     t->in.others_have_deny = l->p->options.deny_cleanup && t->in.verb == TT_VERB_ENSURE &&
                              gce_snapshot_has_deny(l->p->snapshot, t->names.deny_firewall);

@@ -72,6 +72,9 @@ const char *rig_lb_name(struct rig *r, const char *name); /* "a…" */
 /* Nodes with their instances. */
 void rig_add_nodes(struct rig *r, int n);
 void rig_remove_node(struct rig *r, const char *name);
+void rig_keep_nodes(struct rig *r, size_t n); /* the first ones by name; instances stay */
+/* PROJECT stands for the simulated one. */
+void rig_add_node_without_instance(struct rig *r, const char *name, const char *provider_id);
 /* The cluster's ConfigMap; NULL: absent. */
 void rig_set_cluster_id(struct rig *r, const char *id);
 const char *rig_cluster_id(struct rig *r);

@@ -185,6 +185,18 @@ void rig_remove_node(struct rig *r, const char *name)
     }
 }
 
+void rig_keep_nodes(struct rig *r, size_t n)
+{
+    assert_true(n <= r->n_nodes);
+    r->n_nodes = n;
+}
+
+void rig_add_node_without_instance(struct rig *r, const char *name, const char *provider_id)
+{
+    rig_add_node_object(r, name, str_replace(r->a, provider_id, "PROJECT", r->project),
+                        "us-central1-a");
+}
+
 /* ---- state --------------------------------------------------------------------------------------- */
 
 struct json_object *rig_save(struct rig *r)
