@@ -79,22 +79,16 @@ int rig_read_data(struct arena *a, const char *name, struct json_object **ret, s
     return rc == ERR_OK ? ERR_OK : err_prefix(err, "%s", path);
 }
 
-/* The lines NAME=value of env-gce: how a provider finds the metadata server or its credentials. */
-static int take_environment(struct rig *r, struct err *err)
+/* Where the provider finds the metadata server; and its configuration.  The simulator's program would also make keys of
+ * service accounts, which takes a fifth of a second. */
+static int write_cloud_config(struct rig *r, const char *config, struct err *err)
 {
-    char *text = NULL;
-    size_t n = 0;
-    size_t n_lines = 0;
-    int rc = file_read(r->a, rig_file(r, "cloud/env-gce"), 65536, &text, &n, err);
-    char **lines = rc == ERR_OK ? str_split(r->a, text, '\n', &n_lines) : NULL;
-    for (size_t i = 0; i < n_lines; i++) {
-        char *equals = strchr(lines[i], '=');
-        if (equals != NULL) {
-            *equals = '\0';
-            (void)setenv(lines[i], equals + 1, 1); /* fails for lack of memory only */
-        }
-    }
-    return rc;
+    const char *host = r->url + strlen("http://");
+    const char *text = config == NULL
+                           ? sim_compute_cloud_config(sim_module_state(r->sim, "gce"), r->a)
+                           : str_replace(r->a, config, "<endpoint>", r->url);
+    (void)setenv("GCE_METADATA_HOST", host, 1); /* fails for lack of memory only */
+    return file_write_atomic(rig_file(r, "gce.conf"), text, strlen(text), 0600, err);
 }
 
 /* ---- the simulator ------------------------------------------------------------------------------- */
@@ -108,11 +102,7 @@ static void *run_loop(void *arg)
 
 static int start_sim(struct rig *r, const struct rig_args *args, struct err *err)
 {
-    struct sim_options o = {
-        .cfg = args->sim,
-        .write_kubeconfig = rig_file(r, "kubeconfig"),
-        .write_cloud_config = rig_file(r, "cloud"),
-    };
+    struct sim_options o = {.cfg = args->sim, .write_kubeconfig = rig_file(r, "kubeconfig")};
     struct json_object *world = args->world;
     int rc = ERR_OK;
     if (args->world_file != NULL) {
@@ -130,11 +120,11 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
     }
     if (rc == ERR_OK) {
         r->url = arena_strdup(r->a, sim_url(r->sim));
-        rc = sim_outputs_write(r->sim, &o,
-                               str_or(args->cloud_config, json_str(world, "cloud_config")), err);
+        rc = sim_outputs_write(r->sim, &o, NULL, err);
     }
     if (rc == ERR_OK) {
-        rc = take_environment(r, err);
+        rc =
+            write_cloud_config(r, str_or(args->cloud_config, json_str(world, "cloud_config")), err);
     }
     if (rc == ERR_OK && pthread_create(&r->thread, NULL, run_loop, r) != 0) {
         rc = err_set(err, ERR_BUG, "no thread for the simulator");
@@ -261,7 +251,7 @@ static int parse_flags(struct rig *r, struct err *err)
         (char
              *)"--kube-api-qps=100000", /* a limiter by a clock that stands still would never let go */
         (char *)"--kube-api-burst=100000",
-        arena_printf(r->a, "--cloud-config=%s", rig_file(r, "cloud/gce.conf")),
+        arena_printf(r->a, "--cloud-config=%s", rig_file(r, "gce.conf")),
         arena_printf(r->a, "--kubeconfig=%s", rig_file(r, "kubeconfig")),
     };
     char **argv = ARENA_ARRAY(r->a, char *, ARRAY_LEN(own) + r->n_flags + 1);

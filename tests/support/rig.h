@@ -44,7 +44,7 @@ struct rig;
 struct rig_args {
     const char *world_file;    /* a world below TRIMTAB_TEST_DATA; or NULL */
     struct json_object *world; /* the same as a tree (borrowed); or NULL */
-    struct sim_config sim;     /* nodes, zones, logs, …; `world` is filled in */
+    struct sim_config sim;     /* nodes, zones, logs, … (no TLS); `world` is filled in */
     const char *const
         *flags; /* for trimtab, behind those by which it finds the simulator; NULL-terminated, */
                 /* copied; NULL: none.  A world's own flags are not taken over. */
@@ -83,7 +83,7 @@ struct clock *rig_clock(struct rig *r);
 struct app *rig_app(struct rig *r); /* NULL: none runs */
 /* What controllers of this rig have logged so far; in the rig's arena. */
 const char *rig_log(struct rig *r);
-/* The files that a command line needs: "kubeconfig", "cloud/gce.conf"; in the rig's arena. */
+/* The files that a command line needs: "kubeconfig", "gce.conf"; in the rig's arena. */
 const char *rig_file(struct rig *r, const char *name);
 
 /* ---- dying ---------------------------------------------------------------------------------------- */
