@@ -2,6 +2,7 @@
 /* cmd.c: the table of sub-commands, and finding one by its name. */
 #include "controller/cmd.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,21 +20,44 @@ const struct cmd cmd_table[] = {
     {0},
 };
 
-int cmd_run(int argc, char **argv)
+static const struct cmd *find(const char *name)
 {
-    const char *names[CMD_MAX] = {0};
-    size_t n = 0;
+    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
+        if (strcmp(c->name, name) == 0) {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[CMD_MAX] = {"help"};
+    size_t n = 1;
 
     for (const struct cmd *c = cmd_table; c->name != NULL && n < CMD_MAX; c++) {
-        if (strcmp(c->name, argv[1]) == 0) {
-            return c->run(argc - 1, argv + 1);
-        }
         names[n++] = c->name;
     }
-    const char *near = str_nearest(argv[1], names, n);
-    fprintf(stderr, "error: unknown command \"%s\" for \"trimtab\"%s%s%s\n", argv[1],
+    const char *near = str_nearest(name, names, n);
+    fprintf(stderr, "error: unknown command \"%s\" for \"trimtab\"%s%s%s\n", name,
             near != NULL ? "; did you mean \"" : "", near != NULL ? near : "",
             near != NULL ? "\"?" : "");
     fprintf(stderr, "Run 'trimtab --help' for usage.\n");
     return 1;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    char help_flag[] = "--help";
+    bool help = strcmp(argv[1], "help") == 0 && argc > 2; /* alone it is the controller's */
+    const struct cmd *c = find(argv[help ? 2 : 1]);
+
+    if (c == NULL) {
+        return unknown(argv[help ? 2 : 1]);
+    }
+    if (help) {
+        char *ask[] = {argv[2], help_flag, NULL};
+        return c->run(2, ask);
+    }
+    return c->run(argc - 1, argv + 1);
 }

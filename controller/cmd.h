@@ -17,7 +17,7 @@ struct cmd {
 /* Ends with a NULL name. */
 extern const struct cmd cmd_table[];
 
-/* Runs argv[1].  An unknown name is an error with the nearest known one. */
+/* Runs argv[1]; "help NAME" is "NAME --help".  An unknown name is an error with the nearest known one. */
 int cmd_run(int argc, char **argv);
 
 #endif

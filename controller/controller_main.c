@@ -40,18 +40,31 @@ static int fail_usage(const char *program, const struct err *err)
     return 1;
 }
 
+static void append_commands(struct str_buf *b, const char *program)
+{
+    str_append(b, "\nCommands:\n");
+    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
+        str_appendf(b, "  %-14s %s\n", c->name, c->summary);
+    }
+    str_appendf(b, "\nUse \"%s <command> --help\" for more about a command.\n", program);
+}
+
+/* Upstream's name stands for the controller alone: it takes no commands (main.c). */
 static void print_help(const char *program, const struct plugin *plugin)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    bool commands = cmd_table[0].name != NULL && strcmp(program, "cloud-controller-manager") != 0;
 
-    options_help(&b, program, plugin == NULL ? NULL : plugin->desc.options,
+    str_appendf(&b,
+                "Keeps cloud load balancers in the state that Services of type LoadBalancer ask "
+                "for.\n\nUsage:\n  %s [flags]%s\n",
+                program, commands ? "                run the controller" : "");
+    if (commands) {
+        str_appendf(&b, "  %s <command> [flags]      look, plan, check\n", program);
+        append_commands(&b, program);
+    }
+    options_help(&b, plugin == NULL ? NULL : plugin->desc.options,
                  plugin == NULL ? 0 : plugin->desc.n_options);
-    if (cmd_table[0].name != NULL) {
-        str_append(&b, "\nCommands:\n\n");
-    }
-    for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
-        str_appendf(&b, "  %-14s %s\n", c->name, c->summary);
-    }
     fputs(str_buf_text(&b), stdout);
 }
 

@@ -23,6 +23,11 @@ int main(int argc, char **argv)
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
 
     if (argc > 1 && argv[1][0] != '-' && strcmp(program, "cloud-controller-manager") != 0) {
+        char help_flag[] = "--help";
+        char *help[] = {argv[0], help_flag, NULL};
+        if (argc == 2 && strcmp(argv[1], "help") == 0) {
+            return controller_main(program, 2, help, builtins, n);
+        }
         return cmd_run(argc, argv);
     }
     return controller_main(program, argc, argv, builtins, n);

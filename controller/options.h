@@ -130,7 +130,7 @@ int options_check_gates(struct arena *a, const char *text,
 bool options_service_controller_on(const struct options *o);
 
 /* All flags by section, as --help prints them. */
-void options_help(struct str_buf *b, const char *program, const struct tt_option *extra, size_t n);
+void options_help(struct str_buf *b, const struct tt_option *extra, size_t n);
 
 /* --- inside (options_*.c) --------------------------------------------------------------------------- */
 extern const struct option_def options_table[];

@@ -4,6 +4,8 @@
 
 #include "controller/options.h"
 
+#define TEXT_AT 16 /* column of what a flag is for */
+
 static const char *type_word(enum option_type type)
 {
     switch (type) {
@@ -34,45 +36,48 @@ static bool default_is_worth_showing(const struct option_def *def)
            strcmp(def->default_text, "0") != 0 && strcmp(def->default_text, "0s") != 0;
 }
 
+static void append_default(struct str_buf *b, const struct option_def *def)
+{
+    if (def->type == OPTION_STRING) {
+        str_appendf(b, "(default \"%s\")", def->default_text);
+    } else if (def->type == OPTION_LIST) {
+        str_appendf(b, "(default [%s])", def->default_text);
+    } else {
+        str_appendf(b, "(default %s)", def->default_text);
+    }
+}
+
 static void flag_help(struct str_buf *b, const struct option_def *def)
 {
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+
     if (def->shorthand != '\0') {
         str_appendf(b, "  -%c, --%s%s\n", def->shorthand, def->name, type_word(def->type));
     } else {
         str_appendf(b, "      --%s%s\n", def->name, type_word(def->type));
     }
-    if (def->help[0] == '\0' && !default_is_worth_showing(def)) {
-        return;
-    }
-    str_appendf(b, "                %s", def->help);
+    str_append(&text, def->help);
     if (default_is_worth_showing(def)) {
-        str_append(b, def->help[0] == '\0' ? "(default " : " (default ");
-        if (def->type == OPTION_STRING) {
-            str_appendf(b, "\"%s\"", def->default_text);
-        } else if (def->type == OPTION_LIST) {
-            str_appendf(b, "[%s]", def->default_text);
-        } else {
-            str_append(b, def->default_text);
-        }
-        str_append(b, ")");
+        str_append(&text, text.len > 0 ? " " : "");
+        append_default(&text, def);
     }
     if (def->deprecated != NULL) {
-        str_appendf(b, " (DEPRECATED: %s)", def->deprecated);
+        str_appendf(&text, "%s(DEPRECATED: %s)", text.len > 0 ? " " : "", def->deprecated);
     }
-    str_append_c(b, '\n');
+    if (text.len > 0) {
+        str_appendf(b, "%*s", TEXT_AT, "");
+        str_append_wrapped(b, str_buf_text(&text), TEXT_AT, TEXT_AT);
+        str_append_c(b, '\n');
+    }
 }
 
-void options_help(struct str_buf *b, const char *program, const struct tt_option *extra, size_t n)
+void options_help(struct str_buf *b, const struct tt_option *extra, size_t n)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
     size_t n_all = 0;
     const struct option_def *all = options_full_table(a, extra, n, &n_all);
     const char *section = "";
 
-    str_appendf(b,
-                "Keeps cloud load balancers in the state that Services of type LoadBalancer ask "
-                "for.\n\nUsage:\n  %s [flags]\n",
-                program);
     for (size_t i = 0; i < n_all; i++) {
         if (strcmp(section, all[i].section) != 0) {
             section = all[i].section;

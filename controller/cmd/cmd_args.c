@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "controller/options.h"
 
 #define ALL_CLOUD (CMD_PLAN | CMD_EXPLAIN | CMD_CHECK_CONFIG)
 #define OFFSET(m) offsetof(struct cmd_args, m)
@@ -31,10 +32,12 @@ const struct cmd_flag cmd_flags[] = {
      OFFSET(nodes_file), 0, false},
     {"state", "WORLD", "the cloud as a saved state, in place of the live one",
      CMD_PLAN | CMD_EXPLAIN, OFFSET(state_file), 0, false},
-    {"filename", "FILE", "Services from a manifest (- is stdin); may be given several times",
+    {"filename", "FILE", "Services from a manifest, - is stdin; may be given several times",
      CMD_PLAN | CMD_EXPLAIN, OFFSET(files), 'f', true},
     {"output", "FORMAT", "json: one document for programs", ALL_CLOUD | CMD_VERSION, OFFSET(output),
      'o', false},
+    {"repair-adopted", NULL, "as with the controller's flag of that name", CMD_PLAN | CMD_EXPLAIN,
+     OFFSET(repair_adopted), 0, false},
     {"verbose", NULL, "also what stays as it is", CMD_PLAN, OFFSET(verbose), 'v', false},
     {"no-color", NULL, "no colour (so does NO_COLOR in the environment)", CMD_PLAN,
      OFFSET(no_color), 0, false},
@@ -63,6 +66,7 @@ struct parse {
     int i;
     const struct tt_option *extra;
     size_t n_extra;
+    const char *shown; /* the flag at hand, for messages: "--x", "'f' in -f" */
     struct cmd_args *out;
 };
 
@@ -75,20 +79,19 @@ static int take_value(struct parse *p, const char *word, const char **ret, struc
         return ERR_OK;
     }
     if (p->i + 1 >= p->argc) {
-        return err_set(err, ERR_INVALID, "flag needs an argument: --%s", word);
+        return err_set(err, ERR_INVALID, "flag needs an argument: %s", p->shown);
     }
     *ret = p->argv[++p->i];
     return ERR_OK;
 }
 
-static int take_bool(const char *word, bool *ret, struct err *err)
+static int take_bool(struct parse *p, const char *word, bool *ret, struct err *err)
 {
     const char *eq = strchr(word, '=');
     *ret = true;
     if (eq != NULL && !str_to_go_bool(eq + 1, ret)) {
-        return err_set(err, ERR_INVALID,
-                       "invalid argument \"%s\" for \"--%.*s\": want true or false", eq + 1,
-                       (int)(eq - word), word);
+        return err_set(err, ERR_INVALID, "invalid argument \"%s\" for \"%s\": want true or false",
+                       eq + 1, p->shown);
     }
     return ERR_OK;
 }
@@ -110,7 +113,7 @@ static int apply_flag(struct parse *p, const struct cmd_flag *f, const char *wor
     const char *value;
     int code;
     if (f->value == NULL) {
-        return take_bool(word, at, err);
+        return take_bool(p, word, at, err);
     }
     code = take_value(p, word, &value, err);
     if (code != ERR_OK) {
@@ -130,15 +133,16 @@ static int check_option(struct parse *p, const struct tt_option *o, const char *
 {
     int64_t number;
     bool flag;
+    const char *shown = o->secret != 0 ? "***" : value;
     *ret = value;
     if (o->type == TT_OPTION_INT && !str_to_i64(value, &number)) {
         return err_set(err, ERR_INVALID, "invalid argument \"%s\" for \"--%s\": want a number",
-                       value, o->name);
+                       shown, o->name);
     }
     if (o->type == TT_OPTION_BOOL) {
         if (!str_to_go_bool(value, &flag)) {
             return err_set(err, ERR_INVALID,
-                           "invalid argument \"%s\" for \"--%s\": want true or false", value,
+                           "invalid argument \"%s\" for \"--%s\": want true or false", shown,
                            o->name);
         }
         *ret = flag ? "true" : "false";
@@ -172,8 +176,27 @@ static int apply_option(struct parse *p, size_t k, const char *word, struct err 
     return code;
 }
 
+static int unknown_flag(struct parse *p, struct err *err)
+{
+    const char **names = ARENA_ARRAY(p->a, const char *, cmd_flags_n + p->n_extra);
+    size_t n = 0;
+    for (size_t i = 0; i < cmd_flags_n; i++) {
+        if ((cmd_flags[i].commands & p->command) != 0) {
+            names[n++] = cmd_flags[i].name;
+        }
+    }
+    for (size_t i = 0; i < p->n_extra; i++) {
+        names[n++] = p->extra[i].name;
+    }
+    const char *near = str_nearest(p->shown + 2, names, n);
+    return err_set(err, ERR_INVALID, "unknown flag: %s%s%s%s", p->shown,
+                   near == NULL ? "" : "; did you mean --", str_nonnull(near),
+                   near == NULL ? "" : "?");
+}
+
 static int parse_long(struct parse *p, const char *word, struct err *err)
 {
+    p->shown = arena_printf(p->a, "--%.*s", (int)strcspn(word, "="), word);
     for (size_t i = 0; i < cmd_flags_n; i++) {
         if ((cmd_flags[i].commands & p->command) != 0 && flag_is(word, cmd_flags[i].name)) {
             return apply_flag(p, &cmd_flags[i], word, err);
@@ -184,11 +207,12 @@ static int parse_long(struct parse *p, const char *word, struct err *err)
             return apply_option(p, i, word, err);
         }
     }
-    return err_set(err, ERR_INVALID, "unknown flag: --%.*s", (int)strcspn(word, "="), word);
+    return unknown_flag(p, err);
 }
 
 static int parse_short(struct parse *p, const char *word, struct err *err)
 {
+    p->shown = arena_printf(p->a, "'%c' in -%s", word[0], word);
     for (size_t i = 0; i < cmd_flags_n; i++) {
         const struct cmd_flag *f = &cmd_flags[i];
         if ((f->commands & p->command) == 0 || f->shorthand != word[0]) {
@@ -204,7 +228,7 @@ static int parse_short(struct parse *p, const char *word, struct err *err)
         }
         return apply_flag(p, f, word, err);
     }
-    return err_set(err, ERR_INVALID, "unknown shorthand flag: '%c' in -%s", word[0], word);
+    return err_set(err, ERR_INVALID, "unknown shorthand flag: %s", p->shown);
 }
 
 static int cmp_kv(const void *a, const void *b)
@@ -215,7 +239,7 @@ static int cmp_kv(const void *a, const void *b)
 /* The provider's options with their defaults, in the form that open() takes. */
 static int fill_defaults(struct parse *p, struct err *err)
 {
-    p->out->options = ARENA_ARRAY(p->a, struct tt_kv, p->n_extra);
+    p->out->options = ARENA_ARRAY(p->a, struct tt_kv, p->n_extra + 1);
     p->out->n_options = (uint32_t)p->n_extra;
     for (size_t i = 0; i < p->n_extra; i++) {
         const struct tt_option *o = &p->extra[i];
@@ -228,7 +252,28 @@ static int fill_defaults(struct parse *p, struct err *err)
         }
         p->out->options[i] = (struct tt_kv){o->name, value};
     }
-    qsort(p->out->options, p->n_extra, sizeof *p->out->options, cmp_kv);
+    return ERR_OK;
+}
+
+/* What the controller adds for every provider. */
+static void finish_options(struct cmd_args *out)
+{
+    out->options[out->n_options++] =
+        (struct tt_kv){"repair-adopted", out->repair_adopted ? "true" : "false"};
+    qsort(out->options, out->n_options, sizeof *out->options, cmp_kv);
+}
+
+static int check_args(unsigned command, const struct cmd_args *out, struct err *err)
+{
+    if (*out->output != '\0' && !str_eq(out->output, "json")) {
+        return err_set(err, ERR_INVALID,
+                       "-o %s: unknown output format; allowed: json (without -o: text)",
+                       out->output);
+    }
+    if (out->words.n > 0 && (command & (CMD_CHECK_CONFIG | CMD_VERSION)) != 0) {
+        return err_set(err, ERR_INVALID, "unknown argument \"%s\": only flags are taken here",
+                       out->words.items[0]);
+    }
     return ERR_OK;
 }
 
@@ -237,7 +282,7 @@ int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *arg
                    struct err *err)
 {
     struct cmd_args out = {.cluster_name = "kubernetes", .output = "", .cloud_provider = ""};
-    struct parse p = {a, command, argc, argv, 1, extra, n_extra, &out};
+    struct parse p = {a, command, argc, argv, 1, extra, n_extra, "", &out};
     int code = fill_defaults(&p, err);
     for (; code == ERR_OK && p.i < argc; p.i++) {
         const char *word = argv[p.i];
@@ -253,13 +298,24 @@ int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *arg
             list_push(a, &out.words, word);
         }
     }
-    if (code == ERR_OK && *out.output != '\0' && !str_eq(out.output, "json")) {
-        code = err_set(err, ERR_INVALID, "-o %s: unknown output format; allowed: json", out.output);
+    if (code == ERR_OK) {
+        code = check_args(command, &out, err);
     }
     if (code == ERR_OK) {
+        finish_options(&out);
         *ret = out;
     }
     return code;
+}
+
+static const char *default_plugin_dir(void)
+{
+    for (size_t i = 0; i < options_table_n; i++) {
+        if (str_eq(options_table[i].name, "provider-plugin-dir")) {
+            return options_table[i].default_text;
+        }
+    }
+    return "";
 }
 
 void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir)
@@ -268,45 +324,15 @@ void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const
         const char *name;
         const char **at;
     } wanted[] = {{"cloud-provider", ret_provider}, {"provider-plugin-dir", ret_dir}};
+    *ret_provider = "";
+    *ret_dir = default_plugin_dir();
     for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++) {
         for (size_t k = 0; k < ARRAY_LEN(wanted); k++) {
             if (!str_has_prefix(argv[i], "--") || !flag_is(argv[i] + 2, wanted[k].name)) {
                 continue;
             }
             const char *eq = strchr(argv[i], '=');
-            *wanted[k].at = eq != NULL ? eq + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+            *wanted[k].at = eq != NULL ? eq + 1 : i + 1 < argc ? argv[i + 1] : "";
         }
-    }
-}
-
-static void help_line(struct str_buf *b, const char *flag, const char *text)
-{
-    str_appendf(b, "  %-34s %s\n", flag, text);
-}
-
-void cmd_args_help(struct str_buf *b, unsigned command, const struct tt_option *extra, size_t n)
-{
-    str_append(b, "\nFlags:\n");
-    for (size_t i = 0; i < cmd_flags_n; i++) {
-        const struct cmd_flag *f = &cmd_flags[i];
-        if ((f->commands & command) == 0) {
-            continue;
-        }
-        struct str_buf flag = STR_BUF_INIT;
-        if (f->shorthand != 0) {
-            str_appendf(&flag, "-%c, ", f->shorthand);
-        }
-        str_appendf(&flag, "--%s%s%s", f->name, f->value == NULL ? "" : "=", str_nonnull(f->value));
-        help_line(b, str_buf_text(&flag), f->help);
-        str_buf_done(&flag);
-    }
-    if (n > 0) {
-        str_append(b, "\nFlags of the provider:\n");
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct str_buf flag = STR_BUF_INIT;
-        str_appendf(&flag, "--%s", extra[i].name);
-        help_line(b, str_buf_text(&flag), str_nonnull(extra[i].help));
-        str_buf_done(&flag);
     }
 }

@@ -38,12 +38,13 @@ struct cmd_args {
     const char *state_file; /* --state */
     struct cmd_list files;  /* -f */
     const char *output;     /* "" or "json" */
+    bool repair_adopted;
     bool verbose;
     bool no_color;
     bool strict;
     bool help;
     struct cmd_list words; /* what is no flag */
-    struct tt_kv *options; /* the provider's, all of them, sorted by name */
+    struct tt_kv *options; /* the provider's, all of them, and repair-adopted; sorted by name */
     uint32_t n_options;
 };
 
@@ -59,9 +60,11 @@ struct cmd_flag {
 extern const struct cmd_flag cmd_flags[];
 extern const size_t cmd_flags_n;
 
-/* The value of --cloud-provider and --provider-plugin-dir before the provider's options are known. */
+/* The values of --cloud-provider ("" when it is absent) and --provider-plugin-dir (or its default), before the provider's
+ * options are known. */
 void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir);
-/* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x", "flag needs an argument: --x", …  */
+/* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x; did you mean --y?", "flag needs
+ * an argument: --x", … */
 int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,
                    const struct tt_option *extra, size_t n_extra, struct cmd_args *ret,
                    struct err *err) _warn_unused_;

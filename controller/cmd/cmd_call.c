@@ -19,7 +19,8 @@ int cmd_call(struct cmd_session *s, const char *key,
              const char **ret_text, struct err *err)
 {
     const struct tt_service *svc = cmd_session_service(s, key);
-    struct host_call *call = host_call_begin(s->host, s->a, 1, CALL_MS, 0, NULL);
+    struct host_call *call =
+        host_call_begin(s->host, s->a, 1, CALL_MS, (uint32_t)s->n_wanted - 1, NULL);
     struct tt_item *item = ARENA_NEW(s->a, struct tt_item);
     struct tt_batch batch = {.size = sizeof batch, .key = "", .n_items = 1};
     const struct tt_item *items[] = {item};

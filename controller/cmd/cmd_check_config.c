@@ -23,7 +23,7 @@ static const char *severity_word(uint32_t severity)
 
 static void print_findings(const struct cmd_session *s, const struct err *err)
 {
-    const char *path = str_or(s->args.cloud_config, "no cloud-config");
+    const char *path = str_or(s->args.cloud_config, "without --cloud-config");
     if (err->code != ERR_OK) {
         fprintf(stderr, "error: %s\n", err->message);
     }
@@ -88,7 +88,7 @@ int cmd_check_config(int argc, char **argv)
                        s.plugin->desc.name);
     }
     if (code != ERR_OK) {
-        status = cmd_fail(&err);
+        status = cmd_session_fail(&s, &err);
     } else if (!done) {
         code = check(&s, &err);
         if (str_eq(s.args.output, "json")) {

@@ -85,6 +85,7 @@ int cmd_explain(int argc, char **argv)
     if (code == ERR_OK && !done && s.args.words.n + s.args.files.n == 0) {
         code =
             err_set(&err, ERR_INVALID, "name a Service (NAMESPACE/NAME) or a manifest (-f FILE)");
+        s.misused = true;
     }
     if (code == ERR_OK && !done && s.plugin->desc.explain == NULL) {
         code = err_set(&err, ERR_INVALID, "the provider %s cannot explain", s.plugin->desc.name);
@@ -95,7 +96,7 @@ int cmd_explain(int argc, char **argv)
     if (code == ERR_OK && !done) {
         code = cmd_session_open(&s, &err);
     }
-    int status = code != ERR_OK ? cmd_fail(&err) : done ? 0 : explain_all(&s);
+    int status = code != ERR_OK ? cmd_session_fail(&s, &err) : done ? 0 : explain_all(&s);
     cmd_session_done(&s);
     return status;
 }

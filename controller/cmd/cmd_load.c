@@ -8,13 +8,16 @@
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
+#include "common/base/strset.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/cmd/cmd_manifest.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/kube/reflector.h"
 
-#define CLUSTER_MS 60000
+#define CLUSTER_MS 60000 /* for the lists, however long they are */
+#define REACH_MS   10000 /* for a server that is not reached, or has trouble */
+#define SLICE_MS   500   /* how often a person hears that it still goes on */
 #define STATE_MAX  (512u << 20)
 
 static void unref_object(void *o)
@@ -36,30 +39,120 @@ static int decode(struct cmd_session *s, enum kube_kind kind, struct json_object
     return code;
 }
 
+/* ---- lists of the session -------------------------------------------------------------------------- */
+
+static int cmp_node(const void *a, const void *b)
+{
+    return strcmp((*(const struct tt_node *const *)a)->name,
+                  (*(const struct tt_node *const *)b)->name);
+}
+
+static int cmp_service(const struct tt_service *x, const struct tt_service *y)
+{
+    int c = strcmp(x->ns, y->ns);
+    return c != 0 ? c : strcmp(x->name, y->name);
+}
+
+static void push_service(struct cmd_session *s, const struct tt_service *svc)
+{
+    s->services =
+        cmd_grow(s->a, s->services, s->n_services, &s->cap_services, sizeof(*s->services));
+    s->services[s->n_services++] = svc;
+}
+
+static void want(struct cmd_session *s, const char *key)
+{
+    s->wanted = cmd_grow(s->a, s->wanted, s->n_wanted, &s->cap_wanted, sizeof(*s->wanted));
+    s->wanted[s->n_wanted++] = key;
+}
+
+struct placed {
+    const struct tt_service *svc;
+    size_t at;
+};
+
+static int cmp_placed(const void *a, const void *b)
+{
+    const struct placed *x = a;
+    const struct placed *y = b;
+    int c = cmp_service(x->svc, y->svc);
+    return c != 0 ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+/* By key; of several with the same key the one that was pushed last stays: a manifest beats the cluster. */
+static void sort_services(struct cmd_session *s)
+{
+    struct placed *all = ARENA_ARRAY(s->a, struct placed, s->n_services);
+    for (uint32_t i = 0; i < s->n_services; i++) {
+        all[i] = (struct placed){s->services[i], i};
+    }
+    qsort(all, s->n_services, sizeof(*all), cmp_placed);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->n_services; i++) {
+        bool same = n > 0 && cmp_service(s->services[n - 1], all[i].svc) == 0;
+        n -= same;
+        s->services[n++] = all[i].svc;
+    }
+    s->n_services = n;
+}
+
 /* ---- the cluster ------------------------------------------------------------------------------------ */
+
+static bool names_no_cluster(const struct cmd_args *a)
+{
+    return str_is_empty(a->kubeconfig) && str_is_empty(a->master) && str_is_empty(a->context);
+}
 
 static bool wants_cluster(const struct cmd_args *a)
 {
-    return !str_is_empty(a->kubeconfig) || !str_is_empty(a->master) || !str_is_empty(a->context) ||
-           (str_is_empty(a->nodes_file) && str_is_empty(a->state_file));
+    return !names_no_cluster(a) || (str_is_empty(a->nodes_file) && str_is_empty(a->state_file));
 }
 
-static void take_store(struct cmd_session *s, struct kube_store *store, enum kube_kind kind)
+static void take_services(struct cmd_session *s, const struct kube_snapshot *all)
 {
-    struct kube_snapshot *all = kube_store_snapshot(store);
-    const void **views = ARENA_ARRAY(s->a, const void *, all->n);
     for (size_t i = 0; i < all->n; i++) {
         arena_defer(s->a, unref_object, kube_object_ref(all->objects[i]));
-        views[i] = all->views[i];
+        push_service(s, all->views[i]);
     }
-    if (kind == KUBE_SERVICE) {
-        s->services = (const struct tt_service **)views;
-        s->n_services = (uint32_t)all->n;
-    } else {
-        s->nodes = (const struct tt_node **)views;
-        s->n_nodes = (uint32_t)all->n;
+}
+
+static void take_nodes(struct cmd_session *s, const struct kube_snapshot *all)
+{
+    s->nodes = ARENA_ARRAY(s->a, const struct tt_node *, all->n);
+    s->n_nodes = (uint32_t)all->n;
+    for (size_t i = 0; i < all->n; i++) {
+        arena_defer(s->a, unref_object, kube_object_ref(all->objects[i]));
+        s->nodes[i] = all->views[i];
     }
-    kube_snapshot_unref(all);
+}
+
+/* Trouble that asking again will not end. */
+static bool is_final(int code)
+{
+    return code == ERR_AUTH || code == ERR_FORBIDDEN || code == ERR_INVALID ||
+           code == ERR_NOT_FOUND || code == ERR_CANCELLED;
+}
+
+/* The controller would wait for ever; a person wants to hear soon what is wrong. */
+static int wait_for_lists(struct kube_reflectors *r, struct err *err)
+{
+    const int64_t began = clock_now_ms(clock_real());
+    for (;;) {
+        int64_t now = clock_now_ms(clock_real());
+        struct err trouble = ERR_INIT;
+        if (kube_reflectors_wait_synced(r, now + SLICE_MS, err) == ERR_OK) {
+            cmd_progress_end();
+            return ERR_OK;
+        }
+        int64_t took = clock_now_ms(clock_real()) - began;
+        int code = kube_reflectors_trouble(r, &trouble);
+        if (is_final(code) || took >= CLUSTER_MS || (code != ERR_OK && took >= REACH_MS)) {
+            cmd_progress_end();
+            return err->code;
+        }
+        err_clear(err);
+        cmd_progress("reading the cluster", 0, 0, began);
+    }
 }
 
 static int read_cluster(struct cmd_session *s, struct err *err)
@@ -76,12 +169,16 @@ static int read_cluster(struct cmd_session *s, struct err *err)
     kube_reflectors_add(r, nodes, NULL);
     int code = kube_reflectors_start(r, err);
     if (code == ERR_OK) {
-        code = kube_reflectors_wait_synced(r, clock_now_ms(clock_real()) + CLUSTER_MS, err);
+        code = wait_for_lists(r, err);
     }
     kube_reflectors_free(r);
     if (code == ERR_OK) {
-        take_store(s, services, KUBE_SERVICE);
-        take_store(s, nodes, KUBE_NODE);
+        struct kube_snapshot *all_services = kube_store_snapshot(services);
+        struct kube_snapshot *all_nodes = kube_store_snapshot(nodes);
+        take_services(s, all_services);
+        take_nodes(s, all_nodes);
+        kube_snapshot_unref(all_services);
+        kube_snapshot_unref(all_nodes);
     } else {
         err_prefix(err, "reading the cluster");
     }
@@ -98,6 +195,13 @@ static int open_cluster(struct cmd_session *s, struct err *err)
                                                            .use_environment = true,
                                                            .clock = clock_real()},
                                 &s->config, err);
+    if (code != ERR_OK && names_no_cluster(&s->args)) {
+        struct err why = *err;
+        return err_set(err, code,
+                       "%.700s; name a cluster with --kubeconfig=FILE, or do without one: "
+                       "--nodes=FILE with -f FILE, or --state=WORLD",
+                       why.message);
+    }
     if (code != ERR_OK) {
         return code;
     }
@@ -151,36 +255,6 @@ static int read_nodes(struct cmd_session *s, const char *file, struct err *err)
     return code;
 }
 
-static int cmp_node(const void *a, const void *b)
-{
-    return strcmp((*(const struct tt_node *const *)a)->name,
-                  (*(const struct tt_node *const *)b)->name);
-}
-
-static int cmp_service(const void *a, const void *b)
-{
-    const struct tt_service *x = *(const struct tt_service *const *)a;
-    const struct tt_service *y = *(const struct tt_service *const *)b;
-    int c = strcmp(x->ns, y->ns);
-    return c != 0 ? c : strcmp(x->name, y->name);
-}
-
-/* Puts `svc` in place of the Service of the same key, or beside the others. */
-static void place_service(struct cmd_session *s, const struct tt_service *svc)
-{
-    const struct tt_service **all = ARENA_ARRAY(s->a, const struct tt_service *, s->n_services + 1);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->n_services; i++) {
-        if (cmp_service(&s->services[i], &svc) != 0) {
-            all[n++] = s->services[i];
-        }
-    }
-    all[n++] = svc;
-    qsort(all, n, sizeof *all, cmp_service);
-    s->services = all;
-    s->n_services = n;
-}
-
 /* Services of a world, when there is no cluster. */
 static int read_world_services(struct cmd_session *s, struct err *err)
 {
@@ -191,7 +265,7 @@ static int read_world_services(struct cmd_session *s, struct err *err)
         if (code != ERR_OK) {
             return err_prefix(err, "%s", s->args.state_file);
         }
-        place_service(s, o->service);
+        push_service(s, o->service);
     }
     return ERR_OK;
 }
@@ -237,16 +311,21 @@ static int read_manifests(struct cmd_session *s, const char *file, struct err *e
         _cleanup_(json_putp) struct json_object *live = NULL;
         _cleanup_(json_putp) struct json_object *whole = NULL;
         struct kube_object *o = NULL;
+        const char *note = NULL;
         code = get_live(s, &all[i], &live, err);
         if (code == ERR_OK) {
-            whole = cmd_manifest_complete(s->a, &all[i], live);
+            whole = cmd_manifest_complete(s->a, &all[i], live, &note);
             code = decode(s, KUBE_SERVICE, whole, &o, err);
         }
         if (code != ERR_OK) {
             return err_prefix(err, "%s", file);
         }
-        place_service(s, o->service);
-        s->wanted[s->n_wanted++] = svc_key(s->a, o->service);
+        push_service(s, o->service);
+        want(s, svc_key(s->a, o->service));
+        if (note != NULL) {
+            s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
+            s->notes[s->n_notes++] = (struct cmd_note){svc_key(s->a, o->service), note};
+        }
     }
     return code;
 }
@@ -259,6 +338,19 @@ static bool is_ours(const struct cmd_session *s, const struct tt_service *svc)
     return svc_wants_lb_of(svc, d->classes, d->n_classes) || svc_needs_cleanup(svc);
 }
 
+static int no_such_service(struct cmd_session *s, const char *key, struct err *err)
+{
+    const char **keys = ARENA_ARRAY(s->a, const char *, s->n_services);
+    for (uint32_t i = 0; i < s->n_services; i++) {
+        keys[i] = svc_key(s->a, s->services[i]);
+    }
+    const char *near = str_nearest(key, keys, s->n_services);
+    return err_set(
+        err, ERR_NOT_FOUND, "there is no Service %s in %s%s%s%s", key,
+        s->client != NULL ? "the cluster" : str_or(s->args.state_file, "the given files"),
+        near == NULL ? "" : "; did you mean ", str_nonnull(near), near == NULL ? "" : "?");
+}
+
 /* Words name Services ("demo/web", "web"); without words and manifests all that want a load balancer. */
 static int choose(struct cmd_session *s, struct err *err)
 {
@@ -269,22 +361,23 @@ static int choose(struct cmd_session *s, struct err *err)
             key = arena_printf(s->a, "%s/%s", ns, key);
         }
         if (cmd_session_service(s, key) == NULL) {
-            return err_set(err, ERR_NOT_FOUND, "service %s not found", key);
+            return no_such_service(s, key, err);
         }
-        s->wanted[s->n_wanted++] = key;
+        want(s, key);
     }
-    if (s->args.words.n > 0 || s->args.files.n > 0) {
-        return ERR_OK;
-    }
-    for (uint32_t i = 0; i < s->n_services; i++) {
+    bool all = s->args.words.n == 0 && s->args.files.n == 0;
+    for (uint32_t i = 0; all && i < s->n_services; i++) {
         if (is_ours(s, s->services[i])) {
-            s->wanted[s->n_wanted++] = svc_key(s->a, s->services[i]);
+            want(s, svc_key(s->a, s->services[i]));
         }
     }
+    struct str_set once = str_set_make(s->a, s->wanted, s->n_wanted);
+    s->wanted = (const char **)once.items;
+    s->n_wanted = once.n;
     return ERR_OK;
 }
 
-int cmd_session_load(struct cmd_session *s, struct err *err)
+static int read_sources(struct cmd_session *s, struct err *err)
 {
     int code = ERR_OK;
     if (!str_is_empty(s->args.state_file)) {
@@ -301,13 +394,21 @@ int cmd_session_load(struct cmd_session *s, struct err *err)
     if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
         code = read_nodes(s, s->args.nodes_file, err);
     }
-    if (code != ERR_OK) {
-        return code;
-    }
-    qsort(s->nodes, s->n_nodes, sizeof(const struct tt_node *), cmp_node);
-    s->wanted = ARENA_ARRAY(s->a, const char *, s->n_services + s->args.words.n + 10000);
     for (size_t i = 0; code == ERR_OK && i < s->args.files.n; i++) {
         code = read_manifests(s, s->args.files.items[i], err);
     }
-    return code == ERR_OK ? choose(s, err) : code;
+    return code;
+}
+
+int cmd_session_load(struct cmd_session *s, struct err *err)
+{
+    int code = read_sources(s, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    sort_services(s);
+    if (s->n_nodes > 0) {
+        qsort(s->nodes, s->n_nodes, sizeof(*s->nodes), cmp_node);
+    }
+    return choose(s, err);
 }

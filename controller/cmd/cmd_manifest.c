@@ -12,23 +12,32 @@
 #include "common/base/file.h"
 #include "common/base/yaml.h"
 
-#define MANIFEST_MAX (64u << 20)
+#define MANIFEST_MAX  (64u << 20)
+#define LAST_APPLIED  "kubectl.kubernetes.io/last-applied-configuration"
+#define STAND_IN_PORT 30000 /* the first of the API server's default range of node ports */
 
 static int read_all(struct arena *a, const char *file, char **ret, size_t *ret_n, struct err *err)
 {
-    struct str_buf text = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
     char piece[8192];
     size_t n;
     if (!str_eq(file, "-")) {
         return file_read(a, file, MANIFEST_MAX, ret, ret_n, err);
     }
-    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0 && text.len < MANIFEST_MAX) {
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0) {
+        if (text.len + n > MANIFEST_MAX) {
+            return err_set(err, ERR_INVALID, "more than %u bytes", MANIFEST_MAX);
+        }
         str_append_n(&text, piece, n);
     }
     *ret_n = text.len;
     *ret = str_buf_to_arena(&text, a);
-    str_buf_done(&text);
     return ERR_OK;
+}
+
+static const char *shown(const char *file)
+{
+    return str_eq(file, "-") ? "standard input" : file;
 }
 
 struct objects {
@@ -85,14 +94,27 @@ int cmd_objects_read(struct arena *a, const char *file, const char *kind, const 
         code = yaml_parse_all(a, text, n, &docs, &n_docs, err);
     }
     if (code != ERR_OK) {
-        err_prefix(err, "%s", file);
-        return code;
+        return err_prefix(err, "%s", shown(file));
     }
     for (size_t i = 0; i < n_docs; i++) {
         collect(&found, docs[i], kind, plural);
     }
     *ret = found.items;
     *ret_n = found.n;
+    return ERR_OK;
+}
+
+/* What is looked into before the decoder sees it. */
+static int check_maps(struct json_object *o, const char *file, const char *name, struct err *err)
+{
+    static const char *const paths[] = {"spec", "metadata.labels", "metadata.annotations"};
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        struct json_object *v = json_path(o, paths[i]);
+        if (v != NULL && !json_object_is_type(v, json_type_object)) {
+            return err_set(err, ERR_INVALID, "%s: Service %s: %s: want a map", file, name,
+                           paths[i]);
+        }
+    }
     return ERR_OK;
 }
 
@@ -106,15 +128,20 @@ int cmd_manifest_read(struct arena *a, const char *file, const char *default_ns,
         return code;
     }
     if (n == 0) {
-        return err_set(err, ERR_INVALID, "%s: no object of kind Service in it", file);
+        return err_set(err, ERR_INVALID, "%s: no object of kind Service in it", shown(file));
     }
     struct cmd_manifest *out = ARENA_ARRAY(a, struct cmd_manifest, n);
     for (size_t i = 0; i < n; i++) {
         struct json_object *meta = json_member(objects[i], "metadata");
-        out[i] = (struct cmd_manifest){file, str_or(json_str(meta, "namespace"), default_ns),
+        out[i] = (struct cmd_manifest){shown(file), str_or(json_str(meta, "namespace"), default_ns),
                                        json_str(meta, "name"), objects[i]};
         if (str_is_empty(out[i].name)) {
-            return err_set(err, ERR_INVALID, "%s: Service %zu has no metadata.name", file, i + 1);
+            return err_set(err, ERR_INVALID, "%s: Service %zu has no metadata.name", shown(file),
+                           i + 1);
+        }
+        code = check_maps(objects[i], out[i].file, out[i].name, err);
+        if (code != ERR_OK) {
+            return code;
         }
     }
     *ret = out;
@@ -146,7 +173,6 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *port = json_object_array_get_idx(ports, i);
         default_str(port, "protocol", "TCP");
-        keep(port, port, "targetPort");
         if (json_member(port, "targetPort") == NULL && json_member(port, "port") != NULL) {
             json_add(port, "targetPort", json_copy(json_member(port, "port")));
         }
@@ -159,24 +185,68 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
     }
 }
 
-static void complete_spec(struct json_object *spec, struct json_object *live_spec)
+/* Members that the manifest lacks: those of the live object stay, unless the last apply had them. */
+static void take_over(struct json_object *o, struct json_object *live, struct json_object *last)
 {
-    static const char *const kept[] = {"clusterIP",           "clusterIPs",
-                                       "ipFamilies",          "ipFamilyPolicy",
-                                       "healthCheckNodePort", "internalTrafficPolicy"};
-    const char *policy;
+    if (live == NULL || !json_object_is_type(live, json_type_object)) {
+        return;
+    }
+    json_object_object_foreach(live, name, value)
+    {
+        (void)value;
+        if (json_member(last, name) == NULL) {
+            keep(o, live, name);
+        }
+    }
+}
+
+static bool wants_check_port(struct json_object *spec)
+{
+    return str_eq(json_str(spec, "type"), "LoadBalancer") &&
+           str_eq(json_str(spec, "externalTrafficPolicy"), "Local");
+}
+
+/* Returns true when the check's port is a stand-in. */
+static bool complete_spec(struct json_object *spec, struct json_object *live_spec,
+                          struct json_object *last_spec)
+{
+    take_over(spec, live_spec, last_spec);
     default_str(spec, "type", "ClusterIP");
     default_str(spec, "sessionAffinity", "None");
     if (!str_eq(json_str(spec, "type"), "ClusterIP")) {
         default_str(spec, "externalTrafficPolicy", "Cluster");
     }
-    policy = json_str(spec, "externalTrafficPolicy");
-    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
-        if (!str_eq(kept[i], "healthCheckNodePort") || str_eq(policy, "Local")) {
-            keep(spec, live_spec, kept[i]);
-        }
-    }
     complete_ports(spec, live_spec);
+    if (!wants_check_port(spec)) {
+        json_object_object_del(spec, "healthCheckNodePort");
+        return false;
+    }
+    if (json_int(spec, "healthCheckNodePort", 0) != 0) {
+        return false;
+    }
+    json_object_object_del(spec, "healthCheckNodePort");
+    json_add_int(spec, "healthCheckNodePort", STAND_IN_PORT);
+    return true;
+}
+
+/* What the last kubectl apply had, or NULL.  New reference. */
+static struct json_object *last_applied(struct json_object *live_meta)
+{
+    const char *text = json_str(json_member(live_meta, "annotations"), LAST_APPLIED);
+    struct json_object *o = NULL;
+    if (text == NULL || json_parse(text, strlen(text), NULL, &o, NULL) != ERR_OK) {
+        return NULL;
+    }
+    return o;
+}
+
+static struct json_object *member_or_new(struct json_object *o, const char *name)
+{
+    if (!json_object_is_type(json_member(o, name), json_type_object)) {
+        json_object_object_del(o, name);
+        json_add(o, name, json_object_new_object());
+    }
+    return json_member(o, name);
 }
 
 /* A uid made from the name: the same in every run, and of the right form. */
@@ -190,27 +260,53 @@ static char *made_uid(struct arena *a, const struct cmd_manifest *m)
     return arena_strdup(a, text);
 }
 
-struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_manifest *m,
-                                          struct json_object *live)
+static const char *note_on(struct arena *a, bool is_new, bool made_port)
+{
+    if (is_new) {
+        return arena_printf(a,
+                            "the cluster does not have it yet → its uid%s names made from it%s "
+                            "are stand-ins",
+                            made_port ? "," : " and the",
+                            made_port ? ", and the health check's port" : "");
+    }
+    return made_port ? arena_printf(a,
+                                    "the API server has not chosen the health check's port yet → "
+                                    "%d stands for it",
+                                    STAND_IN_PORT)
+                     : NULL;
+}
+
+static void complete_meta(struct arena *a, const struct cmd_manifest *m, struct json_object *meta,
+                          struct json_object *live_meta, struct json_object *last_meta)
 {
     static const char *const identity[] = {"uid",        "resourceVersion",   "creationTimestamp",
                                            "finalizers", "deletionTimestamp", "generation"};
-    struct json_object *o = json_copy(m->object);
-    struct json_object *meta = json_member(o, "metadata");
-    struct json_object *live_meta = json_member(live, "metadata");
+    static const char *const maps[] = {"labels", "annotations"};
     json_object_object_del(meta, "namespace");
     json_add_str(meta, "namespace", m->ns);
     for (size_t i = 0; i < ARRAY_LEN(identity); i++) {
         json_object_object_del(meta, identity[i]);
         keep(meta, live_meta, identity[i]);
     }
+    for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
+        take_over(member_or_new(meta, maps[i]), json_member(live_meta, maps[i]),
+                  json_member(last_meta, maps[i]));
+    }
     default_str(meta, "uid", made_uid(a, m));
     default_str(meta, "resourceVersion", "0");
-    if (json_member(o, "spec") == NULL) {
-        json_add(o, "spec", json_object_new_object());
-    }
-    complete_spec(json_member(o, "spec"), json_member(live, "spec"));
+}
+
+struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_manifest *m,
+                                          struct json_object *live, const char **ret_note)
+{
+    struct json_object *o = json_copy(m->object);
+    struct json_object *live_meta = json_member(live, "metadata");
+    _cleanup_(json_putp) struct json_object *last = last_applied(live_meta);
+    complete_meta(a, m, member_or_new(o, "metadata"), live_meta, json_member(last, "metadata"));
+    bool made_port = complete_spec(member_or_new(o, "spec"), json_member(live, "spec"),
+                                   json_member(last, "spec"));
     json_object_object_del(o, "status");
     keep(o, live, "status");
+    *ret_note = note_on(a, live == NULL, made_port);
     return o;
 }

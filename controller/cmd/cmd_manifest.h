@@ -2,8 +2,9 @@
 /* cmd_manifest.h: Services from manifests, as the API server would store them.
  *
  * A manifest says what a person wants; the server fills in the rest (defaults, allocated ports and addresses, identity).  For
- * planning, what the cluster's object has already is kept; what the server would choose is left out; a Service that
- * does not exist gets a uid made from its name, which stands for the one it will get.  Pure but for reading files. */
+ * planning it is applied as kubectl would: what others have added to the cluster's object stays, what the last
+ * apply had and the manifest lacks goes.  What only the server can choose gets a stand-in, and a note says so.
+ * Pure but for reading files. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_MANIFEST_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_MANIFEST_H
 
@@ -26,8 +27,9 @@ int cmd_manifest_read(struct arena *a, const char *file, const char *default_ns,
 /* Objects of `kind` ("Node") in a file: documents, a List, or a world's kubernetes.<plural>.  Trees in the arena. */
 int cmd_objects_read(struct arena *a, const char *file, const char *kind, const char *plural,
                      struct json_object ***ret, size_t *ret_n, struct err *err) _warn_unused_;
-/* The object as it would be stored; `live` is the cluster's, or NULL.  New reference. */
+/* The object as it would be stored; `live` is the cluster's, or NULL.  New reference.  *ret_note says what in it stands in
+ * for the server's choice, or is NULL. */
 struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_manifest *m,
-                                          struct json_object *live);
+                                          struct json_object *live, const char **ret_note);
 
 #endif

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "common/base/str.h"
+
 static const char *const *copy_texts(struct arena *a, const char *const *items, uint32_t n)
 {
     const char **out = ARENA_ARRAY(a, const char *, n);
@@ -49,7 +51,24 @@ static const struct tt_operation *copy_operation(struct arena *a, const struct t
     return op;
 }
 
-static const struct tt_plan_service *copy_service(struct arena *a, const struct tt_plan_service *in)
+static void copy_because(struct arena *a, struct tt_plan_service *s, const struct cmd_note *notes,
+                         size_t n_notes)
+{
+    const char **out = ARENA_ARRAY(a, const char *, s->n_because + n_notes);
+    uint32_t n = 0;
+    for (; n < s->n_because; n++) {
+        out[n] = arena_strdup(a, s->because[n]);
+    }
+    for (size_t i = 0; i < n_notes; i++) {
+        if (str_eq(notes[i].key, s->key)) {
+            out[n++] = notes[i].text;
+        }
+    }
+    s->because = out;
+    s->n_because = n;
+}
+
+static struct tt_plan_service *copy_service(struct arena *a, const struct tt_plan_service *in)
 {
     struct tt_plan_service *s = ARENA_NEW(a, struct tt_plan_service);
     copy_struct(s, sizeof *s, in, in->size);
@@ -57,12 +76,12 @@ static const struct tt_plan_service *copy_service(struct arena *a, const struct 
     s->kind = arena_strdup(a, s->kind);
     s->address = arena_strdup(a, s->address);
     s->message = arena_strdup(a, s->message);
-    s->because = copy_texts(a, s->because, s->n_because);
     s->effects = copy_texts(a, s->effects, s->n_effects);
     return s;
 }
 
-const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan)
+const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan,
+                                    const struct cmd_note *notes, size_t n_notes)
 {
     struct tt_plan *out = ARENA_NEW(a, struct tt_plan);
     copy_struct(out, sizeof *out, plan, plan->size);
@@ -71,7 +90,9 @@ const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan)
     const struct tt_operation **operations =
         ARENA_ARRAY(a, const struct tt_operation *, out->n_operations);
     for (uint32_t i = 0; i < out->n_services; i++) {
-        services[i] = copy_service(a, plan->services[i]);
+        struct tt_plan_service *svc = copy_service(a, plan->services[i]);
+        copy_because(a, svc, notes, n_notes);
+        services[i] = svc;
     }
     for (uint32_t i = 0; i < out->n_operations; i++) {
         operations[i] = copy_operation(a, plan->operations[i]);

@@ -9,7 +9,14 @@
 
 #include "common/base/arena.h"
 
-/* A deep copy in the arena; members that an older plugin's structs lack are zero. */
-const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan);
+/* What is to be said of a Service beside the provider's own reasons. */
+struct cmd_note {
+    const char *key;
+    const char *text;
+};
+/* A deep copy in the arena; members that an older plugin's structs lack are zero.  Notes are put behind the reasons of
+ * their Services. */
+const struct tt_plan *cmd_plan_copy(struct arena *a, const struct tt_plan *plan,
+                                    const struct cmd_note *notes, size_t n_notes);
 
 #endif

@@ -5,22 +5,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
 #include "common/net/http.h"
-#include "controller/cmd/cmd_plan_copy.h"
 #include "controller/fence.h"
 #include "providers/builtin.h"
 
 #define CONFIG_MAX (16u << 20)
 
-int cmd_fail(const struct err *err)
+int cmd_fail_usage(const char *command, const struct err *err)
 {
+    fprintf(stderr, "error: %s\nRun 'trimtab %s --help' for usage.\n", err->message, command);
+    return 1;
+}
+
+int cmd_session_fail(const struct cmd_session *s, const struct err *err)
+{
+    if (s->misused) {
+        return cmd_fail_usage(s->command, err);
+    }
     fprintf(stderr, "error: %s\n", err->message);
     return 1;
+}
+
+void cmd_progress(const char *what, size_t done, size_t all, int64_t since_ms)
+{
+    int64_t took_ms = clock_now_ms(clock_real()) - since_ms;
+    if (took_ms < 1000 || !isatty(STDERR_FILENO)) {
+        return;
+    }
+    fprintf(stderr, "\r\033[K%s", what);
+    if (all > 0) {
+        fprintf(stderr, " %zu of %zu", done, all);
+    }
+    fprintf(stderr, ", %lld s", (long long)(took_ms / 1000));
+}
+
+void cmd_progress_end(void)
+{
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+    }
+}
+
+void *cmd_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size)
+{
+    if (n < *cap) {
+        return items;
+    }
+    *cap = *cap == 0 ? 16 : *cap * 2;
+    void *more = arena_alloc(a, *cap * item_size);
+    if (n > 0) {
+        memcpy(more, items, n * item_size);
+    }
+    return more;
 }
 
 static void print_usage(unsigned command, const char *usage, const struct plugin *plugin)
@@ -45,11 +87,11 @@ static bool asks_for_help(int argc, char *const *argv)
 int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage, int argc,
                       char *const *argv, bool *ret_done, struct err *err)
 {
-    const char *provider = NULL, *dir = NULL;
+    const char *provider, *dir;
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
     int code = http_global_init(err);
-    *s = (struct cmd_session){.a = arena_new()};
+    *s = (struct cmd_session){.a = arena_new(), .command = argv[0]};
     log_setup(&(struct log_config){.format = LOG_TEXT, .verbosity = 0, .fd = 2});
     cmd_args_peek(argc, argv, &provider, &dir);
     if (code == ERR_OK && !str_is_empty(provider)) {
@@ -65,10 +107,11 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
         code = cmd_args_parse(s->a, command, argc, argv,
                               s->plugin == NULL ? NULL : s->plugin->desc.options,
                               s->plugin == NULL ? 0 : s->plugin->desc.n_options, &s->args, err);
-    }
-    if (code == ERR_OK && s->plugin == NULL) {
-        code = err_set(err, ERR_INVALID, "--cloud-provider is missing; built in: %s",
-                       n > 0 ? builtins[0]->name : "none");
+        if (code == ERR_OK && s->plugin == NULL) {
+            code = err_set(err, ERR_INVALID, "--cloud-provider is missing; built in: %s",
+                           n > 0 ? builtins[0]->name : "none");
+        }
+        s->misused = code != ERR_OK;
     }
     return code;
 }
@@ -78,24 +121,17 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
 static void on_plan(void *arg, const struct tt_plan *plan)
 {
     struct cmd_session *s = arg;
-    const struct tt_plan **plans = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_plans + 1);
-    for (size_t i = 0; i < s->n_plans; i++) {
-        plans[i] = s->plans[i];
-    }
-    plans[s->n_plans++] = cmd_plan_copy(s->a, plan);
-    s->plans = plans;
+    s->plans = cmd_grow(s->a, s->plans, s->n_plans, &s->cap_plans, sizeof(*s->plans));
+    s->plans[s->n_plans++] = cmd_plan_copy(s->a, plan, s->notes, s->n_notes);
 }
 
 static void on_finding(void *arg, uint32_t severity, const char *where, const char *message)
 {
     struct cmd_session *s = arg;
-    struct cmd_finding *all = ARENA_ARRAY(s->a, struct cmd_finding, s->n_findings + 1);
-    for (size_t i = 0; i < s->n_findings; i++) {
-        all[i] = s->findings[i];
-    }
-    all[s->n_findings++] = (struct cmd_finding){severity, arena_strdup(s->a, str_nonnull(where)),
-                                                arena_strdup(s->a, str_nonnull(message))};
-    s->findings = all;
+    s->findings =
+        cmd_grow(s->a, s->findings, s->n_findings, &s->cap_findings, sizeof(*s->findings));
+    s->findings[s->n_findings++] = (struct cmd_finding){
+        severity, arena_strdup(s->a, str_nonnull(where)), arena_strdup(s->a, str_nonnull(message))};
 }
 
 void cmd_session_host(struct cmd_session *s)
@@ -139,7 +175,7 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
         char *text;
         int code = file_read(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);
         if (code != ERR_OK) {
-            return err_prefix(err, "--cloud-config");
+            return err_prefix(err, "--cloud-config %s", s->args.cloud_config);
         }
         o->config_text = text;
     }
@@ -188,15 +224,24 @@ void cmd_session_done(struct cmd_session *s)
     http_global_done();
 }
 
+static int cmp_key(const void *key, const void *member)
+{
+    const struct tt_service *svc = *(const struct tt_service *const *)member;
+    size_t n = strlen(svc->ns);
+    const char *slash = strchr(key, '/');
+    size_t n_key = slash == NULL ? 0 : (size_t)(slash - (const char *)key);
+    int c = strncmp(key, svc->ns, n_key < n ? n_key : n);
+    if (c == 0) {
+        c = (n_key > n) - (n_key < n);
+    }
+    return c != 0 ? c : strcmp(slash == NULL ? "" : slash + 1, svc->name);
+}
+
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key)
 {
-    const char *slash = strchr(key, '/');
-    for (uint32_t i = 0; slash != NULL && i < s->n_services; i++) {
-        const struct tt_service *svc = s->services[i];
-        if (strlen(svc->ns) == (size_t)(slash - key) && str_has_prefix(key, svc->ns) &&
-            str_eq(svc->name, slash + 1)) {
-            return svc;
-        }
-    }
-    return NULL;
+    const struct tt_service *const *found =
+        s->n_services == 0
+            ? NULL
+            : bsearch(key, s->services, s->n_services, sizeof(*s->services), cmp_key);
+    return found == NULL ? NULL : *found;
 }

@@ -15,6 +15,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "controller/cmd/cmd_args.h"
+#include "controller/cmd/cmd_plan_copy.h"
 #include "controller/host.h"
 #include "controller/kube/client.h"
 #include "controller/kube/object.h"
@@ -27,7 +28,9 @@ struct cmd_finding {
 };
 
 struct cmd_session {
-    struct arena *a; /* life of the command */
+    struct arena *a;     /* life of the command */
+    const char *command; /* "plan" */
+    bool misused;        /* the command line is at fault: --help helps */
     struct cmd_args args;
     struct plugin *plugin;
     /* the cluster */
@@ -36,10 +39,13 @@ struct cmd_session {
     struct json_object *world;          /* --state; arena */
     const struct tt_service **services; /* all of them, sorted by key */
     uint32_t n_services;
+    size_t cap_services;
     const struct tt_node **nodes;
     uint32_t n_nodes;
-    const char **wanted; /* keys that the command is about, sorted */
-    size_t n_wanted;
+    const char **wanted; /* keys that the command is about; sorted, each once */
+    size_t n_wanted, cap_wanted;
+    struct cmd_note *notes; /* what stands in for what the API server would choose */
+    size_t n_notes, cap_notes;
     /* the provider */
     struct tt_host_ctx *host;
     void *provider;
@@ -47,10 +53,9 @@ struct cmd_session {
     struct tt_open_args open_args;
     /* what it reported */
     const struct tt_plan **plans;
-    size_t n_plans;
+    size_t n_plans, cap_plans;
     struct cmd_finding *findings;
-    size_t n_findings;
-    char *failure; /* text of a failed open or check */
+    size_t n_findings, cap_findings;
 };
 
 /* Reads the command line of `command`; finds the provider when one is named.  *ret_done is true when the answer was
@@ -65,8 +70,16 @@ void cmd_session_done(struct cmd_session *s);
 
 /* The Service of a key, or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
-/* Prints "error: …" to stderr; returns 1. */
-int cmd_fail(const struct err *err);
+/* Prints "error: …" to stderr, and after a misused command line where to look; returns 1. */
+int cmd_session_fail(const struct cmd_session *s, const struct err *err);
+/* The same for a command line that could not be read. */
+int cmd_fail_usage(const char *command, const struct err *err);
+/* "planning 20 of 1000, 3 s" on stderr, when that is a terminal and a second has passed since `since_ms` (clock_real);
+ * `all` 0 leaves the numbers out.  cmd_progress_end() clears the line. */
+void cmd_progress(const char *what, size_t done, size_t all, int64_t since_ms);
+void cmd_progress_end(void);
+/* Room for one more in an array in the arena: grows by doubling. */
+void *cmd_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size);
 /* Fills args for open() and check_config(); reads the configuration file. */
 int cmd_session_open_args(struct cmd_session *s, struct err *err) _warn_unused_;
 /* Makes the host, with the hooks that collect plans and findings. */

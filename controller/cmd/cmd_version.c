@@ -41,7 +41,7 @@ int cmd_version(int argc, char **argv)
     struct cmd_args args;
     struct err err = ERR_INIT;
     if (cmd_args_parse(a, CMD_VERSION, argc, argv, NULL, 0, &args, &err) != ERR_OK) {
-        return cmd_fail(&err);
+        return cmd_fail_usage("version", &err);
     }
     if (args.help) {
         _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;

@@ -116,13 +116,18 @@ static bool plan_one(struct cmd_session *s, const char *key, const struct tt_pla
     return code == ERR_IMPLEMENTED_ELSEWHERE;
 }
 
-static void show_progress(size_t done, size_t all, int64_t since_ms)
+static void print_plan(struct cmd_session *s, const struct tt_plan *plan)
 {
-    int64_t now = clock_now_ms(clock_real());
-    if (isatty(STDERR_FILENO) && now - since_ms > 1000 && (done % 10 == 0 || done == all)) {
-        fprintf(stderr, "\rplanning %zu of %zu, %lld s%s", done, all,
-                (long long)((now - since_ms) / 1000), done == all ? "\r\033[K" : "");
+    if (str_eq(s->args.output, "json")) {
+        struct json_object *o = plan_print_json(plan);
+        puts(json_text(s->a, o, JSON_PRETTY));
+        json_object_put(o);
+        return;
     }
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    bool color = isatty(STDOUT_FILENO) && !s->args.no_color && str_is_empty(getenv("NO_COLOR"));
+    plan_print_text(&text, plan, &(struct plan_print){.color = color, .verbose = s->args.verbose});
+    fputs(str_buf_text(&text), stdout);
 }
 
 static int plan_all(struct cmd_session *s)
@@ -134,8 +139,9 @@ static int plan_all(struct cmd_session *s)
     for (size_t i = 0; i < s->n_wanted; i++) {
         failed |= !plan_one(s, s->wanted[i], &extra[n_extra]);
         n_extra += extra[n_extra] != NULL;
-        show_progress(i + 1, s->n_wanted, since);
+        cmd_progress("planning", i + 1, s->n_wanted, since);
     }
+    cmd_progress_end();
     const struct tt_plan **all = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_plans + n_extra);
     for (size_t i = 0; i < s->n_plans + n_extra; i++) {
         all[i] = i < s->n_plans ? s->plans[i] : extra[i - s->n_plans];
@@ -145,19 +151,7 @@ static int plan_all(struct cmd_session *s)
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         changes |= plan->operations[i]->verb != TT_OP_KEEP;
     }
-    if (str_eq(s->args.output, "json")) {
-        struct json_object *o = plan_print_json(plan);
-        puts(json_text(s->a, o, JSON_PRETTY));
-        json_object_put(o);
-    } else {
-        _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-        const char *no_color = getenv("NO_COLOR");
-        plan_print_text(&text, plan,
-                        &(struct plan_print){.color = isatty(STDOUT_FILENO) && !s->args.no_color &&
-                                                      str_is_empty(no_color),
-                                             .verbose = s->args.verbose});
-        fputs(str_buf_text(&text), stdout);
-    }
+    print_plan(s, plan);
     return failed ? 1 : changes ? 2 : 0;
 }
 
@@ -175,7 +169,7 @@ int cmd_plan(int argc, char **argv)
         code = cmd_session_open(&s, &err);
     }
     if (code != ERR_OK) {
-        status = cmd_fail(&err);
+        status = cmd_session_fail(&s, &err);
     } else if (done) {
         status = 0;
     } else {

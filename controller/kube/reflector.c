@@ -232,3 +232,11 @@ int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms, str
     }
     return err_copy(err, &last);
 }
+
+int kube_reflectors_trouble(struct kube_reflectors *r, struct err *err)
+{
+    mutex_lock(&r->lock);
+    struct err last = r->last_err;
+    mutex_unlock(&r->lock);
+    return last.code == ERR_OK ? ERR_OK : err_copy(err, &last);
+}

@@ -36,6 +36,8 @@ int kube_reflectors_start(struct kube_reflectors *r, struct err *err) _warn_unus
 /* Waits until all stores are synced, the cancel fires (CANCELLED), or until_ms.  `ret_err` gets the last trouble. */
 int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms,
                                 struct err *err) _warn_unused_;
+/* The last trouble, as kube_reflectors_wait_synced() would tell it; ERR_OK when the last request was answered. */
+int kube_reflectors_trouble(struct kube_reflectors *r, struct err *err);
 /* Ends the thread and frees; stores stay. */
 void kube_reflectors_free(struct kube_reflectors *r);
 

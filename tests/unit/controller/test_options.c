@@ -395,7 +395,7 @@ static void options_help__shows_sections_and_the_providers_flags(void **state)
     (void)state;
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
 
-    options_help(&b, "trimtab", extra, ARRAY_LEN(extra));
+    options_help(&b, extra, ARRAY_LEN(extra));
     const char *text = str_buf_text(&b);
     assert_non_null(strstr(text, "Usage:\n  trimtab [flags]\n"));
     assert_non_null(strstr(text, "\nGeneric flags:\n"));
