@@ -15,7 +15,11 @@ static const char *set_or_not(const char *v)
 
 static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
 {
-    str_appendf(b, "  %-28s %-16s %s%s\n", what, value, so == NULL ? "" : "→ ", str_nonnull(so));
+    if (so == NULL) {
+        str_appendf(b, "  %-28s %s\n", what, value);
+    } else {
+        str_appendf(b, "  %-28s %-16s → %s\n", what, value, so);
+    }
 }
 
 static void because_of_class(struct str_buf *b, const struct tt_service *s)
@@ -100,20 +104,31 @@ static void explain_nodes(struct str_buf *b, struct arena *a, const struct tt_ba
     }
 }
 
-static void explain_path(struct str_buf *b, const struct tt_service *s,
+/* A heading and its text, which is broken where the line ends. */
+static void paragraph(struct str_buf *b, const char *heading, const char *text)
+{
+    str_appendf(b, "%-9s", heading);
+    str_append_wrapped(b, text, 9, 9);
+    str_append_c(b, '\n');
+}
+
+static void explain_path(struct str_buf *b, struct arena *a, const struct tt_service *s,
                          const struct gce_pieces *pieces, const struct gce_members *m)
 {
     int32_t port;
     const char *path = svc_health_check(s, &port);
     const char *ip = pieces->rule == GCE_PRESENT ? pieces->rule_is.ip : "(new address)";
     int32_t first = s->n_ports > 0 ? s->ports[0].port : 0;
-    str_appendf(b,
-                "Packet:  client → %s:%d → %s of %zu instances, port %d → kube-proxy → a pod "
-                "(source address is %s)\n",
-                ip, first, path != NULL ? "one with a ready pod" : "any", m->n_ids, first,
-                path != NULL ? "kept: policy Local" : "not kept: policy Cluster");
-    str_appendf(b, "Health:  GET http://node:%d%s every 8 s\n", path != NULL ? port : 10256,
-                path != NULL ? path : "/healthz");
+    paragraph(b, "Packet:",
+              arena_printf(a,
+                           "client → %s:%d → %s of %zu instances, port %d → kube-proxy → a pod "
+                           "(source address is %s)",
+                           ip, first, path != NULL ? "one with a ready pod" : "any", m->n_ids,
+                           first,
+                           path != NULL ? "kept: policy Local" : "not kept: policy Cluster"));
+    paragraph(b, "Health:",
+              arena_printf(a, "GET http://node:%d%s every 8 s", path != NULL ? port : 10256,
+                           path != NULL ? path : "/healthz"));
 }
 
 static int explain_one(struct gce_session *s, const struct tt_batch *batch,
@@ -139,7 +154,7 @@ static int explain_one(struct gce_session *s, const struct tt_batch *batch,
     because_of_rule(&b, &pieces);
     if (str_has_suffix(answer, "target pool.")) {
         explain_nodes(&b, s->a, batch, &m);
-        explain_path(&b, svc, &pieces, &m);
+        explain_path(&b, s->a, svc, &pieces, &m);
     }
     s->p->host->result_text(item->result, str_buf_text(&b));
     return ERR_OK;

@@ -7,6 +7,7 @@
 #include "providers/gce/gce_target_pool_observe.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_service_rules.h"
 
@@ -261,11 +262,22 @@ static int read_wave(struct look *l, struct err *err)
     return rc;
 }
 
+/* Before anyone has chosen the cluster's id (only a plan comes that far) its shared check has no name to ask for. */
+static bool may_exist(const struct slot *slot)
+{
+    return strstr(slot->name, GCE_CLUSTER_ID_UNKNOWN) == NULL;
+}
+
 static int read_cloud(struct look *l, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct slot *slot = &l->slots[i];
         struct json_object *o;
+        if (!may_exist(slot)) {
+            slot->read = false;
+            *slot->known = GCE_ABSENT;
+            continue;
+        }
         slot->read = slot->main || gce_snapshot_get(l->p->snapshot, slot->c, slot->name,
                                                     GCE_SNAPSHOT_ANY, l->s->a, &o) != GCE_ABSENT;
         *slot->known = slot->read ? GCE_UNKNOWN : GCE_ABSENT;
