@@ -408,6 +408,33 @@ static void errors__html_502__is_transient_and_tried_again(void **state)
     rig_stop(r);
 }
 
+/* 409 says that somebody has it in hand, not that it is there: an earlier delete may still be under way. */
+static void errors__said_to_exist_but_absent__looked_at_again_and_made(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"firewalls", "httpHealthChecks", "targetPools",
+                                        "forwardingRules"};
+    struct rig *r = rig_start(NULL);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        rig_service(r, "web", "{}");
+        rig_fault(r, arena_printf(rig_arena(r),
+                                  "{\"match\":{\"op\":\"compute.%s.insert\"},\"do\":\"refuse\","
+                                  "\"status\":409}",
+                                  kinds[i]));
+        ok(r);
+        assert_non_null(firewall(r, "firewalls/k8s-fw-LB"));
+        assert_non_null(firewall(r, "targetPools/LB"));
+        assert_string_not_equal(rule_member(r, "IPAddress"), "");
+        assert_false(has_address(r, rig_lb_name(r, "web")));
+        rig_forget(r);
+        ok(r);
+        assert_int_equal(rig_mutations(r), 0);
+        assert_int_equal(rig_delete(r, "web")->code, TT_OK);
+        rig_service_gone(r, "web");
+    }
+    rig_stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +456,7 @@ int main(void)
         cmocka_unit_test(errors__9_14__each_gives_an_error_and_no_address),
         cmocka_unit_test(errors__unauthorised__token_is_fetched_anew_once),
         cmocka_unit_test(errors__html_502__is_transient_and_tried_again),
+        cmocka_unit_test(errors__said_to_exist_but_absent__looked_at_again_and_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
