@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_cmd_manifest.c: from a manifest to the Service that the API server would store. */
+#include "controller/cmd/cmd_manifest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "common/base/file.h"
+
+/* A file with that text, gone with the arena. */
+static void remove_file(void *path)
+{
+    (void)unlink(path);
+}
+
+static const char *file_with(struct arena *a, const char *text)
+{
+    char *path = arena_strdup(a, "/tmp/trimtab-manifest-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(strlen(text), write(fd, text, strlen(text)));
+    close(fd);
+    arena_defer(a, remove_file, path);
+    return path;
+}
+
+static struct json_object *tree(struct arena *a, const char *text)
+{
+    struct json_object *o = NULL;
+    struct err err = ERR_INIT;
+    if (text == NULL) {
+        return NULL;
+    }
+    assert_int_equal(ERR_OK, json_parse_arena(a, text, strlen(text), NULL, &o, &err));
+    return o;
+}
+
+static void cmd_manifest__several_documents_and_lists__services_only(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *path = file_with(a, "kind: Service\nmetadata: {name: a, namespace: x}\n"
+                                    "---\nkind: ConfigMap\nmetadata: {name: no}\n"
+                                    "---\nkind: List\nitems:\n"
+                                    "- {kind: Service, metadata: {name: b}}\n"
+                                    "- {kind: Pod, metadata: {name: no}}\n"
+                                    "---\n");
+    struct cmd_manifest *all;
+    size_t n;
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_OK, cmd_manifest_read(a, path, "home", &all, &n, &err));
+    assert_int_equal(2, n);
+    assert_string_equal("a", all[0].name);
+    assert_string_equal("x", all[0].ns);
+    assert_string_equal("b", all[1].name);
+    assert_string_equal("home", all[1].ns);
+}
+
+static void cmd_manifest__broken_files__say_file_and_what(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *error;
+    } rows[] = {
+        {"kind: Pod\nmetadata: {name: a}\n", ": no object of kind Service in it"},
+        {"", ": no object of kind Service in it"},
+        {"kind: Service\n", ": Service 1 has no metadata.name"},
+        {"kind: Service\nmetadata: {name: a}\nspec: 5\n", ": Service a: spec: want a map"},
+        {"kind: Service\nmetadata: {name: a, labels: []}\n",
+         ": Service a: metadata.labels: want a map"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        const char *path = file_with(a, rows[i].text);
+        struct cmd_manifest *all;
+        size_t n;
+        struct err err = ERR_INIT;
+        assert_int_equal(ERR_INVALID, cmd_manifest_read(a, path, "home", &all, &n, &err));
+        assert_string_equal(arena_printf(a, "%s%s", path, rows[i].error), err.message);
+    }
+}
+
+static void cmd_manifest__not_yaml__line_is_named(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *path = file_with(a, "kind: Service\nmetadata: {name: a\n");
+    struct cmd_manifest *all;
+    size_t n;
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_INVALID, cmd_manifest_read(a, path, "home", &all, &n, &err));
+    assert_true(str_has_prefix(err.message, path));
+    assert_non_null(strstr(err.message, "line "));
+}
+
+/* What the server stores, for manifests and live objects; the note that the plan gets. */
+struct row {
+    const char *what;
+    const char *manifest; /* a Service's JSON without kind */
+    const char *live;     /* NULL: the cluster has none */
+    const char *path;
+    const char *value; /* NULL: it must be absent */
+};
+
+static const struct row rows[] = {
+    {"defaults", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"ports\":[{\"port\":80}]}}", NULL,
+     "spec.type", "ClusterIP"},
+    {"affinity", "{\"metadata\":{\"name\":\"a\"}}", NULL, "spec.sessionAffinity", "None"},
+    {"no policy for ClusterIP", "{\"metadata\":{\"name\":\"a\"}}", NULL,
+     "spec.externalTrafficPolicy", NULL},
+    {"policy of LoadBalancer",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\"}}", NULL,
+     "spec.externalTrafficPolicy", "Cluster"},
+    {"identity is the server's",
+     "{\"metadata\":{\"name\":\"a\",\"uid\":\"mine\",\"resourceVersion\":\"7\"}}",
+     "{\"metadata\":{\"uid\":\"u1\",\"resourceVersion\":\"5\"}}", "metadata.uid", "u1"},
+    {"status is the server's",
+     "{\"metadata\":{\"name\":\"a\"},\"status\":{\"loadBalancer\":{\"x\":\"mine\"}}}",
+     "{\"status\":{\"loadBalancer\":{\"x\":\"theirs\"}}}", "status.loadBalancer.x", "theirs"},
+    {"what others added stays", "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"mine\":\"1\"}}}",
+     "{\"metadata\":{\"annotations\":{\"theirs\":\"2\"}}}", "metadata.annotations.theirs", "2"},
+    {"what the manifest says wins", "{\"metadata\":{\"name\":\"a\",\"annotations\":{\"x\":\"1\"}}}",
+     "{\"metadata\":{\"annotations\":{\"x\":\"2\"}}}", "metadata.annotations.x", "1"},
+    {"what the last apply had and the manifest lacks goes", "{\"metadata\":{\"name\":\"a\"}}",
+     "{\"metadata\":{\"annotations\":{\"x\":\"2\","
+     "\"kubectl.kubernetes.io/last-applied-configuration\":"
+     "\"{\\\"metadata\\\":{\\\"annotations\\\":{\\\"x\\\":\\\"2\\\"}}}\"}}}",
+     "metadata.annotations.x", NULL},
+    {"the same of the spec", "{\"metadata\":{\"name\":\"a\"}}",
+     "{\"metadata\":{\"annotations\":{"
+     "\"kubectl.kubernetes.io/last-applied-configuration\":"
+     "\"{\\\"spec\\\":{\\\"loadBalancerIP\\\":\\\"1.2.3.4\\\"}}\"}},"
+     "\"spec\":{\"loadBalancerIP\":\"1.2.3.4\"}}",
+     "spec.loadBalancerIP", NULL},
+    {"allocated ones stay", "{\"metadata\":{\"name\":\"a\"}}",
+     "{\"spec\":{\"clusterIP\":\"10.0.0.7\"}}", "spec.clusterIP", "10.0.0.7"},
+    {"the check's port stays with policy Local",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
+     "\"externalTrafficPolicy\":\"Local\"}}",
+     "{\"spec\":{\"healthCheckNodePort\":31000}}", "spec.healthCheckNodePort", "31000"},
+    {"and goes with it",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
+     "\"externalTrafficPolicy\":\"Cluster\"}}",
+     "{\"spec\":{\"healthCheckNodePort\":31000}}", "spec.healthCheckNodePort", NULL},
+};
+
+static struct json_object *completed(struct arena *a, const char *manifest, const char *live,
+                                     const char **ret_note)
+{
+    const struct cmd_manifest m = {"f", "demo", "a", tree(a, manifest)};
+    struct json_object *o = cmd_manifest_complete(a, &m, tree(a, live), ret_note);
+    return o;
+}
+
+static void cmd_manifest_complete__table__as_the_server_stores_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        const char *note;
+        _cleanup_(json_putp) struct json_object *o =
+            completed(a, rows[i].manifest, rows[i].live, &note);
+        struct json_object *v = json_path(o, rows[i].path);
+        const char *got = v == NULL ? NULL : json_object_get_string(v);
+        if (!str_eq(got, rows[i].value)) {
+            fail_msg("%s: %s is %s, want %s", rows[i].what, rows[i].path, str_or(got, "absent"),
+                     str_or(rows[i].value, "absent"));
+        }
+    }
+}
+
+static void cmd_manifest_complete__ports__defaults_and_node_ports_by_name(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *note;
+    _cleanup_(json_putp) struct json_object *o = completed(
+        a, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":81}]}}",
+        "{\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":80,\"nodePort\":30123}]}}", &note);
+    struct json_object *port = json_object_array_get_idx(json_path(o, "spec.ports"), 0);
+    assert_string_equal("TCP", json_str(port, "protocol"));
+    assert_int_equal(81, json_int(port, "targetPort", 0));
+    assert_int_equal(30123, json_int(port, "nodePort", 0));
+}
+
+static void cmd_manifest_complete__what_the_server_would_choose__note(void **state)
+{
+    (void)state;
+    static const char local[] = "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":"
+                                "\"LoadBalancer\",\"externalTrafficPolicy\":\"Local\"}}";
+    static const struct {
+        const char *manifest, *live, *note;
+    } notes[] = {
+        {"{\"metadata\":{\"name\":\"a\"}}", NULL,
+         "the cluster does not have it yet → its uid and the names made from it are stand-ins"},
+        {local, NULL,
+         "the cluster does not have it yet → its uid, names made from it, and the health check's "
+         "port are stand-ins"},
+        {local, "{\"metadata\":{\"uid\":\"u\"}}",
+         "the API server has not chosen the health check's port yet → 30000 stands for it"},
+        {"{\"metadata\":{\"name\":\"a\"}}", "{\"metadata\":{\"uid\":\"u\"}}", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        const char *note;
+        _cleanup_(json_putp) struct json_object *o =
+            completed(a, notes[i].manifest, notes[i].live, &note);
+        assert_non_null(o);
+        assert_string_equal(str_or(notes[i].note, "none"), str_or(note, "none"));
+    }
+}
+
+static void cmd_manifest_complete__new__same_uid_in_every_run(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *note;
+    const char *first = NULL;
+    for (int i = 0; i < 2; i++) {
+        _cleanup_(json_putp) struct json_object *o =
+            completed(a, "{\"metadata\":{\"name\":\"a\"}}", NULL, &note);
+        const char *uid = arena_strdup(a, json_str(json_member(o, "metadata"), "uid"));
+        assert_int_equal(36, strlen(uid));
+        assert_string_equal(str_or(first, uid), uid);
+        first = uid;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cmd_manifest__several_documents_and_lists__services_only),
+        cmocka_unit_test(cmd_manifest__broken_files__say_file_and_what),
+        cmocka_unit_test(cmd_manifest__not_yaml__line_is_named),
+        cmocka_unit_test(cmd_manifest_complete__table__as_the_server_stores_it),
+        cmocka_unit_test(cmd_manifest_complete__ports__defaults_and_node_ports_by_name),
+        cmocka_unit_test(cmd_manifest_complete__what_the_server_would_choose__note),
+        cmocka_unit_test(cmd_manifest_complete__new__same_uid_in_every_run),
+    };
+    return cmocka_run_group_tests_name("cmd-manifest", tests, NULL, NULL);
+}
