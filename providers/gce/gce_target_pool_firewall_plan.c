@@ -27,10 +27,10 @@ void tp_plan_check(struct tp_ensure *n)
     const char *note = d->local ? "asks the node port of this Service"
                                 : "one for all services with policy Cluster";
     if (!present) {
-        struct lb_op op = LB_OP(.verb = LB_CREATE, .kind = TP_KIND_CHECK, .name = d->check.name,
-                                .why = "the target pool needs it", .summary = check_summary(n),
-                                .note = note, .shared = !d->local, .tolerate = LB_TOLERATE_EXISTS,
-                                .type = &gce_tp_type_insert, .calls = 2);
+        struct lb_op op =
+            LB_OP(.verb = LB_CREATE, .kind = TP_KIND_CHECK, .name = d->check.name,
+                  .why = "the target pool needs it", .summary = check_summary(n), .note = note,
+                  .shared = !d->local, .type = &gce_tp_type_insert, .calls = 2);
         (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_INSERT_CHECK, .check = d->check});
         return;
     }
@@ -153,8 +153,7 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
         LB_OP(.verb = create ? LB_CREATE : LB_CHANGE, .kind = TP_KIND_FIREWALL, .name = fp->f->name,
               .why = create ? fp->create_why : firewall_why(n, fp->found, &want),
               .summary = firewall_summary(n, fp->f), .note = fp->note,
-              .shared = !gce_tp_firewall_has_ip(n->d, fp->f),
-              .tolerate = LB_TOLERATE_EXISTS | tp_forbidden_is_fine(e),
+              .shared = !gce_tp_firewall_has_ip(n->d, fp->f), .tolerate = tp_forbidden_is_fine(e),
               .type = create ? &gce_tp_type_insert : &gce_tp_type_patch, .calls = 2);
     if (!create) {
         struct lb_diff diff = changed_fields(n, fp, want);

@@ -10,6 +10,8 @@
  *     E  + rule: from here on the load balancer is complete
  *     F  deny rule; the check that nobody uses any more, then its firewall
  *     finally  the held address is given back: the rule keeps it
+ * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource on its way out.  The driver
+ * looks and plans again, and keeps what is really there.
  * Source: gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/gce_links.h"
@@ -213,16 +215,15 @@ static void plan_new_pool(struct tp_ensure *n)
     const struct gce_tp_desired *d = n->d;
     size_t members = d->pool.instances.n;
     size_t zones = count_zones(e->a, &e->in->members);
-    struct lb_op op =
-        LB_OP(.verb = LB_CREATE, .kind = TP_KIND_POOL, .name = d->names.lb,
-              .why = n->o->has_pool == GCE_PRESENT
-                         ? "spec.sessionAffinity changed, and a pool cannot change it"
-                         : "the forwarding rule needs it",
-              .summary = arena_printf(e->a, "%zu %s in %zu %s", members,
-                                      members == 1 ? "instance" : "instances", zones,
-                                      zones == 1 ? "zone" : "zones"),
-              .note = arena_printf(e->a, "affinity %s", d->pool.affinity),
-              .tolerate = LB_TOLERATE_EXISTS, .type = &gce_tp_type_insert, .calls = 2);
+    struct lb_op op = LB_OP(.verb = LB_CREATE, .kind = TP_KIND_POOL, .name = d->names.lb,
+                            .why = n->o->has_pool == GCE_PRESENT
+                                       ? "spec.sessionAffinity changed, and a pool cannot change it"
+                                       : "the forwarding rule needs it",
+                            .summary = arena_printf(e->a, "%zu %s in %zu %s", members,
+                                                    members == 1 ? "instance" : "instances", zones,
+                                                    zones == 1 ? "zone" : "zones"),
+                            .note = arena_printf(e->a, "affinity %s", d->pool.affinity),
+                            .type = &gce_tp_type_insert, .calls = 2);
     (void)tp_emit(e, op, (struct gce_tp_op){.action = GCE_TP_INSERT_POOL});
     if (members > GCE_POOL_CREATE_MAX) {
         struct str_set all = e->in->members.paths;
@@ -339,8 +340,7 @@ static void plan_rule(struct tp_ensure *n)
               .why = n->new_rule_because,
               .summary = arena_printf(e->a, "%s %s → pool", want->protocol, want->port_range),
               .note = n->ip.text != NULL ? n->ip.text : "address known after address",
-              .fields = diff.fields, .n_fields = diff.n, .tolerate = LB_TOLERATE_EXISTS,
-              .type = &gce_tp_type_insert, .calls = 2);
+              .fields = diff.fields, .n_fields = diff.n, .type = &gce_tp_type_insert, .calls = 2);
     tp_next_wave(e);
     (void)tp_emit(e, op,
                   (struct gce_tp_op){.action = GCE_TP_INSERT_RULE, .ip = n->ip, .tier = n->tier});
