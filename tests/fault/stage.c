@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stage.c: see stage.h.  Time is the fake clock's, so back-offs cost nothing. */
+#include "tests/fault/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fault/world.h"
+
+#define STARTS_MAX 6
+#define EDITS_MAX  6
+
+struct stage stage_new(struct err *err)
+{
+    return (struct stage){.a = arena_new(), .names = names_new(), .err = err};
+}
+
+/* A controller that did not end still uses the rig: the process ends with both. */
+void stage_done(struct stage *s)
+{
+    if (s->rig != NULL && rig_stop(s->rig)) {
+        rig_free(s->rig);
+        probe_free(s->probe);
+    }
+    names_free(s->names);
+    arena_free(s->a);
+}
+
+int stage_open(struct stage *s, struct json_object *world, const char *const *flags)
+{
+    static const char *const none[] = {NULL};
+    struct rig_args args = {.world = world,
+                            .sim = {.nodes = world == NULL ? 6 : 0, .seed = 7},
+                            .flags = flags == NULL ? none : flags};
+    int rc = rig_new(&args, &s->rig, s->err);
+    if (rc == ERR_OK) {
+        s->probe = probe_new(s->rig, s->names);
+    }
+    return rc;
+}
+
+int stage_close(struct stage *s)
+{
+    bool ended = rig_stop(s->rig);
+    if (!ended) {
+        return err_set(s->err, ERR_BUG, "the controller does not end");
+    }
+    rig_free(STEAL(s->rig));
+    probe_free(STEAL(s->probe));
+    return ERR_OK;
+}
+
+/* ---- the controller ------------------------------------------------------------------------------ */
+
+/* Refusals that last have lasted long enough. */
+static void heal_in_time(struct stage *s)
+{
+    bool down = s->kind != NULL && s->kind->effect == EFFECT_DOWN && probe_fired(s->probe);
+    if (down && clock_now_ms(rig_clock(s->rig)) - s->began_ms > STAGE_HEALED_MS) {
+        probe_heal(s->probe);
+    }
+}
+
+static bool is_dead(void *arg)
+{
+    struct stage *s = arg;
+    heal_in_time(s);
+    return probe_is_dead(s->probe);
+}
+
+/* As a kubelet would: again and again. */
+int stage_start(struct stage *s)
+{
+    for (int i = 0; i < STARTS_MAX; i++) {
+        err_clear(s->err);
+        if (rig_start_unless(s->rig, is_dead, s, s->err) == ERR_OK) {
+            return ERR_OK;
+        }
+        if (probe_is_dead(s->probe)) {
+            probe_heal(s->probe);
+        } else {
+            rig_advance(s->rig, 30000);
+            heal_in_time(s);
+        }
+    }
+    return err_prefix(s->err, "the controller does not start");
+}
+
+int stage_restart(struct stage *s)
+{
+    if (!rig_stop(s->rig)) {
+        return err_set(s->err, ERR_BUG, "the controller does not end");
+    }
+    probe_heal(s->probe);
+    return stage_start(s);
+}
+
+int stage_settle(struct stage *s, int64_t ahead_ms)
+{
+    if (rig_settle_unless(s->rig, ahead_ms, is_dead, s)) {
+        return ERR_OK;
+    }
+    if (probe_is_dead(s->probe)) {
+        int rc = stage_restart(s);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+        if (rig_settle(s->rig, RIG_LATER)) {
+            return ERR_OK;
+        }
+    }
+    return err_set(s->err, ERR_BUG, "no rest within a minute");
+}
+
+static bool is_dead_or_late(void *arg)
+{
+    struct stage *s = arg;
+    return is_dead(arg) || clock_now_ms(rig_clock(s->rig)) > s->until_ms;
+}
+
+int stage_live(struct stage *s, int64_t ms)
+{
+    s->until_ms = clock_now_ms(rig_clock(s->rig)) + ms;
+    (void)rig_settle_unless(s->rig, ms, is_dead_or_late, s);
+    return probe_is_dead(s->probe) ? stage_restart(s) : ERR_OK;
+}
+
+/* ---- edits --------------------------------------------------------------------------------------- */
+
+#define SERVICES "/api/v1/namespaces/default/services"
+
+static const char *manifest(struct arena *a, const char *name, const char *spec)
+{
+    _cleanup_(json_putp) struct json_object *tree = NULL;
+    if (json_parse(spec, strlen(spec), NULL, &tree, NULL) != ERR_OK) {
+        abort(); /* a row of flows.c is no JSON */
+    }
+    json_add_str(tree, "type", "LoadBalancer");
+    return arena_printf(a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Service\","
+                        "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":%s}",
+                        name, json_text(a, tree, JSON_COMPACT));
+}
+
+static int try_step(struct stage *s, const struct step *step)
+{
+    const char *path = arena_printf(s->a, SERVICES "/%s", step->what);
+    switch (step->act) {
+    case STEP_CREATE:
+        return rig_kube(s->rig, "POST", SERVICES, manifest(s->a, step->what, step->body), NULL);
+    case STEP_PATCH:
+        return rig_kube(s->rig, "PATCH", path, step->body, NULL);
+    case STEP_DELETE:
+        return rig_kube(s->rig, "DELETE", path, NULL, NULL);
+    case STEP_ADD_NODES:
+        return rig_kube(s->rig, "POST", "/sim/nodes",
+                        arena_printf(s->a, "{\"count\":%s}", step->what), NULL);
+    case STEP_REMOVE_NODE:
+        return rig_kube(s->rig, "DELETE", arena_printf(s->a, "/sim/nodes/%s", step->what), NULL,
+                        NULL);
+    case STEP_END:
+        break;
+    }
+    return 0;
+}
+
+/* The user tries until it is heard. */
+int stage_step(struct stage *s, const struct step *step)
+{
+    int status = 0;
+    for (int i = 0; i < EDITS_MAX; i++) {
+        status = try_step(s, step);
+        if (status >= 200 && status < 300) {
+            return ERR_OK;
+        }
+        if (probe_is_dead(s->probe) && stage_restart(s) != ERR_OK) {
+            return s->err->code;
+        }
+        rig_advance(s->rig, STAGE_HEALED_MS / 3);
+        heal_in_time(s);
+    }
+    return err_set(s->err, ERR_BUG, "the edit of %s was answered %d", step->what, status);
+}
+
+/* ---- judgement ----------------------------------------------------------------------------------- */
+
+/* Returns how many Services were touched. */
+static int64_t touch_all(struct stage *s)
+{
+    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
+    const char *note =
+        arena_printf(s->a, "{\"metadata\":{\"annotations\":{\"example.com/touched\":\"%lld\"}}}",
+                     (long long)clock_now_ms(rig_clock(s->rig)));
+    int64_t touched = 0;
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_object_array_get_idx(services, i);
+        struct json_object *meta = json_member(service, "metadata");
+        if (world_service_is_ours(service)) {
+            const char *path = arena_printf(s->a, "/api/v1/namespaces/%s/services/%s",
+                                            json_str(meta, "namespace"), json_str(meta, "name"));
+            (void)rig_kube(s->rig, "PATCH", path, note, NULL); /* counted, not judged */
+            touched++;
+        }
+    }
+    return touched;
+}
+
+static int check_untouched(struct stage *s, int64_t own_writes, const char *after)
+{
+    int64_t cloud = rig_mutations(s->rig);
+    int64_t cluster = rig_service_writes(s->rig) - own_writes;
+    if (cloud == 0 && cluster == 0) {
+        return ERR_OK;
+    }
+    return err_set(s->err, ERR_CONFLICT,
+                   "after %s: %lld more changes in the cloud, %lld writes of Services", after,
+                   (long long)cloud, (long long)cluster);
+}
+
+int stage_check_second_plan(struct stage *s)
+{
+    probe_begin(s->probe, NULL, NULL);
+    rig_counts_reset(s->rig);
+    int64_t touched = touch_all(s);
+    int rc = stage_settle(s, RIG_LATER);
+    rc = rc == ERR_OK ? check_untouched(s, touched, "an edit that means nothing") : rc;
+    rc = rc == ERR_OK ? stage_restart(s) : rc;
+    rc = rc == ERR_OK ? stage_settle(s, RIG_LATER) : rc;
+    return rc == ERR_OK ? check_untouched(s, touched, "a restart") : rc;
+}
+
+int stage_check_log(struct stage *s)
+{
+    static const char *const words[] = {"code=\"bug\"", "Fault of the provider"};
+    const char *log = rig_log(s->rig);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        const char *at = strstr(log, words[i]);
+        if (at != NULL) {
+            while (at > log && at[-1] != '\n') {
+                at--;
+            }
+            return err_set(s->err, ERR_BUG, "logged: %.*s", (int)strcspn(at, "\n"), at);
+        }
+    }
+    return ERR_OK;
+}

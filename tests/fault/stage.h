@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stage.h: a rig on which things go wrong: edits that are repeated until heard, controllers that are started again.
+ *
+ * What an operator's cluster does around a controller: a user tries an edit again, a kubelet starts a process that died
+ * or could not start, refusals that last end after a while.  Errors go to stage.err. */
+#ifndef TRIMTAB_TESTS_FAULT_STAGE_H
+#define TRIMTAB_TESTS_FAULT_STAGE_H
+
+#include "tests/fault/flows.h"
+#include "tests/fault/probe.h"
+
+#define STAGE_HEALED_MS 90000 /* of the fake clock: so long a refusal lasts that lasts */
+
+struct stage {
+    struct arena *a;
+    struct names *names;
+    struct rig *rig;
+    struct probe *probe;
+    struct err *err;
+    const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
+    int64_t began_ms;              /* by the fake clock: when it could strike first */
+    int64_t until_ms;              /* of stage_live() */
+};
+
+struct stage stage_new(struct err *err);
+/* Ends the rig, if there is one. */
+void stage_done(struct stage *s);
+/* A fresh rig with that world (NULL: six nodes) and flags for the controller (NULL: none). */
+int stage_open(struct stage *s, struct json_object *world, const char *const *flags) _warn_unused_;
+int stage_close(struct stage *s) _warn_unused_;
+
+/* Starts the controller, again and again if need be. */
+int stage_start(struct stage *s) _warn_unused_;
+/* Ends the controller, dead or alive, and all faults, and starts the next one. */
+int stage_restart(struct stage *s) _warn_unused_;
+/* Comes to rest; a controller that dies on the way is replaced. */
+int stage_settle(struct stage *s, int64_t ahead_ms) _warn_unused_;
+/* Lets it run for so long at most, at rest or not; a controller that dies is replaced. */
+int stage_live(struct stage *s, int64_t ms) _warn_unused_;
+/* An edit. */
+int stage_step(struct stage *s, const struct step *step) _warn_unused_;
+
+/* Nothing is left to do: an edit that means nothing, then a restart, change nothing.  ERR_CONFLICT. */
+int stage_check_second_plan(struct stage *s) _warn_unused_;
+/* Nobody logged a fault of his own.  ERR_BUG. */
+int stage_check_log(struct stage *s) _warn_unused_;
+
+#endif
