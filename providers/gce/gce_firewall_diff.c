@@ -52,7 +52,7 @@ static bool cidr_set(struct arena *a, const struct gce_strs *s, struct str_set *
     for (size_t i = 0; i < s->n; i++) {
         struct ip_net net;
         char text[IP_TEXT_MAX];
-        if (!ip_net_parse_sloppy(str_trim(a, s->items[i]), &net)) {
+        if (!ip_net_parse_sloppy(str_trim_unicode(a, s->items[i]), &net)) {
             return false;
         }
         ip_net_format(&net, text);

@@ -10,38 +10,39 @@
 #define AUTO_SUBNET_RANGE "10.128.0.0/9"
 #define PROVIDER_PREFIX   "gce://"
 
-static bool is_version(const char *s)
+/* The slash of the first "/VERSION/projects", or NULL. */
+static const char *find_version(const char *url)
 {
     static const char *const words[] = {"v1", "alpha", "beta", "v1beta1", "v1alpha1"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (str_eq(s, words[i])) {
-            return true;
+    for (const char *slash = strchr(url, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+            if (str_has_prefix(slash + 1, words[i]) &&
+                str_has_prefix(slash + 1 + strlen(words[i]), "/projects")) {
+                return slash;
+            }
         }
     }
-    return false;
+    return NULL;
 }
 
-static bool is_api_group(const char *s)
+/* What stands before "/projects/" may be anything; but where that is "/VERSION", the letters before it (and before
+ * ".googleapis.com") must be an API group that is known. */
+static bool api_group_is_known(struct arena *a, const char *url)
 {
-    static const char *const words[] = {"compute", "networkservices"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        size_t n = strlen(words[i]);
-        if (strncmp(s, words[i], n) == 0 && (s[n] == '\0' || str_eq(s + n, ".googleapis.com"))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What stands before "/projects/" may be anything, but a version must follow an API group that is known. */
-static bool prefix_ok(struct arena *a, const char *prefix)
-{
-    size_t n;
-    char **parts = str_split(a, prefix, '/', &n);
-    if (!is_version(parts[n - 1])) {
+    const char *slash = find_version(url);
+    if (slash == NULL) {
         return true;
     }
-    return n >= 2 && is_api_group(parts[n - 2]);
+    char *group = arena_strndup(a, url, (size_t)(slash - url));
+    size_t n = strlen(group);
+    if (str_has_suffix(group, ".googleapis.com")) {
+        n -= strlen(".googleapis.com");
+        group[n] = '\0';
+    }
+    while (n > 0 && group[n - 1] >= 'a' && group[n - 1] <= 'z') {
+        n--;
+    }
+    return str_eq(group + n, "compute") || str_eq(group + n, "networkservices");
 }
 
 /* parts[0] is "regions" or "zones": a place itself, or something in it. */
@@ -79,9 +80,8 @@ int gce_link_parse(struct arena *a, const char *url, struct gce_link *ret, struc
 {
     const char *tail = str_nonnull(url);
     const char *at = strstr(tail, "/projects/");
-    bool ok = true;
+    bool ok = api_group_is_known(a, tail);
     if (at != NULL) {
-        ok = prefix_ok(a, arena_strndup(a, tail, (size_t)(at - tail)));
         tail = at + 1;
     }
     size_t n;

@@ -145,6 +145,32 @@ static void links__Z13_to_Z18(void **state)
     same_text("Z24", gce_canonical_name(a, "n1.c.proj.internal"), "n1");
 }
 
+/* What upstream's pattern for the API group takes, found by asking it. */
+static void links__api_group_before_the_version__must_be_known(void **state)
+{
+    static const struct {
+        const char *url;
+        int code;
+    } rows[] = {
+        {"v1/projects/p/global/x/y", ERR_OK}, /* nothing stands before it */
+        {"compute/v1/projects/p/global/x/y", ERR_OK},
+        {"x-compute/v1/projects/p/global/x/y", ERR_OK},
+        {"https://networkservices.googleapis.com/v1/projects/p/global/x/y", ERR_OK},
+        {"https://h/compute/staging_v1/projects/p/global/x/y", ERR_OK},
+        {"xcompute/v1/projects/p/global/x/y", ERR_INVALID},
+        {"/v1/projects/p/global/x/y", ERR_INVALID},
+        {"https://dns.googleapis.com/v1/projects/p/global/x/y", ERR_INVALID},
+        {"projects/p/zones/beta/projects/x", ERR_INVALID}, /* wherever it stands */
+    };
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct gce_link l;
+        if (gce_link_parse(a, rows[i].url, &l, NULL) != rows[i].code) {
+            fail_msg("%s: want %s", rows[i].url, err_code_name(rows[i].code));
+        }
+    }
+}
+
 static void subnets__Z22(void **state)
 {
     struct arena *a = *state;
@@ -220,6 +246,7 @@ int main(void)
         PURE_TEST(node_zone__Z6_to_Z10),
         PURE_TEST(links__Z11_Z12__same_resource_whatever_host_and_version),
         PURE_TEST(links__Z13_to_Z18),
+        PURE_TEST(links__api_group_before_the_version__must_be_known),
         PURE_TEST(subnets__Z22),
         PURE_TEST(members__only_eligible_nodes_of_project_and_region),
         PURE_TEST(host_tags__W24_W25),
