@@ -106,6 +106,21 @@ static void restart__many_healthy_services__five_lists_in_all(void **state)
     rig_stop(r);
 }
 
+static void create__many_at_once__listed_once_then_read_one_by_one(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    rig_set_waiting(r, 20);
+    for (int i = 0; i < 20; i++) {
+        const char *name = arena_printf(rig_arena(r), "s%d", i);
+        rig_service(r, name, "{}");
+        ok(r, name);
+    }
+    assert_int_equal(rig_calls(r, "compute.*.list"), 5);
+    assert_int_equal(rig_calls(r, "compute.forwardingRules.get"), 19);
+    rig_stop(r);
+}
+
 static void update__node_added__one_get_one_mutation(void **state)
 {
     (void)state;
@@ -468,6 +483,7 @@ int main(void)
         cmocka_unit_test(create__second__five_reads),
         cmocka_unit_test(ensure__again__no_mutation),
         cmocka_unit_test(restart__many_healthy_services__five_lists_in_all),
+        cmocka_unit_test(create__many_at_once__listed_once_then_read_one_by_one),
         cmocka_unit_test(update__node_added__one_get_one_mutation),
         cmocka_unit_test(update__B1_B2__in_chunks_of_a_thousand),
         cmocka_unit_test(create__B3__two_hundred_in_the_body_the_rest_after),
