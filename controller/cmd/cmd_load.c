@@ -301,6 +301,12 @@ static int get_live(struct cmd_session *s, const struct cmd_manifest *m, struct 
     return code == ERR_OK ? json_parse(resp.body, resp.body_len, NULL, ret, err) : code;
 }
 
+static void note(struct cmd_session *s, const char *key, const char *text)
+{
+    s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
+    s->notes[s->n_notes++] = (struct cmd_note){key, text};
+}
+
 static int read_manifests(struct cmd_session *s, const char *file, struct err *err)
 {
     struct cmd_manifest *all;
@@ -311,10 +317,10 @@ static int read_manifests(struct cmd_session *s, const char *file, struct err *e
         _cleanup_(json_putp) struct json_object *live = NULL;
         _cleanup_(json_putp) struct json_object *whole = NULL;
         struct kube_object *o = NULL;
-        const char *note = NULL;
+        const char *made_up = NULL;
         code = get_live(s, &all[i], &live, err);
         if (code == ERR_OK) {
-            whole = cmd_manifest_complete(s->a, &all[i], live, &note);
+            whole = cmd_manifest_complete(s->a, &all[i], live, &made_up);
             code = decode(s, KUBE_SERVICE, whole, &o, err);
         }
         if (code != ERR_OK) {
@@ -322,9 +328,12 @@ static int read_manifests(struct cmd_session *s, const char *file, struct err *e
         }
         push_service(s, o->service);
         want(s, svc_key(s->a, o->service));
-        if (note != NULL) {
-            s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
-            s->notes[s->n_notes++] = (struct cmd_note){svc_key(s->a, o->service), note};
+        if (made_up != NULL) {
+            note(s, svc_key(s->a, o->service), made_up);
+        }
+        if (s->client == NULL && s->world == NULL) {
+            note(s, svc_key(s->a, o->service),
+                 "no cluster is read → what it would say (its id, other Services) is left open");
         }
     }
     return code;

@@ -134,6 +134,16 @@ static void on_finding(void *arg, uint32_t severity, const char *where, const ch
         severity, arena_strdup(s->a, str_nonnull(where)), arena_strdup(s->a, str_nonnull(message))};
 }
 
+/* Without a cluster there is a world's objects or none, which is an answer, too: nothing is "forbidden". */
+static struct json_object *objects_of_files(const struct cmd_session *s)
+{
+    struct json_object *in_world = s->world == NULL ? NULL : json_member(s->world, "kubernetes");
+    if (in_world != NULL || s->client != NULL) {
+        return in_world;
+    }
+    return json_parse_arena(s->a, "{}", 2, NULL, &in_world, NULL) == ERR_OK ? in_world : NULL;
+}
+
 void cmd_session_host(struct cmd_session *s)
 {
     struct fence *fence = ARENA_NEW(s->a, struct fence);
@@ -153,7 +163,7 @@ void cmd_session_host(struct cmd_session *s)
         .n_fixed_services = s->n_services,
         .fixed_nodes = s->nodes != NULL ? s->nodes : ARENA_NEW(s->a, const struct tt_node *),
         .n_fixed_nodes = s->n_nodes,
-        .fixed_objects = s->world == NULL ? NULL : json_member(s->world, "kubernetes"),
+        .fixed_objects = objects_of_files(s),
     });
 }
 

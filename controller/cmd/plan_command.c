@@ -46,10 +46,17 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
     struct json_object *o = json_object_new_object();
     struct json_object *because = json_object_new_array();
     json_add_str(o, "service", key);
-    if (svc->n_ingress > 0) {
+    if (svc->n_ingress == 0) {
+        json_add(o, "address", NULL);
+    } else {
         json_add_str(o, "address", str_or(svc->ingress[0].ip, svc->ingress[0].hostname));
     }
     json_push_str(because, arena_printf(s->a, "a sync would call %s because %s", verb, why));
+    for (size_t i = 0; i < s->n_notes; i++) {
+        if (str_eq(s->notes[i].key, key)) {
+            json_push_str(because, s->notes[i].text);
+        }
+    }
     json_add(o, "because", because);
     json_add(o, "operations", NULL);
     json_object_array_add(services, o);

@@ -37,7 +37,7 @@ struct pool {
 /* A failure on its way to the host. */
 struct failure {
     int32_t code;
-    char message[256];
+    char message[512];
 };
 
 static int32_t fail(struct failure *f, int32_t code, const char *message, const char *detail)
