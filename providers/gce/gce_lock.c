@@ -84,3 +84,12 @@ bool gce_lock_change(struct gce_lock *l, enum gce_hold now, enum gce_hold then,
     }
     return got;
 }
+
+bool gce_lock_try_alone(struct gce_lock *l)
+{
+    mutex_lock(&l->lock);
+    bool got = !l->alone && l->together == 0 && l->waiting_alone == 0;
+    l->alone = l->alone || got;
+    mutex_unlock(&l->lock);
+    return got;
+}

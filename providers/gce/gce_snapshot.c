@@ -302,12 +302,12 @@ bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except)
     return found;
 }
 
-bool gce_snapshot_was_listed(struct gce_snapshot *s)
+bool gce_snapshot_was_listed(struct gce_snapshot *s, int64_t max_age_ms)
 {
     bool all = true;
     mutex_lock(&s->lock);
     for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        all = all && (s->kinds[k].listed_ms >= 0 || s->kinds[k].unlistable);
+        all = all && (s->kinds[k].unlistable || young(s, s->kinds[k].listed_ms, max_age_ms));
     }
     mutex_unlock(&s->lock);
     return all;

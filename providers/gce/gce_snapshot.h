@@ -42,8 +42,8 @@ enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int6
 bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const char *except);
 /* Some deny firewall other than `except` stands, as far as was seen. */
 bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except);
-/* Everything that may be listed was, at least once. */
-bool gce_snapshot_was_listed(struct gce_snapshot *s);
+/* Everything that may be listed was, within this time (GCE_SNAPSHOT_ANY: at least once). */
+bool gce_snapshot_was_listed(struct gce_snapshot *s, int64_t max_age_ms);
 /* This kind was. */
 bool gce_snapshot_has_all(struct gce_snapshot *s, enum gce_collection kind);
 /* Permission to list this kind is lacking (upstream never needed it): it is read one by one from now on. */

@@ -130,10 +130,12 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
         return rc;
     }
     gce_names_make(s->a, svc, t->in.cluster_id, &t->names);
-    t->in.others_want_node_check = gce_tp_others_want_node_check(p, s->call, svc);
     if (t->in.verb == TT_VERB_ENSURE) {
         item->err.code = gce_tp_desired_make(s->a, &p->tp_facts, &t->in, &t->desired, &item->err);
     }
+    /* Who wants the check keeps it, whatever others want: no need to go through all Services. */
+    t->in.others_want_node_check = (t->in.verb == TT_VERB_ENSURE && !t->desired.local) ||
+                                   gce_tp_others_want_node_check(p, s->call, svc);
     return ERR_OK;
 }
 

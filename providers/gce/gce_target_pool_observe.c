@@ -9,6 +9,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_firewall_diff.h"
+#include "providers/gce/gce_links.h"
 #include "providers/gce/gce_service_rules.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ struct slot {
     enum gce_known *known;
     void *dest;
     bool main;
+    bool late; /* of the shared check, for who does not want it: read when it is held */
     bool read; /* in this wave */
     struct gce_read get;
 };
@@ -56,6 +58,7 @@ static void slots_of_checks(struct look *l, bool local_is_main, bool node_is_mai
         add(l, node_is_main, GCE_CHECKS, n->node_check, &o->has_node_check, &o->node_check);
         add(l, node_is_main, GCE_FIREWALLS, n->node_check_firewall, &o->has_node_firewall,
             &o->node_firewall);
+        l->slots[l->n - 1].late = l->slots[l->n - 2].late = !node_is_main;
     }
 }
 
@@ -120,72 +123,6 @@ static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err 
         all = all && *slot->known != GCE_UNKNOWN;
     }
     return all;
-}
-
-struct list_job {
-    enum gce_collection kind;
-    struct gce_read read;
-    struct gce_cutter cutter;
-    struct gce_fill *fill;
-};
-
-/* Lists all kinds but those that we may not list; *ret_n of them. */
-static void fill_begin(struct gce_provider *p, const struct tt_call *call, struct arena *a,
-                       struct list_job *jobs, struct http_job **run, size_t *ret_n)
-{
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        if (gce_snapshot_is_unlistable(p->snapshot, (enum gce_collection)k)) {
-            continue;
-        }
-        struct list_job *job = &jobs[*ret_n];
-        job->kind = (enum gce_collection)k;
-        job->fill = gce_fill_begin(p->snapshot, job->kind);
-        gce_cutter_init(&job->cutter, gce_fill_item, job->fill);
-        struct gce_call_spec spec = {
-            .collection = job->kind,
-            .verb = GCE_LIST,
-            .filter = k == GCE_FIREWALLS ? "name eq k8s-.*" : NULL, /* others' are many */
-            .cutter = &job->cutter,
-        };
-        gce_read_init(&job->read, &p->api, call, a, &spec);
-        run[(*ret_n)++] = &job->read.job;
-    }
-}
-
-static int fill_all(struct gce_provider *p, struct http *http, const struct tt_call *call,
-                    unsigned *ret_reads, struct err *err)
-{
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct list_job *jobs = ARENA_ARRAY(a, struct list_job, GCE_SNAPSHOT_KINDS);
-    struct http_job *run[GCE_SNAPSHOT_KINDS];
-    size_t n = 0;
-    fill_begin(p, call, a, jobs, run, &n);
-    http_run(http, run, n);
-    int rc = ERR_OK;
-    for (size_t i = 0; i < n; i++) {
-        const struct err *failed = &jobs[i].read.job.err;
-        *ret_reads += jobs[i].read.call.requests;
-        gce_cutter_done(&jobs[i].cutter);
-        if (failed->code == ERR_OK) {
-            gce_fill_commit(jobs[i].fill);
-            continue;
-        }
-        gce_fill_drop(jobs[i].fill);
-        if (failed->code == ERR_FORBIDDEN || failed->code == ERR_NOT_FOUND) {
-            gce_snapshot_set_unlistable(p->snapshot, jobs[i].kind);
-        } else {
-            rc = rc != ERR_OK ? rc : err_copy(err, failed);
-        }
-    }
-    return rc;
-}
-
-int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,
-                unsigned *ret_reads, struct err *err)
-{
-    int rc = fill_all(p, http, call, ret_reads, err);
-    gce_snapshot_filled(p->snapshot);
-    return rc;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------- */
@@ -268,19 +205,25 @@ static bool may_exist(const struct slot *slot)
     return strstr(slot->name, GCE_CLUSTER_ID_UNKNOWN) == NULL;
 }
 
-static int read_cloud(struct look *l, struct err *err)
+static bool known_absent(const struct look *l, const struct slot *slot)
+{
+    struct json_object *o;
+    return !may_exist(slot) ||
+           (!slot->main && gce_snapshot_get(l->p->snapshot, slot->c, slot->name, GCE_SNAPSHOT_ANY,
+                                            l->s->a, &o) == GCE_ABSENT);
+}
+
+/* One wave: the late slots, or all others. */
+static int read_cloud(struct look *l, bool late, struct err *err)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct slot *slot = &l->slots[i];
-        struct json_object *o;
-        if (!may_exist(slot)) {
-            slot->read = false;
-            *slot->known = GCE_ABSENT;
-            continue;
+        slot->read = false;
+        if (slot->late == late) {
+            bool absent = known_absent(l, slot);
+            slot->read = !absent;
+            *slot->known = absent ? GCE_ABSENT : GCE_UNKNOWN;
         }
-        slot->read = slot->main || gce_snapshot_get(l->p->snapshot, slot->c, slot->name,
-                                                    GCE_SNAPSHOT_ANY, l->s->a, &o) != GCE_ABSENT;
-        *slot->known = slot->read ? GCE_UNKNOWN : GCE_ABSENT;
     }
     return read_wave(l, err);
 }
@@ -344,26 +287,30 @@ static void give_back(void *arg)
     (void)gce_lock_change(t->lock, t->hold, GCE_HOLD_NOT, NULL);
 }
 
-/* How the shared check must be held, by what is known of it. */
-static enum gce_hold hold_wanted(struct look *l)
+static bool wants_node_check(const struct look *l)
 {
-    struct gce_tp_item *t = l->t;
-    struct json_object *o;
-    bool wants = t->in.verb == TT_VERB_ENSURE && !t->desired.local;
-    if (!wants && t->in.others_want_node_check) {
-        return t->in.verb == TT_VERB_DELETE ? GCE_HOLD_TOGETHER : GCE_HOLD_NOT;
-    }
-    enum gce_known check = gce_snapshot_get(l->p->snapshot, GCE_CHECKS, t->names.node_check,
-                                            GCE_SNAPSHOT_ANY, l->s->a, &o);
-    enum gce_known fw = gce_snapshot_get(
-        l->p->snapshot, GCE_FIREWALLS, t->names.node_check_firewall, GCE_SNAPSHOT_ANY, l->s->a, &o);
-    if (wants) {
-        return check == GCE_PRESENT && fw == GCE_PRESENT ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE;
-    }
-    return check == GCE_ABSENT && fw == GCE_ABSENT ? GCE_HOLD_NOT : GCE_HOLD_ALONE;
+    return l->t->in.verb == TT_VERB_ENSURE && !l->t->desired.local;
 }
 
-static bool hold(struct look *l, enum gce_hold then)
+static bool is_locked(const struct look *l)
+{
+    return !l->s->planning && !l->p->offline && l->t->in.verb != TT_VERB_UPDATE;
+}
+
+/* How the shared check must be held by who wants it, by what is known of it. */
+static enum gce_hold hold_wanted(struct look *l)
+{
+    const struct gce_tp_item *t = l->t;
+    struct gce_snapshot *s = l->p->snapshot;
+    struct json_object *o;
+    bool there = gce_snapshot_get(s, GCE_CHECKS, t->names.node_check, GCE_SNAPSHOT_ANY, l->s->a,
+                                  &o) == GCE_PRESENT &&
+                 gce_snapshot_get(s, GCE_FIREWALLS, t->names.node_check_firewall, GCE_SNAPSHOT_ANY,
+                                  l->s->a, &o) == GCE_PRESENT;
+    return there ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE;
+}
+
+static void hold_begin(struct look *l)
 {
     struct gce_tp_item *t = l->t;
     if (!t->lock_deferred) {
@@ -371,22 +318,78 @@ static bool hold(struct look *l, enum gce_hold then)
         t->lock_deferred = true;
         arena_defer(l->s->a, give_back, t);
     }
+}
+
+static bool hold(struct look *l, enum gce_hold then, struct err *err)
+{
+    struct gce_tp_item *t = l->t;
+    hold_begin(l);
     bool got = gce_lock_change(t->lock, t->hold, then, l->s->cancel);
     t->hold = got ? then : GCE_HOLD_NOT;
+    if (!got) {
+        (void)err_set(err, ERR_CANCELLED, "asked to stop");
+    }
     return got;
 }
 
-/* Whoever waited looks again: the one before may have made what was missing. */
-static int hold_node_check(struct look *l, struct err *err)
+/* Before the cloud is read, by who wants the check.  Whoever waited looks again: the one before may have made what
+ * was missing. */
+static int hold_to_use(struct look *l, struct err *err)
 {
-    if (l->s->planning || l->p->offline || l->t->in.verb == TT_VERB_UPDATE) {
-        return ERR_OK;
+    if (!is_locked(l) || !hold(l, hold_wanted(l), err)) {
+        return err->code;
     }
-    bool got = hold(l, hold_wanted(l));
-    if (got && l->t->hold == GCE_HOLD_ALONE) {
-        got = hold(l, hold_wanted(l));
+    if (l->t->hold == GCE_HOLD_ALONE && !hold(l, hold_wanted(l), err)) {
+        return err->code;
     }
-    return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
+    return ERR_OK;
+}
+
+static bool pool_has_node_check(const struct look *l)
+{
+    const struct gce_tp_observed *o = &l->t->o;
+    for (size_t i = 0; o->has_pool == GCE_PRESENT && i < o->pool.checks.n; i++) {
+        if (str_eq(gce_link_last(o->pool.checks.items[i]), l->t->names.node_check)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool node_check_may_be_there(const struct look *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->slots[i].late && !known_absent(l, &l->slots[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* After the cloud was read, by who does not want the check.  Whose pool has it must not take the pool apart while
+ * another deletes the check: that would be refused, and nobody would try again.  Who finds only a leftover does
+ * not wait for whoever is at it just now, and leaves it to them. */
+static int hold_to_leave(struct look *l, struct err *err)
+{
+    bool used = pool_has_node_check(l);
+    if (l->t->in.others_want_node_check) {
+        bool ok = !used || !is_locked(l) || hold(l, GCE_HOLD_TOGETHER, err);
+        return ok ? ERR_OK : err->code;
+    }
+    if (!node_check_may_be_there(l)) {
+        return read_cloud(l, true, err); /* no request: it says that they are absent */
+    }
+    if (is_locked(l) && l->t->hold != GCE_HOLD_ALONE) {
+        hold_begin(l);
+        if (used && !hold(l, GCE_HOLD_ALONE, err)) {
+            return err->code;
+        }
+        if (!used && !gce_lock_try_alone(l->t->lock)) {
+            return ERR_OK; /* the late slots stay unknown: no plan touches them */
+        }
+        l->t->hold = GCE_HOLD_ALONE;
+    }
+    return read_cloud(l, true, err);
 }
 
 /* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone, look again. */
@@ -394,7 +397,7 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
     const struct gce_tp_observed *o = &t->o;
-    if (t->hold != GCE_HOLD_TOGETHER || t->in.verb != TT_VERB_ENSURE) {
+    if (t->hold != GCE_HOLD_TOGETHER) {
         return ERR_OK;
     }
     bool fine = o->has_node_check == GCE_PRESENT && o->has_node_firewall == GCE_PRESENT &&
@@ -403,8 +406,8 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
     if (fine) {
         return ERR_OK;
     }
-    if (!hold(l, GCE_HOLD_ALONE)) {
-        return err_set(err, ERR_CANCELLED, "asked to stop");
+    if (!hold(l, GCE_HOLD_ALONE, err)) {
+        return err->code;
     }
     for (size_t i = 0; i < l->n; i++) {
         struct slot *slot = &l->slots[i];
@@ -448,21 +451,25 @@ static void look_up_tags(struct look *l)
 static void judge_others(struct look *l)
 {
     struct gce_tp_item *t = l->t;
+    bool there = t->o.has_node_check == GCE_PRESENT || t->o.has_node_firewall == GCE_PRESENT;
     t->in.node_check_is_orphan =
-        t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
+        there && t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
         gce_snapshot_has_all(l->p->snapshot, GCE_POOLS) &&
         !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
     t->in.others_have_deny = l->p->options.deny_cleanup && t->in.verb == TT_VERB_ENSURE &&
                              gce_snapshot_has_deny(l->p->snapshot, t->names.deny_firewall);
 }
 
-/* Lists everything when nothing was ever listed, or when so many wait that it is cheaper. */
-static int fill_if_worth(struct look *l, struct err *err)
+/* Lists everything when nothing was ever listed, or when so many wait that it is cheaper; not again within a
+ * minute: what is new since is read one by one, or a thousand new Services would list a thousand times. */
+static int fill_if_worth(struct look *l, bool answered, struct err *err)
 {
     struct lb_sync *s = l->s;
-    bool first = !gce_snapshot_was_listed(l->p->snapshot);
-    bool many = s->call->waiting >= BULK_WAITING && l->t->in.verb != TT_VERB_UPDATE;
-    if ((!first && !many) || !gce_snapshot_claim(l->p->snapshot, s->cancel)) {
+    struct gce_snapshot *snapshot = l->p->snapshot;
+    bool first = !gce_snapshot_was_listed(snapshot, GCE_SNAPSHOT_ANY);
+    bool many = !answered && s->call->waiting >= BULK_WAITING && l->t->in.verb != TT_VERB_UPDATE &&
+                !gce_snapshot_was_listed(snapshot, GCE_SNAPSHOT_AGE_MS);
+    if ((!first && !many) || !gce_snapshot_claim(snapshot, s->cancel)) {
         return ERR_OK;
     }
     l->listed_now = true;
@@ -476,39 +483,49 @@ static int observe_offline(struct look *l, struct err *err)
     return ERR_OK;
 }
 
-/* The snapshot is enough: all is known, and nothing has to be made for certain. */
-static bool nothing_to_read(struct look *l, struct err *err)
+/* The snapshot said enough: all is known, and nothing has to be made for certain. */
+static bool nothing_to_make(const struct look *l)
 {
-    bool known = answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err);
-    bool to_make = l->t->in.verb == TT_VERB_ENSURE && l->t->o.has_rule == GCE_ABSENT;
-    return known && !to_make;
+    return l->t->in.verb != TT_VERB_ENSURE || l->t->o.has_rule != GCE_ABSENT;
+}
+
+/* From the cloud; what was listed a moment ago is as good. */
+static int observe_cloud(struct look *l, struct err *err)
+{
+    bool wants = wants_node_check(l);
+    int rc = wants ? hold_to_use(l, err) : ERR_OK;
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    l->s->observed_fresh = true;
+    if (!l->listed_now || !answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err)) {
+        rc = read_cloud(l, false, err);
+    }
+    if (rc == ERR_OK && wants) {
+        rc = hold_alone_if_needed(l, err);
+    } else if (rc == ERR_OK && l->t->in.verb != TT_VERB_UPDATE) {
+        rc = hold_to_leave(l, err);
+    }
+    return rc;
 }
 
 static int observe_main(struct look *l, struct err *err)
 {
-    struct lb_sync *s = l->s;
-    int rc = ERR_OK;
-    if (!s->fresh) {
-        if (nothing_to_read(l, err)) {
+    if (!l->s->fresh) {
+        bool answered = answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err);
+        if (answered && nothing_to_make(l)) {
             return ERR_OK;
         }
-        rc = fill_if_worth(l, err);
-        if (rc == ERR_OK && !l->listed_now && nothing_to_read(l, err)) {
+        int rc = fill_if_worth(l, answered, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+        if (!l->listed_now && answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) &&
+            nothing_to_make(l)) {
             return ERR_OK; /* somebody else has just listed */
         }
     }
-    if (rc == ERR_OK) {
-        rc = hold_node_check(l, err);
-    }
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    s->observed_fresh = true;
-    if (l->listed_now && answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err)) {
-        return ERR_OK;
-    }
-    rc = read_cloud(l, err);
-    return rc == ERR_OK ? hold_alone_if_needed(l, err) : rc;
+    return observe_cloud(l, err);
 }
 
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
@@ -529,47 +546,7 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     return ERR_OK;
 }
 
-/* ---- writes -------------------------------------------------------------------------------------- */
-
-static enum gce_collection collection_of(enum gce_tp_action action)
-{
-    switch (action) {
-    case GCE_TP_HOLD_ADDRESS:
-    case GCE_TP_DELETE_ADDRESS:
-        return GCE_ADDRESSES;
-    case GCE_TP_INSERT_RULE:
-    case GCE_TP_DELETE_RULE:
-        return GCE_RULES;
-    case GCE_TP_INSERT_FIREWALL:
-    case GCE_TP_PATCH_FIREWALL:
-    case GCE_TP_DELETE_FIREWALL:
-        return GCE_FIREWALLS;
-    case GCE_TP_INSERT_CHECK:
-    case GCE_TP_UPDATE_CHECK:
-    case GCE_TP_DELETE_CHECK:
-        return GCE_CHECKS;
-    default:
-        return GCE_POOLS;
-    }
-}
-
-void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
-                  const struct err *err)
-{
-    const struct gce_tp_op *arg = op->arg;
-    enum gce_collection c = collection_of(arg->action);
-    bool gone = op->verb == LB_DELETE &&
-                (outcome == LB_DONE || (outcome == LB_TOLERATED && err->code == ERR_NOT_FOUND));
-    _cleanup_(json_putp) struct json_object *body = NULL;
-    if (outcome == LB_DONE && arg->action == GCE_TP_INSERT_CHECK) {
-        body = gce_check_body(&arg->check);
-    }
-    if (gone || body != NULL) {
-        gce_snapshot_put(p->snapshot, c, op->name, body);
-    } else {
-        gce_snapshot_forget(p->snapshot, c, op->name);
-    }
-}
+/* ---- the others ----------------------------------------------------------------------------------- */
 
 bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
                                    const struct tt_service *self)

@@ -165,6 +165,25 @@ def test_many__in_parallel():
         assert w.cloud("forwardingRules") == {} and w.cloud("addresses") == {}
 
 
+def test_shared_check__who_has_nothing_to_do_with_it_does_not_wait():
+    with World(PROGRAMS, "--nodes=1") as w:
+        w.start("--concurrent-service-syncs=5")
+        for name, policy in (("cluster", "Cluster"), ("local", "Local"), ("other", "Local")):
+            w.create(name, externalTrafficPolicy=policy)
+            w.until_address(name)
+        w.fault(match={"op": "compute.targetPools.delete"}, count=1, do="hang")
+        w.delete("cluster")  # the last one that wants the shared check: holds it alone, and hangs
+        w.until("it hangs", lambda: w.calls()["gce"].get("compute.targetPools.delete"))
+        w.delete("local")
+        w.until_gone("local")
+        w.patch("other", {"spec": {"ports": [{"port": 81}]}})
+        w.until("the other one is changed", lambda: [
+            r for r in w.cloud("forwardingRules").values() if r["portRange"] == "81-81"])
+        w.create("new", externalTrafficPolicy="Local")
+        w.until_address("new")
+        assert w.get("cluster") is not None
+
+
 # --- trouble ---------------------------------------------------------------------------------------------------
 
 def test_cloud_refuses__event_says_why_and_it_heals():
