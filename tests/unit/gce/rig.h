@@ -77,6 +77,7 @@ void rig_keep_nodes(struct rig *r, size_t n); /* the first ones by name; instanc
 void rig_add_node_without_instance(struct rig *r, const char *name, const char *provider_id);
 /* The cluster's ConfigMap; NULL: absent. */
 void rig_set_cluster_id(struct rig *r, const char *id);
+void rig_set_configmap(struct rig *r, const char *json);
 const char *rig_cluster_id(struct rig *r);
 
 /* ---- calls; the result is the rig's until the next one */

@@ -181,6 +181,11 @@ void rig_set_cluster_id(struct rig *r, const char *id)
     r->configmap = id == NULL ? NULL : arena_printf(r->a, "{\"data\":{\"uid\":\"%s\"}}", id);
 }
 
+void rig_set_configmap(struct rig *r, const char *json)
+{
+    r->configmap = json;
+}
+
 const char *rig_cluster_id(struct rig *r)
 {
     struct json_object *o = NULL;
