@@ -71,6 +71,9 @@ static int run(struct play *p, struct json_object *world, const char *call)
     rig_counts_reset(p->s.rig);
     p->s.began_ms = clock_now_ms(rig_clock(p->s.rig));
     probe_begin(p->s.probe, p->s.kind, call);
+    if (f->moves != NULL) {
+        probe_may_move(p->s.probe, stage_uid(&p->s, f->moves));
+    }
     for (size_t i = 0; i < FLOW_STEPS_MAX && f->steps[i].act != STEP_END && rc == ERR_OK; i++) {
         rc = stage_step(&p->s, &f->steps[i]);
     }
@@ -99,7 +102,7 @@ static bool wants_deny(const struct flow *f)
 static int judge(struct play *p, struct json_object *before, struct json_object *after)
 {
     const struct flow *f = p->flow;
-    const char *moved = probe_moved(p->s.probe, p->s.a, f->moves);
+    const char *moved = probe_moved(p->s.probe, p->s.a);
     int rc = ERR_OK;
     if (moved != NULL) {
         return err_set(p->s.err, ERR_CONFLICT, "the address changed: %s", moved);

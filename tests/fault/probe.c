@@ -33,13 +33,18 @@ struct probe {
     struct mutex lock;
     struct map *seen;      /* call without number → int *, owned */
     struct map *calls;     /* numbered → nothing */
-    struct map *published; /* key → address, owned */
-    struct map *moved;     /* key → "A, then B", owned */
+    struct map *published; /* uid → address, owned */
+    struct map *may_move;  /* uids */
+    char *moved;           /* "web: A, then B"; NULL: nobody's did */
     int64_t count;
     const struct fault_kind *kind; /* NULL: only write down */
     char *target;
     bool fired;
     bool dead;
+    int64_t kill_in; /* 0: not asked for */
+    enum fault_effect kill_how;
+    unsigned storm_per_mille;
+    struct rng *storm; /* NULL: never stormed */
 };
 
 const struct fault_kind *fault_kind_find(const char *name)
@@ -168,11 +173,11 @@ static void add_fault(struct sim *s, const char *text)
     }
 }
 
-static void strike(struct probe *p, const struct sim_call *call)
+static void strike(struct probe *p, const struct sim_call *call, enum fault_effect effect,
+                   int status)
 {
     struct arena *a = call->arena;
-    int status = p->kind->status;
-    switch (p->kind->effect) {
+    switch (effect) {
     case EFFECT_REFUSED:
         add_fault(call->sim, arena_printf(a, "{\"do\":\"refuse\",\"status\":%d}", status));
         break;
@@ -195,7 +200,26 @@ static void strike(struct probe *p, const struct sim_call *call)
         p->dead = true;
         break;
     }
-    p->fired = true;
+}
+
+/* Whatever can happen to one call without killing anybody. */
+static void storm(struct probe *p, const struct sim_call *call)
+{
+    static const char *const weather[] = {
+        "{\"do\":\"refuse\",\"status\":503}",
+        "{\"do\":\"refuse\",\"status\":500}",
+        "{\"do\":\"refuse\",\"status\":403}",
+        "{\"do\":\"refuse\",\"status\":409}",
+        "{\"do\":\"refuse\",\"status\":412}",
+        "{\"do\":\"throttle\",\"retry_after\":7}",
+        "{\"do\":\"refuse\",\"status\":502,\"body\":\"<html>Bad Gateway</html>\"}",
+        "{\"do\":\"lose\"}",
+        "{\"do\":\"close\"}",
+        "{\"do\":\"delay\",\"ms\":3}",
+    };
+    if (p->storm_per_mille > 0 && rng_below(p->storm, 1000) < p->storm_per_mille) {
+        add_fault(call->sim, weather[rng_below(p->storm, ARRAY_LEN(weather))]);
+    }
 }
 
 static void before_call(struct probe *p, const struct sim_call *call)
@@ -212,7 +236,13 @@ static void before_call(struct probe *p, const struct sim_call *call)
     const char *numbered = arena_printf(call->arena, "%s #%d", name, *nth);
     map_set(p->calls, numbered, NULL);
     if (p->kind != NULL && !p->fired && str_eq(numbered, p->target)) {
-        strike(p, call);
+        p->fired = true;
+        strike(p, call, p->kind->effect, p->kind->status);
+    }
+    if (p->kill_in > 0 && --p->kill_in == 0) {
+        strike(p, call, p->kill_how, 0);
+    } else if (!p->dead) {
+        storm(p, call);
     }
     mutex_unlock(&p->lock);
 }
@@ -228,19 +258,16 @@ static const char *published_ip(struct json_object *service)
 static void note_address(struct probe *p, struct json_object *service)
 {
     struct json_object *meta = json_member(service, "metadata");
-    _cleanup_(xfreep) char *key =
-        xasprintf("%s/%s", json_str(meta, "namespace"), json_str(meta, "name"));
+    const char *uid = json_str(meta, "uid");
     const char *now = published_ip(service);
-    const char *was = map_get(p->published, key);
-    if (now == NULL) {
+    const char *was = map_get(p->published, uid);
+    if (now == NULL || str_eq(was, now)) {
         return;
     }
-    if (was != NULL && !str_eq(was, now) && !map_has(p->moved, key)) {
-        map_set(p->moved, key, xasprintf("%s, then %s", was, now));
+    if (was != NULL && !map_has(p->may_move, uid) && p->moved == NULL) {
+        p->moved = xasprintf("%s: %s, then %s", json_str(meta, "name"), was, now);
     }
-    if (was == NULL) {
-        map_set(p->published, key, xstrdup(now));
-    }
+    map_set(p->published, uid, xstrdup(now));
 }
 
 static void note_addresses(struct probe *p, struct sim *s)
@@ -293,7 +320,7 @@ struct probe *probe_new(struct rig *r, struct names *names)
     p->seen = map_new(free);
     p->calls = map_new(NULL);
     p->published = map_new(free);
-    p->moved = map_new(free);
+    p->may_move = map_new(NULL);
     rig_in_sim(r, install, p);
     return p;
 }
@@ -304,7 +331,9 @@ void probe_free(struct probe *p)
         map_free(p->seen);
         map_free(p->calls);
         map_free(p->published);
-        map_free(p->moved);
+        map_free(p->may_move);
+        free(p->moved);
+        rng_free(p->storm);
         mutex_done(&p->lock);
         free(p->target);
         free(p);
@@ -322,6 +351,7 @@ void probe_begin(struct probe *p, const struct fault_kind *kind, const char *cal
     p->target = xstrdup(call);
     p->fired = false;
     p->dead = false;
+    p->kill_in = 0;
     mutex_unlock(&p->lock);
 }
 
@@ -366,25 +396,42 @@ bool probe_is_dead(struct probe *p)
 
 void probe_heal(struct probe *p)
 {
-    rig_fault_remove(p->rig, 0);
     mutex_lock(&p->lock);
     p->dead = false;
+    p->kill_in = 0;
+    p->storm_per_mille = 0;
+    mutex_unlock(&p->lock);
+    rig_fault_remove(p->rig, 0);
+}
+
+void probe_kill_at(struct probe *p, int64_t nth, enum fault_effect before_or_after)
+{
+    mutex_lock(&p->lock);
+    p->kill_in = nth;
+    p->kill_how = before_or_after;
     mutex_unlock(&p->lock);
 }
 
-const char *probe_moved(struct probe *p, struct arena *a, const char *moves)
+void probe_storm(struct probe *p, unsigned per_mille, uint64_t seed)
 {
-    const char *text = NULL;
     mutex_lock(&p->lock);
-    size_t n = 0;
-    const char **keys = map_keys(p->moved, &n);
-    for (size_t i = 0; i < n && text == NULL; i++) {
-        const char *slash = strchr(keys[i], '/');
-        if (moves == NULL || slash == NULL || !str_eq(slash + 1, moves)) {
-            text = arena_printf(a, "%s: %s", keys[i], (const char *)map_get(p->moved, keys[i]));
-        }
-    }
-    free(keys);
+    rng_free(p->storm);
+    p->storm = rng_seeded_new(seed);
+    p->storm_per_mille = per_mille;
+    mutex_unlock(&p->lock);
+}
+
+void probe_may_move(struct probe *p, const char *uid)
+{
+    mutex_lock(&p->lock);
+    map_set(p->may_move, uid, NULL);
+    mutex_unlock(&p->lock);
+}
+
+const char *probe_moved(struct probe *p, struct arena *a)
+{
+    mutex_lock(&p->lock);
+    const char *text = arena_strdup(a, p->moved);
     mutex_unlock(&p->lock);
     return text;
 }

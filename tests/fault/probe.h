@@ -50,8 +50,15 @@ bool probe_fired(struct probe *p);   /* the call came */
 bool probe_is_dead(struct probe *p); /* nobody hears the controller any more */
 /* Faults are over; the controller that died must be gone. */
 void probe_heal(struct probe *p);
-/* The first Service whose published address changed ("default/web: 203.0.113.1, then 203.0.113.2"), or NULL.  A Service
- * that is called `moves` may. */
-const char *probe_moved(struct probe *p, struct arena *a, const char *moves);
+/* Kills the controller around its `nth` call from now (1 is the next). */
+void probe_kill_at(struct probe *p, int64_t nth, enum fault_effect before_or_after);
+/* From now on each call has that chance to be refused, lost, cut off, slowed down, in a way that `seed` chooses; 0: none.
+ * Healing ends it. */
+void probe_storm(struct probe *p, unsigned per_mille, uint64_t seed);
+/* From now on that Service's address may change (the user asked for it), until it has been published anew. */
+void probe_may_move(struct probe *p, const char *uid);
+/* The first Service whose published address changed although nobody asked: "web: 203.0.113.1, then 203.0.113.2"; or
+ * NULL. */
+const char *probe_moved(struct probe *p, struct arena *a);
 
 #endif

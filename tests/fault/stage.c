@@ -7,8 +7,9 @@
 
 #include "tests/fault/world.h"
 
-#define STARTS_MAX 6
-#define EDITS_MAX  6
+#define STARTS_MAX    6
+#define PATIENT_TRIES 4 /* then all faults are taken away */
+#define EDITS_MAX     6
 
 struct stage stage_new(struct err *err)
 {
@@ -76,7 +77,7 @@ int stage_start(struct stage *s)
         if (rig_start_unless(s->rig, is_dead, s, s->err) == ERR_OK) {
             return ERR_OK;
         }
-        if (probe_is_dead(s->probe)) {
+        if (probe_is_dead(s->probe) || i >= PATIENT_TRIES) {
             probe_heal(s->probe);
         } else {
             rig_advance(s->rig, 30000);
@@ -176,10 +177,23 @@ int stage_step(struct stage *s, const struct step *step)
         if (probe_is_dead(s->probe) && stage_restart(s) != ERR_OK) {
             return s->err->code;
         }
+        if (i >= PATIENT_TRIES) {
+            probe_heal(
+                s->probe); /* a name, say, is taken until the deletion under way can be finished */
+        }
         rig_advance(s->rig, STAGE_HEALED_MS / 3);
         heal_in_time(s);
+        if (stage_live(s, STAGE_HEALED_MS / 3) != ERR_OK) {
+            return s->err->code;
+        }
     }
     return err_set(s->err, ERR_BUG, "the edit of %s was answered %d", step->what, status);
+}
+
+const char *stage_uid(struct stage *s, const char *name)
+{
+    struct json_object *o = rig_get(s->rig, arena_printf(s->a, SERVICES "/%s", name));
+    return str_nonnull(json_str(json_member(o, "metadata"), "uid"));
 }
 
 /* ---- judgement ----------------------------------------------------------------------------------- */

@@ -40,6 +40,9 @@ int stage_live(struct stage *s, int64_t ms) _warn_unused_;
 /* An edit. */
 int stage_step(struct stage *s, const struct step *step) _warn_unused_;
 
+/* The uid of a Service in namespace "default"; "" when there is none. */
+const char *stage_uid(struct stage *s, const char *name);
+
 /* Nothing is left to do: an edit that means nothing, then a restart, change nothing.  ERR_CONFLICT. */
 int stage_check_second_plan(struct stage *s) _warn_unused_;
 /* Nobody logged a fault of his own.  ERR_BUG. */

@@ -261,3 +261,55 @@ int world_check_whole(struct arena *a, struct json_object *world, bool deny, str
     map_free(e.names);
     return rc;
 }
+
+/* ---- starting over ------------------------------------------------------------------------------- */
+
+static void strip_service(struct json_object *service)
+{
+    struct json_object *status = json_object_new_object();
+    json_object_object_del(json_member(service, "metadata"), "finalizers");
+    json_add(status, "loadBalancer", json_object_new_object());
+    json_add(service, "status", status);
+}
+
+static void strip_cloud(struct arena *a, struct json_object *gce, struct json_object *foreign)
+{
+    const char **paths = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(gce));
+    size_t n = 0;
+    json_object_object_foreach(gce, path, resource)
+    {
+        bool users = json_member(json_member(foreign, "gce"), path) != NULL;
+        if (short_name(a, path) != NULL && !users) {
+            paths[n++] = arena_strdup(a, path);
+        } else if (strstr(path, "/addresses/") != NULL) {
+            json_object_object_del(resource, "users");
+            json_add_str(resource, "status", "RESERVED");
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_object_object_del(gce, paths[i]);
+    }
+}
+
+int world_unbuilt(struct arena *a, struct json_object *world, struct json_object **ret,
+                  struct err *err)
+{
+    struct json_object *foreign = NULL;
+    struct json_object *copy = NULL;
+    const char *text = json_text(a, world, JSON_COMPACT);
+    int rc = rig_read_data(a, "fault/foreign.json", &foreign, err);
+    rc = rc == ERR_OK ? json_parse_arena(a, text, strlen(text), NULL, &copy, err) : rc;
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct json_object *services = json_path(copy, "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *s = json_object_array_get_idx(services, i);
+        if (!is_foreign_service(foreign, s)) {
+            strip_service(s);
+        }
+    }
+    strip_cloud(a, json_member(copy, "gce"), foreign);
+    *ret = copy;
+    return ERR_OK;
+}

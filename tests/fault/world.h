@@ -24,6 +24,10 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
 int world_check_whole(struct arena *a, struct json_object *world, bool deny,
                       struct err *err) _warn_unused_;
 
+/* The same Services without anything that was built for them: a new tree in the arena. */
+int world_unbuilt(struct arena *a, struct json_object *world, struct json_object **ret,
+                  struct err *err) _warn_unused_;
+
 /* What of a world two runs must have in common, one line for each thing: the cloud, the Services, names of ConfigMaps.
  * Learns names. */
 char *world_text(struct arena *a, struct json_object *world, struct names *names);
