@@ -239,11 +239,7 @@ static enum http_next after_members(const struct send *s)
 
 static enum http_next after_swap(const struct send *s)
 {
-    int code = s->run->err->code;
     bool add = s->st->part == s->op->old_checks.n;
-    if (code == ERR_EXISTS && add) {
-        err_clear(s->run->err);
-    }
     if (s->run->err->code != ERR_OK || add) {
         return HTTP_DONE;
     }

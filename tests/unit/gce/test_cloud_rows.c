@@ -435,6 +435,21 @@ static void errors__said_to_exist_but_absent__looked_at_again_and_made(void **st
     rig_stop(r);
 }
 
+static void errors__check_said_to_be_in_the_pool_but_absent__put_there(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    rig_service(r, "web", "{}");
+    ok(r);
+    rig_edit(r, "web",
+             "{\"spec\":{\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101}}");
+    rig_fault(r, "{\"match\":{\"op\":\"compute.targetPools.addHealthCheck\"},\"do\":\"refuse\","
+                 "\"status\":409}");
+    ok(r);
+    assert_int_equal(json_len(json_member(firewall(r, "targetPools/LB"), "healthChecks")), 1);
+    rig_stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +472,7 @@ int main(void)
         cmocka_unit_test(errors__unauthorised__token_is_fetched_anew_once),
         cmocka_unit_test(errors__html_502__is_transient_and_tried_again),
         cmocka_unit_test(errors__said_to_exist_but_absent__looked_at_again_and_made),
+        cmocka_unit_test(errors__check_said_to_be_in_the_pool_but_absent__put_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
