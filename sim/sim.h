@@ -2,7 +2,7 @@
 /* sim.h: the simulator's frame: one port, several APIs, faults, counts, logs and worlds.
  *
  * trimtab-sim is an independent judge: it refuses what a cluster and a cloud refuse, and shares no code with
- * providers (design §2).  The frame owns the server, the clock, the seeded randomness, the call log, the counts,
+ * providers (docs/architecture.md).  The frame owns the server, the clock, the seeded randomness, the call log, the counts,
  * the faults and /sim/…; each API (Kubernetes, Compute, metadata) is a *module* behind `struct sim_module` and
  * owns its state.  Everything runs in one event loop and one thread; nothing blocks, waiting is a timer.
  * It is a library (tests link it in) and a program (main.c).

@@ -252,7 +252,7 @@ char *xasprintf(const char *fmt, ...)
     return text;
 }
 
-/* Nothing can be freed here that would help, and every caller is level-triggered (style D.18). */
+/* Nothing can be freed here that would help, and every caller is level-triggered (CONTRIBUTING.md). */
 static void out_of_memory(size_t size)
 {
     fprintf(stderr, "out of memory: %zu bytes\n", size);

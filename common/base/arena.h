@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h: memory that is given back all at once.
  *
- * One arena lives as long as one sync (style D.16), one request of the simulator, or one command.
+ * One arena lives as long as one sync (CONTRIBUTING.md), one request of the simulator, or one command.
  * Strings and structures of desired, observed and plan live here and are const once built.
  * Nothing arena-owned may outlive the arena; in debug builds freed memory is poisoned so that a
  * stale pointer is found at once.  Out of memory aborts the process: it is crash-only and

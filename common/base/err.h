@@ -2,7 +2,7 @@
 /* err.h: what a fallible function says when it fails.
  *
  * A fallible function returns an `enum err_code` as int (0 = fine) and takes `struct err *err` last.
- * The codes are what a caller can act on; there are no others (style C).  The caller allocates the
+ * The codes are what a caller can act on; there are no others (CONTRIBUTING.md).  The caller allocates the
  * struct, nothing in it is owned.  Success never leaves text in it, failure always does.  `err` may be
  * NULL everywhere: then only the code is lost text.
  * The values are those of TT_* in trimtab/types.h (checked in common/lb). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: where log lines go, and which ones are wanted.
  *
- * Holds the one piece of process-wide state that style E.21 allows: the log level and its destination, set
+ * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its destination, set
  * once at start.  How a line looks is in log_line.c.  One line is one write(2), so lines of several
  * threads never mix; a failing write is dropped, because there is nowhere to say so.  Thread-safe, except
  * that log_setup() must not run while others log. */

@@ -77,7 +77,7 @@ void log_write(enum log_severity sev, int v, const char *file, int line, const c
 #define log_error(err_text, msg, ...) LOG_AT_(LOG_ERROR, 0, err_text, msg, __VA_ARGS__)
 
 /* Says yes at most `burst` times, then once per `interval_ms`: for warnings that repeat.  Declare it
- * static beside the call (the one exception to "no mutable file-scope state", style G.28). */
+ * static beside the call (the one exception to "no mutable file-scope state", CONTRIBUTING.md). */
 struct log_limit {
     int64_t interval_ms;
     int burst;

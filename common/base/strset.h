@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* strset.h: sorted sets of strings, and the sorted merge by which two lists are compared.
  *
- * Sets that are compared are sorted by byte value at construction (style E.23), so that hash order never
+ * Sets that are compared are sorted by byte value at construction (CONTRIBUTING.md), so that hash order never
  * reaches an API call, a log line or a golden file.  Items are borrowed; the array lives in the arena. */
 #ifndef TRIMTAB_BASE_STRSET_H
 #define TRIMTAB_BASE_STRSET_H

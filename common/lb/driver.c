@@ -42,7 +42,7 @@ void drive_fail_active(struct drive *d, const struct err *err)
 }
 
 /* ---- frame ------------------------------------------------------------------------------------------ */
-/* Asked by the HTTP handle right before each mutating request (design §5, fencing). */
+/* Asked by the HTTP handle right before each mutating request (fencing: docs/architecture.md). */
 static bool call_may_mutate(void *arg)
 {
     const struct drive *d = arg;

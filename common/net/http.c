@@ -68,7 +68,7 @@ static CURLM *multi_new(void)
 {
     CURLM *multi = curl_multi_init();
     if (multi == NULL) {
-        abort(); /* out of memory: style D.18 */
+        abort(); /* out of memory: CONTRIBUTING.md */
     }
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, MAX_KEPT_CONNECTIONS);
     curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);

@@ -2,7 +2,7 @@
 /* http.h: HTTP requests that block, several at a time, over one libcurl multi handle.
  *
  * A `struct http` belongs to one thread (a sync worker, the reflector thread) and keeps its own
- * connection cache; it is made once and never per request (design §4).  The unit of work is a
+ * connection cache; it is made once and never per request (docs/architecture.md).  The unit of work is a
  * *job*: a small state machine that is asked for its next request until it says that it is done.
  * A cloud call with its waiting (insert, then wait for the operation) is one job; a wave of a
  * plan is several jobs on the same handle; a reflector is a job that never ends.
@@ -14,7 +14,7 @@
  * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body
  * bytes, redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and
  * tokens re-read when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and
- * `may_mutate` before *each* mutation is sent (design §5, fencing).  What is not: retries
+ * `may_mutate` before *each* mutation is sent (fencing: docs/architecture.md).  What is not: retries
  * (retry.h), rate limits (ratelimit.h), meaning of statuses.
  * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason
  * is "broken" when the connection ended before an answer), CANCELLED, INVALID (a URL that is none;

@@ -143,7 +143,7 @@ static void add_line(struct http_transfer *t, const char *line)
 {
     struct curl_slist *grown = curl_slist_append(t->headers, line);
     if (grown == NULL) {
-        abort(); /* out of memory: style D.18 */
+        abort(); /* out of memory: CONTRIBUTING.md */
     }
     t->headers = grown;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector.h: LIST and WATCH: keeps stores equal to what the API server holds.
  *
- * One thread and one HTTP handle drive all reflectors (design §4).  A LIST is read in pages and cut into items as
+ * One thread and one HTTP handle drive all reflectors (docs/architecture.md).  A LIST is read in pages and cut into items as
  * bytes arrive; a WATCH resumes at the last resourceVersion, understands bookmarks, both kinds of 410, silent
  * connections and ends in the middle of a line.  The decision what to ask next is a pure state machine
  * (reflector_rules.h) with the vectors of controller.md §6.10.

@@ -25,7 +25,7 @@
         }                                                                                          \
     } while (0)
 
-/* Success, and no text left behind (style C.13). */
+/* Success, and no text left behind (CONTRIBUTING.md). */
 #define assert_fine(rc, err)                                                                       \
     do {                                                                                           \
         if ((rc) != ERR_OK) {                                                                      \
