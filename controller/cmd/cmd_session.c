@@ -185,7 +185,7 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
         char *text;
         int code = file_read(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);
         if (code != ERR_OK) {
-            return err_prefix(err, "--cloud-config %s", s->args.cloud_config);
+            return err_prefix(err, "--cloud-config");
         }
         o->config_text = text;
     }

@@ -75,11 +75,12 @@ static int read_credentials(struct arena *a, const char *path, struct gce_creden
     size_t n;
     c->origin = arena_strdup(a, path);
     if (file_read(a, path, MAX_FILE, &text, &n, err) != ERR_OK) {
-        (void)err_prefix(err, "application default credentials");
+        (void)err_prefix(err, "application default credentials (GOOGLE_APPLICATION_CREDENTIALS)");
         return err == NULL ? ERR_AUTH : (err->code = ERR_AUTH);
     }
-    if (json_parse(text, n, NULL, &o, NULL) != ERR_OK) {
-        return err_set(err, ERR_AUTH, "%s: no JSON", path);
+    struct err why = ERR_INIT;
+    if (json_parse(text, n, NULL, &o, &why) != ERR_OK) {
+        return err_set(err, ERR_AUTH, "%s: no JSON: %s; create the key again", path, why.message);
     }
     c->quota_project = dup_member(a, o, "quota_project_id");
     const char *type = str_nonnull(json_str(o, "type"));

@@ -35,6 +35,41 @@ static enum http_next fail(struct err *err, int code, const char *text)
     return HTTP_DONE;
 }
 
+/* Scheme, host and port; the rest of a URL may hold secrets. */
+static const char *origin_of(struct gce_fetch *f, const char *text)
+{
+    struct url u;
+    return url_parse(f->a, text, &u, NULL) == ERR_OK ? url_origin(f->a, &u) : "a malformed URL";
+}
+
+static const char *metadata_advice(int status)
+{
+    return status == 404
+               ? "attach a service account to this machine, or set token-url = nil in the "
+                 "cloud config and GOOGLE_APPLICATION_CREDENTIALS"
+               : "GCE_METADATA_HOST names another one; away from Google set token-url = "
+                 "nil in the cloud config and GOOGLE_APPLICATION_CREDENTIALS";
+}
+
+static const char *source_advice(const struct gce_credentials *c)
+{
+    return c->kind == GCE_AUTH_TOKEN_URL
+               ? "check token-url and token-body in the cloud config"
+               : "is the key still valid, the account enabled, and the clock right?";
+}
+
+/* "invalid_grant": the endpoint's own word (RFC 6749 §5.2), when it is one; descriptions may echo what we sent. */
+static const char *oauth_word(struct gce_fetch *f, const struct http_response *resp)
+{
+    struct json_object *o;
+    if (json_parse_arena(f->a, resp->body, resp->body_len, NULL, &o, NULL) != ERR_OK) {
+        return "";
+    }
+    const char *word = str_nonnull(json_str(o, "error"));
+    size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyz_");
+    return word[n] == '\0' && n > 0 && n < 40 ? arena_printf(f->a, " (%s)", word) : "";
+}
+
 static enum http_next ask_metadata(struct gce_fetch *f, struct http_request *req)
 {
     const struct gce_credentials *c = gce_auth_credentials(f->auth);
@@ -165,6 +200,22 @@ static bool again(struct gce_fetch *f, struct http_request *req, int status, dou
     return true;
 }
 
+static enum http_next metadata_failed(struct gce_fetch *f, int status, struct err *err)
+{
+    if (status == 0) {
+        struct err why = *err;
+        bool cancelled = why.code == ERR_CANCELLED;
+        (void)err_set(err, why.code, "access token: metadata server: %.600s%s%s", why.message,
+                      cancelled ? "" : "; ", cancelled ? "" : metadata_advice(0));
+        return HTTP_DONE;
+    }
+    int code = retry_classify(status) != ERR_OK ? ERR_TRANSIENT : ERR_AUTH;
+    return fail(err, code,
+                arena_printf(f->a, "the metadata server %s answered %d; %s",
+                             gce_auth_credentials(f->auth)->metadata_base, status,
+                             metadata_advice(status)));
+}
+
 static enum http_next take_metadata(struct gce_fetch *f, struct http_request *req,
                                     const struct http_response *resp, double unit, struct err *err)
 {
@@ -176,15 +227,13 @@ static enum http_next take_metadata(struct gce_fetch *f, struct http_request *re
             err_clear(err);
             return ask_metadata(f, req);
         }
-        if (resp->status == 0) {
-            (void)err_prefix(err, "access token: metadata server");
-            return HTTP_DONE;
-        }
-        int code = retry_classify(resp->status) != ERR_OK ? ERR_TRANSIENT : ERR_AUTH;
-        return fail(err, code, arena_printf(f->a, "the metadata server answered %d", resp->status));
+        return metadata_failed(f, resp->status, err);
     }
     if (!read_token(f, resp, &token, &expires_us, &refresh)) {
-        return fail(err, ERR_AUTH, "the metadata server's answer holds no token");
+        return fail(err, ERR_AUTH,
+                    arena_printf(f->a, "the answer of the metadata server %s holds no token; %s",
+                                 gce_auth_credentials(f->auth)->metadata_base,
+                                 metadata_advice(200)));
     }
     if (gce_auth_credentials(f->auth)->kind == GCE_AUTH_TOKEN_URL) {
         f->metadata_token = token;
@@ -215,11 +264,15 @@ static enum http_next take_source(struct gce_fetch *f, const struct http_respons
         return HTTP_DONE;
     }
     if (answered) {
-        return fail(err, ERR_AUTH, arena_printf(f->a, "%s: the answer holds no token", c->origin));
+        return fail(err, ERR_AUTH,
+                    arena_printf(f->a, "%s: the answer of %s holds no token; %s", c->origin,
+                                 origin_of(f, c->token_url), source_advice(c)));
     }
     int code = retry_classify(resp->status) != ERR_OK ? ERR_TRANSIENT : ERR_AUTH;
     return fail(err, code,
-                arena_printf(f->a, "%s: the token endpoint answered %d", c->origin, resp->status));
+                arena_printf(f->a, "%s: %s answered %d%s; %s", c->origin,
+                             origin_of(f, c->token_url), resp->status, oauth_word(f, resp),
+                             source_advice(c)));
 }
 
 enum http_next gce_fetch_step(struct gce_fetch *f, struct http_request *req,

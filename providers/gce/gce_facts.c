@@ -52,11 +52,21 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
         if (!transient || !retry_next(&retry, clock_now_ms(clock_real()), 0, rng_unit(rng_real()),
                                       &req.not_before_ms)) {
             return rc != ERR_OK ? err_prefix(err, "metadata server")
-                                : err_set(err, ERR_INVALID, "metadata server: %s answered %d", path,
-                                          resp.status);
+                                : err_set(err, ERR_INVALID, "metadata server %s: %s answered %d",
+                                          base + strlen("http://"), path, resp.status);
         }
         err_clear(err);
     }
+}
+
+/* What a person can do when the metadata server does not help. */
+static int advise(struct err *err, const char *keys)
+{
+    struct err why = *err;
+    return err_set(err, why.code,
+                   "%.700s; away from Google write %s into the cloud config; GCE_METADATA_HOST "
+                   "names another metadata server",
+                   why.message, keys);
 }
 
 /* "projects/NUM/zones/ZONE": the last of exactly four parts. */
@@ -91,7 +101,7 @@ static int find_place(struct arena *a, const struct gce_config *c, const char *m
     }
     if (rc != ERR_OK) {
         (void)err_prefix(err, "project-id and local-zone are not both in the cloud config, and");
-        return rc;
+        return advise(err, "both");
     }
     f->project = str_or(c->project_id, project);
     f->zone = str_or(c->local_zone, zone);
@@ -112,6 +122,7 @@ static int find_network(struct arena *a, const struct gce_config *c, const char 
     }
     if (rc != ERR_OK) {
         (void)err_prefix(err, "network-name is not in the cloud config, and");
+        return advise(err, "it");
     }
     return rc;
 }

@@ -43,35 +43,6 @@ static void close_provider(void *provider)
     free(p);
 }
 
-static void report_unknown_keys(const struct tt_open_args *args, struct arena *a,
-                                const struct gcfg_unknown *u, size_t n)
-{
-    const char *file = args->config_path == NULL ? "" : gce_link_last(args->config_path);
-    for (size_t i = 0; i < n; i++) {
-        const char *hint =
-            u[i].nearest == NULL ? "" : arena_printf(a, "; did you mean \"%s\"?", u[i].nearest);
-        const char *text =
-            u[i].key == NULL
-                ? arena_printf(a, "unknown section [%s]; only [global] is read", u[i].section)
-                : arena_printf(a, "unknown key \"%s\" in [%s]%s", u[i].key, u[i].section, hint);
-        args->host->report_finding(args->host->ctx, TT_LOG_WARNING,
-                                   arena_printf(a, "%s:%d", file, u[i].line), text);
-    }
-}
-
-static int read_config(struct gce_provider *p, const struct tt_open_args *args, struct err *err)
-{
-    struct gcfg_unknown *unknown;
-    size_t n;
-    int rc =
-        gce_config_parse(p->a, args->config_text, args->config_len, &p->config, &unknown, &n, err);
-    if (rc != ERR_OK) {
-        return err_prefix(err, "%s", str_or(args->config_path, "cloud config"));
-    }
-    report_unknown_keys(args, p->a, unknown, n);
-    return gce_options_parse(p->a, args->options, args->n_options, &p->options, err);
-}
-
 static void fill_api(struct gce_provider *p)
 {
     p->api = (struct gce_api){
@@ -190,7 +161,7 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
     p->rng = rng != NULL ? rng : rng_real();
     p->offline = TT_HAS(args, state_json) && args->state_json != NULL;
     make_parts(p, args);
-    int rc = read_config(p, args, &err);
+    int rc = gce_config_load(p->a, args, &p->config, &p->options, &err);
     const struct gce_auth_config auth = {
         .token_url = p->config.token_url,
         .token_body = p->config.token_body,
@@ -272,26 +243,6 @@ static int32_t plan(void *provider, const struct tt_call *call, const struct tt_
     return lb_driver_plan(&cfg, call, batch);
 }
 
-static int32_t check_config(const struct tt_open_args *args, struct tt_result *result)
-{
-    struct err err = ERR_INIT;
-    struct gce_provider p = {.a = arena_new(), .host = args->host};
-    int rc = read_config(&p, args, &err);
-    const char *region = NULL;
-    if (rc == ERR_OK && *p.config.local_zone != '\0') {
-        rc = gce_region_of_zone(p.a, p.config.local_zone, &region, &err);
-    }
-    if (rc != ERR_OK) {
-        args->host->result_fail(result, TT_INVALID, err.message, 0);
-    } else if (p.config.node_tags.n == 0) {
-        args->host->report_finding(args->host->ctx, TT_LOG_INFO, "",
-                                   "no node-tags: the instances of the nodes are listed to find "
-                                   "the tags of firewalls");
-    }
-    arena_free(p.a);
-    return rc == ERR_OK ? TT_OK : TT_INVALID;
-}
-
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY};
@@ -365,7 +316,7 @@ const struct tt_provider tt_gce_provider = {
     .plan = plan,
     .explain = gce_explain,
     .validate = gce_validate,
-    .check_config = check_config,
+    .check_config = gce_config_check,
 };
 
 const struct tt_provider *tt_provider_gce_descriptor(void)

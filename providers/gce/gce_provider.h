@@ -57,6 +57,12 @@ const struct tt_provider *tt_provider_gce_descriptor(void);
 int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
                           void **ret_provider, struct tt_result *result);
 
+/* Reads the cloud config and the flags that args carry; unknown keys become findings.  ERR_INVALID, beginning with
+ * "file:line:column: " where a line is at fault. (gce_config_check.c) */
+int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce_config *ret,
+                    struct gce_options *ret_options, struct err *err) _warn_unused_;
+int32_t gce_config_check(const struct tt_open_args *args, struct tt_result *result);
+
 /* The flow of target pools (gce_target_pool_flow.c). */
 extern const struct lb_flow gce_target_pool_flow;
 /* Is there anything of this Service's? (gce_get.c) */

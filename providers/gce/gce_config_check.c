@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_config_check.c: from --cloud-config and flags to a configuration, with words for the person who wrote it.
+ *
+ * gce_config.c reads as upstream does and says what upstream says; this file adds where (file:line), what would be right, and
+ * for check-config what a person should look at although the controller would start.  Opens no connection. */
+#include "common/base/str.h"
+#include "common/net/url.h"
+#include "providers/gce/gce_links.h"
+#include "providers/gce/gce_provider.h"
+
+#include <string.h>
+
+static const char *file_of(const struct tt_open_args *args)
+{
+    return str_or(args->config_path, "cloud config");
+}
+
+static void finding(const struct tt_open_args *args, uint32_t severity, const char *where,
+                    const char *text)
+{
+    args->host->report_finding(args->host->ctx, severity, where, text);
+}
+
+static const char *unknown_text(struct arena *a, const struct gcfg_unknown *u)
+{
+    static const char *const sections[] = {"global"};
+    if (u->key == NULL) {
+        const char *near = str_nearest(u->section, sections, ARRAY_LEN(sections));
+        return arena_printf(a, "unknown section [%s]; only [global] is read%s", u->section,
+                            near == NULL ? "" : "; did you mean that?");
+    }
+    const char *hint =
+        u->nearest == NULL ? "" : arena_printf(a, "; did you mean \"%s\"?", u->nearest);
+    return arena_printf(a, "unknown key \"%s\" in [%s]%s", u->key, u->section, hint);
+}
+
+static int explain_error(const struct tt_open_args *args, struct err *err)
+{
+    static const struct {
+        const char *said;
+        const char *hint;
+    } hints[] = {
+        {"failed to parse bool", "allowed: true, yes, on, 1, false, no, off, 0"},
+        {"blank value", "write key = value"},
+        {"U+FEFF", "save the file without a byte order mark"},
+        {"illegal UTF-8", "save the file as UTF-8 text"},
+        {"expected section header", "the first line is [global]"},
+        {"illegal character", "the file is lines of key = value below [global]"},
+    };
+    struct err why = *err;
+    const char *hint = NULL;
+    for (size_t i = 0; hint == NULL && i < ARRAY_LEN(hints); i++) {
+        hint = strstr(why.message, hints[i].said) == NULL ? NULL : hints[i].hint;
+    }
+    return err_set(err, why.code, "%.200s:%.700s%s%s", file_of(args), why.message,
+                   hint == NULL ? "" : "; ", str_nonnull(hint));
+}
+
+int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce_config *ret,
+                    struct gce_options *ret_options, struct err *err)
+{
+    struct gcfg_unknown *unknown;
+    size_t n;
+    if (gce_config_parse(a, args->config_text, args->config_len, ret, &unknown, &n, err) !=
+        ERR_OK) {
+        return explain_error(args, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), unknown[i].line),
+                unknown_text(a, &unknown[i]));
+    }
+    return gce_options_parse(a, args->options, args->n_options, ret_options, err);
+}
+
+/* ---- check-config -------------------------------------------------------------------------------- */
+
+static void check_url(struct arena *a, const struct tt_open_args *args, const char *key,
+                      const char *value)
+{
+    struct url u;
+    bool usable = url_parse(a, value, &u, NULL) == ERR_OK &&
+                  (str_eq(u.scheme, "http") || str_eq(u.scheme, "https")) && !str_is_empty(u.host);
+    if (*value != '\0' && !usable) {
+        finding(args, TT_LOG_WARNING, file_of(args),
+                arena_printf(a, "%s is no http:// or https:// URL: every call will fail", key));
+    }
+}
+
+/* They depend on the environment, which may be another one where the controller runs. */
+static void check_credentials(struct arena *a, const struct tt_open_args *args,
+                              const struct gce_config *c)
+{
+    const struct gce_auth_config auth = {.token_url = c->token_url, .token_body = c->token_body};
+    struct gce_credentials found = {0};
+    struct err err = ERR_INIT;
+    if (gce_credentials_find(a, &auth, &found, &err) != ERR_OK) {
+        finding(args, TT_LOG_WARNING, "",
+                arena_printf(a, "with this environment the controller would not start: %s",
+                             err.message));
+    }
+    jwt_key_free(found.key);
+}
+
+static int check(struct arena *a, const struct tt_open_args *args, struct err *err)
+{
+    struct gce_config c;
+    struct gce_options options;
+    const char *region = NULL;
+    int rc = gce_config_load(a, args, &c, &options, err);
+    if (rc == ERR_OK && *c.local_zone != '\0' &&
+        gce_region_of_zone(a, c.local_zone, &region, NULL) != ERR_OK) {
+        rc = err_set(err, ERR_INVALID,
+                     "%s: local-zone \"%s\" is no zone; want REGION-ZONE, as us-central1-a",
+                     file_of(args), c.local_zone);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    check_url(a, args, "api-endpoint", c.api_endpoint);
+    if (!str_eq(c.token_url, "nil")) {
+        check_url(a, args, "token-url", c.token_url);
+    }
+    check_credentials(a, args, &c);
+    if (c.node_tags.n == 0) {
+        finding(args, TT_LOG_INFO, "",
+                "no node-tags: the instances of the nodes are listed to find the tags of "
+                "firewalls");
+    }
+    return ERR_OK;
+}
+
+int32_t gce_config_check(const struct tt_open_args *args, struct tt_result *result)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct err err = ERR_INIT;
+    if (check(a, args, &err) != ERR_OK) {
+        args->host->result_fail(result, TT_INVALID, err.message, 0);
+        return TT_INVALID;
+    }
+    return TT_OK;
+}
