@@ -13,8 +13,7 @@
 
 #include <cmocka.h>
 
-static struct kube_obj *put(struct kube_db *s, const char *ns, const char *name,
-                            const char *text)
+static struct kube_obj *put(struct kube_db *s, const char *ns, const char *name, const char *text)
 {
     struct json_object *o = NULL;
     assert_int_equal(json_parse(text, strlen(text), NULL, &o, NULL), 0);
@@ -62,11 +61,11 @@ static void store__list_of_the_past__undoes_changes(void **state)
     (void)state;
     struct arena *a = arena_new();
     struct kube_db *s = kube_db_new(1);
-    put(s, "x", "b", "{}");                         /* 1 */
-    put(s, "x", "a", "{}");                         /* 2 */
-    put(s, "y", "c", "{}");                         /* 3 */
+    put(s, "x", "b", "{}");                      /* 1 */
+    put(s, "x", "a", "{}");                      /* 2 */
+    put(s, "y", "c", "{}");                      /* 3 */
     assert_true(kube_db_remove(s, 0, "x", "b")); /* 4 */
-    put(s, "x", "a", "{\"spec\":1}");               /* 5 */
+    put(s, "x", "a", "{\"spec\":1}");            /* 5 */
     assert_false(kube_db_remove(s, 0, "x", "b"));
     assert_string_equal(keys(a, s, "", 0), "x/a y/c");
     assert_string_equal(keys(a, s, "", 4), "x/a y/c");
