@@ -174,6 +174,22 @@ static void keep_for_other(struct lb_sync *s, struct lb_item *item, const char *
     item->err.retry_after_ms = KEPT_RETRY_MS;
 }
 
+/* The Go service controller sets its finalizer on every Service of type LoadBalancer, also on those that others serve
+ * (controller.md §1.16), and takes it away itself. */
+static void keep_leftover(struct lb_sync *s, struct lb_item *item, const char *who)
+{
+    struct gce_tp_item *t = item->data;
+    const char *message = arena_printf(
+        s->a,
+        "Nothing of the load balancer is left, but trimtab did not set the finalizer %s; %s must "
+        "remove it, or an administrator must.",
+        LB_CLEANUP_FINALIZER, who);
+    t->kept_by_other = true;
+    event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_FOREIGN, message);
+    (void)err_set(&item->err, ERR_IN_PROGRESS, "waiting for %s to remove its finalizer", who);
+    item->err.retry_after_ms = KEPT_RETRY_MS;
+}
+
 /* §15 row 16: what is there decides, then the finalizers, then the annotations. */
 static void judge_delete(struct lb_sync *s, struct lb_item *item)
 {
@@ -193,7 +209,11 @@ static void judge_delete(struct lb_sync *s, struct lb_item *item)
     } else if (rule == NULL && !v1 && t->o.has_pool != GCE_PRESENT &&
                (gce_svc_scheme(svc) == GCE_INTERNAL ||
                 !gce_svc_target_pool_is_ours(svc, NULL, provider_of(s)->options.rbs_default))) {
-        elsewhere(item, "nothing of a target pool load balancer is left");
+        if (svc_has_finalizer(svc, LB_CLEANUP_FINALIZER)) {
+            keep_leftover(s, item, ccm);
+        } else {
+            elsewhere(item, "nothing of a target pool load balancer is left");
+        }
     }
 }
 

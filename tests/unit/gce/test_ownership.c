@@ -209,6 +209,22 @@ static void delete__never_served__quietly_elsewhere(void **state)
     rig_stop(r);
 }
 
+/* The Go service controller adds its finalizer to Services of every kind, before it knows whose they are. */
+static void delete__only_the_finalizer_of_another_is_left__kept_and_told(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    rig_service(r, "web",
+                "{\"metadata\":{" RBS
+                ",\"finalizers\":[\"service.kubernetes.io/load-balancer-cleanup\"]}}");
+    const struct tt_result *res = rig_delete(r, "web");
+    assert_int_equal(res->code, TT_IN_PROGRESS);
+    assert_string_equal(res->dropped, "");
+    assert_true(rig_had_event(r, "Warning LoadBalancerServedElsewhere *load-balancer-cleanup*"));
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
 static void ensure__internal_rule_of_that_name__left_alone(void **state)
 {
     (void)state;
@@ -244,6 +260,7 @@ int main(void)
         cmocka_unit_test(delete__internal__kept_for_its_controller),
         cmocka_unit_test(delete__O6__finalizers_replaced_by_v2__not_ours_any_more),
         cmocka_unit_test(delete__never_served__quietly_elsewhere),
+        cmocka_unit_test(delete__only_the_finalizer_of_another_is_left__kept_and_told),
         cmocka_unit_test(ensure__internal_rule_of_that_name__left_alone),
         cmocka_unit_test(validate__without_any_look__says_what_it_can),
     };
