@@ -57,8 +57,6 @@ static const char *go_type(struct kube_decode *d, const struct kube_field *f, bo
         return element ? "string" : "map[string]string";
     case KF_STRS:
         return element ? "string" : "[]string";
-    case KF_I32S:
-        return element ? "int32" : "[]int32";
     case KF_BYTES_MAP:
         return element ? "[]uint8" : "map[string][]uint8";
     case KF_QTY_MAP:
@@ -80,7 +78,7 @@ static struct json_object *wrong_type(struct kube_decode *d, const struct kube_t
 {
     if (!d->error) {
         bool number_text =
-            (f->kind == KF_I32 || f->kind == KF_I64 || f->kind == KF_I32S) &&
+            (f->kind == KF_I32 || f->kind == KF_I64) &&
             (json_object_is_type(v, json_type_int) || json_object_is_type(v, json_type_double));
         d->error = arena_printf(
             d->arena, "json: cannot unmarshal %s%s%s into Go struct field %s.%s of type %s",
@@ -95,13 +93,13 @@ static struct json_object *decode_number(struct kube_decode *d, const struct kub
                                          const struct place *at)
 {
     if (!json_object_is_type(v, json_type_int)) {
-        return wrong_type(d, type, f, v, at, f->kind == KF_I32S);
+        return wrong_type(d, type, f, v, at, false);
     }
     int64_t n = json_object_get_int64(v);
     if (f->kind != KF_I64 && (n > INT32_MAX || n < INT32_MIN)) {
-        return wrong_type(d, type, f, v, at, f->kind == KF_I32S);
+        return wrong_type(d, type, f, v, at, false);
     }
-    if (n == 0 && !(f->flags & (KFF_KEEP | KFF_PTR)) && f->kind != KF_I32S) {
+    if (n == 0 && !(f->flags & (KFF_KEEP | KFF_PTR))) {
         return NULL;
     }
     return json_object_new_int64(n);
@@ -204,9 +202,6 @@ static struct json_object *decode_item(struct kube_decode *d, const struct kube_
         }
         return decode_object(d, f->type, v, at);
     }
-    if (f->kind == KF_I32S) {
-        return decode_number(d, type, f, v, at);
-    }
     if (!v) {
         return json_object_new_string("");
     }
@@ -295,7 +290,6 @@ static struct json_object *decode_field(struct kube_decode *d, const struct kube
     case KF_STRS_MAP:
         return decode_map(d, type, f, v, at);
     case KF_STRS:
-    case KF_I32S:
     case KF_OBJS:
         return decode_list(d, type, f, v, at);
     case KF_OBJ:

@@ -157,7 +157,12 @@ static struct json_object *make_node(struct kube_state *st, struct arena *a,
     json_add_int(object_at(object_at(status, "daemonEndpoints"), "kubeletEndpoint"), "Port", 10250);
     add_node_info(status, st);
     if (images > 0) {
-        json_add(status, "images", make_images(images));
+        if (!st->images || st->n_images != images) {
+            json_object_put(st->images);
+            st->images = make_images(images);
+            st->n_images = images;
+        }
+        json_add(status, "images", json_object_get(st->images));
     }
     return o;
 }

@@ -29,6 +29,8 @@ struct kube_state {
     struct kube_watches *watches;
     struct kube_pods *pods;      /* who asked for EndpointSlices */
     struct json_object *unknown; /* world members of plurals that are not served */
+    struct json_object *images;  /* what every made node carries: n_images, made once */
+    int n_images;
 };
 
 enum kube_verb {

@@ -275,17 +275,6 @@ bool kube_has_causes(const struct kube_causes *c)
     return c->list != NULL;
 }
 
-void kube_causes_move(struct kube_causes *c, struct kube_causes *more)
-{
-    for (size_t i = 0; i < json_len(more->list); i++) {
-        if (!c->list) {
-            c->list = json_object_new_array();
-        }
-        json_object_array_add(c->list, json_object_get(json_object_array_get_idx(more->list, i)));
-    }
-    kube_causes_done(more);
-}
-
 void kube_causes_done(struct kube_causes *c)
 {
     json_object_put(c->list);

@@ -74,8 +74,6 @@ void kube_duplicate(struct kube_causes *c, const char *field, const char *shown_
 void kube_not_supported(struct kube_causes *c, const char *field, const char *value,
                         const char *const *allowed);
 bool kube_has_causes(const struct kube_causes *c);
-/* Adds all of `more` and empties it. */
-void kube_causes_move(struct kube_causes *c, struct kube_causes *more);
 void kube_causes_done(struct kube_causes *c);
 char *kube_quoted(struct arena *a, const char *s);
 

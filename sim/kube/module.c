@@ -43,6 +43,7 @@ static void kube_done(void *state)
     kube_auth_free(st->auth);
     kube_db_free(st->store);
     json_object_put(st->unknown);
+    json_object_put(st->images);
     free(st);
 }
 

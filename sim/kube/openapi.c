@@ -74,8 +74,6 @@ static struct json_object *plain_schema(const struct kube_field *f)
         return map_of(list_of(typed("string", NULL)));
     case KF_STRS:
         return list_of(typed("string", NULL));
-    case KF_I32S:
-        return list_of(typed("integer", "int32"));
     case KF_OBJ:
         return ref_to(f->type);
     case KF_OBJS:
@@ -89,7 +87,7 @@ static struct json_object *plain_schema(const struct kube_field *f)
 
 static bool is_list(const struct kube_field *f)
 {
-    return f->kind == KF_STRS || f->kind == KF_OBJS || f->kind == KF_I32S;
+    return f->kind == KF_STRS || f->kind == KF_OBJS;
 }
 
 static struct json_object *field_schema(const struct kube_field *f)

@@ -218,11 +218,3 @@ bool kube_selector_takes(const struct kube_selector *s, const struct kube_obj *o
     json_object_put(tree);
     return takes;
 }
-
-const char *kube_selector_single_name(const struct kube_selector *s)
-{
-    if (!s || s->labels || !s->fields || s->fields->next || s->fields->op != OP_EQ) {
-        return NULL;
-    }
-    return str_eq(s->fields->key, "metadata.name") ? s->fields->values[0] : NULL;
-}

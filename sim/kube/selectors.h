@@ -18,7 +18,5 @@ struct json_object *kube_selector_parse(struct arena *a, const struct kube_kind 
                                         const struct kube_selector **ret);
 /* Does the selector (NULL: yes) take this object? */
 bool kube_selector_takes(const struct kube_selector *s, const struct kube_obj *o);
-/* Is it nothing but metadata.name=X?  Then X. */
-const char *kube_selector_single_name(const struct kube_selector *s);
 
 #endif

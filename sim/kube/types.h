@@ -30,7 +30,6 @@ enum kube_field_kind {
     KF_QTY_MAP,   /* map of quantities */
     KF_STRS_MAP,  /* map of string lists */
     KF_STRS,      /* list of strings */
-    KF_I32S,      /* list of numbers */
     KF_OBJ,       /* one structure of `type` */
     KF_OBJS,      /* list of `type` */
     KF_ANY,       /* kept as it comes */
@@ -65,7 +64,6 @@ struct kube_type {
 const struct kube_field *kube_type_field(const struct kube_type *t, const char *name);
 
 extern const struct kube_type kube_type_object_meta;
-extern const struct kube_type kube_type_list_meta;
 extern const struct kube_type kube_type_condition;
 extern const struct kube_type kube_type_object_reference;
 extern const struct kube_type kube_type_namespace;

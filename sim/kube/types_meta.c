@@ -42,14 +42,6 @@ static const struct kube_field object_meta_fields[] = {
 const struct kube_type kube_type_object_meta =
     TYPE("ObjectMeta", META "ObjectMeta", object_meta_fields);
 
-static const struct kube_field list_meta_fields[] = {
-    F("selfLink", KF_STR),
-    F("resourceVersion", KF_STR),
-    F("continue", KF_STR),
-    F_P("remainingItemCount", KF_I64),
-};
-const struct kube_type kube_type_list_meta = TYPE("ListMeta", META "ListMeta", list_meta_fields);
-
 static const struct kube_field condition_fields[] = {
     F_R("type", KF_STR),
     F_R("status", KF_STR),
