@@ -99,8 +99,8 @@ static void pools__same_members_are_kept_once_and_come_back_whole(void **state)
 {
     struct kit *k = *state;
     static const char *const pools[] = {
-        "{\"name\":\"a\",\"instances\":[\"/zones/z/instances/x\",\"/zones/z/instances/y\"],"
-        "\"healthChecks\":[\"https://h/projects/p/global/httpHealthChecks/k8s-c-node\"]}",
+        ("{\"name\":\"a\",\"instances\":[\"/zones/z/instances/x\",\"/zones/z/instances/y\"],"
+         "\"healthChecks\":[\"https://h/projects/p/global/httpHealthChecks/k8s-c-node\"]}"),
         "{\"name\":\"b\",\"instances\":[\"/zones/z/instances/x\",\"/zones/z/instances/y\"]}",
         "{\"name\":\"c\",\"instances\":[]}",
     };
