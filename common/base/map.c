@@ -3,7 +3,9 @@
  *
  * Keys come from outside (object names, annotations), so they are hashed with a random seed per map
  * (hash.h): nobody can choose keys that all fall into one bucket.  The order of hashing never
- * leaves this file: every iteration is by sorted key.  Not thread-safe. */
+ * leaves this file: every iteration is by sorted key.  The first one sorts, and from then on the
+ * order is kept up to date: a map that is gone through again and again while it grows is not sorted each time.
+ * Not thread-safe, iterating included. */
 #include "common/base/map.h"
 #include "common/base/arena.h"
 #include "common/base/hash.h"
@@ -20,8 +22,17 @@ struct entry {
     char key[];  /* NUL-terminated */
 };
 
+/* The entries by key; empty until somebody iterates. */
+struct order {
+    struct entry **at;
+    size_t n;
+    size_t cap;
+    bool kept; /* it holds all entries */
+};
+
 struct map {
     struct entry *entries; /* uthash head */
+    struct order *order;   /* apart, because a const map builds it, too */
     void (*free_value)(void *value);
     uint64_t seed;
 };
@@ -47,11 +58,86 @@ static void drop_value(const struct map *m, void *value)
     }
 }
 
+/* --- order ------------------------------------------------------------------------------------- */
+
+static int cmp_entries(const void *a, const void *b)
+{
+    const struct entry *const *x = a;
+    const struct entry *const *y = b;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+/* Where the key is, or would be. */
+static size_t order_find(const struct order *o, const char *key)
+{
+    size_t low = 0;
+    for (size_t high = o->n; low < high;) {
+        size_t mid = low + (high - low) / 2;
+        if (strcmp(o->at[mid]->key, key) < 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static void order_reserve(struct order *o, size_t n)
+{
+    if (n > o->cap) {
+        o->cap = n + n / 2;
+        o->at = xrealloc(o->at, o->cap * sizeof *o->at);
+    }
+}
+
+static void order_add(struct order *o, struct entry *e)
+{
+    if (!o->kept) {
+        return;
+    }
+    order_reserve(o, o->n + 1);
+    size_t i = order_find(o, e->key);
+    memmove(&o->at[i + 1], &o->at[i], (o->n - i) * sizeof *o->at);
+    o->at[i] = e;
+    o->n++;
+}
+
+static void order_drop(struct order *o, const struct entry *e)
+{
+    if (!o->kept) {
+        return;
+    }
+    size_t i = order_find(o, e->key);
+    o->n--;
+    memmove(&o->at[i], &o->at[i + 1], (o->n - i) * sizeof *o->at);
+}
+
+/* The entries in order. */
+static const struct order *order_of(const struct map *m)
+{
+    struct order *o = m->order;
+    if (!o->kept) {
+        order_reserve(o, map_size(m));
+        o->n = 0;
+        for (struct entry *e = m->entries; e != NULL; e = e->hh.next) {
+            o->at[o->n++] = e;
+        }
+        if (o->n > 1) {
+            qsort(o->at, o->n, sizeof *o->at, cmp_entries);
+        }
+        o->kept = true;
+    }
+    return o;
+}
+
+/* --- the map ----------------------------------------------------------------------------------- */
+
 struct map *map_new(void (*free_value)(void *value))
 {
     struct map *m = xcalloc(1, sizeof *m);
     m->free_value = free_value;
     m->seed = hash_seed();
+    m->order = xcalloc(1, sizeof *m->order);
     return m;
 }
 
@@ -59,6 +145,8 @@ void map_free(struct map *m)
 {
     if (m != NULL) {
         map_clear(m);
+        free(m->order->at);
+        free(m->order);
         free(m);
     }
 }
@@ -95,6 +183,7 @@ void map_set(struct map *m, const char *key, void *value)
     memcpy(e->key, key, len);
     e->value = value;
     HASH_ADD_KEYPTR_BYHASHVALUE(hh, m->entries, e->key, len, hash, e);
+    order_add(m->order, e);
 }
 
 bool map_remove(struct map *m, const char *key)
@@ -104,6 +193,7 @@ bool map_remove(struct map *m, const char *key)
         return false;
     }
     HASH_DELETE(hh, m->entries, e);
+    order_drop(m->order, e);
     drop_value(m, e->value);
     free(e);
     return true;
@@ -117,6 +207,7 @@ void *map_take(struct map *m, const char *key)
     }
     void *value = e->value;
     HASH_DELETE(hh, m->entries, e);
+    order_drop(m->order, e);
     free(e);
     return value;
 }
@@ -125,6 +216,8 @@ void map_clear(struct map *m)
 {
     struct entry *e;
     struct entry *next;
+    m->order->n = 0;
+    m->order->kept = false;
     HASH_ITER (hh, m->entries, e, next) {
         HASH_DELETE(hh, m->entries, e);
         drop_value(m, e->value);
@@ -132,32 +225,23 @@ void map_clear(struct map *m)
     }
 }
 
-static int cmp_keys(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 const char **map_keys(const struct map *m, size_t *ret_n)
 {
-    size_t n = map_size(m);
-    *ret_n = n;
-    if (n == 0) {
+    const struct order *o = order_of(m);
+    *ret_n = o->n;
+    if (o->n == 0) {
         return NULL;
     }
-    const char **keys = xcalloc(n, sizeof *keys);
-    size_t i = 0;
-    for (struct entry *e = m->entries; e != NULL; e = e->hh.next) {
-        keys[i++] = e->key;
+    const char **keys = xcalloc(o->n, sizeof *keys);
+    for (size_t i = 0; i < o->n; i++) {
+        keys[i] = o->at[i]->key;
     }
-    qsort(keys, n, sizeof *keys, cmp_keys);
     return keys;
 }
 
 void map_each(const struct map *m, bool (*fn)(const char *key, void *value, void *arg), void *arg)
 {
-    size_t n;
-    const char **keys = map_keys(m, &n);
-    for (size_t i = 0; i < n && fn(keys[i], map_get(m, keys[i]), arg); i++) {
+    const struct order *o = order_of(m);
+    for (size_t i = 0; i < o->n && fn(o->at[i]->key, o->at[i]->value, arg); i++) {
     }
-    free(keys);
 }

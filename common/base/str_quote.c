@@ -73,10 +73,26 @@ void str_append_json_quoted(struct str_buf *b, const char *s)
     str_append_json_quoted_n(b, s, s != NULL ? strlen(s) : 0);
 }
 
+/* How many bytes from the start stand for themselves in JSON; nearly all of nearly every text do. */
+static size_t json_plain_run(const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\') {
+        i++;
+    }
+    return i;
+}
+
 void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n)
 {
     str_append_c(b, '"');
     for (size_t i = 0; i < n;) {
+        size_t run = json_plain_run(s + i, n - i);
+        if (run > 0) {
+            str_append_n(b, s + i, run);
+            i += run;
+            continue;
+        }
         uint32_t rune;
         size_t len = utf8_decode(s + i, n - i, &rune);
         if (len == 0) {

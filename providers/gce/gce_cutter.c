@@ -76,28 +76,55 @@ static void bracket(struct gce_cutter *c, char ch)
     }
 }
 
-static void other(struct gce_cutter *c, char ch)
+static void others(struct gce_cutter *c, const char *bytes, size_t n)
 {
     if (c->in_items && c->depth == 2) {
         return; /* commas and blanks between items */
     }
-    str_append_c(c->in_items ? &c->text : &c->around, ch);
+    str_append_n(c->in_items ? &c->text : &c->around, bytes, n);
+}
+
+static void other(struct gce_cutter *c, char ch)
+{
+    others(c, &ch, 1);
+}
+
+/* How many bytes from the start do not matter to the cutter, wherever it is. */
+static size_t plain_run(const struct gce_cutter *c, const char *bytes, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (c->in_string ? bytes[i] != '"' && bytes[i] != '\\'
+                                  : strchr("{}[]\"", bytes[i]) == NULL || bytes[i] == '\0')) {
+        i++;
+    }
+    return i;
+}
+
+static void feed_one(struct gce_cutter *c, char ch)
+{
+    if (c->in_string) {
+        other(c, ch);
+        c->in_string = c->escaped || ch != '"';
+        c->escaped = !c->escaped && ch == '\\';
+    } else if (ch == '{' || ch == '[' || ch == '}' || ch == ']') {
+        bracket(c, ch);
+    } else {
+        c->in_string = ch == '"';
+        other(c, ch);
+    }
 }
 
 bool gce_cutter_feed(struct gce_cutter *c, const char *bytes, size_t n)
 {
-    for (size_t i = 0; i < n && !c->failed; i++) {
-        char ch = bytes[i];
-        if (c->in_string) {
-            other(c, ch);
-            c->in_string = c->escaped || ch != '"';
-            c->escaped = !c->escaped && ch == '\\';
-        } else if (ch == '{' || ch == '[' || ch == '}' || ch == ']') {
-            bracket(c, ch);
+    for (size_t i = 0; i < n && !c->failed;) {
+        size_t run = c->escaped ? 0 : plain_run(c, bytes + i, n - i);
+        if (run > 0) {
+            others(c, bytes + i, run);
         } else {
-            c->in_string = ch == '"';
-            other(c, ch);
+            feed_one(c, bytes[i]);
+            run = 1;
         }
+        i += run;
         c->failed = c->text.len > ITEM_MAX || c->around.len > AROUND_MAX;
     }
     return !c->failed;

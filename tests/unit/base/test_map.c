@@ -57,6 +57,33 @@ static void map__owned_values__freed_once(void **state)
     map_free(m);
 }
 
+static void map_keys__between_changes__always_in_order(void **state)
+{
+    (void)state;
+    struct map *m = map_new(NULL);
+    for (unsigned step = 0; step < 400; step++) {
+        char key[16];
+        (void)snprintf(key, sizeof(key), "k%u", step * 7919 % 97);
+        if (step % 3 == 2) {
+            (void)map_remove(m, key);
+        } else {
+            map_set(m, key, NULL);
+        }
+        if (step == 300) {
+            map_clear(m);
+        }
+        size_t n;
+        const char **keys = map_keys(m, &n);
+        assert_int_equal(n, map_size(m));
+        for (size_t i = 0; i < n; i++) {
+            assert_true(map_has(m, keys[i]));
+            assert_true(i == 0 || strcmp(keys[i - 1], keys[i]) < 0);
+        }
+        free(keys);
+    }
+    map_free(m);
+}
+
 static bool collect(const char *key, void *value, void *arg)
 {
     struct str_buf *b = arg;
@@ -207,6 +234,7 @@ int main(void)
         cmocka_unit_test(map__set_get_remove__follow_the_keys),
         cmocka_unit_test(map__owned_values__freed_once),
         cmocka_unit_test(map_each__any_insertion_order__sorted_and_stoppable),
+        cmocka_unit_test(map_keys__between_changes__always_in_order),
         cmocka_unit_test(map__many_keys__all_found),
         cmocka_unit_test(hash_bytes__siphash_vectors__known_values),
         cmocka_unit_test(str_set__make__sorted_and_unique),
