@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real kubectl against the simulated API server: every verb that people use on Services and Nodes.
 
-    kubectl_test.py TRIMTAB_SIM      (TAP on stdout; skipped where kubectl is absent)
+    kubectl_test.py TRIMTAB_SIM TESTS      (TAP on stdout; skipped where kubectl is absent)
+
+At the end all that was said is checked against the API's definitions.
 """
 import os
 import re
@@ -14,7 +16,7 @@ import tempfile
 import threading
 import time
 
-SIM = sys.argv[1]
+SIM, TESTS = sys.argv[1], sys.argv[2]
 
 MANIFEST = """\
 apiVersion: v1
@@ -143,11 +145,12 @@ def main():
             files[name] = f"{folder}/{name}.yaml"
             with open(files[name], "w", encoding="utf-8") as f:
                 f.write(text)
-        sim = subprocess.Popen([SIM, "--port=0", "--nodes=2", f"--write-kubeconfig={folder}/kubeconfig"],
-                               stdout=subprocess.PIPE, text=True)
+        log = f"{folder}/kube.log"
+        sim = subprocess.Popen([SIM, "--port=0", "--nodes=2", f"--write-kubeconfig={folder}/kubeconfig",
+                                f"--kube-log={log}"], stdout=subprocess.PIPE, text=True)
         sim.stdout.readline()
         env = dict(os.environ, KUBECONFIG=f"{folder}/kubeconfig", HOME=folder, EDITOR="sed -i s/front/back/")
-        tap = Tap(len(STEPS) + 1)
+        tap = Tap(len(STEPS) + 2)
         for command, pattern in STEPS:
             words = [word.format(**files) for word in command.split()]
             run = subprocess.run(["kubectl", *words], env=env, capture_output=True, text=True, check=False)
@@ -160,6 +163,10 @@ def main():
         tap.line(good, "kubectl get svc -w", text)
         sim.send_signal(signal.SIGTERM)
         sim.wait(30)
+        check = subprocess.run([sys.executable, f"{TESTS}/support/check_kube_log.py",
+                                f"{TESTS}/data/schemas/kubernetes.json", log], capture_output=True, text=True, check=False)
+        skip = " # SKIP python3-jsonschema is not installed" if check.returncode == 2 else ""
+        tap.line(check.returncode != 1, f"all objects are as defined{skip}", check.stdout + check.stderr)
     return 1 if tap.failed else 0
 
 
