@@ -2,6 +2,7 @@
 /* gce_cluster_id.c: see gce_cluster_id.h. */
 #include "providers/gce/gce_cluster_id.h"
 
+#include "common/base/clock.h"
 #include "common/base/json.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
@@ -16,14 +17,17 @@
 
 struct gce_cluster_id {
     struct mutex lock;
+    struct cond changed; /* somebody has looked */
     char *id _guarded_by_(lock);
     int64_t read_ms _guarded_by_(lock);
+    bool looking _guarded_by_(lock); /* one at a time: the others wait for what it finds */
 };
 
 struct gce_cluster_id *gce_cluster_id_new(void)
 {
     struct gce_cluster_id *c = xcalloc(1, sizeof(*c));
     mutex_init(&c->lock);
+    cond_init(&c->changed);
     return c;
 }
 
@@ -32,6 +36,7 @@ void gce_cluster_id_free(struct gce_cluster_id *c)
     if (c == NULL) {
         return;
     }
+    cond_done(&c->changed);
     mutex_done(&c->lock);
     free(c->id);
     free(c);
@@ -111,12 +116,11 @@ static int create(const struct tt_host *host, const struct tt_call *call, struct
     return ERR_OK;
 }
 
-/* The cached id when it is young enough (or whatever its age); NULL when there is none. */
-static const char *cached(struct gce_cluster_id *c, struct arena *a, int64_t now_ms, bool any_age)
+/* The last id that was found, whatever its age; NULL when there is none. */
+static const char *last_known(struct gce_cluster_id *c, struct arena *a)
 {
     mutex_lock(&c->lock);
-    bool usable = c->id != NULL && (any_age || now_ms - c->read_ms < AGE_MS);
-    const char *id = usable ? arena_strdup(a, c->id) : NULL;
+    const char *id = arena_strdup(a, c->id);
     mutex_unlock(&c->lock);
     return id;
 }
@@ -139,16 +143,36 @@ static void store(struct gce_cluster_id *c, const struct tt_host *host, const ch
     mutex_unlock(&c->lock);
 }
 
-int gce_cluster_id_get(struct gce_cluster_id *c, const struct tt_host *host,
-                       const struct tt_call *call, struct arena *a, const char **ret,
-                       struct err *err)
+/* True: the caller is to look.  False: *ret is what somebody found a moment ago. */
+static bool claim(struct gce_cluster_id *c, struct arena *a, const struct tt_host *host,
+                  const char **ret)
 {
-    int64_t now_ms = host->now_ms(host->ctx);
-    const char *id = cached(c, a, now_ms, false);
-    if (id != NULL) {
-        *ret = id;
-        return ERR_OK;
+    mutex_lock(&c->lock);
+    for (;;) {
+        bool young = c->id != NULL && host->now_ms(host->ctx) - c->read_ms < AGE_MS;
+        if (young || !c->looking) {
+            *ret = young ? arena_strdup(a, c->id) : NULL;
+            c->looking = c->looking || !young;
+            mutex_unlock(&c->lock);
+            return !young;
+        }
+        /* Whoever looks is bound by its own deadline, and always comes to an end. */
+        clock_wait(clock_real(), &c->changed, &c->lock, CLOCK_NEVER);
     }
+}
+
+static void looked(struct gce_cluster_id *c)
+{
+    mutex_lock(&c->lock);
+    c->looking = false;
+    cond_broadcast(&c->changed);
+    mutex_unlock(&c->lock);
+}
+
+static int look(struct gce_cluster_id *c, const struct tt_host *host, const struct tt_call *call,
+                struct arena *a, const char **ret, struct err *err)
+{
+    const char *id = NULL;
     int rc = read_live(host, call, a, &id, err);
     if (rc == ERR_NOT_FOUND && call != NULL && call->planning != 0) {
         err_clear(err);
@@ -159,15 +183,24 @@ int gce_cluster_id_get(struct gce_cluster_id *c, const struct tt_host *host,
         err_clear(err);
         rc = create(host, call, a, &id, err);
     }
-    if (rc != ERR_OK) {
-        *ret = cached(c, a, now_ms, true);
-        if (*ret == NULL) {
-            return rc;
-        }
+    if (rc == ERR_OK) {
+        store(c, host, id, host->now_ms(host->ctx));
+    } else if ((id = last_known(c, a)) != NULL) {
         err_clear(err);
+        rc = ERR_OK;
+    }
+    *ret = id;
+    return rc;
+}
+
+int gce_cluster_id_get(struct gce_cluster_id *c, const struct tt_host *host,
+                       const struct tt_call *call, struct arena *a, const char **ret,
+                       struct err *err)
+{
+    if (!claim(c, a, host, ret)) {
         return ERR_OK;
     }
-    store(c, host, id, now_ms);
-    *ret = id;
-    return ERR_OK;
+    int rc = look(c, host, call, a, ret, err);
+    looked(c);
+    return rc;
 }
