@@ -131,30 +131,41 @@ static void load_unnamed_event(struct kube_state *st, const struct kube_kind *ki
     free(name);
 }
 
-static int load_plural(struct kube_state *st, const char *plural, struct json_object *list,
-                       struct err *err)
+/* Can all of it be loaded?  Asked before anything is thrown away. */
+static int check_world(struct json_object *mine, struct err *err)
 {
-    const struct kube_kind *kind = kube_kind_by_plural(plural);
-    if (!json_object_is_type(list, json_type_array)) {
-        return err_set(err, ERR_INVALID, "kubernetes.%s: want a list of objects", plural);
-    }
-    if (!kind) {
-        json_object_object_add(st->unknown, plural, json_copy(list));
+    if (!mine) {
         return ERR_OK;
     }
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *o = json_object_array_get_idx(list, i);
-        if (str_eq(plural, "events") && !json_str(json_member(o, "metadata"), "name")) {
-            load_unnamed_event(st, kind, o, i);
-            continue;
+    if (!json_object_is_type(mine, json_type_object)) {
+        return err_set(err, ERR_INVALID, "kubernetes: want an object of lists by plural name");
+    }
+    json_object_object_foreach(mine, plural, list)
+    {
+        if (!json_object_is_type(list, json_type_array)) {
+            return err_set(err, ERR_INVALID, "kubernetes.%s: want a list of objects", plural);
         }
-        if (str_is_empty(json_str(json_member(o, "metadata"), "name"))) {
-            return err_set(err, ERR_INVALID, "kubernetes.%s[%zu]: metadata.name is missing", plural,
-                           i);
+        for (size_t i = 0; kube_kind_by_plural(plural) && i < json_len(list); i++) {
+            struct json_object *o = json_object_array_get_idx(list, i);
+            if (str_is_empty(json_str(json_member(o, "metadata"), "name"))) {
+                return err_set(err, ERR_INVALID, "kubernetes.%s[%zu]: metadata.name is missing",
+                               plural, i);
+            }
         }
-        load_object(st, kind, o);
     }
     return ERR_OK;
+}
+
+static void load_plural(struct kube_state *st, const char *plural, struct json_object *list)
+{
+    const struct kube_kind *kind = kube_kind_by_plural(plural);
+    if (!kind) {
+        json_object_object_add(st->unknown, plural, json_copy(list));
+        return;
+    }
+    for (size_t i = 0; i < json_len(list); i++) {
+        load_object(st, kind, json_object_array_get_idx(list, i));
+    }
 }
 
 static void need_used_namespaces(struct kube_state *st)
@@ -198,26 +209,26 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
 {
     struct kube_state *st = state;
     struct json_object *mine = json_member(world, "kubernetes");
-    if (mine && !json_object_is_type(mine, json_type_object)) {
-        return err_set(err, ERR_INVALID, "kubernetes: want an object of lists by plural name");
+    int code = check_world(mine, err);
+    if (code) {
+        return code;
     }
-    kube_db_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
-    kube_db_clear(st->store);
+    kube_store_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
+    kube_store_clear(st->store);
     kube_pods_forget(st->pods);
     json_object_put(st->unknown);
     st->unknown = json_object_new_object();
-    int code = ERR_OK;
     if (mine) {
         json_object_object_foreach(mine, plural, list)
         {
-            code = code ? code : load_plural(st, plural, list, err);
+            load_plural(st, plural, list);
         }
     }
     count_allocated(st);
     kube_cluster_bootstrap(st, mine);
     need_used_namespaces(st);
-    kube_db_expire(st->store, -1);
-    return code;
+    kube_store_expire(st->store, -1);
+    return ERR_OK;
 }
 
 void kube_world_dump(void *state, struct json_object *world)

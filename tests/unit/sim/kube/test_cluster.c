@@ -59,6 +59,8 @@ static void world__dumped_and_loaded__is_the_same(void **state)
     struct kf_call *after = kf_do(f, "GET", "/sim/state", NULL);
     assert_string_equal(before->body, after->body);
     kf_expect(kf_do(f, "PUT", "/sim/state", "{\"kubernetes\":{\"services\":{}}}"), 400, "no list");
+    kf_expect(kf_do(f, "PUT", "/sim/state", "{\"kubernetes\":{\"nodes\":[{}]}}"), 400, "no name");
+    assert_string_equal(kf_do(f, "GET", "/sim/state", NULL)->body, before->body);
     kf_stop(f);
 }
 
