@@ -213,8 +213,8 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     if (code) {
         return code;
     }
-    kube_store_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
-    kube_store_clear(st->store);
+    kube_db_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
+    kube_db_clear(st->store);
     kube_pods_forget(st->pods);
     json_object_put(st->unknown);
     st->unknown = json_object_new_object();
@@ -227,7 +227,7 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     count_allocated(st);
     kube_cluster_bootstrap(st, mine);
     need_used_namespaces(st);
-    kube_store_expire(st->store, -1);
+    kube_db_expire(st->store, -1);
     return ERR_OK;
 }
 
