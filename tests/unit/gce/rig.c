@@ -137,6 +137,9 @@ static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
 {
     struct rig *r = of(ctx);
     (void)call;
+    if (r->parallel) {
+        return TT_OK;
+    }
     rig_add_finalizer(r, item->service->name, LB_CLEANUP_FINALIZER);
     for (uint32_t i = 0; i < n; i++) {
         rig_add_finalizer(r, item->service->name, names[i]);
@@ -151,7 +154,9 @@ static void host_report_plan(struct tt_host_ctx *ctx, const struct tt_call *call
     const struct plan_print how = {.executed = call->planning == 0};
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     plan_print_text(&b, plan, &how);
+    mutex_lock(&r->lock);
     r->plan_text = str_buf_to_arena(&b, r->a);
+    mutex_unlock(&r->lock);
 }
 
 static void host_report_operation(struct tt_host_ctx *ctx, const struct tt_call *call,

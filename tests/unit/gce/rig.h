@@ -88,6 +88,11 @@ const struct tt_result *rig_update(struct rig *r, const char *name);
 const struct tt_result *rig_get(struct rig *r, const char *name);
 const struct tt_result *rig_explain(struct rig *r, const char *name);
 const struct tt_result *rig_validate(struct rig *r, const char *name);
+/* Syncs these Services at the same time, on `threads` threads, until each has gone well once; fails the test when one
+ * does not within 20 tries. */
+void rig_sync_all(struct rig *r, uint32_t verb, const char *const *names, size_t n, size_t threads);
+/* The same; those that are being deleted are deleted, the others ensured. */
+void rig_sync_mixed(struct rig *r, const char *const *names, size_t n, size_t threads);
 /* The plan as text; nothing is changed. */
 const char *rig_plan(struct rig *r, const char *name);
 void rig_set_waiting(struct rig *r, unsigned waiting);

@@ -305,6 +305,88 @@ void rig_set_waiting(struct rig *r, unsigned waiting)
     r->waiting = waiting;
 }
 
+/* One thread's share of rig_sync_all(). */
+struct share {
+    struct rig *r;
+    uint32_t verb;
+    const struct tt_service **services;
+    size_t n;
+    size_t step;
+    int32_t code;
+    char message[256];
+};
+
+static int32_t sync_until_ok(struct share *s, const struct tt_service *service)
+{
+    uint32_t verb = s->verb != 0               ? s->verb
+                    : service->deleted_us != 0 ? TT_VERB_DELETE
+                                               : TT_VERB_ENSURE;
+    struct tt_result result = {.exists = -1};
+    const struct tt_item item = {
+        .size = sizeof(item), .verb = verb, .service = service, .result = &result};
+    const struct tt_item *items[] = {&item};
+    const struct tt_batch batch = {
+        .size = sizeof(batch),
+        .key = "",
+        .items = items,
+        .nodes = s->r->nodes,
+        .n_items = 1,
+        .n_nodes = (uint32_t)s->r->n_nodes,
+    };
+    int32_t code = TT_BUG;
+    for (int i = 0; i < 20 && code != TT_OK; i++) {
+        struct tt_call call = call_of(s->r, false);
+        code = verb == TT_VERB_DELETE
+                   ? tt_gce_provider.ensure_load_balancer_deleted(s->r->provider, &call, &batch)
+                   : tt_gce_provider.ensure_load_balancer(s->r->provider, &call, &batch);
+    }
+    (void)snprintf(s->message, sizeof(s->message), "%s: %.200s", service->name, result.message);
+    return code;
+}
+
+static void *run_share(void *arg)
+{
+    struct share *s = arg;
+    for (size_t i = 0; i < s->n && s->code == TT_OK; i += s->step) {
+        s->code = sync_until_ok(s, s->services[i]);
+    }
+    return NULL;
+}
+
+void rig_sync_all(struct rig *r, uint32_t verb, const char *const *names, size_t n, size_t threads)
+{
+    struct share shares[16];
+    pthread_t ids[16];
+    const struct tt_service **services = ARENA_ARRAY(r->a, const struct tt_service *, n);
+    assert_in_range(threads, 1, ARRAY_LEN(ids));
+    for (size_t i = 0; i < n; i++) {
+        services[i] = r->services[index_of(r, names[i])];
+    }
+    r->parallel = true;
+    for (size_t i = 0; i < threads; i++) {
+        shares[i] = (struct share){.r = r,
+                                   .verb = verb,
+                                   .services = services + i,
+                                   .n = i < n ? n - i : 0,
+                                   .step = threads};
+        assert_int_equal(pthread_create(&ids[i], NULL, run_share, &shares[i]), 0);
+    }
+    for (size_t i = 0; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+    }
+    r->parallel = false;
+    for (size_t i = 0; i < threads; i++) {
+        if (shares[i].code != TT_OK) {
+            fail_msg("%s", shares[i].message);
+        }
+    }
+}
+
+void rig_sync_mixed(struct rig *r, const char *const *names, size_t n, size_t threads)
+{
+    rig_sync_all(r, 0, names, n, threads);
+}
+
 /* ---- the provider -------------------------------------------------------------------------------- */
 
 void rig_open(struct rig *r)

@@ -56,6 +56,7 @@ struct rig {
     unsigned cloud_mutations; /* seen by the simulator since rig_die_at() */
     unsigned cloud_death_at;
     bool dead;
+    bool parallel; /* several syncs run: the cluster's objects stand still */
 };
 void rig_fill_host(struct rig *r);
 void rig_add_finalizer(struct rig *r, const char *service, const char *finalizer);
