@@ -147,7 +147,8 @@ static int check_world(struct json_object *mine, struct err *err)
         }
         for (size_t i = 0; kube_kind_by_plural(plural) && i < json_len(list); i++) {
             struct json_object *o = json_object_array_get_idx(list, i);
-            if (str_is_empty(json_str(json_member(o, "metadata"), "name"))) {
+            if (str_is_empty(json_str(json_member(o, "metadata"), "name")) &&
+                !str_eq(plural, "events")) {
                 return err_set(err, ERR_INVALID, "kubernetes.%s[%zu]: metadata.name is missing",
                                plural, i);
             }
@@ -164,7 +165,12 @@ static void load_plural(struct kube_state *st, const char *plural, struct json_o
         return;
     }
     for (size_t i = 0; i < json_len(list); i++) {
-        load_object(st, kind, json_object_array_get_idx(list, i));
+        struct json_object *o = json_object_array_get_idx(list, i);
+        if (str_is_empty(json_str(json_member(o, "metadata"), "name"))) {
+            load_unnamed_event(st, kind, o, i);
+        } else {
+            load_object(st, kind, o);
+        }
     }
 }
 

@@ -64,6 +64,20 @@ static void world__dumped_and_loaded__is_the_same(void **state)
     kf_stop(f);
 }
 
+/* Recorded worlds show events without their metadata. */
+static void world__events_without_names__are_kept(void **state)
+{
+    (void)state;
+    struct kf *f = kf_start(NULL);
+    kf_expect(kf_do(f, "PUT", "/sim/state",
+                    "{\"kubernetes\":{\"events\":[{\"reason\":\"A\"},{\"reason\":\"B\"}]}}"),
+              200, "load");
+    struct json_object *events = json_member(kube_part(f), "events");
+    assert_int_equal(json_len(events), 2);
+    assert_string_equal(json_str(json_object_array_get_idx(events, 1), "reason"), "B");
+    kf_stop(f);
+}
+
 static void world__no_change_to_a_loaded_object__is_no_write(void **state)
 {
     (void)state;
@@ -221,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(world__loaded__is_kept_without_validation),
         cmocka_unit_test(world__dumped_and_loaded__is_the_same),
+        cmocka_unit_test(world__events_without_names__are_kept),
         cmocka_unit_test(world__no_change_to_a_loaded_object__is_no_write),
         cmocka_unit_test(nodes__made_by_the_simulator__look_real),
         cmocka_unit_test(pods__slices__follow_nodes),
