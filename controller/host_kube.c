@@ -12,6 +12,7 @@
 #include "common/lb/status_rules.h"
 #include "common/net/url.h"
 #include "controller/host_internal.h"
+#include "controller/kube/client_rules.h"
 
 #define MERGE_PATCH     "application/merge-patch+json"
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"
@@ -258,7 +259,11 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
         return rc;
     }
     req.path = path;
+    req.body = patch_for_uid(a, req.body, svc->uid);
     rc = kube_client_do(h->args.client, a, &req, host_call_of(call)->cancel, &resp, err);
+    if (rc != ERR_OK && client_is_other_object(err)) {
+        rc = err_set(err, ERR_NOT_FOUND, "the Service is gone, and another has its name");
+    }
     if (rc == ERR_OK) {
         log_info(2, "Finalizers added", LOG_S("service", item->result->key));
         item->result->held = true;

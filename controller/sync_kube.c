@@ -2,7 +2,8 @@
 /* sync_kube.c: what is written to a Service: finalizers, status, annotations, conditions.
  *
  * All but annotations go to the status subresource, as upstream's do: RBAC needs no more.  Bodies come from
- * common/lb/status_rules.h.  A Service that is gone (404) needs nothing written. */
+ * common/lb/status_rules.h and carry the Service's uid: one of the same name that came meanwhile is not written to.  A
+ * Service that is gone needs nothing written. */
 #include <string.h>
 
 #include "common/base/log.h"
@@ -10,6 +11,7 @@
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
+#include "controller/kube/client_rules.h"
 #include "controller/sync_internal.h"
 
 #define STRATEGIC_PATCH "application/strategic-merge-patch+json"
@@ -37,11 +39,15 @@ static int patch(struct sync_item *item, const char *sub, const char *content_ty
     if (rc != ERR_OK) {
         return rc;
     }
-    const struct kube_request req = {
-        .method = "PATCH", .path = path, .content_type = content_type, .body = body};
+    const struct kube_request req = {.method = "PATCH",
+                                     .path = path,
+                                     .content_type = content_type,
+                                     .body = patch_for_uid(item->a, body, item->svc->uid)};
     rc = kube_client_do(item->s->client, item->a, &req, item->s->cancel, &resp, err);
     if (rc == ERR_OK) {
         item->wrote = true;
+    } else if (client_is_other_object(err)) {
+        err->code = rc = ERR_NOT_FOUND;
     }
     return as_retryable(rc, err);
 }

@@ -254,3 +254,18 @@ char *condition_patch(struct arena *a, const struct tt_condition *c)
     str_append(&b, "}]}}");
     return str_buf_to_arena(&b, a);
 }
+
+char *patch_for_uid(struct arena *a, const char *patch, const char *uid)
+{
+    static const char meta[] = "{\"metadata\":{";
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    bool has_meta = str_has_prefix(patch, meta);
+    if (str_is_empty(uid)) {
+        return arena_strdup(a, patch);
+    }
+    str_append(&b, "{\"metadata\":{\"uid\":");
+    str_append_json_quoted(&b, uid);
+    str_append(&b, has_meta ? "," : "},");
+    str_append(&b, patch + (has_meta ? strlen(meta) : 1));
+    return str_buf_to_arena(&b, a);
+}

@@ -33,4 +33,8 @@ char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_ol
 /* One condition by type, strategic merge on the status subresource; lastTransitionTime is the caller's. */
 char *condition_patch(struct arena *a, const struct tt_condition *c);
 
+/* One of the patches above for this very object: it carries the uid, so that the server refuses it (422) when the name
+ * stands for another object by now. */
+char *patch_for_uid(struct arena *a, const char *patch, const char *uid);
+
 #endif

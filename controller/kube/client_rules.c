@@ -135,6 +135,13 @@ static bool split(const char *path, struct segments *ret)
     return ret->n > 0;
 }
 
+/* A patch with another uid is "invalid: metadata.uid: … field is immutable" (422), an update a failed precondition (409). */
+bool client_is_other_object(const struct err *err)
+{
+    return (err->http_status == 422 && strstr(err->message, "metadata.uid") != NULL) ||
+           (err->http_status == 409 && strstr(err->message, "UID in precondition") != NULL);
+}
+
 const char *client_resource(const char *path, char *out, size_t size)
 {
     struct segments s;

@@ -32,6 +32,8 @@ int client_judge(const struct client_answer *ans, const char *method, struct err
 /* After a failure: true with the moment to send again. */
 bool client_retry(struct client_rules *r, const char *method, const struct client_answer *ans,
                   const struct err *err, int64_t now_ms, int64_t *ret_at_ms);
+/* The answer to a write that carried an object's uid: the name stands for another object by now. */
+bool client_is_other_object(const struct err *err);
 /* True for every method but GET and HEAD. */
 bool client_is_mutation(const char *method);
 /* "services/status" of a path; the path itself when it is no resource.  Returns `out`. */

@@ -322,7 +322,8 @@ static void host__hold_finalizers__one_patch_then_none(void **state)
     assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
     assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
     assert_int_equal(1, stand_patches(f->r));
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\",\"example.com/v1\"]}}",
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F
+                        "\",\"example.com/v1\"]}}",
                         stand_patch(f->r, 0));
 }
 

@@ -82,8 +82,10 @@ static void sync__new_service__finalizer_then_ensure_then_status(void **state)
     stand_service(r, "web", STAND_LB, NULL, NULL);
     assert_int_equal(1, stand_run(r));
     assert_string_equal("ensure demo/web", stand_story(r));
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\"]}}", stand_patch(r, 0));
-    assert_string_equal("{\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"203.0.113.10\","
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"]}}",
+                        stand_patch(r, 0));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\"},"
+                        "\"status\":{\"loadBalancer\":{\"ingress\":[{\"ip\":\"203.0.113.10\","
                         "\"ipMode\":\"VIP\"}]}}}",
                         stand_patch(r, 1));
     for (size_t i = 0; i < 2; i++) {
@@ -119,9 +121,10 @@ static void sync__deleted_service__load_balancer_then_finalizer(void **state)
     stand_run(r);
     assert_string_equal("get demo/web, delete demo/web", stand_story(r));
     assert_int_equal(1, stand_patches(r));
-    assert_string_equal("{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"" STAND_F
-                        "\"]}}",
-                        stand_patch(r, 0));
+    assert_string_equal(
+        "{\"metadata\":{\"uid\":\"uid-web\",\"$deleteFromPrimitiveList/finalizers\":[\"" STAND_F
+        "\"]}}",
+        stand_patch(r, 0));
     assert_string_equal("Normal DeletingLoadBalancer Deleting load balancer\n"
                         "Normal DeletedLoadBalancer Deleted load balancer\n",
                         stand_events(r));
@@ -137,7 +140,9 @@ static void sync__deleted_while_others_hold_it__status_is_cleared_too(void **sta
                   STAND_STATUS("203.0.113.10"));
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
-    assert_string_equal("{\"status\":{\"loadBalancer\":{\"ingress\":null}}}", stand_patch(r, 1));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\"},"
+                        "\"status\":{\"loadBalancer\":{\"ingress\":null}}}",
+                        stand_patch(r, 1));
 }
 
 static void sync__nothing_existed__no_deleted_event_unless_strict(void **state)
@@ -333,6 +338,22 @@ static void sync__vector_99__status_of_a_gone_service_is_fine(void **state)
     stand_run(r);
     assert_int_equal(0, queue_failures(r->syncer.queue, "demo/web"));
     assert_null(strstr(stand_events(r), "Warning"));
+}
+
+/* Between the look and the write it was deleted and made anew: the new one is not written to. */
+static void sync__another_of_that_name_came__its_status_stays(void **state)
+{
+    struct stand *r = *state;
+
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_refuse(
+        r, "PATCH", "/services/", 422, "Invalid",
+        "Service \\\"web\\\" is invalid: metadata.uid: Invalid value: \\\"uid-web\\\": field is "
+        "immutable");
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    assert_int_equal(0, queue_counts(r->syncer.queue).waiting);
+    assert_null(strstr(stand_events(r), "SyncLoadBalancerFailed"));
 }
 
 static void sync__delete_fails__event_and_at_most_30_s(void **state)
@@ -567,6 +588,7 @@ int main(void)
         T(sync__finalizer_is_refused__nothing_is_made),
         T(sync__vector_98__status_conflict_is_a_failure),
         T(sync__vector_99__status_of_a_gone_service_is_fine),
+        T(sync__another_of_that_name_came__its_status_stays),
         T(sync__delete_fails__event_and_at_most_30_s),
         T(sync__delete_in_progress__asked_again_when_it_said),
         T(sync__get_fails__nothing_is_deleted),

@@ -62,7 +62,8 @@ static void caps__plan_with_work__finalizer_once_and_events(void **state)
     stand_service(r, "web", STAND_LB, NULL, NULL);
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\"]}}", stand_patch(r, 0));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"]}}",
+                        stand_patch(r, 0));
     assert_string_equal("Normal EnsuringLoadBalancer Ensuring load balancer\n"
                         "Normal EnsuredLoadBalancer Ensured load balancer\n",
                         stand_events(r));
@@ -79,7 +80,8 @@ static void caps__own_finalizer__held_and_let_go_with_the_controllers(void **sta
     stand_describe(r);
     stand_service(r, "web", STAND_LB, NULL, STAND_STATUS("203.0.113.10"));
     stand_run(r);
-    assert_string_equal("{\"metadata\":{\"finalizers\":[\"" STAND_F "\",\"example.com/v1\"]}}",
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F
+                        "\",\"example.com/v1\"]}}",
                         stand_patch(r, 0));
     stand_service(r, "web", STAND_LB,
                   "\"finalizers\":[\"" STAND_F "\",\"example.com/v1\"]," STAND_DELETING,

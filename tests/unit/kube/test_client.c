@@ -504,6 +504,29 @@ static void kube_path__v195_names__kept_inside_their_segment(void **state)
     }
 }
 
+static void client_is_other_object__refusals__by_uid_only(void **state)
+{
+    static const struct {
+        int status;
+        const char *message;
+        bool other;
+    } rows[] = {
+        {422, "Service \"web\" is invalid: metadata.uid: Invalid value: \"x\": field is immutable",
+         true},
+        {409, "Precondition failed: UID in precondition: x, UID in object meta: y", true},
+        {422, "Service \"web\" is invalid: spec.ports: Required value", false},
+        {409, "the object has been modified", false},
+        {500, "metadata.uid", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        (void)err_set(&err, ERR_INVALID, "%s", rows[i].message);
+        err.http_status = rows[i].status;
+        assert_int_equal(client_is_other_object(&err), rows[i].other);
+    }
+}
+
 static void client_resource__paths__resource_and_subresource(void **state)
 {
     const char *const rows[][2] = {
@@ -652,6 +675,7 @@ int main(void)
         KUBE_TEST(kube_client_do__v194_failure_in_a_200__is_an_error),
         KUBE_TEST(kube_client_do__warning_headers__logged_once_per_text),
         KUBE_TEST(kube_path__v195_names__kept_inside_their_segment),
+        KUBE_TEST(client_is_other_object__refusals__by_uid_only),
         KUBE_TEST(client_resource__paths__resource_and_subresource),
         KUBE_TEST(kube_client_wait_ready__healthy_at_last__asked_every_second),
         KUBE_TEST(kube_client_wait_ready__never__last_error),

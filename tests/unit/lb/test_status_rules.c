@@ -186,6 +186,15 @@ static void condition_patch__condition__one_list_entry(void **state)
                 "\"status\":\"False\",\"type\":\"Ready\"}]}}");
 }
 
+static void patch_for_uid__patches__for_this_object_only(void **state)
+{
+    assert_body(patch_for_uid(*state, "{\"metadata\":{\"finalizers\":[\"a\"]}}", "u-1"),
+                "{\"metadata\":{\"uid\":\"u-1\",\"finalizers\":[\"a\"]}}");
+    assert_body(patch_for_uid(*state, "{\"status\":{}}", "u-1"),
+                "{\"metadata\":{\"uid\":\"u-1\"},\"status\":{}}");
+    assert_body(patch_for_uid(*state, "{\"status\":{}}", NULL), "{\"status\":{}}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +205,7 @@ int main(void)
         lb_test(finalizer_patch_remove__lists__only_ours),
         lb_test(annotations_patch__maps__merge_patch),
         lb_test(condition_patch__condition__one_list_entry),
+        lb_test(patch_for_uid__patches__for_this_object_only),
     };
     return cmocka_run_group_tests_name("status_rules", tests, NULL, NULL);
 }
