@@ -56,12 +56,17 @@ static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
         return;
     }
     struct host_call *c = host_call_of(call);
+    struct kube_snapshot *now = kube_store_snapshot(h->args.services);
     mutex_lock(&c->lock);
-    if (c->services == NULL) {
-        c->services = kube_store_snapshot(h->args.services);
+    if (c->services != NULL && c->services->snapshot == now) {
+        kube_snapshot_unref(now);
+    } else {
+        struct host_snapshot *s = ARENA_NEW(c->arena, struct host_snapshot);
+        *s = (struct host_snapshot){.snapshot = now, .next = c->services};
+        c->services = s; /* the older ones stay: the provider may still look at them */
     }
-    *ret = (const struct tt_service *const *)c->services->views;
-    *ret_n = (uint32_t)c->services->n;
+    *ret = (const struct tt_service *const *)c->services->snapshot->views;
+    *ret_n = (uint32_t)c->services->snapshot->n;
     mutex_unlock(&c->lock);
 }
 
@@ -95,7 +100,7 @@ static void host_slices(struct tt_host_ctx *h, const struct tt_call *call,
     }
     struct host_call *c = host_call_of(call);
     mutex_lock(&c->lock);
-    struct host_slices *s = arena_alloc(c->arena, sizeof(*s));
+    struct host_snapshot *s = arena_alloc(c->arena, sizeof(*s));
     s->snapshot = kube_store_slices_of(h->args.slices, service->ns, service->name);
     s->next = c->slices;
     c->slices = s;
@@ -229,9 +234,12 @@ void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uin
 void host_call_end(struct host_call *c)
 {
     mutex_lock(&c->lock);
-    kube_snapshot_unref(STEAL(c->services));
+    for (struct host_snapshot *s = c->services; s != NULL; s = s->next) {
+        kube_snapshot_unref(s->snapshot);
+    }
+    c->services = NULL;
     kube_snapshot_unref(STEAL(c->nodes));
-    for (struct host_slices *s = c->slices; s != NULL; s = s->next) {
+    for (struct host_snapshot *s = c->slices; s != NULL; s = s->next) {
         kube_snapshot_unref(s->snapshot);
     }
     c->slices = NULL;

@@ -17,10 +17,10 @@ struct tt_host_ctx {
     struct tt_host table;
 };
 
-/* Slices of one Service, kept for the length of the call. */
-struct host_slices {
+/* What the provider was shown, kept for the length of the call: all Services, or slices of one. */
+struct host_snapshot {
     struct kube_snapshot *snapshot;
-    struct host_slices *next;
+    struct host_snapshot *next;
 };
 
 struct host_call {
@@ -31,9 +31,9 @@ struct host_call {
     atomic_uint requests;
     struct mutex lock;
     struct arena *arena _guarded_by_(lock);
-    struct kube_snapshot *services _guarded_by_(lock);
+    struct host_snapshot *services _guarded_by_(lock); /* newest first */
     struct kube_snapshot *nodes _guarded_by_(lock);
-    struct host_slices *slices _guarded_by_(lock);
+    struct host_snapshot *slices _guarded_by_(lock);
     struct tt_result *results;
     uint32_t n_results;
 };

@@ -53,13 +53,10 @@ static void slots_of_checks(struct look *l, bool local_is_main, bool node_is_mai
     add(l, local_is_main, GCE_CHECKS, n->local_check, &o->has_local_check, &o->local_check);
     add(l, local_is_main, GCE_FIREWALLS, n->local_check_firewall, &o->has_local_firewall,
         &o->local_firewall);
-    /* Others need the shared ones: whether they are there is no affair of this Service. */
-    if (node_is_main || !l->t->in.others_want_node_check) {
-        add(l, node_is_main, GCE_CHECKS, n->node_check, &o->has_node_check, &o->node_check);
-        add(l, node_is_main, GCE_FIREWALLS, n->node_check_firewall, &o->has_node_firewall,
-            &o->node_firewall);
-        l->slots[l->n - 1].late = l->slots[l->n - 2].late = !node_is_main;
-    }
+    add(l, node_is_main, GCE_CHECKS, n->node_check, &o->has_node_check, &o->node_check);
+    add(l, node_is_main, GCE_FIREWALLS, n->node_check_firewall, &o->has_node_firewall,
+        &o->node_firewall);
+    l->slots[l->n - 1].late = l->slots[l->n - 2].late = !node_is_main;
 }
 
 static void slots_init(struct look *l)
@@ -115,6 +112,9 @@ static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err 
     bool all = true;
     for (size_t i = 0; i < l->n; i++) {
         struct slot *slot = &l->slots[i];
+        if (slot->late && l->t->in.others_want_node_check) {
+            continue; /* whether it is there is no affair of this Service */
+        }
         int64_t age = slot->main ? max_age_ms : GCE_SNAPSHOT_ANY;
         if (from_snapshot(l, slot, age, err) != ERR_OK) {
             err_clear(err);
@@ -345,6 +345,16 @@ static int hold_to_use(struct look *l, struct err *err)
     return ERR_OK;
 }
 
+/* Who else wants it at this moment. */
+static void ask_others(struct look *l)
+{
+    struct gce_tp_item *t = l->t;
+    if (t->in.verb != TT_VERB_UPDATE) {
+        t->in.others_want_node_check =
+            gce_tp_others_want_node_check(l->p, l->s->call, t->in.service);
+    }
+}
+
 static bool pool_has_node_check(const struct look *l)
 {
     const struct gce_tp_observed *o = &l->t->o;
@@ -372,9 +382,14 @@ static bool node_check_may_be_there(const struct look *l)
 static int hold_to_leave(struct look *l, struct err *err)
 {
     bool used = pool_has_node_check(l);
+    if (l->t->in.others_want_node_check && used && is_locked(l)) {
+        if (!hold(l, GCE_HOLD_TOGETHER, err)) {
+            return err->code;
+        }
+        ask_others(l); /* until now the last of them could go without being able to delete it */
+    }
     if (l->t->in.others_want_node_check) {
-        bool ok = !used || !is_locked(l) || hold(l, GCE_HOLD_TOGETHER, err);
-        return ok ? ERR_OK : err->code;
+        return ERR_OK;
     }
     if (!node_check_may_be_there(l)) {
         return read_cloud(l, true, err); /* no request: it says that they are absent */
@@ -531,6 +546,7 @@ static int observe_main(struct look *l, struct err *err)
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct look l = {.s = s, .item = item, .t = item->data, .p = s->provider};
+    ask_others(&l);
     slots_init(&l);
     int rc = l.p->offline ? observe_offline(&l, err) : observe_main(&l, err);
     if (rc != ERR_OK) {

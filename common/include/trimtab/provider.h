@@ -206,7 +206,8 @@ struct tt_host {
     int32_t (*may_mutate)(struct tt_host_ctx *ctx, const struct tt_call *call);
 
     /* Immutable snapshots, valid until the call returns.  services(): all that the controller has, of every
-     * type and class, sorted by namespace and name.  slices(): of one Service; *ret_known 0 = not watched. */
+     * type and class, sorted by namespace and name, as of this moment: asked again it may be another one, and the
+     * earlier one stays.  slices(): of one Service; *ret_known 0 = not watched. */
     void (*services)(struct tt_host_ctx *ctx, const struct tt_call *call,
                      const struct tt_service *const **ret, uint32_t *ret_n);
     void (*nodes)(struct tt_host_ctx *ctx, const struct tt_call *call,
