@@ -498,10 +498,11 @@ static int observe_offline(struct look *l, struct err *err)
     return ERR_OK;
 }
 
-/* The snapshot said enough: all is known, and nothing has to be made for certain. */
+/* The snapshot said enough: all is known, and nothing has to be made for certain (or nothing will be made at all,
+ * because this only plans). */
 static bool nothing_to_make(const struct look *l)
 {
-    return l->t->in.verb != TT_VERB_ENSURE || l->t->o.has_rule != GCE_ABSENT;
+    return l->s->planning || l->t->in.verb != TT_VERB_ENSURE || l->t->o.has_rule != GCE_ABSENT;
 }
 
 /* From the cloud; what was listed a moment ago is as good. */
