@@ -174,6 +174,18 @@ static struct map *taken_addresses(struct compute *c)
     return taken;
 }
 
+/* Asks the store for the first candidate, which nearly always is free, and gathers all addresses only then. */
+static bool is_free(struct compute *c, struct map **taken, uint64_t tried, const char *ip)
+{
+    if (tried == 0) {
+        return !is_taken(c, ip);
+    }
+    if (!*taken) {
+        *taken = taken_addresses(c);
+    }
+    return !map_has(*taken, ip);
+}
+
 /* The first free address of a range from host number `first` on, beginning after the cursor. */
 static char *pick_in(struct compute *c, struct arena *a, const char *range, uint64_t first)
 {
@@ -185,7 +197,7 @@ static char *pick_in(struct compute *c, struct arena *a, const char *range, uint
     if (size < first + 2) {
         return NULL;
     }
-    struct map *taken = taken_addresses(c);
+    struct map *taken = NULL;
     char *picked = NULL;
     for (uint64_t i = 0; i < size - first - 1 && !picked; i++) {
         uint64_t host = first + (c->next_address + i) % (size - first - 1);
@@ -193,7 +205,7 @@ static char *pick_in(struct compute *c, struct arena *a, const char *range, uint
         char text[IP_TEXT_MAX];
         if (ip_net_nth(&net, host, &ip)) {
             ip_format(&ip, text);
-            if (!map_has(taken, text)) {
+            if (is_free(c, &taken, i, text)) {
                 picked = arena_strdup(a, text);
                 c->next_address += i + 1;
             }

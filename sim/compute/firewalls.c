@@ -121,7 +121,7 @@ static bool check_tags(struct request *q, struct json_object *body, const char *
     struct json_object *tags = json_member(body, member);
     for (size_t i = 0; i < json_len(tags); i++) {
         const char *tag = json_object_get_string(json_object_array_get_idx(tags, i));
-        if (!ce_schema_matches("^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", tag)) {
+        if (!ce_name_is_valid(tag)) {
             return ce_refuse_invalid(&q->refusal, q->a,
                                      arena_printf(q->a, "resource.%s[%zu]", member, i), tag,
                                      "Must be a valid network tag.");

@@ -4,6 +4,7 @@
  * Instances may be named by any link, also "/zones/Z/instances/N"; they are kept as full links.  A pool takes at
  * most 200 instances when it is made and 1000 per call later.  Removing one that is no member is fine.
  * Source: gce-cloud-provider.md §4.8, §16. */
+#include "common/base/map.h"
 #include "sim/compute/compute.h"
 
 #define CREATE_MAX 200
@@ -53,15 +54,24 @@ static struct json_object *links_of(struct request *q, const char *list, const c
     return out;
 }
 
-static bool has_link(struct request *q, struct json_object *list, const char *link)
+/* The paths of the links; values are nothing. */
+static struct map *paths_of(struct request *q, struct json_object *links)
 {
-    for (size_t i = 0; i < json_len(list); i++) {
-        const char *other = json_object_get_string(json_object_array_get_idx(list, i));
-        if (ce_link_same(q->a, other, link, q->folder)) {
-            return true;
+    struct map *paths = map_new(NULL);
+    for (size_t i = 0; i < json_len(links); i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
+        const char *path = ce_link_path(q->a, link, q->folder);
+        if (path) {
+            map_set(paths, path, NULL);
         }
     }
-    return false;
+    return paths;
+}
+
+static bool is_among(struct request *q, const struct map *paths, const char *link)
+{
+    const char *path = ce_link_path(q->a, link, q->folder);
+    return path && map_has(paths, path);
 }
 
 static void add_links(struct request *q, const char *member, struct json_object *links)
@@ -72,12 +82,15 @@ static void add_links(struct request *q, const char *member, struct json_object 
         list = json_object_new_array();
         json_add(body, member, list);
     }
+    struct map *present = paths_of(q, list);
     for (size_t i = 0; i < json_len(links); i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(links, i));
-        if (!has_link(q, list, link)) {
+        if (!is_among(q, present, link)) {
             json_push_str(list, link);
+            map_set(present, ce_link_path(q->a, link, q->folder), NULL);
         }
     }
+    map_free(present);
     json_object_put(links);
     ce_write_store(q, body);
 }
@@ -87,12 +100,14 @@ static void remove_links(struct request *q, const char *member, struct json_obje
     struct json_object *body = json_copy(q->res->body);
     struct json_object *old = json_member(body, member);
     struct json_object *left = json_object_new_array();
+    struct map *gone = paths_of(q, links);
     for (size_t i = 0; i < json_len(old); i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(old, i));
-        if (!has_link(q, links, link)) {
+        if (!is_among(q, gone, link)) {
             json_push_str(left, link);
         }
     }
+    map_free(gone);
     json_object_put(links);
     if (json_len(left) > 0) {
         json_add(body, member, left);
@@ -163,7 +178,10 @@ bool ce_pool_get_health(struct request *q, struct json_object **ret)
     const char *instance = json_str(q->body, "instance");
     struct json_object *members = json_member(q->res->body, "instances");
     const char *path = ce_link_path(q->a, instance, q->folder);
-    if (!path || !has_link(q, members, instance)) {
+    struct map *present = paths_of(q, members);
+    bool is_member = path && map_has(present, path);
+    map_free(present);
+    if (!is_member) {
         return ce_refuse_invalid(&q->refusal, q->a, "resource.instance", str_nonnull(instance),
                                  "The instance is not in the target pool.");
     }

@@ -30,6 +30,14 @@ bool ce_schema_matches(const char *pattern, const char *text)
     return ok;
 }
 
+bool ce_name_is_valid(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    size_t n = strlen(text);
+    return n > 0 && n <= 63 && strchr(letters, text[0]) && text[n - 1] != '-' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
 const struct schema_field *ce_schema_field_of(int type, const char *name)
 {
     const struct schema_field *f = type >= 0 ? compute_types[type].fields : NULL;

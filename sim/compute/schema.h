@@ -81,5 +81,7 @@ void ce_schema_strip_read_only(int type, struct json_object *o);
 const struct schema_field *ce_schema_field_of(int type, const char *name);
 /* True when all of `text` matches the POSIX extended pattern; a pattern that does not compile matches nothing. */
 bool ce_schema_matches(const char *pattern, const char *text);
+/* ^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$, which every name is compared with, without the price of a regular expression. */
+bool ce_name_is_valid(const char *text);
 
 #endif
