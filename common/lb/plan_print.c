@@ -124,7 +124,7 @@ static bool has_changes(const struct tt_plan *plan, const struct tt_plan_service
 
 static bool is_quiet(const struct tt_plan *plan, const struct tt_plan_service *s)
 {
-    return s->code == TT_OK && !has_changes(plan, s);
+    return (s->code == TT_OK || s->code == TT_IMPLEMENTED_ELSEWHERE) && !has_changes(plan, s);
 }
 
 static bool is_shown(const struct printer *p, const struct tt_operation *op,
@@ -325,7 +325,11 @@ static void print_quiet(struct printer *p, const struct tt_plan_service *s)
     if (!str_is_empty(s->address)) {
         str_appendf(p->b, "  %s", s->address);
     }
-    if (s->checked > 0) {
+    if (s->code == TT_IMPLEMENTED_ELSEWHERE) {
+        str_append(p->b, "  left alone: ");
+        str_append_wrapped(p->b, str_or(s->message, "another controller's"), 4, 4);
+        str_append_c(p->b, '\n');
+    } else if (s->checked > 0) {
         str_appendf(p->b, "  up to date (%u resource%s checked).\n", s->checked,
                     s->checked == 1 ? "" : "s");
     } else {
@@ -366,19 +370,20 @@ static void print_quiet_ones(struct printer *p)
     uint32_t n = 0;
     uint64_t checked = 0;
     for (uint32_t i = 0; i < p->plan->n_services; i++) {
-        bool quiet = is_quiet(p->plan, p->plan->services[i]);
+        bool quiet = is_quiet(p->plan, p->plan->services[i]) && p->plan->services[i]->code == TT_OK;
         n += quiet;
         checked += quiet ? p->plan->services[i]->checked : 0;
     }
-    if (n > QUIET_SHOWN && !p->how->verbose) {
+    bool in_short = n > QUIET_SHOWN && !p->how->verbose;
+    for (uint32_t i = 0; i < p->plan->n_services; i++) {
+        const struct tt_plan_service *s = p->plan->services[i];
+        if (is_quiet(p->plan, s) && (!in_short || s->code != TT_OK)) {
+            print_quiet(p, s);
+        }
+    }
+    if (in_short) {
         str_appendf(p->b, "%u Services are up to date (%llu resources checked).\n", n,
                     (unsigned long long)checked);
-        return;
-    }
-    for (uint32_t i = 0; i < p->plan->n_services; i++) {
-        if (is_quiet(p->plan, p->plan->services[i])) {
-            print_quiet(p, p->plan->services[i]);
-        }
     }
 }
 
@@ -395,7 +400,8 @@ static void print_last_line(struct printer *p)
 {
     uint32_t failed = 0;
     for (uint32_t i = 0; i < p->plan->n_services; i++) {
-        failed += p->plan->services[i]->code != TT_OK;
+        int32_t code = p->plan->services[i]->code;
+        failed += code != TT_OK && code != TT_IMPLEMENTED_ELSEWHERE;
     }
     if (count_changes(p->plan) == 0 && failed == 0) {
         if (p->plan->n_services != 1) {

@@ -84,11 +84,14 @@ static struct json_object *service_json(const struct tt_plan *plan, const struct
     add_text(o, "address", s->address);
     json_add(o, "because", json_strs(s->because, s->n_because));
     /* null: no plan was made.  That is not the same as a plan without operations. */
-    json_add(o, "operations", s->code == TT_OK ? operations_json(plan, s->key) : NULL);
+    bool elsewhere = s->code == TT_IMPLEMENTED_ELSEWHERE;
+    json_add(o, "operations", s->code == TT_OK || elsewhere ? operations_json(plan, s->key) : NULL);
     json_add_str(o, "kind", s->kind);
     json_add(o, "effects", json_strs(s->effects, s->n_effects));
     json_add_int(o, "checked", s->checked);
-    if (s->code != TT_OK) {
+    if (elsewhere) {
+        add_text(o, "left_alone", s->message);
+    } else if (s->code != TT_OK) {
         struct json_object *error = json_object_new_object();
         json_add_int(error, "code", s->code);
         add_text(error, "message", s->message);

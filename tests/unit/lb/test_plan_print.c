@@ -177,6 +177,20 @@ static void plan_print_text__many_services__quiet_ones_counted(void **state)
                 "Plan: nothing to do.\n");
 }
 
+static void plan_print_text__another_controllers_service__is_left_alone(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/a", .checked = 5),
+        SERVICE("demo/b", .code = TT_IMPLEMENTED_ELSEWHERE, .message = "ingress-gce serves it"),
+    };
+    struct tt_plan p = plan_of(services, 2, NULL, 0);
+    assert_text(&p, &plain,
+                "Service demo/a  up to date (5 resources checked).\n"
+                "Service demo/b  left alone: ingress-gce serves it\n"
+                "Plan: nothing to do.\n");
+}
+
 static void plan_print_text__shared_and_refused__each_said_once(void **state)
 {
     (void)state;
@@ -314,6 +328,7 @@ int main(void)
         lb_test(plan_print_text__edit__field_lines_and_effects),
         lb_test(plan_print_text__nothing_to_do__one_line),
         lb_test(plan_print_text__many_services__quiet_ones_counted),
+        lb_test(plan_print_text__another_controllers_service__is_left_alone),
         lb_test(plan_print_text__shared_and_refused__each_said_once),
         lb_test(plan_print_text__long_names_and_values__never_cut),
         lb_test(plan_print_text__color__only_when_asked),
