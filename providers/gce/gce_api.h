@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_api.h: one call of the Compute API: its URL, its token, its retries, its operation, its error.
+/* gce_api.h: one call of the Compute API: its URL, its token, its retries, its operation, its
+ * error.
  *
- * A call is a state machine of HTTP requests (struct gce_call), asked for the next one until it is done; so many
- * calls run at once on one handle, and one step of a plan is one call.  Inside, in this order:
+ * A call is a state machine of HTTP requests (struct gce_call), asked for the next one until it
+ * is done; so many calls run at once on one handle, and one step of a plan is one call.  Inside,
+ * in this order:
  *   - a token is taken from the cache, or fetched; after a 401 it is dropped and fetched once more;
- *   - transient failures and throttling are retried with jitter; mutations carry a requestId that stays the same,
- *     so that a retry after a lost answer is no second mutation;
- *   - a mutation's answer is an operation: when it says DONE nothing is waited for, else operations.wait is called
- *     at once and again until it is done; failures of the poll itself are retried;
- *   - every request is reported to the host (report_call) under its operation id, the call as a metric.
- * Source: gce-cloud-provider.md §3, §14.1, §15 rows 2–4.  A call belongs to one thread; struct gce_api is immutable. */
+ *   - transient failures and throttling are retried with jitter; mutations carry a requestId
+ *     that stays the same, so that a retry after a lost answer is no second mutation;
+ *   - a mutation's answer is an operation: when it says DONE nothing is waited for, else
+ *     operations.wait is called at once and again until it is done; failures of the poll itself
+ *     are retried;
+ *   - every request is reported to the host (report_call) under its operation id, the call as a
+ *     metric.
+ * Source: gce-cloud-provider.md §3, §14.1, §15 rows 2–4.  A call belongs to one thread; struct
+ * gce_api is immutable. */
 #ifndef TRIMTAB_GCE_API_H
 #define TRIMTAB_GCE_API_H
 

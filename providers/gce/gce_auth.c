@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_auth.c: the token cache of gce_auth.h.  No lock is held while a token is fetched: `fetching` stands for it. */
+/* gce_auth.c: the token cache of gce_auth.h.  No lock is held while a token is fetched:
+ * `fetching` stands for it. */
 #include "providers/gce/gce_auth.h"
 
 #include "common/base/lock.h"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_auth.h: the access token that goes with every request to Google.
  *
- * Where it comes from is decided once: the metadata server (default), an alternate token URL, or Application Default
- * Credentials (a service-account key, an authorized user, the metadata server).  The cache has three states:
+ * Where it comes from is decided once: the metadata server (default), an alternate token URL, or
+ * Application Default Credentials (a service-account key, an authorized user, the metadata
+ * server).  The cache has three states:
  *
  *     fresh    more than 225 s left: used
  *     stale    225 s or less: used, while whoever comes first gets a new one; if that fails, nobody tries again
  *              before the token has really expired
  *     invalid  expired or none: one caller gets a new one, all others wait for it
  *
- * Fetching is a small state machine of HTTP requests (gce_fetch), so that it can run by itself or inside a
- * cloud call that was answered 401.  Tokens and keys never appear in errors or logs.
+ * Fetching is a small state machine of HTTP requests (gce_fetch), so that it can run by itself
+ * or inside a cloud call that was answered 401.  Tokens and keys never appear in errors or logs.
  * Source: gce-cloud-provider.md §2.  Thread-safe. */
 #ifndef TRIMTAB_GCE_AUTH_H
 #define TRIMTAB_GCE_AUTH_H
@@ -71,8 +72,8 @@ int gce_auth_new(const struct gce_auth_config *cfg, struct gce_auth **ret,
                  struct err *err) _warn_unused_;
 void gce_auth_free(struct gce_auth *auth);
 const struct gce_credentials *gce_auth_credentials(const struct gce_auth *auth);
-/* Makes sure that a usable token is cached; blocks while one is fetched, by this caller or another one.
- * ERR_AUTH, TRANSIENT, CANCELLED. */
+/* Makes sure that a usable token is cached; blocks while one is fetched, by this caller or
+ * another one. ERR_AUTH, TRANSIENT, CANCELLED. */
 int gce_auth_ready(struct gce_auth *auth, struct http *http, struct cancel *cancel,
                    struct err *err) _warn_unused_;
 /* A copy of the token, or NULL when there is none that is still valid. */
@@ -90,8 +91,8 @@ struct gce_fetch {
     struct http_header headers[3];
 };
 void gce_fetch_begin(struct gce_fetch *f, struct gce_auth *auth, struct arena *a);
-/* The next request, or HTTP_DONE: then either the token is cached, or *err says why not.  `resp` NULL at first;
- * with status 0, *err holds the transport's error. */
+/* The next request, or HTTP_DONE: then either the token is cached, or *err says why not.  `resp`
+ * NULL at first; with status 0, *err holds the transport's error. */
 enum http_next gce_fetch_step(struct gce_fetch *f, struct http_request *req,
                               const struct http_response *resp, double unit, struct err *err);
 

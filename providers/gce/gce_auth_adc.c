@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_auth_adc.c: where credentials come from: gce.conf, a credentials file, or the metadata server.
+/* gce_auth_adc.c: where credentials come from: gce.conf, a credentials file, or the metadata
+ * server.
  *
- * Source: gce-cloud-provider.md §2.2, §2.3 (search order of Application Default Credentials), §2.4, §2.6.  Federated and
- * impersonated credentials are refused by name: they come with a later version. */
+ * Source: gce-cloud-provider.md §2.2, §2.3 (search order of Application Default Credentials),
+ * §2.4, §2.6.  Federated and impersonated credentials are refused by name: they come with a
+ * later version. */
 #include "common/base/file.h"
 #include "common/base/json.h"
 #include "common/base/str.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_auth_fetch.c: the requests by which a token is had, as a state machine (gce_auth.h, struct gce_fetch).
+/* gce_auth_fetch.c: the requests by which a token is had, as a state machine (gce_auth.h, struct
+ * gce_fetch).
  *
  * Source: gce-cloud-provider.md §1.5 (metadata server: headers, retries), §2.1, §2.2, §2.4, §2.6. */
 #include "providers/gce/gce_auth.h"
@@ -58,7 +59,8 @@ static const char *source_advice(const struct gce_credentials *c)
                : "is the key still valid, the account enabled, and the clock right?";
 }
 
-/* "invalid_grant": the endpoint's own word (RFC 6749 §5.2), when it is one; descriptions may echo what we sent. */
+/* "invalid_grant": the endpoint's own word (RFC 6749 §5.2), when it is one; descriptions may
+ * echo what we sent. */
 static const char *oauth_word(struct gce_fetch *f, const struct http_response *resp)
 {
     struct json_object *o;
@@ -165,7 +167,8 @@ static enum http_next ask_as_user(struct gce_fetch *f, struct http_request *req)
     return post_form(f, req, str_buf_to_arena(&b, f->a));
 }
 
-/* {"access_token","expires_in"} of Google's endpoints, {"accessToken","expireTime"} of alternate sources. */
+/* {"access_token","expires_in"} of Google's endpoints, {"accessToken","expireTime"} of alternate
+ * sources. */
 static bool read_token(struct gce_fetch *f, const struct http_response *resp, const char **ret,
                        int64_t *ret_expires_us, const char **ret_refresh)
 {

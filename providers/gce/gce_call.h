@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_call.h: what gce_api.c (names, URLs) and gce_call.c (state machine) share.  Private to these two and their tests. */
+/* gce_call.h: what gce_api.c (names, URLs) and gce_call.c (state machine) share.  Private to
+ * these two and their tests. */
 #ifndef TRIMTAB_GCE_CALL_H
 #define TRIMTAB_GCE_CALL_H
 

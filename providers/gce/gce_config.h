@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_config.h: gce.conf and the provider's flags, decoded.
  *
- * Reads text, nothing else: what is left empty is filled in later from the metadata server (gce_facts.h).  Unknown keys
- * are accepted, as upstream does, but collected so that a person hears of them.
+ * Reads text, nothing else: what is left empty is filled in later from the metadata server
+ * (gce_facts.h).  Unknown keys are accepted, as upstream does, but collected so that a person
+ * hears of them.
  * Source: gce-cloud-provider.md §1.1, §1.2, §14.2; vectors §9.4.  Pure. */
 #ifndef TRIMTAB_GCE_CONFIG_H
 #define TRIMTAB_GCE_CONFIG_H

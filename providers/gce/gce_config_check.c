@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_config_check.c: from --cloud-config and flags to a configuration, with words for the person who wrote it.
+/* gce_config_check.c: from --cloud-config and flags to a configuration, with words for the
+ * person who wrote it.
  *
- * gce_config.c reads as upstream does and says what upstream says; this file adds where (file:line), what would be right, and
- * for check-config what a person should look at although the controller would start.  Opens no connection. */
+ * gce_config.c reads as upstream does and says what upstream says; this file adds where
+ * (file:line), what would be right, and for check-config what a person should look at although
+ * the controller would start.  Opens no connection. */
 #include "common/base/str.h"
 #include "common/net/url.h"
 #include "providers/gce/gce_links.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_cutter.c: cuts the items out of a list answer while it arrives (gce_api.h, struct gce_cutter).
+/* gce_cutter.c: cuts the items out of a list answer while it arrives (gce_api.h, struct
+ * gce_cutter).
  *
- * Looks at brackets and quotes only; whether an item is good JSON is found when it is parsed.  Memory: one item, and
- * what stands around the items. */
+ * Looks at brackets and quotes only; whether an item is good JSON is found when it is parsed.
+ * Memory: one item, and what stands around the items. */
 #include "common/base/str.h"
 #include "providers/gce/gce_api.h"
 

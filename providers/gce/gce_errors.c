@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_errors.c: see gce_errors.h.  Reasons of answers are camelCase, codes of operations UPPER_CASE: one table holds both. */
+/* gce_errors.c: see gce_errors.h.  Reasons of answers are camelCase, codes of operations
+ * UPPER_CASE: one table holds both. */
 #include "providers/gce/gce_errors.h"
 
 #include "common/base/str.h"
@@ -51,7 +52,8 @@ static int code_of_status(int status, const char *reason)
     case 401:
         return ERR_AUTH;
     case 403:
-        /* Only where no reason says otherwise: a reason that we do not know is no lack of permission. */
+        /* Only where no reason says otherwise: a reason that we do not know is no lack of
+         * permission. */
         return str_is_empty(reason) ? ERR_FORBIDDEN : ERR_AUTH;
     case 404:
         return ERR_NOT_FOUND;

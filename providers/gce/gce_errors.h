@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_errors.h: what an answer of the Compute API means.
  *
- * One place turns statuses, reasons and operation errors into the codes that a caller can act on.  Upstream looks at the
- * numeric code alone; a quota or rate limit that comes as 403 is then taken for a lack of permission, and "in use" that
- * comes as an operation error is missed.  Here reasons count too.
- * Source: gce-cloud-provider.md §3.4, §3.5, §15 row 5; vectors §9.14 E5, E6.  Pure. */
+ * One place turns statuses, reasons and operation errors into the codes that a caller can act
+ * on.  Upstream looks at the numeric code alone; a quota or rate limit that comes as 403 is then
+ * taken for a lack of permission, and "in use" that comes as an operation error is missed.  Here
+ * reasons count too.
+ * Source: gce-cloud-provider.md §3.4, §3.5, §15 row 5; vectors §9.14 E5, E6.
+ * Pure. */
 #ifndef TRIMTAB_GCE_ERRORS_H
 #define TRIMTAB_GCE_ERRORS_H
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it (explain, validate).
+/* gce_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it
+ * (explain, validate).
  *
- * For people (ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
+ * For people (ux.md): the answer first, then the facts that led to it in the order in which they
+ * are asked. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_facts.h: where we are: project, zone, region, network, API.  Found once, when the provider is opened.
+/* gce_facts.h: where we are: project, zone, region, network, API.  Found once, when the provider
+ * is opened.
  *
- * The configuration wins; what it leaves open comes from the metadata server; project numbers become ids by one look-up each
- * (best effort).  Source: gce-cloud-provider.md §1.3, §1.5.  Blocks; one thread. */
+ * The configuration wins; what it leaves open comes from the metadata server; project numbers
+ * become ids by one look-up each (best effort).  Source: gce-cloud-provider.md §1.3, §1.5.
+ * Blocks; one thread. */
 #ifndef TRIMTAB_GCE_FACTS_H
 #define TRIMTAB_GCE_FACTS_H
 
@@ -24,11 +26,12 @@ struct gce_facts {
     const char *projects_base;
     const char *network_url; /* "" when unknown */
 };
-/* What needs no network but perhaps the metadata server; `http` NULL: there is none.  ERR_INVALID, TRANSIENT, AUTH. */
+/* What needs no network but perhaps the metadata server; `http` NULL: there is none.
+ * ERR_INVALID, TRANSIENT, AUTH. */
 int gce_facts_find(struct arena *a, const struct gce_config *c, const char *metadata_base,
                    struct http *http, struct gce_facts *ret, struct err *err) _warn_unused_;
-/* Turns project numbers into ids through the API and fills in what depends on them; what cannot be converted stays a
- * number, *ret_note then says so (else NULL). */
+/* Turns project numbers into ids through the API and fills in what depends on them; what cannot
+ * be converted stays a number, *ret_note then says so (else NULL). */
 void gce_facts_name_projects(struct arena *a, const struct gce_config *c, struct gce_api *api,
                              struct http *http, struct gce_facts *f, const char **ret_note);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_firewall_diff.h: is a firewall, or a health check, as it should be?
  *
- * Three comparisons, because upstream has three: that of the traffic firewall (which looks at some members only), that of the health-check firewall,
- * and the full one of the deny firewall.  What upstream does not look at but we do (protocol, tags) is asked apart, so
- * that the caller can decide whether it may be mended on what others made.
- * Source: gce-cloud-provider.md §4.6, §4.7, §4.13, §17; vectors §9.9, §9.11.  Pure. */
+ * Three comparisons, because upstream has three: that of the traffic firewall (which looks at
+ * some members only), that of the health-check firewall, and the full one of the deny firewall.
+ * What upstream does not look at but we do (protocol, tags) is asked apart, so that the caller
+ * can decide whether it may be mended on what others made.
+ * Source: gce-cloud-provider.md §4.6,
+ * §4.7, §4.13, §17; vectors §9.9, §9.11.  Pure. */
 #ifndef TRIMTAB_GCE_FIREWALL_DIFF_H
 #define TRIMTAB_GCE_FIREWALL_DIFF_H
 
@@ -21,8 +23,9 @@
 int gce_firewall_port_parse(struct arena *a, const char *port, int64_t *ret_first,
                             int64_t *ret_last, struct err *err) _warn_unused_;
 
-/* Traffic firewall (§4.6).  `wanted` has its description, destinations, one allowed entry with merged ports, and
- * priority; `plain_ports` are the same ports one by one, which counts as equal.  Sources are CIDR sets. */
+/* Traffic firewall (§4.6).  `wanted` has its description, destinations, one allowed entry with
+ * merged ports, and priority; `plain_ports` are the same ports one by one, which counts as
+ * equal.  Sources are CIDR sets. */
 bool gce_firewall_traffic_differs(struct arena *a, const struct gce_firewall *found,
                                   const struct gce_firewall *wanted,
                                   const struct gce_strs *plain_ports);
@@ -34,7 +37,8 @@ bool gce_firewall_tags_differ(struct arena *a, const struct gce_firewall *found,
 /* Health-check firewall (§4.7): description, allowed, sources as text, priority. */
 bool gce_firewall_check_differs(struct arena *a, const struct gce_firewall *found,
                                 const struct gce_firewall *wanted);
-/* Deny firewall (§4.13): everything but tags.  ERR_INVALID when a range or port that is reached does not parse. */
+/* Deny firewall (§4.13): everything but tags.  ERR_INVALID when a range or port that is reached
+ * does not parse. */
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,
                        bool *ret, struct err *err) _warn_unused_;
 /* What to print: every member in which the two differ. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_gcloud.h: the gcloud command that does by hand what we may not do: firewalls of a Shared VPC.
  *
- * Source: gce-cloud-provider.md §4.12, vectors §9.10; upstream gce_util.go FirewallToGCloud…Cmd.  Pure. */
+ * Source: gce-cloud-provider.md §4.12, vectors §9.10; upstream gce_util.go FirewallToGCloud…Cmd.
+ * Pure. */
 #ifndef TRIMTAB_GCE_GCLOUD_H
 #define TRIMTAB_GCE_GCLOUD_H
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_get.c: does a load balancer of this Service exist?  (get_load_balancer, gce_session.h)
  *
- * Upstream looks at the forwarding rule and, where it is gone, at the v1 finalizers, so that a deletion that was
- * interrupted is resumed.  Ours also looks for the other pieces of an external load balancer, because a Service of older days
- * carries no finalizer (§4.1, §10).  Kinds of other controllers exist, too: they must not lose our
- * cleanup finalizer before their owner is done.  Only 404 means absent (§15 row 23). */
+ * Upstream looks at the forwarding rule and, where it is gone, at the v1 finalizers, so that a
+ * deletion that was interrupted is resumed.  Ours also looks for the other pieces of an external
+ * load balancer, because a Service of older days carries no finalizer (§4.1, §10).  Kinds of
+ * other controllers exist, too: they must not lose our cleanup finalizer before their owner is
+ * done.  Only 404 means absent (§15 row 23). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_service_rules.h"
@@ -118,8 +119,8 @@ static int exists(struct gce_session *s, const struct tt_service *svc, bool *ret
     if (rc != ERR_OK) {
         return rc;
     }
-    /* Names of firewall and address are those of internal load balancers, too: they count only where the Service
-     * would be ours. */
+    /* Names of firewall and address are those of internal load balancers, too: they count only
+     * where the Service would be ours. */
     bool ours = gce_svc_scheme(svc) == GCE_EXTERNAL &&
                 gce_svc_target_pool_is_ours(svc, NULL, s->p->options.rbs_default);
     *ret_ip = pieces.rule == GCE_PRESENT ? pieces.rule_is.ip : "";

@@ -25,8 +25,8 @@ static const char *find_version(const char *url)
     return NULL;
 }
 
-/* What stands before "/projects/" may be anything; but where that is "/VERSION", the letters before it (and before
- * ".googleapis.com") must be an API group that is known. */
+/* What stands before "/projects/" may be anything; but where that is "/VERSION", the letters
+ * before it (and before ".googleapis.com") must be an API group that is known. */
 static bool api_group_is_known(struct arena *a, const char *url)
 {
     const char *slash = find_version(url);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_links.h: links to Compute resources: taking them apart, comparing them, building them.
  *
- * Google answers with another host than the one that was asked, projects appear by id or number, and versions
- * differ: links are never compared as text but by (project, location, collection, name).
+ * Google answers with another host than the one that was asked, projects appear by id or number,
+ * and versions differ: links are never compared as text but by (project, location, collection,
+ * name).
  * Source: gce-cloud-provider.md §1.3, §3.1, §7.3, vectors §9.3.  Pure. */
 #ifndef TRIMTAB_GCE_LINKS_H
 #define TRIMTAB_GCE_LINKS_H
@@ -27,7 +28,8 @@ int gce_link_parse(struct arena *a, const char *url, struct gce_link *ret,
 bool gce_link_same(const char *a, const char *b);
 /* What follows the last '/'. */
 const char *gce_link_last(const char *url);
-/* From "/zones/" on: "/zones/Z/instances/N" is how upstream writes pool members; "" when there is none. */
+/* From "/zones/" on: "/zones/Z/instances/N" is how upstream writes pool members; "" when there
+ * is none. */
 const char *gce_link_zonal_tail(const char *url);
 
 /* gce://PROJECT/ZONE/INSTANCE; a part may hold anything but '/'. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_lock.c: see gce_lock.h.  A reader-writer lock whose waits can be cancelled; writers come first. */
+/* gce_lock.c: see gce_lock.h.  A reader-writer lock whose waits can be cancelled; writers come
+ * first. */
 #include "providers/gce/gce_lock.h"
 
 #include "common/base/arena.h"

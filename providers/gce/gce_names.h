@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_names.h: what the pieces of one load balancer are called, and what their descriptions say.
  *
- * Names and descriptions are the identity of everything that we own: by them a restarted process, and the upstream
- * controller before and after us, finds its resources again.  They are byte for byte upstream's, the blank after
- * the comma in firewall descriptions included.
- * Source: gce-cloud-provider.md §4.2, vectors §9.1; upstream gce_loadbalancer_naming.go.  Pure. */
+ * Names and descriptions are the identity of everything that we own: by them a restarted
+ * process, and the upstream controller before and after us, finds its resources again.  They are
+ * byte for byte upstream's, the blank after the comma in firewall descriptions included. Source:
+ * gce-cloud-provider.md §4.2, vectors §9.1; upstream gce_loadbalancer_naming.go.  Pure. */
 #ifndef TRIMTAB_GCE_NAMES_H
 #define TRIMTAB_GCE_NAMES_H
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_node_rules.h: from Kubernetes nodes to instances, zones and network tags.
  *
- * Pool members come from spec.providerID, so no instance is ever listed for them (§7.2, ours).  Tags come from the
- * configuration, or from the instances of the nodes: the longest tag that begins the instance's name (§7.5).
- * Source: gce-cloud-provider.md §7; vectors §9.3 Z6–Z10, §9.9 W23–W25.  Pure. */
+ * Pool members come from spec.providerID, so no instance is ever listed for them (§7.2, ours).
+ * Tags come from the configuration, or from the instances of the nodes: the longest tag that
+ * begins the instance's name (§7.5).
+ * Source: gce-cloud-provider.md §7; vectors §9.3 Z6–Z10, §9.9
+ * W23–W25.  Pure. */
 #ifndef TRIMTAB_GCE_NODE_RULES_H
 #define TRIMTAB_GCE_NODE_RULES_H
 

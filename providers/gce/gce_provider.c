@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_provider.c: the Google provider's descriptor: open, close, and the ways into the flow.
  *
- * Everything that a call needs hangs on struct gce_provider; there is no other state.  open() reads the configuration, asks the
- * metadata server for what is missing, and turns project numbers into ids; with a saved state in place of the cloud it
- * makes no request at all. */
+ * Everything that a call needs hangs on struct gce_provider; there is no other state.  open()
+ * reads the configuration, asks the metadata server for what is missing, and turns project
+ * numbers into ids; with a saved state in place of the cloud it makes no request at all. */
 #include "providers/gce/gce_provider.h"
 
 #include "common/base/json.h"
@@ -209,7 +209,8 @@ static struct lb_driver_config driver_of(struct gce_provider *p)
     };
 }
 
-/* The gauge of load balancers by state: what upstream rebuilds every ten minutes follows each sync here. */
+/* The gauge of load balancers by state: what upstream rebuilds every ten minutes follows each
+ * sync here. */
 static void note_state(struct gce_provider *p, const struct tt_batch *batch, int32_t code)
 {
     for (uint32_t i = 0; i < batch->n_items; i++) {

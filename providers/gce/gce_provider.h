@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_provider.h: the provider's handle: what open() builds and every call shares.
  *
- * Immutable after open() but for the members that lock themselves (auth, snapshot, caches).  One handle per open();
- * tests open several.  Private to providers/gce but for the descriptor. */
+ * Immutable after open() but for the members that lock themselves (auth, snapshot, caches).  One
+ * handle per open(); tests open several.  Private to providers/gce but for the descriptor. */
 #ifndef TRIMTAB_GCE_PROVIDER_H
 #define TRIMTAB_GCE_PROVIDER_H
 
@@ -57,8 +57,9 @@ const struct tt_provider *tt_provider_gce_descriptor(void);
 int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
                           void **ret_provider, struct tt_result *result);
 
-/* Reads the cloud config and the flags that args carry; unknown keys become findings.  ERR_INVALID, beginning with
- * "file:line:column: " where a line is at fault. (gce_config_check.c) */
+/* Reads the cloud config and the flags that args carry; unknown keys become findings.
+ * ERR_INVALID, beginning with "file:line:column: " where a line is at fault.
+ * (gce_config_check.c) */
 int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce_config *ret,
                     struct gce_options *ret_options, struct err *err) _warn_unused_;
 int32_t gce_config_check(const struct tt_open_args *args, struct tt_result *result);

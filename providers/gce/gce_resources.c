@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_resources.c: see gce_resources.h.  Field tables for reading, one builder per kind for writing. */
+/* gce_resources.c: see gce_resources.h.  Field tables for reading, one builder per kind for
+ * writing. */
 #include "providers/gce/gce_resources.h"
 
 #include "common/base/strset.h"
@@ -21,6 +22,17 @@
         .name = (name_), .type = JSON_T_STRS, .offset = offsetof(struct owner, member.items),      \
         .count_offset = offsetof(struct owner, member.n), .max_items = MAX_LIST                    \
     }
+
+/* What Google sends is not the user's doing: an answer that does not decode may be another one next time. */
+static int decode_answer(struct arena *a, struct json_object *o, const struct json_field *fields,
+                         void *out, const char *what, struct err *err)
+{
+    int rc = json_decode(a, o, fields, out, JSON_SKIP_UNKNOWN, what, err);
+    if (rc != ERR_OK && err != NULL) {
+        err->code = ERR_TRANSIENT;
+    }
+    return rc == ERR_OK ? ERR_OK : ERR_TRANSIENT;
+}
 
 static const struct json_field rule_fields[] = {
     STR(name, gce_rule, "name"),
@@ -46,7 +58,7 @@ int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret
                          .backend_service = "",
                          .scheme = "",
                          .tier = ""};
-    int rc = json_decode(a, o, rule_fields, &r, JSON_SKIP_UNKNOWN, "forwarding rule", err);
+    int rc = decode_answer(a, o, rule_fields, &r, "forwarding rule", err);
     if (rc == ERR_OK) {
         *ret = r;
     }
@@ -65,7 +77,7 @@ static const struct json_field pool_fields[] = {
 int gce_pool_decode(struct arena *a, struct json_object *o, struct gce_pool *ret, struct err *err)
 {
     struct gce_pool p = {.name = "", .description = "", .affinity = ""};
-    int rc = json_decode(a, o, pool_fields, &p, JSON_SKIP_UNKNOWN, "target pool", err);
+    int rc = decode_answer(a, o, pool_fields, &p, "target pool", err);
     if (rc == ERR_OK) {
         *ret = p;
     }
@@ -103,7 +115,7 @@ int gce_firewall_decode(struct arena *a, struct json_object *o, struct gce_firew
                         struct err *err)
 {
     struct gce_firewall f = {.name = "", .description = "", .network = "", .direction = ""};
-    int rc = json_decode(a, o, firewall_fields, &f, JSON_SKIP_UNKNOWN, "firewall", err);
+    int rc = decode_answer(a, o, firewall_fields, &f, "firewall", err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -132,7 +144,7 @@ static const struct json_field check_fields[] = {
 int gce_check_decode(struct arena *a, struct json_object *o, struct gce_check *ret, struct err *err)
 {
     struct gce_check c = {.name = "", .description = "", .host = "", .path = ""};
-    int rc = json_decode(a, o, check_fields, &c, JSON_SKIP_UNKNOWN, "health check", err);
+    int rc = decode_answer(a, o, check_fields, &c, "health check", err);
     if (rc == ERR_OK) {
         *ret = c;
     }
@@ -149,7 +161,7 @@ int gce_address_decode(struct arena *a, struct json_object *o, struct gce_addres
                        struct err *err)
 {
     struct gce_address d = {.name = "", .description = "", .ip = "", .type = "", .tier = ""};
-    int rc = json_decode(a, o, address_fields, &d, JSON_SKIP_UNKNOWN, "address", err);
+    int rc = decode_answer(a, o, address_fields, &d, "address", err);
     if (rc == ERR_OK) {
         *ret = d;
     }
@@ -177,7 +189,7 @@ int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_insta
                         struct err *err)
 {
     struct gce_instance i = {.name = "", .zone = ""};
-    int rc = json_decode(a, o, instance_fields, &i, JSON_SKIP_UNKNOWN, "instance", err);
+    int rc = decode_answer(a, o, instance_fields, &i, "instance", err);
     if (rc == ERR_OK) {
         *ret = i;
     }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_resources.h: the Compute resources of a target-pool load balancer, as structs, and their wire form.
+/* gce_resources.h: the Compute resources of a target-pool load balancer, as structs, and their
+ * wire form.
  *
- * Only the members that we set or look at; what the server adds is skipped on reading.  Zero values are left out
- * of bodies, as Google's own clients do (§3.2), unless a member must be cleared.
- * Lists keep the order and the duplicates of the wire, because upstream's comparisons depend on both (§17.5).
- * Source: gce-cloud-provider.md §3.3, §4.2–4.8; compute v1.  Identity of each: name.  Pure; everything lives in the arena. */
+ * Only the members that we set or look at; what the server adds is skipped on reading.  Zero
+ * values are left out of bodies, as Google's own clients do (§3.2), unless a member must be
+ * cleared. Lists keep the order and the duplicates of the wire, because upstream's comparisons
+ * depend on both (§17.5).
+ * Source: gce-cloud-provider.md §3.3, §4.2–4.8; compute v1.  Identity of
+ * each: name.  Pure; everything lives in the arena. */
 #ifndef TRIMTAB_GCE_RESOURCES_H
 #define TRIMTAB_GCE_RESOURCES_H
 
@@ -63,7 +66,8 @@ struct gce_firewall {
     int32_t priority; /* 0…65535, lower wins; 0 on the wire = absent */
     bool disabled;
 };
-/* compute "httpHealthChecks" (the legacy kind: the only one that target pools take).  In place: all. */
+/* compute "httpHealthChecks" (the legacy kind: the only one that target pools take).  In place:
+ * all. */
 struct gce_check {
     const char *name;
     const char *description;
@@ -89,7 +93,8 @@ struct gce_instance {
     struct gce_strs tags; /* tags.items */
 };
 
-/* Reading; absent members become "" and 0.  ERR_INVALID with the path when a member has another type. */
+/* Reading; absent members become "" and 0.  ERR_INVALID with the path when a member has another
+ * type. */
 int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret,
                     struct err *err) _warn_unused_;
 int gce_pool_decode(struct arena *a, struct json_object *o, struct gce_pool *ret,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_service_rules.c: see gce_service_rules.h.  Annotation values are compared as they are: no trimming, no case. */
+/* gce_service_rules.c: see gce_service_rules.h.  Annotation values are compared as they are: no
+ * trimming, no case. */
 #include "providers/gce/gce_service_rules.h"
 
 #include "common/base/map.h"

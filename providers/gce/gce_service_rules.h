@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_service_rules.h: what a Service asks of Google: annotations, classes, scheme, ports, and whose it is.
+/* gce_service_rules.h: what a Service asks of Google: annotations, classes, scheme, ports, and
+ * whose it is.
  *
- * Each function is one rule of the specification and answers from the Service (and where upstream looks at it, the forwarding
- * rule) alone.  Source: gce-cloud-provider.md §4.3.1, §4.5, §4.8, §4.11, §6.1, §8.1; vectors §9.2, §9.5, §9.6.
- * Asked from outside by trimtab-eval (gce.*).  Pure. */
+ * Each function is one rule of the specification and answers from the Service (and where
+ * upstream looks at it, the forwarding rule) alone.  Source: gce-cloud-provider.md §4.3.1, §4.5,
+ * §4.8, §4.11, §6.1, §8.1; vectors §9.2, §9.5, §9.6. Asked from outside by trimtab-eval (gce.*).
+ * Pure. */
 #ifndef TRIMTAB_GCE_SERVICE_RULES_H
 #define TRIMTAB_GCE_SERVICE_RULES_H
 
@@ -49,7 +51,8 @@ enum gce_scheme gce_svc_scheme(const struct tt_service *s);
 const char *gce_scheme_name(enum gce_scheme scheme);
 /* A class is set and is none of the two legacy ones: nobody's business here (§4.1, class gate). */
 bool gce_svc_class_is_foreign(const struct tt_service *s);
-/* External class beside an annotation that says Internal: served as external, with a warning (§4.3 step 4). */
+/* External class beside an annotation that says Internal: served as external, with a warning
+ * (§4.3 step 4). */
 bool gce_svc_class_conflicts(const struct tt_service *s);
 bool gce_svc_shares_backend_service(const struct tt_service *s);
 bool gce_svc_wants_global_access(const struct tt_service *s);
@@ -59,15 +62,16 @@ bool gce_svc_tier_is_set(const struct tt_service *s);
 int gce_svc_tier(const struct tt_service *s, const char **ret, struct err *err) _warn_unused_;
 /* "Premium" → "PREMIUM". */
 const char *gce_tier_wire(const char *tier);
-/* The wire value as a tier; an empty one is Premium (ours: upstream would delete the rule). NULL: unknown. */
+/* The wire value as a tier; an empty one is Premium (ours: upstream would delete the rule).
+ * NULL: unknown. */
 const char *gce_tier_from_wire(const char *wire);
 
 /* §8.1.  `rule` is the forwarding rule of the Service's name, or NULL. */
 bool gce_svc_target_pool_is_ours(const struct tt_service *s, const struct gce_rule *rule,
                                  bool rbs_default);
-/* §5.2 for an ENSURE: an internal Service that ingress-gce serves (subsetting), not cloud-provider-gcp (instance
- * groups).  Both are others here; messages say who it is.  `has_rule`: the rule of the Service's name exists;
- * `ilb_subsets`: alpha feature ILBSubsets. */
+/* §5.2 for an ENSURE: an internal Service that ingress-gce serves (subsetting), not
+ * cloud-provider-gcp (instance groups).  Both are others here; messages say who it is.
+ * `has_rule`: the rule of the Service's name exists; `ilb_subsets`: alpha feature ILBSubsets. */
 bool gce_svc_internal_is_ingress(const struct tt_service *s, bool has_rule, bool ilb_subsets);
 /* Carries a finalizer by which another controller must finish it; the finalizer, or NULL. */
 const char *gce_svc_foreign_finalizer(const struct tt_service *s);
@@ -90,8 +94,8 @@ const char *gce_svc_affinity(const struct tt_service *s);
 /* An existing pool of that affinity must be made anew (§4.8). */
 bool gce_pool_affinity_differs(const struct gce_pool *pool, const char *wanted);
 
-/* §4.3.1: must the rule be created or made again?  *ret_ip is its address ("" when there is no rule).  Errors as
- * upstream, found after a different wanted address. */
+/* §4.3.1: must the rule be created or made again?  *ret_ip is its address ("" when there is no
+ * rule).  Errors as upstream, found after a different wanted address. */
 struct gce_rule_need {
     bool exists;
     bool needs_update;
@@ -101,7 +105,8 @@ struct gce_rule_need {
 int gce_rule_needs_update(struct arena *a, const struct tt_service *s, const struct gce_rule *rule,
                           struct gce_rule_need *ret, struct err *err) _warn_unused_;
 
-/* §6.4: `existing` with `update` laid over it; an empty value removes.  True when something changed. */
+/* §6.4: `existing` with `update` laid over it; an empty value removes.  True when something
+ * changed. */
 bool gce_merge_annotations(struct arena *a, const struct tt_kv *existing, size_t n_existing,
                            const struct tt_kv *update, size_t n_update, struct tt_kv **ret,
                            size_t *ret_n);

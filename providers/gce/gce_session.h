@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_session.h: an HTTP handle and a cancel for a call that does not go through the driver (get, explain).
+/* gce_session.h: an HTTP handle and a cancel for a call that does not go through the driver
+ * (get, explain).
  *
- * Begin and end in the same function; one thread.  Reads only: nothing that mutates may be sent on it. */
+ * Begin and end in the same function; one thread.  Reads only: nothing that mutates may be sent
+ * on it. */
 #ifndef TRIMTAB_GCE_SESSION_H
 #define TRIMTAB_GCE_SESSION_H
 

@@ -46,7 +46,10 @@ struct gce_fill {
     enum gce_collection kind;
     struct map *entries;
     int64_t began_ms;
+    bool over; /* more than ITEMS_MAX: not a list to keep */
 };
+
+#define ITEMS_MAX 100000u /* of a kind; some 40 MiB */
 
 /* Members that are kept, per kind.  A pool's instances are kept apart. */
 static const char *const kept[GCE_SNAPSHOT_KINDS][12] = {
@@ -370,9 +373,18 @@ void gce_fill_item(void *fill, const char *text, size_t n)
     if (json_parse(text, n, NULL, &o, NULL) != ERR_OK || json_str(o, "name") == NULL) {
         return; /* no resource that could be ours */
     }
+    f->over = f->over || map_size(f->entries) >= ITEMS_MAX;
+    if (f->over) {
+        return;
+    }
     mutex_lock(&f->s->lock);
     entry_set(f->s, f->entries, json_str(o, "name"), entry_new(f->s, f->kind, o, f->began_ms));
     mutex_unlock(&f->s->lock);
+}
+
+bool gce_fill_is_over(const struct gce_fill *f)
+{
+    return f->over;
 }
 
 void gce_fill_commit(struct gce_fill *f)

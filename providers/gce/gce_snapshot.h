@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_snapshot.h: what this process last saw of the cloud, resource by resource.
  *
- * Filled by one list per kind when nothing was ever listed here or many keys wait, by single reads otherwise.  Own writes update
- * it, errors make it forget what they touched.  Two questions are answered from it:
+ * Filled by one list per kind when nothing was ever listed here or many keys wait, by single
+ * reads otherwise.  Own writes update it, errors make it forget what they touched.  Two
+ * questions are answered from it:
  *   - "is it as it should be?"  from entries of bounded age (60 s);
- *   - "did an interrupted run leave something?"  from entries of any age: nobody but us makes resources of our
- *     names, so what was absent when we listed, and was not written by us since, is absent still.
- * Each resource is kept as compact JSON of the members that we know; pools of the same members share one list
- * (a thousand Services on 250 nodes cost one list, not a thousand).
- * Thread-safe; no lock is held while somebody reads from the cloud. */
+ *   - "did an interrupted run leave something?"  from entries of any age: nobody but us makes
+ *     resources of our names, so what was absent when we listed, and was not written by us
+ *     since, is absent still.
+ * Each resource is kept as compact JSON of the members that we know; pools of the same members
+ * share one list (a thousand Services on 250 nodes cost one list, not a thousand). Thread-safe;
+ * no lock is held while somebody reads from the cloud. */
 #ifndef TRIMTAB_GCE_SNAPSHOT_H
 #define TRIMTAB_GCE_SNAPSHOT_H
 
@@ -35,7 +37,8 @@ void gce_snapshot_free(struct gce_snapshot *s);
 /* UNKNOWN: never seen, forgotten, or older than max_age_ms.  PRESENT: *ret is a tree in the arena. */
 enum gce_known gce_snapshot_get(struct gce_snapshot *s, enum gce_collection kind, const char *name,
                                 int64_t max_age_ms, struct arena *a, struct json_object **ret);
-/* The address that has this IP, whatever its name; ABSENT only when addresses were listed recently enough. */
+/* The address that has this IP, whatever its name; ABSENT only when addresses were listed
+ * recently enough. */
 enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int64_t max_age_ms,
                                     struct arena *a, struct json_object **ret);
 /* Some pool other than `except` refers to this health check, as far as was seen. */
@@ -46,7 +49,8 @@ bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except);
 bool gce_snapshot_was_listed(struct gce_snapshot *s, int64_t max_age_ms);
 /* This kind was. */
 bool gce_snapshot_has_all(struct gce_snapshot *s, enum gce_collection kind);
-/* Permission to list this kind is lacking (upstream never needed it): it is read one by one from now on. */
+/* Permission to list this kind is lacking (upstream never needed it): it is read one by one from
+ * now on. */
 void gce_snapshot_set_unlistable(struct gce_snapshot *s, enum gce_collection kind);
 bool gce_snapshot_is_unlistable(struct gce_snapshot *s, enum gce_collection kind);
 
@@ -55,16 +59,18 @@ void gce_snapshot_put(struct gce_snapshot *s, enum gce_collection kind, const ch
                       struct json_object *o);
 void gce_snapshot_forget(struct gce_snapshot *s, enum gce_collection kind, const char *name);
 
-/* A complete list of one kind under way: items as they come, then commit (or drop).  What was written by us while
- * the list was read stays. */
+/* A complete list of one kind under way: items as they come, then commit (or drop).  What was
+ * written by us while the list was read stays. */
 struct gce_fill;
 struct gce_fill *gce_fill_begin(struct gce_snapshot *s, enum gce_collection kind) _warn_unused_;
 void gce_fill_item(void *fill, const char *text, size_t n); /* as gce_cutter.item */
-void gce_fill_commit(struct gce_fill *f);                   /* frees it */
-void gce_fill_drop(struct gce_fill *f);                     /* NULL is fine */
+/* It got more items than are kept: to be dropped. */
+bool gce_fill_is_over(const struct gce_fill *f);
+void gce_fill_commit(struct gce_fill *f); /* frees it */
+void gce_fill_drop(struct gce_fill *f);   /* NULL is fine */
 
-/* One filler at a time: true makes the caller the one; false after somebody else has filled (or the wait was
- * cancelled).  The filler ends with gce_snapshot_filled(). */
+/* One filler at a time: true makes the caller the one; false after somebody else has filled (or
+ * the wait was cancelled).  The filler ends with gce_snapshot_filled(). */
 bool gce_snapshot_claim(struct gce_snapshot *s, struct cancel *cancel);
 void gce_snapshot_filled(struct gce_snapshot *s);
 

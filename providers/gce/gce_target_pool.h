@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool.h: an external load balancer with a target pool: what it should be, what it is, what to do.
+/* gce_target_pool.h: an external load balancer with a target pool: what it should be, what it
+ * is, what to do.
  *
  *     client → forwarding rule (address, protocol, port range) → target pool → any of its instances
- *              traffic firewall lets clients in · health check (and its firewall) says which instances answer
- *              held address: keeps the address in hand while there is no rule that has it
+ *              traffic firewall lets clients in · health check (and its firewall) says which
+ *              instances answer held address: keeps the address in hand while there is no rule
+ *              that has it
  *
- * "The forwarding rule exists" means "everything below it was made": the rule is created last and deleted first, and the
- * address is held before the rule is taken away.  From that moment to the new rule a stop must not lose it: that is
- * the plan's critical operation.  Source: gce-cloud-provider.md §4; upstream gce_loadbalancer_external.go.
+ * "The forwarding rule exists" means "everything below it was made": the rule is created last
+ * and deleted first, and the address is held before the rule is taken away.  From that moment to
+ * the new rule a stop must not lose it: that is the plan's critical operation.  Source:
+ * gce-cloud-provider.md §4; upstream gce_loadbalancer_external.go.
  *
- * Desired (gce_target_pool_desired.c) and plan (gce_target_pool_plan.c) are pure; observing is in
- * gce_target_pool_observe.c, carrying out in gce_target_pool_apply.c, the flow in gce_target_pool_flow.c. */
+ * Desired (gce_target_pool_desired.c) and plan (gce_target_pool_plan.c) are pure; observing is
+ * in gce_target_pool_observe.c, carrying out in gce_target_pool_apply.c, the flow in
+ * gce_target_pool_flow.c. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_H
 #define TRIMTAB_GCE_TARGET_POOL_H
 
@@ -93,7 +97,8 @@ int gce_tp_desired_make(struct arena *a, const struct gce_tp_facts *facts,
                         struct err *err) _warn_unused_;
 /* Puts the nodes' tags into all firewalls, once they are known. */
 void gce_tp_desired_tag(struct arena *a, struct gce_tp_desired *d, const struct str_set *tags);
-/* The firewall with the members that hold the address.  `f` is one of d's; a shared one comes back as it is. */
+/* The firewall with the members that hold the address.  `f` is one of d's; a shared one comes
+ * back as it is. */
 struct gce_firewall gce_tp_firewall_for(struct arena *a, const struct gce_tp_desired *d,
                                         const struct gce_firewall *f, const char *ip);
 /* Does that firewall's body hold the load balancer's address? */
@@ -131,8 +136,8 @@ struct gce_tp_observed {
     struct gce_firewall deny;
     struct gce_address user_address;
 };
-/* The user's address must be looked up: the rule does not have it yet, or must be made again, or has
- * another tier (§4.4, §4.5). */
+/* The user's address must be looked up: the rule does not have it yet, or must be made again, or
+ * has another tier (§4.4, §4.5). */
 bool gce_tp_needs_user_address(struct arena *a, const struct gce_tp_input *in,
                                const struct gce_tp_desired *d, const struct gce_tp_observed *o);
 
@@ -145,12 +150,14 @@ int gce_tp_plan_ensure(struct lb_plan *p, const struct gce_tp_facts *facts,
 int gce_tp_plan_update(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_tp_observed *o,
                        struct err *err) _warn_unused_;
-/* Everything of ours that is there (DELETE).  `names` instead of a desired state: the spec may be anything. */
+/* Everything of ours that is there (DELETE).  `names` instead of a desired state: the spec may
+ * be anything. */
 int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
                        const struct gce_tp_input *in, const struct gce_names *names,
                        const struct gce_tp_observed *o, struct err *err) _warn_unused_;
 
-/* How operations are carried out; all share one step (gce_target_pool_apply.c), the names are for logs. */
+/* How operations are carried out; all share one step (gce_target_pool_apply.c), the names are
+ * for logs. */
 extern const struct lb_op_type gce_tp_type_insert;
 extern const struct lb_op_type gce_tp_type_patch;
 extern const struct lb_op_type gce_tp_type_update;
@@ -189,8 +196,8 @@ struct gce_tp_op {
     const char *pool;           /* ADD_MEMBERS, REMOVE_MEMBERS, SWAP_CHECK */
     struct gce_strs old_checks; /* SWAP_CHECK: links */
     const char *new_check;
-    /* Where the step puts what is known only then: the command that does a firewall change by hand (NULL: nobody is
-     * told), and the load balancer's address. */
+    /* Where the step puts what is known only then: the command that does a firewall change by
+     * hand (NULL: nobody is told), and the load balancer's address. */
     const char **ret_command;
     struct gce_tp_outcome *outcome;
 };

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_apply.c: how one operation of a target-pool plan is carried out (lb_op_type).
  *
- * One step function serves all: it builds the body when the address is known, makes the call, and looks at what failed:
+ * One step function serves all: it builds the body when the address is known, makes the call,
+ * and looks at what failed:
  *   - holding an address is three requests: insert, wait, read what was given;
- *   - an instance that is gone is left out and the rest is sent again (§7.2, the trap of providerIDs);
+ *   - an instance that is gone is left out and the rest is sent again (§7.2, the trap of
+ *     providerIDs);
  *   - exchanging the pool's check is one call to take away and one to add;
- *   - something that should be there and is not (a check deleted meanwhile) is a CONFLICT: look and plan again. */
+ *   - something that should be there and is not (a check deleted meanwhile) is a CONFLICT: look
+ *     and plan again. */
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "providers/gce/gce_errors.h"
@@ -247,8 +250,9 @@ static enum http_next after_swap(const struct send *s)
     return begin_op(s);
 }
 
-/* §4.4 step 2.  409: the name is taken, by an interrupted run: look again, it will be used.  400: the address is
- * reserved under another name (the user's): it cannot be lost, which is all that was wanted. */
+/* §4.4 step 2.  409: the name is taken, by an interrupted run: look again, it will be used.
+ * 400: the address is reserved under another name (the user's): it cannot be lost, which is all
+ * that was wanted. */
 static enum http_next after_hold(const struct send *s)
 {
     struct err *err = s->run->err;
@@ -269,9 +273,10 @@ static enum http_next after_hold(const struct send *s)
         return HTTP_DONE;
     }
     struct json_object *o;
-    if (err->code == ERR_OK && json_parse_arena(s->run->a, s->st->call.answer,
-                                                s->st->call.answer_len, NULL, &o, err) == ERR_OK) {
-        if (str_is_empty(json_str(o, "address"))) {
+    if (err->code == ERR_OK) {
+        if (json_parse_arena(s->run->a, s->st->call.answer, s->st->call.answer_len, NULL, &o,
+                             NULL) != ERR_OK ||
+            str_is_empty(json_str(o, "address"))) {
             (void)err_set(err, ERR_TRANSIENT, "the address has no IP yet");
         } else {
             lb_run_output(s->run, "address", json_str(o, "address"));

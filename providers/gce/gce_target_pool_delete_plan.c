@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_delete_plan.c: takes away everything of ours that is there (DELETE).
  *
- * Goes by names, not by the spec, which may be anything by now: both kinds of health check are looked for, so nothing that an
- * interrupted run or a changed annotation left is missed (§4.10, §15 rows 16, 17).  Waves: rule ∥ firewalls, then
- * pool ∥ held address (after the rule, row 28), then the checks, then their firewalls.  Pure. */
+ * Goes by names, not by the spec, which may be anything by now: both kinds of health check are
+ * looked for, so nothing that an interrupted run or a changed annotation left is missed (§4.10,
+ * §15 rows 16, 17).  Waves: rule ∥ firewalls, then pool ∥ held address (after the rule, row 28),
+ * then the checks, then their firewalls.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/gce_target_pool_emit_plan.h"
 

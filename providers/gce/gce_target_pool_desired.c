@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_desired.c: what the load balancer of a Service should be, one resource at a time.
  *
- * Reads like §4.2–§4.8 of the specification.  Everything that a user can get wrong is found here, before the first
- * request that changes something.  Pure. */
+ * Reads like §4.2–§4.8 of the specification.  Everything that a user can get wrong is found
+ * here, before the first request that changes something.  Pure. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_firewall_diff.h"
@@ -89,7 +89,8 @@ static int desired_traffic(struct arena *a, const struct gce_tp_facts *facts,
     return ERR_OK;
 }
 
-/* §4.7: a Service with policy Local asks its own node port; all others share the check of kube-proxy. */
+/* §4.7: a Service with policy Local asks its own node port; all others share the check of
+ * kube-proxy. */
 static void desired_check(struct arena *a, const struct gce_tp_facts *facts,
                           const struct gce_tp_input *in, struct gce_tp_desired *d)
 {
@@ -102,7 +103,8 @@ static void desired_check(struct arena *a, const struct gce_tp_facts *facts,
                                             NODE_CHECK_PATH, NODE_CHECK_PORT);
     d->check_firewall = (struct gce_firewall){
         .name = d->local ? n->local_check_firewall : n->node_check_firewall,
-        /* Upstream pins the shared one to the address of whoever made it first (§15 row 8); ours serves all. */
+        /* Upstream pins the shared one to the address of whoever made it first (§15 row 8); ours
+         * serves all. */
         .description = d->local ? NULL : n->node_check_firewall_description,
         .network = facts->network,
         .direction = "",

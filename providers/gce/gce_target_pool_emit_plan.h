@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_emit_plan.h: what the three planners of target pools (ensure, members, delete) share: putting operations
- * into waves, and the words for them.  Private to gce_target_pool_*plan.c.  Pure. */
+/* gce_target_pool_emit_plan.h: what the three planners of target pools (ensure, members, delete)
+ * share: putting operations into waves, and the words for them.  Private to
+ * gce_target_pool_*plan.c.  Pure. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_EMIT_PLAN_H
 #define TRIMTAB_GCE_TARGET_POOL_EMIT_PLAN_H
 
@@ -29,7 +30,8 @@ void tp_next_wave(struct tp_emit *e);
 int tp_emit(struct tp_emit *e, struct lb_op op, struct gce_tp_op arg);
 /* A resource that is as it should be. */
 void tp_keep(struct tp_emit *e, const char *kind, const char *name);
-/* Deletes a resource.  Firewalls of a Shared VPC may be forbidden: `told` says whether the owner hears of it. */
+/* Deletes a resource.  Firewalls of a Shared VPC may be forbidden: `told` says whether the owner
+ * hears of it. */
 int tp_delete(struct tp_emit *e, enum gce_tp_action action, const char *name, const char *why);
 int tp_delete_firewall(struct tp_emit *e, const char *name, const char *why, bool told);
 /* What a firewall operation tolerates: lack of permission where the network is another project's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_ensure_plan.h: what the two halves of the ENSURE planner share: gce_target_pool_plan.c (decisions, address, pool,
- * rule) and gce_target_pool_firewall_plan.c (health checks, firewalls).  Private to these two.  Pure. */
+/* gce_target_pool_ensure_plan.h: what the two halves of the ENSURE planner share:
+ * gce_target_pool_plan.c (decisions, address, pool, rule) and gce_target_pool_firewall_plan.c
+ * (health checks, firewalls).  Private to these two.  Pure. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_ENSURE_PLAN_H
 #define TRIMTAB_GCE_TARGET_POOL_ENSURE_PLAN_H
 
@@ -30,7 +31,8 @@ struct tp_ensure {
 
 /* The health check, shared or the Service's own (§4.7). */
 void tp_plan_check(struct tp_ensure *n);
-/* Its firewall, the traffic firewall (§4.6), the deny firewall (§4.13).  ERR_INVALID when the nodes have no tags. */
+/* Its firewall, the traffic firewall (§4.6), the deny firewall (§4.13).  ERR_INVALID when the
+ * nodes have no tags. */
 int tp_plan_check_firewall(struct tp_ensure *n, struct err *err) _warn_unused_;
 int tp_plan_traffic(struct tp_ensure *n, struct err *err) _warn_unused_;
 int tp_plan_deny(struct tp_ensure *n, struct err *err) _warn_unused_;

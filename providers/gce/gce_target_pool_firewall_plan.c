@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_firewall_plan.c: health checks and firewalls of the ENSURE planner.
  *
- * A firewall whose body holds an address that is not known yet is planned after the operation that yields it.  What
- * upstream does not compare (protocol, tags, the pin of the shared rule) is mended while the rule is changed
- * anyway; on what stands still it waits for --repair-adopted.
+ * A firewall whose body holds an address that is not known yet is planned after the operation
+ * that yields it.  What upstream does not compare (protocol, tags, the pin of the shared rule)
+ * is mended while the rule is changed anyway; on what stands still it waits for
+ * --repair-adopted.
  * Source: gce-cloud-provider.md §4.6, §4.7, §4.13, §15 rows 6–9.  Pure. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -53,7 +54,8 @@ void tp_plan_check(struct tp_ensure *n)
 
 /* ---- firewalls ----------------------------------------------------------------------------------- */
 
-/* The firewall as it should be, for comparing; with an address that is not known yet it differs anyway. */
+/* The firewall as it should be, for comparing; with an address that is not known yet it differs
+ * anyway. */
 static struct gce_firewall wanted(const struct tp_ensure *n, const struct gce_firewall *f)
 {
     return gce_tp_firewall_for(n->e.a, n->d, f, n->ip.text == NULL ? "" : n->ip.text);
@@ -118,8 +120,8 @@ static const char *firewall_summary(const struct tp_ensure *n, const struct gce_
                         *ports == '\0' ? "" : ":", ports);
 }
 
-/* What differs.  An address that is not known yet is named by the operation that yields it; the description, which
- * only repeats it, is left out then. */
+/* What differs.  An address that is not known yet is named by the operation that yields it; the
+ * description, which only repeats it, is left out then. */
 static struct lb_diff changed_fields(const struct tp_ensure *n, const struct firewall_plan *fp,
                                      struct gce_firewall want)
 {
@@ -178,8 +180,8 @@ static int plan_firewall(struct tp_ensure *n, const struct firewall_plan *fp, st
     return ERR_OK;
 }
 
-/* §4.6.  Protocol and tags, which upstream does not compare, are mended while the rule is changed anyway; on
- * what stands still they wait for --repair-adopted. */
+/* §4.6.  Protocol and tags, which upstream does not compare, are mended while the rule is
+ * changed anyway; on what stands still they wait for --repair-adopted. */
 int tp_plan_traffic(struct tp_ensure *n, struct err *err)
 {
     struct arena *a = n->e.a;
@@ -225,7 +227,8 @@ int tp_plan_check_firewall(struct tp_ensure *n, struct err *err)
         .note = "lets the checks in",
     };
     if (fp.has == GCE_PRESENT) {
-        /* The shared one rises when the last deny rule has gone: never may deny win over allow (§4.13). */
+        /* The shared one rises when the last deny rule has gone: never may deny win over allow
+         * (§4.13). */
         if (!d->local && !d->want_deny && n->e.in->others_have_deny) {
             want.priority = fp.found->priority;
         }

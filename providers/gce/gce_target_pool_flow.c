@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_flow.c: the flow table by which common/lb's driver syncs a Service with a target pool.
+/* gce_target_pool_flow.c: the flow table by which common/lb's driver syncs a Service with a
+ * target pool.
  *
  * facts()   whose Service is it, and can it be served at all?  No request to the cloud for those that are not ours
  * observe() gce_target_pool_observe.c     plan() gce_target_pool_*plan.c     execute gce_target_pool_apply.c
@@ -158,8 +159,8 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- observing ----------------------------------------------------------------------------------- */
 
-/* Whose is what was found?  A Service that another controller must finish keeps its finalizers, and its owner
- * is told who that is. */
+/* Whose is what was found?  A Service that another controller must finish keeps its finalizers,
+ * and its owner is told who that is. */
 static void keep_for_other(struct lb_sync *s, struct lb_item *item, const char *who)
 {
     struct gce_tp_item *t = item->data;
@@ -174,8 +175,8 @@ static void keep_for_other(struct lb_sync *s, struct lb_item *item, const char *
     item->err.retry_after_ms = KEPT_RETRY_MS;
 }
 
-/* The Go service controller sets its finalizer on every Service of type LoadBalancer, also on those that others serve
- * (controller.md §1.16), and takes it away itself. */
+/* The Go service controller sets its finalizer on every Service of type LoadBalancer, also on
+ * those that others serve (controller.md §1.16), and takes it away itself. */
 static void keep_leftover(struct lb_sync *s, struct lb_item *item, const char *who)
 {
     struct gce_tp_item *t = item->data;

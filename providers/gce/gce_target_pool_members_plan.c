@@ -18,7 +18,8 @@ int gce_tp_plan_update(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (o->has_pool != GCE_PRESENT) {
         return err_set(err, ERR_NOT_FOUND, "target pool %s does not exist", name);
     }
-    /* Upstream empties the pool of a cluster without nodes (§4.9); members that are left serve better than none. */
+    /* Upstream empties the pool of a cluster without nodes (§4.9); members that are left serve
+     * better than none. */
     if (in->members.paths.n == 0) {
         lb_plan_because(p, in->key, "no node can take part, so the members stay as they are");
         tp_keep(&e, TP_KIND_POOL, name);

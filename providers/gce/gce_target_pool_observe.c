@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_observe.c: what is there: one wave of reads, or none (gce_target_pool_observe.h).
  *
- * Each resource that may matter is a *slot*.  Main slots are what the verb is about; extra slots are what an interrupted run
- * may have left: these are read only while the snapshot does not know them to be absent.  A normal create so
- * takes five reads in one wave, a re-sync of what was listed a moment ago none. */
+ * Each resource that may matter is a *slot*.  Main slots are what the verb is about; extra slots
+ * are what an interrupted run may have left: these are read only while the snapshot does not
+ * know them to be absent.  A normal create so takes five reads in one wave, a re-sync of what
+ * was listed a moment ago none. */
 #include "providers/gce/gce_target_pool_observe.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
@@ -106,7 +107,8 @@ static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, 
     return *slot->known == GCE_PRESENT ? decode(slot, l->s->a, o, err) : ERR_OK;
 }
 
-/* True when everything main is known and young, and nothing says already that something must be made. */
+/* True when everything main is known and young, and nothing says already that something must be
+ * made. */
 static bool answered_by_snapshot(struct look *l, int64_t max_age_ms, struct err *err)
 {
     bool all = true;
@@ -199,7 +201,8 @@ static int read_wave(struct look *l, struct err *err)
     return rc;
 }
 
-/* Before anyone has chosen the cluster's id (only a plan comes that far) its shared check has no name to ask for. */
+/* Before anyone has chosen the cluster's id (only a plan comes that far) its shared check has no
+ * name to ask for. */
 static bool may_exist(const struct slot *slot)
 {
     return strstr(slot->name, GCE_CLUSTER_ID_UNKNOWN) == NULL;
@@ -243,7 +246,8 @@ static void take_address(void *arg, const char *text, size_t n)
     }
 }
 
-/* §4.4 step 1: whose is spec.loadBalancerIP?  The filter is a pattern, so the answer is compared again. */
+/* §4.4 step 1: whose is spec.loadBalancerIP?  The filter is a pattern, so the answer is compared
+ * again. */
 static int look_up_user_address(struct look *l, struct err *err)
 {
     struct gce_tp_observed *o = &l->t->o;
@@ -332,8 +336,8 @@ static bool hold(struct look *l, enum gce_hold then, struct err *err)
     return got;
 }
 
-/* Before the cloud is read, by who wants the check.  Whoever waited looks again: the one before may have made what
- * was missing. */
+/* Before the cloud is read, by who wants the check.  Whoever waited looks again: the one before
+ * may have made what was missing. */
 static int hold_to_use(struct look *l, struct err *err)
 {
     if (!is_locked(l) || !hold(l, hold_wanted(l), err)) {
@@ -376,9 +380,9 @@ static bool node_check_may_be_there(const struct look *l)
     return false;
 }
 
-/* After the cloud was read, by who does not want the check.  Whose pool has it must not take the pool apart while
- * another deletes the check: that would be refused, and nobody would try again.  Who finds only a leftover does
- * not wait for whoever is at it just now, and leaves it to them. */
+/* After the cloud was read, by who does not want the check.  Whose pool has it must not take the
+ * pool apart while another deletes the check: that would be refused, and nobody would try again.
+ * Who finds only a leftover does not wait for whoever is at it just now, and leaves it to them. */
 static int hold_to_leave(struct look *l, struct err *err)
 {
     bool used = pool_has_node_check(l);
@@ -407,7 +411,8 @@ static int hold_to_leave(struct look *l, struct err *err)
     return read_cloud(l, true, err);
 }
 
-/* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone, look again. */
+/* The snapshot said that the shared check is fine, the cloud says that it is not: take it alone,
+ * look again. */
 static int hold_alone_if_needed(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
@@ -475,8 +480,9 @@ static void judge_others(struct look *l)
                              gce_snapshot_has_deny(l->p->snapshot, t->names.deny_firewall);
 }
 
-/* Lists everything when nothing was ever listed, or when so many wait that it is cheaper; not again within a
- * minute: what is new since is read one by one, or a thousand new Services would list a thousand times. */
+/* Lists everything when nothing was ever listed, or when so many wait that it is cheaper; not
+ * again within a minute: what is new since is read one by one, or a thousand new Services would
+ * list a thousand times. */
 static int fill_if_worth(struct look *l, bool answered, struct err *err)
 {
     struct lb_sync *s = l->s;
@@ -498,8 +504,8 @@ static int observe_offline(struct look *l, struct err *err)
     return ERR_OK;
 }
 
-/* The snapshot said enough: all is known, and nothing has to be made for certain (or nothing will be made at all,
- * because this only plans). */
+/* The snapshot said enough: all is known, and nothing has to be made for certain (or nothing
+ * will be made at all, because this only plans). */
 static bool nothing_to_make(const struct look *l)
 {
     return l->s->planning || l->t->in.verb != TT_VERB_ENSURE || l->t->o.has_rule != GCE_ABSENT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_observe.h: one Service on its way through the target-pool flow, and how its cloud is looked at.
- * Private to gce_target_pool_*.c, gce_get.c and gce_explain.c. */
+/* gce_target_pool_observe.h: one Service on its way through the target-pool flow, and how its
+ * cloud is looked at. Private to gce_target_pool_*.c, gce_get.c and gce_explain.c. */
 #ifndef TRIMTAB_GCE_TARGET_POOL_OBSERVE_H
 #define TRIMTAB_GCE_TARGET_POOL_OBSERVE_H
 
@@ -21,8 +21,8 @@ struct gce_tp_item {
     bool kept_by_other; /* DELETE: another controller must finish it */
 };
 
-/* Reads what the verb needs into item->o.  With s->fresh from the cloud itself; else from the snapshot where it is
- * young enough.  Sets s->observed_fresh and s->reads. */
+/* Reads what the verb needs into item->o.  With s->fresh from the cloud itself; else from the
+ * snapshot where it is young enough.  Sets s->observed_fresh and s->reads. */
 int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err) _warn_unused_;
 /* Lists all kinds once into the snapshot. */
 int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call *call,

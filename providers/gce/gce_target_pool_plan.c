@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_target_pool_plan.c: what makes the observed load balancer into the desired one (ENSURE).
  *
- * Reads in the order of the flow: what must be decided first (is the rule to be made again? from where does the
- * address come?), then wave by wave
- *     A  what must be gone before anything else (a held address that cannot be used, a deny rule that goes)
- *     B  the address is held ∥ health check ∥ firewalls whose address is known
- *     C  firewalls whose address was just reserved ∥ pool, its check, its members
- *     D  - rule (critical), - pool, + pool, where they must be made again
- *     E  + rule: from here on the load balancer is complete
- *     F  deny rule; the check that nobody uses any more, then its firewall
+ * Reads in the order of the flow: what must be decided first (is the rule to be made again? from
+ * where does the address come?), then wave by wave
+ *     A  what must be gone before anything else (a held address that cannot be used, a deny rule
+ *     that goes) B  the address is held ∥ health check ∥ firewalls whose address is known C
+ *     firewalls whose address was just reserved ∥ pool, its check, its members D  - rule
+ *     (critical), - pool, + pool, where they must be made again E  + rule: from here on the load
+ *     balancer is complete F  deny rule; the check that nobody uses any more, then its firewall
  *     finally  the held address is given back: the rule keeps it
- * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource on its way out.  The driver
- * looks and plans again, and keeps what is really there.
- * Source: gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
+ * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource
+ * on its way out.  The driver looks and plans again, and keeps what is really there. Source:
+ * gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_target_pool_ensure_plan.h"
@@ -97,8 +96,8 @@ static int decide_user_ip(struct tp_ensure *n, struct err *err)
                    d->user_ip);
 }
 
-/* The tier follows the annotation; without one it follows the address that is kept (ours: upstream would ask for
- * a Premium rule on a Standard address, which the cloud refuses). */
+/* The tier follows the annotation; without one it follows the address that is kept (ours:
+ * upstream would ask for a Premium rule on a Standard address, which the cloud refuses). */
 static void decide_tier(struct tp_ensure *n)
 {
     const char *kept = NULL;
@@ -174,8 +173,8 @@ static void plan_hold(struct tp_ensure *n)
     }
 }
 
-/* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is given back;
- * after it, nothing: the next sync finds the address under our name and resumes. */
+/* §4.4 step 4.  After a failure before the critical operation only what we reserved ourselves is
+ * given back; after it, nothing: the next sync finds the address under our name and resumes. */
 static void plan_release(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
@@ -238,8 +237,8 @@ static bool is_our_check(const struct tp_ensure *n, const char *link)
     return str_eq(name, n->d->names.node_check) || str_eq(name, n->d->names.local_check);
 }
 
-/* Does the pool ask the wrong check?  Only ours are taken away: a check that a user put there stays, unless repairs
- * are asked for.  A pool without any was interrupted in between. */
+/* Does the pool ask the wrong check?  Only ours are taken away: a check that a user put there
+ * stays, unless repairs are asked for.  A pool without any was interrupted in between. */
 static bool check_is_wrong(const struct tp_ensure *n)
 {
     const struct gce_strs *checks = &n->o->pool.checks;
@@ -262,8 +261,8 @@ static struct str_set last_parts(struct arena *a, const struct gce_strs *links)
     return str_set_make(a, out, links->n);
 }
 
-/* §4.8 (ours): the pool stays, only its check is exchanged.  It holds one at most, so the old one goes first; for that
- * moment every instance counts as healthy. */
+/* §4.8 (ours): the pool stays, only its check is exchanged.  It holds one at most, so the old
+ * one goes first; for that moment every instance counts as healthy. */
 static void plan_swap(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;
@@ -348,7 +347,8 @@ static void plan_rule(struct tp_ensure *n)
 
 /* ---- what is used no more ------------------------------------------------------------------------ */
 
-/* From Cluster to Local: the shared check goes when nobody else wants it (§4.7; refused "in use" is fine). */
+/* From Cluster to Local: the shared check goes when nobody else wants it (§4.7; refused "in use"
+ * is fine). */
 static void plan_drop_node_check(struct tp_ensure *n)
 {
     struct tp_emit *e = &n->e;

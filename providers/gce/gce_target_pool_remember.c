@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_remember.c: what the snapshot is told: everything that can be listed, and what was written.
+/* gce_target_pool_remember.c: what the snapshot is told: everything that can be listed, and what
+ * was written.
  *
- * gce_target_pool_observe.c decides when listing is worth it.  Items go into the snapshot one by one as bytes arrive;
- * a kind whose list failed keeps what it had.  After a write only what is certain is kept: an answer that is
- * not known word by word makes the resource unknown, so that the next sync reads it. */
+ * gce_target_pool_observe.c decides when listing is worth it.  Items go into the snapshot one by
+ * one as bytes arrive; a kind whose list failed keeps what it had.  After a write only what is
+ * certain is kept: an answer that is not known word by word makes the resource unknown, so that
+ * the next sync reads it. */
 #include "common/base/str.h"
 #include "providers/gce/gce_target_pool_observe.h"
 
@@ -53,12 +55,13 @@ static int fill_all(struct gce_provider *p, struct http *http, const struct tt_c
         const struct err *failed = &jobs[i].read.job.err;
         *ret_reads += jobs[i].read.call.requests;
         gce_cutter_done(&jobs[i].cutter);
-        if (failed->code == ERR_OK) {
+        bool over = gce_fill_is_over(jobs[i].fill); /* too many to keep: read one by one */
+        if (failed->code == ERR_OK && !over) {
             gce_fill_commit(jobs[i].fill);
             continue;
         }
         gce_fill_drop(jobs[i].fill);
-        if (failed->code == ERR_FORBIDDEN || failed->code == ERR_NOT_FOUND) {
+        if (over || failed->code == ERR_FORBIDDEN || failed->code == ERR_NOT_FOUND) {
             gce_snapshot_set_unlistable(p->snapshot, jobs[i].kind);
         } else {
             rc = rc != ERR_OK ? rc : err_copy(err, failed);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_told.h: what owners have been told already, and the state of each load balancer for the metrics.
+/* gce_told.h: what owners have been told already, and the state of each load balancer for the
+ * metrics.
  *
- * Upstream repeats some events at every sync; here an event about a thing is raised once, and again when its text changes
- * (§4.12, ours).  Thread-safe; forgotten when the process ends. */
+ * Upstream repeats some events at every sync; here an event about a thing is raised once, and
+ * again when its text changes (§4.12, ours).  Thread-safe; forgotten when the process ends. */
 #ifndef TRIMTAB_GCE_TOLD_H
 #define TRIMTAB_GCE_TOLD_H
 

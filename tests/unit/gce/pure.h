@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pure.h: what the tests of pure modules share: cmocka, an arena per test, resources from JSON text. */
+/* pure.h: what the tests of pure modules share: cmocka, an arena per test, resources from JSON
+ * text. */
 #ifndef TRIMTAB_TESTS_GCE_PURE_H
 #define TRIMTAB_TESTS_GCE_PURE_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rig.h: the Google provider between a fake host and the simulator's cloud, all in one process.
  *
- * The host notes down what it is told (events, finalizers, plans, calls to the cloud); the simulator runs in a
- * thread of its own.  A test opens the provider, syncs Services that it writes as JSON, and looks at both sides.
- * "Killing" the process at a mutation: from then on nothing may be mutated, and the provider is opened anew. */
+ * The host notes down what it is told (events, finalizers, plans, calls to the cloud); the
+ * simulator runs in a thread of its own.  A test opens the provider, syncs Services that it
+ * writes as JSON, and looks at both sides. "Killing" the process at a mutation: from then on
+ * nothing may be mutated, and the provider is opened anew. */
 #ifndef TRIMTAB_TESTS_GCE_RIG_H
 #define TRIMTAB_TESTS_GCE_RIG_H
 
@@ -59,8 +60,8 @@ struct arena *rig_arena(struct rig *r);
 void *rig_provider(struct rig *r);
 
 /* ---- the cluster */
-/* Adds or replaces a Service; metadata.namespace "default", type LoadBalancer and a uid made from the name are
- * filled in.  Finalizers that were held are kept. */
+/* Adds or replaces a Service; metadata.namespace "default", type LoadBalancer and a uid made
+ * from the name are filled in.  Finalizers that were held are kept. */
 void rig_service(struct rig *r, const char *name, const char *json);
 /* Merges into it ({"spec":{…}}); a member that is null goes. */
 void rig_edit(struct rig *r, const char *name, const char *json);
@@ -88,8 +89,8 @@ const struct tt_result *rig_update(struct rig *r, const char *name);
 const struct tt_result *rig_get(struct rig *r, const char *name);
 const struct tt_result *rig_explain(struct rig *r, const char *name);
 const struct tt_result *rig_validate(struct rig *r, const char *name);
-/* Syncs these Services at the same time, on `threads` threads, until each has gone well once; fails the test when one
- * does not within 20 tries. */
+/* Syncs these Services at the same time, on `threads` threads, until each has gone well once;
+ * fails the test when one does not within 20 tries. */
 void rig_sync_all(struct rig *r, uint32_t verb, const char *const *names, size_t n, size_t threads);
 /* The same; those that are being deleted are deleted, the others ensured. */
 void rig_sync_mixed(struct rig *r, const char *const *names, size_t n, size_t threads);
@@ -120,7 +121,8 @@ void rig_no_faults(struct rig *r);
 int64_t rig_fault_hits(struct rig *r); /* of all faults that are set */
 void rig_set_flags(struct rig *r, const struct tt_kv *flags,
                    size_t n); /* for the next rig_reopen() */
-/* The `nth` mutation from now is "refuse"d (403) or its answer is "lose"d; `for_good`: all after it, too. */
+/* The `nth` mutation from now is "refuse"d (403) or its answer is "lose"d; `for_good`: all after
+ * it, too. */
 void rig_break_mutation(struct rig *r, unsigned nth, const char *what, bool for_good);
 /* A request to the cloud, as a user would make it; fails the test when refused. */
 void rig_cloud_call(struct rig *r, const char *method, const char *path, const char *body);

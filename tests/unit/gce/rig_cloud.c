@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_cloud.c: the rig's simulator: started in a thread, asked and commanded over HTTP as anybody would (rig.h). */
+/* rig_cloud.c: the rig's simulator: started in a thread, asked and commanded over HTTP as
+ * anybody would (rig.h). */
 #include "tests/unit/gce/rig_internal.h"
 
 #include "providers/gce/gce_provider.h"

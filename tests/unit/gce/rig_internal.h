@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_internal.h: the rig's state, shared by rig.c (host), rig_cluster.c (Services, Nodes, calls) and rig_cloud.c
- * (simulator).  Private to them. */
+/* rig_internal.h: the rig's state, shared by rig.c (host), rig_cluster.c (Services, Nodes,
+ * calls) and rig_cloud.c (simulator).  Private to them. */
 #ifndef TRIMTAB_TESTS_GCE_RIG_INTERNAL_H
 #define TRIMTAB_TESTS_GCE_RIG_INTERNAL_H
 

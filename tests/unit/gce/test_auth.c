@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_auth.c: where tokens come from, how long they are used, and the state machine of one call.  §2 and §3 of the GCE specification;
- * answers are made up, no network is used.  E7: an operation that is done is not waited for. */
+/* test_auth.c: where tokens come from, how long they are used, and the state machine of one
+ * call.  §2 and §3 of the GCE specification; answers are made up, no network is used.  E7: an
+ * operation that is done is not waited for. */
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/clock.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_bodies.c: what we send is, member by member, what the upstream controller sent for the same Service (tests/data/gce/bodies.json).
+/* test_bodies.c: what we send is, member by member, what the upstream controller sent for the
+ * same Service (tests/data/gce/bodies.json).
  *
- * Links are compared from "projects/" on, lists as sets.  One difference is meant: the shared health check's firewall has no
- * destinationRanges (docs/deviations.md). */
+ * Links are compared from "projects/" on, lists as sets.  One difference is meant: the shared
+ * health check's firewall has no destinationRanges (docs/deviations.md). */
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/file.h"

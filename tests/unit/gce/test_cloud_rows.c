@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cloud_rows.c: addresses and tiers (§9.7), firewalls and Shared VPC (§9.9), error propagation (§9.14) of the GCE
- * specification, against the simulator. */
+/* test_cloud_rows.c: addresses and tiers (§9.7), firewalls and Shared VPC (§9.9), error
+ * propagation (§9.14) of the GCE specification, against the simulator. */
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -408,7 +408,8 @@ static void errors__html_502__is_transient_and_tried_again(void **state)
     rig_stop(r);
 }
 
-/* 409 says that somebody has it in hand, not that it is there: an earlier delete may still be under way. */
+/* 409 says that somebody has it in hand, not that it is there: an earlier delete may still be
+ * under way. */
 static void errors__said_to_exist_but_absent__looked_at_again_and_made(void **state)
 {
     (void)state;

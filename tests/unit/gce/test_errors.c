@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_errors.c: what answers and operations mean; §3.4, §3.5, rows E5 and E6 of the GCE specification; and lists cut into items. */
+/* test_errors.c: what answers and operations mean; §3.4, §3.5, rows E5 and E6 of the GCE
+ * specification; and lists cut into items. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_api.h"

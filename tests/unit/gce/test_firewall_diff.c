@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_firewall_diff.c: firewalls and health checks compared, gcloud commands; rows W2–W12, G1–G10, H1–H4, P21 of the GCE specification. */
+/* test_firewall_diff.c: firewalls and health checks compared, gcloud commands; rows W2–W12,
+ * G1–G10, H1–H4, P21 of the GCE specification. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_firewall_diff.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_ownership.c: whose is this Service?  Rows O1–O16 of §9.6 of the GCE specification, and that what is another controller's is
- * left alone: no finalizer, no write, and a word to the owner when it is being deleted. */
+/* test_ownership.c: whose is this Service?  Rows O1–O16 of §9.6 of the GCE specification, and
+ * that what is another controller's is left alone: no finalizer, no write, and a word to the
+ * owner when it is being deleted. */
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -209,7 +210,8 @@ static void delete__never_served__quietly_elsewhere(void **state)
     rig_stop(r);
 }
 
-/* The Go service controller adds its finalizer to Services of every kind, before it knows whose they are. */
+/* The Go service controller adds its finalizer to Services of every kind, before it knows whose
+ * they are. */
 static void delete__only_the_finalizer_of_another_is_left__kept_and_told(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_parallel.c: many Services at the same time on one provider: what they share is made once and goes with the last.  Rows H11, H12 of
- * the GCE specification; run under the thread sanitizer, too. */
+/* test_parallel.c: many Services at the same time on one provider: what they share is made once
+ * and goes with the last.  Rows H11, H12 of the GCE specification; run under the thread
+ * sanitizer, too. */
 #include "tests/unit/gce/rig.h"
 
 #define SERVICES 24

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_service_rules.c: annotations, ports, rules that must be made again; rows P, A, F, M1, M5 and B6 of the GCE specification. */
+/* test_service_rules.c: annotations, ports, rules that must be made again; rows P, A, F, M1, M5
+ * and B6 of the GCE specification. */
 #include "tests/unit/gce/pure.h"
 
 #include "common/lb/service_rules.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sweep.c: every mutation of every flow in turn is refused, done without an answer, or is the last thing that the process
- * does; afterwards the cloud is what it would have been, with the same address, and a second sync has nothing to do.
+/* test_sweep.c: every mutation of every flow in turn is refused, done without an answer, or is
+ * the last thing that the process does; afterwards the cloud is what it would have been, with
+ * the same address, and a second sync has nothing to do.
  *
- * The sweep finds its points by itself: it runs the flow once cleanly and counts.  Flows of §4.1 of the GCE specification. */
+ * The sweep finds its points by itself: it runs the flow once cleanly and counts.  Flows of §4.1
+ * of the GCE specification. */
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
