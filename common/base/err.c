@@ -64,6 +64,40 @@ int err_copy(struct err *dst, const struct err *src)
     return src == NULL ? ERR_OK : src->code;
 }
 
+#define SECRET_MIN 8 /* shorter texts may be words */
+
+/* How much of the secret begins at `at`: all of it, or what was left before the message ended. */
+static size_t secret_at(const char *at, const char *secret, size_t n)
+{
+    size_t same = 0;
+    while (same < n && at[same] == secret[same]) {
+        same++;
+    }
+    return same == n || (same >= SECRET_MIN && at[same] == '\0') ? same : 0;
+}
+
+void err_mask(struct err *err, const char *secret)
+{
+    static const char stars[] = "***";
+    size_t n = secret == NULL ? 0 : strlen(secret);
+    if (err == NULL || n < SECRET_MIN) {
+        return;
+    }
+    for (char *at = err->message; *at != '\0'; at++) {
+        size_t found = secret_at(at, secret, n);
+        if (found > 0) {
+            memmove(at + 3, at + found, strlen(at + found) + 1);
+            memcpy(at, stars, 3);
+            at += 2;
+        }
+    }
+    for (const char *at = err->reason; *at != '\0'; at++) {
+        if (secret_at(at, secret, n) > 0) {
+            err->reason[0] = '\0';
+        }
+    }
+}
+
 void err_clear(struct err *err)
 {
     if (err != NULL) {

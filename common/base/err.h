@@ -60,6 +60,9 @@ int err_vset(struct err *err, int code, const char *fmt, va_list ap) _printf_(3,
 int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 /* Copies *src over *dst (either may be NULL); returns src's code. */
 int err_copy(struct err *dst, const struct err *src);
+/* Puts "***" in place of `secret` in a message that quotes a server, also where the message ends in the middle of it: a
+ * server that echoes credentials must not make us print them.  NULL and texts of less than 8 bytes hide nothing. */
+void err_mask(struct err *err, const char *secret);
 /* Back to "nothing failed". */
 void err_clear(struct err *err);
 /* "not-found" …; "unknown" for numbers that are no code. */

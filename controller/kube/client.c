@@ -154,13 +154,17 @@ static int64_t book(struct call *c)
 }
 
 /* Warning: 299 - "text", once per text. */
-static void log_warnings(struct kube_client *c, const struct http_response *resp)
+static void log_warnings(struct kube_client *c, const struct call *call)
 {
+    const struct http_response *resp = &call->resp;
     for (size_t i = 0; i < resp->n_headers; i++) {
+        struct err shown = ERR_INIT;
         if (!str_eq_nocase(resp->headers[i].name, "Warning")) {
             continue;
         }
-        const char *text = resp->headers[i].value;
+        (void)err_set(&shown, ERR_INVALID, "%s", resp->headers[i].value);
+        kube_credentials_mask(&call->creds, &shown);
+        const char *text = shown.message;
         mutex_lock(&c->lock);
         bool is_new = !map_has(c->warnings, text) && map_size(c->warnings) < WARNINGS_MAX;
         if (is_new) {
@@ -200,8 +204,9 @@ static void send_once(struct call *c, struct http *h, struct err *err)
     err_clear(err);
     if (http_do(h, c->arena, &c->http, c->cancel, &c->resp, err) == ERR_OK) {
         const struct client_answer ans = answer_of(c);
-        log_warnings(k, &c->resp);
+        log_warnings(k, c);
         (void)client_judge(&ans, req->method, err);
+        kube_credentials_mask(&c->creds, err);
     } else {
         c->resp.took_ms = clock_now_ms(k->args.clock) - began_ms;
     }

@@ -77,6 +77,17 @@ bool kube_credentials_renew(const struct kube_config *c, struct arena *a, const 
     return get_token(c, a, &token, NULL) == ERR_OK && !str_eq(token, used);
 }
 
+void kube_credentials_mask(const struct kube_credentials *creds, struct err *err)
+{
+    err_mask(err, creds->bearer);
+    for (size_t i = 0; i < creds->n_headers; i++) {
+        if (str_eq(creds->headers[i].name, "Authorization")) {
+            const char *blank = strchr(creds->headers[i].value, ' ');
+            err_mask(err, blank == NULL ? creds->headers[i].value : blank + 1);
+        }
+    }
+}
+
 struct http_config kube_http_config(const struct kube_config *c, const char *user_agent)
 {
     return (struct http_config){

@@ -21,6 +21,8 @@ int kube_credentials_get(const struct kube_config *c, struct arena *a, size_t sp
 /* After a 401: the token file is read again whatever its age.  True when the token is another one than `used`, so that
  * the request is worth a second try (§4.3 C). */
 bool kube_credentials_renew(const struct kube_config *c, struct arena *a, const char *used);
+/* Hides them in an error that quotes the server (err_mask). */
+void kube_credentials_mask(const struct kube_credentials *creds, struct err *err);
 /* The handle's configuration for this server; the caller adds what is its own. */
 struct http_config kube_http_config(const struct kube_config *c, const char *user_agent);
 

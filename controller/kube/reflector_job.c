@@ -16,7 +16,7 @@
 #define WATCH_SILENT_MS ((int64_t)3 * 60 * 1000)
 #define WATCH_SLACK_MS  ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
 /* Streams are cut as they come, so this only ends a server that never stops. */
-#define LIST_BODY_MAX  ((size_t)4 << 30)
+#define LIST_BODY_MAX  ((size_t)1 << 30)
 #define WATCH_BODY_MAX ((size_t)1 << 40)
 
 void reflector_init(struct reflector *x, struct kube_reflectors *all, struct kube_store *store,
@@ -240,6 +240,7 @@ static void list_ended(struct reflector *x, struct err *err)
     struct json_object *head _cleanup_(json_putp) = NULL;
     if (err->code == ERR_OK) {
         (void)read_head(x, &head, err);
+        kube_credentials_mask(&x->creds, err);
     }
     if (err->code == ERR_OK) {
         reflectors_reached(r);
@@ -283,6 +284,7 @@ static void judge(struct reflector *x, const struct http_response *resp,
     } else {
         (void)kube_status_error(resp->status, ans->body, ans->body_len, "GET", err);
     }
+    kube_credentials_mask(&x->creds, err);
 }
 
 /* Repetitions of the request itself: Retry-After, and a new token after a 401 (§4.5). */

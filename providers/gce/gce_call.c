@@ -16,6 +16,10 @@
 #define WAIT_IDLE_MS  150000
 /* A wait that came back early and undone is not repeated at once. */
 #define WAIT_EARLY_MS 500
+/* A list that goes on for longer is none: 500 items a page. */
+#define PAGES_MAX 1000
+/* One resource: a pool of 30,000 members has 4 MiB.  Several are read at a time. */
+#define CALL_MAX_BODY (4u * 1024 * 1024)
 /* A list page may hold 500 pools of thousands of members. */
 #define LIST_MAX_BODY (512u * 1024 * 1024)
 
@@ -89,6 +93,7 @@ static void fill_common(struct gce_call *c, struct http_request *req, int64_t no
         .n_headers = n,
         .bearer = c->token,
         .gzip = true,
+        .max_body = CALL_MAX_BODY,
         .not_before_ms = not_before_ms,
     };
 }
@@ -183,6 +188,7 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
     }
     if (str_eq(json_str(op, "status"), "DONE")) {
         (void)gce_error_of_operation(op, err);
+        err_mask(err, c->token);
         return done(c, err);
     }
     const char *name = json_str(op, "name");
@@ -199,21 +205,54 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
     return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0);
 }
 
-static enum http_next take_page(struct gce_call *c, struct http_request *req, struct err *err)
+/* What stands around the items; in *err why it is no page of a list. */
+static struct json_object *page_head(struct gce_call *c, struct err *err)
 {
     struct json_object *rest;
+    struct err why = ERR_INIT;
     const char *text = gce_cutter_rest(c->spec.cutter);
-    if (json_parse_arena(c->a, text, strlen(text), NULL, &rest, NULL) != ERR_OK) {
-        (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON", c->op_id);
+    if (json_parse_arena(c->a, text, strlen(text), NULL, &rest, &why) != ERR_OK) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON: %s", c->op_id, why.message);
+        return NULL;
+    }
+    /* Google leaves `items` out of an empty list, so only its kind tells a list from anything else. */
+    struct json_object *items = json_member(rest, "items");
+    if (!str_has_suffix(str_nonnull(json_str(rest, "kind")), "List") ||
+        (items != NULL && !json_object_is_type(items, json_type_array))) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no list", c->op_id);
+        return NULL;
+    }
+    return rest;
+}
+
+static enum http_next take_page(struct gce_call *c, struct http_request *req, struct err *err)
+{
+    struct json_object *rest = page_head(c, err);
+    if (rest == NULL) {
         return failed(c, req, err);
     }
+    const char *before = c->page;
     c->pages++;
     c->page = json_str(rest, "nextPageToken");
     if (str_is_empty(c->page)) {
         return done(c, err);
     }
+    if (str_eq(c->page, before) || c->pages >= PAGES_MAX) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the list does not end (%u pages)", c->op_id,
+                      c->pages);
+        return done(c, err);
+    }
     retry_begin(&c->retry, &request_policy, clock_now_ms(c->api->clock));
     return send_call(c, req, 0);
+}
+
+/* The token was refused.  Of several calls at the same time the first gets a new one, the others take that. */
+static enum http_next renew_token(struct gce_call *c, struct http_request *req, struct err *err)
+{
+    gce_auth_drop(c->api->auth, c->token);
+    c->token_renewed = true;
+    c->phase = BEGIN;
+    return gce_call_step(c, req, NULL, err);
 }
 
 static enum http_next take_answer(struct gce_call *c, struct http_request *req,
@@ -224,15 +263,11 @@ static enum http_next take_answer(struct gce_call *c, struct http_request *req,
         return failed(c, req, err);
     }
     if (resp->status == 401 && !c->token_renewed) {
-        gce_auth_drop(c->api->auth, c->token);
-        c->token_renewed = true;
-        c->token = NULL;
-        c->phase = TOKEN;
-        gce_fetch_begin(&c->fetch, c->api->auth, c->a);
-        return gce_call_step(c, req, NULL, err);
+        return renew_token(c, req, err);
     }
     if (resp->status < 200 || resp->status >= 300) {
         (void)gce_error_of_answer(resp->status, resp->body, resp->body_len, err);
+        err_mask(err, c->token);
         err->retry_after_ms = http_retry_after_ms(resp, clock_wall_s(c->api->clock));
         return failed(c, req, err);
     }
@@ -253,7 +288,7 @@ enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
     if (c->phase == BEGIN) {
         c->token = gce_auth_token(c->api->auth, c->a);
         if (c->token != NULL) {
-            return send_call(c, req, 0);
+            return send_again(c, req, 0);
         }
         gce_fetch_begin(&c->fetch, c->api->auth, c->a);
         c->phase = TOKEN;
@@ -313,5 +348,18 @@ int gce_read_json(const struct gce_read *r, struct arena *a, struct json_object 
     if (r->job.err.code != ERR_OK) {
         return err_copy(err, &r->job.err);
     }
-    return json_parse_arena(a, r->call.answer, r->call.answer_len, NULL, ret, err);
+    struct json_object *o;
+    struct err why = ERR_INIT;
+    if (json_parse_arena(a, r->call.answer, r->call.answer_len, NULL, &o, &why) != ERR_OK) {
+        return err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON: %s", r->call.op_id,
+                       why.message);
+    }
+    /* A resource without the name that was asked for is not that resource: nothing may be concluded from it.  A project
+     * is asked for by its number, too. */
+    bool named = str_eq(json_str(o, "name"), r->call.spec.name);
+    if (!named && r->call.spec.collection != GCE_PROJECTS) {
+        return err_set(err, ERR_TRANSIENT, "%s: the answer is about something else", r->call.op_id);
+    }
+    *ret = o;
+    return ERR_OK;
 }

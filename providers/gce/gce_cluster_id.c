@@ -48,7 +48,9 @@ int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char 
     struct json_object *o;
     int rc = json_parse_arena(a, json, n, NULL, &o, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "ConfigMap " NAMESPACE "/" NAME);
+        struct err why = err == NULL ? ERR_INIT : *err;
+        return err_set(err, ERR_TRANSIENT, "ConfigMap " NAMESPACE "/" NAME ": no JSON: %s",
+                       why.message);
     }
     struct json_object *data = json_member(o, "data");
     const char *uid = json_str(data, "uid");

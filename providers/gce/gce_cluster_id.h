@@ -23,7 +23,7 @@ void gce_cluster_id_free(struct gce_cluster_id *c);
 int gce_cluster_id_get(struct gce_cluster_id *c, const struct tt_host *host,
                        const struct tt_call *call, struct arena *a, const char **ret,
                        struct err *err) _warn_unused_;
-/* From the ConfigMap's JSON: ERR_INVALID when it has no uid.  Pure. */
+/* From the ConfigMap's JSON: ERR_INVALID when it has no uid, TRANSIENT when it is no JSON.  Pure. */
 int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char **ret,
                         struct err *err) _warn_unused_;
 
