@@ -22,6 +22,9 @@
 
 #define REFLECTORS_MAX   8
 #define SKIPPED_SAID_MAX 20 /* objects of one list that are named in the log */
+/* Ten times what a Kubernetes cluster is built for: a list with more of them, or more pages, is a server gone wrong. */
+#define LIST_ITEMS_MAX 100000u
+#define LIST_PAGES_MAX 10000u
 
 /* One kind. */
 struct reflector {
@@ -36,9 +39,11 @@ struct reflector {
     struct json_cutter *watch_cutter;
     struct arena *arena; /* of the request under way */
     struct kube_credentials creds;
-    bool opened;           /* bytes of a 200 came */
-    bool replacing;        /* a list is going into the store */
-    size_t skipped;        /* objects of this list that could not be read */
+    bool opened;    /* bytes of a 200 came */
+    bool replacing; /* a list is going into the store */
+    size_t skipped; /* objects of this list that could not be read */
+    size_t listed;  /* objects of this list so far, over its pages */
+    size_t pages;
     struct err stream_err; /* what the stream itself said or broke */
 };
 

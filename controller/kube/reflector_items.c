@@ -108,6 +108,11 @@ bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
     if (json_cutter_count(x->list_cutter) == 1 && !is_our_list(x)) {
         return false;
     }
+    if (++x->listed > LIST_ITEMS_MAX) {
+        (void)err_set(&x->stream_err, ERR_INVALID, "the list has more than %u objects",
+                      LIST_ITEMS_MAX);
+        return false;
+    }
     if (too_large) {
         skip_item(x, "it is too large", text, n);
     } else {

@@ -116,7 +116,7 @@ static enum http_next send_next(struct reflector *x)
         give_up_replace(x);
         kube_store_replace_begin(x->store);
         x->replacing = true;
-        x->skipped = 0;
+        x->skipped = x->listed = x->pages = 0;
     }
     return send_ask(x, x->ask.not_before_ms);
 }
@@ -210,6 +210,10 @@ static int read_head(struct reflector *x, struct json_object **ret, struct err *
     if (str_is_empty(json_str(json_member(o, "metadata"), "resourceVersion"))) {
         return err_set(err, ERR_INVALID,
                        "the answer is no list: it has no metadata.resourceVersion");
+    }
+    if (++x->pages > LIST_PAGES_MAX) {
+        return err_set(err, ERR_INVALID, "the list does not end: it has more than %u pages",
+                       LIST_PAGES_MAX);
     }
     *ret = STEAL(o);
     return ERR_OK;
