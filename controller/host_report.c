@@ -171,7 +171,12 @@ static void log_operation(const struct tt_operation *op, const char *service, in
     _cleanup_(str_buf_done) struct str_buf resource = STR_BUF_INIT;
 
     str_appendf(&resource, "%s %s", str_nonnull(op->kind), str_nonnull(op->name));
-    if (code == TT_OK) {
+    if (code != TT_OK && (op->flags & TT_OP_TOLERATED) != 0) {
+        log_info(0, "Left as it is", LOG_S("service", service),
+                 LOG_S("operation", verb_word(op->verb)),
+                 LOG_S("resource", str_buf_text(&resource)), LOG_S("reason", err_code_name(code)),
+                 LOG_MS("took", took_ms));
+    } else if (code == TT_OK) {
         log_info(0, "Done", LOG_S("service", service), LOG_S("operation", verb_word(op->verb)),
                  LOG_S("resource", str_buf_text(&resource)), LOG_S("why", op->why),
                  LOG_MS("took", took_ms));

@@ -191,8 +191,10 @@ static void op_done(void *arg, const struct lb_op *op, int index, unsigned outco
     if (outcome == LB_FAILED) {
         d->failures[d->n_failures++] = (struct drive_failure){.op = op, .err = *err};
     }
-    host->report_operation(host->ctx, d->s.call, d->view->operations[index],
-                           outcome == LB_FAILED ? err->code : TT_OK, err->message, took_ms);
+    struct tt_operation view = *d->view->operations[index];
+    view.flags |= outcome == LB_TOLERATED ? TT_OP_TOLERATED : 0;
+    host->report_operation(host->ctx, d->s.call, &view,
+                           outcome == LB_DONE ? TT_OK : (int32_t)err->code, err->message, took_ms);
 }
 
 /* Takes those out of the batch for whose sake the operation failed; at least one, so that the loop ends. */

@@ -85,7 +85,9 @@ int gce_svc_tier(const struct tt_service *s, const char **ret, struct err *err)
         *ret = "Standard";
         return ERR_OK;
     }
-    return err_set(err, ERR_INVALID, "unsupported network tier: \"%s\"", v);
+    return err_set(err, ERR_INVALID,
+                   "unsupported network tier: \"%s\"; allowed in annotation %s: Premium, Standard",
+                   v, GCE_ANN_TIER);
 }
 
 const char *gce_tier_wire(const char *tier)

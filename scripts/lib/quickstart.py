@@ -261,19 +261,19 @@ class Demo:
         pids = " ".join(str(child.pid) for _, child in self.children)
         say("\nEverything keeps running; demo/web and demo/game are there. Their logs and files: %s" % self.folder)
         say("""
-  export KUBECONFIG=%s
+  export KUBECONFIG=%s; set -a; . %s; set +a
   kubectl -n demo get services -w
   kubectl -n demo describe service web
   kubectl -n demo annotate service web cloud.google.com/network-tier=Standard
   tail -f %s
   build/trimtab plan --cloud-provider=gce --cloud-config=%s --kubeconfig=%s
   build/trimtab explain demo/web --cloud-provider=gce --cloud-config=%s --kubeconfig=%s
-  set -a; . %s; set +a; gcloud compute forwarding-rules list      (see docs/simulator.md)
+  gcloud compute forwarding-rules list      # see docs/simulator.md
   curl -s %s/sim/calls; curl -s %s/sim/state
   curl -s -X POST %s/sim/nodes -d '{"count": 2}'
   curl -s -X POST %s/sim/faults -d '{"match": {"api": "gce", "op": "compute.firewalls.*"}, "do": "refuse", "status": 503, "count": 3}'
 
-Stop it: kill %s; rm -r %s""" % (kc, self.path("trimtab.log"), self.path("gce.conf"), kc, self.path("gce.conf"), kc, env,
+Stop it: kill %s; rm -r %s""" % (kc, env, self.path("trimtab.log"), self.path("gce.conf"), kc, self.path("gce.conf"), kc,
                                  self.url, self.url, self.url, self.url, pids, self.folder))
 
 

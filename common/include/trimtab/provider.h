@@ -102,8 +102,10 @@ struct tt_batch {
 
 #define TT_OP_CRITICAL                                                                             \
     0x1u /* from here to the end of the plan a stop leaves something to be resumed */
-#define TT_OP_SHARED  0x2u /* other Services use the resource too */
-#define TT_OP_FINALLY 0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
+#define TT_OP_SHARED 0x2u /* other Services use the resource too */
+/* In reports: it ended in an outcome that the plan allows (absent, in use by others …); nothing was changed. */
+#define TT_OP_TOLERATED 0x8u
+#define TT_OP_FINALLY   0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
 struct tt_field {

@@ -132,7 +132,9 @@ static void annotations__A1_to_A8(void **state)
     const struct tt_service *s =
         service(a, "\"annotations\":{\"cloud.google.com/network-tier\":\"SupremeLuxury\"}", "");
     assert_int_equal(gce_svc_tier(s, &tier, &err), ERR_INVALID);
-    same_text("A2", err.message, "unsupported network tier: \"SupremeLuxury\"");
+    same_text("A2", err.message,
+              "unsupported network tier: \"SupremeLuxury\"; allowed in annotation "
+              "cloud.google.com/network-tier: Premium, Standard");
 }
 
 static void tiers__wire_values(void **state)

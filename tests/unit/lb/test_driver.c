@@ -192,7 +192,7 @@ static void reconcile__permission_that_can_lack__event_for_the_owner(void **stat
     f->trouble[0] = (struct trouble){.where = "do main/a", .code = ERR_FORBIDDEN, .times = 1};
     assert_code(fixture_drive(f, false), TT_OK);
     assert_trace(f, "facts · observe main · plan main · hold a · report 1 · do main/a · "
-                    "event a Forbidden: do it by hand · done main/a ok · status a");
+                    "event a Forbidden: do it by hand · done main/a forbidden · status a");
     fixture_done(f);
 }
 
