@@ -6,8 +6,8 @@
  * server).  The cache has three states:
  *
  *     fresh    more than 225 s left: used
- *     stale    225 s or less: used, while whoever comes first gets a new one; if that fails, nobody tries again
- *              before the token has really expired
+ *     stale    225 s or less: used, while whoever comes first gets a new one; if that fails,
+ *              nobody tries again before the token has really expired
  *     invalid  expired or none: one caller gets a new one, all others wait for it
  *
  * Fetching is a small state machine of HTTP requests (gce_fetch), so that it can run by itself

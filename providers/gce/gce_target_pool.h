@@ -2,10 +2,10 @@
 /* gce_target_pool.h: an external load balancer with a target pool: what it should be, what it
  * is, what to do.
  *
- *     client → forwarding rule (address, protocol, port range) → target pool → any of its instances
- *              traffic firewall lets clients in · health check (and its firewall) says which
- *              instances answer held address: keeps the address in hand while there is no rule
- *              that has it
+ *     client → forwarding rule (address, protocol, port range) → target pool → any instance of it
+ *     traffic firewall: lets clients in
+ *     health check and its firewall: say which instances answer
+ *     held address: keeps the address in hand while there is no rule that has it
  *
  * "The forwarding rule exists" means "everything below it was made": the rule is created last
  * and deleted first, and the address is held before the rule is taken away.  From that moment to

@@ -3,15 +3,16 @@
  *
  * Reads in the order of the flow: what must be decided first (is the rule to be made again? from
  * where does the address come?), then wave by wave
- *     A  what must be gone before anything else (a held address that cannot be used, a deny rule
- *     that goes) B  the address is held ∥ health check ∥ firewalls whose address is known C
- *     firewalls whose address was just reserved ∥ pool, its check, its members D  - rule
- *     (critical), - pool, + pool, where they must be made again E  + rule: from here on the load
- *     balancer is complete F  deny rule; the check that nobody uses any more, then its firewall
+ *     A  what must be gone first: a held address that cannot be used, a deny rule that goes
+ *     B  the address is held ∥ health check ∥ firewalls whose address is known
+ *     C  firewalls whose address was just reserved ∥ pool, its check, its members
+ *     D  - rule (critical), - pool, + pool, where they must be made again
+ *     E  + rule: from here on the load balancer is complete
+ *     F  deny rule; the check that nobody uses any more, then its firewall
  *     finally  the held address is given back: the rule keeps it
  * "Exists" (409) is no success: who says so may be another one's half-done work, or a resource
- * on its way out.  The driver looks and plans again, and keeps what is really there. Source:
- * gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
+ * on its way out.  The driver looks and plans again, and keeps what is really there.
+ * Source: gce-cloud-provider.md §4.3–§4.8, §4.13, §15.  Pure. */
 #include "common/base/str.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_target_pool_ensure_plan.h"

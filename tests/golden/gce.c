@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce.c: the target-pool planner of the Google provider, asked with files.
  *
- * facts.json     cluster_id, and where they differ from the defaults below: verb (ensure, update, delete), project,
- *                network_project, node_tags, rbs_default, deny_firewall, deny_cleanup,
- *                repair_adopted, others_want_node_check, node_check_is_orphan, others_have_deny
- * observed.json  the cloud's resources as it answers with them: forwardingRule, targetPool,
- * firewall, localCheck,
- *                localCheckFirewall, nodeCheck, nodeCheckFirewall, address, denyFirewall,
- *                userAddress; what is left out is absent, what is null was not read */
+ * facts.json: cluster_id, and where they differ from the defaults below: verb (ensure, update,
+ * delete), project, network_project, node_tags, rbs_default, deny_firewall, deny_cleanup,
+ * repair_adopted, others_want_node_check, node_check_is_orphan, others_have_deny.
+ *
+ * observed.json: the cloud's resources as it answers with them: forwardingRule, targetPool,
+ * firewall, localCheck, localCheckFirewall, nodeCheck, nodeCheckFirewall, address, denyFirewall,
+ * userAddress; what is left out is absent, what is null was not read. */
 #include "providers/gce/gce_target_pool.h"
 #include "tests/golden/golden.h"
 #include "tests/support/objects.h"
