@@ -10,12 +10,14 @@
 #include <limits.h>
 #include <unistd.h>
 
+#include "common/base/str.h"
 #include "common/net/http_internal.h"
 
 #define DEFAULT_IDLE_MS  ((int64_t)60 * 1000)
 #define DEFAULT_TOTAL_MS ((int64_t)120 * 1000)
 #define MAX_SLEEP_MS     ((int64_t)60 * 1000)
 #define TLS_CHECK_MS     ((int64_t)10 * 1000) /* looks at files beside a stream */
+#define LULL_MIN_MS      ((int64_t)10)
 
 /* When a limit with a default runs out; CLOCK_NEVER when there is none. */
 static int64_t deadline(int64_t from_ms, int64_t limit_ms, int64_t default_ms)
@@ -201,9 +203,34 @@ static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
     return ms < 0 ? 0 : ms;
 }
 
+static bool has_streams(const struct http *h)
+{
+    for (const struct http_transfer *t = h->first; t != NULL && !h->cfg.no_http2; t = t->next) {
+        if (t->running && str_eq(t->url.scheme, "https")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* While libcurl reads for one HTTP/2 stream it may come upon the answer of another, keep it in memory, and not say
+ * that there is something to do: no socket will ever wake us for that (7.88.1, one start in fifty).  Whoever lets
+ * it work once more gets the bytes.  So after each sign of life we look again soon, then less and less often. */
+static void learn_lull(struct http *h, int64_t slept_ms)
+{
+    if (slept_ms < h->lull_ms) {
+        h->lull_ms = LULL_MIN_MS;
+    } else {
+        h->lull_ms = min_ms(h->lull_ms * 2, MAX_SLEEP_MS);
+    }
+}
+
 static void sleep_until_something(struct http *h, int64_t until_ms)
 {
     int64_t ms = sleep_ms(h, until_ms, &until_ms);
+    bool streams = has_streams(h);
+    h->lull_ms = streams && h->lull_ms > 0 ? h->lull_ms : LULL_MIN_MS;
+    ms = streams ? min_ms(ms, h->lull_ms) : ms;
     if (until_ms != CLOCK_NEVER && until_ms > 0) {
         clock_announce(h->cfg.clock, h->clock_sub, until_ms);
         /* The clock may have moved between reading and announcing; then its poke came too early. */
@@ -213,7 +240,9 @@ static void sleep_until_something(struct http *h, int64_t until_ms)
     }
     struct curl_waitfd wake = {.fd = h->wake_fd, .events = CURL_WAIT_POLLIN};
     int n_ready;
+    int64_t before_ms = http_real_ms();
     curl_multi_poll(h->multi, &wake, 1, (int)ms, &n_ready);
+    learn_lull(h, http_real_ms() - before_ms);
     clock_announce(h->cfg.clock, h->clock_sub, 0);
 
     uint64_t count;

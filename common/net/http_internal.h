@@ -64,6 +64,7 @@ struct http {
     size_t n_running; /* in the multi */
     size_t n_counted; /* of these, with a total limit */
     uint64_t round;   /* of the loop; a transfer begins at most once in each */
+    int64_t lull_ms;  /* the longest sleep beside HTTP/2 streams, see http_drive.c; real time */
     struct tls_state tls;
 };
 
