@@ -13,7 +13,7 @@
  *
  * Order: keys with a reason other than a re-sync or a node change go first; a key that waits for
  * QUEUE_PATIENCE_MS counts as one of them, so nothing starves.
- * Source: controller.md §1.18, vectors 103–113; azure.md §12.6.  Thread rule: one caller at a time (queue.h). */
+ * Source: controller.md §1.18, vectors 103–113.  Thread rule: one caller at a time (queue.h). */
 #ifndef TRIMTAB_CONTROLLER_QUEUE_CORE_H
 #define TRIMTAB_CONTROLLER_QUEUE_CORE_H
 
