@@ -60,6 +60,8 @@ void gce_told_forget(struct gce_told *t, const char *about)
 struct gce_states {
     struct mutex lock;
     struct map *by_key _guarded_by_(lock); /* "status/deny" */
+    struct map *counts
+        _guarded_by_(lock); /* of each of these, size_t: nobody counts all Services at each sync */
 };
 
 struct gce_states *gce_states_new(void)
@@ -67,6 +69,7 @@ struct gce_states *gce_states_new(void)
     struct gce_states *s = xcalloc(1, sizeof(*s));
     mutex_init(&s->lock);
     s->by_key = map_new(free);
+    s->counts = map_new(free);
     return s;
 }
 
@@ -76,51 +79,43 @@ void gce_states_free(struct gce_states *s)
         return;
     }
     map_free(s->by_key);
+    map_free(s->counts);
     mutex_done(&s->lock);
     free(s);
 }
 
-struct count {
-    const char *state;
-    unsigned n;
-};
-
-static bool count_one(const char *key, void *value, void *arg)
-{
-    (void)key;
-    struct count *c = arg;
-    c->n += str_eq(value, c->state);
-    return true;
-}
-
-static void set_gauge(struct gce_states *s, const struct tt_host *host, const char *state)
+static void count(struct gce_states *s, const struct tt_host *host, const char *state, int by)
     _requires_(s->lock)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    struct count c = {.state = state};
-    size_t n;
-    char **parts = str_split(a, state, '/', &n);
-    map_each(s->by_key, count_one, &c);
+    size_t n_parts;
+    char **parts = str_split(a, state, '/', &n_parts);
+    size_t *n = map_get(s->counts, state);
+    if (n == NULL) {
+        n = xcalloc(1, sizeof(*n));
+        map_set(s->counts, state, n);
+    }
+    *n += (size_t)by;
     const struct tt_kv labels[] = {{"status", parts[0]}, {"deny_firewall", parts[1]}};
-    host->metric_set(host->ctx, "number_of_l4_netlbs", labels, ARRAY_LEN(labels), c.n);
+    host->metric_set(host->ctx, "number_of_l4_netlbs", labels, ARRAY_LEN(labels), (double)*n);
 }
 
 void gce_states_set(struct gce_states *s, const struct tt_host *host, const char *key,
                     const char *status, const char *deny)
 {
     mutex_lock(&s->lock);
-    char *before = map_take(s->by_key, key);
+    const char *before = map_get(s->by_key, key);
     char *after = status == NULL ? NULL : xasprintf("%s/%s", status, deny);
     bool same = str_eq(before, after);
-    if (after != NULL) {
-        map_set(s->by_key, key, after);
-    }
     if (!same && before != NULL) {
-        set_gauge(s, host, before);
+        count(s, host, before, -1);
     }
     if (!same && after != NULL) {
-        set_gauge(s, host, after);
+        count(s, host, after, 1);
+        map_set(s->by_key, key, STEAL(after));
+    } else if (!same) {
+        (void)map_remove(s->by_key, key);
     }
-    free(before);
+    free(after);
     mutex_unlock(&s->lock);
 }
