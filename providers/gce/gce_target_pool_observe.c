@@ -349,13 +349,14 @@ static int hold_to_use(struct look *l, struct err *err)
     return ERR_OK;
 }
 
-/* Who else wants it at this moment. */
+/* Who else wants it at this moment.  Who wants it keeps it whatever the answer, and does not go through all Services
+ * for it. */
 static void ask_others(struct look *l)
 {
     struct gce_tp_item *t = l->t;
     if (t->in.verb != TT_VERB_UPDATE) {
         t->in.others_want_node_check =
-            gce_tp_others_want_node_check(l->p, l->s->call, t->in.service);
+            wants_node_check(l) || gce_tp_others_want_node_check(l->p, l->s->call, t->in.service);
     }
 }
 
