@@ -136,7 +136,7 @@ static int connect_cluster(struct app *a, struct err *err)
         .kubeconfig = o->kubeconfig, .master = o->master, .clock = a->args.clock};
 
     if (kube_config_load(&where, &a->kube, err) != ERR_OK) {
-        return err->code;
+        return kube_config_blame(where.kubeconfig, err);
     }
     const struct kube_client_args args = {
         .config = a->kube,

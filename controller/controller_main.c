@@ -122,9 +122,14 @@ static int check_options(const struct options *o, struct err *err)
 {
     int rc = options_check_gates(o->a, o->feature_gates, warn_line, NULL, err);
 
-    if (rc == ERR_OK) {
-        rc = options_validate(o, err);
+    if (rc != ERR_OK) {
+        _cleanup_(str_buf_done) struct str_buf quoted = STR_BUF_INIT;
+        struct err why = *err;
+        str_append_go_quoted(&quoted, o->feature_gates);
+        return err_set(err, rc, "invalid argument %s for \"--feature-gates\" flag: %s",
+                       str_buf_text(&quoted), why.message);
     }
+    rc = options_validate(o, err);
     if (rc == ERR_OK && !log_vmodule_valid(o->vmodule)) {
         rc = err_set(
             err, ERR_INVALID,

@@ -28,7 +28,8 @@ struct file_watch *file_watch_new(const char *path, size_t max_bytes, int64_t ev
                                   struct clock *clock) _warn_unused_;
 void file_watch_free(struct file_watch *w);
 /* A copy of the current content (arena), and in *ret_generation a number that grows with each change.
- * Fails only when the file could never be read. */
+ * A file that cannot be read, or holds nothing but white space, keeps what was read before; fails only when there is
+ * nothing before. */
 int file_watch_get(struct file_watch *w, struct arena *a, char **ret, size_t *ret_n,
                    uint64_t *ret_generation, struct err *err) _warn_unused_;
 /* Makes the next get read the file whatever its age (after a 401). */

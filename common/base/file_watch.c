@@ -63,6 +63,27 @@ static void take_content(struct file_watch *w, const char *data, size_t n)
     w->generation++;
 }
 
+/* Nothing but white space: whoever writes the file has not come to its content yet. */
+static bool is_blank(const char *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strchr(" \t\r\n", data[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int read_content(struct file_watch *w, struct arena *a, char **ret, size_t *ret_n,
+                        struct err *err)
+{
+    int rc = file_read(a, w->path, w->max_bytes, ret, ret_n, err);
+    if (rc == ERR_OK && is_blank(*ret, *ret_n)) {
+        rc = err_set(err, ERR_INVALID, "read %s: is empty", w->path);
+    }
+    return rc;
+}
+
 int file_watch_get(struct file_watch *w, struct arena *a, char **ret, size_t *ret_n,
                    uint64_t *ret_generation, struct err *err)
 {
@@ -72,7 +93,7 @@ int file_watch_get(struct file_watch *w, struct arena *a, char **ret, size_t *re
     if (!w->is_fresh || w->data == NULL || now - w->checked_ms >= w->every_ms) {
         char *data;
         size_t n;
-        rc = file_read(a, w->path, w->max_bytes, &data, &n, err);
+        rc = read_content(w, a, &data, &n, err);
         w->checked_ms = now;
         w->is_fresh = true;
         if (rc == ERR_OK) {

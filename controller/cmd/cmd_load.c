@@ -203,7 +203,7 @@ static int open_cluster(struct cmd_session *s, struct err *err)
                        why.message);
     }
     if (code != ERR_OK) {
-        return code;
+        return kube_config_blame(s->args.kubeconfig, err);
     }
     s->client = kube_client_new(&(struct kube_client_args){.config = s->config,
                                                            .user_agent = "trimtab/" TRIMTAB_VERSION,

@@ -424,3 +424,16 @@ int kube_config_load(const struct kube_config_args *args, struct kube_config **r
     }
     return rc;
 }
+
+int kube_config_blame(const char *kubeconfig, struct err *err)
+{
+    if (str_is_empty(kubeconfig)) {
+        return err->code;
+    }
+    if (strstr(err->message, kubeconfig) != NULL) {
+        bool told = str_has_prefix(err->message, "error loading config file");
+        return told ? err->code : err_prefix(err, "kubeconfig");
+    }
+    struct err why = *err;
+    return err_set(err, why.code, "%.800s; look into %.200s", why.message, kubeconfig);
+}

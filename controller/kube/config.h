@@ -48,6 +48,9 @@ struct kube_config_args {
  * ERR_NOT_FOUND for a missing file. */
 int kube_config_load(const struct kube_config_args *args, struct kube_config **ret,
                      struct err *err) _warn_unused_;
+/* Says in an error of kube_config_load() which file it is about ("" or NULL: none was named), where it does not yet.
+ * Returns its code. */
+int kube_config_blame(const char *kubeconfig, struct err *err);
 void kube_config_free(struct kube_config *c);
 
 #endif

@@ -21,17 +21,10 @@ static int get_token(const struct kube_config *c, struct arena *a, const char **
     uint64_t generation;
     struct err why = ERR_INIT;
     int rc = file_watch_get(c->token_file, a, &text, &n, &generation, &why);
-    if (rc == ERR_OK) {
-        text = str_trim(a, text);
-        if (text[0] == '\0') {
-            (void)err_set(&why, ERR_AUTH, "read empty token from file");
-            rc = ERR_AUTH;
-        }
-    }
     if (rc != ERR_OK && c->token == NULL) {
         return err_set(err, ERR_AUTH, "token of user \"%s\": %s", c->user, why.message);
     }
-    *ret = rc == ERR_OK ? text : c->token;
+    *ret = rc == ERR_OK ? str_trim(a, text) : c->token;
     return ERR_OK;
 }
 

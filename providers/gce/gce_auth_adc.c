@@ -34,6 +34,15 @@ static const char *dup_member(struct arena *a, struct json_object *o, const char
     return arena_strdup(a, str_nonnull(json_str(o, name)));
 }
 
+/* What is sent there is worth a token. */
+static int check_token_uri(const struct gce_credentials *c, struct err *err)
+{
+    if (str_has_prefix(c->token_url, "https://") || str_has_prefix(c->token_url, "http://")) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_AUTH, "%s: token_uri is no http:// or https:// URL", c->origin);
+}
+
 static int service_account(struct arena *a, struct json_object *o, struct gce_credentials *c,
                            struct err *err)
 {
@@ -45,6 +54,9 @@ static int service_account(struct arena *a, struct json_object *o, struct gce_cr
     if (pem == NULL || *c->client_email == '\0') {
         return err_set(err, ERR_AUTH, "%s: a service account needs client_email and private_key",
                        c->origin);
+    }
+    if (check_token_uri(c, err) != ERR_OK) {
+        return ERR_AUTH;
     }
     int rc = jwt_key_parse(pem, strlen(pem), &c->key, err);
     if (rc != ERR_OK) {
@@ -66,7 +78,7 @@ static int authorized_user(struct arena *a, struct json_object *o, struct gce_cr
         return err_set(err, ERR_AUTH, "%s: an authorized user needs client_id and refresh_token",
                        c->origin);
     }
-    return ERR_OK;
+    return check_token_uri(c, err);
 }
 
 static int read_credentials(struct arena *a, const char *path, struct gce_credentials *c,
@@ -95,6 +107,12 @@ static int read_credentials(struct arena *a, const char *path, struct gce_creden
     }
     if (str_eq(type, "authorized_user")) {
         return authorized_user(a, o, c, err);
+    }
+    if (*type == '\0') {
+        return err_set(err, ERR_AUTH,
+                       "%s: has no member \"type\"; want a service-account key or the file that "
+                       "gcloud auth application-default login writes",
+                       path);
     }
     return err_set(err, ERR_AUTH,
                    "%s: credentials of type \"%s\" are not supported; allowed: service_account, "

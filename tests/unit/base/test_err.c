@@ -125,6 +125,45 @@ static void err_is_retryable__every_code__as_the_table(void **state)
     }
 }
 
+static void err_mask__what_a_server_echoes__stars(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *message, *secret, *want;
+    } rows[] = {
+        {"said no to Bearer s3cr3t-token", "s3cr3t-token", "said no to Bearer ***"},
+        {"s3cr3t-token, s3cr3t-token!", "s3cr3t-token", "***, ***!"},
+        {"cut in the middle of s3cr3t-to", "s3cr3t-token", "cut in the middle of ***"},
+        {"s3cr3t-to is not all of it", "s3cr3t-token", "s3cr3t-to is not all of it"},
+        {"ends like it: s3cr3t", "s3cr3t-token", "ends like it: s3cr3t"}, /* could be a word */
+        {"the word of", "of", "the word of"},
+        {"nothing to hide", NULL, "nothing to hide"},
+        {"aaaaaaaaaaaa", "aaaaaaaa", "***aaaa"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        (void)err_set(&err, ERR_AUTH, "%s", rows[i].message);
+        err_mask(&err, rows[i].secret);
+        assert_string_equal(err.message, rows[i].want);
+    }
+    err_mask(NULL, "s3cr3t-token");
+}
+
+static void err_mask__long_message_and_reason__nothing_left(void **state)
+{
+    (void)state;
+    static const char secret[] = "s3cr3t-token";
+    struct err err = ERR_INIT;
+    char text[ERR_MESSAGE_MAX + sizeof(secret)];
+    memset(text, 'x', sizeof(text));
+    memcpy(text + ERR_MESSAGE_MAX - 10, secret, sizeof(secret)); /* 9 bytes of it fit */
+    (void)err_set(&err, ERR_AUTH, "%s", text);
+    memcpy(err.reason, secret, sizeof(secret));
+    err_mask(&err, secret);
+    assert_null(strstr(err.message, "s3cr3t"));
+    assert_string_equal(err.reason, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +174,8 @@ int main(void)
         cmocka_unit_test(err_copy__both_ways__whole_struct),
         cmocka_unit_test(err_code__names__both_directions),
         cmocka_unit_test(err_is_retryable__every_code__as_the_table),
+        cmocka_unit_test(err_mask__what_a_server_echoes__stars),
+        cmocka_unit_test(err_mask__long_message_and_reason__nothing_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,12 +136,34 @@ static void file_watch__changes__seen_after_the_interval(void **state)
     unlink(p.file);
     clock_fake_advance(c, 50);
     assert_watch(w, p.a, "two", 2); /* the last good content survives */
+    assert_int_equal(file_write_atomic(p.file, " \n", 2, 0600, NULL), ERR_OK);
+    clock_fake_advance(c, 50);
+    assert_watch(w, p.a, "two", 2); /* a file that is being written, too */
     assert_int_equal(file_write_atomic(p.file, "three", 5, 0600, NULL), ERR_OK);
     assert_watch(w, p.a, "two", 2);
     file_watch_expire(w);
     assert_watch(w, p.a, "three", 3);
     file_watch_free(w);
     file_watch_free(NULL);
+    clock_fake_free(c);
+    place_done(&p);
+}
+
+static void file_watch__blank_from_the_start__refused(void **state)
+{
+    struct place p = place_new(*state);
+    struct clock *c = clock_fake_new(0, 0);
+    struct file_watch *w = file_watch_new(p.file, 100, 50, c);
+    struct err err = ERR_INIT;
+    char *text = NULL;
+    size_t n;
+    uint64_t generation;
+    assert_int_equal(file_write_atomic(p.file, "\n", 1, 0600, NULL), ERR_OK);
+    assert_refused(file_watch_get(w, p.a, &text, &n, &generation, &err), &err, ERR_INVALID,
+                   "is empty");
+    assert_int_equal(file_write_atomic(p.file, "one", 3, 0600, NULL), ERR_OK);
+    assert_watch(w, p.a, "one", 1);
+    file_watch_free(w);
     clock_fake_free(c);
     place_done(&p);
 }
@@ -154,6 +176,7 @@ int main(void)
         cmocka_unit_test(file_write_atomic__bad_places__refused_and_clean),
         cmocka_unit_test(file_resolve__relative_paths__beside_the_base),
         cmocka_unit_test(file_watch__changes__seen_after_the_interval),
+        cmocka_unit_test(file_watch__blank_from_the_start__refused),
     };
     return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }

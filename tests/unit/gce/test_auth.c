@@ -195,7 +195,7 @@ static void adc__what_is_refused__by_name_and_without_secrets(void **state)
     struct kit *k = *state;
     static const char *const rows[][2] = {
         {"{\"type\":\"external_account\"}", "external_account"},
-        {"{}", "of type \"\""},
+        {"{}", "has no member \"type\""},
         {"nonsense", "no JSON"},
         {"{\"type\":\"service_account\",\"client_email\":\"e\",\"private_key\":\"SECRET\"}",
          "private_key"},

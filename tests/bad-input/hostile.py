@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server between trimtab and the simulator that can be bewitched.
+
+A Front listens on a port of its own and hands every request on, byte by byte, until a Spell is cast on it: then
+requests that match the spell are answered by its function, which has the bare socket.  What really happened stays in
+the simulator, so that after heal() everything can be looked at and must converge.
+
+    front = Front(sim_port)
+    front.cast(Spell(truncated, lambda r: "/targetPools/" in r.path))
+    …
+    front.heal()
+
+Threads: one per connection; nothing here waits for a fixed time but the dripping spell, whose business that is.
+"""
+import contextlib
+import json
+import socket
+import ssl
+import threading
+
+MIB = 1 << 20
+PIECE = b" " * MIB
+HUGE = 2 << 30                                      # what "two gigabytes" means
+SERVER = ("127.0.0.1", 0)
+
+
+class Request:
+    def __init__(self, head, body):
+        line, *rest = head.decode("latin-1").split("\r\n")
+        self.method, self.path, _ = line.split(" ", 2)
+        self.headers = {k.lower(): v.strip() for k, _, v in (h.partition(":") for h in rest if h)}
+        self.head, self.body = head, body
+
+    def __repr__(self):
+        return f"{self.method} {self.path}"
+
+
+class Spell:
+    """`answer(connection, request)` for requests of which `matches(request)` is true."""
+
+    def __init__(self, answer, matches):
+        self.answer, self.matches = answer, matches
+        self.hits, self.ended, self.sent = 0, 0, 0
+        self.changed = threading.Condition()
+        self.broken = threading.Event()
+
+    def hit(self):
+        with self.changed:
+            self.hits += 1
+            self.changed.notify_all()
+
+    def until_hit(self, times, seconds):
+        with self.changed:
+            return self.changed.wait_for(lambda: self.hits >= times, seconds)
+
+
+class Connection:
+    """What a spell gets: the client's socket, with a count of what was sent and a word that says when to stop."""
+
+    def __init__(self, sock, spell, front):
+        self.sock, self.spell, self.front = sock, spell, front
+
+    def send(self, data):
+        """False once the client has left or the spell is broken."""
+        if isinstance(data, str):
+            data = data.encode()
+        try:
+            self.sock.sendall(data)
+        except OSError:
+            return False
+        self.spell.sent += len(data)
+        return not self.spell.broken.is_set()
+
+    def answer(self, status, body, headers=(), length=None):
+        if isinstance(body, str):
+            body = body.encode()
+        head = [f"HTTP/1.1 {status} Whatever", "Content-Type: application/json",
+                f"Content-Length: {len(body) if length is None else length}", "Connection: close", *headers]
+        return self.send("\r\n".join(head) + "\r\n\r\n") and self.send(body)
+
+    def stream(self, pieces):
+        """A chunked 200 of these pieces."""
+        if not self.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+                         "Connection: close\r\n\r\n"):
+            return False
+        for piece in pieces:
+            piece = piece.encode() if isinstance(piece, str) else piece
+            if not self.send(b"%x\r\n" % len(piece) + piece + b"\r\n"):
+                return False
+        return self.send("0\r\n\r\n")
+
+    def hold(self, seconds=None):
+        """Until the spell is broken, or the client has left."""
+        self.sock.settimeout(0.05)
+        while not self.spell.broken.is_set() and (seconds is None or seconds > 0):
+            try:
+                if self.sock.recv(1) == b"":
+                    return
+            except (socket.timeout, ssl.SSLWantReadError):
+                pass
+            except OSError:
+                return
+            if seconds is not None:
+                seconds -= 0.05
+
+
+class Front:
+    """The server.  `tls` is (certificate file, key file) or None; `twist(request, body)` may change good JSON answers."""
+
+    def __init__(self, port, tls=None, twist=None):
+        self.behind, self.twist = port, twist
+        self.spell, self.tls = None, None
+        if tls is not None:
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(*tls)
+        self.listener = socket.create_server(SERVER, backlog=64)
+        self.port = self.listener.getsockname()[1]
+        self.open, self.lock = set(), threading.Lock()
+        self.seen = []                              # every request, in order
+        self.closed = False
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def url(self, path=""):
+        return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{path}"
+
+    def cast(self, spell):
+        self.spell = spell
+        return spell
+
+    def heal(self):
+        """The spell is broken; connections that it held are closed."""
+        spell, self.spell = self.spell, None
+        if spell is not None:
+            spell.broken.set()
+
+    def cut(self):
+        """Closes every open connection (a watch begins anew)."""
+        with self.lock:
+            socks = list(self.open)
+        for sock in socks:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.closed = True
+        self.heal()
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.cut()
+
+    # --- inside ---
+    def _accept(self):
+        while not self.closed:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock):
+        with self.lock:
+            self.open.add(sock)
+        raw = sock
+        try:
+            if self.tls is not None:
+                sock = self.tls.wrap_socket(sock, server_side=True)
+            while self._one(sock):
+                pass
+        except (OSError, ValueError):
+            pass                                    # the client left, or what it sent is no HTTP
+        finally:
+            with self.lock:
+                self.open.discard(raw)
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()
+
+    def _one(self, sock):
+        request = read_request(sock)
+        if request is None:
+            return False
+        self.seen.append(request)
+        spell = self.spell
+        if spell is not None and spell.matches(request):
+            spell.hit()
+            try:
+                spell.answer(Connection(sock, spell, self), request)
+            finally:
+                spell.ended += 1
+            return False
+        return self._hand_on(sock, request)
+
+    def _hand_on(self, sock, request):
+        lines = [l for l in request.head.split(b"\r\n") if not l.lower().startswith((b"connection:", b"accept-encoding:"))]
+        with socket.create_connection(("127.0.0.1", self.behind)) as there:
+            there.sendall(b"\r\n".join([*lines, b"Connection: close", b"", b""]) + request.body)
+            if self.twist is not None:
+                whole = b"".join(iter(lambda: there.recv(65536), b""))
+                sock.sendall(self._twisted(request, whole))
+                return False
+            with self.lock:
+                self.open.add(there)
+            try:
+                while data := there.recv(65536):
+                    sock.sendall(data)
+            finally:
+                with self.lock:
+                    self.open.discard(there)
+        return False
+
+    def _twisted(self, request, whole):
+        head, _, body = whole.partition(b"\r\n\r\n")
+        try:
+            body = json.dumps(self.twist(request, json.loads(body))).encode()
+        except ValueError:
+            return whole
+        lines = [l for l in head.split(b"\r\n") if not l.lower().startswith((b"content-length:", b"transfer-encoding:"))]
+        return b"\r\n".join([*lines, b"Content-Length: %d" % len(body), b"", b""]) + body
+
+
+def read_request(sock):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = sock.recv(65536)
+        if not piece:
+            return None
+        data += piece
+    head, _, body = data.partition(b"\r\n\r\n")
+    request = Request(head, b"")
+    want = int(request.headers.get("content-length", "0"))
+    while len(body) < want:
+        piece = sock.recv(65536)
+        if not piece:
+            return None
+        body += piece
+    request.body = body
+    return request
+
+
+# --- spells ---------------------------------------------------------------------------------------------------
+
+def endless(begin, piece=PIECE, total=HUGE):
+    """A body of two gigabytes that begins like an answer."""
+    def answer(c, _):
+        def pieces():
+            yield begin
+            for _ in range(total // len(piece)):
+                yield piece
+        c.stream(pieces())
+    return answer
+
+
+def endless_headers(c, _):
+    c.send("HTTP/1.1 200 OK\r\n")
+    for i in range(1 << 16):
+        if not c.send(f"X-Filler-{i}: {'x' * 4000}\r\n"):
+            return
+
+
+def redirect_loop(c, request):
+    path = request.path.split("?")[0]
+    hop = int(request.headers.get("x-hop", "0"))
+    c.answer(307, "", [f"Location: {c.front.url(path)}?hop={hop + 1}"])
+
+
+def redirect_away(c, _):
+    c.answer(307, "", ["Location: http://127.0.0.1:1/elsewhere"])
+
+
+def drip(c, _):
+    """A byte now and then, for ever."""
+    c.send('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"items": [')
+    while c.send(" "):
+        c.hold(0.2)
+
+
+def silence(c, _):
+    c.hold()
+
+
+def garbage(c, _):
+    c.send(bytes(range(256)) * 64)
+
+
+def tls_alert(c, _):
+    c.send(b"\x15\x03\x03\x00\x02\x02\x28")
+
+
+def hang_up(_c, _request):
+    pass
+
+
+def says(status, body, headers=(), length=None):
+    text = body if isinstance(body, (str, bytes)) else json.dumps(body)
+
+    def answer(c, _):
+        c.answer(status, text, headers, length)
+    return answer
+
+
+def echo_secrets(status, wrap):
+    """An error whose text is everything that was sent, the secrets first; `wrap` makes the API's error body of it."""
+    def answer(c, request):
+        told = " ".join([request.headers.get("authorization", ""), request.body.decode("latin-1"),
+                         *(f"{k}: {v}" for k, v in request.headers.items())])
+        c.answer(status, json.dumps(wrap(told)))
+    return answer

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stage for hostile servers: a simulated cluster with one load balancer that is in order, trimtab, and four Fronts
+between them (API server, Compute API, metadata server, token source); see hostile.py.
+
+Limits that every scene must keep:
+
+    memory    VmHWM of trimtab stays below MEMORY_MIB, whatever a server sends
+    time      SIGTERM ends it within STOP_S
+    safety    the load balancer that was in order is as it was
+    secrets   nothing that was planted appears in logs, events or plans
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sim"))
+from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+
+from hostile import Front  # noqa: E402  pylint: disable=wrong-import-position
+
+MEMORY_MIB = 96
+STOP_S = 2.5                                        # 2 s promised, and the machine may be busy
+PLANTED = {"kubeconfig": "planted-kube-token-4c1f", "token-body": "planted-token-body-77ab"}
+
+
+def make_certificate(folder):
+    """(CA and certificate, key) for 127.0.0.1; None without the openssl program."""
+    cert, key = os.path.join(folder, "front.crt"), os.path.join(folder, "front.key")
+    try:
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=front",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    except FileNotFoundError:
+        return None
+    return cert, key
+
+
+class Template:
+    """Made once: certificates, and a world in which the Service "old" is served."""
+
+    def __init__(self, programs):
+        self.programs = programs
+        self.folder = tempfile.mkdtemp(prefix="trimtab-hostile-")
+        self.tls = make_certificate(self.folder)
+        self.world = os.path.join(self.folder, "world.json")
+        with World(programs, "--nodes=3") as w:
+            w.start()
+            w.create("old")
+            self.address = w.until_address("old")
+            w.until("it is done", lambda: w.logged('"Synced"'))
+            w.stop()
+            state = w.must("GET", "/sim/state")
+        state["kubernetes"]["events"] = []
+        with open(self.world, "w", encoding="utf-8") as f:
+            json.dump(state, f)
+        self.cloud = {path: r for path, r in state["gce"].items() if "/operations/" not in path}
+
+    def remove(self):
+        subprocess.run(["rm", "-rf", self.folder], check=False)
+
+
+class Stage(World):
+    """A World whose trimtab sees everything through Fronts.  Use as a context manager."""
+
+    def __init__(self, template, token_lasts=None, token_url=False):
+        super().__init__(template.programs, f"--world={template.world}")
+        self.template = template
+        port = int(self.url.rsplit(":", 1)[1])
+        twist = None
+        if token_lasts is not None:
+            def twist(_, answer):
+                return {**answer, "expires_in": token_lasts} if "access_token" in answer else answer
+        self.kube = Front(port, tls=template.tls)
+        self.compute = Front(port)
+        self.metadata = Front(port, twist=twist)
+        self.token = Front(port, twist=twist)
+        self.fronts = (self.kube, self.compute, self.metadata, self.token)
+        self._write_configs(token_url)
+        self.known_secrets = set(PLANTED.values())
+
+    def __exit__(self, kind, value, trace):
+        for front in self.fronts:
+            front.heal()
+        if value is not None:
+            value.log = [line[:400] for line in self.log().splitlines()[-15:]]
+        super().__exit__(None, None, None)
+        for front in self.fronts:
+            front.close()
+
+    def _write_configs(self, token_url):
+        text = open(self.kubeconfig, encoding="utf-8").read()
+        ca = f"    certificate-authority: {self.template.tls[0]}\n" if self.template.tls else ""
+        text = re.sub(r"    server: .*\n", f"    server: {self.kube.url()}\n{ca}", text)
+        text = re.sub(r"token: .*", f"token: {PLANTED['kubeconfig']}", text)
+        with open(self.kubeconfig, "w", encoding="utf-8") as f:
+            f.write(text)
+        conf = os.path.join(self.conf, "gce.conf")
+        text = open(conf, encoding="utf-8").read()
+        text = re.sub(r"(?m)^api-endpoint = .*", f"api-endpoint = {self.compute.url('/compute/v1/')}", text)
+        # An alternate source is asked at most every 20 s (as upstream), so only its own scenes have one.
+        alternate = f"token-url = {self.token.url('/token')}\ntoken-body = \"{PLANTED['token-body']}\""
+        text = re.sub(r"(?m)^token-url = .*", alternate if token_url else "", text)
+        with open(conf, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def environment(self):
+        return {**super().environment(), "GCE_METADATA_HOST": f"127.0.0.1:{self.metadata.port}"}
+
+    def launch(self, *flags):
+        """Starts trimtab without waiting for anything."""
+        self.runs += 1
+        self.trimtab = subprocess.Popen(
+            [self.trimtab_exe, "--cloud-provider=gce", "--leader-elect=false", "--secure-port=0",
+             f"--kubeconfig={self.kubeconfig}", f"--cloud-config={self.conf}/gce.conf", "-v=4",
+             "--concurrent-service-syncs=4", *flags],
+            stderr=self.file(f"run-{self.runs}"), stdout=self.file(f"out-{self.runs}"), env=self.environment())
+        return self
+
+    def until_watching(self):
+        self.until("trimtab watches", lambda: '"Watching"' in self.log() or self.trimtab.poll() is not None)
+        self.check_alive()
+        return self
+
+    def until(self, what, check):
+        try:
+            return super().until(what, check)
+        except AssertionError as error:             # its text holds the whole log
+            raise AssertionError(str(error).splitlines()[0]) from None
+
+    # --- limits ---
+    def memory_mib(self):
+        with open(f"/proc/{self.trimtab.pid}/status", encoding="utf-8") as f:
+            return int(re.search(r"VmHWM:\s+(\d+) kB", f.read()).group(1)) / 1024
+
+    def check_memory(self):
+        # A sanitizer keeps shadows and freed memory: its figures say nothing about ours.
+        used = self.memory_mib()
+        assert used < MEMORY_MIB or "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ, f"{used:.0f} MiB"
+        return used
+
+    def check_alive(self):
+        assert self.trimtab.poll() is None, f"exit {self.trimtab.poll()}"
+
+    def check_stop(self):
+        code, took = self.stop()
+        assert code == 0, code
+        assert took < STOP_S, f"stopping took {took:.1f} s"
+
+    def check_old_untouched(self):
+        state = self.must("GET", "/sim/state")["gce"]
+        for path, before in self.template.cloud.items():
+            assert state.get(path) == before, (path, before, state.get(path))
+        assert self.address("old") == self.template.address
+
+    def secrets(self):
+        """What must appear nowhere: planted texts and every access token that was used."""
+        for front in self.fronts:
+            for request in front.seen:
+                bearer = request.headers.get("authorization", "")
+                if bearer.startswith("Bearer ") and len(bearer) > 15:
+                    self.known_secrets.add(bearer[len("Bearer "):])
+        return self.known_secrets
+
+    def check_secrets(self, *texts):
+        events = json.dumps(self.must("GET", "/api/v1/events"))
+        out = open(os.path.join(self.folder, f"out-{self.runs}"), encoding="utf-8", errors="replace").read()
+        for where, text in (("log", self.log()), ("output", out), ("events", events),
+                            *((f"text {i}", t) for i, t in enumerate(texts))):
+            for secret in self.secrets():
+                at = text.find(secret)
+                assert at < 0, f"{secret} in {where}: …{text[max(0, at - 200):at + 100]}…"
+
+    # --- Services ---
+    def touch(self, name):
+        """A change that makes a sync, now."""
+        self.patch(name, {"metadata": {"annotations": {"touched": str(len(self.kube.seen))}}})
+
+    def converge(self, *names):
+        """After healing: everybody is served, the old one is as it was, and nothing is left to do."""
+        for name in names:
+            if self.get(name) is not None:
+                self.touch(name)
+        for name in names:
+            self.until_address(name)
+        self.check_old_untouched()

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hostile servers whose malice takes more than one answer: lists, watches and operations that never end.
+
+    stories_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
+
+The limits are those of stage.py: memory, time, safety, secrets.
+"""
+import json
+import re
+import sys
+import threading
+import traceback
+
+import hostile
+from hostile import Spell, says
+from stage import Stage, Template
+
+MILLION = 1000000
+template = None
+
+
+def service_item(i):
+    return ('{"metadata":{"name":"s%d","namespace":"many","uid":"u%d","resourceVersion":"5"},"spec":{"type":"ClusterIP",'
+            '"ports":[{"port":80}]}}' % (i, i))
+
+
+def list_of_services(r):
+    return r.path.startswith("/api/v1/services") and "watch=" not in r.path
+
+
+def watch_of_services(r):
+    return r.path.startswith("/api/v1/services") and "watch=" in r.path
+
+
+def operation(name, done=False, error=None):
+    o = {"kind": "compute#operation", "name": name, "status": "DONE" if done else "RUNNING", "progress": 50}
+    return {**o, "error": {"errors": [error]}} if error else o
+
+
+def ends_well(stage, *names):
+    for front in stage.fronts:
+        front.heal()
+        front.cut()
+    stage.converge(*names)
+    stage.check_memory()
+    stage.check_secrets()
+    stage.check_stop()
+
+
+# --- the API server ---------------------------------------------------------------------------------------------
+
+def test_list__a_million_objects():
+    with Stage(template) as stage:
+        def answer(c, _):
+            def pieces():
+                yield '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":['
+                for i in range(0, MILLION, 1000):
+                    yield ",".join(service_item(k) for k in range(i, i + 1000)) + ("," if i + 1000 < MILLION else "]}")
+            c.stream(pieces())
+        spell = stage.kube.cast(Spell(answer, list_of_services))
+        stage.launch()
+        stage.until("it says so", lambda: stage.logged("the list has more than 100000 objects"))
+        assert spell.sent < 64 << 20, spell.sent
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def test_list__continue_leads_to_itself():
+    with Stage(template) as stage:
+        page = {"kind": "ServiceList", "apiVersion": "v1", "metadata": {"resourceVersion": "5", "continue": "again"},
+                "items": []}
+        spell = stage.kube.cast(Spell(says(200, page), list_of_services))
+        stage.launch()
+        assert spell.until_hit(50, 60), spell.hits
+        stage.check_alive()
+        stage.check_memory()
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def test_list__continue_with_ever_new_objects():
+    with Stage(template) as stage:
+        count = iter(range(1 << 30))
+
+        def answer(c, _):
+            first = next(count) * 5000
+            items = ",".join(service_item(i) for i in range(first, first + 5000))
+            c.answer(200, '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"5","continue":"t%d"},'
+                          '"items":[%s]}' % (first, items))
+        stage.kube.cast(Spell(answer, list_of_services))
+        stage.launch()
+        stage.until("it says so", lambda: stage.logged("the list has more than 100000 objects"))
+        stage.check_memory()
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def watch_that_sends(*events):
+    def answer(c, _):
+        c.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
+        for event in events:
+            if not c.send(json.dumps(event) + "\n"):
+                return
+        c.hold()
+    return answer
+
+
+def test_watch__versions_that_go_backwards():
+    with Stage(template) as stage:
+        old = stage.get("old")
+        events = [{"type": "MODIFIED", "object": {**old, "metadata": {**old["metadata"], "resourceVersion": str(v)}}}
+                  for v in (9000, 3, 8000, 1)]
+        spell = stage.kube.cast(Spell(watch_that_sends(*events), watch_of_services))
+        stage.launch().until_watching()
+        assert spell.until_hit(1, 60)
+        stage.create("new")
+        stage.check_old_untouched()
+        ends_well(stage, "new")
+
+
+def test_watch__deletions_that_never_happened():
+    """Believed, as every client believes its API server; but a Service that was not finalized keeps its load balancer."""
+    with Stage(template) as stage:
+        old = stage.get("old")
+        event = {"type": "DELETED", "object": {**old, "metadata": {**old["metadata"], "resourceVersion": "900000"}}}
+        spell = Spell(watch_that_sends(event), watch_of_services)
+        stage.kube.cast(spell)
+        stage.launch().until_watching()
+        assert spell.until_hit(1, 60)
+        stage.check_old_untouched()
+        stage.check_stop()
+
+
+def test_watch__other_kinds_and_nonsense():
+    with Stage(template) as stage:
+        events = [{"type": "ADDED", "object": {"kind": "Secret", "metadata": {"name": "x", "resourceVersion": "9"}}},
+                  {"type": "SHOUTED", "object": {"kind": "Service", "metadata": {"name": "x", "resourceVersion": "9"}}},
+                  {"type": "ADDED", "object": {"kind": "Service", "metadata": {"name": 7, "namespace": [], "uid": {}}}},
+                  {"type": 7, "object": "x"}]
+        stage.kube.cast(Spell(watch_that_sends(*events), watch_of_services))
+        stage.launch().until_watching()
+        stage.until("it says so", lambda: stage.logged("Unable to understand watch event") and
+                    stage.logged("Object of a watch event is left out"))
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+# --- the cloud --------------------------------------------------------------------------------------------------
+
+def of_operations(r):
+    return "/operations/" in r.path
+
+
+def test_operation__never_done():
+    """The one Service waits; the others and the signal do not."""
+    with Stage(template) as stage:
+        stage.launch().until_watching()
+        held = threading.Event()
+
+        def answer(c, request):
+            if held.is_set():
+                c.hold()
+                return
+            name = request.path.split("/operations/")[1].split("/")[0]
+            c.answer(200, json.dumps(operation(name)))
+        spell = stage.compute.cast(Spell(answer, of_operations))
+        stage.create("new")
+        assert spell.until_hit(3, 60), spell.hits
+        held.set()
+        stage.touch("old")
+        stage.until("the other one was synced", lambda: len(stage.logged('"Synced"', "default/old")) > 0)
+        stage.check_old_untouched()
+        stage.check_stop()
+        stage.compute.heal()
+        stage.launch().until_watching()
+        ends_well(stage, "new")
+
+
+def test_operation__ends_in_an_error():
+    with Stage(template) as stage:
+        stage.launch().until_watching()
+
+        def answer(c, request):
+            bearer = request.headers.get("authorization", "")
+            c.answer(200, json.dumps(operation("op", True, {
+                "code": "RESOURCE_IN_USE_BY_SOMETHING", "message": f"you sent {bearer}"})))
+        stage.compute.cast(Spell(answer, lambda r: r.method == "POST" and not r.path.split("?")[0].endswith("/wait")))
+        stage.create("new")
+        stage.until_event("new", "SyncLoadBalancerFailed", "RESOURCE_IN_USE_BY_SOMETHING")
+        stage.check_secrets()
+        ends_well(stage, "new")
+
+
+def cloud_list(r):
+    return r.method == "GET" and re.search(r"/(forwardingRules|targetPools|firewalls|addresses|httpHealthChecks)\?", r.path)
+
+
+def test_pages__token_repeats_for_ever():
+    with Stage(template) as stage:
+        spell = Spell(says(200, {"kind": "compute#addressList", "nextPageToken": "again"}), cloud_list)
+        stage.compute.cast(spell)
+        stage.launch()
+        stage.until("it says so", lambda: stage.logged("the list does not end"))
+        assert spell.hits < 200, spell.hits
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def test_pages__ever_new_tokens():
+    with Stage(template) as stage:
+        count = iter(range(1 << 30))
+        spell = Spell(lambda c, _: c.answer(200, json.dumps({"kind": "compute#addressList",
+                                                             "nextPageToken": f"t{next(count)}"})),
+                      lambda r: cloud_list(r) and "/addresses?" in r.path)
+        stage.compute.cast(spell)
+        stage.launch()
+        stage.until("it says so", lambda: stage.logged("the list does not end"))
+        stage.check_memory()
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def test_cloud_list__a_million_items():
+    with Stage(template) as stage:
+        def answer(c, _):
+            def pieces():
+                yield '{"kind":"compute#firewallList","items":['
+                for i in range(0, MILLION, 1000):
+                    yield ",".join('{"name":"k8s-fw-a%d","description":"x","sourceRanges":["0.0.0.0/0"]}' % k
+                                   for k in range(i, i + 1000)) + ("," if i + 1000 < MILLION else "]}")
+            c.stream(pieces())
+        stage.compute.cast(Spell(answer, lambda r: cloud_list(r) and "/firewalls?" in r.path))
+        stage.launch()
+        stage.create("new")
+        stage.until_address("new")                  # what cannot be kept is read one by one
+        ends_well(stage, "new")
+
+
+def test_cloud_list__that_drips():
+    """Others are not held up for ever: the signal is heard, and after healing all is well."""
+    with Stage(template) as stage:
+        spell = stage.compute.cast(Spell(hostile.drip, cloud_list))
+        stage.launch()
+        assert spell.until_hit(1, 60)
+        stage.check_stop()
+        stage.compute.heal()
+        stage.launch().until_watching()
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def test_silence__everywhere_and_sigterm():
+    for front in ("kube", "compute", "metadata", "token"):
+        with Stage(template, token_url=front == "token") as stage:
+            spell = getattr(stage, front).cast(Spell(hostile.silence, lambda r: True))
+            stage.launch()
+            assert spell.until_hit(1, 60), front
+            stage.check_stop()
+
+
+def main():
+    global template  # pylint: disable=global-statement
+    template = Template(sys.argv[1:3])
+    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 4 or n in sys.argv[3:])]
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, (name, test) in enumerate(tests, 1):
+        try:
+            test()
+            print(f"ok {number} - {name}")
+        except Exception as error:  # pylint: disable=broad-except
+            failed += 1
+            print(f"not ok {number} - {name}\n# " + traceback.format_exc().replace("\n", "\n# "))
+            for line in getattr(error, "log", []):
+                print(f"#   {line}")
+        sys.stdout.flush()
+    template.remove()
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
