@@ -172,6 +172,9 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
     struct json_object *live_ports = json_member(live_spec, "ports");
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *port = json_object_array_get_idx(ports, i);
+        if (!json_object_is_type(port, json_type_object)) {
+            continue; /* the decoder refuses it and says where */
+        }
         default_str(port, "protocol", "TCP");
         if (json_member(port, "targetPort") == NULL && json_member(port, "port") != NULL) {
             json_add(port, "targetPort", json_copy(json_member(port, "port")));
