@@ -5,10 +5,12 @@
     check_kube_log.py SCHEMAS LOG      exit 0 fine, 1 violations (printed), 2 jsonschema is not installed
 
 SCHEMAS is tests/data/schemas/kubernetes.json.  Bodies of POST and PUT and every answer of a kind that the file defines
-are checked, lists item by item.  Patches are no objects, and kinds that are not defined there are passed over; both are
-counted.
+are checked, lists item by item.  Merge patches and strategic ones are checked for names and types, with nothing required and
+without their directives ($patch, $setElementOrder, $deleteFromPrimitiveList).  Kinds that are not defined there and JSON
+patches are passed over and counted.
 """
 import json
+import re
 import sys
 
 try:
@@ -19,6 +21,30 @@ except ImportError:
 GROUPS = {"v1": "core.v1.", "coordination.k8s.io/v1": "coordination.v1.", "discovery.k8s.io/v1": "discovery.v1.",
           "events.k8s.io/v1": "events.v1.", "authentication.k8s.io/v1": "authentication.v1.",
           "authorization.k8s.io/v1": "authorization.v1."}
+
+
+KINDS = {"services": ("v1", "Service"), "nodes": ("v1", "Node"), "events": ("v1", "Event"), "configmaps": ("v1", "ConfigMap"),
+         "namespaces": ("v1", "Namespace"), "endpointslices": ("discovery.k8s.io/v1", "EndpointSlice"),
+         "leases": ("coordination.k8s.io/v1", "Lease")}
+
+
+def kind_of(path):
+    """What lies at /api/v1/namespaces/NS/services/NAME/status."""
+    found = re.match(r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/[^/]+)?/([a-z]+)/[^/?]+", path)
+    return KINDS.get(found.group(1), (None, None)) if found else (None, None)
+
+
+def without_directives(value):
+    """A patch without what only says how it is to be applied."""
+    if isinstance(value, dict):
+        return {k: without_directives(v) for k, v in value.items() if not k.startswith("$")}
+    return [without_directives(v) for v in value] if isinstance(value, list) else value
+
+
+def all_optional(schema):
+    if isinstance(schema, dict):
+        return {k: all_optional(v) for k, v in schema.items() if k != "required" or not isinstance(v, list)}
+    return [all_optional(v) for v in schema] if isinstance(schema, list) else schema
 
 
 def without_nulls(value):
@@ -34,6 +60,7 @@ class Checker:
     def __init__(self, pack):
         self.pack = pack
         self.validators = {}
+        self.optional = all_optional(pack["definitions"])
         self.checked = self.skipped = 0
         self.violations = []
 
@@ -52,18 +79,32 @@ class Checker:
         if not name:
             self.skipped += 1
             return
-        if name not in self.validators:
-            schema = {"$ref": "#/definitions/" + name, "definitions": self.pack["definitions"]}
-            self.validators[name] = jsonschema.Draft7Validator(schema)
+        self.validate(where, kind, name, body, self.pack["definitions"])
+
+    def check_patch(self, where, path, patch):
+        version, kind = kind_of(path)
+        name = self.definition(version, kind)
+        if not name or not isinstance(patch, dict):
+            self.skipped += 1
+            return
+        self.validate(where, f"patch of {kind}", name, without_directives(patch), self.optional)
+
+    def validate(self, where, what, name, body, definitions):
+        key = (name, definitions is self.optional)
+        if key not in self.validators:
+            schema = {"$ref": "#/definitions/" + name, "definitions": definitions}
+            self.validators[key] = jsonschema.Draft7Validator(schema)
         self.checked += 1
-        for error in self.validators[name].iter_errors(without_nulls(body)):
+        for error in self.validators[key].iter_errors(without_nulls(body)):
             path = ".".join(str(p) for p in error.absolute_path)
-            self.violations.append(f"{where}: {kind} {path}: {error.message[:200]}")
+            self.violations.append(f"{where}: {what} {path}: {error.message[:200]}")
 
     def line(self, entry):
         where = f"{entry['method']} {entry['path']}"
         if entry["method"] in ("POST", "PUT") and isinstance(entry["request"], dict) and entry["status"] < 300:
             self.check(where + " request", entry["request"])
+        if entry["method"] == "PATCH" and entry["request"] is not None and entry["status"] < 300:
+            self.check_patch(where + " request", entry["path"], entry["request"])
         if isinstance(entry["response"], dict):
             self.check(where + " response", entry["response"])
 
