@@ -16,6 +16,7 @@
 #define BLOCK_FIRST ((size_t)4096)
 #define BLOCK_MAX   ((size_t)256 * 1024)
 #define POISON      0xA5
+#define PRINT_FIRST 256
 
 #if defined(__SANITIZE_ADDRESS__)
 #define KEEP_A_BLOCK 0
@@ -174,15 +175,21 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
+    char first[PRINT_FIRST]; /* most texts are short, and are formatted once only */
     va_list again;
     va_copy(again, ap);
-    int len = vsnprintf(NULL, 0, fmt, again);
+    int len = vsnprintf(first, sizeof(first), fmt, again);
     va_end(again);
     if (len < 0) {
         out_of_memory(0); /* only a broken format or more than INT_MAX bytes come here */
     }
-    char *text = arena_alloc(a, (size_t)len + 1);
-    (void)vsnprintf(text, (size_t)len + 1, fmt, ap); /* the length is known to fit */
+    size_t size = (size_t)len + 1;
+    char *text = arena_alloc(a, size);
+    if (size <= sizeof(first)) {
+        memcpy(text, first, size);
+    } else {
+        (void)vsnprintf(text, size, fmt, ap); /* the length is known to fit */
+    }
     return text;
 }
 

@@ -94,20 +94,30 @@ static const char *longest_prefix_tag(const struct gce_instance *in)
     return str_is_empty(best) ? NULL : best;
 }
 
+static const char *place(struct arena *a, const char *zone, const char *name)
+{
+    return arena_printf(a, "%s/%s", str_nonnull(zone), str_nonnull(name));
+}
+
+static struct str_set places_of(struct arena *a, const struct gce_instance_id *hosts, size_t n)
+{
+    const char **places = ARENA_ARRAY(a, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        places[i] = place(a, hosts[i].zone, hosts[i].name);
+    }
+    return str_set_make(a, places, n);
+}
+
 int gce_host_tags(struct arena *a, const struct gce_instance_id *hosts, size_t n_hosts,
                   const struct gce_instance *instances, size_t n_instances, struct str_set *ret,
                   struct err *err)
 {
     const char **tags = ARENA_ARRAY(a, const char *, n_instances);
+    const struct str_set wanted = places_of(a, hosts, n_hosts);
     size_t n = 0;
     for (size_t i = 0; i < n_instances; i++) {
         const struct gce_instance *in = &instances[i];
-        bool wanted = false;
-        for (size_t h = 0; h < n_hosts && !wanted; h++) {
-            wanted =
-                str_eq(hosts[h].name, in->name) && str_eq(hosts[h].zone, gce_link_last(in->zone));
-        }
-        if (!wanted) {
+        if (!str_set_has(&wanted, place(a, gce_link_last(in->zone), in->name))) {
             continue;
         }
         const char *tag = longest_prefix_tag(in);
