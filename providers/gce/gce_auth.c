@@ -22,7 +22,7 @@ struct gce_auth {
     struct ratelimit alt _guarded_by_(lock);
     char *token _guarded_by_(lock);
     char *refresh_token _guarded_by_(lock); /* rotated one, or NULL */
-    int64_t expires_wall_us _guarded_by_(lock);
+    int64_t expires_ms _guarded_by_(lock);  /* monotonic */
     bool fetching _guarded_by_(lock);
     bool stale_failed _guarded_by_(lock); /* an early refresh failed: wait for the real expiry */
 };
@@ -79,7 +79,7 @@ static int64_t left_ms(struct gce_auth *auth) _requires_(auth->lock)
     if (auth->token == NULL) {
         return -1;
     }
-    return (auth->expires_wall_us - clock_wall_us(auth->cfg.clock)) / 1000;
+    return auth->expires_ms - clock_now_ms(auth->cfg.clock);
 }
 
 char *gce_auth_token(struct gce_auth *auth, struct arena *a)
@@ -108,13 +108,13 @@ void gce_auth_drop(struct gce_auth *auth, const char *token)
     mutex_unlock(&auth->lock);
 }
 
-void gce_auth_store(struct gce_auth *auth, const char *token, int64_t expires_wall_us,
+void gce_auth_store(struct gce_auth *auth, const char *token, int64_t lasts_ms,
                     const char *refresh_token)
 {
     mutex_lock(&auth->lock);
     free(auth->token);
     auth->token = xstrdup(token);
-    auth->expires_wall_us = expires_wall_us;
+    auth->expires_ms = clock_now_ms(auth->cfg.clock) + lasts_ms;
     auth->stale_failed = false;
     if (refresh_token != NULL) {
         free(auth->refresh_token);

@@ -100,8 +100,8 @@ enum http_next gce_fetch_step(struct gce_fetch *f, struct http_request *req,
 struct clock *gce_auth_clock(struct gce_auth *auth);
 int64_t gce_auth_throttle_ms(struct gce_auth *auth); /* when the alternate source may be asked */
 void gce_auth_count(struct gce_auth *auth, bool failed);
-/* `refresh_token` may be NULL. */
-void gce_auth_store(struct gce_auth *auth, const char *token, int64_t expires_wall_us,
+/* It lasts by monotonic time: wall time may jump.  `refresh_token` may be NULL. */
+void gce_auth_store(struct gce_auth *auth, const char *token, int64_t lasts_ms,
                     const char *refresh_token);
 char *gce_auth_refresh_token(struct gce_auth *auth, struct arena *a);
 

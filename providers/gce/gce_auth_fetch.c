@@ -18,6 +18,8 @@
 #define METADATA_TRIES 6 /* one and five retries */
 #define BACKOFF_MS     100
 #define BACKOFF_CAP_MS 30000
+#define LASTS_MIN_MS   60000
+#define LASTS_MAX_MS   (24 * 3600 * 1000LL) /* Google's tokens end within 12 hours */
 
 enum phase {
     START = 0,
@@ -167,28 +169,38 @@ static enum http_next ask_as_user(struct gce_fetch *f, struct http_request *req)
     return post_form(f, req, str_buf_to_arena(&b, f->a));
 }
 
+/* How long a token lasts that ends at this moment of the source's clock.  Ours may be hours off, so a token that was made
+ * just now is never over already: Google's 401 knows better than two calendars. */
+static int64_t lasts_until(struct gce_fetch *f, const char *when)
+{
+    int64_t end_us;
+    if (when == NULL || !time_parse_rfc3339(when, &end_us)) {
+        return 0;
+    }
+    int64_t ms = end_us / 1000 - clock_wall_us(gce_auth_clock(f->auth)) / 1000;
+    return ms < LASTS_MIN_MS ? LASTS_MIN_MS : ms;
+}
+
 /* {"access_token","expires_in"} of Google's endpoints, {"accessToken","expireTime"} of alternate
  * sources. */
 static bool read_token(struct gce_fetch *f, const struct http_response *resp, const char **ret,
-                       int64_t *ret_expires_us, const char **ret_refresh)
+                       int64_t *ret_lasts_ms, const char **ret_refresh)
 {
     struct json_object *o;
     if (json_parse_arena(f->a, resp->body, resp->body_len, NULL, &o, NULL) != ERR_OK) {
         return false;
     }
-    int64_t now_us = clock_wall_us(gce_auth_clock(f->auth));
-    int64_t lasts_s = json_int(o, "expires_in", 0);
-    int64_t expires_us = now_us + lasts_s * 1000000;
     const char *token = json_str(o, "access_token");
+    int64_t lasts_s = json_int(o, "expires_in", 0);
+    int64_t lasts_ms = lasts_s > LASTS_MAX_MS / 1000 ? LASTS_MAX_MS : lasts_s * 1000;
     if (token == NULL) {
         token = json_str(o, "accessToken");
-        const char *when = json_str(o, "expireTime");
-        lasts_s = when != NULL && time_parse_rfc3339(when, &expires_us) ? 1 : 0;
+        lasts_ms = lasts_until(f, json_str(o, "expireTime"));
     }
     *ret = token;
-    *ret_expires_us = expires_us;
+    *ret_lasts_ms = lasts_ms > LASTS_MAX_MS ? LASTS_MAX_MS : lasts_ms;
     *ret_refresh = json_str(o, "refresh_token");
-    return !str_is_empty(token) && lasts_s > 0;
+    return !str_is_empty(token) && lasts_ms > 0;
 }
 
 static bool again(struct gce_fetch *f, struct http_request *req, int status, double unit)
@@ -224,7 +236,7 @@ static enum http_next take_metadata(struct gce_fetch *f, struct http_request *re
 {
     const char *token;
     const char *refresh;
-    int64_t expires_us;
+    int64_t lasts_ms;
     if (resp->status != 200) {
         if (again(f, req, resp->status, unit)) {
             err_clear(err);
@@ -232,7 +244,7 @@ static enum http_next take_metadata(struct gce_fetch *f, struct http_request *re
         }
         return metadata_failed(f, resp->status, err);
     }
-    if (!read_token(f, resp, &token, &expires_us, &refresh)) {
+    if (!read_token(f, resp, &token, &lasts_ms, &refresh)) {
         return fail(err, ERR_AUTH,
                     arena_printf(f->a, "the answer of the metadata server %s holds no token; %s",
                                  gce_auth_credentials(f->auth)->metadata_base,
@@ -242,7 +254,7 @@ static enum http_next take_metadata(struct gce_fetch *f, struct http_request *re
         f->metadata_token = token;
         return ask_token_url(f, req);
     }
-    gce_auth_store(f->auth, token, expires_us, NULL);
+    gce_auth_store(f->auth, token, lasts_ms, NULL);
     return HTTP_DONE;
 }
 
@@ -252,14 +264,14 @@ static enum http_next take_source(struct gce_fetch *f, const struct http_respons
     const struct gce_credentials *c = gce_auth_credentials(f->auth);
     const char *token;
     const char *refresh;
-    int64_t expires_us;
+    int64_t lasts_ms;
     bool answered = resp->status >= 200 && resp->status < 300;
-    bool ok = answered && read_token(f, resp, &token, &expires_us, &refresh);
+    bool ok = answered && read_token(f, resp, &token, &lasts_ms, &refresh);
     if (c->kind == GCE_AUTH_TOKEN_URL) {
         gce_auth_count(f->auth, !ok);
     }
     if (ok) {
-        gce_auth_store(f->auth, token, expires_us, refresh);
+        gce_auth_store(f->auth, token, lasts_ms, refresh);
         return HTTP_DONE;
     }
     if (resp->status == 0) {

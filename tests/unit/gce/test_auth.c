@@ -232,7 +232,7 @@ static void begin(struct kit *k, struct call_kit *c, enum gce_verb verb)
         .collection = GCE_POOLS, .verb = verb, .name = verb == GCE_INSERT ? NULL : "n"};
     if (k->auth == NULL) {
         assert_int_equal(open_auth(k, "", NULL), ERR_OK);
-        gce_auth_store(k->auth, "tok", clock_wall_us(k->clock) + 3600000000, NULL);
+        gce_auth_store(k->auth, "tok", 3600000, NULL);
     }
     c->api = (struct gce_api){
         .base = "https://x/compute/v1/",
