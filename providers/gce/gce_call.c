@@ -217,7 +217,8 @@ static struct json_object *page_head(struct gce_call *c, struct err *err)
     }
     /* Google leaves `items` out of an empty list, so only its kind tells a list from anything else. */
     struct json_object *items = json_member(rest, "items");
-    if (!str_has_suffix(str_nonnull(json_str(rest, "kind")), "List") ||
+    const char *kind = str_nonnull(json_str(rest, "kind"));
+    if (!str_has_prefix(kind, "compute#") || !str_has_suffix(kind, "List") ||
         (items != NULL && !json_object_is_type(items, json_type_array))) {
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no list", c->op_id);
         return NULL;

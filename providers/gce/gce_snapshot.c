@@ -47,6 +47,7 @@ struct gce_fill {
     struct map *entries;
     int64_t began_ms;
     bool over; /* more than ITEMS_MAX: not a list to keep */
+    bool bad;  /* an item is no resource: what else is wrong with it? */
 };
 
 #define ITEMS_MAX 100000u /* of a kind; some 40 MiB */
@@ -371,7 +372,8 @@ void gce_fill_item(void *fill, const char *text, size_t n)
     struct gce_fill *f = fill;
     _cleanup_(json_putp) struct json_object *o = NULL;
     if (json_parse(text, n, NULL, &o, NULL) != ERR_OK || json_str(o, "name") == NULL) {
-        return; /* no resource that could be ours */
+        f->bad = true;
+        return;
     }
     f->over = f->over || map_size(f->entries) >= ITEMS_MAX;
     if (f->over) {
@@ -380,6 +382,11 @@ void gce_fill_item(void *fill, const char *text, size_t n)
     mutex_lock(&f->s->lock);
     entry_set(f->s, f->entries, json_str(o, "name"), entry_new(f->s, f->kind, o, f->began_ms));
     mutex_unlock(&f->s->lock);
+}
+
+bool gce_fill_is_bad(const struct gce_fill *f)
+{
+    return f->bad;
 }
 
 bool gce_fill_is_over(const struct gce_fill *f)

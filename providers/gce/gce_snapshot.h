@@ -64,6 +64,8 @@ void gce_snapshot_forget(struct gce_snapshot *s, enum gce_collection kind, const
 struct gce_fill;
 struct gce_fill *gce_fill_begin(struct gce_snapshot *s, enum gce_collection kind) _warn_unused_;
 void gce_fill_item(void *fill, const char *text, size_t n); /* as gce_cutter.item */
+/* It got an item that is no resource: nothing of it may be believed. */
+bool gce_fill_is_bad(const struct gce_fill *f);
 /* It got more items than are kept: to be dropped. */
 bool gce_fill_is_over(const struct gce_fill *f);
 void gce_fill_commit(struct gce_fill *f); /* frees it */

@@ -36,6 +36,7 @@ struct look {
     struct slot slots[SLOTS_MAX];
     size_t n;
     bool listed_now; /* everything was listed by this very observation */
+    bool by_name;    /* nothing is taken for absent that was not asked for by its name */
 };
 
 /* ---- slots --------------------------------------------------------------------------------------- */
@@ -211,9 +212,9 @@ static bool may_exist(const struct slot *slot)
 static bool known_absent(const struct look *l, const struct slot *slot)
 {
     struct json_object *o;
-    return !may_exist(slot) ||
-           (!slot->main && gce_snapshot_get(l->p->snapshot, slot->c, slot->name, GCE_SNAPSHOT_ANY,
-                                            l->s->a, &o) == GCE_ABSENT);
+    return !may_exist(slot) || (!slot->main && !l->by_name &&
+                                gce_snapshot_get(l->p->snapshot, slot->c, slot->name,
+                                                 GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_ABSENT);
 }
 
 /* One wave: the late slots, or all others. */
@@ -505,14 +506,31 @@ static int observe_offline(struct look *l, struct err *err)
     return ERR_OK;
 }
 
-/* The snapshot said enough: all is known, and nothing has to be made for certain (or nothing
- * will be made at all, because this only plans). */
-static bool nothing_to_make(const struct look *l)
+/* A list may lag behind, or be wrong.  So what it lacks counts only for who asks for a Service's
+ * first load balancer: one with no address yet, of which no list knows anything. */
+static bool is_new(const struct look *l)
 {
-    return l->s->planning || l->t->in.verb != TT_VERB_ENSURE || l->t->o.has_rule != GCE_ABSENT;
+    const struct gce_names *n = &l->t->names;
+    bool none = l->t->in.verb == TT_VERB_ENSURE && l->item->in->service->n_ingress == 0;
+    for (size_t i = 0; none && i < l->n; i++) {
+        const struct slot *slot = &l->slots[i];
+        bool shared =
+            str_eq(slot->name, n->node_check) || str_eq(slot->name, n->node_check_firewall);
+        none = shared || *slot->known == GCE_ABSENT;
+    }
+    return none;
 }
 
-/* From the cloud; what was listed a moment ago is as good. */
+/* Whether what the snapshot knows may stand for the cloud: nothing has to be made or is to be gone, or
+ * nothing will be made at all, because this only plans.  What a plan then changes is read from the
+ * cloud first (driver_stage.c). */
+static bool is_enough(const struct look *l)
+{
+    return l->t->in.verb == TT_VERB_UPDATE || l->t->o.has_rule == GCE_PRESENT ||
+           (l->s->planning && is_new(l));
+}
+
+/* From the cloud; for who is new, what was listed a moment ago is as good. */
 static int observe_cloud(struct look *l, struct err *err)
 {
     bool wants = wants_node_check(l);
@@ -521,7 +539,9 @@ static int observe_cloud(struct look *l, struct err *err)
         return rc;
     }
     l->s->observed_fresh = true;
-    if (!l->listed_now || !answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err)) {
+    bool listed = l->listed_now && answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) && is_new(l);
+    if (!listed) {
+        l->by_name = !l->s->planning && (l->listed_now || l->t->in.verb == TT_VERB_DELETE);
         rc = read_cloud(l, false, err);
     }
     if (rc == ERR_OK && wants) {
@@ -536,16 +556,15 @@ static int observe_main(struct look *l, struct err *err)
 {
     if (!l->s->fresh) {
         bool answered = answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err);
-        if (answered && nothing_to_make(l)) {
+        if (answered && is_enough(l)) {
             return ERR_OK;
         }
         int rc = fill_if_worth(l, answered, err);
         if (rc != ERR_OK) {
             return rc;
         }
-        if (!l->listed_now && answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) &&
-            nothing_to_make(l)) {
-            return ERR_OK; /* somebody else has just listed */
+        if (answered_by_snapshot(l, GCE_SNAPSHOT_AGE_MS, err) && is_enough(l)) {
+            return ERR_OK; /* this one or somebody else has just listed */
         }
     }
     return observe_cloud(l, err);

@@ -52,7 +52,11 @@ static int fill_all(struct gce_provider *p, struct http *http, const struct tt_c
     http_run(http, run, n);
     int rc = ERR_OK;
     for (size_t i = 0; i < n; i++) {
-        const struct err *failed = &jobs[i].read.job.err;
+        struct err *failed = &jobs[i].read.job.err;
+        if (failed->code == ERR_OK && gce_fill_is_bad(jobs[i].fill)) {
+            (void)err_set(failed, ERR_TRANSIENT, "%s: an item of the list is no resource",
+                          jobs[i].read.call.op_id);
+        }
         *ret_reads += jobs[i].read.call.requests;
         gce_cutter_done(&jobs[i].cutter);
         bool over = gce_fill_is_over(jobs[i].fill); /* too many to keep: read one by one */

@@ -221,6 +221,30 @@ def test_pages__ever_new_tokens():
         ends_well(stage, "new")
 
 
+EMPTY_LISTS = {
+    "empty": lambda kind: {"kind": f"compute#{kind}List"},
+    "no kind of ours": lambda _: {"kind": "List", "items": []},
+    "items without names": lambda kind: {"kind": f"compute#{kind}List", "items": [{"metadata": 7}, {"name": 7}]},
+    "items that are none": lambda kind: {"kind": f"compute#{kind}List", "items": [1, None, "x", []]},
+}
+
+
+def test_cloud_list__empty_although_it_is_not():
+    """A Service that has an address is not given another one because a list does not know its load balancer."""
+    kinds = {"forwardingRules": "forwardingRule", "targetPools": "targetPool", "firewalls": "firewall",
+             "addresses": "address", "httpHealthChecks": "httpHealthCheck"}
+    for name, body in EMPTY_LISTS.items():
+        with Stage(template) as stage:
+            stage.compute.cast(Spell(
+                lambda c, r, body=body: c.answer(200, json.dumps(body(kinds[cloud_list(r).group(1)]))), cloud_list))
+            stage.launch().until_watching()
+            stage.until(f"{name}: it was looked at", lambda: stage.logged('"Finished syncing service"', "default/old"))
+            stage.check_old_untouched()
+            assert stage.mutations() == {}, (name, stage.mutations())
+            stage.create("new")
+            ends_well(stage, "new")
+
+
 def test_cloud_list__a_million_items():
     with Stage(template) as stage:
         def answer(c, _):
