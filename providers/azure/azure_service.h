@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_service.h: what a Service asks of Azure: its annotations and spec, read once, by one parser each.
+ *
+ * Every annotation is a row of azure_annotation_table: its key, allowed values, default, and what a wrong value does.
+ * The reference page (docs/providers/azure.md) is printed from the same table.  azure_service_read() never fails:
+ * what is wrong is kept as findings, because a Service that is deleted must be cleaned up whatever it says.
+ * Source: docs/spec/azure.md 6.2, 10.1, 11; 18 for what is ours.  Pure. */
+#ifndef TRIMTAB_AZURE_SERVICE_H
+#define TRIMTAB_AZURE_SERVICE_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "providers/azure/azure_names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/types.h>
+
+#define AZURE_ANNOTATION_PREFIX "service.beta.kubernetes.io/"
+
+struct azure_annotation {
+    const char *name;    /* without the prefix; "port_<port>_…" stands for every port */
+    const char *values;  /* for people: "true", "4-100", "CIDR, …" */
+    const char *initial; /* when absent */
+    const char *effect;  /* one sentence */
+    const char *invalid; /* what a wrong value does */
+};
+extern const struct azure_annotation azure_annotation_table[]; /* ends with name NULL */
+
+/* The value of an annotation by its name without prefix; NULL when absent. */
+const char *azure_annotation(const struct tt_service *s, const char *name);
+/* "port_80_<name>". */
+const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name);
+
+/* Something the owner of the Service should mend. */
+struct azure_finding {
+    const char *reason;  /* of the event: "InvalidAnnotation", "InvalidSourceRanges" … */
+    const char *message; /* names annotation, value and what is allowed */
+    bool fatal;          /* an ENSURE is refused: ERR_INVALID with this message */
+};
+
+struct azure_service {
+    const struct tt_service *in;
+    const char *key;  /* "ns/name" */
+    const char *base; /* azure_base_name() */
+    bool internal;    /* without case: see docs/deviations.md */
+    bool has_family[AZURE_FAMILIES];
+    bool dual_stack;
+    bool local;                         /* externalTrafficPolicy: Local */
+    const char *subnet;                 /* internal only, trimmed; NULL = configured one */
+    const char *lb_ip[AZURE_FAMILIES];  /* NULL = none */
+    const char *lb_ips[AZURE_FAMILIES]; /* all, in order of 10.1 */
+    size_t n_lb_ips;
+    const char *pip_name[AZURE_FAMILIES];      /* NULL = none */
+    const char *pip_prefix_id[AZURE_FAMILIES]; /* NULL = none */
+    const char *pip_group;                     /* effective resource group of public IPs (8.1) */
+    const char *mode;                          /* trimmed; NULL = absent */
+    const char *dns_label;                     /* NULL = absent, "" = to be taken away */
+    const char *pip_tags;                      /* raw, or NULL */
+    const char *ip_tags;                       /* raw, or NULL */
+    bool ha_ports;
+    bool disable_floating_ip;
+    bool disable_nsg_rule;
+    bool disable_tcp_reset;
+    int32_t idle_timeout_min;          /* 4…100; 4 by default */
+    const char *const *configurations; /* lower case, trimmed; n 0 = all */
+    size_t n_configurations;
+    bool has_configurations;
+    /* private link service (10.6) */
+    bool pls_create;
+    bool pls_proxy_protocol;
+    const char *pls_group;  /* effective */
+    const char *pls_name;   /* NULL = default */
+    const char *pls_subnet; /* NULL = default */
+    int32_t pls_ip_count;   /* 1…8 */
+    const char *const *pls_static_ips;
+    size_t n_pls_static_ips;
+    const char *pls_primary_ip; /* or NULL */
+    const char *const *pls_fqdns;
+    size_t n_pls_fqdns;
+    const char *const *pls_visibility;
+    size_t n_pls_visibility;
+    bool pls_visible_to_all;
+    const char *const *pls_auto_approval;
+    size_t n_pls_auto_approval;
+    bool pls_configured; /* any PLS annotation but create and resource group */
+    const struct azure_finding *findings;
+    size_t n_findings;
+};
+/* Everything lives in the arena; `s` is borrowed for as long. */
+const struct azure_service *azure_service_read(struct arena *a, const struct azure_naming *n,
+                                               const struct tt_service *s);
+/* ERR_INVALID with the first fatal finding, else ERR_OK. */
+int azure_service_check(const struct azure_service *s, struct err *err) _warn_unused_;
+/* The same Service as if `internal` had the other value ("flipped", 4.2). */
+const struct azure_service *azure_service_flip(struct arena *a, const struct azure_naming *n,
+                                               const struct azure_service *s);
+
+#endif
