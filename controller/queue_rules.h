@@ -2,7 +2,7 @@
 /* queue_rules.h: how long a key waits before it is tried again.  Pure.
  *
  * The numbers are upstream's: 5 s, doubled after each failure, at most 300 s, no jitter, for ever.  The queue
- * (queue_core.h) keeps the count of failures per key; what to do with an outcome is decided in outcome_rules.h.
+ * (queue_core.h) keeps the count of failures per key; what to do with an outcome is decided in sync_rules.h.
  * Source: controller.md §1.1, 1.18; asked from outside by trimtab-eval (kubernetes.retry_delay). */
 #ifndef TRIMTAB_CONTROLLER_QUEUE_RULES_H
 #define TRIMTAB_CONTROLLER_QUEUE_RULES_H

@@ -17,6 +17,8 @@ struct known {
 struct service_cache {
     struct mutex lock;
     struct map *entries _guarded_by_(lock);
+    bool has_passed _guarded_by_(lock);
+    uint64_t passed _guarded_by_(lock); /* the nodes of the last pass over all entries */
 };
 
 static void known_free(void *p)
@@ -98,7 +100,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     kube_object_unref(old);
 }
 
-void service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint)
+bool service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
@@ -106,7 +108,9 @@ void service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t 
         e->k.nodes = fingerprint;
         e->k.has_nodes = true;
     }
+    bool is_latest = !c->has_passed || c->passed == fingerprint;
     mutex_unlock(&c->lock);
+    return is_latest;
 }
 
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint)
@@ -134,6 +138,19 @@ void service_cache_drop(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
     (void)map_remove(c->entries, key); /* absent is fine */
+    mutex_unlock(&c->lock);
+}
+
+void service_cache_drop_known(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL && e->foreign_uid != NULL) {
+        kube_object_unref(e->k.state);
+        e->k = (struct service_known){.cached = true, .foreign = true};
+    } else {
+        (void)map_remove(c->entries, key); /* absent is fine */
+    }
     mutex_unlock(&c->lock);
 }
 
@@ -167,6 +184,8 @@ char **service_cache_with_other_nodes(struct service_cache *c, uint64_t fingerpr
     struct collect out = {.fingerprint = fingerprint};
 
     mutex_lock(&c->lock);
+    c->has_passed = true;
+    c->passed = fingerprint;
     out.keys = xcalloc(map_size(c->entries) + 1, sizeof(*out.keys));
     map_each(c->entries, collect_other, &out);
     mutex_unlock(&c->lock);

@@ -38,12 +38,16 @@ struct service_known service_cache_get(struct service_cache *c, const char *key)
  * the UID stays. */
 void service_cache_set(struct service_cache *c, const char *key, struct kube_object *state,
                        bool ours);
-/* The sets that are about to be handed over. */
-void service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* The sets that are about to be handed over.  False: a pass over all entries was made with other nodes, maybe before
+ * this entry was there to be seen; the Service must be looked at once more. */
+bool service_cache_set_nodes(struct service_cache *c, const char *key,
+                             uint64_t fingerprint) _warn_unused_;
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);
+/* The same, but the mark of mark_foreign() stays: for an object that is still there. */
+void service_cache_drop_known(struct service_cache *c, const char *key);
 size_t service_cache_count(struct service_cache *c);
 /* Keys (heap, as are the strings) of Services synced as ours whose nodes differ from `fingerprint`; sorted. */
 char **service_cache_with_other_nodes(struct service_cache *c, uint64_t fingerprint, size_t *ret_n);

@@ -168,7 +168,10 @@ static void remember(struct sync_batch *b, struct sync_item *item)
     if (item->todo != SYNC_ENSURE && item->todo != SYNC_UPDATE) {
         return;
     }
-    service_cache_set_nodes(s->cache, item->key, b->nodes_fingerprint);
+    if (!service_cache_set_nodes(s->cache, item->key, b->nodes_fingerprint)) {
+        /* A pass may have missed it; when the nodes are the same after all, nothing comes of it. */
+        queue_add(s->queue, item->key, b->batch_key, TT_REASON_NODES);
+    }
     if (item->slices != NULL) {
         service_cache_set_endpoints(
             s->cache, item->key,

@@ -12,6 +12,14 @@ static bool did_something(const struct sync_item *item)
     return item->began || (item->result != NULL && item->result->planned > 0);
 }
 
+/* Another controller's business: no failure. */
+static void note_elsewhere(struct sync_item *item)
+{
+    log_info(4, "Load balancer is implemented elsewhere", LOG_S("service", item->key),
+             LOG_S("reason", item->err.message));
+    err_clear(&item->err);
+}
+
 /* ---- ensure -------------------------------------------------------------------------------------- */
 
 static void after_ensure(struct sync_item *item)
@@ -19,13 +27,14 @@ static void after_ensure(struct sync_item *item)
     struct err extras = ERR_INIT;
 
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
-        item->elsewhere = true;
-        log_info(4, "Load balancer is implemented elsewhere", LOG_S("service", item->key),
-                 LOG_S("reason", item->err.message));
-        err_clear(&item->err);
+        note_elsewhere(item);
         return;
     }
     int rc = sync_write_extras(item, item->err.code != ERR_OK, &extras);
+    if (rc != ERR_OK && item->err.code != ERR_OK) { /* that one is returned, so this is told here */
+        log_warning("What a failed Service should say was not written", LOG_S("service", item->key),
+                    LOG_S("err", extras.message));
+    }
     if (item->err.code != ERR_OK && item->result != NULL && item->result->hold_failure != NULL) {
         (void)err_set(&item->err, item->err.code,
                       "failed to add load balancer cleanup finalizer: %s",
@@ -43,11 +52,12 @@ static void after_ensure(struct sync_item *item)
     if (did_something(item)) {
         sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
     }
-    if (rc != ERR_OK) {
+    /* The address is what people wait for: it is published whatever became of the rest. */
+    int written =
+        sync_write_status(item, item->result->ingress, item->result->n_ingress, &item->err);
+    if (written == ERR_OK && rc != ERR_OK) {
         item->err = extras;
-        return;
     }
-    (void)sync_write_status(item, item->result->ingress, item->result->n_ingress, &item->err);
 }
 
 /* ---- update: only the backends ------------------------------------------------------------------- */
@@ -74,8 +84,7 @@ static bool is_absent(struct sync_item *item)
 static void after_update(struct sync_batch *b, struct sync_item *item)
 {
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
-        item->elsewhere = true;
-        err_clear(&item->err);
+        note_elsewhere(item);
         return;
     }
     if (item->err.code == ERR_OK) {
@@ -102,11 +111,21 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
 
 /* ---- delete -------------------------------------------------------------------------------------- */
 
+/* Somebody else's load balancer.  Upstream lets go of the finalizer all the same; a provider that holds finalizers
+ * only for what it serves must not let go of another one's. */
+static bool leave_to_others(struct sync_item *item)
+{
+    if (!sync_holds_finalizers(item->s)) {
+        return false;
+    }
+    note_elsewhere(item);
+    service_cache_drop(item->s->cache, item->key);
+    return true;
+}
+
 static void after_vanished(struct sync_item *item)
 {
-    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE && sync_holds_finalizers(item->s)) {
-        item->elsewhere = true;
-        err_clear(&item->err);
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE && leave_to_others(item)) {
         return;
     }
     item->told = true;
@@ -121,25 +140,13 @@ static void after_vanished(struct sync_item *item)
     }
 }
 
-/* Somebody else's load balancer.  Upstream lets go of the finalizer all the same; a provider that holds finalizers
- * only for what it serves must not let go of another one's. */
-static bool leave_to_others(struct sync_item *item)
-{
-    log_info(4, "Load balancer is implemented elsewhere", LOG_S("service", item->key),
-             LOG_S("reason", item->err.message));
-    err_clear(&item->err);
-    if (!sync_holds_finalizers(item->s)) {
-        return false;
-    }
-    item->elsewhere = true;
-    service_cache_drop(item->s->cache, item->key);
-    return true;
-}
-
 static void after_delete(struct sync_item *item)
 {
-    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE && leave_to_others(item)) {
-        return;
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
+        if (leave_to_others(item)) {
+            return;
+        }
+        note_elsewhere(item);
     }
     if (item->err.code != ERR_OK) {
         err_prefix(&item->err, "failed to delete load balancer");
@@ -155,6 +162,16 @@ static void after_delete(struct sync_item *item)
         return;
     }
     service_cache_drop(item->s->cache, item->key);
+}
+
+/* Nothing of ours is there.  Whose the finalizer is stays known as long as the object is. */
+static void forget(const struct sync_item *item)
+{
+    if (item->obj != NULL) {
+        service_cache_drop_known(item->s->cache, item->key);
+    } else {
+        service_cache_drop(item->s->cache, item->key);
+    }
 }
 
 void sync_after(struct sync_batch *b, struct sync_item *item)
@@ -174,7 +191,7 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
         after_vanished(item);
         break;
     case SYNC_FORGET:
-        service_cache_drop(item->s->cache, item->key);
+        forget(item);
         break;
     case SYNC_NOTHING:
         break;

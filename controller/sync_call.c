@@ -94,6 +94,7 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     if (code == ERR_OK) {
         *ret_exists = r->exists;
     }
+    item->requests += host_call_requests(c);
     host_call_end(c);
     return code;
 }

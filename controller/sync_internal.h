@@ -31,8 +31,7 @@ struct sync_item {
     bool wrote;               /* something was written to the API server */
     /* outcome */
     struct err err;
-    bool told;      /* the user knows already, or needs not know */
-    bool elsewhere; /* another controller's */
+    bool told; /* the user knows already, or needs not know */
 };
 
 /* What the items of a batch share. */

@@ -28,7 +28,8 @@ static void service_gone(struct watch *w, const struct kube_object *old_obj)
     char batch_key[SYNC_BATCH_KEY_MAX];
     struct service_known known = service_cache_get(s->cache, old_obj->key);
 
-    if (known.cached) {
+    /* A worker may have the key and not yet have said what it knows. */
+    if (known.cached || scope_wants(&s->scope, old_obj->service)) {
         syncer_batch_key(s, old_obj->service, batch_key, sizeof(batch_key));
         queue_add(s->queue, old_obj->key, batch_key, TT_REASON_CLEANUP);
     }
@@ -83,12 +84,11 @@ static void slice_touched(struct watch *w, const struct tt_slice *slice)
     }
     _cleanup_(xfreep) char *key = xasprintf("%s/%s", slice->ns, slice->service);
     _cleanup_(kube_object_unrefp) struct kube_object *obj = kube_store_get(s->services, key);
-    struct service_known known = service_cache_get(s->cache, key);
-    if (obj != NULL && known.cached && scope_wants(&s->scope, obj->service)) {
+    /* Also before its first sync: a worker may have read the old endpoints a moment ago. */
+    if (obj != NULL && scope_wants(&s->scope, obj->service)) {
         syncer_batch_key(s, obj->service, batch_key, sizeof(batch_key));
         queue_add_after(s->queue, key, batch_key, TT_REASON_ENDPOINTS, WATCH_ENDPOINTS_MS);
     }
-    kube_object_unref(known.state);
 }
 
 static void slice_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)

@@ -143,6 +143,47 @@ static void caps__anothers_kind__finalizers_stay_as_they_are(void **state)
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
 }
 
+static void caps__anothers_kind_vanishes__nothing_is_kept_of_it(void **state)
+{
+    struct stand *r = *state;
+
+    for (int i = 0; i < 2; i++) {
+        fake_provider_answer(
+            r->provider, (struct fake_answer){i == 0 ? TT_VERB_ENSURE : TT_VERB_DELETE,
+                                              TT_IMPLEMENTED_ELSEWHERE, "an RBS one", 0, false});
+    }
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    stand_service_gone(r, "web");
+    stand_run(r);
+    assert_string_equal("ensure demo/web, delete demo/web", stand_story(r));
+    assert_int_equal(0, service_cache_count(r->syncer.cache));
+}
+
+static void set_annotation(void *arg, struct fake_provider *p, const struct tt_call *call,
+                           const struct tt_item *item)
+{
+    (void)arg, (void)call;
+    p->host->result_annotation(item->result, "example.com/a", "1");
+}
+
+static void caps__annotation_is_refused__the_address_is_published_all_the_same(void **state)
+{
+    struct stand *r = *state;
+
+    r->provider->during = set_annotation;
+    stand_refuse(r, "PATCH", "/services/web", 403, "Forbidden", "may not patch services");
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "example.com/a"));
+    assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
+    assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
+    assert_non_null(strstr(stand_events(r),
+                           "Warning SyncLoadBalancerFailed Error syncing load balancer: failed to "
+                           "update annotations: may not patch services\n"));
+}
+
 static void caps__node_change__no_event_without_work(void **state)
 {
     struct stand *r = *state;
@@ -277,6 +318,8 @@ int main(void)
         T(caps__finalizer_is_refused__nothing_is_made),
         T(caps__deletion__one_call_and_events_only_for_work),
         T(caps__anothers_kind__finalizers_stay_as_they_are),
+        T(caps__anothers_kind_vanishes__nothing_is_kept_of_it),
+        T(caps__annotation_is_refused__the_address_is_published_all_the_same),
         T(caps__node_change__no_event_without_work),
         T(caps__resync_period__ensured_again_later),
         T(batch__keys_of_one_object__one_call),

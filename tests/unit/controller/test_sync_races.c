@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sync_races.c: what comes in between two steps of a sync must not be lost, and what is known of another
+ * controller's Service must last as long as the Service.
+ *
+ * A worker is played by hand: the key is taken from the queue, the change comes in, the key is done. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/arena.h"
+#include "tests/unit/controller/stand.h"
+
+#define POD(ip)                                                                                    \
+    "{\"addresses\":[\"" ip "\"],\"nodeName\":\"node1\",\"conditions\":{\"ready\":true}}"
+
+/* A stand whose only key, demo/web, is in a worker's hands; nothing is known of the Service yet. */
+static struct stand *web_is_taken(struct queue_batch *ret)
+{
+    struct stand *r = stand_new(TT_CAP_WANTS_ENDPOINTS);
+
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    assert_true(queue_get(r->syncer.queue, ret, NULL));
+    return r;
+}
+
+static void web_is_done(struct stand *r, struct queue_batch *batch)
+{
+    queue_done(r->syncer.queue, batch);
+    queue_batch_clear(batch);
+}
+
+static void race__service_vanishes_while_it_is_taken__looked_at_again(void **state)
+{
+    (void)state;
+    struct queue_batch batch = {0};
+    struct stand *r = web_is_taken(&batch);
+
+    stand_service_gone(r, "web");
+    web_is_done(r, &batch);
+    assert_int_equal(1, queue_counts(r->syncer.queue).waiting);
+    stand_run(r);
+    assert_string_equal("", stand_story(r)); /* nothing was done for it */
+    assert_int_equal(0, service_cache_count(r->syncer.cache));
+    stand_free(r);
+}
+
+static void race__endpoints_come_while_the_service_is_taken__looked_at_again(void **state)
+{
+    (void)state;
+    struct queue_batch batch = {0};
+    struct stand *r = web_is_taken(&batch);
+
+    stand_slice(r, "web-1", "web", POD("10.0.0.1"));
+    web_is_done(r, &batch);
+    assert_int_equal(1, queue_counts(r->syncer.queue).delayed);
+    stand_free(r);
+}
+
+/* The pass saw the new node but not the Service; the Service is about to be given the old nodes. */
+static void race__node_pass_before_a_new_service_is_known__updated_afterwards(void **state)
+{
+    (void)state;
+    struct service_cache *c = service_cache_new();
+    struct stand *r = stand_new(0);
+    size_t n = 0;
+
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    struct kube_object *web = kube_store_get(r->syncer.services, "demo/web");
+    free(service_cache_with_other_nodes(c, 2, &n));
+    assert_int_equal(0, n);
+    service_cache_set(c, "demo/web", web, true);
+    assert_false(service_cache_set_nodes(c, "demo/web", 1));
+    assert_true(service_cache_set_nodes(c, "demo/web", 2));
+    kube_object_unref(web);
+    service_cache_free(c);
+    stand_free(r);
+}
+
+static void add_node_and_pass(void *arg, struct fake_provider *p, const struct tt_call *call,
+                              const struct tt_item *item)
+{
+    struct stand *r = arg;
+
+    (void)call, (void)item;
+    p->during = NULL;
+    stand_node(r, "node2", NULL, NULL);
+    node_fanout_pass(&r->syncer);
+}
+
+/* The same, seen from outside: while the old Service of the name is cleaned up, a node comes. */
+static void race__node_comes_while_the_replaced_service_goes__the_new_one_has_it(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+
+    stand_node(r, "node1", NULL, NULL);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    fake_provider_forget(r->provider);
+    r->provider->during = add_node_and_pass;
+    r->provider->during_arg = r;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F ",\"uid\":\"uid-2\"", NULL);
+    stand_run(r);
+    assert_string_equal("delete demo/web, ensure demo/web, update demo/web", stand_story(r));
+    assert_string_equal("node1 node2", fake_provider_call(r->provider, TT_VERB_UPDATE, 0).nodes);
+    stand_free(r);
+}
+
+/* Its type has gone, and with it the class that said whose it is; every later event brings it back. */
+static void foreign__event_after_event__its_finalizer_stays(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+
+    stand_service(r, "web", STAND_LB ",\"loadBalancerClass\":\"x\"", STAND_WITH_F, NULL);
+    stand_run(r);
+    for (int i = 0; i < 3; i++) {
+        stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+        stand_run(r);
+    }
+    assert_string_equal("get demo/web, get demo/web, get demo/web", stand_story(r));
+    assert_int_equal(0, stand_patches(r));
+    stand_service_gone(r, "web");
+    stand_run(r);
+    assert_int_equal(0, service_cache_count(r->syncer.cache));
+    stand_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(race__service_vanishes_while_it_is_taken__looked_at_again),
+        cmocka_unit_test(race__endpoints_come_while_the_service_is_taken__looked_at_again),
+        cmocka_unit_test(race__node_pass_before_a_new_service_is_known__updated_afterwards),
+        cmocka_unit_test(race__node_comes_while_the_replaced_service_goes__the_new_one_has_it),
+        cmocka_unit_test(foreign__event_after_event__its_finalizer_stays),
+    };
+    return cmocka_run_group_tests_name("controller-sync-races", tests, NULL, NULL);
+}
