@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_doc.c: looking at ARM documents, and editing them in place (azure_doc.h).  Pure. */
+#include "providers/azure/azure_doc.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_names.h"
+
+static void put_back(void *arg)
+{
+    json_object_put(arg);
+}
+
+struct json_object *azure_own(struct arena *a, struct json_object *o)
+{
+    if (o != NULL) {
+        arena_defer(a, put_back, o);
+    }
+    return o;
+}
+
+struct json_object *azure_copy(struct arena *a, struct json_object *o)
+{
+    return azure_own(a, json_copy(o));
+}
+
+const char *azure_doc_name(struct json_object *o)
+{
+    return str_nonnull(json_str(o, "name"));
+}
+
+const char *azure_doc_id(struct json_object *o)
+{
+    return str_nonnull(json_str(o, "id"));
+}
+
+const char *azure_doc_etag(struct json_object *o)
+{
+    const char *etag = json_str(o, "etag");
+    return str_is_empty(etag) ? NULL : etag;
+}
+
+struct json_object *azure_props(struct json_object *o)
+{
+    return json_member(o, "properties");
+}
+
+struct json_object *azure_props_make(struct json_object *o)
+{
+    if (azure_props(o) == NULL) {
+        json_add(o, "properties", json_object_new_object());
+    }
+    return azure_props(o);
+}
+
+struct json_object *azure_array(struct json_object *o, const char *name)
+{
+    struct json_object *array = json_member(azure_props(o), name);
+    return array != NULL && json_object_is_type(array, json_type_array) ? array : NULL;
+}
+
+struct json_object *azure_array_make(struct json_object *o, const char *name)
+{
+    if (azure_array(o, name) == NULL) {
+        json_add(azure_props_make(o), name, json_object_new_array());
+    }
+    return azure_array(o, name);
+}
+
+const char *azure_prop_str(struct json_object *o, const char *name)
+{
+    return json_str(azure_props(o), name);
+}
+
+int64_t azure_prop_int(struct json_object *o, const char *name, int64_t otherwise)
+{
+    return json_int(azure_props(o), name, otherwise);
+}
+
+bool azure_prop_bool(struct json_object *o, const char *name, bool otherwise)
+{
+    return json_get_bool(azure_props(o), name, otherwise);
+}
+
+const char *azure_ref(struct json_object *o, const char *name)
+{
+    return json_str(json_member(azure_props(o), name), "id");
+}
+
+struct json_object *azure_ref_new(const char *id)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "id", id);
+    return o;
+}
+
+struct json_object *azure_find(struct json_object *array, const char *name)
+{
+    struct json_object *o;
+    AZURE_EACH(o, array)
+    {
+        if (azure_eq(azure_doc_name(o), name)) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+void azure_array_drop(struct json_object *array, size_t i)
+{
+    (void)json_object_array_del_idx(array, i, 1);
+}
