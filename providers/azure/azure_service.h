@@ -33,6 +33,17 @@ const char *azure_annotation(const struct tt_service *s, const char *name);
 /* "port_80_<name>". */
 const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name);
 
+/* The questions that names depend on, answered straight from the Service; azure_service_read() asks the same ones. */
+bool azure_service_is_internal(const struct tt_service *s); /* without case */
+/* No families at all count as IPv4. */
+bool azure_service_has_family(const struct tt_service *s, enum azure_family f);
+bool azure_service_is_dual_stack(const struct tt_service *s); /* two entries in spec.ipFamilies */
+/* The subnet that an internal Service names, trimmed; NULL for external ones, and when blank. */
+const char *azure_service_subnet(struct arena *a, const struct tt_service *s);
+/* By the family rules of 10.1; NULL = none. */
+const char *azure_service_pip_name(const struct tt_service *s, enum azure_family f);
+const char *azure_service_pip_prefix_id(const struct tt_service *s, enum azure_family f);
+
 /* Something the owner of the Service should mend. */
 struct azure_finding {
     const char *reason;  /* of the event: "InvalidAnnotation", "InvalidSourceRanges" … */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_service_rules.c: questions that are answered straight from a Service, without the configuration.
+ *
+ * Names are made of their answers (azure_names.c), azure_service_read() keeps them (azure_service.c): one parser for
+ * each annotation, so that no two parts of the provider can disagree about a Service.  Keys are matched with case,
+ * except the one that upstream matches without.  Pure; docs/spec/azure.md 6.2, 10.1, 11. */
+#include "providers/azure/azure_service.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+
+const char *azure_annotation(const struct tt_service *s, const char *name)
+{
+    size_t n_prefix = strlen(AZURE_ANNOTATION_PREFIX);
+    for (uint32_t i = 0; i < s->n_annotations; i++) {
+        const char *key = s->annotations[i].key;
+        if (str_has_prefix(key, AZURE_ANNOTATION_PREFIX) && str_eq(key + n_prefix, name)) {
+            return s->annotations[i].value;
+        }
+    }
+    return NULL;
+}
+
+bool azure_service_is_internal(const struct tt_service *s)
+{
+    return azure_eq(azure_annotation(s, "azure-load-balancer-internal"), "true");
+}
+
+bool azure_service_has_family(const struct tt_service *s, enum azure_family f)
+{
+    bool has[AZURE_FAMILIES] = {false, false};
+    for (uint32_t i = 0; i < s->n_ip_families; i++) {
+        has[AZURE_IPV4] = has[AZURE_IPV4] || str_eq(s->ip_families[i], "IPv4");
+        has[AZURE_IPV6] = has[AZURE_IPV6] || str_eq(s->ip_families[i], "IPv6");
+    }
+    if (!has[AZURE_IPV6]) {
+        has[AZURE_IPV4] = true;
+    }
+    return has[f];
+}
+
+bool azure_service_is_dual_stack(const struct tt_service *s)
+{
+    return s->n_ip_families == 2;
+}
+
+const char *azure_service_subnet(struct arena *a, const struct tt_service *s)
+{
+    const char *subnet = azure_annotation(s, "azure-load-balancer-internal-subnet");
+    if (subnet == NULL || !azure_service_is_internal(s)) {
+        return NULL;
+    }
+    const char *trimmed = str_trim_unicode(a, subnet);
+    return trimmed[0] == '\0' ? NULL : trimmed;
+}
+
+/* The one of two annotations that speaks for a family.  A single-stack Service may use the plain key whatever its
+ * family is; asked for IPv6, one of IPv4 has none. */
+static const char *of_family(const struct tt_service *s, const char *plain, const char *ipv6,
+                             enum azure_family f)
+{
+    const char *value = azure_annotation(s, plain);
+    if (f == AZURE_IPV6) {
+        bool single = !azure_service_is_dual_stack(s);
+        const char *own = azure_annotation(s, ipv6);
+        if (single && !azure_service_has_family(s, AZURE_IPV6)) {
+            return NULL;
+        }
+        value = single && str_is_empty(own) ? value : own;
+    }
+    return str_is_empty(value) ? NULL : value;
+}
+
+const char *azure_service_pip_name(const struct tt_service *s, enum azure_family f)
+{
+    return of_family(s, "azure-pip-name", "azure-pip-name-ipv6", f);
+}
+
+const char *azure_service_pip_prefix_id(const struct tt_service *s, enum azure_family f)
+{
+    return of_family(s, "azure-pip-prefix-id", "azure-pip-prefix-id-ipv6", f);
+}
