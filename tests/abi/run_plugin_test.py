@@ -21,6 +21,9 @@ import tempfile
 import threading
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 LIMIT_S = 30
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(sys.argv[2])
@@ -72,21 +75,6 @@ EVENT = {
 }
 # Nothing that a user would notice.
 SERVED = ["right", "later", "older", "event-long"]
-
-
-class Tap:
-    """Counts tests; the first line of a failure is what was expected and what came."""
-
-    def __init__(self):
-        self.n = 0
-        self.failed = 0
-
-    def check(self, name, problem):
-        self.n += 1
-        self.failed += problem is not None
-        print(f"{'not ok' if problem else 'ok'} {self.n} - {name}", flush=True)
-        for line in (problem or "").splitlines():
-            print(f"# {line}", flush=True)
 
 
 class Program:
@@ -212,45 +200,45 @@ def controller(trimtab, cluster, provider, folder, *more):
                     "--secure-port=0", *more])
 
 
-def test_pool(tap, trimtab, folder, cluster):
+def test_pool(report, trimtab, folder, cluster):
     """The life of two Services, with a restart of the controller in between."""
     config = "--cloud-config=" + os.path.join(SOURCE, "examples", "provider-pool", "pool.conf")
     program = controller(trimtab, cluster, "pool", folder, config)
     try:
         cluster.create("one")
         one = cluster.address("one")
-        tap.check("pool: a Service gets the first address",
-                  None if one == "192.0.2.1" else f"want 192.0.2.1, got {one}")
+        report.check("pool: a Service gets the first address",
+                     None if one == "192.0.2.1" else f"want 192.0.2.1, got {one}")
         code = program.stop()
-        tap.check("pool: SIGTERM ends it with 0", None if code == 0 else f"{code}\n{program.text()}")
+        report.check("pool: SIGTERM ends it with 0", None if code == 0 else f"{code}\n{program.text()}")
         program = controller(trimtab, cluster, "pool", folder, config)
         cluster.create("two")
         two = cluster.address("two")
         one_now = cluster.address("one")
-        tap.check("pool: a restart keeps addresses and gives none twice",
-                  None if (one_now, two) == (one, "192.0.2.2") else f"got {one_now} and {two}")
+        report.check("pool: a restart keeps addresses and gives none twice",
+                     None if (one_now, two) == (one, "192.0.2.2") else f"got {one_now} and {two}")
         cluster.create("three", loadBalancerIP="192.0.2.9")
         three = cluster.address("three")
-        tap.check("pool: an address can be asked for",
-                  None if three == "192.0.2.9" else f"want 192.0.2.9, got {three}")
+        report.check("pool: an address can be asked for",
+                     None if three == "192.0.2.9" else f"want 192.0.2.9, got {three}")
         cluster.create("four", loadBalancerIP="203.0.113.1")
         said = cluster.warning("four")
-        tap.check("pool: a foreign address is refused with an event",
-                  None if "not in the pool: 203.0.113.1" in said else f"event: {said}")
+        report.check("pool: a foreign address is refused with an event",
+                     None if "not in the pool: 203.0.113.1" in said else f"event: {said}")
         for name in ("one", "four"):
             cluster.delete(name)
             cluster.gone(name)
         cluster.create("five")
         five = cluster.address("five")
-        tap.check("pool: what is given back is given out again",
-                  None if five == one else f"want {one}, got {five}")
+        report.check("pool: what is given back is given out again",
+                     None if five == one else f"want {one}, got {five}")
     except Exception as e:  # a test that could not go on is a failed test
-        tap.check("pool: all steps", f"{e}\n{program.text()}")
+        report.check("pool: all steps", f"{e}\n{program.text()}")
     finally:
         program.stop()
 
 
-def test_pool_config(tap, trimtab, folder, cluster, scratch):
+def test_pool_config(report, trimtab, folder, cluster, scratch):
     """What a wrong configuration leads to, and the flag of the provider's own."""
     rows = [("cidr = 192.0.2.0/28\nsider = 1\n", [], "wrong.conf:2"),
             ("cidr = 192.0.2.0/99\n", [], "want 16 to 30 bits"),
@@ -264,19 +252,19 @@ def test_pool_config(tap, trimtab, folder, cluster, scratch):
         program = controller(trimtab, cluster, "pool", folder, f"--cloud-config={path}", *flags)
         code = program.wait()
         good = code == 1 and words in program.text()
-        tap.check(f"pool: refuses to start: {words}",
-                  None if good else f"exit {code}\n{program.text()}")
+        report.check(f"pool: refuses to start: {words}",
+                     None if good else f"exit {code}\n{program.text()}")
 
 
-def test_refused(tap, trimtab, folder, cluster, name, words):
+def test_refused(report, trimtab, folder, cluster, name, words):
     program = controller(trimtab, cluster, name, folder)
     code = program.wait()
     good = code == 1 and all(word in program.text() for word in words)
-    tap.check(f"{name}: refused with exit 1",
-              None if good else f"exit {code}, want 1 and {words} in:\n{program.text()}")
+    report.check(f"{name}: refused with exit 1",
+                 None if good else f"exit {code}, want 1 and {words} in:\n{program.text()}")
 
 
-def test_result(tap, trimtab, folder, cluster, name, words):
+def test_result(report, trimtab, folder, cluster, name, words):
     """`words` of the event; None: the Service gets its address."""
     program = controller(trimtab, cluster, name, folder)
     problem = None
@@ -296,37 +284,35 @@ def test_result(tap, trimtab, folder, cluster, name, words):
     code = program.stop()
     if problem is None and code != 0:
         problem = f"exit {code}"
-    tap.check(f"{name}: {'served' if words is None else 'said in an event'}, goes on",
-              None if problem is None else f"{problem}\n{program.text()}")
+    report.check(f"{name}: {'served' if words is None else 'said in an event'}, goes on",
+                 None if problem is None else f"{problem}\n{program.text()}")
 
 
 def main():
-    tap = Tap()
+    report = tap.Report()
     with tempfile.TemporaryDirectory() as scratch:
         try:
             trimtab, folder = install_and_build(scratch)
         except Exception as e:
-            tap.check("install, build outside the tree", str(e))
-            print(f"1..{tap.n}")
-            return 1
-        tap.check("install, build outside the tree", None)
+            report.check("install, build outside the tree", repr(e))
+            return report.end()
+        report.check("install, build outside the tree", None)
         modules = os.path.join(BUILD, "tests", "abi")
         cluster = Cluster(scratch)
         try:
-            test_pool(tap, trimtab, folder, cluster)
-            test_pool_config(tap, trimtab, folder, cluster, scratch)
+            test_pool(report, trimtab, folder, cluster)
+            test_pool_config(report, trimtab, folder, cluster, scratch)
             for name, words in REFUSED.items():
-                test_refused(tap, trimtab, modules, cluster, name, words)
+                test_refused(report, trimtab, modules, cluster, name, words)
         finally:
             cluster.sim.stop()
         for name, words in list(EVENT.items()) + [(name, None) for name in SERVED]:
             cluster = Cluster(scratch)  # a fresh one: no Services of other providers
             try:
-                test_result(tap, trimtab, modules, cluster, name, words)
+                test_result(report, trimtab, modules, cluster, name, words)
             finally:
                 cluster.sim.stop()
-    print(f"1..{tap.n}")
-    return 1 if tap.failed else 0
+    return report.end()
 
 
 if __name__ == "__main__":

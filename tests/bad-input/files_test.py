@@ -12,10 +12,10 @@ import re
 import subprocess
 import sys
 import tempfile
-import traceback
 
 from hostile import Spell, says
 from stage import PLANTED, Stage, Template
+import tap  # stage.py put its folder on the path
 
 TRIMTAB = os.path.abspath(sys.argv[2])
 SECRETS = ("planted-secret-one", "planted-secret-two", "cGxhbnRlZC1zZWNyZXQ")
@@ -371,21 +371,10 @@ def test_flags__refusals_say_what_is_allowed():
 def main():
     global template  # pylint: disable=global-statement
     template = Template(sys.argv[1:3])
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 4 or n in sys.argv[3:])]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} - {name}")
-        except Exception as error:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {number} - {name}\n# " + traceback.format_exc().replace("\n", "\n# "))
-            for line in getattr(error, "log", []):
-                print(f"#   {line}")
-        sys.stdout.flush()
-    template.remove()
-    return failed > 0
+    try:
+        return tap.run(tap.tests_of(globals(), sys.argv[3:]))
+    finally:
+        template.remove()
 
 
 if __name__ == "__main__":

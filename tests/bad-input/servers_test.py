@@ -12,11 +12,11 @@ import concurrent.futures
 import os
 import re
 import sys
-import traceback
 
 import hostile
 from hostile import Spell, says
 from stage import Stage, Template
+import tap  # stage.py put its folder on the path
 
 PARALLEL = 6
 WAIT_S = 60
@@ -231,25 +231,14 @@ def main():
     chosen = [r for r in rows() if not words or any(w in r[0] for w in words)]
     if os.environ.get("TRIMTAB_SWEEP") == "tenth" and not words:
         chosen = chosen[::5]                        # every spell and every place still occur
-    print(f"1..{len(chosen)}", flush=True)
-    failed, most = 0, 0
+    results = []
     with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-        running = [(r[0], pool.submit(scene, template, *r[1:])) for r in chosen]
-        for number, (name, future) in enumerate(running, 1):
-            try:
-                used, sent = future.result()
-                most = max(most, used)
-                print(f"ok {number} - {name} # {used:.0f} MiB, {sent} bytes sent", flush=True)
-            except Exception as error:  # pylint: disable=broad-except
-                failed += 1
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                print(f"not ok {number} - {name}\n# {type(error).__name__}: {error} ({where.name}, {where.lineno})")
-                for line in getattr(error, "log", []):
-                    print(f"#   {line}")
-                sys.stdout.flush()
+        futures = [(r[0], pool.submit(scene, template, *r[1:])) for r in chosen]
+        status = tap.run([(name, lambda f=future: results.append(f.result())) for name, future in futures])
     template.remove()
-    print(f"# most memory: {most:.0f} MiB")
-    return failed > 0
+    for used, sent in sorted(results)[-1:]:
+        print(f"# most memory: {used:.0f} MiB, after {sent} bytes")
+    return status
 
 
 if __name__ == "__main__":

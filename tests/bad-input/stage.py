@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sim"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
 from hostile import Front  # noqa: E402  pylint: disable=wrong-import-position

@@ -10,11 +10,11 @@ import json
 import re
 import sys
 import threading
-import traceback
 
 import hostile
 from hostile import Spell, says
 from stage import Stage, Template
+import tap  # stage.py put its folder on the path
 
 MILLION = 1000000
 template = None
@@ -286,21 +286,10 @@ def test_silence__everywhere_and_sigterm():
 def main():
     global template  # pylint: disable=global-statement
     template = Template(sys.argv[1:3])
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 4 or n in sys.argv[3:])]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} - {name}")
-        except Exception as error:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {number} - {name}\n# " + traceback.format_exc().replace("\n", "\n# "))
-            for line in getattr(error, "log", []):
-                print(f"#   {line}")
-        sys.stdout.flush()
-    template.remove()
-    return failed > 0
+    try:
+        return tap.run(tap.tests_of(globals(), sys.argv[3:]))
+    finally:
+        template.remove()
 
 
 if __name__ == "__main__":

@@ -9,9 +9,13 @@ The seed of the mutations is fixed, so a failure comes back.
 """
 import collections
 import json
+import os
 import random
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 DEEP = 100000
 MALFORMED = {
@@ -90,12 +94,10 @@ def main(program, *samples):
     results.append(("a line that is too long", check(program, [long_line, lines[0]], False)))
     rng = random.Random(3)
     results += [("mutations of " + fn, check(program, lines, False)) for fn, lines in mutations(samples, rng)]
-    print("1..%d" % len(results))
-    for i, (name, bad) in enumerate(results, 1):
-        print("%s %d - %s" % ("not ok" if bad else "ok", i, name))
-        if bad:
-            print("# " + bad.replace("\n", "\n# "))
-    return any(bad for _, bad in results)
+    report = tap.Report(len(results))
+    for name, bad in results:
+        report.check(name, bad)
+    return report.end()
 
 
 if __name__ == "__main__":

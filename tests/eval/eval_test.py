@@ -9,8 +9,12 @@ that are not built: {"unsupported": ["prefix", …]}, or not for answers that ho
 """
 import collections
 import json
+import os
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def same(a, b):
@@ -64,12 +68,10 @@ def main(program, samples, deviations):
             bad.append("id %s agrees, but is listed as a deviation (%s)" % (case["id"], row))
         elif row is None and what is not None:
             bad.append("id %s: %s; in %s" % (case["id"], what, json.dumps(case["in"])[:400]))
-    print("1..%d" % len(results))
-    for i, (name, bad) in enumerate(results.items(), 1):
-        print("%s %d - %s" % ("not ok" if bad else "ok", i, name))
-        for b in bad[:5]:
-            print("# " + b)
-    return any(results.values())
+    report = tap.Report(len(results))
+    for name, bad in results.items():
+        report.check(name, bad[:5])
+    return report.end()
 
 
 if __name__ == "__main__":

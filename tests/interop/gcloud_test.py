@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 SIM, DATA = sys.argv[1], sys.argv[2]
 
 # Command and a text that must be in its output.
@@ -33,8 +36,7 @@ STEPS = (
 
 def main():
     if not shutil.which("gcloud"):
-        print("1..0 # SKIP gcloud is not installed")
-        return 0
+        return tap.skip("gcloud is not installed")
     with tempfile.TemporaryDirectory() as folder:
         log = f"{folder}/traffic.log"
         sim = subprocess.Popen([SIM, "--port=0", "--nodes=3", f"--write-cloud-config={folder}/conf",
@@ -43,25 +45,18 @@ def main():
         env = dict(os.environ, CLOUDSDK_CONFIG=f"{folder}/gcloud", CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK="1")
         with open(f"{folder}/conf/env-gce", encoding="utf-8") as f:
             env.update(line.rstrip("\n").split("=", 1) for line in f)
-        print(f"1..{len(STEPS) + 1}")
-        failed = 0
-        for number, (command, text) in enumerate(STEPS, 1):
+        report = tap.Report(len(STEPS) + 1)
+        for command, text in STEPS:
             run = subprocess.run(["gcloud", *command.split()], env=env, capture_output=True, text=True, check=False)
-            good = text in run.stdout + run.stderr
-            failed += not good
-            print(f"{'ok' if good else 'not ok'} {number} - gcloud {command}")
-            for line in [] if good else (run.stdout + run.stderr).splitlines():
-                print(f"# {line}")
+            output = run.stdout + run.stderr
+            report.check(f"gcloud {command}", "" if text in output else output or "nothing was printed")
         sim.send_signal(signal.SIGTERM)
         sim.wait(30)
         check = subprocess.run([sys.executable, f"{DATA}/schemas/check_traffic.py", log], capture_output=True,
                                text=True, check=False)
-        skip = " # SKIP python3-jsonschema is not installed" if check.returncode == 2 else ""
-        failed += check.returncode == 1
-        print(f"{'not ok' if check.returncode == 1 else 'ok'} {len(STEPS) + 1} - traffic{skip}")
-        for line in check.stdout.splitlines():
-            print(f"# {line}")
-    return 1 if failed else 0
+        report.check("traffic", (check.stdout + check.stderr or "exit 1") if check.returncode == 1 else "",
+                     "SKIP python3-jsonschema is not installed" if check.returncode == 2 else "")
+    return report.end()
 
 
 if __name__ == "__main__":

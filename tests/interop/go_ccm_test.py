@@ -19,25 +19,10 @@ import traceback
 
 from go_ccm_services import EXTERNAL, INTERNAL_KINDS, ODD, OTHERS, RESERVED
 from go_ccm_world import EXTERNAL_FINALIZER, GO_CCM, Cluster, differences
+import tap  # go_ccm_world.py put its folder on the path
 
 PROGRAMS, DATA = sys.argv[1:3], sys.argv[3]
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
-
-
-class Report:
-    """TAP lines, printed as they come; the plan stands at the end."""
-
-    def __init__(self):
-        self.number = self.failed = 0
-
-    def check(self, what, wrong):
-        """wrong: lines that say what is wrong, none if all is well."""
-        self.number += 1
-        self.failed += bool(wrong)
-        print(f"{'not ok' if wrong else 'ok'} {self.number} - {what}")
-        for line in wrong[:40]:
-            print(f"# {line}")
-        sys.stdout.flush()
 
 
 def fill(value, numbers):
@@ -255,16 +240,14 @@ def hand_over(t):
 
 def main():
     if not GO_CCM:
-        print("1..0 # SKIP TRIMTAB_GO_CCM does not name a Go cloud-controller-manager")
-        return 0
-    t = Report()
+        return tap.skip("TRIMTAB_GO_CCM does not name a Go cloud-controller-manager")
+    t = tap.Report()
     for part in (hand_over, many_nodes):
         try:
             part(t)
         except Exception:  # pylint: disable=broad-except  a part that breaks is one failed line
             t.check(part.__name__, traceback.format_exc().splitlines())
-    print(f"1..{t.number}")
-    return 1 if t.failed else 0
+    return t.end()
 
 
 if __name__ == "__main__":

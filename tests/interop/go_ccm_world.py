@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sim"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
 GO_CCM = os.environ.get("TRIMTAB_GO_CCM", "")

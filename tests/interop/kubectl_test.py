@@ -16,6 +16,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 SIM, TESTS = sys.argv[1], sys.argv[2]
 
 MANIFEST = """\
@@ -98,22 +101,6 @@ STEPS = (
 )
 
 
-class Tap:
-    """Counts and prints."""
-
-    def __init__(self, total):
-        print(f"1..{total}")
-        self.number = 0
-        self.failed = 0
-
-    def line(self, good, name, text=""):
-        self.number += 1
-        self.failed += not good
-        print(f"{'ok' if good else 'not ok'} {self.number} - {name}")
-        for line in [] if good else text.splitlines():
-            print(f"# {line}")
-
-
 def watch_sees_changes(env, files):
     """get -w prints a line for each change."""
     watch = subprocess.Popen(["kubectl", "get", "svc", "-w", "--request-timeout=20s"], env=env, text=True,
@@ -137,8 +124,7 @@ def watch_sees_changes(env, files):
 
 def main():
     if not shutil.which("kubectl"):
-        print("1..0 # SKIP kubectl is not installed")
-        return 0
+        return tap.skip("kubectl is not installed")
     with tempfile.TemporaryDirectory() as folder:
         files = {}
         for name, text in (("manifest", MANIFEST), ("changed", CHANGED), ("typo", TYPO)):
@@ -150,7 +136,7 @@ def main():
                                 f"--kube-log={log}"], stdout=subprocess.PIPE, text=True)
         sim.stdout.readline()
         env = dict(os.environ, KUBECONFIG=f"{folder}/kubeconfig", HOME=folder, EDITOR="sed -i s/front/back/")
-        tap = Tap(len(STEPS) + 2)
+        report = tap.Report(len(STEPS) + 2)
         for command, pattern in STEPS:
             words = [word.format(**files) for word in command.split()]
             run = subprocess.run(["kubectl", *words], env=env, capture_output=True, text=True, check=False)
@@ -158,16 +144,16 @@ def main():
             fails = pattern.startswith("!")
             good = bool(re.search(pattern.lstrip("!").replace("{{", "{").replace("}}", "}"), output)) and fails == (
                 run.returncode != 0)
-            tap.line(good, f"kubectl {command}", f"exit {run.returncode}\n{output}")
+            report.check(f"kubectl {command}", "" if good else f"exit {run.returncode}\n{output}")
         good, text = watch_sees_changes(env, files)
-        tap.line(good, "kubectl get svc -w", text)
+        report.check("kubectl get svc -w", "" if good else text or "it printed nothing")
         sim.send_signal(signal.SIGTERM)
         sim.wait(30)
         check = subprocess.run([sys.executable, f"{TESTS}/support/check_kube_log.py",
                                 f"{TESTS}/data/schemas/kubernetes.json", log], capture_output=True, text=True, check=False)
-        skip = " # SKIP python3-jsonschema is not installed" if check.returncode == 2 else ""
-        tap.line(check.returncode != 1, f"all objects are as defined{skip}", check.stdout + check.stderr)
-    return 1 if tap.failed else 0
+        report.check("all objects are as defined", (check.stdout + check.stderr or "exit 1") if check.returncode == 1 else "",
+                     "SKIP python3-jsonschema is not installed" if check.returncode == 2 else "")
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ import shutil
 import subprocess
 import sys
 import time
-import traceback
 
 from real_kube_world import APISERVER, ETCD, FLAGS, RealCluster
+import tap  # real_kube_world.py put its folder on the path
 
 PROGRAMS, OPERATIONS = sys.argv[1:3], sys.argv[3]
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
@@ -208,33 +208,27 @@ def test_permissions__nothing_more_was_asked_for(w):
         ("patch", "events")}, used
 
 
-def show(lines):
-    for line in lines:
-        print("#", line)
+def with_books(test, w):
+    """The test; behind it, what was asked of the API server is added up and the cluster is tidied."""
+    def run():
+        try:
+            test(w)
+        except Exception as error:
+            error.log = [line for line in w.log().splitlines() if '"FLAG"' not in line]
+            raise
+        finally:
+            w.all_audit += w.audit()
+            w.refused += [a for a in w.audit() if a[2] == 403 and not w.restarted]
+            w.tidy_up()
+    return run
 
 
 def main():
     if not (APISERVER and ETCD and shutil.which("kubectl")):
-        print("1..0 # SKIP TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
-        return 0
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 5 or n in sys.argv[4:])]
-    print(f"1..{len(tests)}")
-    failed = 0
+        return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
     with RealCluster(PROGRAMS, OPERATIONS) as w:
         w.all_audit, w.refused = [], []
-        for number, (name, test) in enumerate(tests, 1):
-            try:
-                test(w)
-                print(f"ok {number} - {name}")
-            except Exception:  # pylint: disable=broad-except  one broken test must not hide the others
-                failed += 1
-                print(f"not ok {number} - {name}")
-                show([*traceback.format_exc().splitlines(), *[x for x in w.log().splitlines() if '"FLAG"' not in x]])
-            sys.stdout.flush()
-            w.all_audit += w.audit()
-            w.refused += [a for a in w.audit() if a[2] == 403 and not w.restarted]
-            w.tidy_up()
-    return 1 if failed else 0
+        return tap.run([(name, with_books(test, w)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import time
 import urllib.error
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sim"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from controller_world import FLAGS, LIMIT_S, World  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 APISERVER = os.environ.get("TRIMTAB_KUBE_APISERVER", "")

@@ -11,6 +11,9 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 MAX_FILE = 700
 MAX_FUNCTION = 80
 MAX_PARAMETERS = 8
@@ -319,17 +322,10 @@ RULES = {name[5:]: fn for name, fn in sorted(globals().items()) if name.startswi
 def main(argv):
     tree = Tree(argv[1])
     names = argv[2:] or list(RULES)
-    print("1..%d" % len(names))
-    status = 0
-    for i, name in enumerate(names, 1):
-        offences = RULES[name](tree)
-        print("%s %d - %s: %s" % ("not ok" if offences else "ok", i, name, RULES[name].__doc__.strip().split("\n")[0]))
-        for o in offences[:60]:
-            print("# " + o)
-        if len(offences) > 60:
-            print("# … and %d more" % (len(offences) - 60))
-        status |= bool(offences)
-    return status
+    report = tap.Report(len(names))
+    for name in names:
+        report.check("%s: %s" % (name, RULES[name].__doc__.strip().split("\n")[0]), RULES[name](tree))
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import lint  # noqa: E402
+import tap  # noqa: E402  lint.py put its folder on the path
 
 HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n/* A file of a test. */\n"
 FUNC = "int f(void)\n{\n%s    return 0;\n}\n"
@@ -74,17 +75,12 @@ def run_case(rule, files, want):
 
 def main():
     untested = set(lint.RULES) - {c[0] for c in CASES}
-    print("1..%d" % (len(CASES) + 1))
-    bad = 0
-    for i, (rule, name, files, want) in enumerate(CASES, 1):
+    report = tap.Report(len(CASES) + 1)
+    for rule, name, files, want in CASES:
         ok, found = run_case(rule, files, want)
-        print("%s %d - %s: %s" % ("ok" if ok else "not ok", i, rule, name))
-        if not ok:
-            bad += 1
-            print("# found %r, wanted %r" % (found, want))
-    ok = not untested
-    print("%s %d - every rule is fed an offence %s" % ("ok" if ok else "not ok", len(CASES) + 1, sorted(untested)))
-    return bool(bad or untested)
+        report.check("%s: %s" % (rule, name), "" if ok else "found %r, wanted %r" % (found, want))
+    report.check("every rule is fed an offence", sorted(untested))
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ import re
 import subprocess
 import sys
 import time
-import traceback
 
-from controller_world import World
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
 PLUGINS = sys.argv[3]
@@ -470,23 +471,6 @@ def test_trouble__what_to_do_is_said():
         assert time.monotonic() - before < 30
 
 
-def main():
-    assert glob.glob(os.path.join(PLUGINS, "pool.so")), PLUGINS
-    chosen = sys.argv[4:]
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (not chosen or n in chosen)]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} - {name}")
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {number} - {name}")
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        sys.stdout.flush()
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    assert glob.glob(os.path.join(PLUGINS, "pool.so")), PLUGINS
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))

@@ -11,19 +11,20 @@ import os
 import signal
 import subprocess
 import sys
-import traceback
 
-from controller_world import CLEANUP, FLAGS, World
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import CLEANUP, FLAGS, World  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
 HANG = sys.argv[3]
-
 
 
 def ended(code, want, seconds):
     """The exit status, soon: the time is shown, and only a process that hangs breaks the bound."""
     print("# ended with %d after %.2f s" % (code, seconds))
     return code == want and seconds < 30
+
 
 def finalizers(svc):
     return svc["metadata"].get("finalizers", [])
@@ -404,21 +405,5 @@ def test_json_log__every_line_is_an_object():
         assert any(line["msg"] == "Plan" and line["service"] == "default/web" for line in lines)
 
 
-def main():
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_") and (len(sys.argv) < 5 or n in sys.argv[4:])]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print(f"ok {number} - {name}")
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print(f"not ok {number} - {name}")
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-        sys.stdout.flush()
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))

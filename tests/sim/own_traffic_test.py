@@ -15,7 +15,9 @@ import shutil
 import subprocess
 import sys
 
-from controller_world import World
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS, TESTS = sys.argv[1:3], sys.argv[3]
 MANIFEST = """apiVersion: v1
@@ -121,8 +123,7 @@ def main():
     try:
         import jsonschema  # noqa: F401  pylint: disable=import-outside-toplevel,unused-import
     except ImportError:
-        print("1..0 # SKIP python3-jsonschema is not installed")
-        return 0
+        return tap.skip("python3-jsonschema is not installed")
     folder = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"trimtab-own-traffic-{os.getpid()}")
     os.makedirs(folder)
     kube, cloud = f"{folder}/kube.log", f"{folder}/cloud.log"
@@ -131,21 +132,16 @@ def main():
             scripted_life(w)
             with_kubectl(w)
             restart_and_end(w)
-        results = []
+        report = tap.Report()
         last, wrong = judge(f"{TESTS}/support/check_kube_log.py", f"{TESTS}/data/schemas/kubernetes.json", kube)
-        results.append((f"the API server's traffic: {last}", wrong))
+        report.check(f"the API server's traffic: {last}", wrong)
         last, wrong = judge(f"{TESTS}/data/schemas/check_traffic.py", cloud)
-        results.append((f"the cloud's traffic: {last}", wrong))
+        report.check(f"the cloud's traffic: {last}", wrong)
         counts = said(read(kube))
-        results.append((f"the script was played: {sum(counts.values())} calls", sorted(SAID - set(counts))))
+        report.check(f"the script was played: {sum(counts.values())} calls", sorted(SAID - set(counts)))
     finally:
         shutil.rmtree(folder)
-    print(f"1..{len(results)}")
-    for number, (what, wrong) in enumerate(results, 1):
-        print(f"{'not ok' if wrong else 'ok'} {number} - {what}")
-        for line in wrong[:20]:
-            print(f"# {line}")
-    return 1 if any(wrong for _, wrong in results) else 0
+    return report.end()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAM, DATA = sys.argv[1:3]
 NOWHERE = "http://127.0.0.1:1"
@@ -158,20 +160,5 @@ def test_a_state_that_is_none__is_an_error_of_one_line():
         assert word in done.stderr, done.stderr
 
 
-def main():
-    tests = [(n, f) for n, f in globals().items() if n.startswith("test_")]
-    failed = 0
-    print("1..%d" % len(tests))
-    for i, (name, test) in enumerate(tests, 1):
-        try:
-            test()
-            print("ok %d - plan_state__%s" % (i, name[5:]))
-        except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print("not ok %d - plan_state__%s" % (i, name[5:]))
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-    return failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))

@@ -14,6 +14,9 @@ import tempfile
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 SIM = sys.argv[1]
 
 
@@ -129,19 +132,5 @@ def test_same_seed_same_start():
     assert dumps[0] == dumps[1] != dumps[2]
 
 
-def main():
-    tests = [(name, fn) for name, fn in globals().items() if name.startswith("test_")]
-    failed = 0
-    print(f"1..{len(tests)}")
-    for number, (name, fn) in enumerate(tests, 1):
-        try:
-            fn()
-            print(f"ok {number} - {name}")
-        except Exception as error:                  # a test that breaks is a test that fails
-            failed += 1
-            print(f"not ok {number} - {name}\n# {type(error).__name__}: {error}")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[2:])))

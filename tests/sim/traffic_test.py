@@ -19,6 +19,9 @@ import tempfile
 import urllib.error
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
 SIM, DATA = sys.argv[1], sys.argv[2]
 BASE_KINDS = ("networks", "subnetworks", "zones", "regions", "instances")
 
@@ -141,26 +144,20 @@ def main():
     try:
         import jsonschema  # noqa: F401  the checker needs it
     except ImportError:
-        print("1..0 # SKIP python3-jsonschema is not installed")
-        return 0
-    results = []
+        return tap.skip("python3-jsonschema is not installed")
+    report = tap.Report()
     for name, nodes in (("cloud-provider", 1), ("l4", 2)):
         with tempfile.TemporaryDirectory() as folder:
             sim = Sim(folder, base_world(folder))
             count, wrong = replay(sim, name, nodes)
-            results.append((f"{name}: {count} recorded scenarios get the recorded statuses", wrong))
+            report.check(f"{name}: {count} recorded scenarios get the recorded statuses", wrong)
             seen, wrong = read_everything(sim)
-            results.append((f"{name}: {seen} read operations are served", wrong))
+            report.check(f"{name}: {seen} read operations are served", wrong)
             status = sim.stop()
-            results.append((f"{name}: SIGTERM ends with 0", [] if status == 0 else [f"exit {status}"]))
+            report.check(f"{name}: SIGTERM ends with 0", [] if status == 0 else [f"exit {status}"])
             status, lines = check_log(sim.log)
-            results.append((f"{name}: check_traffic: {lines[-1]}", lines[:-1] if status else []))
-    print(f"1..{len(results)}")
-    for number, (what, wrong) in enumerate(results, 1):
-        print(f"{'not ok' if wrong else 'ok'} {number} - {what}")
-        for line in wrong[:20]:
-            print(f"# {line}")
-    return 1 if any(wrong for _, wrong in results) else 0
+            report.check(f"{name}: check_traffic: {lines[-1]}", lines[:-1] if status else [])
+    return report.end()
 
 
 if __name__ == "__main__":
