@@ -17,6 +17,7 @@
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
 #include "controller/kube/reflector.h"
+#include "controller/kube/unreachable.h"
 #include "controller/node_fanout.h"
 #include "controller/sync.h"
 #include "controller/watch.h"
@@ -164,6 +165,14 @@ static void api_not_ready(void *arg, const struct err *last)
                 LOG_S("reason", last->message));
 }
 
+/* It answers, but not with health. */
+static int refused_by_api(const struct app *a, const struct err *why, struct err *ret)
+{
+    return err_set(ret, why->code,
+                   "the API server %s is not ready: /healthz was answered with %d: %s",
+                   a->kube->server, why->http_status, why->message);
+}
+
 static int wait_for_api(struct app *a, struct err *err)
 {
     int rc = kube_client_wait_ready(a->client, a->args.api_wait_ms, api_not_ready, a, err);
@@ -173,10 +182,8 @@ static int wait_for_api(struct app *a, struct err *err)
     }
     if (rc != ERR_OK) {
         struct err last = *err;
-        return err_set(err, last.code,
-                       "cannot reach the API server %s: %s; check the server address in %s%s%s",
-                       a->kube->server, last.message, a->kube->source,
-                       a->kube->context[0] != '\0' ? ", context " : "", a->kube->context);
+        return last.http_status != 0 ? refused_by_api(a, &last, err)
+                                     : kube_unreachable(a->kube, &last, "", err);
     }
     return ERR_OK;
 }

@@ -17,7 +17,8 @@
  * `may_mutate` before *each* mutation is sent (fencing: docs/architecture.md).  What is not: retries
  * (retry.h), rate limits (ratelimit.h), meaning of statuses.
  * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason
- * is "broken" when the connection ended before an answer), CANCELLED, INVALID (a URL that is none;
+ * is "broken" when the connection ended before an answer, "untrusted" when the server's certificate
+ * did not verify, "refused-certificate" when the server would not have ours), CANCELLED, INVALID (a URL that is none;
  * an answer over a cap), AUTH (credentials could not be read), CANCELLED also when may_mutate said
  * no.  An answer with any status is success here. */
 #ifndef TRIMTAB_NET_HTTP_H

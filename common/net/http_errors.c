@@ -5,6 +5,7 @@
  * user info or headers: those may carry secrets.
  * Must not decide about retries; TRANSIENT only says that the same request may work later. */
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/net/http_internal.h"
@@ -81,10 +82,44 @@ static const char *tls_reason(struct http_transfer *t, CURLcode code)
     return t->curl_text[0] == '\0' ? curl_easy_strerror(code) : t->curl_text;
 }
 
+static void set_reason(struct err *err, const char *reason)
+{
+    if (err != NULL) {
+        (void)snprintf(err->reason, sizeof err->reason, "%s", reason);
+    }
+}
+
+/* Alerts by which a server says that our certificate will not do, or that it wants one (RFC 8446 §6.2). */
+static bool is_certificate_alert(const char *why)
+{
+    static const char *const alerts[] = {"alert unknown ca",
+                                         "alert bad certificate",
+                                         "alert certificate expired",
+                                         "alert certificate unknown",
+                                         "alert certificate required",
+                                         "alert certificate revoked",
+                                         "alert unsupported certificate",
+                                         "alert access denied"};
+    for (size_t i = 0; i < ARRAY_LEN(alerts); i++) {
+        if (strstr(why, alerts[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int tls_error(struct http_transfer *t, CURLcode code, struct err *err)
 {
-    const char *what = code == CURLE_PEER_FAILED_VERIFICATION ? "certificate of " : "";
-    return err_set(err, ERR_TRANSIENT, "TLS: %s%s: %s", what, http_origin(t), tls_reason(t, code));
+    bool untrusted = code == CURLE_PEER_FAILED_VERIFICATION;
+    const char *why = tls_reason(t, code);
+    int rc = err_set(err, ERR_TRANSIENT, "TLS: %s%s: %s", untrusted ? "certificate of " : "",
+                     http_origin(t), why);
+    if (untrusted) {
+        set_reason(err, "untrusted");
+    } else if (is_certificate_alert(why)) {
+        set_reason(err, "refused-certificate");
+    }
+    return rc;
 }
 
 /* The proxy said no to CONNECT, or left while it was asked. */
@@ -109,10 +144,7 @@ int http_error_broken(struct http_transfer *t, const char *why, struct err *err)
                            http_origin(t))
                  : err_set(err, ERR_TRANSIENT, "connection to %s broke before an answer: %s",
                            http_origin(t), why);
-    if (err != NULL) {
-        static const char reason[] = "broken";
-        memcpy(err->reason, reason, sizeof(reason));
-    }
+    set_reason(err, "broken");
     return rc;
 }
 

@@ -36,6 +36,8 @@ static struct kube_config *config_new(const struct kube_config_args *args)
     c->source = "";
     c->ns = "default";
     c->user = "";
+    c->cluster = "";
+    c->ca_path = "";
     c->no_http2 = ask_env(args, "DISABLE_HTTP2")[0] != '\0';
     return c;
 }
@@ -271,6 +273,8 @@ static int build(const struct kube_config_args *args, const struct kc_file *f,
     }
     if (rc == ERR_OK) {
         c->context = k.context;
+        c->cluster = k.cluster.name;
+        c->ca_path = c->tls.ca_file != NULL ? k.cluster.ca_file : "";
         c->ns = str_or(k.ctx.ns, "default");
         c->proxy_url = dup_or_null(c->a, k.cluster.proxy_url);
         c->disable_compression = k.cluster.disable_compression;
@@ -370,6 +374,7 @@ static int build_in_cluster(const struct kube_config_args *args, struct kube_con
     c->token_file = file_watch_new(token, TOKEN_MAX, TOKEN_EVERY_MS, args->clock);
     if (file_read(c->a, ca, PEM_MAX, &text, &n, &why) == ERR_OK) {
         c->tls.ca_file = file_watch_new(ca, PEM_MAX, PEM_EVERY_MS, args->clock);
+        c->ca_path = ca;
     } else {
         log_error(why.message, "Expected to load root CA config, using the system's",
                   LOG_S("file", ca));

@@ -31,7 +31,9 @@ struct kube_config {
     size_t n_impersonate;
     bool credentials_allowed; /* false for http:// servers: nothing is attached (§4.2) */
     const char *user;         /* name of the kubeconfig user */
-    bool no_http2;            /* environment DISABLE_HTTP2 is not empty (§4.5) */
+    const char *cluster; /* name of the kubeconfig cluster; "" in-cluster and for --master alone */
+    const char *ca_path; /* file that tls.ca_file watches, for messages; "" when there is none */
+    bool no_http2;       /* environment DISABLE_HTTP2 is not empty (§4.5) */
 };
 
 struct kube_config_args {

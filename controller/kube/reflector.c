@@ -12,6 +12,7 @@
 
 #include "common/base/log.h"
 #include "controller/kube/reflector_internal.h"
+#include "controller/kube/unreachable.h"
 
 #define SAY_EVERY_MS     1000
 #define SAY_EVERY_MAX_MS ((int64_t)60 * 1000)
@@ -142,19 +143,13 @@ static void set_last_err(struct kube_reflectors *r, const struct err *err)
 
 static void describe_unreachable(struct kube_reflectors *r, const struct err *why, struct err *ret)
 {
-    const struct kube_config *c = r->args.config;
     int64_t s = (reflectors_now(r) - r->reach.since_ms) / 1000;
     char tried[64] = "";
     if (r->reach.tries > 1) {
         (void)snprintf(tried, sizeof tried, " (tried %lld times in %lld s)",
                        (long long)r->reach.tries, (long long)s);
     }
-    bool from_context = c->context[0] != '\0';
-    err_set(
-        ret, ERR_TRANSIENT,
-        "cannot reach the API server %s: %.600s%s; check the server address in %.200s%s%.100s%s",
-        c->server, why->message, tried, c->source, from_context ? ", context \"" : "", c->context,
-        from_context ? "\"" : "");
+    (void)kube_unreachable(r->args.config, why, tried, ret); /* the code is `why`'s */
 }
 
 static void failed_to_reach(struct kube_reflectors *r, const struct err *why)
@@ -175,13 +170,18 @@ static void failed_to_reach(struct kube_reflectors *r, const struct err *why)
     }
 }
 
-void reflectors_reached(struct kube_reflectors *r)
+static void end_of_silence(struct kube_reflectors *r)
 {
     if (r->reach.tries > 0) {
         log_info(0, "The API server can be reached again", LOG_S("server", r->args.config->server),
                  LOG_MS("after", reflectors_now(r) - r->reach.since_ms));
         r->reach = (struct reach){0};
     }
+}
+
+void reflectors_reached(struct kube_reflectors *r)
+{
+    end_of_silence(r);
     set_last_err(r, NULL);
 }
 
@@ -189,8 +189,11 @@ void reflectors_failed(struct kube_reflectors *r, const struct err *err, bool un
 {
     if (unreached && err->code == ERR_TRANSIENT) {
         failed_to_reach(r, err);
-    } else {
+    } else if (unreached) { /* our own trouble, such as a certificate that cannot be read */
         r->reach = (struct reach){0};
+        set_last_err(r, err);
+    } else {
+        end_of_silence(r); /* a refusal is an answer, too */
         set_last_err(r, err);
     }
     reflectors_wake_waiters(r);

@@ -7,7 +7,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/net/http.h"
 #include "controller/kube/reflector_internal.h"
@@ -396,6 +399,34 @@ static void kube_reflectors_wait_synced__nobody_listens__says_where_to_look(void
     fake_api_stop(api);
 }
 
+/* A refusal is an answer: the silence before it is over, and that is said once. */
+static void kube_reflectors__refusal_after_silence__can_be_reached_again(void **state)
+{
+    const struct api_step steps[] = {
+        {.way = API_DROP},
+        {.status = 403, .body = "{'kind':'Status','reason':'Forbidden','message':'no','code':403}"},
+        {.body = LIST("10", SVC("a", "1"))},
+        {.way = API_OPEN},
+    };
+    int fd = memfd_create("log", 0);
+    assert_true(fd >= 0);
+    log_setup(&(struct log_config){.fd = fd});
+    struct world w = START(steps);
+    fake_api_wait(w.api, 4);
+    world_stop(&w);
+    log_setup(&(struct log_config){.fd = 2});
+    char text[8192] = "";
+    assert_true(pread(fd, text, sizeof text - 1, 0) > 0);
+    const char *again = strstr(text, "can be reached again");
+    const char *refused = strstr(text, "failed to list *v1.Service: no");
+    assert_non_null(again);
+    assert_non_null(refused);
+    assert_true(again < refused);
+    assert_null(strstr(again + 1, "can be reached again"));
+    close(fd);
+    (void)state;
+}
+
 static void kube_reflectors__cancelled_or_freed__ends_at_once(void **state)
 {
     struct cancel *cancel = cancel_new(NULL);
@@ -514,6 +545,7 @@ int main(void)
         KUBE_TEST(kube_reflectors__broken_watch__resumed_or_listed),
         KUBE_TEST(kube_reflectors__undecodable_deletion__known_object_deleted),
         KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
+        KUBE_TEST(kube_reflectors__refusal_after_silence__can_be_reached_again),
         KUBE_TEST(kube_reflectors__cancelled_or_freed__ends_at_once),
         KUBE_TEST(reflector_step__requests__bounded_in_time),
         KUBE_TEST(kube_reflectors_free__never_started__fine),

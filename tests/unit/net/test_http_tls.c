@@ -105,6 +105,7 @@ static void tls__server_certificate__judged(void **state)
             str_replace(f.arena, rows[i].message, "%s", test_server_url(t.server, ""));
         int rc = fixture_get(&f, test_server_url(t.server, "/echo"));
         assert_fails(&f, rc, *want == '\0' ? ERR_OK : ERR_TRANSIENT, want);
+        assert_string_equal(f.err.reason, *want == '\0' ? "" : "untrusted");
         if (rc == ERR_OK) {
             const char *host =
                 arena_printf(f.arena, "Host: 127.0.0.1:%u\n", test_server_port(t.server));

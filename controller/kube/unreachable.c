@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unreachable.c: see unreachable.h.  The machine words of TLS failures are http.h's. */
+#include "controller/kube/unreachable.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+
+static bool says(const struct err *why, const char *words)
+{
+    return strstr(why->message, words) != NULL;
+}
+
+/* The members of a kubeconfig's cluster that decide whom we trust, or the one file of a pod. */
+static void advise_on_ca(struct str_buf *b, const struct kube_config *c)
+{
+    if (!str_is_empty(c->ca_path)) {
+        str_appendf(b, "check certificate-authority (%.200s)", c->ca_path);
+    } else if (c->tls.ca_pem != NULL) {
+        str_append(b, "check certificate-authority-data");
+    } else {
+        str_append(b, "no CA is named, so the system's were asked: set certificate-authority-data");
+    }
+    if (!str_is_empty(c->cluster)) {
+        str_appendf(b, " of cluster \"%.100s\"", c->cluster);
+    }
+}
+
+static void advise(struct str_buf *b, const struct kube_config *c, const struct err *why)
+{
+    if (str_eq(why->reason, "refused-certificate")) {
+        str_appendf(b,
+                    "the server refuses our certificate: check client-certificate of user "
+                    "\"%.100s\"",
+                    c->user);
+        return;
+    }
+    if (!str_eq(why->reason, "untrusted")) {
+        str_append(b, "check the server address");
+    } else if (says(why, "expired") || says(why, "not yet valid")) {
+        str_append(b, "check the clock of this machine and the server's certificate");
+    } else if (says(why, "match")) {
+        str_append(b, "check the server address, or set tls-server-name to a name that its "
+                      "certificate has");
+    } else {
+        advise_on_ca(b, c);
+    }
+}
+
+int kube_unreachable(const struct kube_config *c, const struct err *why, const char *tried,
+                     struct err *ret)
+{
+    struct str_buf advice _cleanup_(str_buf_done) = STR_BUF_INIT;
+    bool from_context = c->context[0] != '\0';
+    advise(&advice, c, why);
+    return err_set(ret, why->code,
+                   "cannot reach the API server %.200s: %.400s%s; %s in %.200s%s%.100s%s",
+                   c->server, why->message, tried, str_buf_text(&advice), c->source,
+                   from_context ? ", context \"" : "", c->context, from_context ? "\"" : "");
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unreachable.h: what a person is told when the API server gives no answer, and where to look first.
+ *
+ * The advice follows from the error: a certificate that does not verify is a matter of the CA, one of ours that is
+ * refused a matter of the user, all else a matter of the address.  Pure. */
+#ifndef TRIMTAB_KUBE_UNREACHABLE_H
+#define TRIMTAB_KUBE_UNREACHABLE_H
+
+#include "controller/kube/config.h"
+
+/* "cannot reach the API server URL: WHY TRIED; check … in kc, context "prod"".  `why` is what http.h said, `tried` "" or
+ * " (tried 3 times in 4 s)".  Returns why->code. */
+int kube_unreachable(const struct kube_config *c, const struct err *why, const char *tried,
+                     struct err *ret);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_unreachable.c: which member of the kubeconfig is named first when the API server gives no answer. */
+#include "controller/kube/unreachable.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#define SIGNER "TLS: certificate of https://10.0.0.1: unable to get local issuer certificate"
+#define BEFORE "cannot reach the API server https://10.0.0.1: "
+
+struct row {
+    const char *name;
+    const char *reason, *message;
+    const char *ca_path, *ca_pem, *cluster, *context;
+    const char *want;
+};
+
+static void kube_unreachable__kind_of_failure__decides_where_to_look(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"nobody listens", "", "connection refused", "", NULL, "c1", "prod",
+         BEFORE "connection refused; check the server address in kc, context \"prod\""},
+        {"CA as data", "untrusted", SIGNER, "", "PEM", "c1", "prod",
+         BEFORE SIGNER
+         "; check certificate-authority-data of cluster \"c1\" in kc, context \"prod\""},
+        {"CA as a file", "untrusted", SIGNER, "/etc/ca.pem", NULL, "c1", "prod",
+         BEFORE SIGNER
+         "; check certificate-authority (/etc/ca.pem) of cluster \"c1\" in kc, context "
+         "\"prod\""},
+        {"no CA", "untrusted", SIGNER, "", NULL, "c1", "",
+         BEFORE SIGNER "; no CA is named, so the system's were asked: set "
+                       "certificate-authority-data of cluster \"c1\" in kc"},
+        {"another host's certificate", "untrusted", "TLS: no name matches 10.0.0.1", "", "PEM",
+         "c1", "prod",
+         BEFORE
+         "TLS: no name matches 10.0.0.1; check the server address, or set tls-server-name to "
+         "a name that its certificate has in kc, context \"prod\""},
+        {"expired", "untrusted", "TLS: certificate has expired", "", "PEM", "c1", "",
+         BEFORE "TLS: certificate has expired; check the clock of this machine and the server's "
+                "certificate in kc"},
+        {"our certificate", "refused-certificate", "TLS: alert unknown ca", "", "PEM", "c1", "prod",
+         BEFORE "TLS: alert unknown ca; the server refuses our certificate: check "
+                "client-certificate of user \"admin\" in kc, context \"prod\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct row *r = &rows[i];
+        const struct kube_config c = {.server = "https://10.0.0.1",
+                                      .source = "kc",
+                                      .user = "admin",
+                                      .cluster = r->cluster,
+                                      .context = r->context,
+                                      .ca_path = r->ca_path,
+                                      .tls = {.ca_pem = r->ca_pem}};
+        struct err why = ERR_INIT;
+        struct err got = ERR_INIT;
+        (void)err_set(&why, ERR_TRANSIENT, "%s", r->message);
+        (void)snprintf(why.reason, sizeof why.reason, "%s", r->reason);
+        assert_int_equal(kube_unreachable(&c, &why, "", &got), ERR_TRANSIENT);
+        assert_string_equal(got.message, r->want);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kube_unreachable__kind_of_failure__decides_where_to_look),
+    };
+    return cmocka_run_group_tests_name("kube-unreachable", tests, NULL, NULL);
+}
