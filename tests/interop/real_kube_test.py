@@ -18,6 +18,11 @@ CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
 V1 = "gke.networking.io/l4-netlb-v1"
 
 
+def show(lines):
+    for line in lines:
+        print("#", line)
+
+
 def test_life__as_kubectl_sees_it(w):
     w.start()
     w.create("web")
