@@ -6,6 +6,7 @@ to files in one scratch folder, which a failing test prints.
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
 FLAGS = ["--cloud-provider=gce", "--leader-elect=false", "--secure-port=0"]
 MUTATIONS = (".insert", ".patch", ".update", ".delete", ".addInstance", ".removeInstance", ".addHealthCheck",
              ".removeHealthCheck", ".setTarget", ".set")
+COMPLAINT = re.compile(r"^.*(?:(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|: runtime error:).*$", re.MULTILINE)
 
 
 class World:
@@ -50,7 +52,21 @@ class World:
         self.sim.stdout.close()
         if kind is not None:
             print("#", self.log().replace("\n", "\n# "))
+        complaints = self.complaints()
         subprocess.run(["rm", "-rf", self.folder], check=False)
+        assert not complaints, complaints
+
+    def complaints(self):
+        """What a sanitizer said about one of the programs, wherever it stands in what they printed."""
+        found = []
+        for name in ["sim.err", *(f"{kind}-{run}" for kind in ("run", "out") for run in range(1, self.runs + 1))]:
+            path = os.path.join(self.folder, name)
+            if os.path.exists(path):
+                with open(path, encoding="utf-8", errors="replace") as f:
+                    text = f.read()
+                at = COMPLAINT.search(text)
+                found += text[at.start():at.start() + 3000].splitlines() if at else []
+        return "\n".join(found)
 
     # --- trimtab ---
     def environment(self):
