@@ -81,10 +81,12 @@ struct azure_service {
     /* private link service (10.6) */
     bool pls_create;
     bool pls_proxy_protocol;
-    const char *pls_group;  /* effective */
-    const char *pls_name;   /* NULL = default */
-    const char *pls_subnet; /* NULL = default */
-    int32_t pls_ip_count;   /* 1…8 */
+    const char *pls_group; /* effective */
+    const char *pls_name;  /* NULL = default */
+    const char *
+        pls_subnet; /* its annotation, else the subnet of an internal Service; NULL = configured one */
+    int32_t pls_ip_count;    /* 1…8; 0 = the annotation says something else (a finding tells) */
+    bool pls_static_ips_bad; /* the list is none of IPv4 addresses: pls_static_ips is empty */
     const char *const *pls_static_ips;
     size_t n_pls_static_ips;
     const char *pls_primary_ip; /* or NULL */
@@ -104,6 +106,11 @@ const struct azure_service *azure_service_read(struct arena *a, const struct azu
                                                const struct tt_service *s);
 /* ERR_INVALID with the first fatal finding, else ERR_OK. */
 int azure_service_check(const struct azure_service *s, struct err *err) _warn_unused_;
+/* The same Service with these addresses in the annotations of their families, as its own (4.2 step 5).  What is no
+ * address is left out. */
+const struct azure_service *azure_service_pin(struct arena *a, const struct azure_naming *n,
+                                              const struct azure_service *s, const char *const *ips,
+                                              size_t n_ips);
 /* The same Service as if `internal` had the other value ("flipped", 4.2). */
 const struct azure_service *azure_service_flip(struct arena *a, const struct azure_naming *n,
                                                const struct azure_service *s);
