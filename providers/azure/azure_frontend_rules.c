@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_frontend_rules.c: ownership and use of frontends (azure_frontend_rules.h).  Pure. */
+#include "providers/azure/azure_frontend_rules.h"
+#include "common/base/ip.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/azure_probe_rules.h"
+
+#include <string.h>
+
+/* ---- whose -------------------------------------------------------------------------------------------- */
+
+static const struct azure_ownership nobody;
+
+/* A secondary owner by its public IP. */
+static struct azure_ownership by_pip(struct json_object *frontend, struct json_object *pip)
+{
+    if (pip == NULL || azure_pip_address(pip)[0] == '\0' ||
+        !azure_id_eq(azure_doc_id(pip), azure_ref(frontend, "publicIPAddress"))) {
+        return nobody;
+    }
+    return (struct azure_ownership){
+        .owns = true,
+        .version = azure_prop_str(pip, "publicIPAddressVersion"),
+    };
+}
+
+static struct azure_ownership by_pip_name(struct arena *a, const struct azure_service *s,
+                                          struct json_object *frontend,
+                                          const struct azure_pips *pips)
+{
+    struct azure_ownership o = nobody;
+    for (int f = 0; !o.owns && f < AZURE_FAMILIES; f++) {
+        if (s->pip_name[f] != NULL) {
+            o = by_pip(frontend, azure_pip_by_name(a, pips, s->pip_group, s->pip_name[f]));
+        }
+    }
+    return o;
+}
+
+static struct azure_ownership by_public_address(struct arena *a, const struct azure_service *s,
+                                                struct json_object *frontend,
+                                                const struct azure_pips *pips)
+{
+    struct azure_ownership o = nobody;
+    for (size_t i = 0; !o.owns && i < s->n_lb_ips; i++) {
+        if (azure_public_ip_candidate(s->lb_ips[i]) != AZURE_IP_OK) {
+            return nobody;
+        }
+        struct json_object *pip = azure_pip_by_ip(a, pips, s->pip_group, s->lb_ips[i]);
+        if (pip == NULL) {
+            return nobody;
+        }
+        o = by_pip(frontend, pip);
+    }
+    return o;
+}
+
+static struct azure_ownership by_private_address(const struct azure_service *s,
+                                                 struct json_object *frontend)
+{
+    const char *have = azure_prop_str(frontend, "privateIPAddress");
+    for (size_t i = 0; have != NULL && i < s->n_lb_ips; i++) {
+        struct ip_addr ip;
+        if (azure_eq(have, s->lb_ips[i])) {
+            bool six = ip_parse(s->lb_ips[i], &ip) && ip.len == 16;
+            return (struct azure_ownership){.owns = true, .version = six ? "IPv6" : "IPv4"};
+        }
+    }
+    return nobody;
+}
+
+struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_service *s,
+                                            struct json_object *frontend,
+                                            const struct azure_pips *pips)
+{
+    if (str_has_prefix(azure_doc_name(frontend), s->base)) {
+        return (struct azure_ownership){.owns = true, .primary = true};
+    }
+    if (s->internal) {
+        return by_private_address(s, frontend);
+    }
+    return s->n_lb_ips > 0 ? by_public_address(a, s, frontend, pips)
+                           : by_pip_name(a, s, frontend, pips);
+}
+
+enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,
+                                        const struct azure_ownership *o)
+{
+    if (o->version != NULL) {
+        return azure_eq(o->version, "IPv6") ? AZURE_IPV6 : AZURE_IPV4;
+    }
+    if (s->dual_stack) {
+        return str_has_suffix(azure_doc_name(frontend), "-IPv6") ? AZURE_IPV6 : AZURE_IPV4;
+    }
+    return s->has_family[AZURE_IPV6] ? AZURE_IPV6 : AZURE_IPV4;
+}
+
+bool azure_owns_rule(const struct azure_service *s, const char *name)
+{
+    return (!s->local && azure_eq(name, AZURE_SHARED_PROBE)) || azure_has_prefix(name, s->base);
+}
+
+/* ---- in use ------------------------------------------------------------------------------------------- */
+
+static bool refers(struct json_object *o, const char *id)
+{
+    return azure_id_eq(azure_ref(o, "frontendIPConfiguration"), id);
+}
+
+static bool outbound_refers(struct json_object *rule, const char *id)
+{
+    struct json_object *ref;
+    AZURE_EACH(ref, azure_array(rule, "frontendIPConfigurations"))
+    {
+        if (azure_id_eq(json_str(ref, "id"), id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s, const char *id,
+                                  struct json_object *lb)
+{
+    static const struct {
+        const char *array;
+        const char *word;
+    } nats[] = {{"inboundNatRules", "inbound NAT rule"}, {"inboundNatPools", "inbound NAT pool"}};
+    struct json_object *o;
+    AZURE_EACH(o, azure_array(lb, "loadBalancingRules"))
+    {
+        if (refers(o, id) && !azure_owns_rule(s, azure_doc_name(o))) {
+            return arena_printf(a, "load balancing rule %s of another Service", azure_doc_name(o));
+        }
+    }
+    AZURE_EACH(o, azure_array(lb, "outboundRules"))
+    {
+        if (outbound_refers(o, id)) {
+            return arena_printf(a, "outbound rule %s", azure_doc_name(o));
+        }
+    }
+    for (size_t i = 0; i < ARRAY_LEN(nats); i++) {
+        AZURE_EACH(o, azure_array(lb, nats[i].array))
+        {
+            if (refers(o, id)) {
+                return arena_printf(a, "%s %s", nats[i].word, azure_doc_name(o));
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---- ports -------------------------------------------------------------------------------------------- */
+
+static int taken(const struct tt_port *port, const char *word, struct json_object *o,
+                 struct err *err)
+{
+    return err_set(err, ERR_INVALID,
+                   "checkLoadBalancerResourcesConflicts: service port %s is trying to consume the "
+                   "port %d which is being referenced by an existing %s %s",
+                   str_nonnull(port->name), (int)port->port, word, azure_doc_name(o));
+}
+
+static bool is_at(struct json_object *o, const char *id, const char *protocol)
+{
+    return refers(o, id) && azure_eq(str_nonnull(azure_prop_str(o, "protocol")), protocol);
+}
+
+static int check_port(const struct azure_service *s, const struct tt_port *port, const char *id,
+                      struct json_object *lb, struct err *err)
+{
+    const char *protocol = str_nonnull(azure_lb_protocol(port->protocol));
+    struct json_object *o;
+    if (azure_eq(protocol, "All")) {
+        return ERR_OK; /* SCTP shares no port number with Tcp and Udp */
+    }
+    AZURE_EACH(o, azure_array(lb, "loadBalancingRules"))
+    {
+        if (is_at(o, id, protocol) && azure_prop_int(o, "frontendPort", 0) == port->port &&
+            !azure_owns_rule(s, azure_doc_name(o))) {
+            return taken(port, "loadBalancing rule", o, err);
+        }
+    }
+    AZURE_EACH(o, azure_array(lb, "inboundNatRules"))
+    {
+        if (is_at(o, id, protocol) && azure_prop_int(o, "frontendPort", 0) == port->port) {
+            return taken(port, "inbound NAT rule", o, err);
+        }
+    }
+    AZURE_EACH(o, azure_array(lb, "inboundNatPools"))
+    {
+        if (is_at(o, id, protocol) &&
+            azure_prop_int(o, "frontendPortRangeStart", 65536) <= port->port &&
+            azure_prop_int(o, "frontendPortRangeEnd", -1) >= port->port) {
+            return taken(port, "inbound NAT pool", o, err);
+        }
+    }
+    return ERR_OK;
+}
+
+int azure_frontend_check_ports(const struct azure_service *s, const char *id,
+                               struct json_object *lb, struct err *err)
+{
+    int rc = ERR_OK;
+    for (uint32_t i = 0; rc == ERR_OK && i < s->in->n_ports; i++) {
+        rc = check_port(s, &s->in->ports[i], id, lb, err);
+    }
+    return rc;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_lb_merge_rules.c: one Service's rules and probes in a load balancer (azure_lb_merge_rules.h).  Pure. */
+#include "providers/azure/azure_lb_merge_rules.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_frontend_rules.h"
+#include "providers/azure/azure_probe_rules.h"
+
+#define RULES  "loadBalancingRules"
+#define PROBES "probes"
+
+/* What the Service should have, of both families. */
+struct expected {
+    struct json_object **items;
+    size_t n;
+};
+
+static struct expected collect(struct arena *a, const struct azure_merge *m, bool rules)
+{
+    size_t most = 1; /* the shared probe, when it is kept for others */
+    for (size_t i = 0; i < m->n_fragments; i++) {
+        most += rules ? m->fragments[i].n_rules : m->fragments[i].n_probes;
+    }
+    struct expected e = {.items = ARENA_ARRAY(a, struct json_object *, most)};
+    for (size_t i = 0; i < m->n_fragments; i++) {
+        const struct azure_fragment *f = &m->fragments[i];
+        for (size_t k = 0; k < (rules ? f->n_rules : f->n_probes); k++) {
+            e.items[e.n++] = rules ? f->rules[k] : f->probes[k];
+        }
+    }
+    return e;
+}
+
+/* ---- back references ----------------------------------------------------------------------------------- */
+
+static void unlink_from(struct json_object *holder, const char *rule)
+{
+    struct json_object *refs = azure_array(holder, RULES);
+    for (size_t i = json_len(refs); i > 0; i--) {
+        const char *id = json_str(json_object_array_get_idx(refs, i - 1), "id");
+        if (id != NULL && azure_eq(azure_id_last(id), rule)) {
+            azure_array_drop(refs, i - 1);
+        }
+    }
+}
+
+static void unlink_rule(struct json_object *lb, const char *rule)
+{
+    struct json_object *o;
+    AZURE_EACH(o, azure_array(lb, PROBES))
+    {
+        unlink_from(o, rule);
+    }
+    AZURE_EACH(o, azure_array(lb, "frontendIPConfigurations"))
+    {
+        unlink_from(o, rule);
+    }
+}
+
+static bool is_linked(struct json_object *probe, const char *rule)
+{
+    struct json_object *ref;
+    AZURE_EACH(ref, azure_array(probe, RULES))
+    {
+        if (azure_eq(azure_id_last(str_nonnull(json_str(ref, "id"))), rule)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the shared probe ---------------------------------------------------------------------------------- */
+
+struct users {
+    size_t n;
+    bool others; /* some are another Service's */
+};
+
+/* Who uses the shared probe: by what ARM says of it, and by the rules themselves. */
+static struct users users_of(const struct azure_service *s, struct json_object *lb,
+                             struct json_object *probe)
+{
+    struct users u = {0};
+    struct json_object *o;
+    AZURE_EACH(o, azure_array(probe, RULES))
+    {
+        const char *id = json_str(o, "id");
+        if (id != NULL && azure_id_last(id)[0] != '\0') {
+            u.n++;
+            u.others = u.others || !azure_owns_rule(s, azure_id_last(id));
+        }
+    }
+    AZURE_EACH(o, azure_array(lb, RULES))
+    {
+        const char *ref = azure_ref(o, "probe");
+        if (ref != NULL && azure_eq(azure_id_last(ref), AZURE_SHARED_PROBE) &&
+            !is_linked(probe, azure_doc_name(o))) {
+            u.n++;
+            u.others = u.others || !azure_owns_rule(s, azure_doc_name(o));
+        }
+    }
+    return u;
+}
+
+/* Others may still need it when this Service goes, or when the mode was switched off.  A Local Service that was the
+ * last to use it takes it along. */
+static bool mind_shared_probe(const struct azure_merge *m, struct json_object *lb,
+                              struct expected *e)
+{
+    struct json_object *probes = azure_array(lb, PROBES);
+    for (size_t i = 0; i < json_len(probes); i++) {
+        struct json_object *probe = json_object_array_get_idx(probes, i);
+        if (!azure_eq(azure_doc_name(probe), AZURE_SHARED_PROBE)) {
+            continue;
+        }
+        struct users u = users_of(m->service, lb, probe);
+        if (u.others && (!m->want || !m->naming->config->shared_probe)) {
+            e->items[e->n++] = probe;
+        }
+        if (u.n == 1 && !u.others && m->service->local) {
+            azure_array_drop(probes, i);
+            return true;
+        }
+        return false;
+    }
+    return false;
+}
+
+/* ---- lists --------------------------------------------------------------------------------------------- */
+
+struct kind {
+    const char *array;
+    bool rules;
+    bool want;
+};
+
+static bool equal(const struct kind *k, struct json_object *x, struct json_object *y)
+{
+    return k->rules ? azure_lb_rule_equal(x, y, k->want) : azure_probe_equal(x, y);
+}
+
+static bool is_expected(const struct kind *k, const struct expected *e, struct json_object *o)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        if (equal(k, o, e->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has(const struct kind *k, struct json_object *array, struct json_object *wanted)
+{
+    struct json_object *o;
+    AZURE_EACH(o, array)
+    {
+        if (equal(k, o, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is unknown to us in an element that is made anew under its name stays in it. */
+static struct json_object *renewed(struct json_object *old, struct json_object *wanted)
+{
+    struct json_object *o = json_copy(old != NULL ? old : wanted);
+    if (old != NULL) {
+        json_object_object_foreach(azure_props(wanted), name, value)
+        {
+            json_add(azure_props_make(o), name, json_copy(value));
+        }
+        static const char *const ours[] = {"probe", "enableTcpReset", "requestPath"};
+        for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+            if (json_member(azure_props(wanted), ours[i]) == NULL) {
+                json_object_object_del(azure_props(o), ours[i]);
+            }
+        }
+    }
+    return o;
+}
+
+/* Owned elements that nobody expects go; expected ones that are missing come. */
+static bool merge(struct arena *a, const struct azure_merge *m, const struct kind *k,
+                  const struct expected *e, struct json_object *lb)
+{
+    bool changed = false;
+    struct json_object *array = azure_array(lb, k->array);
+    struct json_object **dropped = ARENA_ARRAY(a, struct json_object *, json_len(array) + 1);
+    size_t n_dropped = 0;
+    for (size_t i = json_len(array); i > 0; i--) {
+        struct json_object *o = json_object_array_get_idx(array, i - 1);
+        if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o)) {
+            dropped[n_dropped++] = azure_own(a, json_object_get(o));
+            if (k->rules) {
+                unlink_rule(lb, azure_doc_name(o));
+            }
+            azure_array_drop(array, i - 1);
+            changed = true;
+        }
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        if (has(k, azure_array(lb, k->array), e->items[i])) {
+            continue;
+        }
+        struct json_object *old = NULL;
+        for (size_t d = 0; d < n_dropped; d++) {
+            old = azure_eq(azure_doc_name(dropped[d]), azure_doc_name(e->items[i])) ? dropped[d]
+                                                                                    : old;
+        }
+        (void)json_object_array_add(azure_array_make(lb, k->array), renewed(old, e->items[i]));
+        changed = true;
+    }
+    return changed;
+}
+
+bool azure_lb_merge(struct arena *a, const struct azure_merge *m, struct json_object *lb)
+{
+    struct expected probes = collect(a, m, false);
+    struct expected rules = collect(a, m, true);
+    const struct kind of_probes = {.array = PROBES, .want = m->want};
+    const struct kind of_rules = {.array = RULES, .rules = true, .want = m->want};
+    bool dropped = mind_shared_probe(m, lb, &probes);
+    bool changed = merge(a, m, &of_probes, &probes, lb);
+    return merge(a, m, &of_rules, &rules, lb) || changed || dropped;
+}

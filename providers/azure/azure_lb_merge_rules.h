@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_lb_merge_rules.h: puts one Service's rules and probes into the shared document, or takes them out.
+ *
+ * Only what the Service owns is touched; what ARM fills in (the back references of probes and frontends) is kept
+ * true while editing, so that many Services can be put into one document one after the other, as if each had been
+ * written and read back.
+ * Source: docs/spec/azure.md 6.5 (algorithm), 6.6 (shared probe), 12.5.  Pure. */
+#ifndef TRIMTAB_AZURE_LB_MERGE_RULES_H
+#define TRIMTAB_AZURE_LB_MERGE_RULES_H
+
+#include "providers/azure/azure_lb_desired.h"
+
+struct azure_merge {
+    const struct azure_naming *naming;
+    const struct azure_service *service;
+    bool want;
+    const struct azure_fragment *fragments; /* one per family that is wanted; none without `want` */
+    size_t n_fragments;
+};
+/* Edits `lb` in place.  True: something of ours changed. */
+bool azure_lb_merge(struct arena *a, const struct azure_merge *m, struct json_object *lb);
+
+#endif

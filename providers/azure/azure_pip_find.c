@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_pip_find.c: public IPs by name, address and ID (azure_pip_find.h).  Pure. */
+#include "providers/azure/azure_pip_find.h"
+#include "common/base/ip.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_names.h"
+
+#include <string.h>
+
+/* An IPv6 address may carry a zone, which says nothing of what kind it is. */
+static bool parse(const char *s, struct ip_addr *ret)
+{
+    char text[IP_TEXT_MAX];
+    const char *zone = strchr(s, '%');
+    size_t n = zone != NULL ? (size_t)(zone - s) : strlen(s);
+    if (n >= sizeof(text) || (zone != NULL && (zone[1] == '\0' || strchr(s, ':') == NULL))) {
+        return false;
+    }
+    memcpy(text, s, n);
+    text[n] = '\0';
+    return ip_parse(text, ret);
+}
+
+static bool is_within(const struct ip_addr *ip, const char *const *nets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ip_net net;
+        if (ip_net_parse(nets[i], &net) && net.addr.len == ip->len && ip_net_contains(&net, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum azure_candidate azure_public_ip_candidate(const char *ip)
+{
+    /* Not global unicast, private, shared address space, and the address of Azure's own services. */
+    static const char *const non_public[] = {
+        "0.0.0.0/32",    "127.0.0.0/8",   "169.254.0.0/16",     "224.0.0.0/4",
+        "10.0.0.0/8",    "172.16.0.0/12", "255.255.255.255/32", "192.168.0.0/16",
+        "100.64.0.0/10", "::/128",        "168.63.129.16/32",   "::1/128",
+        "fe80::/10",     "ff00::/8",      "fc00::/7",
+    };
+    struct ip_addr addr;
+    if (!parse(ip, &addr)) {
+        return AZURE_IP_INVALID;
+    }
+    return is_within(&addr, non_public, ARRAY_LEN(non_public)) ? AZURE_IP_NON_PUBLIC : AZURE_IP_OK;
+}
+
+static bool in_group(struct arena *a, struct json_object *pip, const char *group)
+{
+    return azure_eq(str_nonnull(azure_id_group(a, azure_doc_id(pip))), group);
+}
+
+struct json_object *azure_pip_by_name(struct arena *a, const struct azure_pips *pips,
+                                      const char *group, const char *name)
+{
+    for (size_t i = 0; i < pips->n; i++) {
+        if (azure_eq(azure_doc_name(pips->items[i]), name) && in_group(a, pips->items[i], group)) {
+            return pips->items[i];
+        }
+    }
+    return NULL;
+}
+
+const char *azure_pip_address(struct json_object *pip)
+{
+    return str_nonnull(azure_prop_str(pip, "ipAddress"));
+}
+
+static bool same_address(const char *x, const char *y)
+{
+    struct ip_addr p, q;
+    return x[0] != '\0' &&
+           (strcmp(x, y) == 0 || (ip_parse(x, &p) && ip_parse(y, &q) && ip_eq(&p, &q)));
+}
+
+struct json_object *azure_pip_by_ip(struct arena *a, const struct azure_pips *pips,
+                                    const char *group, const char *ip)
+{
+    for (size_t i = 0; i < pips->n; i++) {
+        if (same_address(azure_pip_address(pips->items[i]), ip) &&
+            in_group(a, pips->items[i], group)) {
+            return pips->items[i];
+        }
+    }
+    return NULL;
+}
+
+struct json_object *azure_pip_by_id(const struct azure_pips *pips, const char *id)
+{
+    for (size_t i = 0; i < pips->n; i++) {
+        if (azure_id_eq(azure_doc_id(pips->items[i]), id)) {
+            return pips->items[i];
+        }
+    }
+    return NULL;
+}
