@@ -33,6 +33,8 @@ struct azure_requirement {
 struct azure_selector {
     const struct azure_requirement *items; /* n of them; n 0 = not given */
     size_t n;
+    bool
+        given; /* an object stands there, even {}: that one matches everything where upstream asks for presence */
 };
 
 /* `o` may be NULL.  ERR_INVALID for wrong JSON types only, as upstream's decoder. */
