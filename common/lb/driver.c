@@ -12,15 +12,15 @@
 #include <string.h>
 
 /* ---- items ------------------------------------------------------------------------------------------ */
-bool drive_item_is_active(const struct lb_item *item)
+bool lb_item_is_active(const struct lb_item *item)
 {
-    return item->err.code == ERR_OK && !item->settled;
+    return item->err.code == ERR_OK && !item->settled && item->group == 0;
 }
 
 bool drive_has_active(const struct drive *d)
 {
     for (size_t i = 0; i < d->s.n_items; i++) {
-        if (drive_item_is_active(&d->s.items[i])) {
+        if (lb_item_is_active(&d->s.items[i])) {
             return true;
         }
     }
@@ -29,9 +29,19 @@ bool drive_has_active(const struct drive *d)
 
 void drive_fail_item(struct lb_item *item, const struct err *err)
 {
-    if (drive_item_is_active(item)) {
+    if (lb_item_is_active(item)) {
         err_copy(&item->err, err);
     }
+}
+
+bool drive_group_release(struct drive *d)
+{
+    for (size_t i = 0; d->n_groups > 0 && i < d->s.n_items; i++) {
+        if (d->s.items[i].group == d->n_groups) {
+            d->s.items[i].group = 0;
+        }
+    }
+    return d->n_groups > 0 && d->n_groups-- > 0;
 }
 
 void drive_fail_active(struct drive *d, const struct err *err)

@@ -10,6 +10,7 @@
  *     observed again in this very sync (observe with fresh = true) and planned again.
  *   - CONFLICT means observe and plan again, at most 5 times with jitter; then it is the result.
  *   - An operation that fails for one owner's sake takes that owner out of the batch; the others are planned again.
+ *     When nobody knows for whose sake, half of the owners wait while the other half is tried.
  *   - While planning only, no stage is executed; later stages are planned with unknown outputs.
  *   - Finalizers are held before the first mutation for a Service.
  * A provider hands in a table of functions (struct lb_flow); each gets the sync and keeps its own state in it. */
@@ -34,7 +35,9 @@ struct lb_item {
     const char *key; /* "namespace/name" */
     struct err err;  /* not OK: it has left the batch, with this result */
     bool settled;    /* left without failure (IMPLEMENTED_ELSEWHERE counts as err) */
-    void *data;      /* the provider's, arena-owned */
+    unsigned
+        group; /* not 0: waits while the driver finds out by halves who spoils a shared operation */
+    void *data; /* the provider's, arena-owned */
 };
 
 struct lb_sync {
@@ -77,7 +80,8 @@ struct lb_flow {
                          const char *const **ret_names);
     /* After all stages went well for the item: sets its results through the host.  May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);
-    /* Which owners does this failure concern?  NULL: all owners of the operation. */
+    /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set: nobody knows; when
+     * the cloud refused the operation for what is in it, the driver finds out by halves, else all owners fail. */
     struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,
                                const struct err *err);
     /* Told after each operation, to keep a snapshot true: writes update it, errors and conflicts drop what they
@@ -85,6 +89,9 @@ struct lb_flow {
     void (*wrote)(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
 };
+
+/* Is the item to be planned now?  False when it has failed, is settled, or waits. */
+bool lb_item_is_active(const struct lb_item *item);
 
 struct lb_driver_config {
     const struct lb_flow *flow;

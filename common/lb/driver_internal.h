@@ -27,14 +27,15 @@ struct drive {
     const struct tt_plan *view;
     struct drive_failure *failures; /* of the last execution, in the plan's order */
     size_t n_failures;
+    unsigned n_groups; /* that wait; the last one is tried next */
 };
 
-/* An item is active until it has an error or is settled. */
-bool drive_item_is_active(const struct lb_item *item);
 bool drive_has_active(const struct drive *d);
 /* Takes one item out of the batch; a failure that it already has stays. */
 void drive_fail_item(struct lb_item *item, const struct err *err);
 void drive_fail_active(struct drive *d, const struct err *err);
+/* Lets the group that waited last take part again.  False: nobody waits. */
+bool drive_group_release(struct drive *d);
 /* Observes, plans and executes one stage until it is done or nobody is left. */
 void drive_stage(struct drive *d, const struct lb_stage *stage);
 /* Appends one stage to the plan of a sync that only plans. */

@@ -82,7 +82,7 @@ static int stage_write_down(struct drive *d, const struct lb_stage *stage, struc
 {
     lb_plan_init(&d->plan, d->s.a);
     for (size_t i = 0; i < d->s.n_items; i++) {
-        if (drive_item_is_active(&d->s.items[i])) {
+        if (lb_item_is_active(&d->s.items[i])) {
             (void)lb_plan_service(&d->plan, d->s.items[i].key);
         }
     }
@@ -123,7 +123,7 @@ static int item_hold(struct drive *d, size_t i, struct err *err)
     const struct lb_sync *s = &d->s;
     struct lb_item *item = &d->s.items[i];
     uint32_t verb = item->in->verb;
-    if (d->held[i] || !drive_item_is_active(item) || verb == TT_VERB_DELETE) {
+    if (d->held[i] || !lb_item_is_active(item) || verb == TT_VERB_DELETE) {
         return ERR_OK;
     }
     const char *const *names = NULL;
@@ -197,18 +197,50 @@ static void op_done(void *arg, const struct lb_op *op, int index, unsigned outco
                            outcome == LB_DONE ? TT_OK : (int32_t)err->code, err->message, took_ms);
 }
 
+/* The cloud read the operation and did not like what is in it: a part of it may be fine. */
+static bool is_refusal(int code)
+{
+    return code == ERR_INVALID || code == ERR_QUOTA || code == ERR_IN_USE || code == ERR_NOT_FOUND;
+}
+
+/* Lets every second active owner wait in a group of its own.  False: there is only one. */
+static bool halve(struct drive *d, const struct str_set *owners)
+{
+    size_t n = 0;
+    const char *key;
+    STR_SET_EACH (key, owners) {
+        struct lb_item *item = item_of(d, key);
+        n += item != NULL && lb_item_is_active(item);
+    }
+    if (n < 2) {
+        return false;
+    }
+    d->n_groups++;
+    size_t seen = 0;
+    STR_SET_EACH (key, owners) {
+        struct lb_item *item = item_of(d, key);
+        if (item != NULL && lb_item_is_active(item) && seen++ >= n / 2) {
+            item->group = d->n_groups;
+        }
+    }
+    return true;
+}
+
 /* Takes those out of the batch for whose sake the operation failed; at least one, so that the loop ends. */
 static void failure_settle(struct drive *d, const struct drive_failure *f)
 {
     const struct lb_flow *flow = d->cfg->flow;
     struct str_set keys =
         flow->culprits != NULL ? flow->culprits(&d->s, f->op, &f->err) : f->op->owners;
+    if (keys.n == 0 && is_refusal(f->err.code) && halve(d, &f->op->owners)) {
+        return;
+    }
     size_t left = 0;
     for (int round = 0; round < 2 && left == 0; round++) {
         const char *key;
         STR_SET_EACH (key, &keys) {
             struct lb_item *item = item_of(d, key);
-            if (item != NULL && drive_item_is_active(item)) {
+            if (item != NULL && lb_item_is_active(item)) {
                 d->s.host->result_resource(item->in->result, f->op->kind, f->op->name);
                 drive_fail_item(item, &f->err);
                 left++;
@@ -223,7 +255,7 @@ static size_t count_active(const struct drive *d)
 {
     size_t n = 0;
     for (size_t i = 0; i < d->s.n_items; i++) {
-        n += drive_item_is_active(&d->s.items[i]);
+        n += lb_item_is_active(&d->s.items[i]);
     }
     return n;
 }
@@ -338,10 +370,12 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
 void drive_stage(struct drive *d, const struct lb_stage *stage)
 {
     d->s.fresh = false;
-    enum turn turn = TURN_AGAIN;
-    while (turn == TURN_AGAIN && drive_has_active(d)) {
-        turn = stage_turn(d, stage);
-    }
+    do {
+        enum turn turn = TURN_AGAIN;
+        while (turn == TURN_AGAIN && drive_has_active(d)) {
+            turn = stage_turn(d, stage);
+        }
+    } while (drive_group_release(d));
 }
 
 void drive_stage_plan(struct drive *d, const struct lb_stage *stage)

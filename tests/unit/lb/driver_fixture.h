@@ -53,8 +53,9 @@ struct fixture {
     const char *elsewhere; /* key that facts() finds to be somebody else's */
     const char *invalid;   /* key that plan() refuses */
     const char *settled;   /* key that facts() settles */
-    bool keeps_forbidden;  /* operations tolerate FORBIDDEN */
-    int64_t now_ms;        /* the host's clock */
+    const char *poison; /* letter: shared operations that serve it are refused; nobody knows why */
+    bool keeps_forbidden; /* operations tolerate FORBIDDEN */
+    int64_t now_ms;       /* the host's clock */
     _Atomic int32_t call_cancelled;
     int hold_code;
     const char *hold_fails; /* key */
@@ -143,6 +144,9 @@ static enum http_next change_step(struct lb_op_run *run, const struct http_respo
         return HTTP_DONE;
     }
     int code = note(c->f, "do %s", run->op->name);
+    if (c->f->poison != NULL && strpbrk(strchr(run->op->name, '/'), c->f->poison) != NULL) {
+        code = ERR_INVALID;
+    }
     if (code != ERR_OK) {
         err_set(run->err, code, "the cloud says no");
         run->err->retry_after_ms = code == ERR_THROTTLED ? 7000 : 0;
@@ -190,13 +194,20 @@ static void plan_shared(struct fixture *f, struct lb_sync *s, struct lb_plan *pl
     size_t n = 0;
     const char *name = arena_printf(plan->a, "%s/", stage);
     for (size_t i = 0; i < s->n_items; i++) {
-        if (s->items[i].err.code == ERR_OK) {
+        const char *done = arena_printf(plan->a, "+%s+", short_key(s->items[i].key));
+        if (lb_item_is_active(&s->items[i]) && strstr(str_buf_text(&f->cloud), done) == NULL) {
             owners[n++] = s->items[i].key;
             name = arena_printf(plan->a, "%s%s", name, short_key(s->items[i].key));
         }
     }
+    if (n == 0) {
+        return;
+    }
     struct change *c = ARENA_NEW(plan->a, struct change);
     *c = (struct change){.f = f, .entry = arena_printf(plan->a, ";%s;", name)};
+    for (size_t i = 0; f->poison != NULL && i < n; i++) {
+        c->entry = arena_printf(plan->a, "%s+%s+", c->entry, short_key(owners[i]));
+    }
     struct lb_op op = LB_OP(.verb = LB_CHANGE, .kind = "thing", .name = name, .why = "shared",
                             .type = &change_type, .arg = c, .shared = true, .calls = 1,
                             .owners = str_set_make(plan->a, owners, n));
@@ -213,7 +224,7 @@ static int stage_plan(struct lb_sync *s, const char *stage, struct lb_plan *plan
     }
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
-        if (item->err.code != ERR_OK || item->settled) {
+        if (!lb_item_is_active(item)) {
             continue;
         }
         if (f->invalid != NULL && strcmp(short_key(item->key), f->invalid) == 0) {
@@ -275,7 +286,7 @@ static struct str_set flow_culprits(const struct lb_sync *s, const struct lb_op 
             return str_set_make(s->a, &t->culprit, 1);
         }
     }
-    return op->owners;
+    return f->poison != NULL ? (struct str_set){0} : op->owners;
 }
 
 /* ---- the host ---------------------------------------------------------------------------------------- */

@@ -155,6 +155,26 @@ static void reconcile__shared_operation_fails_for_strangers__everybody_stops(voi
     fixture_done(f);
 }
 
+static void reconcile__nobody_knows_who_spoils_it__found_by_halves(void **state)
+{
+    struct fixture *f = fixture_new(*state, "EEEE");
+    f->shared = true;
+    f->poison = "c";
+    assert_code(fixture_drive(f, false), TT_INVALID);
+    assert_trace(f, "facts · observe main · plan main · hold a · hold b · hold c · hold d · "
+                    "report 1 · do main/abcd · done main/abcd invalid · "
+                    "observe! main · plan main · report 1 · do main/ab · done main/ab ok · "
+                    "observe! main · plan main · report 1 · do main/cd · done main/cd invalid · "
+                    "observe! main · plan main · report 1 · do main/c · done main/c invalid · "
+                    "observe! main · plan main · report 0 · "
+                    "observe! main · plan main · report 1 · do main/d · done main/d ok · "
+                    "status a · status b · status d");
+    assert_string_equal(f->results[0].text, "settled");
+    assert_string_equal(f->results[2].text, "invalid: thing main/c: the cloud says no");
+    assert_string_equal(f->results[3].text, "settled");
+    fixture_done(f);
+}
+
 static void reconcile__items_that_leave_early__not_touched(void **state)
 {
     struct fixture *f = fixture_new(*state, "EEEE");
@@ -446,6 +466,7 @@ int main(void)
         lb_test(reconcile__one_of_three_fails__others_planned_again),
         lb_test(reconcile__shared_operation_fails_for_one__rest_done_without_it),
         lb_test(reconcile__shared_operation_fails_for_strangers__everybody_stops),
+        lb_test(reconcile__nobody_knows_who_spoils_it__found_by_halves),
         lb_test(reconcile__items_that_leave_early__not_touched),
         lb_test(reconcile__finalizer_refused__nothing_changed_for_that_one),
         lb_test(reconcile__permission_that_can_lack__event_for_the_owner),
