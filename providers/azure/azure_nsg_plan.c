@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_nsg_plan.c: many Services, one security group (azure_nsg_plan.h).  Pure. */
+#include "providers/azure/azure_nsg_plan.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "providers/azure/azure_nsg_rules.h"
+
+/* ---- addresses ------------------------------------------------------------------------------------- */
+
+/* A growing list of canonical addresses; what is no address is left out. */
+struct list {
+    struct arena *a;
+    const char **items;
+    size_t n;
+    size_t cap;
+};
+
+static void list_add(struct list *l, const char *text)
+{
+    const char *canonical = azure_addr_canonical(l->a, text);
+    if (canonical == NULL) {
+        return;
+    }
+    if (l->n == l->cap) {
+        size_t cap = l->cap * 2 + 8;
+        const char **more = ARENA_ARRAY(l->a, const char *, cap);
+        if (l->n > 0) {
+            memcpy(more, l->items, l->n * sizeof *more);
+        }
+        l->items = more;
+        l->cap = cap;
+    }
+    l->items[l->n++] = canonical;
+}
+
+static void list_add_texts(struct list *l, const struct azure_texts *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        list_add(l, t->items[i]);
+    }
+}
+
+static struct str_set list_set(const struct list *l)
+{
+    return str_set_make(l->a, l->items, l->n);
+}
+
+static struct str_set set_of_texts(struct arena *a, const struct azure_texts *t)
+{
+    struct list l = {.a = a};
+    list_add_texts(&l, t);
+    return list_set(&l);
+}
+
+static bool intersects(const struct str_set *x, const struct str_set *y)
+{
+    const char *item;
+    STR_SET_EACH (item, x) {
+        if (str_set_has(y, item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the batch ------------------------------------------------------------------------------------- */
+
+struct member {
+    const struct azure_access *access;
+    struct str_set addresses; /* status, assigned, and what the batch gives it */
+    size_t gone_after;        /* index of the change that deletes it; SIZE_MAX: none does */
+    bool cleaned;
+};
+struct batch {
+    struct arena *a;
+    const struct azure_nsg_input *in;
+    struct member *members;
+    size_t n_members;
+    struct str_set always; /* may be destinations during the whole batch */
+    struct azure_nsg g;
+    struct err *errs;
+};
+
+static bool same_service(const struct azure_access *x, const struct azure_access *y)
+{
+    return str_eq(x->service->key, y->service->key);
+}
+
+static void add_status(struct list *l, const struct tt_service *s)
+{
+    for (uint32_t i = 0; i < s->n_ingress; i++) {
+        list_add(l, s->ingress[i].ip);
+    }
+}
+
+static struct member read_member(const struct batch *b, const struct azure_nsg_member *in)
+{
+    struct member m = {.access = in->access, .gone_after = SIZE_MAX, .cleaned = in->cleaned};
+    struct list l = {.a = b->a};
+    add_status(&l, in->access->service->in);
+    list_add_texts(&l, &in->assigned);
+    for (size_t i = 0; i < b->in->n_changes; i++) {
+        const struct azure_nsg_change *c = &b->in->changes[i];
+        if (!same_service(c->access, in->access)) {
+            continue;
+        }
+        if (c->want) {
+            list_add_texts(&l, &c->lb_ips);
+            list_add_texts(&l, &c->access->additional);
+        } else {
+            m.gone_after = i;
+        }
+    }
+    m.addresses = list_set(&l);
+    return m;
+}
+
+/* What may be a destination (9.4 (3)): addresses of all Services and of all nodes. */
+static void add_member_addresses(struct list *l, const struct member *m)
+{
+    for (size_t i = 0; i < m->addresses.n; i++) {
+        list_add(l, m->addresses.items[i]);
+    }
+    list_add_texts(l, &m->access->additional);
+}
+
+static bool is_member(const struct azure_nsg_input *in, const struct azure_access *x)
+{
+    for (size_t i = 0; i < in->n_members; i++) {
+        if (same_service(in->members[i].access, x)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A Service of the batch that no list shows yet: the others must not take its addresses away. */
+static struct member new_member(const struct batch *b, const struct azure_nsg_change *c)
+{
+    struct list l = {.a = b->a};
+    list_add_texts(&l, &c->lb_ips);
+    list_add_texts(&l, &c->access->additional);
+    return (struct member){.access = c->access, .addresses = list_set(&l), .gone_after = SIZE_MAX};
+}
+
+static void read_members(struct batch *b)
+{
+    struct list always = {.a = b->a};
+    b->members = ARENA_ARRAY(b->a, struct member, b->in->n_members + b->in->n_changes);
+    for (size_t i = 0; i < b->in->n_members; i++) {
+        b->members[b->n_members++] = read_member(b, &b->in->members[i]);
+    }
+    for (size_t i = 0; i < b->in->n_changes; i++) {
+        const struct azure_nsg_change *c = &b->in->changes[i];
+        if (c->want && !is_member(b->in, c->access)) {
+            b->members[b->n_members++] = new_member(b, c);
+        }
+    }
+    for (size_t i = 0; i < b->n_members; i++) {
+        if (!b->members[i].cleaned && b->members[i].gone_after == SIZE_MAX) {
+            add_member_addresses(&always, &b->members[i]);
+        }
+    }
+    list_add_texts(&always, &b->in->node_ips);
+    b->always = list_set(&always);
+}
+
+/* Services that are deleted later in the batch keep their addresses until their turn comes, as does this one. */
+static struct str_set allowed_for(const struct batch *b, size_t at)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    struct list l = {.a = b->a};
+    for (size_t i = 0; i < b->n_members; i++) {
+        const struct member *m = &b->members[i];
+        if (!m->cleaned && m->gone_after != SIZE_MAX && m->gone_after >= at) {
+            add_member_addresses(&l, m);
+        }
+    }
+    list_add_texts(&l, &c->lb_ips);
+    list_add_texts(&l, &c->access->additional);
+    struct str_set extra = list_set(&l);
+    return str_set_union(b->a, &b->always, &extra);
+}
+
+/* ---- what others need ------------------------------------------------------------------------------ */
+
+static bool needs_ports(const struct batch *b, const struct member *m, size_t at)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    bool gone = m->cleaned || (m->gone_after != SIZE_MAX && m->gone_after < at);
+    return !gone && !same_service(m->access, c->access);
+}
+
+/* With floating IP off, all Services of that kind meet on the nodes; else those meet that have an address in
+ * common (9.5). */
+static bool shares(const struct member *m, const struct azure_nsg_change *c,
+                   const struct str_set *destinations)
+{
+    return c->access->service->disable_floating_ip ? m->access->service->disable_floating_ip
+                                                   : intersects(&m->addresses, destinations);
+}
+
+static void add_shared(const struct batch *b, const struct member *m, bool on_nodes,
+                       const struct str_set *destinations, struct azure_nsg_shared *s)
+{
+    for (int p = 0; p < AZURE_PROTOCOLS; p++) {
+        struct str_set ports = azure_access_ports(b->a, m->access, p);
+        s->ports[p] = str_set_union(b->a, &s->ports[p], &ports);
+    }
+    if (m->access->deny_all && !m->access->service->disable_nsg_rule) {
+        s->denied = str_set_union(b->a, &s->denied, on_nodes ? destinations : &m->addresses);
+    }
+}
+
+static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
+                                          const struct str_set *destinations)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    struct azure_nsg_shared s = {0};
+    for (size_t i = 0; i < b->n_members; i++) {
+        const struct member *m = &b->members[i];
+        if (needs_ports(b, m, at) && shares(m, c, destinations)) {
+            add_shared(b, m, c->access->service->disable_floating_ip, destinations, &s);
+        }
+    }
+    return s;
+}
+
+/* ---- one Service ----------------------------------------------------------------------------------- */
+
+static struct str_set destinations_of(const struct batch *b, const struct azure_nsg_change *c)
+{
+    struct list l = {.a = b->a};
+    list_add_texts(&l, &c->access->additional);
+    list_add_texts(&l, c->access->service->disable_floating_ip ? &c->backend_ips : &c->lb_ips);
+    return list_set(&l);
+}
+
+static void split_families(struct arena *a, const struct str_set *all,
+                           struct str_set ret[AZURE_FAMILIES])
+{
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        const char **items = ARENA_ARRAY(a, const char *, all->n);
+        size_t n = 0;
+        const char *item;
+        STR_SET_EACH (item, all) {
+            if (azure_addr_text_family(item) == (enum azure_family)f) {
+                items[n++] = item;
+            }
+        }
+        ret[f] = str_set_make(a, items, n);
+    }
+}
+
+static int check_change(const struct batch *b, const struct azure_nsg_change *c, struct err *err)
+{
+    if (!c->want) {
+        return ERR_OK; /* what is wrong with it must not keep its rules alive */
+    }
+    if (set_of_texts(b->a, &c->lb_ips).n == 0) {
+        return err_set(err, ERR_TRANSIENT,
+                       "no load balancer IP for setting up security rules for service %s",
+                       c->access->service->key);
+    }
+    return azure_access_check(c->access, err);
+}
+
+static int apply_change(struct batch *b, size_t at, struct err *err)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    int rc = check_change(b, c, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    struct str_set destinations = destinations_of(b, c);
+    struct azure_nsg_pass pass = {
+        .access = c->access,
+        .patch = c->want && !c->access->service->disable_nsg_rule,
+        .shared = shared_for(b, at, &destinations),
+        .allowed = allowed_for(b, at),
+    };
+    split_families(b->a, &destinations, pass.destinations);
+    return azure_nsg_apply(&b->g, &pass, err);
+}
+
+/* ---- the result ------------------------------------------------------------------------------------ */
+
+static const char *why_of(const struct azure_nsg_rule *r, enum lb_verb verb)
+{
+    if (verb == LB_CREATE) {
+        return "clients must get through to the Service";
+    }
+    if (verb == LB_DELETE) {
+        return r->stale ? "its last destination is stale" : "no Service needs it any more";
+    }
+    return r->stale ? "it has a stale destination" : "what a Service opens has changed";
+}
+
+static bool describe(const struct batch *b, const struct azure_nsg_rule *r,
+                     struct azure_nsg_rule_change *ret)
+{
+    bool empty = azure_nsg_is_empty(r);
+    bool made = r->json == NULL;
+    if (made ? empty : !empty && azure_nsg_body_eq(&r->now, &r->was)) {
+        return false;
+    }
+    struct lb_diff d;
+    lb_diff_init(&d, b->a);
+    azure_nsg_fields(&d, r);
+    const char *key = b->in->changes[0].access->service->key;
+    *ret = (struct azure_nsg_rule_change){
+        .verb = made ? LB_CREATE : (empty ? LB_DELETE : LB_CHANGE),
+        .name = r->name,
+        .owners = r->owners.n > 0 ? r->owners : str_set_make(b->a, &key, 1),
+        .fields = d.fields,
+        .n_fields = d.n,
+    };
+    ret->why = why_of(r, ret->verb);
+    return true;
+}
+
+static void describe_all(const struct batch *b, struct azure_nsg_result *ret)
+{
+    struct azure_nsg_rule_change *diff = ARENA_ARRAY(b->a, struct azure_nsg_rule_change, b->g.n);
+    ret->diff = diff;
+    ret->n_diff = 0;
+    for (size_t i = 0; i < b->g.n; i++) {
+        ret->n_diff += describe(b, b->g.rules[i], &diff[ret->n_diff]);
+    }
+}
+
+int azure_nsg_plan(struct arena *a, const struct azure_nsg_input *in, struct azure_nsg_result *ret,
+                   struct err *err)
+{
+    struct batch b = {.a = a, .in = in};
+    *ret = (struct azure_nsg_result){.rules = in->rules};
+    int rc = azure_nsg_read(a, in->rules, &b.g, err);
+    if (rc != ERR_OK || in->n_changes == 0) {
+        return rc;
+    }
+    b.errs = ARENA_ARRAY(a, struct err, in->n_changes);
+    read_members(&b);
+    bool any = false;
+    for (size_t i = 0; i < in->n_changes; i++) {
+        any = apply_change(&b, i, &b.errs[i]) == ERR_OK || any;
+    }
+    ret->errs = b.errs;
+    if (!any || !azure_nsg_changed(&b.g)) {
+        return ERR_OK; /* nothing could be applied: an empty rule that was there may stay */
+    }
+    ret->changed = true;
+    ret->rules = azure_nsg_write(&b.g);
+    describe_all(&b, ret);
+    return ERR_OK;
+}
