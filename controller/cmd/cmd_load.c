@@ -127,8 +127,12 @@ static void take_nodes(struct cmd_session *s, const struct kube_snapshot *all)
 }
 
 /* Trouble that asking again will not end. */
-static bool is_final(int code)
+static bool is_final(const struct err *err)
 {
+    int code = err->code;
+    if (str_eq(err->reason, "untrusted") || str_eq(err->reason, "refused-certificate")) {
+        return true;
+    }
     return code == ERR_AUTH || code == ERR_FORBIDDEN || code == ERR_INVALID ||
            code == ERR_NOT_FOUND || code == ERR_CANCELLED;
 }
@@ -146,7 +150,7 @@ static int wait_for_lists(struct kube_reflectors *r, struct err *err)
         }
         int64_t took = clock_now_ms(clock_real()) - began;
         int code = kube_reflectors_trouble(r, &trouble);
-        if (is_final(code) || took >= CLUSTER_MS || (code != ERR_OK && took >= REACH_MS)) {
+        if (is_final(&trouble) || took >= CLUSTER_MS || (code != ERR_OK && took >= REACH_MS)) {
             cmd_progress_end();
             return err->code;
         }

@@ -61,10 +61,18 @@ static void config_freep(struct kube_config **c)
 
 /* --- from a choice ------------------------------------------------------------------------------- */
 
+/* One member with base64 in it. */
+struct data {
+    const char *text;
+    const char *what;  /* "client-key-data" */
+    const char *owner; /* the cluster or user that has it */
+    const char *holds; /* "PRIVATE KEY" */
+};
+
 /* base64 with line breaks, as YAML blocks have them. */
-static int decode_data(struct arena *a, const char *data, const char *what, const char **ret,
-                       struct err *err)
+static int decode_data(struct arena *a, const struct data *d, const char **ret, struct err *err)
 {
+    const char *data = d->text;
     if (data[0] == '\0') {
         return ERR_OK;
     }
@@ -77,9 +85,15 @@ static int decode_data(struct arena *a, const char *data, const char *what, cons
     unsigned char *bytes;
     size_t n;
     if (!str_base64_decode(a, str_buf_text(&packed), false, &bytes, &n)) {
-        return err_set(err, ERR_INVALID, "invalid configuration: %s is not base64", what);
+        return err_set(err, ERR_INVALID, "invalid configuration: %s for %s is not base64", d->what,
+                       d->owner);
     }
-    *ret = arena_strndup(a, (const char *)bytes, n);
+    const char *text = arena_strndup(a, (const char *)bytes, n);
+    if (!kc_is_pem(text, d->holds)) {
+        return err_set(err, ERR_INVALID, "invalid configuration: %s for %s holds no %s in PEM",
+                       d->what, d->owner, d->holds);
+    }
+    *ret = text;
     return ERR_OK;
 }
 
@@ -93,13 +107,16 @@ static int set_tls(struct kube_config *c, const struct kc_choice *k, struct cloc
                    struct err *err)
 {
     const struct kc_user *u = &k->user;
-    int rc =
-        decode_data(c->a, k->cluster.ca_data, "certificate-authority-data", &c->tls.ca_pem, err);
+    const struct data ca = {k->cluster.ca_data, "certificate-authority-data", k->cluster.name,
+                            "CERTIFICATE"};
+    const struct data cert = {u->cert_data, "client-certificate-data", u->name, "CERTIFICATE"};
+    const struct data key = {u->key_data, "client-key-data", u->name, "PRIVATE KEY"};
+    int rc = decode_data(c->a, &ca, &c->tls.ca_pem, err);
     if (rc == ERR_OK) {
-        rc = decode_data(c->a, u->cert_data, "client-certificate-data", &c->tls.cert_pem, err);
+        rc = decode_data(c->a, &cert, &c->tls.cert_pem, err);
     }
     if (rc == ERR_OK) {
-        rc = decode_data(c->a, u->key_data, "client-key-data", &c->tls.key_pem, err);
+        rc = decode_data(c->a, &key, &c->tls.key_pem, err);
     }
     c->tls.ca_file = watch_pem(k->cluster.ca_file, c->tls.ca_pem == NULL, clock);
     c->tls.cert_file = watch_pem(u->cert_file, c->tls.cert_pem == NULL, clock);
@@ -260,7 +277,7 @@ static int build(const struct kube_config_args *args, const struct kc_file *f,
     struct kc_choice k;
     int rc = kc_choose(f, args->context, args->master, &k, err);
     if (rc == ERR_OK) {
-        rc = kc_check(c->a, &k, err);
+        rc = kc_check(c->a, f, &k, err);
     }
     if (rc == ERR_OK) {
         rc = set_tls(c, &k, args->clock, err);

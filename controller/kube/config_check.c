@@ -2,20 +2,18 @@
 /* config_check.c: following the context, and everything that is refused, in upstream's words.
  *
  * Source: controller.md §4.2 "Resolution", "Auth mixing".  All complaints are collected, so that one run names
- * them all; upstream prints one as it is and several as "[a, b]".
+ * them all; several are joined with "; ", where upstream prints Go's "[a, b]".
  * Opens the files that the chosen cluster and user name, to see that they can be read. */
 #include "common/base/file.h"
 #include "common/net/url.h"
 #include "controller/kube/config_internal.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #define COMPLAINTS_MAX 16
 #define PEM_FILE_MAX   ((size_t)1 << 20)
 #define INVALID        "invalid configuration: "
-#define NO_CONFIGURATION                                                                           \
-    "invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER "    \
-    "environment variable"
 
 struct complaints {
     struct arena *a;
@@ -146,14 +144,28 @@ int kc_choose(const struct kc_file *f, const char *context, const char *master,
 
 /* --- checking ------------------------------------------------------------------------------------ */
 
-static void check_file(struct complaints *c, const char *what, const char *path, const char *owner)
+/* `holds`: what must be in it ("CERTIFICATE", "PRIVATE KEY"), or NULL. */
+static void check_file(struct complaints *c, const char *what, const char *path, const char *owner,
+                       const char *holds)
 {
     char *text;
     size_t n;
     struct err err = ERR_INIT;
-    if (path[0] != '\0' && file_read(c->a, path, PEM_FILE_MAX, &text, &n, &err) != ERR_OK) {
-        complain(c, "unable to read %s %s for %s due to %s", what, path, owner, err.message);
+    if (path[0] == '\0') {
+        return;
     }
+    if (file_read(c->a, path, PEM_FILE_MAX, &text, &n, &err) != ERR_OK) {
+        complain(c, "unable to read %s %s for %s due to %s", what, path, owner, err.message);
+    } else if (holds != NULL && !kc_is_pem(text, holds)) {
+        complain(c, "%s %s for %s holds no %s in PEM", what, path, owner, holds);
+    }
+}
+
+bool kc_is_pem(const char *text, const char *holds)
+{
+    const char *begin = strstr(text, "-----BEGIN ");
+    const char *label = begin == NULL ? NULL : strstr(begin, holds);
+    return label != NULL && str_has_prefix(label + strlen(holds), "-----");
 }
 
 static void check_proxy(struct complaints *c, const struct kc_cluster *k)
@@ -185,10 +197,10 @@ static void check_cluster(struct complaints *c, const struct kc_cluster *k)
     if (has_data && has_file) {
         complain(c,
                  "certificate-authority-data and certificate-authority are both specified for %s. "
-                 "certificate-authority-data will override.",
+                 "certificate-authority-data will override",
                  k->name);
     } else {
-        check_file(c, "certificate-authority", k->ca_file, k->name);
+        check_file(c, "certificate-authority", k->ca_file, k->name, "CERTIFICATE");
     }
     if (k->insecure && (has_data || has_file)) {
         complain(c, "specifying a root certificates file with the insecure flag is not allowed");
@@ -206,10 +218,10 @@ static void check_certificate(struct complaints *c, const struct kc_user *u)
         complain(
             c,
             "client-cert-data and client-cert are both specified for %s. client-cert-data will "
-            "override.",
+            "override",
             u->name);
     } else {
-        check_file(c, "client-cert", u->cert_file, u->name);
+        check_file(c, "client-cert", u->cert_file, u->name, "CERTIFICATE");
     }
     if (u->key_file[0] != '\0' && u->key_data[0] != '\0') {
         complain(c,
@@ -217,12 +229,12 @@ static void check_certificate(struct complaints *c, const struct kc_user *u)
                  "override",
                  u->name);
     } else {
-        check_file(c, "client-key", u->key_file, u->name);
+        check_file(c, "client-key", u->key_file, u->name, "PRIVATE KEY");
     }
     if (!key) {
         complain(c,
                  "client-key-data or client-key must be specified for %s to use the clientCert "
-                 "authentication method.",
+                 "authentication method",
                  u->name);
     }
 }
@@ -257,22 +269,35 @@ static void check_user(struct complaints *c, const struct kc_user *u)
         complain(c, "requesting uid, groups or user-extra for %s without impersonating a user",
                  u->name);
     }
-    check_file(c, "tokenFile", u->token_file, u->name);
+    check_file(c, "tokenFile", u->token_file, u->name, NULL);
 }
 
-int kc_check(struct arena *a, const struct kc_choice *choice, struct err *err)
+/* Nothing says which cluster is meant. */
+static int no_configuration(struct arena *a, const struct kc_file *f, struct err *err)
+{
+    const char **names = ARENA_ARRAY(a, const char *, f->n_contexts);
+    for (size_t i = 0; i < f->n_contexts; i++) {
+        names[i] = f->contexts[i].name;
+    }
+    if (f->n_contexts == 0) {
+        return err_set(err, ERR_INVALID, INVALID "no configuration has been provided");
+    }
+    return err_set(err, ERR_INVALID, INVALID "current-context is not set; contexts: %.400s",
+                   str_join(a, names, f->n_contexts, ", "));
+}
+
+int kc_check(struct arena *a, const struct kc_file *f, const struct kc_choice *choice,
+             struct err *err)
 {
     struct complaints c = {.a = a};
     const struct kc_cluster *k = &choice->cluster;
     if (k->server[0] == '\0' && k->name[0] == '\0' && choice->context[0] == '\0') {
-        return err_set(err, ERR_INVALID, NO_CONFIGURATION);
+        return no_configuration(a, f, err);
     }
     check_user(&c, &choice->user);
     check_cluster(&c, k);
     if (c.n == 0) {
         return ERR_OK;
     }
-    char *all = str_join(a, c.texts, c.n, ", ");
-    return err_set(err, ERR_INVALID,
-                   c.n == 1 ? "invalid configuration: %s" : "invalid configuration: [%s]", all);
+    return err_set(err, ERR_INVALID, INVALID "%s", str_join(a, c.texts, c.n, "; "));
 }

@@ -76,6 +76,9 @@ void kc_file_merge(struct arena *a, struct kc_file *into, const struct kc_file *
 int kc_choose(const struct kc_file *f, const char *context, const char *master,
               struct kc_choice *ret, struct err *err) _warn_unused_;
 /* Everything that upstream refuses, joined behind "invalid configuration: ". */
-int kc_check(struct arena *a, const struct kc_choice *c, struct err *err) _warn_unused_;
+int kc_check(struct arena *a, const struct kc_file *f, const struct kc_choice *c,
+             struct err *err) _warn_unused_;
+/* True when `text` has a PEM block whose label ends in `holds` ("CERTIFICATE", "PRIVATE KEY"). */
+bool kc_is_pem(const char *text, const char *holds);
 
 #endif

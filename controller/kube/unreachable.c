@@ -2,6 +2,7 @@
 /* unreachable.c: see unreachable.h.  The machine words of TLS failures are http.h's. */
 #include "controller/kube/unreachable.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/str.h"
@@ -53,8 +54,10 @@ int kube_unreachable(const struct kube_config *c, const struct err *why, const c
     struct str_buf advice _cleanup_(str_buf_done) = STR_BUF_INIT;
     bool from_context = c->context[0] != '\0';
     advise(&advice, c, why);
-    return err_set(ret, why->code,
-                   "cannot reach the API server %.200s: %.400s%s; %s in %.200s%s%.100s%s",
-                   c->server, why->message, tried, str_buf_text(&advice), c->source,
-                   from_context ? ", context \"" : "", c->context, from_context ? "\"" : "");
+    (void)err_set(ret, why->code,
+                  "cannot reach the API server %.200s: %.400s%s; %s in %.200s%s%.100s%s", c->server,
+                  why->message, tried, str_buf_text(&advice), c->source,
+                  from_context ? ", context \"" : "", c->context, from_context ? "\"" : "");
+    (void)snprintf(ret->reason, sizeof ret->reason, "%s", why->reason);
+    return why->code;
 }

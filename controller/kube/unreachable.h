@@ -9,7 +9,7 @@
 #include "controller/kube/config.h"
 
 /* "cannot reach the API server URL: WHY TRIED; check … in kc, context "prod"".  `why` is what http.h said, `tried` "" or
- * " (tried 3 times in 4 s)".  Returns why->code. */
+ * " (tried 3 times in 4 s)".  The reason is `why`'s.  Returns why->code. */
 int kube_unreachable(const struct kube_config *c, const struct err *why, const char *tried,
                      struct err *ret);
 
