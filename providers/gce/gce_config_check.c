@@ -76,14 +76,77 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
 
 /* ---- check-config -------------------------------------------------------------------------------- */
 
-static void check_url(struct arena *a, const struct tt_open_args *args, const char *key,
-                      const char *value)
+/* The file once more, as a list of lines: findings name the one that they are about. */
+struct lines {
+    struct gcfg_entry *entries;
+    size_t n;
+};
+
+static struct lines read_lines(struct arena *a, const struct tt_open_args *args)
+{
+    struct lines l = {0};
+    if (args->config_text != NULL &&
+        gcfg_parse(a, args->config_text, args->config_len, &l.entries, &l.n, NULL) != ERR_OK) {
+        l.n = 0; /* it was read a moment ago */
+    }
+    return l;
+}
+
+static bool is_entry(const struct gcfg_entry *e, const char *key)
+{
+    return e->key != NULL && str_eq_nocase(e->section, "global") && str_eq_nocase(e->key, key);
+}
+
+/* "gce.conf:7", where the key was set last; the file alone when it was not. */
+static const char *where_is(struct arena *a, const struct tt_open_args *args, const struct lines *l,
+                            const char *key)
+{
+    for (size_t i = l->n; i > 0; i--) {
+        if (is_entry(&l->entries[i - 1], key)) {
+            return arena_printf(a, "%s:%d", file_of(args), l->entries[i - 1].line);
+        }
+    }
+    return file_of(args);
+}
+
+/* Keys with one value: of several the last one counts, which is seldom what was meant. */
+static void check_repeated(struct arena *a, const struct tt_open_args *args, const struct lines *l)
+{
+    for (size_t i = 1; i < l->n; i++) {
+        const struct gcfg_entry *e = &l->entries[i];
+        bool is_list = e->key == NULL || is_entry(e, "node-tags") || is_entry(e, "alpha-features");
+        for (size_t k = i; !is_list && k > 0; k--) {
+            const struct gcfg_entry *before = &l->entries[k - 1];
+            if (str_eq_nocase(before->section, e->section) && str_eq_nocase(before->key, e->key)) {
+                finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
+                        arena_printf(a, "%s is set again: line %d no longer counts", e->key,
+                                     before->line));
+                break;
+            }
+        }
+    }
+}
+
+/* `key =` with nothing behind it counts as not set. */
+static void check_empty(struct arena *a, const struct tt_open_args *args, const struct lines *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct gcfg_entry *e = &l->entries[i];
+        if (e->key != NULL && str_is_empty(e->value)) {
+            finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
+                    arena_printf(a, "%s is empty, which counts as not set", e->key));
+        }
+    }
+}
+
+static void check_url(struct arena *a, const struct tt_open_args *args, const char *where,
+                      const char *key, const char *value)
 {
     struct url u;
     bool usable = url_parse(a, value, &u, NULL) == ERR_OK &&
                   (str_eq(u.scheme, "http") || str_eq(u.scheme, "https")) && !str_is_empty(u.host);
     if (*value != '\0' && !usable) {
-        finding(args, TT_LOG_WARNING, file_of(args),
+        finding(args, TT_LOG_WARNING, where,
                 arena_printf(a, "%s is no http:// or https:// URL: every call will fail", key));
     }
 }
@@ -109,18 +172,21 @@ static int check(struct arena *a, const struct tt_open_args *args, struct err *e
     struct gce_options options;
     const char *region = NULL;
     int rc = gce_config_load(a, args, &c, &options, err);
+    const struct lines lines = rc == ERR_OK ? read_lines(a, args) : (struct lines){0};
     if (rc == ERR_OK && *c.local_zone != '\0' &&
         gce_region_of_zone(a, c.local_zone, &region, NULL) != ERR_OK) {
         rc = err_set(err, ERR_INVALID,
                      "%s: local-zone \"%s\" is no zone; want REGION-ZONE, as us-central1-a",
-                     file_of(args), c.local_zone);
+                     where_is(a, args, &lines, "local-zone"), c.local_zone);
     }
     if (rc != ERR_OK) {
         return rc;
     }
-    check_url(a, args, "api-endpoint", c.api_endpoint);
+    check_repeated(a, args, &lines);
+    check_empty(a, args, &lines);
+    check_url(a, args, where_is(a, args, &lines, "api-endpoint"), "api-endpoint", c.api_endpoint);
     if (!str_eq(c.token_url, "nil")) {
-        check_url(a, args, "token-url", c.token_url);
+        check_url(a, args, where_is(a, args, &lines, "token-url"), "token-url", c.token_url);
     }
     check_credentials(a, args, &c);
     if (c.node_tags.n == 0) {

@@ -83,14 +83,17 @@ CONFS = [
     (b"[global]\nproject-id\n", ["bad.conf:2:", "blank value", "write key = value"]),
     (b"[global]\nproject-id = \"open\n", ["bad.conf:2:"]),
     (b"[global]\nproject-id = p\\q\n", ["bad.conf:2:", "must be followed by new line or double quote"]),
-    (b"[global]\nproject-id = p\nlocal-zone = us\n", ['local-zone "us" is no zone', "us-central1-a"]),
+    (b"[global]\nproject-id = p\nlocal-zone = us\n", ['bad.conf:3: local-zone "us" is no zone', "us-central1-a"]),
 ]
 FINDINGS = [
     (b"[global]\nnode-tags = t\nsubnetwrk-name = x\n", ['bad.conf:3: unknown key "subnetwrk-name" in [global]; did you '
                                                        'mean "subnetwork-name"?']),
     (b"[global]\nnode-tags = t\nzzzzzzzz = x\n", ['bad.conf:3: unknown key "zzzzzzzz" in [global]']),
     (b"[global]\nnode-tags = t\n[globl]\nx = 1\n", ["bad.conf:3: unknown section [globl]; only [global] is read; did you"]),
-    (b"[global]\nnode-tags = t\napi-endpoint = ftp://x\n", ["api-endpoint is no http:// or https:// URL"]),
+    (b"[global]\nnode-tags = t\napi-endpoint = ftp://x\n", ["bad.conf:3: api-endpoint is no http:// or https:// URL"]),
+    (b"[global]\nnode-tags = t\nnode-tags = u\nlocal-zone = a-b1-c\nproject-id = p\nLocal-Zone = a-b1-d\n",
+     ["warning: bad.conf:6: Local-Zone is set again: line 4 no longer counts"]),
+    (b"[global]\nnode-tags = t\nproject-id =\n", ["warning: bad.conf:3: project-id is empty, which counts as not set"]),
     (b"[global]\nnode-tags = t\ntoken-url = :bad\ntoken-body = planted-secret-one\n", ["token-url is no http://"]),
 ]
 
@@ -155,13 +158,13 @@ KUBECONFIGS = [
     (kubeconfig(user_name="nobody"), ['user "nobody" was not found for context "x"']),
     (kubeconfig(server="ftp://x"), ['server "ftp://x": want scheme http or https']),
     (kubeconfig(server=":::"), ['server ":::"']),
-    (kubeconfig(cluster=', certificate-authority-data: "!!!"'), ["certificate-authority-data is not base64"]),
+    (kubeconfig(cluster=', certificate-authority-data: "!!!"'), ["certificate-authority-data for c is not base64"]),
     (kubeconfig(cluster=", certificate-authority: /nonexistent/ca"), ["unable to read certificate-authority /nonexistent/ca"]),
     (kubeconfig(cluster=', insecure-skip-tls-verify: true, certificate-authority-data: "aGVsbG8="'),
      ["root certificates file with the insecure flag is not allowed"]),
     (kubeconfig(cluster=', proxy-url: "gopher://x"'), ['invalid \'proxy-url\' "gopher://x"', "http, https or socks5"]),
     (kubeconfig(user='client-certificate-data: "cGxhbnRlZC1zZWNyZXQ!", client-key-data: "cGxhbnRlZC1zZWNyZXQ="'),
-     ["client-certificate-data is not base64"]),
+     ["client-certificate-data for u is not base64"]),
     (kubeconfig(user="client-certificate: /nonexistent/crt"), ["unable to read client-cert /nonexistent/crt",
                                                                "client-key-data or client-key must be specified"]),
     (kubeconfig(user="tokenFile: /nonexistent/token"), ["unable to read tokenFile /nonexistent/token for u"]),
