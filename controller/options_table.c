@@ -3,6 +3,7 @@
  *
  * Help texts are ours.  Flags that a service controller has no use for have no member and say so in --help.  Upstream's
  * protobuf default of --kube-api-content-type stands for "whatever is best", which here is JSON. */
+#include "controller/install_paths.h" /* made by meson */
 #include "controller/options.h"
 
 #define GENERIC "Generic flags"
@@ -61,7 +62,7 @@ const struct option_def options_table[] = {
     ROW("cluster-name", S, "kubernetes", CLOUD, AT(cluster_name), "Name of the cluster, as the cloud's resources carry it"),
     OLD("allow-untagged-cloud", B, "false", CLOUD, AT(allow_untagged_cloud), "Start although the cluster has no cluster id",
         "This flag is deprecated and will be removed in a future release. A cluster-id will be required on cloud instances."),
-    ROW("provider-plugin-dir", S, "/usr/lib/trimtab/providers", CLOUD, AT(plugin_dir), "Where providers that are not built in are loaded from"),
+    ROW("provider-plugin-dir", S, TRIMTAB_PLUGIN_DIR, CLOUD, AT(plugin_dir), "Where providers that are not built in are loaded from"),
     ROW("repair-adopted", B, "false", CLOUD, AT(repair_adopted), "Repair deviations from today's recommendations on load balancers that another controller made"),
     /* service controller */
     ROW("concurrent-service-syncs", I, "1", SERVICE, AT(concurrent_service_syncs), "How many Services are synced at the same time"),

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "controller/install_paths.h"
+
 #define WORDS_MAX 16
 
 static const struct tt_option extra[] = {
@@ -152,9 +154,9 @@ static void cmd_args_peek__broken_lines__what_can_be_read(void **state)
         const char *line, *provider, *dir;
     } rows[] = {
         {"plan --cloud-provider=a --provider-plugin-dir /p", "a", "/p"},
-        {"plan --nonsense --cloud_provider b", "b", "/usr/lib/trimtab/providers"},
-        {"plan --cloud-provider", "", "/usr/lib/trimtab/providers"},
-        {"plan -- --cloud-provider=c", "", "/usr/lib/trimtab/providers"},
+        {"plan --nonsense --cloud_provider b", "b", TRIMTAB_PLUGIN_DIR},
+        {"plan --cloud-provider", "", TRIMTAB_PLUGIN_DIR},
+        {"plan -- --cloud-provider=c", "", TRIMTAB_PLUGIN_DIR},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();
