@@ -129,7 +129,7 @@ def test_apiserver_killed__everything_goes_on_when_it_is_back(w):
         w.create(name)
     w.until("some are made", lambda: len(w.cloud("forwardingRules")) > 4)
     w.kill_apiserver()
-    w.until("it is noticed", lambda: any("127.0.0.1" in line for line in w.complaints()))
+    w.until("it is noticed", lambda: any("127.0.0.1" in line for line in w.troubles()))
     w.restart_apiserver()
     for name in names:
         w.until_address(name)
@@ -138,7 +138,7 @@ def test_apiserver_killed__everything_goes_on_when_it_is_back(w):
     assert w.address("old") == address
     w.create("new")
     w.until_address("new")
-    show(w.complaints())
+    show(w.troubles())
     for name in [*names, "old", "new"]:
         w.delete(name)
     w.until("all are gone", lambda: not w.all_services())
@@ -168,7 +168,7 @@ def test_compaction__a_410_is_followed_by_a_list(w):
     assert ("list", 200) in asked, asked
     w.delete("meanwhile")
     w.until_gone("meanwhile")
-    show(w.complaints())
+    show(w.troubles())
 
 
 def test_token_file__the_new_one_is_taken(w):
@@ -183,7 +183,7 @@ def test_token_file__the_new_one_is_taken(w):
     w.until_address("b")
     w.patch("a", {"spec": {"ports": [{"port": 81}]}})
     w.until("a is changed", lambda: "81-81" in [r["portRange"] for r in w.cloud("forwardingRules").values()])
-    show(w.complaints())
+    show(w.troubles())
     for name in ("a", "b"):
         w.delete(name)
         w.until_gone(name)

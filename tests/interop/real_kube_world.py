@@ -136,10 +136,12 @@ class RealCluster(World):
         self.until("the API server is ready", ready)
 
     def __exit__(self, kind, value, trace):
-        super().__exit__(kind, value, trace)
-        for process in (self.apiserver, self.etcd):
-            if process is not None and process.poll() is None:
-                process.kill()
+        try:
+            super().__exit__(kind, value, trace)
+        finally:
+            for process in (self.apiserver, self.etcd):
+                if process is not None and process.poll() is None:
+                    process.kill()
                 process.wait(LIMIT_S)
         subprocess.run(["rm", "-rf", self.folder], check=False)
 
@@ -230,7 +232,7 @@ current-context: real
     def writes(self):
         return [a for a in self.audit() if a[0] not in ("get", "list", "watch") and a[1] != "events"]
 
-    def complaints(self):
+    def troubles(self):
         """Warnings and errors in trimtab's log."""
         return [line for line in self.log().splitlines() if re.match(r"[WE]\d{4} ", line)]
 
