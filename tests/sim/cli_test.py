@@ -118,8 +118,8 @@ def test_unknown_words__did_you_mean():
             (["plan", "-x"], "error: unknown shorthand flag: 'x' in -x"),
             (["plan", "--state"], "error: flag needs an argument: --state"),
             (["plan"], "error: --cloud-provider is missing; built in: gce"),
-            (["plan", "--cloud-provider=gec"], 'error: unknown cloud provider "gec": built in are: gce; there is no '
-                                               "/usr/lib/trimtab/providers/gec.so"),
+            (["plan", "--cloud-provider=gec"], 'error: unknown cloud provider "gec": built in are: gce; there is no /'),
+            (["plan", "--cloud-provider=gec"], "/trimtab/providers/gec.so"),
             (["explain", "--cloud-provider=gce"], "error: name a Service (NAMESPACE/NAME) or a manifest (-f FILE)"),
             (["version", "x"], 'error: unknown argument "x": only flags are taken here')):
         r = run(*args)
