@@ -56,7 +56,7 @@ static int put_rule(struct azure_nsg *g, const struct azure_nsg_want *w, struct 
     struct azure_nsg_rule *r = azure_nsg_find(g, w->name);
     const char *any = "*";
     if (r == NULL) {
-        int64_t priority;
+        int64_t priority = 0;
         int rc = free_priority(g, w->deny, &priority, err);
         if (rc != ERR_OK) {
             return rc;
