@@ -350,6 +350,24 @@ int azure_service_check(const struct azure_service *s, struct err *err)
     return ERR_OK;
 }
 
+int azure_pls_name(struct arena *a, const struct azure_service *s, const char *existing,
+                   const char *frontend, const char **ret, struct err *err)
+{
+    bool exists = !str_is_empty(existing);
+    if (exists && s->pls_name != NULL && !azure_eq(existing, s->pls_name)) {
+        return err_set(err, ERR_INVALID,
+                       "annotation %sazure-pls-name: \"%s\": the private link service exists as "
+                       "\"%s\", and its name cannot change",
+                       AZURE_ANNOTATION_PREFIX, s->pls_name, existing);
+    }
+    if (s->pls_name != NULL) {
+        *ret = s->pls_name;
+    } else {
+        *ret = exists ? existing : arena_printf(a, "pls-%s", frontend);
+    }
+    return ERR_OK;
+}
+
 /* ---- the same Service, changed ------------------------------------------------------------------- */
 
 static int compare_keys(const void *x, const void *y)

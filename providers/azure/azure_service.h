@@ -106,6 +106,10 @@ const struct azure_service *azure_service_read(struct arena *a, const struct azu
                                                const struct tt_service *s);
 /* ERR_INVALID with the first fatal finding, else ERR_OK. */
 int azure_service_check(const struct azure_service *s, struct err *err) _warn_unused_;
+/* The name of its private link service: the annotation, the existing one's (NULL = none), or one made from the
+ * frontend's.  ERR_INVALID: the existing one has another name, and names cannot change. */
+int azure_pls_name(struct arena *a, const struct azure_service *s, const char *existing,
+                   const char *frontend, const char **ret, struct err *err) _warn_unused_;
 /* The same Service with these addresses in the annotations of their families, as its own (4.2 step 5).  What is no
  * address is left out. */
 const struct azure_service *azure_service_pin(struct arena *a, const struct azure_naming *n,
