@@ -15,7 +15,8 @@
 
 #define LINE_MAX_BYTES (64u << 20)
 
-static const struct eval_fn *const tables[] = {eval_kubernetes, eval_gce, eval_gce_resources};
+static const struct eval_fn *const tables[] = {eval_kubernetes, eval_gce, eval_gce_resources,
+                                               eval_azure_nsg};
 
 static const struct eval_fn *find_fn(const char *name)
 {
