@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_arm.c: the kinds of resources: their paths, api-versions, operation ids and words (azure_arm.h).
+ *
+ * One row per kind; docs/spec/azure.md 3.2.  The state machine of a call stands in azure_call.c. */
+#include "providers/azure/azure_arm.h"
+#include "common/base/str.h"
+
+struct kind_row {
+    const char *space; /* resource provider namespace; NULL: below another resource */
+    const char *type;  /* last but one segment */
+    const char *word;
+    const char *version;
+    const char *stack_version; /* on a real Azure Stack */
+    bool compute; /* lives in the compute subscription, called with that tenant's token */
+};
+
+#define NETWORK   "Microsoft.Network"
+#define COMPUTE   "Microsoft.Compute"
+#define V_NETWORK "2025-05-01"
+#define V_COMPUTE "2025-04-01"
+
+static const struct kind_row rows[AZURE_KIND_MAX] = {
+    [AZURE_LBS] = {NETWORK, "loadBalancers", "load balancer", V_NETWORK, "2018-11-01", false},
+    [AZURE_PIPS] = {NETWORK, "publicIPAddresses", "public IP address", V_NETWORK, "2018-11-01",
+                    false},
+    [AZURE_NSGS] = {NETWORK, "networkSecurityGroups", "network security group", V_NETWORK,
+                    "2018-11-01", false},
+    [AZURE_SUBNETS] = {NULL, "subnets", "subnet", V_NETWORK, "2018-11-01", false},
+    [AZURE_POOLS] = {NULL, "backendAddressPools", "backend address pool", V_NETWORK, V_NETWORK,
+                     false},
+    [AZURE_PLSS] = {NETWORK, "privateLinkServices", "private link service", V_NETWORK, "2019-03-01",
+                    true},
+    [AZURE_PE_CONNECTIONS] = {NULL, "privateEndpointConnections", "private endpoint connection",
+                              V_NETWORK, "2019-03-01", true},
+    [AZURE_NICS] = {NETWORK, "networkInterfaces", "network interface", V_NETWORK, "2018-11-01",
+                    true},
+    [AZURE_VMS] = {COMPUTE, "virtualMachines", "virtual machine", V_COMPUTE, "2017-12-01", true},
+    [AZURE_SETS] = {COMPUTE, "availabilitySets", "availability set", V_COMPUTE, "2019-07-01", true},
+    [AZURE_VMSSS] = {COMPUTE, "virtualMachineScaleSets", "scale set", V_COMPUTE, "2019-07-01",
+                     true},
+    [AZURE_VMSS_VMS] = {NULL, "virtualMachines", "scale set instance", V_COMPUTE, "2019-07-01",
+                        true},
+    [AZURE_VMSS_NICS] = {NULL, "networkInterfaces", "network interface of a scale set",
+                         "2018-10-01", "2018-10-01", true},
+    [AZURE_PROVIDERS] = {NULL, "providers", "resource provider", "2021-04-01", "2021-04-01", true},
+};
+
+void azure_arm_init(struct azure_arm *arm)
+{
+    const struct azure_config *c = arm->config;
+    int64_t now = clock_now_ms(arm->clock);
+    double per_second[2] = {c->rate_limit ? c->rate_limit_qps : 0,
+                            c->rate_limit ? c->rate_limit_qps_write : 0};
+    int burst[2] = {c->rate_limit_bucket, c->rate_limit_bucket_write};
+    mutex_init(&arm->lock);
+    arm->gate = (struct azure_gate){0};
+    for (int i = 0; i < 2; i++) {
+        ratelimit_init(&arm->limits[i], per_second[i], burst[i] > 0 ? burst[i] : 1, now);
+    }
+}
+
+void azure_arm_done(struct azure_arm *arm)
+{
+    mutex_done(&arm->lock);
+}
+
+const char *azure_arm_collection(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
+                                 const char *group)
+{
+    const struct kind_row *row = &rows[k];
+    const struct azure_config *c = arm->config;
+    if (row->space == NULL) {
+        return arena_printf(a, "%s/%s", group, row->type);
+    }
+    return arena_printf(a, "/subscriptions/%s/resourceGroups/%s/providers/%s/%s",
+                        row->compute ? c->subscription_id : c->network_subscription_id, group,
+                        row->space, row->type);
+}
+
+const char *azure_arm_id(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
+                         const char *group, const char *name)
+{
+    return arena_printf(a, "%s/%s", azure_arm_collection(a, arm, k, group), name);
+}
+
+const char *azure_arm_op_id(enum azure_kind k, enum azure_verb v)
+{
+    static const struct {
+        enum azure_kind kind;
+        enum azure_verb verb;
+        const char *id;
+    } others[] = {
+        {AZURE_LBS, AZURE_MIGRATE, "LoadBalancers.MigrateToIPBased"},
+        {AZURE_PE_CONNECTIONS, AZURE_DELETE, "PrivateLinkServices.DeletePrivateEndpointConnection"},
+        {AZURE_PE_CONNECTIONS, AZURE_LIST, "PrivateLinkServices.ListPrivateEndpointConnections"},
+        {AZURE_VMSS_VMS, AZURE_PUT, "VirtualMachineScaleSetVMs.Update"},
+        {AZURE_VMSS_NICS, AZURE_GET,
+         "network.Interfaces.GetVirtualMachineScaleSetNetworkInterface"},
+        {AZURE_VMSS_NICS, AZURE_LIST,
+         "network.Interfaces.ListVirtualMachineScaleSetVMNetworkInterfaces"},
+    };
+#define ROW(api)                                                                                   \
+    {                                                                                              \
+        api ".Get", api ".List", api ".CreateOrUpdate", api ".Delete"                              \
+    }
+    static const char *const ids[AZURE_KIND_MAX][4] = {
+        [AZURE_LBS] = ROW("LoadBalancers"),
+        [AZURE_PIPS] = ROW("PublicIPAddresses"),
+        [AZURE_NSGS] = ROW("SecurityGroups"),
+        [AZURE_SUBNETS] = ROW("Subnets"),
+        [AZURE_POOLS] = ROW("LoadBalancerBackendAddressPools"),
+        [AZURE_PLSS] = ROW("PrivateLinkServices"),
+        [AZURE_PE_CONNECTIONS] = ROW("PrivateLinkServices"),
+        [AZURE_NICS] = ROW("Interfaces"),
+        [AZURE_VMS] = ROW("VirtualMachines"),
+        [AZURE_SETS] = ROW("AvailabilitySets"),
+        [AZURE_VMSSS] = ROW("VirtualMachineScaleSets"),
+        [AZURE_VMSS_VMS] = ROW("VirtualMachineScaleSetVMs"),
+        [AZURE_VMSS_NICS] = ROW("network.Interfaces"),
+        [AZURE_PROVIDERS] = ROW("resources.Providers"),
+    };
+#undef ROW
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (others[i].kind == k && others[i].verb == v) {
+            return others[i].id;
+        }
+    }
+    return v <= AZURE_DELETE ? ids[k][v] : "unknown";
+}
+
+const char *azure_arm_word(enum azure_kind k)
+{
+    return rows[k].word;
+}
+
+const char *azure_arm_version(const struct azure_arm *arm, enum azure_kind k)
+{
+    return azure_config_is_stack(arm->config) ? rows[k].stack_version : rows[k].version;
+}
+
+bool azure_arm_is_compute(enum azure_kind k)
+{
+    return rows[k].compute;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_errors.h: what an answer of Azure means: {"error":{"code","message","details"}} and a status.
+ *
+ * The code of the error is what a caller can act on; err->reason keeps Azure's own code, the message quotes Azure.
+ * Source: docs/spec/azure.md 3.2, 3.8.  Pure. */
+#ifndef TRIMTAB_AZURE_ERRORS_H
+#define TRIMTAB_AZURE_ERRORS_H
+
+#include "common/base/err.h"
+#include "common/base/json.h"
+
+#include <stddef.h>
+
+/* Fills *err from a status that is no success. Returns the code. */
+int azure_error_of_answer(int status, const char *body, size_t n, struct err *err);
+/* The same for {"code","message"} of an operation that ended Failed or Canceled. */
+int azure_error_of_operation(struct json_object *error, const char *status, struct err *err);
+
+#endif
