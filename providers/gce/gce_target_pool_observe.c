@@ -77,17 +77,30 @@ static void slots_init(struct look *l)
     bool ensure = t->in.verb == TT_VERB_ENSURE;
     slots_of_checks(l, ensure && t->desired.local, ensure && !t->desired.local);
     add(l, false, GCE_ADDRESSES, n->lb, &o->has_address, &o->address);
+    /* Main, even if it is to go: allow must not be raised to it because a list lacks it (§4.13). */
     if (opt->deny_firewall || opt->deny_cleanup) {
-        add(l, ensure && opt->deny_firewall, GCE_FIREWALLS, n->deny_firewall, &o->has_deny,
-            &o->deny);
+        add(l, ensure, GCE_FIREWALLS, n->deny_firewall, &o->has_deny, &o->deny);
     }
 }
 
-static int decode(struct slot *slot, struct arena *a, struct json_object *o, struct err *err)
+/* What is just being made may be shown without its IP.  Who goes on from there would point firewalls at nothing, or give
+ * up a held address as useless.  Deleting does not mind. */
+static int want_ip(const struct look *l, const struct slot *slot, const char *ip, struct err *err)
 {
+    if (!str_is_empty(ip) || l->t->in.verb != TT_VERB_ENSURE) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_TRANSIENT, "%s has no IP yet", slot->name);
+}
+
+static int decode(const struct look *l, struct slot *slot, struct json_object *o, struct err *err)
+{
+    struct arena *a = l->s->a;
+    int rc;
     switch (slot->c) {
     case GCE_RULES:
-        return gce_rule_decode(a, o, slot->dest, err);
+        rc = gce_rule_decode(a, o, slot->dest, err);
+        return rc != ERR_OK ? rc : want_ip(l, slot, ((struct gce_rule *)slot->dest)->ip, err);
     case GCE_POOLS:
         return gce_pool_decode(a, o, slot->dest, err);
     case GCE_FIREWALLS:
@@ -95,7 +108,8 @@ static int decode(struct slot *slot, struct arena *a, struct json_object *o, str
     case GCE_CHECKS:
         return gce_check_decode(a, o, slot->dest, err);
     default:
-        return gce_address_decode(a, o, slot->dest, err);
+        rc = gce_address_decode(a, o, slot->dest, err);
+        return rc != ERR_OK ? rc : want_ip(l, slot, ((struct gce_address *)slot->dest)->ip, err);
     }
 }
 
@@ -105,7 +119,7 @@ static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, 
 {
     struct json_object *o = NULL;
     *slot->known = gce_snapshot_get(l->p->snapshot, slot->c, slot->name, max_age_ms, l->s->a, &o);
-    return *slot->known == GCE_PRESENT ? decode(slot, l->s->a, o, err) : ERR_OK;
+    return *slot->known == GCE_PRESENT ? decode(l, slot, o, err) : ERR_OK;
 }
 
 /* True when everything main is known and young, and nothing says already that something must be
@@ -141,7 +155,7 @@ static int take(struct look *l, struct slot *slot, struct err *err)
         return ERR_OK;
     }
     if (rc == ERR_OK) {
-        rc = decode(slot, l->s->a, o, err);
+        rc = decode(l, slot, o, err);
     }
     if (rc != ERR_OK) {
         gce_snapshot_forget(l->p->snapshot, slot->c, slot->name);
@@ -248,7 +262,7 @@ static void take_address(void *arg, const char *text, size_t n)
 }
 
 /* §4.4 step 1: whose is spec.loadBalancerIP?  The filter is a pattern, so the answer is compared
- * again. */
+ * again.  A Service is not refused because a list of all lacks the address. */
 static int look_up_user_address(struct look *l, struct err *err)
 {
     struct gce_tp_observed *o = &l->t->o;
@@ -257,9 +271,12 @@ static int look_up_user_address(struct look *l, struct err *err)
     if (l->listed_now || l->p->offline) {
         o->has_user_address = gce_snapshot_address(l->p->snapshot, l->t->desired.user_ip,
                                                    GCE_SNAPSHOT_ANY, s->a, &json);
-        return o->has_user_address == GCE_PRESENT
-                   ? gce_address_decode(s->a, json, &o->user_address, err)
-                   : ERR_OK;
+        if (o->has_user_address == GCE_PRESENT) {
+            return gce_address_decode(s->a, json, &o->user_address, err);
+        }
+    }
+    if (l->p->offline) {
+        return ERR_OK;
     }
     struct gce_read read;
     struct gce_cutter cutter;
@@ -521,13 +538,14 @@ static bool is_new(const struct look *l)
     return none;
 }
 
-/* Whether what the snapshot knows may stand for the cloud: nothing has to be made or is to be gone, or
- * nothing will be made at all, because this only plans.  What a plan then changes is read from the
- * cloud first (driver_stage.c). */
+/* Whether what the snapshot knows may stand for the cloud: what the verb is about is there, or nothing
+ * will be made at all, because this only plans.  What a plan then changes is read from the cloud first
+ * (driver_stage.c). */
 static bool is_enough(const struct look *l)
 {
-    return l->t->in.verb == TT_VERB_UPDATE || l->t->o.has_rule == GCE_PRESENT ||
-           (l->s->planning && is_new(l));
+    const struct gce_tp_observed *o = &l->t->o;
+    enum gce_known known = l->t->in.verb == TT_VERB_UPDATE ? o->has_pool : o->has_rule;
+    return known == GCE_PRESENT || (l->s->planning && is_new(l));
 }
 
 /* From the cloud; for who is new, what was listed a moment ago is as good. */
