@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_pip_rules.h: public IPs: whose they are, which one a Service uses, what is to be made, changed and released.
+ *
+ * A public IP is ours when its service tag names a Service; one without that tag is the user's and is never tagged or
+ * deleted.  Several Services may share one: the tag is a list.  Everything here looks at documents as they were listed
+ * and returns edited copies; nothing given is changed.
+ * Source: docs/spec/azure.md 8; vectors 13.6; 18 row 9 (blank references are dropped).  Pure. */
+#ifndef TRIMTAB_AZURE_PIP_RULES_H
+#define TRIMTAB_AZURE_PIP_RULES_H
+
+#include "common/base/err.h"
+#include "providers/azure/azure_pip_find.h"
+#include "providers/azure/azure_service.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* 8.4 */
+struct azure_pip_ownership {
+    bool owns;
+    bool user_assigned;
+    const char *const *services; /* items of the service tag, trimmed, without blanks */
+    size_t n_services;
+};
+struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,
+                                           const struct azure_service *s, struct json_object *pip);
+
+/* 8.2: which public IP the Service uses for this family.  ERR_INVALID: an address that can be none, or that no public
+ * IP of the group has. */
+int azure_pip_determine(struct arena *a, const struct azure_naming *n,
+                        const struct azure_service *s, enum azure_family f,
+                        const struct azure_pips *pips, const char **ret_name, bool *ret_must_exist,
+                        struct err *err) _warn_unused_;
+
+/* 8.3: the public IP as the Service needs it. */
+struct azure_pip_want {
+    const char *name;
+    const char *group;       /* resource group that it lies, or will lie, in */
+    const char *id;          /* known also before it is made */
+    struct json_object *was; /* NULL: to be made */
+    struct json_object *doc; /* to be written; == was when nothing changes; arena-owned */
+    const char *why;         /* the sentence for the plan, when doc differs */
+    bool changed;
+};
+/* `zones` of the region for new ones.  ERR_NOT_FOUND: an annotation names one that does not exist; ERR_INVALID: its
+ * DNS label belongs to another Service, its family is the other one, … */
+int azure_pip_ensure(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                     enum azure_family f, const struct azure_pips *pips, const char *const *zones,
+                     size_t n_zones, struct azure_pip_want *ret, struct err *err) _warn_unused_;
+
+/* 8.8: what happens to the other public IPs of this family that the Service owns, and, without `want`, to all. */
+struct azure_pip_release {
+    struct json_object *pip; /* as it was listed */
+    struct json_object *doc; /* to be written; NULL: to be deleted */
+    const char *why;
+};
+struct azure_pip_releases {
+    const struct azure_pip_release *items;
+    size_t n;
+    bool found_desired;
+    bool deleted_desired;
+};
+/* `desired` is the name of azure_pip_determine() for an external Service that is wanted, else NULL. */
+int azure_pip_releases(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                       enum azure_family f, bool want, const char *desired,
+                       const struct azure_pips *pips, struct azure_pip_releases *ret,
+                       struct err *err) _warn_unused_;
+
+/* ---- parts, as they are asked from outside (trimtab-eval) */
+/* 8.3 (1), 8.8: adds names to the service tag of `tags` (edited in place); true: it changed. */
+bool azure_pip_bind(struct arena *a, struct json_object *tags, const char *const *names, size_t n);
+/* Takes a name out of the service tag; *ret_left is what stays.  ERR_INVALID: no tags at all. */
+int azure_pip_unbind(struct arena *a, struct json_object *tags, const char *name,
+                     bool user_assigned, const char *const **ret_left, size_t *ret_n,
+                     struct err *err) _warn_unused_;
+/* 8.5, edits `pip` in place. */
+int azure_pip_set_dns(struct arena *a, struct json_object *pip, const char *service,
+                      const char *label, bool user_assigned, bool *ret_changed,
+                      struct err *err) _warn_unused_;
+/* 8.7: "type=value,…" as an ARM array, sorted; and whether two such arrays say the same. */
+struct json_object *azure_ip_tags_parse(struct arena *a, const char *text);
+bool azure_ip_tags_eq(struct arena *a, struct json_object *x, struct json_object *y);
+
+#endif
