@@ -13,6 +13,21 @@ uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
     return !wants || svc_needs_cleanup(svc) ? TT_VERB_DELETE : TT_VERB_ENSURE;
 }
 
+int cmd_validate(struct cmd_session *s, const char *key, struct err *err)
+{
+    const struct tt_service *svc = cmd_session_service(s, key);
+    if (s->plugin->desc.validate == NULL) {
+        return ERR_OK;
+    }
+    struct host_call *call = host_call_begin(s->host, s->a, 1, CALL_MS, 0, NULL);
+    struct tt_item item = {.size = sizeof item, .verb = cmd_verb(s, svc), .service = svc};
+    host_call_item(call, 0, &item);
+    int32_t rc = s->plugin->desc.validate(s->provider, &item);
+    int code = host_result_outcome(item.result, rc, false, err);
+    host_call_end(call);
+    return code;
+}
+
 int cmd_call(struct cmd_session *s, const char *key,
              int32_t (*fn)(void *provider, const struct tt_call *call,
                            const struct tt_batch *batch),

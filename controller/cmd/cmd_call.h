@@ -11,6 +11,8 @@ int cmd_call(struct cmd_session *s, const char *key,
              int32_t (*fn)(void *provider, const struct tt_call *call,
                            const struct tt_batch *batch),
              const char **ret_text, struct err *err) _warn_unused_;
+/* What the provider's validate() says of the Service; ERR_OK when it has none. */
+int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* TT_VERB_… that a sync of this Service would use. */
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cmd_explain.c: `trimtab explain`: which load balancer a Service gets, by which rule, and which nodes take part.
  *
- * The provider's part is its own text; the nodes are the controller's rule.  Changes nothing. */
+ * The provider's part is its own text; the nodes are the controller's rule, and are only spoken of where there is a load
+ * balancer for them.  Changes nothing. */
 #include <stdio.h>
 
 #include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/commands.h"
 
@@ -18,24 +20,50 @@ static const char usage[] =
     "  trimtab explain demo/web --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
     "  trimtab explain -f web.yaml --cloud-provider=gce --state=world.json\n";
 
-static void explain_json(struct cmd_session *s, struct json_object *out, const char *key,
-                         const char *text, const struct err *err)
+/* One Service's answer. */
+struct answer {
+    const char *key;
+    const char *text; /* lines; NULL: `err` is all there is to say */
+    struct err err;   /* why it could not be explained, or why it is refused */
+    bool served;      /* it has or gets a load balancer of ours: nodes matter */
+    bool bad;         /* it could not be explained */
+};
+
+/* What holds whatever the provider is; NULL for a Service that wants a load balancer. */
+static const char *unwanted(struct cmd_session *s, const char *key)
 {
-    struct json_object *o = json_object_new_object();
-    struct json_object *lines = json_object_new_array();
-    struct json_object *nodes = json_object_new_array();
-    size_t n;
-    char **split = str_split(s->a, str_nonnull(text), '\n', &n);
-    json_add_str(o, "service", key);
-    for (size_t i = 0; i < n; i++) {
-        if (*split[i] != '\0') {
-            json_push_str(lines, split[i]);
-        }
+    const struct tt_service *svc = cmd_session_service(s, key);
+    if (!str_eq(svc->type, "LoadBalancer")) {
+        return arena_printf(s->a, "%s is of type %s: %s.\n", key, svc->type,
+                            svc_needs_cleanup(svc) ? "the load balancer that it had is taken away"
+                                                   : "it gets no load balancer");
     }
-    json_add(o, "explanation", lines);
-    if (err->code != ERR_OK) {
-        json_add_str(o, "error", err->message);
+    if (svc->deleted_us != 0) {
+        return arena_printf(s->a, "%s is being deleted: its load balancer is taken away.\n", key);
     }
+    return NULL;
+}
+
+static struct answer explain_one(struct cmd_session *s, const char *key)
+{
+    struct answer r = {.key = key, .text = unwanted(s, key)};
+    if (r.text != NULL) {
+        return r;
+    }
+    int code = cmd_call(s, key, s->plugin->desc.explain, &r.text, &r.err);
+    r.bad = code != ERR_OK && code != ERR_IMPLEMENTED_ELSEWHERE;
+    if (code == ERR_OK) {
+        code = cmd_validate(s, key, &r.err);
+        r.served = code == ERR_OK;
+    }
+    if (code == ERR_IMPLEMENTED_ELSEWHERE && r.text != NULL) {
+        err_clear(&r.err); /* the text says whose it is */
+    }
+    return r;
+}
+
+static void add_nodes(struct cmd_session *s, struct json_object *nodes)
+{
     for (uint32_t i = 0; i < s->n_nodes; i++) {
         const char *why = node_left_out_because(s->a, s->nodes[i]);
         struct json_object *node = json_object_new_object();
@@ -43,6 +71,28 @@ static void explain_json(struct cmd_session *s, struct json_object *out, const c
         json_add_bool(node, "takes_part", why == NULL);
         json_add_str(node, "because", why);
         json_object_array_add(nodes, node);
+    }
+}
+
+static void explain_json(struct cmd_session *s, struct json_object *out, const struct answer *r)
+{
+    struct json_object *o = json_object_new_object();
+    struct json_object *lines = json_object_new_array();
+    struct json_object *nodes = json_object_new_array();
+    size_t n;
+    char **split = str_split(s->a, str_nonnull(r->text), '\n', &n);
+    json_add_str(o, "service", r->key);
+    for (size_t i = 0; i < n; i++) {
+        if (*split[i] != '\0') {
+            json_push_str(lines, split[i]);
+        }
+    }
+    json_add(o, "explanation", lines);
+    if (r->err.code != ERR_OK) {
+        json_add_str(o, "error", r->err.message);
+    }
+    if (r->served) {
+        add_nodes(s, nodes);
     }
     json_add(o, "nodes", nodes);
     json_object_array_add(out, o);
@@ -52,28 +102,25 @@ static int explain_all(struct cmd_session *s)
 {
     struct json_object *out = json_object_new_array();
     bool json = str_eq(s->args.output, "json");
-    int status = 0;
+    bool bad = false;
     for (size_t i = 0; i < s->n_wanted; i++) {
-        struct err err = ERR_INIT;
-        const char *text = NULL;
-        int code = cmd_call(s, s->wanted[i], s->plugin->desc.explain, &text, &err);
-        bool bad = code != ERR_OK && code != ERR_IMPLEMENTED_ELSEWHERE;
+        const struct answer r = explain_one(s, s->wanted[i]);
+        bad |= r.bad;
         if (json) {
-            explain_json(s, out, s->wanted[i], text, &err);
-        } else {
-            printf("%s%s", i > 0 ? "\n" : "", str_nonnull(text));
-            if (text == NULL && code != ERR_OK) {
-                fprintf(bad ? stderr : stdout, "%s%s: %s\n", bad ? "error: " : "", s->wanted[i],
-                        err.message);
-            }
+            explain_json(s, out, &r);
+            continue;
         }
-        status |= bad;
+        printf("%s%s", i > 0 ? "\n" : "", str_nonnull(r.text));
+        if (r.text == NULL && r.err.code != ERR_OK) {
+            fprintf(r.bad ? stderr : stdout, "%s%s: %s\n", r.bad ? "error: " : "", r.key,
+                    r.err.message);
+        }
     }
     if (json) {
         puts(json_text(s->a, out, JSON_PRETTY));
     }
     json_object_put(out);
-    return status;
+    return bad;
 }
 
 int cmd_explain(int argc, char **argv)

@@ -133,6 +133,18 @@ static void explain_path(struct str_buf *b, struct arena *a, const struct tt_ser
                            path != NULL ? path : "/healthz"));
 }
 
+/* Why nothing is built for it, or NULL: what gce_validate() and a sync would say. */
+static const char *refusal(struct gce_session *s, const struct tt_service *svc)
+{
+    struct gce_tp_outcome outcome = {0};
+    const struct gce_tp_input in = {
+        .service = svc, .key = "", .cluster_id = "", .outcome = &outcome};
+    struct gce_tp_desired d;
+    struct err err = ERR_INIT;
+    bool fine = gce_tp_desired_make(s->a, &s->p->tp_facts, &in, &d, &err) == ERR_OK;
+    return fine ? NULL : arena_strdup(s->a, err.message);
+}
+
 static int explain_one(struct gce_session *s, const struct tt_batch *batch,
                        const struct tt_item *item, struct err *err)
 {
@@ -149,12 +161,19 @@ static int explain_one(struct gce_session *s, const struct tt_batch *batch,
     struct gce_members m;
     gce_members_of(s->a, batch->nodes, batch->n_nodes, s->p->facts.project, s->p->facts.region, &m);
     const char *answer = verdict(s->p, svc, &pieces);
+    bool is_ours = str_has_suffix(answer, "target pool.");
+    const char *refused = is_ours ? refusal(s, svc) : NULL;
+    if (refused != NULL) {
+        answer = arena_printf(s->a, "is refused: %s.", refused);
+    }
     str_appendf(&b, "%s %s\n", svc_key(s->a, svc), answer);
     because_of_class(&b, svc);
-    because_of_annotations(&b, svc);
-    because_of_finalizers(&b, svc);
+    if (!gce_svc_class_is_foreign(svc)) {
+        because_of_annotations(&b, svc);
+        because_of_finalizers(&b, svc);
+    }
     because_of_rule(&b, &pieces);
-    if (str_has_suffix(answer, "target pool.")) {
+    if (is_ours && refused == NULL) {
         explain_nodes(&b, s->a, batch, &m);
         explain_path(&b, s->a, svc, &pieces, &m);
     }
