@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_print_json.c: a plan as JSON for programs.
  *
- * Holds everything that the text says, with the member names that interfaces of ours promise (docs/
- * operations.md): those are never renamed; more may be added.  An operation is listed with each of its
+ * Holds everything that the text says, with the member names that docs/interfaces.md promises: those are never
+ * renamed; more may be added, there too (tests/sim/cli_test.py compares).  An operation is listed with each of its
  * owners; `n` is its identity.  Part of plan_print.h.  Pure. */
 #include "common/lb/plan_print.h"
 

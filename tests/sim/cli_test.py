@@ -320,6 +320,53 @@ def test_plan__refused_service_is_exit_1_and_the_others_are_planned():
         assert w.cli("plan", "inner").returncode == 0   # another controller's is nothing to do, and no error
 
 
+def members(value, path=""):
+    """Where there is something other than an object or a list: {"services[].address", …}."""
+    if isinstance(value, dict):
+        return set().union(*(members(v, f"{path}.{k}" if path else k) for k, v in value.items()))
+    if isinstance(value, list):
+        return set().union(*(members(v, f"{path}[]") for v in value))
+    return {path}
+
+
+def documented(section, prefix=""):
+    """The members that a section of docs/interfaces.md names in the first column of its table."""
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "interfaces.md")
+    with open(page, encoding="utf-8") as f:
+        text = f.read().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    first = [line.split("|")[1] for line in text.splitlines() if line.startswith(f"| {prefix}")]
+    return {name for cell in first for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_json__every_member_is_on_the_page_and_every_one_on_the_page_is_there():
+    with Cluster(PROGRAMS, "--nodes=2") as w:
+        w.start()
+        w.create("web")
+        address = w.until_address("web")
+        w.until("it is done", lambda: w.logged('"Synced"'))
+        w.stop()
+        w.create("bad", {"annotations": {"cloud.google.com/network-tier": "Gold"}})
+        w.create("inner", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
+        w.create("new")
+        w.patch("web", {"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}})
+        w.must("PATCH", "/api/v1/nodes/node-1", {"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler",
+                                                                       "effect": "NoSchedule"}]}},
+               content_type="application/merge-patch+json")
+        plan = json.loads(w.cli("plan", "-o", "json").stdout)
+        assert [s["address"] for s in plan["services"]] == [None, None, None, address], plan
+        assert members(plan) | {"services[].operations"} == documented("trimtab plan -o json")
+        rest = "trimtab explain, check-config and version -o json"
+        explained = json.loads(w.cli("explain", "web", "bad", "inner", "-o", "json").stdout)
+        assert members(explained) == documented(rest, "explain")
+        checks = []
+        for content in ("[global]\nregional = maybe\n", "[global]\nnode-tag = t\n"):
+            w.write("gce.conf", content)
+            checks.append(json.loads(run("check-config", "--cloud-provider=gce", "--cloud-config=gce.conf", "-o", "json",
+                                         cwd=w.folder).stdout))
+        assert set().union(*map(members, checks)) == documented(rest, "check-config")
+        assert members(json.loads(run("version", "-o", "json").stdout)) == documented(rest, "version")
+
+
 def test_plan__names_and_slips():
     with Cluster(PROGRAMS, "--nodes=1") as w:
         w.create("web")
@@ -441,9 +488,27 @@ def test_explain__rule_nodes_and_path():
         w.create("inner", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
         r = w.cli("explain", "inner")
         assert r.returncode == 0 and "wants an internal load balancer" in r.stdout.splitlines()[0], r
+        assert json.loads(w.cli("explain", "inner", "-o", "json").stdout)[0].keys() == \
+            {"service", "explanation", "nodes"}
         r = w.cli("explain", "wep")
         assert r.returncode == 1 and "did you mean default/web?" in r.stderr, r
         assert w.mutations() == {}
+
+
+def test_explain__without_a_load_balancer__only_what_matters():
+    with Cluster(PROGRAMS, "--nodes=3") as w:
+        w.create("plain", type="ClusterIP")
+        w.create("mixed", ports=[{"name": "a", "port": 80}, {"name": "b", "port": 53, "protocol": "UDP"}])
+        w.create("other", loadBalancerClass="example.com/fast")
+        for name, first in (("plain", "default/plain is of type ClusterIP: it gets no load balancer."),
+                            ("mixed", "default/mixed is refused: mixed protocol is not supported for LoadBalancer."),
+                            ("other", "default/other is served by another controller (loadBalancerClass).")):
+            r = w.cli("explain", name)
+            assert r.returncode == 0 and r.stderr == "" and r.stdout.splitlines()[0] == first, r
+            assert not re.search("^(Nodes|Packet|Health)", r.stdout, re.M), r.stdout
+            answer = json.loads(w.cli("explain", name, "-o", "json").stdout)[0]
+            assert answer["nodes"] == [] and answer["explanation"][0] == first, answer
+            assert ("error" in answer) == (name == "mixed"), answer
 
 
 # --- trouble ------------------------------------------------------------------------------------------------
