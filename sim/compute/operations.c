@@ -178,7 +178,8 @@ static bool find_oldest(const char *path, void *value, void *arg)
     struct operation *op = value;
     struct oldest *o = arg;
     (void)path;
-    if (op->done && (!o->op || op->seq < o->op->seq)) {
+    bool runs = op->timer != NULL; /* at --latency none nothing runs, though nobody looked yet */
+    if (!runs && (!o->op || op->seq < o->op->seq)) {
         o->op = op;
     }
     return true;

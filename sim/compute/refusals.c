@@ -84,7 +84,8 @@ struct json_object *ce_refusal_body(const struct refusal *r)
 {
     struct json_object *item = json_object_new_object();
     json_add_str(item, "message", r->message);
-    json_add_str(item, "domain", str_eq(r->reason, "quotaExceeded") ? "usageLimits" : "global");
+    bool limit = str_eq(r->reason, "quotaExceeded") || str_eq(r->reason, "rateLimitExceeded");
+    json_add_str(item, "domain", limit ? "usageLimits" : "global");
     json_add_str(item, "reason", r->reason);
     if (r->status == 401) {
         json_add_str(item, "location", "Authorization");

@@ -118,7 +118,8 @@ static bool check_integer(struct arena *a, const struct schema_type *t, struct j
 {
     const char *got = arena_strdup(a, json_object_to_json_string(o));
     double d = json_object_get_double(o);
-    if (json_object_is_type(o, json_type_double) && d != (double)(int64_t)d) {
+    bool is_whole = d > -9e18 && d < 9e18 && d == (double)(int64_t)d;
+    if (json_object_is_type(o, json_type_double) && !is_whole) {
         return report(ret, SCHEMA_WRONG_TYPE, path, got, "a whole number");
     }
     int64_t v = json_object_get_int64(o);

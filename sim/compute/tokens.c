@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define LIFETIME_S    3600
+#define TOKENS_MAX    10000 /* beyond, the one that ends first is forgotten */
 #define CLIENT_ID     "trimtab-sim.apps.googleusercontent.com"
 #define CLIENT_SECRET "sim-client-secret"
 #define REFRESH_TOKEN "1//sim-refresh-token"
@@ -26,8 +27,33 @@ static int64_t now_s(const struct compute *c)
 
 /* --- opaque tokens -------------------------------------------------------------------------------- */
 
+struct first_end {
+    const char *token;
+    int64_t expiry;
+};
+
+static bool find_first_end(const char *token, void *value, void *arg)
+{
+    struct first_end *f = arg;
+    int64_t expiry = *(const int64_t *)value;
+    if (!f->token || expiry < f->expiry) {
+        *f = (struct first_end){token, expiry};
+    }
+    return true;
+}
+
+static void make_room(struct compute *c, struct arena *a)
+{
+    struct first_end f = {0};
+    if (map_size(c->tokens) >= TOKENS_MAX) {
+        map_each(c->tokens, find_first_end, &f);
+        map_remove(c->tokens, arena_strdup(a, f.token));
+    }
+}
+
 char *ce_token_new(struct compute *c, struct arena *a, int64_t lifetime_s)
 {
+    make_room(c, a);
     unsigned char bytes[24];
     rng_bytes(sim_rng(c->sim), bytes, sizeof(bytes));
     char *token = arena_printf(a, "ya29.sim-%s", str_base64_encode(a, bytes, sizeof(bytes), true));
