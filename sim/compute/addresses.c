@@ -19,11 +19,10 @@ static const char *const standard_ranges[] = {"198.51.100.0/24", "198.19.0.0/16"
 
 struct holder_search {
     const char *ip;
-    const char *region_path; /* "projects/p/regions/r", or NULL: anywhere */
     struct resource *found;
 };
 
-static bool same_ip(const char *x, const char *y)
+bool ce_address_same(const char *x, const char *y)
 {
     struct ip_addr ax, ay;
     size_t nx = x ? strcspn(x, "/") : 0, ny = y ? strcspn(y, "/") : 0;
@@ -40,8 +39,7 @@ static bool same_ip(const char *x, const char *y)
 static bool find_by_address(struct resource *res, void *arg)
 {
     struct holder_search *s = arg;
-    bool here = !s->region_path || str_has_prefix(res->path, s->region_path);
-    if (here && same_ip(json_str(res->body, "address"), s->ip)) {
+    if (ce_address_same(json_str(res->body, "address"), s->ip)) {
         s->found = res;
     }
     return !s->found;
@@ -50,8 +48,7 @@ static bool find_by_address(struct resource *res, void *arg)
 static bool find_by_rule(struct resource *res, void *arg)
 {
     struct holder_search *s = arg;
-    bool here = !s->region_path || str_has_prefix(res->path, s->region_path);
-    if (here && same_ip(json_str(res->body, "IPAddress"), s->ip)) {
+    if (ce_address_same(json_str(res->body, "IPAddress"), s->ip)) {
         s->found = res;
     }
     return !s->found;
@@ -63,24 +60,24 @@ static bool find_by_instance(struct resource *res, void *arg)
     struct json_object *nics = json_member(res->body, "networkInterfaces");
     for (size_t i = 0; i < json_len(nics) && !s->found; i++) {
         struct json_object *nic = json_object_array_get_idx(nics, i);
-        if (same_ip(json_str(nic, "networkIP"), s->ip) ||
-            same_ip(json_str(nic, "ipv6Address"), s->ip)) {
+        if (ce_address_same(json_str(nic, "networkIP"), s->ip) ||
+            ce_address_same(json_str(nic, "ipv6Address"), s->ip)) {
             s->found = res;
         }
     }
     return !s->found;
 }
 
-struct resource *ce_address_by_ip(struct compute *c, const char *ip, const char *region_path)
+struct resource *ce_address_by_ip(struct compute *c, const char *ip)
 {
-    struct holder_search s = {.ip = ip, .region_path = region_path};
+    struct holder_search s = {.ip = ip};
     ce_store_each(c, "addresses", find_by_address, &s);
     return s.found;
 }
 
-struct resource *ce_rule_by_ip(struct compute *c, const char *ip, const char *region_path)
+struct resource *ce_rule_by_ip(struct compute *c, const char *ip)
 {
-    struct holder_search s = {.ip = ip, .region_path = region_path};
+    struct holder_search s = {.ip = ip};
     ce_store_each(c, "forwardingRules", find_by_rule, &s);
     return s.found;
 }
@@ -94,7 +91,7 @@ struct resource *ce_instance_by_ip(struct compute *c, const char *ip)
 
 static bool is_taken(struct compute *c, const char *ip)
 {
-    return ce_address_by_ip(c, ip, NULL) || ce_rule_by_ip(c, ip, NULL) || ce_instance_by_ip(c, ip);
+    return ce_address_by_ip(c, ip) || ce_rule_by_ip(c, ip) || ce_instance_by_ip(c, ip);
 }
 
 /* --- ranges --------------------------------------------------------------------------------------- */
@@ -110,7 +107,7 @@ static bool in_ranges(const char *const *ranges, const struct ip_addr *ip)
     return false;
 }
 
-static bool is_ours(const char *ip)
+bool ce_address_is_external(const char *ip)
 {
     struct ip_addr addr;
     if (str_has_prefix(ip, IPV6_EXTERNAL)) {
@@ -262,7 +259,7 @@ struct refresh {
 static bool add_user(struct resource *rule, void *arg)
 {
     struct refresh *r = arg;
-    if (same_ip(json_str(rule->body, "IPAddress"), r->ip)) {
+    if (ce_address_same(json_str(rule->body, "IPAddress"), r->ip)) {
         json_push_str(r->users, json_str(rule->body, "selfLink"));
     }
     return true;
@@ -270,7 +267,7 @@ static bool add_user(struct resource *rule, void *arg)
 
 void ce_address_refresh(struct compute *c, const char *ip)
 {
-    struct resource *address = ip ? ce_address_by_ip(c, ip, NULL) : NULL;
+    struct resource *address = ip ? ce_address_by_ip(c, ip) : NULL;
     if (!address) {
         return;
     }
@@ -288,6 +285,24 @@ void ce_address_refresh(struct compute *c, const char *ip)
 
 /* --- the collection ------------------------------------------------------------------------------- */
 
+bool ce_address_check_holder(struct request *q, const struct resource *holder, const char *field,
+                             const char *type, const char *tier)
+{
+    const char *ip = json_str(holder->body, "IPAddress");
+    const char *scheme = str_or(json_str(holder->body, "loadBalancingScheme"), "EXTERNAL");
+    if (!str_eq(ce_path_project(q->a, holder->path), q->project) ||
+        !str_eq(ce_path_region(q->a, holder->path), q->location) || !str_has_prefix(scheme, type)) {
+        return ce_refuse_invalid(&q->refusal, q->a, field, ip,
+                                 arena_printf(q->a,
+                                              "The address is already being used by '%s', in "
+                                              "another place or as another type.",
+                                              holder->path));
+    }
+    return !tier || str_eq(str_or(json_str(holder->body, "networkTier"), "PREMIUM"), tier) ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
+                             "The address belongs to the other network tier.");
+}
+
 static bool check_given(struct request *q, const char *ip, const char *type, const char *tier,
                         const char *subnet_path)
 {
@@ -297,7 +312,7 @@ static bool check_given(struct request *q, const char *ip, const char *type, con
     if (!ip_parse(ip, &parsed)) {
         return ce_refuse_invalid(&q->refusal, a, "resource.address", ip, "Must be an IP address.");
     }
-    const struct resource *reserved = ce_address_by_ip(q->c, ip, NULL);
+    const struct resource *reserved = ce_address_by_ip(q->c, ip);
     if (reserved) {
         /* The cloud tells the two kinds apart by status (§16). */
         return internal ? ce_refuse(&q->refusal, a, 409, "alreadyExists",
@@ -310,13 +325,12 @@ static bool check_given(struct request *q, const char *ip, const char *type, con
         return ce_refuse(&q->refusal, a, 400, "ipInUseByAnotherResource",
                          "IP '%s' is already being used by another resource.", ip);
     }
-    const struct resource *rule = ce_rule_by_ip(q->c, ip, NULL);
-    if (rule && !internal &&
-        !str_eq(str_or(json_str(rule->body, "networkTier"), "PREMIUM"), tier)) {
-        return ce_refuse_invalid(&q->refusal, a, "resource.networkTier", tier,
-                                 "The address belongs to the other network tier.");
+    const struct resource *rule = ce_rule_by_ip(q->c, ip);
+    if (rule) {
+        return ce_address_check_holder(q, rule, "resource.address", type, tier);
     }
-    bool allowed = rule || (internal ? ce_address_in_subnet(q->c, ip, subnet_path) : is_ours(ip));
+    bool allowed =
+        internal ? ce_address_in_subnet(q->c, ip, subnet_path) : ce_address_is_external(ip);
     return allowed ||
            ce_refuse_invalid(&q->refusal, a, "resource.address", ip,
                              internal ? "Requested internal IP address is outside the "
@@ -367,20 +381,18 @@ bool ce_address_insert(struct request *q, struct json_object *body)
     if (internal && !json_str(body, "purpose")) {
         json_add_str(body, "purpose", "GCE_ENDPOINT");
     }
-    const struct resource *user = ce_rule_by_ip(q->c, json_str(body, "address"), NULL);
-    json_add_str(body, "status", user ? "IN_USE" : "RESERVED");
-    if (user) {
-        struct json_object *users = json_object_new_array();
-        json_push_str(users, json_str(user->body, "selfLink"));
-        json_add(body, "users", users);
-    }
     return true;
+}
+
+void ce_address_after(struct request *q, struct json_object *body)
+{
+    ce_address_refresh(q->c, json_str(body, "address"));
 }
 
 bool ce_address_remove(struct request *q)
 {
     const char *ip = json_str(q->res->body, "address");
-    const struct resource *rule = ip ? ce_rule_by_ip(q->c, ip, NULL) : NULL;
+    const struct resource *rule = ip ? ce_rule_by_ip(q->c, ip) : NULL;
     bool strict =
         sim_cfg(q->c->sim)->strict_address_delete || ce_setting_bool(q->c, "strict_address_delete");
     return !rule || !strict || ce_refuse_in_use(&q->refusal, q->a, q->res, rule->path);

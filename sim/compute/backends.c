@@ -29,6 +29,20 @@ static bool check_scheme(struct request *q, struct json_object *body)
                              "Regional backend services here are INTERNAL or EXTERNAL.");
 }
 
+static bool check_affinity(struct request *q, struct json_object *body)
+{
+    static const char *const allowed[] = {"NONE", "CLIENT_IP", "CLIENT_IP_PROTO",
+                                          "CLIENT_IP_PORT_PROTO", "CLIENT_IP_NO_DESTINATION"};
+    const char *affinity = json_str(body, "sessionAffinity");
+    for (size_t i = 0; i < ARRAY_LEN(allowed); i++) {
+        if (str_eq(allowed[i], affinity)) {
+            return true;
+        }
+    }
+    return ce_refuse_invalid(&q->refusal, q->a, "resource.sessionAffinity", affinity,
+                             "Not supported for this load balancing scheme.");
+}
+
 static bool check_backends(struct request *q, struct json_object *body)
 {
     struct json_object *backends = json_member(body, "backends");
@@ -59,15 +73,13 @@ static bool check_backends(struct request *q, struct json_object *body)
                                      mode, "Must be CONNECTION for this load balancing scheme.");
         }
         json_add_str(backend, "balancingMode", "CONNECTION");
-        struct resource *group = ce_store_get(q->c, ce_link_path(q->a, link, q->folder));
-        if (!is_neg && group && !ce_group_check_single(q, group->members, group->path)) {
-            return false;
-        }
     }
-    return groups == 0 || negs == 0 ||
-           ce_refuse(&q->refusal, q->a, 400, "invalid",
-                     "Instance groups and network endpoint groups cannot be mixed in one backend "
-                     "service.");
+    if (groups > 0 && negs > 0) {
+        return ce_refuse(&q->refusal, q->a, 400, "invalid",
+                         "Instance groups and network endpoint groups cannot be mixed in one "
+                         "backend service.");
+    }
+    return ce_group_check_backends(q, backends);
 }
 
 static bool check_health_checks(struct request *q, struct json_object *body)
@@ -102,11 +114,16 @@ static void add_service_defaults(struct json_object *body)
     }
 }
 
+static bool check_service(struct request *q, struct json_object *body)
+{
+    return check_scheme(q, body) && check_protocol(q, body) && check_affinity(q, body) &&
+           check_health_checks(q, body) && check_backends(q, body);
+}
+
 bool ce_backend_insert(struct request *q, struct json_object *body)
 {
     add_service_defaults(body);
-    return check_scheme(q, body) && check_protocol(q, body) && check_health_checks(q, body) &&
-           check_backends(q, body);
+    return check_service(q, body);
 }
 
 bool ce_backend_change(struct request *q, struct json_object *old, struct json_object *body)
@@ -118,8 +135,7 @@ bool ce_backend_change(struct request *q, struct json_object *old, struct json_o
             &q->refusal, q->a, "resource.protocol", json_str(body, "protocol"),
             arena_printf(q->a, "The backend service is being used by '%s'.", user));
     }
-    return check_scheme(q, body) && check_protocol(q, body) && check_health_checks(q, body) &&
-           check_backends(q, body);
+    return check_service(q, body);
 }
 
 bool ce_backend_get_health(struct request *q, struct json_object **ret)

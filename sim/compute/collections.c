@@ -32,7 +32,8 @@ static const struct reference neg_refs[] = {
 
 const struct collection compute_collections[] = {
     {"addresses", SCOPE_REGION, LISTS("compute#address"), "address", .references = address_refs,
-     .quota = "STATIC_ADDRESSES", .insert = ce_address_insert, .remove = ce_address_remove},
+     .quota = "STATIC_ADDRESSES", .insert = ce_address_insert, .remove = ce_address_remove,
+     .after = ce_address_after},
     {"forwardingRules", SCOPE_REGION, LISTS("compute#forwardingRule"), "forwarding_rule",
      .references = rule_refs, .quota = "FORWARDING_RULES", .fingerprint = true,
      .insert = ce_rule_insert, .change = ce_rule_change, .after = ce_rule_after},
@@ -45,25 +46,20 @@ const struct collection compute_collections[] = {
      .change = ce_backend_change},
     {"healthChecks", SCOPE_GLOBAL, "compute#healthCheck", "compute#healthCheckList",
      "compute#healthChecksAggregatedList", "health_check", .required = NAMES("type"),
-     .quota = "HEALTH_CHECKS", .insert = ce_check_insert, .change = ce_check_change,
-     .defaults = "{\"checkIntervalSec\":5,\"timeoutSec\":5,\"healthyThreshold\":2,"
-                 "\"unhealthyThreshold\":2}"},
+     .quota = "HEALTH_CHECKS", .insert = ce_check_insert, .change = ce_check_change},
     {"healthChecks", SCOPE_REGION, "compute#healthCheck", "compute#healthCheckList",
      "compute#healthChecksAggregatedList", "health_check", .required = NAMES("type"),
-     .quota = "HEALTH_CHECKS", .insert = ce_check_insert, .change = ce_check_change,
-     .defaults = "{\"checkIntervalSec\":5,\"timeoutSec\":5,\"healthyThreshold\":2,"
-                 "\"unhealthyThreshold\":2}"},
+     .quota = "HEALTH_CHECKS", .insert = ce_check_insert, .change = ce_check_change},
     {"httpHealthChecks", SCOPE_GLOBAL, LISTS("compute#httpHealthCheck"), "http_health_check",
      .quota = "HEALTH_CHECKS", .insert = ce_check_insert, .change = ce_check_change,
-     .defaults = "{\"port\":80,\"requestPath\":\"/\",\"checkIntervalSec\":5,\"timeoutSec\":5,"
-                 "\"healthyThreshold\":2,\"unhealthyThreshold\":2}"},
+     .defaults = "{\"requestPath\":\"/\"}"},
     {"firewalls", SCOPE_GLOBAL, LISTS("compute#firewall"), "firewall", .references = network_ref,
      .immutable = NAMES("network", "direction"), .quota = "FIREWALLS", .insert = ce_firewall_insert,
      .change = ce_firewall_change,
      .defaults = "{\"priority\":1000,\"direction\":\"INGRESS\",\"disabled\":false,"
                  "\"logConfig\":{\"enable\":false}}"},
     {"instanceGroups", SCOPE_ZONE, LISTS("compute#instanceGroup"), "instance_group",
-     .references = neg_refs, .quota = "INSTANCE_GROUPS", .has_members = true,
+     .references = neg_refs, .quota = "INSTANCE_GROUPS", .fingerprint = true, .has_members = true,
      .insert = ce_group_insert},
     {"networkEndpointGroups", SCOPE_ZONE, LISTS("compute#networkEndpointGroup"),
      "network_endpoint_group", .references = neg_refs, .quota = "NETWORK_ENDPOINT_GROUPS",

@@ -122,7 +122,7 @@ struct collection {
     const char *const *required;        /* beyond the schema's; NULL-terminated or NULL */
     const char *const *immutable;       /* may not change by PATCH or PUT */
     const char *defaults;               /* JSON object of members that an insert gets */
-    const char *quota;                  /* "FIREWALLS", or NULL */
+    const char *quota;                  /* "FIREWALLS", or NULL: none; see quotas.c */
     bool fingerprint;                   /* has a fingerprint; PUT must name the current one */
     bool has_members;                   /* instance groups, NEGs */
     /* Checks and completes a new body (in place).  NULL: nothing special. */
@@ -170,6 +170,10 @@ char *ce_link_path(struct arena *a, const char *link, const char *near);
 char *ce_link_full(struct arena *a, const char *path); /* COMPUTE_PREFIX + path */
 /* Do both name the same resource, whatever their forms?  What is no link is the same as nothing. */
 bool ce_link_same(struct arena *a, const char *x, const char *y, const char *near);
+/* The paths of an array of links, as a set to look them up in (values are NULL); the caller frees it.  What is no link
+ * is left out. */
+struct map *ce_link_set(struct request *q, struct json_object *links);
+bool ce_link_in(struct request *q, const struct map *set, const char *link);
 /* Parts of a path "projects/P/[SCOPE/]COLLECTION/NAME"; in the arena or borrowed from `path`. */
 const char *ce_path_project(struct arena *a, const char *path);
 const char *ce_path_location(struct arena *a, const char *path); /* NULL: global */
@@ -178,6 +182,8 @@ const char *ce_path_collection(struct arena *a, const char *path);
 const char *ce_path_name(const char *path);
 /* The region of a zone: what stands before its last '-'. */
 char *ce_zone_region(struct arena *a, const char *zone);
+/* The region that a resource is in, also by its zone; NULL: a global one. */
+const char *ce_path_region(struct arena *a, const char *path);
 
 /* Checks the references of a body (kind, region, existence, readiness) and replaces links by full ones; false: refused. */
 bool ce_references_check(struct request *q, struct json_object *body);
@@ -206,6 +212,8 @@ bool ce_write_delete(struct request *q);
 bool ce_write_set_labels(struct request *q);
 /* Stores a changed body of q->res (taken over): new fingerprint, "after" function. */
 void ce_write_store(struct request *q, struct json_object *body);
+/* 412 unless the request names the current fingerprint; `needed`: naming none is refused, too. */
+bool ce_write_check_fingerprint(struct request *q, bool needed);
 /* A new fingerprint (base64). */
 char *compute_fingerprint(struct compute *c, struct arena *a);
 /* Now, as the cloud writes times: "2026-11-21T10:00:00.000-08:00". */
@@ -230,6 +238,7 @@ int64_t ce_latency_of(struct compute *c, const char *op_id);
 
 bool ce_address_insert(struct request *q, struct json_object *body);
 bool ce_address_remove(struct request *q);
+void ce_address_after(struct request *q, struct json_object *body);
 bool ce_rule_insert(struct request *q, struct json_object *body);
 bool ce_rule_change(struct request *q, struct json_object *old, struct json_object *body);
 void ce_rule_after(struct request *q, struct json_object *body);
@@ -252,8 +261,9 @@ bool ce_group_add_instances(struct request *q, struct json_object **ret);
 bool ce_group_remove_instances(struct request *q, struct json_object **ret);
 bool ce_group_list_instances(struct request *q, struct json_object **ret);
 bool ce_group_set_named_ports(struct request *q, struct json_object **ret);
-/* No instance of these groups may be in another group that is behind a load balancer. */
-bool ce_group_check_single(struct request *q, struct json_object *instances, const char *group);
+/* No instance of the groups among these backends may be in a second group that is, or would be, behind a load
+ * balancer. */
+bool ce_group_check_backends(struct request *q, struct json_object *backends);
 bool ce_neg_insert(struct request *q, struct json_object *body);
 bool ce_neg_attach(struct request *q, struct json_object **ret);
 bool ce_neg_detach(struct request *q, struct json_object **ret);
@@ -261,14 +271,20 @@ bool ce_neg_list(struct request *q, struct json_object **ret);
 bool ce_route_insert(struct request *q, struct json_object *body);
 
 /* addresses.c, for rules */
-/* Who holds `ip` (IPv6 in any spelling, a "/96" is ignored): an address, a rule, an instance; NULL: nobody.
- * `region_path` ("projects/p/regions/r") limits the search; NULL: anywhere. */
-struct resource *ce_address_by_ip(struct compute *c, const char *ip, const char *region_path);
-struct resource *ce_rule_by_ip(struct compute *c, const char *ip, const char *region_path);
+/* Do both name the same address (IPv6 in any spelling, a "/96" is ignored)?  NULL is none. */
+bool ce_address_same(const char *x, const char *y);
+/* Who holds `ip`: an address, a rule, an instance; NULL: nobody. */
+struct resource *ce_address_by_ip(struct compute *c, const char *ip);
+struct resource *ce_rule_by_ip(struct compute *c, const char *ip);
 struct resource *ce_instance_by_ip(struct compute *c, const char *ip);
+bool ce_address_is_external(const char *ip); /* one that this cloud could hand out */
 bool ce_address_in_subnet(struct compute *c, const char *ip, const char *subnet_path);
-/* "80" or "80-90", from 1 to 65535; for rules and firewalls. */
-bool ce_port_range_parse(const char *text, int64_t *ret_low, int64_t *ret_high);
+/* May the external address of the live rule `holder` be reserved, or be taken by a further rule, in q's region, of
+ * this type ("EXTERNAL") and tier (NULL: internal)?  Else refused. */
+bool ce_address_check_holder(struct request *q, const struct resource *holder, const char *field,
+                             const char *type, const char *tier);
+/* "80" or "80-90", from `lowest` to 65535; for rules (1) and firewalls (0). */
+bool ce_port_range_parse(const char *text, int64_t lowest, int64_t *ret_low, int64_t *ret_high);
 /* A free address for a new address or rule; NULL when none is left. */
 char *ce_address_pick(struct request *q, const char *type, const char *tier,
                       const char *subnet_path, bool ipv6);
@@ -277,7 +293,8 @@ void ce_address_refresh(struct compute *c, const char *ip);
 
 /* quotas.c */
 bool ce_quota_check(struct request *q);
-struct json_object *ce_quota_json(struct compute *c, const char *project); /* new reference */
+/* The limits of a project, or of a region (NULL: the project's own), and their usage; new reference. */
+struct json_object *ce_quota_json(struct compute *c, const char *project, const char *region);
 bool ce_setting_bool(const struct compute *c, const char *name); /* of the world's member "sim" */
 
 /* tokens.c */

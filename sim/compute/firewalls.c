@@ -49,8 +49,7 @@ static bool check_rule(struct request *q, struct json_object *rule, const char *
     }
     for (size_t i = 0; i < json_len(ports); i++) {
         const char *port = json_object_get_string(json_object_array_get_idx(ports, i));
-        bool zero = str_eq(port, "0");
-        if (!zero && !ce_port_range_parse(port, &low, &high)) {
+        if (!ce_port_range_parse(port, 0, &low, &high)) {
             return ce_refuse_invalid(&q->refusal, q->a,
                                      arena_printf(q->a, "%s.ports[%zu]", where, i), port,
                                      "Invalid port range.");

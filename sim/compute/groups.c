@@ -16,17 +16,6 @@ bool ce_group_insert(struct request *q, struct json_object *body)
     return true;
 }
 
-static size_t member_index(struct request *q, struct json_object *members, const char *link)
-{
-    for (size_t i = 0; i < json_len(members); i++) {
-        const char *other = json_object_get_string(json_object_array_get_idx(members, i));
-        if (ce_link_same(q->a, other, link, q->folder)) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 static bool refuse_single(struct request *q, const char *instance, const char *group)
 {
     ce_refuse(&q->refusal, q->a, 400, "instanceInMultipleLoadBalancedIgs",
@@ -40,41 +29,86 @@ static bool refuse_single(struct request *q, const char *instance, const char *g
 
 struct single {
     struct request *q;
-    struct json_object *instances;
-    const char *group;    /* where they are, or go */
-    const char *instance; /* found */
+    const struct map *instances; /* paths */
+    const char *group;           /* where they are, or go */
+    const char *instance;        /* found */
     const char *other;
 };
 
 static bool find_other(struct resource *res, void *arg)
 {
     struct single *s = arg;
-    if (str_eq(res->path, s->group) || !res->members ||
+    if (str_eq(res->path, s->group) || json_len(res->members) == 0 ||
         !ce_references_user(s->q->c, s->q->a, res->path)) {
         return true;
     }
-    for (size_t i = 0; i < json_len(s->instances); i++) {
-        const char *link = json_object_get_string(json_object_array_get_idx(s->instances, i));
-        if (member_index(s->q, res->members, link) != SIZE_MAX) {
+    for (size_t i = 0; i < json_len(res->members) && !s->other; i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(res->members, i));
+        if (ce_link_in(s->q, s->instances, link)) {
             s->instance = link;
             s->other = res->path;
-            return false;
         }
     }
-    return true;
+    return !s->other;
 }
 
-bool ce_group_check_single(struct request *q, struct json_object *instances, const char *group)
+/* None of these instances, which are in `group` or go there, may be in another load-balanced group. */
+static bool check_single(struct request *q, const struct map *instances, const char *group)
 {
     struct single s = {.q = q, .instances = instances, .group = group};
     ce_store_each(q->c, "instanceGroups", find_other, &s);
     return !s.other || refuse_single(q, s.instance, s.other);
 }
 
+/* Notes in `owners` (instance → group) whose the members of a group are; refuses what another group of the same
+ * backend service has. */
+static bool check_owners(struct request *q, struct map *owners, const struct resource *group)
+{
+    for (size_t i = 0; i < json_len(group->members); i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(group->members, i));
+        const char *path = ce_link_path(q->a, link, group->path);
+        const char *other = path ? map_get(owners, path) : NULL;
+        if (other) {
+            return refuse_single(q, path, other);
+        }
+        if (path) {
+            map_set(owners, path, group->path);
+        }
+    }
+    return true;
+}
+
+bool ce_group_check_backends(struct request *q, struct json_object *backends)
+{
+    struct map *owners = map_new(NULL);
+    bool ok = true;
+    for (size_t i = 0; i < json_len(backends) && ok; i++) {
+        const char *link = json_str(json_object_array_get_idx(backends, i), "group");
+        const struct resource *group = ce_store_get(q->c, ce_link_path(q->a, link, q->folder));
+        if (!group || json_len(group->members) == 0 ||
+            !str_eq(ce_path_collection(q->a, group->path), "instanceGroups")) {
+            continue;
+        }
+        struct map *instances = ce_link_set(q, group->members);
+        ok = check_owners(q, owners, group) && check_single(q, instances, group->path);
+        map_free(instances);
+    }
+    map_free(owners);
+    return ok;
+}
+
+/* --- members -------------------------------------------------------------------------------------- */
+
 /* The instances of the request as full links; NULL: refused. */
 static struct json_object *instances_of(struct request *q)
 {
     struct json_object *items = json_member(q->body, "instances");
+    if (json_len(items) > MEMBERS_MAX) {
+        ce_refuse_invalid(&q->refusal, q->a, "resource.instances",
+                          arena_printf(q->a, "%zu instances", json_len(items)),
+                          "At most 1000 instances are allowed in one call.");
+        return NULL;
+    }
     struct json_object *out = json_object_new_array();
     for (size_t i = 0; i < json_len(items); i++) {
         const char *link = json_str(json_object_array_get_idx(items, i), "instance");
@@ -99,25 +133,47 @@ static void store_members(struct request *q)
     ce_write_store(q, body);
 }
 
-static bool check_add(struct request *q, struct json_object *links)
+/* Each exists, is no member yet, and is named once. */
+static bool check_new(struct request *q, struct json_object *links)
 {
-    for (size_t i = 0; i < json_len(links); i++) {
+    struct map *present = ce_link_set(q, q->res->members), *named = map_new(NULL);
+    bool ok = true;
+    for (size_t i = 0; i < json_len(links) && ok; i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(links, i));
         const char *path = ce_link_path(q->a, link, q->folder);
         if (!ce_store_get(q->c, path)) {
-            return ce_refuse_not_found(&q->refusal, q->a, path);
+            ok = ce_refuse_not_found(&q->refusal, q->a, path);
+        } else if (map_has(present, path)) {
+            ok = ce_refuse(&q->refusal, q->a, 400, "memberAlreadyExists",
+                           "Instance '%s' is already a member of '%s'.", path, q->res->path);
+        } else if (map_has(named, path)) {
+            ok = ce_refuse_invalid(&q->refusal, q->a,
+                                   arena_printf(q->a, "resource.instances[%zu].instance", i), link,
+                                   "The instance is named twice.");
         }
-        if (member_index(q, q->res->members, link) != SIZE_MAX) {
-            return ce_refuse(&q->refusal, q->a, 400, "memberAlreadyExists",
-                             "Instance '%s' is already a member of '%s'.", path, q->res->path);
-        }
+        map_set(named, path, NULL);
+    }
+    map_free(named);
+    map_free(present);
+    return ok;
+}
+
+static bool check_add(struct request *q, struct json_object *links)
+{
+    if (!check_new(q, links)) {
+        return false;
     }
     if (json_len(links) + json_len(q->res->members) > MEMBERS_MAX) {
         return ce_refuse_invalid(&q->refusal, q->a, "resource.instances", "…",
                                  "An instance group can have at most 1000 members.");
     }
-    bool balanced = ce_references_user(q->c, q->a, q->res->path) != NULL;
-    return !balanced || ce_group_check_single(q, links, q->res->path);
+    if (!ce_references_user(q->c, q->a, q->res->path)) {
+        return true;
+    }
+    struct map *instances = ce_link_set(q, links);
+    bool ok = check_single(q, instances, q->res->path);
+    map_free(instances);
+    return ok;
 }
 
 bool ce_group_add_instances(struct request *q, struct json_object **ret)
@@ -142,6 +198,19 @@ bool ce_group_add_instances(struct request *q, struct json_object **ret)
     return ok;
 }
 
+/* The link that is no member, or NULL. */
+static const char *find_stranger(struct request *q, struct json_object *links)
+{
+    struct map *present = ce_link_set(q, q->res->members);
+    const char *stranger = NULL;
+    for (size_t i = 0; i < json_len(links) && !stranger; i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
+        stranger = ce_link_in(q, present, link) ? NULL : arena_strdup(q->a, link);
+    }
+    map_free(present);
+    return stranger;
+}
+
 bool ce_group_remove_instances(struct request *q, struct json_object **ret)
 {
     (void)ret;
@@ -149,23 +218,24 @@ bool ce_group_remove_instances(struct request *q, struct json_object **ret)
     if (!links) {
         return false;
     }
-    for (size_t i = 0; i < json_len(links); i++) {
-        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
-        if (member_index(q, q->res->members, link) == SIZE_MAX) {
-            ce_refuse(&q->refusal, q->a, 400, "invalid", "%s is not a member of %s", link,
-                      q->res->path);
-            json_object_put(links);
-            return false;
+    const char *stranger = find_stranger(q, links);
+    if (stranger) {
+        json_object_put(links);
+        return ce_refuse(&q->refusal, q->a, 400, "invalid", "%s is not a member of %s", stranger,
+                         q->res->path);
+    }
+    struct map *gone = ce_link_set(q, links);
+    struct json_object *left = json_object_new_array();
+    for (size_t i = 0; i < json_len(q->res->members); i++) {
+        struct json_object *member = json_object_array_get_idx(q->res->members, i);
+        if (!ce_link_in(q, gone, json_object_get_string(member))) {
+            json_object_array_add(left, json_object_get(member));
         }
     }
-    for (size_t i = 0; i < json_len(links); i++) {
-        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
-        size_t at = member_index(q, q->res->members, link);
-        if (at != SIZE_MAX) {
-            json_object_array_del_idx(q->res->members, at, 1);
-        }
-    }
+    map_free(gone);
     json_object_put(links);
+    json_object_put(q->res->members);
+    q->res->members = left;
     store_members(q);
     return true;
 }
@@ -204,6 +274,9 @@ bool ce_group_list_instances(struct request *q, struct json_object **ret)
 bool ce_group_set_named_ports(struct request *q, struct json_object **ret)
 {
     (void)ret;
+    if (!ce_write_check_fingerprint(q, false)) {
+        return false;
+    }
     struct json_object *ports = json_member(q->body, "namedPorts");
     struct json_object *body = json_copy(q->res->body);
     json_add(body, "namedPorts", ports ? json_copy(ports) : json_object_new_array());

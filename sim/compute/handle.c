@@ -103,6 +103,17 @@ static bool is_uuid(const char *text)
     return !shape[i] && !text[i];
 }
 
+/* No parameter is a list: each is given once. */
+static bool is_repeated(const struct request *q, size_t i)
+{
+    const struct url_param *params = q->call->params;
+    bool found = false;
+    for (size_t k = 0; k < i && !found; k++) {
+        found = str_eq(params[k].name, params[i].name);
+    }
+    return found;
+}
+
 static bool check_query(struct request *q)
 {
     for (size_t i = 0; i < q->call->n_params; i++) {
@@ -117,6 +128,10 @@ static bool check_query(struct request *q)
                 "Invalid JSON payload received. Unknown name \"%s\": Cannot bind query "
                 "parameter. Field '%s' could not be found in request message.",
                 p->name, p->name);
+        }
+        if (is_repeated(q, i)) {
+            return ce_refuse(&q->refusal, q->a, 400, "badRequest",
+                             "Invalid value at '%s': the parameter is given twice.", p->name);
         }
         struct schema_problem problem = {0};
         if (!ce_schema_check_text(q->a, f->type, p->value, p->name, &problem)) {

@@ -46,6 +46,12 @@ char *ce_zone_region(struct arena *a, const char *zone)
     return dash ? arena_strndup(a, zone, (size_t)(dash - zone)) : arena_strdup(a, zone);
 }
 
+const char *ce_path_region(struct arena *a, const char *path)
+{
+    const char *location = ce_path_location(a, path);
+    return location && strstr(path, "/zones/") ? ce_zone_region(a, location) : location;
+}
+
 static bool has_empty_segment(const char *path)
 {
     size_t n = strlen(path);
@@ -85,6 +91,25 @@ bool ce_link_same(struct arena *a, const char *x, const char *y, const char *nea
 {
     const char *px = ce_link_path(a, x, near), *py = ce_link_path(a, y, near);
     return px && py && str_eq(px, py);
+}
+
+struct map *ce_link_set(struct request *q, struct json_object *links)
+{
+    struct map *set = map_new(NULL);
+    for (size_t i = 0; i < json_len(links); i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
+        const char *path = ce_link_path(q->a, link, q->folder);
+        if (path) {
+            map_set(set, path, NULL);
+        }
+    }
+    return set;
+}
+
+bool ce_link_in(struct request *q, const struct map *set, const char *link)
+{
+    const char *path = ce_link_path(q->a, link, q->folder);
+    return path && map_has(set, path);
 }
 
 /* --- walking the references of a body ------------------------------------------------------------- */
@@ -166,12 +191,7 @@ static bool check_link(struct link_visit *v, const char *link, const char *field
             &q->refusal, q->a, field, link,
             arena_printf(q->a, "The URL must point to one of: %s.", v->ref->kinds));
     }
-    const char *location = ce_path_location(q->a, path);
-    bool regional = strstr(path, "/regions/") != NULL;
-    const char *region = !location ? NULL : regional ? location : ce_zone_region(q->a, location);
-    const char *ours = !q->location             ? NULL
-                       : q->scope == SCOPE_ZONE ? ce_zone_region(q->a, q->location)
-                                                : q->location;
+    const char *region = ce_path_region(q->a, path), *ours = ce_path_region(q->a, q->folder);
     if (region && ours && !str_eq(region, ours)) {
         return ce_refuse_invalid(&q->refusal, q->a, field, link,
                                  "Cross-region references are not allowed for this resource.");

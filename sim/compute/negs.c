@@ -40,14 +40,28 @@ static bool same_endpoint(struct json_object *x, struct json_object *y)
     return (!ax || !ay || str_eq(ax, ay)) && json_int(x, "port", 0) == json_int(y, "port", 0);
 }
 
-static size_t endpoint_index(struct json_object *members, struct json_object *endpoint)
+/* Among the first n of a list; SIZE_MAX: not there. */
+static size_t endpoint_index(struct json_object *list, size_t n, struct json_object *endpoint)
 {
-    for (size_t i = 0; i < json_len(members); i++) {
-        if (same_endpoint(json_object_array_get_idx(members, i), endpoint)) {
+    for (size_t i = 0; i < n; i++) {
+        if (same_endpoint(json_object_array_get_idx(list, i), endpoint)) {
             return i;
         }
     }
     return SIZE_MAX;
+}
+
+static size_t member_index(struct request *q, struct json_object *endpoint)
+{
+    return endpoint_index(q->res->members, json_len(q->res->members), endpoint);
+}
+
+static bool refuse_endpoint(struct request *q, size_t i, struct json_object *endpoint,
+                            const char *why)
+{
+    return ce_refuse_invalid(&q->refusal, q->a,
+                             arena_printf(q->a, "resource.networkEndpoints[%zu]", i),
+                             str_nonnull(json_str(endpoint, "instance")), why);
 }
 
 static bool check_call(struct request *q, struct json_object *endpoints)
@@ -117,10 +131,12 @@ bool ce_neg_attach(struct request *q, struct json_object **ret)
         if (!check_endpoint(q, endpoint, i)) {
             return false;
         }
-        if (endpoint_index(q->res->members, endpoint) != SIZE_MAX) {
-            return ce_refuse_invalid(
-                &q->refusal, q->a, arena_printf(q->a, "resource.networkEndpoints[%zu]", i),
-                json_str(endpoint, "instance"), "The endpoint is already attached to the group.");
+        if (member_index(q, endpoint) != SIZE_MAX) {
+            return refuse_endpoint(q, i, endpoint,
+                                   "The endpoint is already attached to the group.");
+        }
+        if (endpoint_index(endpoints, i, endpoint) != SIZE_MAX) {
+            return refuse_endpoint(q, i, endpoint, "The endpoint is named twice.");
         }
     }
     for (size_t i = 0; i < json_len(endpoints); i++) {
@@ -139,15 +155,12 @@ bool ce_neg_detach(struct request *q, struct json_object **ret)
     }
     for (size_t i = 0; i < json_len(endpoints); i++) {
         struct json_object *endpoint = json_object_array_get_idx(endpoints, i);
-        if (endpoint_index(q->res->members, endpoint) == SIZE_MAX) {
-            return ce_refuse_invalid(&q->refusal, q->a,
-                                     arena_printf(q->a, "resource.networkEndpoints[%zu]", i),
-                                     str_nonnull(json_str(endpoint, "instance")),
-                                     "The endpoint is not attached to the group.");
+        if (member_index(q, endpoint) == SIZE_MAX) {
+            return refuse_endpoint(q, i, endpoint, "The endpoint is not attached to the group.");
         }
     }
     for (size_t i = 0; i < json_len(endpoints); i++) {
-        size_t at = endpoint_index(q->res->members, json_object_array_get_idx(endpoints, i));
+        size_t at = member_index(q, json_object_array_get_idx(endpoints, i));
         if (at != SIZE_MAX) {
             json_object_array_del_idx(q->res->members, at, 1);
         }

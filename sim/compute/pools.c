@@ -4,7 +4,6 @@
  * Instances may be named by any link, also "/zones/Z/instances/N"; they are kept as full links.  A pool takes at
  * most 200 instances when it is made and 1000 per call later.  Removing one that is no member is fine.
  * Source: gce-cloud-provider.md §4.8, §16. */
-#include "common/base/map.h"
 #include "sim/compute/compute.h"
 
 #define CREATE_MAX 200
@@ -18,8 +17,24 @@ static bool check_count(struct request *q, size_t n, size_t max)
                              arena_printf(q->a, "At most %zu instances are allowed.", max));
 }
 
+static bool check_affinity(struct request *q, struct json_object *body)
+{
+    static const char *const allowed[] = {"NONE", "CLIENT_IP", "CLIENT_IP_PROTO"};
+    const char *affinity = json_str(body, "sessionAffinity");
+    for (size_t i = 0; i < ARRAY_LEN(allowed); i++) {
+        if (str_eq(allowed[i], affinity)) {
+            return true;
+        }
+    }
+    return ce_refuse_invalid(&q->refusal, q->a, "resource.sessionAffinity", str_nonnull(affinity),
+                             "Must be NONE, CLIENT_IP or CLIENT_IP_PROTO for a target pool.");
+}
+
 bool ce_pool_insert(struct request *q, struct json_object *body)
 {
+    if (!check_affinity(q, body)) {
+        return false;
+    }
     if (json_len(json_member(body, "healthChecks")) > 1) {
         return ce_refuse_invalid(&q->refusal, q->a, "resource.healthChecks", "…",
                                  "A target pool can have at most one health check.");
@@ -54,26 +69,6 @@ static struct json_object *links_of(struct request *q, const char *list, const c
     return out;
 }
 
-/* The paths of the links; values are nothing. */
-static struct map *paths_of(struct request *q, struct json_object *links)
-{
-    struct map *paths = map_new(NULL);
-    for (size_t i = 0; i < json_len(links); i++) {
-        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
-        const char *path = ce_link_path(q->a, link, q->folder);
-        if (path) {
-            map_set(paths, path, NULL);
-        }
-    }
-    return paths;
-}
-
-static bool is_among(struct request *q, const struct map *paths, const char *link)
-{
-    const char *path = ce_link_path(q->a, link, q->folder);
-    return path && map_has(paths, path);
-}
-
 static void add_links(struct request *q, const char *member, struct json_object *links)
 {
     struct json_object *body = json_copy(q->res->body);
@@ -82,10 +77,10 @@ static void add_links(struct request *q, const char *member, struct json_object 
         list = json_object_new_array();
         json_add(body, member, list);
     }
-    struct map *present = paths_of(q, list);
+    struct map *present = ce_link_set(q, list);
     for (size_t i = 0; i < json_len(links); i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(links, i));
-        if (!is_among(q, present, link)) {
+        if (!ce_link_in(q, present, link)) {
             json_push_str(list, link);
             map_set(present, ce_link_path(q->a, link, q->folder), NULL);
         }
@@ -100,10 +95,10 @@ static void remove_links(struct request *q, const char *member, struct json_obje
     struct json_object *body = json_copy(q->res->body);
     struct json_object *old = json_member(body, member);
     struct json_object *left = json_object_new_array();
-    struct map *gone = paths_of(q, links);
+    struct map *gone = ce_link_set(q, links);
     for (size_t i = 0; i < json_len(old); i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(old, i));
-        if (!is_among(q, gone, link)) {
+        if (!ce_link_in(q, gone, link)) {
             json_push_str(left, link);
         }
     }
@@ -178,7 +173,7 @@ bool ce_pool_get_health(struct request *q, struct json_object **ret)
     const char *instance = json_str(q->body, "instance");
     struct json_object *members = json_member(q->res->body, "instances");
     const char *path = ce_link_path(q->a, instance, q->folder);
-    struct map *present = paths_of(q, members);
+    struct map *present = ce_link_set(q, members);
     bool is_member = path && map_has(present, path);
     map_free(present);
     if (!is_member) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quotas.c: limits on how many resources of a kind a project may have, and the settings of a world.
+/* quotas.c: limits on how many resources of a kind a project, or a region of it, may have, and the settings of a world.
  *
- * Without a setting a limit is out of reach.  Limits come from --quota NAME=N or from the world's member
- * sim.quotas, which wins.  What is over a limit is refused with 403 quotaExceeded.
+ * The cloud counts some kinds in the project, some in each region.  Without a setting a limit is out of reach.  Limits
+ * come from --quota NAME=N or from the world's member sim.quotas, which wins.  What is over a limit is refused with
+ * 403 quotaExceeded.
  * Source: compute v1 quotas; gce-cloud-provider.md §3.4. */
 #include "sim/compute/compute.h"
 
@@ -28,54 +29,92 @@ static int64_t limit_of(const struct compute *c, const char *quota)
     return json_int(json_member(c->settings, "quotas"), quota, limit);
 }
 
+static const struct {
+    const char *name;
+    bool per_region;
+} known[] = {
+    {"BACKEND_SERVICES", false}, {"FIREWALLS", false},       {"FORWARDING_RULES", false},
+    {"HEALTH_CHECKS", false},    {"INSTANCE_GROUPS", true},  {"INTERNAL_ADDRESSES", true},
+    {"ROUTES", false},           {"STATIC_ADDRESSES", true}, {"NETWORK_ENDPOINT_GROUPS", true},
+    {"TARGET_POOLS", false},
+};
+
+static bool is_per_region(const char *quota)
+{
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (str_eq(known[i].name, quota)) {
+            return known[i].per_region;
+        }
+    }
+    return false;
+}
+
+/* Internal addresses have a quota of their own. */
+static const char *quota_of(const struct collection *col, struct json_object *body)
+{
+    bool internal = str_eq(json_str(body, "addressType"), "INTERNAL");
+    return internal && str_eq(col->name, "addresses") ? "INTERNAL_ADDRESSES" : col->quota;
+}
+
 struct usage {
-    const char *prefix; /* "projects/p/" */
+    const char *project;
+    const char *region; /* NULL: everywhere */
     const char *quota;
     int64_t n;
 };
 
+static bool is_in_place(const struct resource *res, const struct usage *u)
+{
+    struct arena *a = arena_new();
+    bool in = str_eq(ce_path_project(a, res->path), u->project) &&
+              (!u->region || str_eq(ce_path_region(a, res->path), u->region));
+    arena_free(a);
+    return in;
+}
+
 static bool count_one(struct resource *res, void *arg)
 {
     struct usage *u = arg;
-    u->n += res->col && str_eq(res->col->quota, u->quota) && str_has_prefix(res->path, u->prefix);
+    u->n += res->col && str_eq(quota_of(res->col, res->body), u->quota) && is_in_place(res, u);
     return true;
 }
 
-static int64_t usage_of(struct compute *c, const char *project, const char *quota)
+static int64_t usage_of(struct compute *c, const char *project, const char *region,
+                        const char *quota)
 {
-    _cleanup_(xfreep) char *prefix = xasprintf("projects/%s/", project);
-    struct usage u = {.prefix = prefix, .quota = quota};
+    struct usage u = {.project = project, .region = region, .quota = quota};
     ce_store_each(c, NULL, count_one, &u);
     return u.n;
 }
 
 bool ce_quota_check(struct request *q)
 {
-    const char *quota = q->col->quota;
+    const char *quota = quota_of(q->col, q->body);
     if (!quota) {
         return true;
     }
+    const char *region = is_per_region(quota) ? ce_path_region(q->a, q->folder) : NULL;
     int64_t limit = limit_of(q->c, quota);
-    if (limit >= OUT_OF_REACH || usage_of(q->c, q->project, quota) < limit) {
+    if (limit >= OUT_OF_REACH || usage_of(q->c, q->project, region, quota) < limit) {
         return true;
     }
     return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
                      "Quota '%s' exceeded.  Limit: %lld.0%s%s.", quota, (long long)limit,
-                     q->location ? " in region " : " globally", str_nonnull(q->location));
+                     region ? " in region " : " globally", str_nonnull(region));
 }
 
-struct json_object *ce_quota_json(struct compute *c, const char *project)
+struct json_object *ce_quota_json(struct compute *c, const char *project, const char *region)
 {
-    static const char *const known[] = {
-        "BACKEND_SERVICES", "FIREWALLS",        "FORWARDING_RULES",
-        "HEALTH_CHECKS",    "INSTANCE_GROUPS",  "NETWORK_ENDPOINT_GROUPS",
-        "ROUTES",           "STATIC_ADDRESSES", "TARGET_POOLS"};
     struct json_object *list = json_object_new_array();
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        if (known[i].per_region != (region != NULL)) {
+            continue;
+        }
+        int64_t usage = usage_of(c, project, region, known[i].name);
         struct json_object *o = json_object_new_object();
-        json_add_str(o, "metric", known[i]);
-        json_add(o, "limit", json_object_new_double((double)limit_of(c, known[i])));
-        json_add(o, "usage", json_object_new_double((double)usage_of(c, project, known[i])));
+        json_add_str(o, "metric", known[i].name);
+        json_add(o, "limit", json_object_new_double((double)limit_of(c, known[i].name)));
+        json_add(o, "usage", json_object_new_double((double)usage));
         json_object_array_add(list, o);
     }
     return list;

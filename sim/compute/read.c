@@ -29,7 +29,18 @@ static struct json_object *project_json(struct request *q)
     json_add_str(o, "defaultNetworkTier", "PREMIUM");
     json_add_str(o, "defaultServiceAccount",
                  COMPUTE_PROJECT_NUMBER "-compute@developer.gserviceaccount.com");
-    json_add(o, "quotas", ce_quota_json(q->c, q->project));
+    json_add(o, "quotas", ce_quota_json(q->c, q->project, NULL));
+    return o;
+}
+
+/* What a get or a list shows of a resource: of a region also its quotas; new reference. */
+static struct json_object *shown(struct request *q, const struct resource *res)
+{
+    if (!str_eq(q->collection, "regions") || json_member(res->body, "quotas")) {
+        return json_object_get(res->body);
+    }
+    struct json_object *o = json_copy(res->body);
+    json_add(o, "quotas", ce_quota_json(q->c, q->project, ce_path_name(res->path)));
     return o;
 }
 
@@ -44,7 +55,7 @@ bool ce_read_get(struct request *q, struct json_object **ret)
     if (!res) {
         return ce_refuse_not_found(&q->refusal, q->a, path);
     }
-    *ret = json_object_get(res->body);
+    *ret = shown(q, res);
     return true;
 }
 
@@ -201,7 +212,7 @@ bool ce_read_list(struct request *q, struct json_object **ret)
     if (it.n > 0) {
         struct json_object *array = json_object_new_array();
         for (size_t i = 0; i < it.n; i++) {
-            json_object_array_add(array, json_object_get(it.at[i]->body));
+            json_object_array_add(array, shown(q, it.at[i]));
         }
         json_add(list, "items", array);
     }

@@ -17,7 +17,7 @@ struct range {
     int64_t low, high;
 };
 
-static bool parse_port(const char *text, size_t n, int64_t *ret)
+static bool parse_port(const char *text, size_t n, int64_t lowest, int64_t *ret)
 {
     char digits[8];
     if (n == 0 || n >= sizeof(digits)) {
@@ -25,34 +25,51 @@ static bool parse_port(const char *text, size_t n, int64_t *ret)
     }
     memcpy(digits, text, n);
     digits[n] = '\0';
-    return str_to_i64(digits, ret) && *ret >= 1 && *ret <= 65535;
+    return str_to_i64(digits, ret) && *ret >= lowest && *ret <= 65535;
 }
 
 /* "80", "80-90"; false: not a range of ports. */
-bool ce_port_range_parse(const char *text, int64_t *ret_low, int64_t *ret_high)
+bool ce_port_range_parse(const char *text, int64_t lowest, int64_t *ret_low, int64_t *ret_high)
 {
     size_t n = strcspn(text, "-");
-    if (!parse_port(text, n, ret_low)) {
+    if (!parse_port(text, n, lowest, ret_low)) {
         return false;
     }
     if (text[n] == '\0') {
         *ret_high = *ret_low;
         return true;
     }
-    return parse_port(text + n + 1, strlen(text + n + 1), ret_high) && *ret_low <= *ret_high;
+    return parse_port(text + n + 1, strlen(text + n + 1), lowest, ret_high) &&
+           *ret_low <= *ret_high;
+}
+
+/* Which way of naming ports goes with this protocol and scheme. */
+static bool check_port_kind(struct request *q, struct json_object *body)
+{
+    const char *range = json_str(body, "portRange");
+    bool all = json_bool(body, "allPorts", false);
+    if ((json_len(json_member(body, "ports")) > 0) + (range != NULL) + all > 1) {
+        return ce_refuse(&q->refusal, q->a, 400, "invalid",
+                         "Only one of ports, portRange and allPorts can be specified.");
+    }
+    if (!all && str_eq(json_str(body, "IPProtocol"), "L3_DEFAULT")) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.IPProtocol", "L3_DEFAULT",
+                                 "A rule of this protocol must have allPorts.");
+    }
+    return !range || !str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL") ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.portRange", range,
+                             "An internal rule has ports or allPorts.");
 }
 
 static bool check_ports(struct request *q, struct json_object *body)
 {
     struct json_object *ports = json_member(body, "ports");
     const char *range = json_str(body, "portRange");
-    bool all = json_bool(body, "allPorts", false);
     int64_t low, high;
-    if ((json_len(ports) > 0) + (range != NULL) + all > 1) {
-        return ce_refuse(&q->refusal, q->a, 400, "invalid",
-                         "Only one of ports, portRange and allPorts can be specified.");
+    if (!check_port_kind(q, body)) {
+        return false;
     }
-    if (range && !ce_port_range_parse(range, &low, &high)) {
+    if (range && !ce_port_range_parse(range, 1, &low, &high)) {
         return ce_refuse_invalid(
             &q->refusal, q->a, "resource.portRange", range,
             "Invalid port range: want 'N' or 'N-M' with 1 <= N <= M <= 65535.");
@@ -68,7 +85,7 @@ static bool check_ports(struct request *q, struct json_object *body)
     }
     for (size_t i = 0; i < json_len(ports); i++) {
         const char *port = json_object_get_string(json_object_array_get_idx(ports, i));
-        if (!ce_port_range_parse(port, &low, &high)) {
+        if (!ce_port_range_parse(port, 1, &low, &high)) {
             return ce_refuse_invalid(&q->refusal, q->a,
                                      arena_printf(q->a, "resource.ports[%zu]", i), port,
                                      "Invalid port.");
@@ -86,9 +103,9 @@ static size_t port_ranges(struct arena *a, struct json_object *body, struct rang
     struct range *r = ARENA_ARRAY(a, struct range, n + 1);
     for (size_t i = 0; i < n; i++) {
         const char *port = json_object_get_string(json_object_array_get_idx(ports, i));
-        filled += ce_port_range_parse(port, &r[filled].low, &r[filled].high);
+        filled += ce_port_range_parse(port, 1, &r[filled].low, &r[filled].high);
     }
-    if (text && ce_port_range_parse(text, &r[0].low, &r[0].high)) {
+    if (text && ce_port_range_parse(text, 1, &r[0].low, &r[0].high)) {
         filled = 1;
     }
     if (filled == 0) {
@@ -110,7 +127,7 @@ struct conflict {
 
 static bool may_share_internal(struct conflict *k, const char *ip)
 {
-    const struct resource *address = ce_address_by_ip(k->q->c, ip, NULL);
+    const struct resource *address = ce_address_by_ip(k->q->c, ip);
     return address && str_eq(json_str(address->body, "purpose"), "SHARED_LOADBALANCER_VIP");
 }
 
@@ -118,11 +135,18 @@ static bool collides(struct conflict *k, struct json_object *other)
 {
     struct json_object *body = k->body;
     const char *ip = json_str(body, "IPAddress");
-    if (!str_eq(ip, json_str(other, "IPAddress"))) {
+    if (!ce_address_same(ip, json_str(other, "IPAddress"))) {
         return false;
     }
-    if (str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL") && !may_share_internal(k, ip)) {
-        return true;
+    if (str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL")) {
+        /* Networks have their addresses for themselves. */
+        const char *here = json_str(body, "network"), *there = json_str(other, "network");
+        if (here && there && !ce_link_same(k->q->a, here, there, k->q->folder)) {
+            return false;
+        }
+        if (!may_share_internal(k, ip)) {
+            return true;
+        }
     }
     const char *px = json_str(body, "IPProtocol"), *py = json_str(other, "IPProtocol");
     if (!str_eq(px, py)) {
@@ -160,7 +184,7 @@ static bool check_conflict(struct request *q, struct json_object *body)
            ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", json_str(body, "IPAddress"),
                              arena_printf(q->a,
                                           "Specified IP address is in-use and would result in a "
-                                          "conflict: it is already being used by '%s'.",
+                                          "conflict. It is already being used by '%s'.",
                                           k.with->path));
 }
 
@@ -206,11 +230,16 @@ static bool check_address(struct request *q, struct json_object *body, bool inte
         return true;
     }
     json_add_str(body, "ipVersion", ipv6 ? "IPV6" : "IPV4");
-    const struct resource *address = ce_address_by_ip(q->c, ip, NULL);
+    const struct resource *address = ce_address_by_ip(q->c, ip);
+    const struct resource *holder = address ? NULL : ce_rule_by_ip(q->c, ip);
+    if (holder && !internal) {
+        return ce_address_check_holder(q, holder, "resource.IPAddress", type, tier);
+    }
     if (!address) {
+        /* A literal that nobody has may be taken from a subnetwork; of IPv4 those are internal only. */
         bool fine = internal
                         ? ce_address_in_subnet(q->c, ip, subnet) && !ce_instance_by_ip(q->c, ip)
-                        : ce_rule_by_ip(q->c, ip, NULL) != NULL || ipv6;
+                        : ipv6 && ce_address_is_external(ip);
         return fine || ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
                                          "Invalid IP address specified: it is not reserved.");
     }
@@ -242,11 +271,9 @@ static bool check_target(struct request *q, struct json_object *body, bool inter
             return ce_refuse(&q->refusal, q->a, 400, "invalid",
                              "A rule with a target pool is external and has a portRange.");
         }
-        if (str_eq(protocol, "L3_DEFAULT")) {
-            return ce_refuse_invalid(&q->refusal, q->a, "resource.IPProtocol", protocol,
-                                     "Not supported for rules with a target pool.");
-        }
-        return true;
+        return str_eq(protocol, "TCP") || str_eq(protocol, "UDP") ||
+               ce_refuse_invalid(&q->refusal, q->a, "resource.IPProtocol", protocol,
+                                 "A rule with a target pool has TCP or UDP.");
     }
     const struct resource *bs = ce_store_get(q->c, ce_link_path(q->a, service, q->folder));
     const char *scheme = json_str(bs->body, "loadBalancingScheme");
@@ -265,6 +292,19 @@ static bool check_target(struct request *q, struct json_object *body, bool inter
                  json_bool(body, "allPorts", false);
     return ports || ce_refuse(&q->refusal, q->a, 400, "required",
                               "One of ports, portRange and allPorts must be specified.");
+}
+
+/* Members that only one of the two schemes has. */
+static bool check_scheme(struct request *q, struct json_object *body, bool internal)
+{
+    const char *tier = json_str(body, "networkTier");
+    if (internal && !str_eq(tier, "PREMIUM")) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
+                                 "An internal rule is of the tier PREMIUM.");
+    }
+    return internal || !json_bool(body, "allowGlobalAccess", false) ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.allowGlobalAccess", "true",
+                             "Only an internal rule can have global access.");
 }
 
 static void add_place(struct request *q, struct json_object *body)
@@ -295,7 +335,8 @@ bool ce_rule_insert(struct request *q, struct json_object *body)
         add_place(q, body);
     }
     json_add_str(body, "networkTier", str_or(json_str(body, "networkTier"), "PREMIUM"));
-    if (!check_ports(q, body) || !check_target(q, body, internal)) {
+    if (!check_scheme(q, body, internal) || !check_ports(q, body) ||
+        !check_target(q, body, internal)) {
         return false;
     }
     if (json_str(body, "target") && !json_str(body, "portRange")) {
@@ -323,6 +364,9 @@ bool ce_rule_change(struct request *q, struct json_object *old, struct json_obje
         }
     }
     const char *tier = json_str(body, "networkTier");
+    if (!check_scheme(q, body, str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL"))) {
+        return false;
+    }
     return str_eq(tier, json_str(old, "networkTier")) ||
            ce_refuse_invalid(
                &q->refusal, q->a, "resource.networkTier", str_nonnull(tier),

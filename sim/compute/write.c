@@ -159,7 +159,7 @@ static bool check_immutable(struct request *q, struct json_object *body)
     return true;
 }
 
-static bool check_fingerprint(struct request *q, bool needed)
+bool ce_write_check_fingerprint(struct request *q, bool needed)
 {
     const char *sent = json_str(q->body, "fingerprint");
     const char *now = json_str(q->res->body, "fingerprint");
@@ -199,11 +199,12 @@ static bool change(struct request *q, struct json_object *body)
 
 bool ce_write_patch(struct request *q)
 {
-    if (!check_fingerprint(q, false)) {
+    if (!ce_write_check_fingerprint(q, false)) {
         return false;
     }
     struct json_object *body = json_copy(q->res->body);
     merge(body, q->body);
+    add_defaults(q, body); /* null sets back */
     bool ok = change(q, body);
     json_object_put(body);
     return ok;
@@ -211,7 +212,7 @@ bool ce_write_patch(struct request *q)
 
 bool ce_write_update(struct request *q)
 {
-    if (!check_fingerprint(q, true)) {
+    if (!ce_write_check_fingerprint(q, true)) {
         return false;
     }
     struct json_object *body = json_copy(q->body);

@@ -36,6 +36,49 @@ static void address__ephemeral_of_a_rule__is_promoted_and_demoted(void **state)
     fixture_stop(f);
 }
 
+static void address__of_several_rules__is_promoted_with_all_of_them(void **state)
+{
+    (void)state;
+    static const char *const zones[] = {"us-central1-a", "europe-west1-b"};
+    struct fixture *f =
+        fixture_start(&(struct sim_config){.zones = zones, .n_zones = ARRAY_LEN(zones)});
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", R "/forwardingRules", POOL_RULE("fr", ",\"portRange\":\"80\""));
+    fixture_must(f, "GET", R "/forwardingRules/fr", NULL);
+    const char *ip = arena_strdup(f->a, fixture_text(f, "IPAddress"));
+    fixture_must(
+        f, "POST", R "/forwardingRules",
+        arena_printf(f->a, POOL_RULE("fr2", ",\"portRange\":\"81\",\"IPAddress\":\"%s\""), ip));
+    const char *body = arena_printf(f->a, "{\"name\":\"held\",\"address\":\"%s\"}", ip);
+    int status = fixture_call(f, "POST", P "/regions/europe-west1/addresses", body);
+    fixture_expect(f, "from another region", status, 400, "invalid");
+    fixture_must(f, "POST", R "/addresses", body);
+    fixture_must(f, "GET", R "/addresses/held", NULL);
+    assert_string_equal(fixture_text(f, "status"), "IN_USE");
+    assert_int_equal(json_len(json_member(f->answer, "users")), 2);
+    fixture_stop(f);
+}
+
+static void address__ipv6_in_any_spelling__is_one_address(void **state)
+{
+    (void)state;
+    static const char *const spellings[] = {"2600:1900:4000:77::/96", "2600:1900:4000:77:0:0:0:0",
+                                            "2600:1900:4000:0077::"};
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1, .ipv6 = true});
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", R "/forwardingRules",
+                 POOL_RULE("fr", ",\"ipVersion\":\"IPV6\","
+                                 "\"IPAddress\":\"2600:1900:4000:77:0:0:0:0/96\""));
+    for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
+        int status =
+            fixture_call(f, "POST", R "/forwardingRules",
+                         arena_printf(f->a, POOL_RULE("x", ",\"IPAddress\":\"%s\""), spellings[i]));
+        fixture_expect(f, spellings[i], status, 400, "invalid");
+        assert_non_null(strstr(fixture_text(f, "error.message"), "in-use"));
+    }
+    fixture_stop(f);
+}
+
 static void address__lost__is_not_handed_out_again_at_once(void **state)
 {
     (void)state;
@@ -127,6 +170,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address__ephemeral_of_a_rule__is_promoted_and_demoted),
+        cmocka_unit_test(address__of_several_rules__is_promoted_with_all_of_them),
+        cmocka_unit_test(address__ipv6_in_any_spelling__is_one_address),
         cmocka_unit_test(address__lost__is_not_handed_out_again_at_once),
         cmocka_unit_test(address__strict_mode__deletion_in_use_is_refused),
         cmocka_unit_test(address__tiers__have_ranges_of_their_own),

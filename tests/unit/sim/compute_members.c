@@ -4,6 +4,8 @@
  * Source: gce-cloud-provider.md §4.8, §5.4, §16; gce-l4.md §9.2. */
 #include "tests/unit/sim/fixture.h"
 
+#include <string.h>
+
 #define NODE0 "zones/us-central1-a/instances/node-0"
 #define NODE3 "zones/us-central1-a/instances/node-3"
 
@@ -44,6 +46,54 @@ static void pool__more_than_200_at_creation__is_refused(void **state)
     int status = fixture_call(f, "POST", R "/targetPools",
                               arena_printf(f->a, "{\"name\":\"tp\",\"instances\":[%s]}", all));
     fixture_expect(f, "201 instances", status, 400, "invalid");
+    fixture_stop(f);
+}
+
+/* {"instances":[{"instance":…}, …]} of n machines that need not exist. */
+static const char *many_instances(struct fixture *f, int n)
+{
+    struct str_buf b = STR_BUF_INIT;
+    for (int i = 0; i < n; i++) {
+        str_appendf(&b, "%s{\"instance\":\"/zones/us-central1-a/instances/node-%d\"}", i ? "," : "",
+                    i);
+    }
+    const char *body = arena_printf(f->a, "{\"instances\":[%s]}", str_buf_text(&b));
+    str_buf_done(&b);
+    return body;
+}
+
+static void members__more_than_1000_in_one_call__are_refused(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {
+        R "/targetPools/tp/addInstance", R "/targetPools/tp/removeInstance",
+        Z "/instanceGroups/ig/addInstances", Z "/instanceGroups/ig/removeInstances"};
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1});
+    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", Z "/instanceGroups", "{\"name\":\"ig\"}");
+    const char *body = many_instances(f, 1001);
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        int status = fixture_call(f, "POST", calls[i], body);
+        fixture_expect(f, calls[i], status, 400, "invalid");
+        assert_non_null(strstr(fixture_text(f, "error.message"), "At most 1000"));
+    }
+    fixture_stop(f);
+}
+
+static void group__named_ports__are_set_with_the_current_fingerprint(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(NULL);
+    fixture_must(f, "POST", Z "/instanceGroups", "{\"name\":\"ig\"}");
+    fixture_must(f, "GET", Z "/instanceGroups/ig", NULL);
+    const char *fingerprint = arena_strdup(f->a, fixture_text(f, "fingerprint"));
+    const char *body = arena_printf(f->a,
+                                    "{\"fingerprint\":\"%s\",\"namedPorts\":[{\"name\":\"web\","
+                                    "\"port\":80}]}",
+                                    fingerprint);
+    fixture_must(f, "POST", Z "/instanceGroups/ig/setNamedPorts", body);
+    int status = fixture_call(f, "POST", Z "/instanceGroups/ig/setNamedPorts", body);
+    fixture_expect(f, "the second time", status, 412, "conditionNotMet");
     fixture_stop(f);
 }
 
@@ -134,6 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool__instances__come_and_go_in_any_form),
         cmocka_unit_test(pool__more_than_200_at_creation__is_refused),
+        cmocka_unit_test(members__more_than_1000_in_one_call__are_refused),
+        cmocka_unit_test(group__named_ports__are_set_with_the_current_fingerprint),
         cmocka_unit_test(pool__health_check__is_swapped),
         cmocka_unit_test(group__members__are_listed_with_pages),
         cmocka_unit_test(neg__endpoints__are_attached_listed_detached),

@@ -59,6 +59,8 @@ static const struct row rows[] = {
      NULL},
     /* query */
     {"unknown parameter", "GET", R "/addresses?limit=5", NULL, 400, "badRequest", "\"limit\""},
+    {"parameter twice", "GET", R "/addresses?maxResults=1&maxResults=2", NULL, 400, "badRequest",
+     "maxResults"},
     {"maxResults too big", "GET", R "/addresses?maxResults=501", NULL, 400, "invalid",
      "maxResults"},
     {"maxResults no number", "GET", R "/addresses?maxResults=x", NULL, 400, "invalid", NULL},
@@ -170,6 +172,35 @@ static const struct row rows[] = {
      "bs\",\"ports\":[\"99\"],"
      "\"loadBalancingScheme\":\"INTERNAL\",\"IPAddress\":\"10.128.9.9\"}",
      400, "invalid", "in-use"},
+    {"the text that clients look for", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/tp\","
+     "\"IPAddress\":\"203.0.113.77\",\"portRange\":\"85\"}",
+     400, "invalid", "Specified IP address is in-use and would result in a conflict."},
+    {"SCTP with a pool", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/tp\",\"IPProtocol\":\"SCTP\"}",
+     400, "invalid", "IPProtocol"},
+    {"global access of an external rule", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
+     "tp\",\"allowGlobalAccess\":true}",
+     400, "invalid", "allowGlobalAccess"},
+    {"global access later", "PATCH", R "/forwardingRules/fr", "{\"allowGlobalAccess\":true}", 400,
+     "invalid", "allowGlobalAccess"},
+    {"range of an internal rule", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
+     "bs\",\"portRange\":\"99\",\"loadBalancingScheme\":\"INTERNAL\"}",
+     400, "invalid", "portRange"},
+    {"tier of an internal rule", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
+     "bs\",\"ports\":[\"99\"],\"loadBalancingScheme\":\"INTERNAL\",\"networkTier\":\"STANDARD\"}",
+     400, "invalid", "networkTier"},
+    {"L3_DEFAULT with ports", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
+     "bs\",\"ports\":[\"99\"],\"loadBalancingScheme\":\"INTERNAL\",\"IPProtocol\":\"L3_DEFAULT\"}",
+     400, "invalid", "allPorts"},
+    {"foreign IPv6 address", "POST", R "/forwardingRules",
+     "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
+     "tp\",\"IPAddress\":\"2001:db8::1/96\",\"ipVersion\":\"IPV6\"}",
+     400, "invalid", "not reserved"},
     {"patch of a fixed member", "PATCH", R "/forwardingRules/fr", "{\"portRange\":\"1-2\"}", 400,
      "invalid", "cannot be changed"},
     {"patch of the tier", "PATCH", R "/forwardingRules/fr", "{\"networkTier\":\"STANDARD\"}", 400,
@@ -179,6 +210,8 @@ static const struct row rows[] = {
      "{\"name\":\"x\",\"healthChecks\":[\"global/httpHealthChecks/hc\",\"global/httpHealthChecks/"
      "hc\"]}",
      400, "invalid", "at most one"},
+    {"affinity that pools have not", "POST", R "/targetPools",
+     "{\"name\":\"x\",\"sessionAffinity\":\"HTTP_COOKIE\"}", 400, "invalid", "sessionAffinity"},
     {"unknown check", "POST", R "/targetPools",
      "{\"name\":\"x\",\"healthChecks\":[\"global/httpHealthChecks/no\"]}", 400, "invalid", NULL},
     {"check of the other kind", "POST", R "/targetPools",
@@ -193,6 +226,13 @@ static const struct row rows[] = {
     /* health checks */
     {"time-out over interval", "POST", G "/httpHealthChecks",
      "{\"name\":\"x\",\"checkIntervalSec\":3,\"timeoutSec\":4}", 400, "invalid", "timeoutSec"},
+    {"time-out over the preset interval", "POST", G "/healthChecks",
+     "{\"name\":\"x\",\"type\":\"TCP\",\"checkIntervalSec\":0,\"timeoutSec\":6}", 400, "invalid",
+     "timeoutSec"},
+    {"type INVALID", "POST", G "/healthChecks", "{\"name\":\"x\",\"type\":\"INVALID\"}", 400,
+     "invalid", "type"},
+    {"threshold 1e300", "POST", G "/httpHealthChecks",
+     "{\"name\":\"x\",\"healthyThreshold\":1e300}", 400, "badRequest", NULL},
     {"threshold 11", "POST", G "/httpHealthChecks", "{\"name\":\"x\",\"healthyThreshold\":11}", 400,
      "invalid", NULL},
     {"path without /", "POST", G "/httpHealthChecks",
@@ -255,6 +295,8 @@ static const struct row rows[] = {
      400, "invalid", NULL},
     {"patch of the scheme", "PATCH", R "/backendServices/bs",
      "{\"loadBalancingScheme\":\"EXTERNAL\"}", 400, "invalid", NULL},
+    {"affinity of a proxy", "PATCH", R "/backendServices/bs",
+     "{\"sessionAffinity\":\"GENERATED_COOKIE\"}", 400, "invalid", "sessionAffinity"},
     {"protocol while in use", "PATCH", R "/backendServices/bs", "{\"protocol\":\"UDP\"}", 400,
      "invalid", "used by"},
     {"member of another zone", "POST", Z "/instanceGroups/ig/addInstances",
@@ -263,6 +305,13 @@ static const struct row rows[] = {
     {"member twice", "POST", Z "/instanceGroups/ig/addInstances",
      "{\"instances\":[{\"instance\":\"zones/us-central1-a/instances/node-0\"}]}", 400,
      "memberAlreadyExists", NULL},
+    {"the same new member twice", "POST", Z "/instanceGroups/ig/addInstances",
+     "{\"instances\":[{\"instance\":\"zones/us-central1-a/instances/node-3\"},"
+     "{\"instance\":\"/zones/us-central1-a/instances/node-3\"}]}",
+     400, "invalid", "named twice"},
+    {"old fingerprint of named ports", "POST", Z "/instanceGroups/ig/setNamedPorts",
+     "{\"fingerprint\":\"AAAA\",\"namedPorts\":[{\"name\":\"web\",\"port\":80}]}", 412,
+     "conditionNotMet", NULL},
     {"removing no member", "POST", Z "/instanceGroups/ig/removeInstances",
      "{\"instances\":[{\"instance\":\"zones/us-central1-a/instances/node-3\"}]}", 400, "invalid",
      "is not a member of"},
@@ -270,6 +319,9 @@ static const struct row rows[] = {
      "notFound", NULL},
     {"endpoint of no machine", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
      "{\"networkEndpoints\":[{\"instance\":\"node-1\"}]}", 400, "invalid", NULL},
+    {"endpoint twice", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
+     "{\"networkEndpoints\":[{\"instance\":\"node-0\"},{\"instance\":\"node-0\"}]}", 400, "invalid",
+     "named twice"},
     {"endpoint with a port", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
      "{\"networkEndpoints\":[{\"instance\":\"node-0\",\"port\":80}]}", 400, "invalid", NULL},
     {"endpoint with another address", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
@@ -346,6 +398,75 @@ static void compute__instance_in_two_balanced_groups__fails_in_the_operation(voi
     fixture_stop(f);
 }
 
+static void compute__two_groups_of_one_service__may_not_share_an_instance(void **state)
+{
+    (void)state;
+    static const char *const groups[] = {"ig", "ig2"};
+    struct fixture *f = fixture_start(&(struct sim_config){.nodes = 6});
+    fixture_must(f, "POST", G "/healthChecks", "{\"name\":\"thc\",\"type\":\"TCP\"}");
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++) {
+        fixture_must(f, "POST", Z "/instanceGroups",
+                     arena_printf(f->a, "{\"name\":\"%s\"}", groups[i]));
+        fixture_must(f, "POST", arena_printf(f->a, Z "/instanceGroups/%s/addInstances", groups[i]),
+                     "{\"instances\":[{\"instance\":\"zones/us-central1-a/instances/node-0\"}]}");
+    }
+    fixture_must(f, "POST", R "/backendServices",
+                 "{\"name\":\"bs\",\"loadBalancingScheme\":\"INTERNAL\","
+                 "\"healthChecks\":[\"global/healthChecks/thc\"],"
+                 "\"backends\":[{\"group\":\"zones/us-central1-a/instanceGroups/ig\"},"
+                 "{\"group\":\"zones/us-central1-a/instanceGroups/ig2\"}]}");
+    struct json_object *errors = json_path(f->answer, "error.errors");
+    assert_int_equal(json_len(errors), 1);
+    assert_string_equal(json_str(json_object_array_get_idx(errors, 0), "code"),
+                        "INSTANCE_IN_MULTIPLE_LOAD_BALANCED_IGS");
+    assert_int_equal(fixture_call(f, "GET", R "/backendServices/bs", NULL), 404);
+    fixture_stop(f);
+}
+
+/* The regions of the cloud each have as many as the quota says; other kinds are counted in the project. */
+static void compute__quota__is_of_a_region_or_of_the_project(void **state)
+{
+    (void)state;
+    static const char *const quotas[] = {"STATIC_ADDRESSES=1", "INTERNAL_ADDRESSES=1",
+                                         "INSTANCE_GROUPS=1", "TARGET_POOLS=1"};
+    static const char *const zones[] = {"us-central1-a", "us-central1-b", "europe-west1-b"};
+    static const struct {
+        const char *path, *name, *type; /* type NULL: none */
+        int status;
+        const char *text;
+    } steps[] = {
+        {R "/addresses", "a", "EXTERNAL", 200, NULL},
+        {R "/addresses", "b", "EXTERNAL", 403,
+         "'STATIC_ADDRESSES' exceeded.  Limit: 1.0 in region us-central1."},
+        {R "/addresses", "b", "INTERNAL", 200, NULL},
+        {R "/addresses", "c", "INTERNAL", 403, "'INTERNAL_ADDRESSES'"},
+        {P "/regions/europe-west1/addresses", "a", "EXTERNAL", 200, NULL},
+        {Z "/instanceGroups", "a", NULL, 200, NULL},
+        {P "/zones/us-central1-b/instanceGroups", "b", NULL, 403, "in region us-central1."},
+        {P "/zones/europe-west1-b/instanceGroups", "b", NULL, 200, NULL},
+        {R "/targetPools", "a", NULL, 200, NULL},
+        {P "/regions/europe-west1/targetPools", "b", NULL, 403, "Limit: 1.0 globally."},
+    };
+    struct fixture *f = fixture_start(&(struct sim_config){.zones = zones,
+                                                           .n_zones = ARRAY_LEN(zones),
+                                                           .quotas = quotas,
+                                                           .n_quotas = ARRAY_LEN(quotas)});
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        const char *type =
+            steps[i].type ? arena_printf(f->a, ",\"addressType\":\"%s\"", steps[i].type) : "";
+        int status = fixture_call(f, "POST", steps[i].path,
+                                  arena_printf(f->a, "{\"name\":\"%s\"%s}", steps[i].name, type));
+        fixture_expect(f, steps[i].path, status, steps[i].status, NULL);
+        if (steps[i].text && !strstr(fixture_text(f, "error.message"), steps[i].text)) {
+            fail_msg("step %zu: \"%s\" is not in: %s", i, steps[i].text,
+                     fixture_text(f, "error.message"));
+        }
+    }
+    fixture_must(f, "GET", P "/regions/europe-west1", NULL);
+    assert_int_equal(json_len(json_member(f->answer, "quotas")), 4);
+    fixture_stop(f);
+}
+
 static void compute__quota_reached__is_403(void **state)
 {
     (void)state;
@@ -372,7 +493,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compute__bad_requests__are_refused_and_change_nothing),
         cmocka_unit_test(compute__instance_in_two_balanced_groups__fails_in_the_operation),
+        cmocka_unit_test(compute__two_groups_of_one_service__may_not_share_an_instance),
         cmocka_unit_test(compute__quota_reached__is_403),
+        cmocka_unit_test(compute__quota__is_of_a_region_or_of_the_project),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
