@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PORTS_MAX 70000 /* a firewall port is 0…65535; what is larger is no port of ours */
-
 /* Go's strconv.Atoi on digits with an optional sign. */
 static bool parse_number(const char *s, int64_t *ret)
 {
@@ -129,56 +127,88 @@ bool gce_firewall_check_differs(struct arena *a, const struct gce_firewall *foun
 
 /* ---- the full comparison --------------------------------------------------------------------------- */
 
-/* "PROTOCOL/port" for every single port, and "PROTOCOL" for each entry. */
-static int expand(struct arena *a, const struct gce_allows *w, struct str_set *ret, struct err *err)
+/* Ports from `first` to `last` of a protocol.  Each entry has one with no ports at all, too (-1…-1): an entry without
+ * ports is not the same as no entry. */
+struct span {
+    const char *protocol; /* upper case */
+    int64_t first;
+    int64_t last;
+};
+
+static int compare_spans(const void *x, const void *y)
 {
-    size_t cap = 64;
+    const struct span *a = x;
+    const struct span *b = y;
+    int by_protocol = strcmp(a->protocol, b->protocol);
+    return by_protocol != 0 ? by_protocol : (a->first > b->first) - (a->first < b->first);
+}
+
+/* Sorts, and joins what overlaps or touches: equal sets of ports have equal spans then. */
+static size_t merge_spans(struct span *spans, size_t n)
+{
+    size_t k = 0;
+    qsort(spans, n, sizeof(*spans), compare_spans);
+    for (size_t i = 0; i < n; i++) {
+        struct span *top = k > 0 ? &spans[k - 1] : NULL;
+        bool bare = spans[i].first < 0;
+        if (top == NULL || !str_eq(top->protocol, spans[i].protocol) || (top->first < 0) != bare ||
+            (!bare && spans[i].first - 1 > top->last)) {
+            spans[k++] = spans[i];
+        } else if (spans[i].last > top->last) {
+            top->last = spans[i].last;
+        }
+    }
+    return k;
+}
+
+static int read_spans(struct arena *a, const struct gce_allows *w, struct span **ret, size_t *ret_n,
+                      struct err *err)
+{
+    size_t cap = 0;
     size_t n = 0;
-    const char **out = ARENA_ARRAY(a, const char *, cap);
     for (size_t i = 0; i < w->n; i++) {
+        cap += w->items[i].ports.n + 1;
+    }
+    struct span *spans = ARENA_ARRAY(a, struct span, cap);
+    for (size_t i = 0; i < w->n; i++) {
+        const struct gce_strs *ports = &w->items[i].ports;
         const char *protocol = str_upper(a, w->items[i].protocol);
-        for (size_t k = 0; k <= w->items[i].ports.n; k++) {
-            int64_t first = 0;
-            int64_t last = 0;
-            bool bare = k == w->items[i].ports.n;
-            if (!bare) {
-                int rc = gce_firewall_port_parse(a, w->items[i].ports.items[k], &first, &last, err);
-                if (rc != ERR_OK) {
-                    return rc;
-                }
+        spans[n++] = (struct span){.protocol = protocol, .first = -1, .last = -1};
+        for (size_t k = 0; k < ports->n; k++) {
+            struct span s = {.protocol = protocol};
+            int rc = gce_firewall_port_parse(a, ports->items[k], &s.first, &s.last, err);
+            if (rc != ERR_OK) {
+                return rc;
             }
-            if (last - first >= PORTS_MAX) {
-                return err_set(err, ERR_INVALID, "port range %s is too large",
-                               w->items[i].ports.items[k]);
-            }
-            for (int64_t p = first; p <= last; p++) {
-                if (n == cap) {
-                    const char **more = ARENA_ARRAY(a, const char *, cap * 2);
-                    memcpy(more, out, n * sizeof(*out));
-                    out = more;
-                    cap *= 2;
-                }
-                out[n++] = bare ? protocol : arena_printf(a, "%s/%lld", protocol, (long long)p);
+            if (s.first <= s.last) {
+                spans[n++] = s;
             }
         }
     }
-    *ret = str_set_make(a, out, n);
+    *ret_n = merge_spans(spans, n);
+    *ret = spans;
     return ERR_OK;
 }
 
 static int allows_equal(struct arena *a, const struct gce_allows *x, const struct gce_allows *y,
                         bool *ret, struct err *err)
 {
-    struct str_set sx;
-    struct str_set sy;
-    int rc = expand(a, x, &sx, err);
+    struct span *sx;
+    struct span *sy;
+    size_t nx;
+    size_t ny;
+    int rc = read_spans(a, x, &sx, &nx, err);
     if (rc == ERR_OK) {
-        rc = expand(a, y, &sy, err);
+        rc = read_spans(a, y, &sy, &ny, err);
     }
-    if (rc == ERR_OK) {
-        *ret = str_set_eq(&sx, &sy);
+    if (rc != ERR_OK) {
+        return rc;
     }
-    return rc;
+    *ret = nx == ny;
+    for (size_t i = 0; *ret && i < nx; i++) {
+        *ret = compare_spans(&sx[i], &sy[i]) == 0 && sx[i].last == sy[i].last;
+    }
+    return ERR_OK;
 }
 
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,

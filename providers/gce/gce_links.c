@@ -98,7 +98,8 @@ int gce_link_parse(struct arena *a, const char *url, struct gce_link *ret, struc
         ok = parse_scoped(parts, n, &link);
     }
     if (!ok) {
-        return err_set(err, ERR_INVALID, "\"%s\" is not a link to a Compute resource", url);
+        return err_set(err, ERR_INVALID, "\"%s\" is not a link to a Compute resource",
+                       str_nonnull(url));
     }
     *ret = link;
     return ERR_OK;

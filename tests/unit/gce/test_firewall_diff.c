@@ -78,6 +78,42 @@ static void mended__protocol_and_tags(void **state)
     assert_false(gce_firewall_tags_differ(a, &want, &none)); /* unknown tags are no difference */
 }
 
+/* Ports are compared as sets, and however many a range has, it costs nothing. */
+static void equal__ports__as_sets(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *x, *y; /* the list `allowed` */
+        bool equal;
+    } rows[] = {
+        {"{\"IPProtocol\":\"tcp\",\"ports\":[\"8000-80103\"]}",
+         "{\"IPProtocol\":\"tcp\",\"ports\":[\"8000-8003\"]}", false},
+        {"{\"IPProtocol\":\"tcp\",\"ports\":[\"0-9223372036854775807\",\"7\"]}",
+         "{\"IPProtocol\":\"tcp\",\"ports\":[\"9-9223372036854775807\",\"0-8\"]}", true},
+        {"{\"IPProtocol\":\"tcp\",\"ports\":[\"1-5\",\"3\",\"6-6\"]}",
+         "{\"IPProtocol\":\"TCP\",\"ports\":[\"1-2\"]},{\"IPProtocol\":\"tcp\",\"ports\":[\"2-6\"]"
+         "}",
+         true},
+        {"{\"IPProtocol\":\"tcp\",\"ports\":[\"1\",\"3\"]}",
+         "{\"IPProtocol\":\"tcp\",\"ports\":[\"1-3\"]}", false},
+        {"{\"IPProtocol\":\"tcp\",\"ports\":[\"9-1\"]}", "{\"IPProtocol\":\"tcp\"}", true},
+        {"{\"IPProtocol\":\"tcp\"}", "{\"IPProtocol\":\"tcp\"},{\"IPProtocol\":\"tcp\"}", true},
+        {"{\"IPProtocol\":\"tcp\"}", "", false},
+        {"{\"IPProtocol\":\"tcp\"}", "{\"IPProtocol\":\"tcp\",\"ports\":[\"0\"]}", false},
+        {"{\"IPProtocol\":\"tcp\",\"ports\":[\"1\"]}", "{\"IPProtocol\":\"udp\",\"ports\":[\"1\"]}",
+         false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        bool same = !rows[i].equal;
+        struct gce_firewall x = firewall(a, arena_printf(a, "{\"allowed\":[%s]}", rows[i].x));
+        struct gce_firewall y = firewall(a, arena_printf(a, "{\"allowed\":[%s]}", rows[i].y));
+        assert_int_equal(gce_firewall_equal(a, &x, &y, &same, NULL), ERR_OK);
+        if (same != rows[i].equal) {
+            fail_msg("%s against %s: equal %d", rows[i].x, rows[i].y, same);
+        }
+    }
+}
+
 static void equal__W11_W12(void **state)
 {
     struct arena *a = *state;
@@ -246,9 +282,13 @@ static void gcloud__G1_to_G10(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PURE_TEST(traffic__W2_to_W9), PURE_TEST(mended__protocol_and_tags),
-        PURE_TEST(equal__W11_W12),    PURE_TEST(ports__P21),
-        PURE_TEST(check__H1_to_H4),   PURE_TEST(gcloud__G1_to_G10),
+        PURE_TEST(traffic__W2_to_W9),
+        PURE_TEST(mended__protocol_and_tags),
+        PURE_TEST(equal__ports__as_sets),
+        PURE_TEST(equal__W11_W12),
+        PURE_TEST(ports__P21),
+        PURE_TEST(check__H1_to_H4),
+        PURE_TEST(gcloud__G1_to_G10),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
