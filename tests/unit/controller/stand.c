@@ -235,7 +235,8 @@ void stand_service_gone(struct stand *r, const char *name)
     kube_store_delete(r->syncer.services, last);
 }
 
-void stand_node(struct stand *r, const char *name, const char *spec, const char *meta)
+static void put_node(struct stand *r, const char *name, const char *spec, const char *meta,
+                     const char *status)
 {
     const char *id = spec != NULL && strstr(spec, "\"providerID\"") != NULL
                          ? spec
@@ -243,10 +244,21 @@ void stand_node(struct stand *r, const char *name, const char *spec, const char 
     const char *json = arena_printf(
         r->a,
         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"uid-%s\",\"resourceVersion\":\"%ld\"%s},"
-        "\"spec\":{%s},\"status\":{}}",
-        name, name, ++r->version, more(r, meta), id);
+        "\"spec\":{%s},\"status\":{%s}}",
+        name, name, ++r->version, more(r, meta), id, status);
 
     kube_store_put(r->syncer.nodes, decode(r, KUBE_NODE, json));
+}
+
+void stand_node(struct stand *r, const char *name, const char *spec, const char *meta)
+{
+    put_node(r, name, spec, meta, "");
+}
+
+void stand_node_ready(struct stand *r, const char *name, const char *ready)
+{
+    put_node(r, name, NULL, NULL,
+             arena_printf(r->a, "\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}]", ready));
 }
 
 void stand_node_gone(struct stand *r, const char *name)

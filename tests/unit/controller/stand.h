@@ -70,6 +70,8 @@ void stand_service(struct stand *r, const char *name, const char *spec, const ch
 void stand_service_gone(struct stand *r, const char *name);
 /* A node with providerID cloud/NAME unless spec says otherwise. */
 void stand_node(struct stand *r, const char *name, const char *spec, const char *meta);
+/* The same, with its Ready condition ("True", "False", "Unknown"). */
+void stand_node_ready(struct stand *r, const char *name, const char *ready);
 void stand_node_gone(struct stand *r, const char *name);
 void stand_slice(struct stand *r, const char *name, const char *service, const char *endpoints);
 
