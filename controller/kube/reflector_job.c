@@ -207,6 +207,11 @@ static int read_head(struct reflector *x, struct json_object **ret, struct err *
     if (str_eq(json_str(o, "kind"), "Status")) {
         return kube_status_error(200, head, n, "GET", err);
     }
+    const char *kind =
+        json_str(o, "kind"); /* of an empty list, too, or of one that says it at its end */
+    if (kind != NULL && !str_eq(kind, arena_printf(x->arena, "%sList", type_name(x)))) {
+        return err_set(err, ERR_INVALID, "the answer is no %sList but a %.40s", type_name(x), kind);
+    }
     if (str_is_empty(json_str(json_member(o, "metadata"), "resourceVersion"))) {
         return err_set(err, ERR_INVALID,
                        "the answer is no list: it has no metadata.resourceVersion");

@@ -175,6 +175,10 @@ static void kube_reflectors__bad_first_list__error_then_good_one(void **state)
         {{.body =
               "{'kind':'PodList','metadata':{'resourceVersion':'1'},'items':[" SVC("x", "1") "]}"},
          "the answer is no ServiceList"},
+        {{.body = "{'kind': 'PodList','metadata':{'resourceVersion':'1'},'items':[]}"},
+         "the answer is no ServiceList but a PodList"},
+        {{.body = "{'metadata':{'resourceVersion':'1'},'items':[],'kind':'PodList'}"},
+         "the answer is no ServiceList but a PodList"},
         {{.body = STATUS("403", "Forbidden")}, "said so"},
         {{.body = "[]"}, "want a JSON object"},
         {{.body = deep}, "nested deeper than 64"},
