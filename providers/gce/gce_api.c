@@ -6,6 +6,8 @@
 #include "providers/gce/gce_call.h"
 #include "providers/gce/gce_links.h"
 
+#include <string.h>
+
 enum place {
     REGIONAL = 0,
     GLOBAL,
@@ -17,16 +19,18 @@ enum place {
 static const struct {
     const char *name;
     enum place place;
+    const char *kind;   /* of a resource; of a list with "List" behind it */
     const char *metric; /* prefix of the request label, §14.1 */
     const char *suffix;
 } collections[GCE_COLLECTION_MAX] = {
-    [GCE_ADDRESSES] = {"addresses", REGIONAL, "address", ""},
-    [GCE_RULES] = {"forwardingRules", REGIONAL, "forwardingrule", ""},
-    [GCE_POOLS] = {"targetPools", REGIONAL, "targetpool", ""},
-    [GCE_FIREWALLS] = {"firewalls", GLOBAL_NETWORK, "firewall", ""},
-    [GCE_CHECKS] = {"httpHealthChecks", GLOBAL, "healthcheck", "_legacy"},
-    [GCE_INSTANCES] = {"instances", ZONAL, "instances", ""},
-    [GCE_PROJECTS] = {"projects", PROJECT, "projects", ""},
+    [GCE_ADDRESSES] = {"addresses", REGIONAL, "compute#address", "address", ""},
+    [GCE_RULES] = {"forwardingRules", REGIONAL, "compute#forwardingRule", "forwardingrule", ""},
+    [GCE_POOLS] = {"targetPools", REGIONAL, "compute#targetPool", "targetpool", ""},
+    [GCE_FIREWALLS] = {"firewalls", GLOBAL_NETWORK, "compute#firewall", "firewall", ""},
+    [GCE_CHECKS] = {"httpHealthChecks", GLOBAL, "compute#httpHealthCheck", "healthcheck",
+                    "_legacy"},
+    [GCE_INSTANCES] = {"instances", ZONAL, "compute#instance", "instances", ""},
+    [GCE_PROJECTS] = {"projects", PROJECT, "compute#project", "projects", ""},
 };
 
 static const struct {
@@ -55,6 +59,20 @@ const char *gce_verb_method(enum gce_verb v)
 bool gce_verb_mutates(enum gce_verb v)
 {
     return v != GCE_GET && v != GCE_LIST;
+}
+
+bool gce_api_is_one_of(enum gce_collection c, struct json_object *o)
+{
+    const char *kind = json_str(o, "kind");
+    bool whole = c != GCE_RULES || !str_is_empty(json_str(o, "IPAddress"));
+    return whole && (kind == NULL || str_eq(kind, collections[c].kind));
+}
+
+bool gce_api_is_list_of(enum gce_collection c, struct json_object *o)
+{
+    const char *kind = str_nonnull(json_str(o, "kind"));
+    const char *singular = collections[c].kind;
+    return str_has_prefix(kind, singular) && str_eq(kind + strlen(singular), "List");
 }
 
 const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v)

@@ -69,6 +69,11 @@ struct gce_api {
 /* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours. */
 char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                    const char *name);
+/* Is this answer a resource of the collection?  True for one that does not say what it is; false for a forwarding rule
+ * without an address: whoever took that for the rule would make it again, and lose the address that it has. */
+bool gce_api_is_one_of(enum gce_collection c, struct json_object *o);
+/* Is this a page of the collection's list?  Only its kind says so, since Google leaves `items` out of an empty one. */
+bool gce_api_is_list_of(enum gce_collection c, struct json_object *o);
 /* "compute.forwardingRules.get" */
 const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v);
 

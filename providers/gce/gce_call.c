@@ -186,12 +186,16 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON", c->op_id);
         return failed(c, req, err);
     }
+    const char *name = json_str(op, "name");
+    if (c->operation != NULL && !str_eq(name, c->operation)) {
+        (void)err_set(err, ERR_TRANSIENT, "%s: the answer is about another operation", c->op_id);
+        return failed(c, req, err);
+    }
     if (str_eq(json_str(op, "status"), "DONE")) {
         (void)gce_error_of_operation(op, err);
         err_mask(err, c->token);
         return done(c, err);
     }
-    const char *name = json_str(op, "name");
     if (str_is_empty(name)) {
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer names no operation", c->op_id);
         return failed(c, req, err);
@@ -215,10 +219,8 @@ static struct json_object *page_head(struct gce_call *c, struct err *err)
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON: %s", c->op_id, why.message);
         return NULL;
     }
-    /* Google leaves `items` out of an empty list, so only its kind tells a list from anything else. */
     struct json_object *items = json_member(rest, "items");
-    const char *kind = str_nonnull(json_str(rest, "kind"));
-    if (!str_has_prefix(kind, "compute#") || !str_has_suffix(kind, "List") ||
+    if (!gce_api_is_list_of(c->spec.collection, rest) ||
         (items != NULL && !json_object_is_type(items, json_type_array))) {
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no list", c->op_id);
         return NULL;
@@ -355,10 +357,11 @@ int gce_read_json(const struct gce_read *r, struct arena *a, struct json_object 
         return err_set(err, ERR_TRANSIENT, "%s: the answer is no JSON: %s", r->call.op_id,
                        why.message);
     }
-    /* A resource without the name that was asked for is not that resource: nothing may be concluded from it.  A project
-     * is asked for by its number, too. */
-    bool named = str_eq(json_str(o, "name"), r->call.spec.name);
-    if (!named && r->call.spec.collection != GCE_PROJECTS) {
+    /* A resource of another kind or without the name that was asked for is not that resource: nothing may be concluded
+     * from it.  A project is asked for by its number, too. */
+    enum gce_collection collection = r->call.spec.collection;
+    bool named = collection == GCE_PROJECTS || str_eq(json_str(o, "name"), r->call.spec.name);
+    if (!named || !gce_api_is_one_of(collection, o)) {
         return err_set(err, ERR_TRANSIENT, "%s: the answer is about something else", r->call.op_id);
     }
     *ret = o;

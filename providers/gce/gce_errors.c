@@ -139,11 +139,27 @@ int gce_error_of_answer(int status, const char *body, size_t n, struct err *err)
     return code;
 }
 
+/* DONE, and something is wrong that no list of errors tells: however little is said about it, what was asked for was
+ * not done. */
+static int error_of_half(struct json_object *op, struct err *err)
+{
+    struct json_object *e = json_member(op, "error");
+    int status = (int)json_int(op, "httpErrorStatusCode", json_int(e, "code", 0));
+    const char *message =
+        str_or(json_str(e, "message"), str_or(json_str(op, "httpErrorMessage"), "no reason given"));
+    int code = gce_error_code(status, "", message);
+    (void)err_set(err, code, "googleapi: Error %d: the operation failed: %s", status, message);
+    finish(err, status, "", 0);
+    return code;
+}
+
 int gce_error_of_operation(struct json_object *op, struct err *err)
 {
     struct json_object *errors = json_path(op, "error.errors");
     if (json_len(errors) == 0) {
-        return ERR_OK;
+        bool fine =
+            json_member(op, "error") == NULL && json_int(op, "httpErrorStatusCode", 0) < 400;
+        return fine ? ERR_OK : error_of_half(op, err);
     }
     struct json_object *first = json_object_array_get_idx(errors, 0);
     const char *word = str_nonnull(json_str(first, "code"));

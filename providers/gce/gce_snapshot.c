@@ -371,7 +371,8 @@ void gce_fill_item(void *fill, const char *text, size_t n)
 {
     struct gce_fill *f = fill;
     _cleanup_(json_putp) struct json_object *o = NULL;
-    if (json_parse(text, n, NULL, &o, NULL) != ERR_OK || json_str(o, "name") == NULL) {
+    if (json_parse(text, n, NULL, &o, NULL) != ERR_OK || json_str(o, "name") == NULL ||
+        !gce_api_is_one_of(f->kind, o)) {
         f->bad = true;
         return;
     }

@@ -96,6 +96,24 @@ def test_list__continue_with_ever_new_objects():
         ends_well(stage, "new")
 
 
+def test_list__of_another_kind():
+    """Empty or not: no node leaves a pool, and no Service is forgotten, because of a list of something else."""
+    meta = {"metadata": {"resourceVersion": "5"}}
+    for path in ("/api/v1/nodes", "/api/v1/services"):
+        for body in ({"kind": "PodList", **meta, "items": []}, {"kind": "PodList", **meta},
+                     {**meta, "items": [], "kind": "PodList"},
+                     {"kind": "Status", "status": "Failure", "code": 500, "message": "no", **meta, "items": []}):
+            with Stage(template) as stage:
+                spell = stage.kube.cast(Spell(says(200, json.dumps(body, indent=1)),
+                                              lambda r, p=path: r.path.startswith(p) and "watch=" not in r.path))
+                stage.launch()
+                assert spell.until_hit(2, 60), (path, body)     # it was not believed
+                assert stage.mutations() == {}, (path, body, stage.mutations())
+                stage.check_old_untouched()
+                stage.create("new")
+                ends_well(stage, "new")
+
+
 def watch_that_sends(*events):
     def answer(c, _):
         c.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n")
@@ -272,6 +290,98 @@ def test_cloud_list__that_drips():
         stage.launch().until_watching()
         stage.create("new")
         ends_well(stage, "new")
+
+
+COLLECTION = re.compile(r"/(forwardingRules|targetPools|firewalls|addresses|httpHealthChecks)/([^/?]+)")
+
+
+def of_one_resource(r):
+    return r.method == "GET" and COLLECTION.search(r.path)
+
+
+def other_with_name(stage, collection, name):
+    """A resource of another collection, as it really is but for its name."""
+    kind = "targetPools" if collection == "firewalls" else "firewalls"
+    other = next(r for path, r in stage.template.cloud.items() if f"/{kind}/" in path)
+    return {**other, "name": name}
+
+
+def lies_about_one(stage):
+    """Name of a lie, and what it answers to who asks for (collection, name)."""
+    yield "another kind", lambda c, n: other_with_name(stage, c, n)
+    yield "another name", lambda c, n: {"kind": f"compute#{singular(c)}", "name": "another-one", "IPAddress": "192.0.2.7"}
+    yield "nothing but its name", lambda _, n: {"name": n}
+    yield "an error in a 200", lambda c, n: {"error": {"code": 404, "message": "not found", "errors": [{"reason": "notFound"}]}}
+    yield "a page of a list", lambda c, n: {"kind": f"compute#{singular(c)}List", "items": []}
+
+
+def singular(collection):
+    return collection[:-2] if collection == "addresses" else collection[:-1]
+
+
+def test_cloud_get__something_else_under_the_name():
+    """From what is not the load balancer's forwarding rule nothing follows for its forwarding rule."""
+    with Stage(template) as lies_of:
+        lies = list(lies_about_one(lies_of))
+    for lie, body in lies:
+        with Stage(template) as stage:
+            stage.launch().until_watching()
+            stage.until("the old one was synced", lambda: stage.logged('"Synced"', "default/old"))
+            spell = stage.compute.cast(Spell(
+                lambda c, r, body=body: c.answer(200, json.dumps(body(*COLLECTION.search(r.path).groups()))),
+                lambda r: of_one_resource(r) and "/forwardingRules/" in r.path))
+            stage.patch("old", {"spec": {"sessionAffinity": "ClientIP"}})
+            assert spell.until_hit(1, 60), lie
+            stage.until_event("old", "SyncLoadBalancerFailed")
+            stage.check_old_untouched()
+            assert stage.mutations() == {}, (lie, stage.mutations())
+            stage.compute.heal()
+            stage.touch("old")
+            stage.until("the edit is made", lambda: [p.get("sessionAffinity") for p in stage.cloud("targetPools").values()] ==
+                        ["CLIENT_IP"])
+            assert stage.address("old") == template.address
+            stage.check_secrets()
+            stage.check_stop()
+
+
+def test_cloud_list__of_another_collection():
+    """Pools carry the names of forwarding rules: a list of the ones says nothing about the others."""
+    pools = [r for path, r in template.cloud.items() if "/targetPools/" in path]
+    for kind in ("compute#targetPoolList", "compute#forwardingRuleList"):
+        with Stage(template) as stage:
+            stage.compute.cast(Spell(says(200, {"kind": kind, "items": pools}),
+                                     lambda r: cloud_list(r) and "/forwardingRules?" in r.path))
+            stage.launch().until_watching()
+            stage.until("it was looked at", lambda: stage.logged('"Finished syncing service"', "default/old"))
+            stage.check_old_untouched()
+            assert stage.mutations() == {}, (kind, stage.mutations())
+            stage.create("new")
+            ends_well(stage, "new")
+
+
+def test_operation__another_one_is_done():
+    """Only the operation that was begun says that its work is done."""
+    with Stage(template) as stage:
+        stage.launch().until_watching()
+        spell = stage.compute.cast(Spell(says(200, operation("operation-of-others", done=True)), of_operations))
+        stage.create("new")
+        assert spell.until_hit(2, 60), spell.hits           # asked again: it was not believed
+        stage.check_old_untouched()
+        ends_well(stage, "new")
+
+
+def test_operation__done_with_half_an_error():
+    """However little of an error there is, what was asked for was not done."""
+    for error, words in (({"httpErrorStatusCode": 403, "httpErrorMessage": "FORBIDDEN"}, "Error 403: the operation failed"),
+                         ({"error": {"code": 400, "message": "so not"}}, "Error 400: the operation failed: so not"),
+                         ({"error": "no"}, "the operation failed")):
+        with Stage(template) as stage:
+            stage.launch().until_watching()
+            stage.compute.cast(Spell(says(200, {**operation("op", done=True), **error}),
+                                     lambda r: r.method == "POST" and not r.path.split("?")[0].endswith("/wait")))
+            stage.create("new")
+            stage.until_event("new", "SyncLoadBalancerFailed", words)
+            ends_well(stage, "new")
 
 
 def test_silence__everywhere_and_sigterm():

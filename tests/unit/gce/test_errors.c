@@ -101,6 +101,31 @@ static void operation__E6__error_inside(void **state)
     assert_string_equal(err.reason, "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE");
 }
 
+static void operation__half_an_error__is_one(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *op;
+        int code;
+        const char *message;
+    } rows[] = {
+        {"{\"httpErrorStatusCode\":403,\"httpErrorMessage\":\"FORBIDDEN\"}", ERR_FORBIDDEN,
+         "googleapi: Error 403: the operation failed: FORBIDDEN"},
+        {"{\"error\":{\"code\":400,\"message\":\"no\"}}", ERR_INVALID,
+         "googleapi: Error 400: the operation failed: no"},
+        {"{\"error\":{\"errors\":[]}}", ERR_TRANSIENT,
+         "googleapi: Error 0: the operation failed: no reason given"},
+        {"{\"error\":\"no\"}", ERR_TRANSIENT,
+         "googleapi: Error 0: the operation failed: no reason given"},
+        {"{\"httpErrorStatusCode\":200}", ERR_OK, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        assert_int_equal(gce_error_of_operation(pure_json(a, rows[i].op), &err), rows[i].code);
+        assert_string_equal(err.message, rows[i].message);
+    }
+}
+
 static void instance__named_by_a_message(void **state)
 {
     struct arena *a = *state;
@@ -179,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PURE_TEST(code__statuses_and_reasons),       PURE_TEST(answer__texts),
         PURE_TEST(operation__E6__error_inside),      PURE_TEST(instance__named_by_a_message),
+        PURE_TEST(operation__half_an_error__is_one), PURE_TEST(instance__named_by_a_message),
         PURE_TEST(cutter__items_and_what_is_around), PURE_TEST(api__operation_ids_and_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
