@@ -66,6 +66,13 @@ static bool check_backends(struct request *q, struct json_object *body)
         bool is_neg = strstr(link, "/networkEndpointGroups/") != NULL;
         groups += !is_neg;
         negs += is_neg;
+        const struct resource *neg =
+            is_neg ? ce_store_get(q->c, ce_link_path(q->a, link, q->folder)) : NULL;
+        if (neg && !str_eq(json_str(neg->body, "networkEndpointType"), "GCE_VM_IP")) {
+            return ce_refuse_invalid(&q->refusal, q->a, field, link,
+                                     "Must be a group of type GCE_VM_IP for this load balancing "
+                                     "scheme.");
+        }
         const char *mode = json_str(backend, "balancingMode");
         if (mode && !str_eq(mode, "CONNECTION")) {
             return ce_refuse_invalid(&q->refusal, q->a,

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-#define RANGES_MAX 5000
+#define RANGES_MAX      5000
+#define TARGET_TAGS_MAX 70
+#define SOURCE_TAGS_MAX 30
 
 static bool protocol_is_known(const char *protocol)
 {
@@ -78,46 +80,65 @@ static bool check_rules(struct request *q, struct json_object *body)
                              : "Required field 'resource.allowed' not specified");
 }
 
-/* Replaces each range by its network's normal form. */
-static bool normalise_ranges(struct request *q, struct json_object *body, const char *member)
+/* Which families of addresses a rule's ranges are of. */
+struct families {
+    bool v4, v6;
+};
+
+/* Replaces a range by its network's normal form; a single address, and 0::0/0, are kept as they are. */
+static bool normalise_range(struct json_object *ranges, size_t i, struct families *families)
 {
-    struct json_object *ranges = json_member(body, member);
-    bool v4 = false, v6 = false;
-    if (json_len(ranges) > RANGES_MAX) {
-        return ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "resource.%s", member), "…",
-                                 "Too many ranges.");
+    const char *text = json_object_get_string(json_object_array_get_idx(ranges, i));
+    struct ip_addr addr;
+    struct ip_net net;
+    char out[IP_TEXT_MAX];
+    bool single = ip_parse(text, &addr);
+    if (!single && !ip_net_parse(text, &net)) {
+        return false;
     }
-    for (size_t i = 0; i < json_len(ranges); i++) {
-        const char *text = json_object_get_string(json_object_array_get_idx(ranges, i));
-        struct ip_addr addr;
-        struct ip_net net;
-        char out[IP_TEXT_MAX];
-        if (ip_parse(text, &addr)) {
-            v4 = v4 || addr.len == 4;
-            v6 = v6 || addr.len == 16;
-            continue; /* a single address is kept as it is */
-        }
-        if (!ip_net_parse(text, &net)) {
-            return ce_refuse_invalid(&q->refusal, q->a,
-                                     arena_printf(q->a, "resource.%s[%zu]", member, i), text,
-                                     "Must be a valid IP address range in CIDR form.");
-        }
-        v4 = v4 || net.addr.len == 4;
-        v6 = v6 || net.addr.len == 16;
+    bool v4 = (single ? addr.len : net.addr.len) == 4;
+    families->v4 = families->v4 || v4;
+    families->v6 = families->v6 || !v4;
+    if (!single && !str_has_prefix(text, "0::0/")) {
         ip_net_format(&net, out);
-        bool same = str_has_prefix(text, "0::0/") || str_eq(out, text);
-        if (!same) {
-            json_object_array_put_idx(ranges, i, json_object_new_string(out));
-        }
+        json_object_array_put_idx(ranges, i, json_object_new_string(out));
     }
-    return !v4 || !v6 ||
-           ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "resource.%s", member), "…",
-                             "IPv4 and IPv6 ranges cannot be mixed in one rule.");
+    return true;
 }
 
-static bool check_tags(struct request *q, struct json_object *body, const char *member)
+static bool normalise_ranges(struct request *q, struct json_object *body)
+{
+    static const char *const members[] = {"sourceRanges", "destinationRanges"};
+    struct families families = {0};
+    for (size_t m = 0; m < ARRAY_LEN(members); m++) {
+        struct json_object *ranges = json_member(body, members[m]);
+        const char *where = arena_printf(q->a, "resource.%s", members[m]);
+        if (json_len(ranges) > RANGES_MAX) {
+            return ce_refuse_invalid(&q->refusal, q->a, where, "…", "Too many ranges.");
+        }
+        for (size_t i = 0; i < json_len(ranges); i++) {
+            const char *text = json_object_get_string(json_object_array_get_idx(ranges, i));
+            if (!normalise_range(ranges, i, &families)) {
+                return ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "%s[%zu]", where, i),
+                                         text, "Must be a valid IP address range in CIDR form.");
+            }
+        }
+        if (families.v4 && families.v6) {
+            return ce_refuse_invalid(&q->refusal, q->a, where, "…",
+                                     "IPv4 and IPv6 ranges cannot be mixed in one rule.");
+        }
+    }
+    return true;
+}
+
+static bool check_tags(struct request *q, struct json_object *body, const char *member, size_t max)
 {
     struct json_object *tags = json_member(body, member);
+    if (json_len(tags) > max) {
+        return ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "resource.%s", member),
+                                 arena_printf(q->a, "%zu tags", json_len(tags)),
+                                 arena_printf(q->a, "At most %zu tags are allowed.", max));
+    }
     for (size_t i = 0; i < json_len(tags); i++) {
         const char *tag = json_object_get_string(json_object_array_get_idx(tags, i));
         if (!ce_name_is_valid(tag)) {
@@ -153,9 +174,9 @@ static bool check_direction(struct request *q, struct json_object *body)
 
 static bool check_firewall(struct request *q, struct json_object *body)
 {
-    return check_rules(q, body) && normalise_ranges(q, body, "sourceRanges") &&
-           normalise_ranges(q, body, "destinationRanges") && check_tags(q, body, "targetTags") &&
-           check_tags(q, body, "sourceTags") && check_direction(q, body);
+    return check_rules(q, body) && normalise_ranges(q, body) &&
+           check_tags(q, body, "targetTags", TARGET_TAGS_MAX) &&
+           check_tags(q, body, "sourceTags", SOURCE_TAGS_MAX) && check_direction(q, body);
 }
 
 bool ce_firewall_insert(struct request *q, struct json_object *body)

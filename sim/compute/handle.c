@@ -56,10 +56,13 @@ static void answer_refusal(struct request *q)
 
 static bool project_is_known(const struct request *q)
 {
+    if (str_eq(q->project, q->c->project)) {
+        return true;
+    }
     char *prefix = arena_printf(q->a, "projects/%s/", q->project);
     size_t n = 0;
     const char **keys = map_keys(q->c->folders, &n);
-    bool known = str_eq(q->project, q->c->project);
+    bool known = false;
     for (size_t i = 0; i < n && !known; i++) {
         known = str_has_prefix(keys[i], prefix);
     }

@@ -6,6 +6,8 @@
  * error.  Source: compute v1 "networkEndpointGroups"; gce-l4.md §3.6, §9.2. */
 #include "sim/compute/compute.h"
 
+#include <string.h>
+
 #define CALL_MAX 500
 
 bool ce_neg_insert(struct request *q, struct json_object *body)
@@ -87,7 +89,8 @@ static bool check_endpoint(struct request *q, struct json_object *endpoint, size
     const char *path = arena_printf(q->a, "projects/%s/zones/%s/instances/%s", q->project,
                                     q->location, ce_path_name(instance));
     const struct resource *vm = ce_store_get(q->c, path);
-    if (!vm) {
+    bool is_link = strchr(instance, '/') != NULL;
+    if (!vm || (is_link && !str_eq(ce_link_path(q->a, instance, q->folder), path))) {
         return ce_refuse_invalid(
             &q->refusal, q->a, field, instance,
             "The referenced instance cannot be found in the zone of the group.");

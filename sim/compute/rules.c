@@ -248,6 +248,13 @@ static bool check_address(struct request *q, struct json_object *body, bool inte
         return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
                                  "The address is in another region or of another type.");
     }
+    const char *home = json_str(address->body, "subnetwork");
+    if (internal && home && subnet &&
+        !ce_link_same(q->a, home, json_str(body, "subnetwork"), q->folder)) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.subnetwork",
+                                 json_str(body, "subnetwork"),
+                                 "The address is of another subnetwork.");
+    }
     if (!internal && !str_eq(str_or(json_str(address->body, "networkTier"), "PREMIUM"), tier)) {
         return ce_refuse_invalid(
             &q->refusal, q->a, "resource.networkTier", tier,

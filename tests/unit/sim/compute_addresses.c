@@ -166,6 +166,36 @@ static void address__internal__comes_from_the_subnetwork(void **state)
     fixture_stop(f);
 }
 
+static void address__internal__serves_rules_of_its_subnetwork_only(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"gce\":{"
+                               "\"projects/trimtab-sim/regions/us-central1/subnetworks/default\":"
+                               "{\"name\":\"default\",\"ipCidrRange\":\"10.128.0.0/20\"},"
+                               "\"projects/trimtab-sim/regions/us-central1/subnetworks/other\":"
+                               "{\"name\":\"other\",\"ipCidrRange\":\"10.64.0.0/20\"}}}";
+    static const char rule[] =
+        "{\"name\":\"%s\",\"loadBalancingScheme\":\"INTERNAL\",\"ports\":[\"80\"],"
+        "\"IPAddress\":\"regions/us-central1/addresses/a\","
+        "\"backendService\":\"regions/us-central1/backendServices/bs\","
+        "\"subnetwork\":\"regions/us-central1/subnetworks/%s\"}";
+    struct json_object *world = json_tokener_parse(text);
+    struct fixture *f = fixture_start(&(struct sim_config){.world = world});
+    fixture_must(f, "POST", G "/healthChecks", "{\"name\":\"hc\",\"type\":\"TCP\"}");
+    fixture_must(f, "POST", R "/backendServices",
+                 "{\"name\":\"bs\",\"loadBalancingScheme\":\"INTERNAL\","
+                 "\"healthChecks\":[\"global/healthChecks/hc\"]}");
+    fixture_must(f, "POST", R "/addresses",
+                 "{\"name\":\"a\",\"addressType\":\"INTERNAL\","
+                 "\"subnetwork\":\"regions/us-central1/subnetworks/other\"}");
+    int status =
+        fixture_call(f, "POST", R "/forwardingRules", arena_printf(f->a, rule, "x", "default"));
+    fixture_expect(f, "the other subnetwork", status, 400, "invalid");
+    fixture_must(f, "POST", R "/forwardingRules", arena_printf(f->a, rule, "x", "other"));
+    fixture_stop(f);
+    json_object_put(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +208,7 @@ int main(void)
         cmocka_unit_test(address__rules_with_other_ports_or_protocol__share_it),
         cmocka_unit_test(address__named_in_a_rule__becomes_its_literal),
         cmocka_unit_test(address__internal__comes_from_the_subnetwork),
+        cmocka_unit_test(address__internal__serves_rules_of_its_subnetwork_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -264,6 +264,10 @@ static const struct row rows[] = {
      "{\"name\":\"x\",\"allowed\":[{\"IPProtocol\":\"tcp\"}],\"sourceRanges\":[\"10.0.0.0/8\",\"::/"
      "0\"]}",
      400, "invalid", "mixed"},
+    {"families of sources and destinations", "POST", G "/firewalls",
+     "{\"name\":\"x\",\"allowed\":[{\"IPProtocol\":\"tcp\"}],\"sourceRanges\":[\"0.0.0.0/0\"],"
+     "\"destinationRanges\":[\"::/0\"]}",
+     400, "invalid", "mixed"},
     {"bad tag", "POST", G "/firewalls",
      "{\"name\":\"x\",\"allowed\":[{\"IPProtocol\":\"tcp\"}],\"targetTags\":[\"Node\"]}", 400,
      "invalid", "tag"},
@@ -293,6 +297,10 @@ static const struct row rows[] = {
      "thc\"],"
      "\"backends\":[{\"group\":\"zones/us-central1-a/instanceGroups/no\"}]}",
      400, "invalid", NULL},
+    {"group with ports", "POST", R "/backendServices",
+     "{\"name\":\"x\",\"loadBalancingScheme\":\"INTERNAL\",\"healthChecks\":[\"global/healthChecks/"
+     "thc\"],\"backends\":[{\"group\":\"zones/us-central1-a/networkEndpointGroups/ports\"}]}",
+     400, "invalid", "GCE_VM_IP"},
     {"patch of the scheme", "PATCH", R "/backendServices/bs",
      "{\"loadBalancingScheme\":\"EXTERNAL\"}", 400, "invalid", NULL},
     {"affinity of a proxy", "PATCH", R "/backendServices/bs",
@@ -319,6 +327,9 @@ static const struct row rows[] = {
      "notFound", NULL},
     {"endpoint of no machine", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
      "{\"networkEndpoints\":[{\"instance\":\"node-1\"}]}", 400, "invalid", NULL},
+    {"endpoint of another zone", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
+     "{\"networkEndpoints\":[{\"instance\":\"zones/us-central1-b/instances/node-0\"}]}", 400,
+     "invalid", "in the zone"},
     {"endpoint twice", "POST", Z "/networkEndpointGroups/neg/attachNetworkEndpoints",
      "{\"networkEndpoints\":[{\"instance\":\"node-0\"},{\"instance\":\"node-0\"}]}", 400, "invalid",
      "named twice"},
@@ -340,6 +351,8 @@ static void make_internal(struct fixture *f)
                  "{\"instances\":[{\"instance\":\"zones/us-central1-a/instances/node-0\"}]}");
     fixture_must(f, "POST", Z "/networkEndpointGroups",
                  "{\"name\":\"neg\",\"networkEndpointType\":\"GCE_VM_IP\"}");
+    fixture_must(f, "POST", Z "/networkEndpointGroups",
+                 "{\"name\":\"ports\",\"networkEndpointType\":\"GCE_VM_IP_PORT\"}");
     fixture_must(f, "POST", R "/backendServices",
                  "{\"name\":\"bs\",\"loadBalancingScheme\":\"INTERNAL\",\"protocol\":\"TCP\","
                  "\"healthChecks\":[\"global/healthChecks/thc\"],"
@@ -395,6 +408,23 @@ static void compute__instance_in_two_balanced_groups__fails_in_the_operation(voi
                         "INSTANCE_IN_MULTIPLE_LOAD_BALANCED_IGS");
     assert_int_equal(json_int(f->answer, "httpErrorStatusCode", 0), 400);
     assert_int_equal(fixture_call(f, "GET", R "/backendServices/bs2", NULL), 404);
+    fixture_stop(f);
+}
+
+static void compute__71_target_tags__are_refused(void **state)
+{
+    (void)state;
+    struct fixture *f = fixture_start(NULL);
+    struct str_buf b = STR_BUF_INIT;
+    for (int i = 0; i < 71; i++) {
+        str_appendf(&b, "%s\"t%d\"", i ? "," : "", i);
+    }
+    const char *body = arena_printf(f->a,
+                                    "{\"name\":\"x\",\"allowed\":[{\"IPProtocol\":\"tcp\"}],"
+                                    "\"targetTags\":[%s]}",
+                                    str_buf_text(&b));
+    str_buf_done(&b);
+    fixture_expect(f, "71 tags", fixture_call(f, "POST", G "/firewalls", body), 400, "invalid");
     fixture_stop(f);
 }
 
@@ -493,6 +523,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compute__bad_requests__are_refused_and_change_nothing),
         cmocka_unit_test(compute__instance_in_two_balanced_groups__fails_in_the_operation),
+        cmocka_unit_test(compute__71_target_tags__are_refused),
         cmocka_unit_test(compute__two_groups_of_one_service__may_not_share_an_instance),
         cmocka_unit_test(compute__quota_reached__is_403),
         cmocka_unit_test(compute__quota__is_of_a_region_or_of_the_project),
