@@ -168,9 +168,11 @@ static void api_not_ready(void *arg, const struct err *last)
 /* It answers, but not with health. */
 static int refused_by_api(const struct app *a, const struct err *why, struct err *ret)
 {
-    return err_set(ret, why->code,
-                   "the API server %s is not ready: /healthz was answered with %d: %s",
-                   a->kube->server, why->http_status, why->message);
+    (void)err_set(ret, why->code,
+                  "the API server %s is not ready: /healthz was answered with %d: %s",
+                  a->kube->server, why->http_status, why->message);
+    ret->http_status = why->http_status;
+    return kube_advise_refusal(a->kube, ret);
 }
 
 static int wait_for_api(struct app *a, struct err *err)

@@ -138,8 +138,18 @@ static bool end_undecodable(struct reflector *x, const char *why)
     return false;
 }
 
-/* ADDED, MODIFIED, DELETED. */
-static void apply(struct reflector *x, bool deleted, struct json_object *object)
+/* A watch that never stops naming new objects is no better than a list that does not end. */
+static bool is_one_too_many(struct reflector *x, const struct kube_object *o)
+{
+    if (kube_store_count(x->store) < LIST_ITEMS_MAX) {
+        return false;
+    }
+    struct kube_object *known _cleanup_(kube_object_unrefp) = kube_store_get(x->store, o->key);
+    return known == NULL;
+}
+
+/* ADDED, MODIFIED, DELETED.  False ends the watch. */
+static bool apply(struct reflector *x, bool deleted, struct json_object *object)
 {
     struct kube_object *o = NULL;
     struct err err = ERR_INIT;
@@ -149,13 +159,19 @@ static void apply(struct reflector *x, bool deleted, struct json_object *object)
         o = deleted ? known_as(x, object) : NULL;
     }
     if (o == NULL) {
-        return;
+        return true;
     }
     if (deleted) {
         kube_store_delete(x->store, o);
+    } else if (is_one_too_many(x, o)) {
+        kube_object_unref(o);
+        (void)err_set(&x->stream_err, ERR_INVALID, "the watch brings more than %u objects",
+                      LIST_ITEMS_MAX);
+        return false;
     } else {
         kube_store_put(x->store, o);
     }
+    return true;
 }
 
 /* True when the event's object is of our kind; others are logged and passed over. */
@@ -181,7 +197,9 @@ static bool handle_event(struct reflector *x, const char *type, struct json_obje
         return true;
     }
     if (deleted || str_eq(type, "ADDED") || str_eq(type, "MODIFIED")) {
-        apply(x, deleted, object);
+        if (!apply(x, deleted, object)) {
+            return false;
+        }
     } else if (!str_eq(type, "BOOKMARK")) {
         log_error("unknown type of event", "Unable to understand watch event", LOG_S("event", type),
                   LOG_S("resource", resource(x)));

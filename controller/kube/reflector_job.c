@@ -5,6 +5,7 @@
  * come about every minute, so three minutes without a byte mean a dead connection (controller.md §4.5).
  * Runs in the reflector thread; must not block. */
 #include "controller/kube/reflector_internal.h"
+#include "controller/kube/unreachable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +259,7 @@ static void list_ended(struct reflector *x, struct err *err)
     }
     enum reflector_end why = reflector_classify(err);
     (void)err_prefix(err, "failed to list %s", type_label(x));
+    (void)kube_advise_refusal(r->args.config, err);
     reflectors_failed(r, err, err->http_status == 0 && !x->opened);
     say(x, reflector_list_failed(&x->rules, why, reflectors_now(r), reflectors_unit(r)), err);
 }

@@ -61,3 +61,22 @@ int kube_unreachable(const struct kube_config *c, const struct err *why, const c
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", why->reason);
     return why->code;
 }
+
+int kube_advise_refusal(const struct kube_config *c, struct err *err)
+{
+    if (err->http_status != 401) {
+        return err->code;
+    }
+    struct err why = *err;
+    if (str_is_empty(c->user)) {
+        (void)err_set(err, why.code, "%.700s; check the service account's token", why.message);
+    } else {
+        (void)err_set(err, why.code,
+                      "%.700s; check the token or client-certificate of user \"%.100s\" in %.200s",
+                      why.message, c->user, c->source);
+    }
+    err->http_status = why.http_status;
+    err->retry_after_ms = why.retry_after_ms;
+    memcpy(err->reason, why.reason, sizeof err->reason);
+    return why.code;
+}

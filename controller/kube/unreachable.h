@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unreachable.h: what a person is told when the API server gives no answer, and where to look first.
+/* unreachable.h: what a person is told when the API server gives no answer or does not know us, and where to look first.
  *
  * The advice follows from the error: a certificate that does not verify is a matter of the CA, one of ours that is
  * refused a matter of the user, all else a matter of the address.  Pure. */
@@ -12,5 +12,7 @@
  * " (tried 3 times in 4 s)".  The reason is `why`'s.  Returns why->code. */
 int kube_unreachable(const struct kube_config *c, const struct err *why, const char *tried,
                      struct err *ret);
+/* Adds to a 401 whose credentials were not good enough; leaves other errors as they are.  Returns err->code. */
+int kube_advise_refusal(const struct kube_config *c, struct err *err);
 
 #endif

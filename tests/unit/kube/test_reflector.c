@@ -372,6 +372,32 @@ static void kube_reflectors__undecodable_deletion__known_object_deleted(void **s
     world_stop(&w);
 }
 
+static void reflector_on_event__endless_new_objects__watch_ends(void **state)
+{
+    struct kube_store *store = kube_store_new(KUBE_SERVICE);
+    struct kube_reflectors *all =
+        kube_reflectors_new(&(struct kube_reflectors_args){.user_agent = "test/1"});
+    kube_reflectors_add(all, store, NULL);
+    struct reflector *x = &all->items[0];
+    char text[256];
+    unsigned n = 0;
+    bool go_on = true;
+    while (go_on && n < 2 * LIST_ITEMS_MAX) {
+        int len = snprintf(text, sizeof text,
+                           "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"namespace\":\"demo\","
+                           "\"name\":\"s%07u\",\"uid\":\"u\",\"resourceVersion\":\"%u\"}}}",
+                           n, n + 1);
+        go_on = reflector_on_event(x, text, (size_t)len, false);
+        n += go_on;
+    }
+    assert_int_equal(n, LIST_ITEMS_MAX);
+    assert_int_equal(kube_store_count(store), LIST_ITEMS_MAX);
+    assert_string_equal(x->stream_err.message, "the watch brings more than 100000 objects");
+    kube_reflectors_free(all);
+    kube_store_free(store);
+    (void)state;
+}
+
 /* --- trouble and time ---------------------------------------------------------------------------- */
 
 static void kube_reflectors_wait_synced__nobody_listens__says_where_to_look(void **state)
@@ -549,6 +575,7 @@ int main(void)
         KUBE_TEST(kube_reflectors__broken_watch__resumed_or_listed),
         KUBE_TEST(kube_reflectors__undecodable_deletion__known_object_deleted),
         KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
+        KUBE_TEST(reflector_on_event__endless_new_objects__watch_ends),
         KUBE_TEST(kube_reflectors__refusal_after_silence__can_be_reached_again),
         KUBE_TEST(kube_reflectors__cancelled_or_freed__ends_at_once),
         KUBE_TEST(reflector_step__requests__bounded_in_time),

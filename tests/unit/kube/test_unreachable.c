@@ -67,10 +67,35 @@ static void kube_unreachable__kind_of_failure__decides_where_to_look(void **stat
     }
 }
 
+static void kube_advise_refusal__401__names_the_user(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *user;
+        const char *want;
+    } rows[] = {
+        {401, "admin",
+         "Unauthorized; check the token or client-certificate of user \"admin\" in kc"},
+        {401, "", "Unauthorized; check the service account's token"},
+        {403, "admin", "Unauthorized"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct kube_config c = {.source = "kc", .user = rows[i].user};
+        struct err err = ERR_INIT;
+        (void)err_set(&err, ERR_AUTH, "Unauthorized");
+        err.http_status = rows[i].status;
+        assert_int_equal(kube_advise_refusal(&c, &err), ERR_AUTH);
+        assert_string_equal(err.message, rows[i].want);
+        assert_int_equal(err.http_status, rows[i].status);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kube_unreachable__kind_of_failure__decides_where_to_look),
+        cmocka_unit_test(kube_advise_refusal__401__names_the_user),
     };
     return cmocka_run_group_tests_name("kube-unreachable", tests, NULL, NULL);
 }
