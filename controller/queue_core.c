@@ -470,31 +470,39 @@ static void take_group(struct queue_core *q, struct queue_batch *ret, struct gro
     }
 }
 
+/* The group that is due for longest; NULL: none is. */
+static struct group *first_due(const struct queue_core *q, int64_t now_ms)
+{
+    struct group *due = NULL;
+
+    for (struct group *g = q->groups; g != NULL; g = g->next) {
+        if (group_due_ms(q, g) <= now_ms &&
+            (due == NULL || group_due_ms(q, g) < group_due_ms(q, due))) {
+            due = g;
+        }
+    }
+    return due;
+}
+
 bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *ret)
 {
     promote(q, now_ms);
     struct queue_batch b = {.oldest_ms = NEVER};
     struct entry *old = q->background.head;
+    struct group *due = first_due(q, now_ms);
 
     if (old != NULL && now_ms - old->queued_ms >= QUEUE_PATIENCE_MS) {
         take_single(q, &b, old);
+    } else if (due != NULL && now_ms - due->first_ms >= QUEUE_PATIENCE_MS) {
+        take_group(q, &b, due);
     } else if (q->urgent.head != NULL) {
         take_single(q, &b, q->urgent.head);
+    } else if (due != NULL) {
+        take_group(q, &b, due);
+    } else if (old != NULL) {
+        take_single(q, &b, old);
     } else {
-        struct group *due = NULL;
-        for (struct group *g = q->groups; g != NULL; g = g->next) {
-            if (group_due_ms(q, g) <= now_ms &&
-                (due == NULL || group_due_ms(q, g) < group_due_ms(q, due))) {
-                due = g;
-            }
-        }
-        if (due != NULL) {
-            take_group(q, &b, due);
-        } else if (old != NULL) {
-            take_single(q, &b, old);
-        } else {
-            return false;
-        }
+        return false;
     }
     *ret = b;
     return true;

@@ -244,6 +244,22 @@ static void queue_core__a_long_wait__counts_as_urgent(void **state)
     queue_core_free(q);
 }
 
+static void queue_core__batch__a_long_wait__goes_before_what_is_urgent(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(0, 0);
+
+    queue_core_add(q, "a", "lb", RESYNC, 0);
+    for (int i = 0; i < 3; i++) { /* somebody edits all the time */
+        queue_core_add(q, "new", NULL, SPEC, QUEUE_PATIENCE_MS - 1 + i);
+        assert_string_equal(i == 1 ? "a" : "new", take(q, QUEUE_PATIENCE_MS - 1 + i));
+        if (i != 1) {
+            queue_core_done(q, "new", QUEUE_PATIENCE_MS - 1 + i);
+        }
+    }
+    queue_core_free(q);
+}
+
 static void queue_core__batch__gathers_until_idle(void **state)
 {
     (void)state;
@@ -448,6 +464,7 @@ int main(void)
         cmocka_unit_test(queue_core__undelay__takes_back_only_its_reasons),
         cmocka_unit_test(queue_core__new_services__go_before_resyncs_and_node_changes),
         cmocka_unit_test(queue_core__a_long_wait__counts_as_urgent),
+        cmocka_unit_test(queue_core__batch__a_long_wait__goes_before_what_is_urgent),
         cmocka_unit_test(queue_core__batch__gathers_until_idle),
         cmocka_unit_test(queue_core__batch__does_not_gather_for_ever),
         cmocka_unit_test(queue_core__batch__waits_for_the_one_under_way),
