@@ -193,13 +193,10 @@ static bool needs_ports(const struct batch *b, const struct member *m, size_t at
     return !gone && !same_service(m->access, c->access);
 }
 
-/* With floating IP off, all Services of that kind meet on the nodes; else those meet that have an address in
- * common (9.5). */
-static bool shares(const struct member *m, const struct azure_nsg_change *c,
-                   const struct str_set *destinations)
+/* With floating IP off, Services of that kind meet on the nodes (9.5). */
+static bool meet_on_nodes(const struct member *m, const struct azure_nsg_change *c)
 {
-    return c->access->service->disable_floating_ip ? m->access->service->disable_floating_ip
-                                                   : intersects(&m->addresses, destinations);
+    return c->access->service->disable_floating_ip && m->access->service->disable_floating_ip;
 }
 
 static void add_shared(const struct batch *b, const struct member *m, bool on_nodes,
@@ -214,6 +211,7 @@ static void add_shared(const struct batch *b, const struct member *m, bool on_no
     }
 }
 
+/* All others meet where they have an address in common: also a Service without floating IP, by its additional ones. */
 static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
                                           const struct str_set *destinations)
 {
@@ -221,8 +219,9 @@ static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
     struct azure_nsg_shared s = {0};
     for (size_t i = 0; i < b->n_members; i++) {
         const struct member *m = &b->members[i];
-        if (needs_ports(b, m, at) && shares(m, c, destinations)) {
-            add_shared(b, m, c->access->service->disable_floating_ip, destinations, &s);
+        bool on_nodes = meet_on_nodes(m, c);
+        if (needs_ports(b, m, at) && (on_nodes || intersects(&m->addresses, destinations))) {
+            add_shared(b, m, on_nodes, destinations, &s);
         }
     }
     return s;

@@ -16,6 +16,28 @@
 #define ALLOW   "Allow"
 #define DENY    "Deny"
 
+static bool has_any(const struct str_set *set, const struct str_set *items)
+{
+    const char *item;
+    STR_SET_EACH (item, items) {
+        if (str_set_has(set, item)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_all(const struct str_set *set, const struct str_set *items)
+{
+    const char *item;
+    STR_SET_EACH (item, items) {
+        if (!str_set_has(set, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static struct str_set common(struct arena *a, const struct str_set *x, const struct str_set *y)
 {
     struct str_set only_x = str_set_minus(a, x, y);
@@ -118,12 +140,11 @@ static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct e
     struct arena *a = c->g->a;
     const struct str_set *destinations = &c->p->destinations[c->family];
     struct str_set ports;
-    if (!numeric_ports(a, &r->now.ports, &ports)) {
+    if (!has_any(&r->now.destinations, destinations) || !numeric_ports(a, &r->now.ports, &ports)) {
         return ERR_OK;
     }
-    struct str_set hit = common(a, &r->now.destinations, destinations);
     struct str_set keep = common(a, &ports, &c->p->shared.ports[c->protocol]);
-    if (hit.n == 0 || keep.n == ports.n) {
+    if (keep.n == ports.n) {
         return ERR_OK;
     }
     r->now.destinations = str_set_minus(a, &r->now.destinations, destinations);
@@ -208,9 +229,8 @@ static void retain(struct azure_nsg *g, const struct str_set *allowed)
 {
     for (size_t i = 0; i < g->n; i++) {
         struct azure_nsg_rule *r = g->rules[i];
-        struct str_set stay = common(g->a, &r->now.destinations, allowed);
-        if (azure_nsg_is_managed(r) && stay.n < r->now.destinations.n) {
-            r->now.destinations = stay;
+        if (azure_nsg_is_managed(r) && !has_all(allowed, &r->now.destinations)) {
+            r->now.destinations = common(g->a, &r->now.destinations, allowed);
             r->stale = true;
         }
     }
