@@ -2,15 +2,13 @@
 /* cmd_call.c: one call into the provider; see the header. */
 #include "controller/cmd/cmd_call.h"
 
-#include "common/lb/service_rules.h"
-
 #define CALL_MS 120000
 
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
 {
-    const struct tt_provider *d = &s->plugin->desc;
-    bool wants = svc_wants_lb_of(svc, d->classes, d->n_classes);
-    return !wants || svc_needs_cleanup(svc) ? TT_VERB_DELETE : TT_VERB_ENSURE;
+    const struct sync_scope scope = cmd_session_scope(s);
+    bool ensures = scope_wants(&scope, svc) && svc->deleted_us == 0;
+    return ensures ? TT_VERB_ENSURE : TT_VERB_DELETE;
 }
 
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err)

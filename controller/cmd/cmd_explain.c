@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "common/lb/node_rules.h"
-#include "common/lb/service_rules.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/commands.h"
 
@@ -33,10 +32,12 @@ struct answer {
 static const char *unwanted(struct cmd_session *s, const char *key)
 {
     const struct tt_service *svc = cmd_session_service(s, key);
+    const struct sync_scope scope = cmd_session_scope(s);
     if (!str_eq(svc->type, "LoadBalancer")) {
         return arena_printf(s->a, "%s is of type %s: %s.\n", key, svc->type,
-                            svc_needs_cleanup(svc) ? "the load balancer that it had is taken away"
-                                                   : "it gets no load balancer");
+                            scope_needs_cleanup(&scope, svc)
+                                ? "the load balancer that it had is taken away"
+                                : "it gets no load balancer");
     }
     if (svc->deleted_us != 0) {
         return arena_printf(s->a, "%s is being deleted: its load balancer is taken away.\n", key);

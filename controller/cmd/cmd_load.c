@@ -347,8 +347,8 @@ static int read_manifests(struct cmd_session *s, const char *file, struct err *e
 
 static bool is_ours(const struct cmd_session *s, const struct tt_service *svc)
 {
-    const struct tt_provider *d = &s->plugin->desc;
-    return svc_wants_lb_of(svc, d->classes, d->n_classes) || svc_needs_cleanup(svc);
+    const struct sync_scope scope = cmd_session_scope(s);
+    return scope_wants(&scope, svc) || scope_needs_cleanup(&scope, svc);
 }
 
 static int no_such_service(struct cmd_session *s, const char *key, struct err *err)

@@ -234,6 +234,15 @@ void cmd_session_done(struct cmd_session *s)
     http_global_done();
 }
 
+struct sync_scope cmd_session_scope(const struct cmd_session *s)
+{
+    const struct tt_provider *d = &s->plugin->desc;
+    return (struct sync_scope){.classes = d->classes,
+                               .n_classes = d->n_classes,
+                               .finalizers = d->finalizers,
+                               .n_finalizers = d->n_finalizers};
+}
+
 static int cmp_key(const void *key, const void *member)
 {
     const struct tt_service *svc = *(const struct tt_service *const *)member;

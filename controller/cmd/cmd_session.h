@@ -20,6 +20,7 @@
 #include "controller/kube/client.h"
 #include "controller/kube/object.h"
 #include "controller/plugin.h"
+#include "controller/sync_rules.h"
 
 struct cmd_finding {
     uint32_t severity; /* TT_LOG_… */
@@ -68,6 +69,8 @@ int cmd_session_load(struct cmd_session *s, struct err *err) _warn_unused_;
 int cmd_session_open(struct cmd_session *s, struct err *err) _warn_unused_;
 void cmd_session_done(struct cmd_session *s);
 
+/* What the controller would count as its own with this provider. */
+struct sync_scope cmd_session_scope(const struct cmd_session *s);
 /* The Service of a key, or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
 /* Prints "error: …" to stderr, and after a misused command line where to look; returns 1. */

@@ -305,6 +305,24 @@ def test_plan__synced_edited_deleted():
         assert shape(answer)["delete"] >= 4 and answer["summary"]["create"] == 0, answer
 
 
+def test_plan__deletion_is_seen_as_the_controller_sees_it():
+    with Cluster(PROGRAMS, "--nodes=1") as w:
+        w.start()
+        w.create("ours")
+        w.until_address("ours")
+        w.until("it is done", lambda: w.logged('"Synced"'))
+        w.stop()
+        w.patch("ours", {"metadata": {"finalizers": ["gke.networking.io/l4-netlb-v1"]}})   # the provider's own
+        w.create("never", {"finalizers": ["example.com/theirs"]})    # deleted before anybody served it
+        for name in ("ours", "never"):
+            w.delete(name)
+        plan = {s["service"]: s for s in json.loads(w.cli("plan", "-o", "json").stdout)["services"]}
+        assert {op["verb"] for op in plan["default/ours"]["operations"]} == {"delete"}, plan
+        never = json.loads(w.cli("plan", "never", "-o", "json").stdout)["services"][0]
+        assert not {op["verb"] for op in never["operations"]} & {"create", "change"}, never
+        assert w.cli("explain", "never").stdout == "default/never is being deleted: its load balancer is taken away.\n"
+
+
 def test_plan__refused_service_is_exit_1_and_the_others_are_planned():
     with Cluster(PROGRAMS, "--nodes=1") as w:
         w.create("bad", {"annotations": {"cloud.google.com/network-tier": "Gold"}})
