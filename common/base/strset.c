@@ -13,6 +13,17 @@ static int cmp_items(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Most sets are made from what is sorted already. */
+static bool is_sorted(const char *const *items, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (strcmp(items[i - 1], items[i]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct str_set str_set_make(struct arena *a, const char *const *items, size_t n)
 {
     if (n == 0) {
@@ -20,7 +31,9 @@ struct str_set str_set_make(struct arena *a, const char *const *items, size_t n)
     }
     const char **sorted = ARENA_ARRAY(a, const char *, n);
     memcpy(sorted, items, n * sizeof *items);
-    qsort(sorted, n, sizeof *sorted, cmp_items);
+    if (!is_sorted(sorted, n)) {
+        qsort(sorted, n, sizeof *sorted, cmp_items);
+    }
     size_t kept = 1;
     for (size_t i = 1; i < n; i++) {
         if (strcmp(sorted[i], sorted[kept - 1]) != 0) {
@@ -65,8 +78,13 @@ struct str_set str_set_minus(struct arena *m, const struct str_set *a, const str
     }
     const char **left = ARENA_ARRAY(m, const char *, a->n);
     size_t n = 0;
+    size_t k = 0;
     for (size_t i = 0; i < a->n; i++) {
-        if (!str_set_has(b, a->items[i])) {
+        int order = 1;
+        while (k < b->n && (order = strcmp(b->items[k], a->items[i])) < 0) {
+            k++;
+        }
+        if (order != 0) {
             left[n++] = a->items[i];
         }
     }

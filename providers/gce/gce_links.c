@@ -129,19 +129,32 @@ const char *gce_link_zonal_tail(const char *url)
     return at == NULL ? "" : at;
 }
 
+/* What follows the next slash, or NULL. */
+static const char *after_slash(const char *s)
+{
+    const char *slash = s == NULL ? NULL : strchr(s, '/');
+    return slash == NULL ? NULL : slash + 1;
+}
+
 int gce_instance_from_provider_id(struct arena *a, const char *provider_id,
                                   struct gce_instance_id *ret, struct err *err)
 {
-    size_t n = 0;
-    char **parts = NULL;
+    const char *project = NULL;
     if (str_has_prefix(str_nonnull(provider_id), PROVIDER_PREFIX)) {
-        parts = str_split(a, provider_id + strlen(PROVIDER_PREFIX), '/', &n);
+        project = provider_id + strlen(PROVIDER_PREFIX);
     }
-    if (n != 3 || *parts[0] == '\0' || *parts[1] == '\0' || *parts[2] == '\0') {
+    const char *zone = after_slash(project);
+    const char *name = after_slash(zone);
+    if (name == NULL || *project == '/' || *zone == '/' || *name == '\0' ||
+        after_slash(name) != NULL) {
         return err_set(err, ERR_INVALID, "error splitting providerID \"%s\"",
                        str_nonnull(provider_id));
     }
-    *ret = (struct gce_instance_id){.project = parts[0], .zone = parts[1], .name = parts[2]};
+    *ret = (struct gce_instance_id){
+        .project = arena_strndup(a, project, (size_t)(zone - 1 - project)),
+        .zone = arena_strndup(a, zone, (size_t)(name - 1 - zone)),
+        .name = arena_strdup(a, name),
+    };
     return ERR_OK;
 }
 
