@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_service.c: what a Service asks for; rows U-01 to U-08 and M-10 to M-23 of the Azure specification, its table of
+ * annotations, and what is found wrong. */
+#include "tests/unit/azure/azure_test.h"
+
+#include "common/base/file.h"
+
+#include <stdlib.h>
+
+#define DUAL "\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
+#define V4   "\"ipFamilies\":[\"IPv4\"]"
+#define V6   "\"ipFamilies\":[\"IPv6\"]"
+
+static const struct azure_naming *naming(struct arena *a)
+{
+    struct azure_config *c = ARENA_NEW(a, struct azure_config);
+    struct azure_naming *n = ARENA_NEW(a, struct azure_naming);
+    *c = azure_test_config();
+    *n = (struct azure_naming){.config = c, .cluster = "kubernetes"};
+    return n;
+}
+
+static const struct azure_service *read_service(struct arena *a, const char *annotations,
+                                                const char *spec)
+{
+    return azure_service_read(a, naming(a), azure_test_service(a, "s", annotations, spec));
+}
+
+/* ---- addresses ----------------------------------------------------------------------------------- */
+
+static void addresses__U_01_to_U_03(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *annotations, *spec, *v4, *v6, *all;
+    } rows[] = {
+        {"U-01",
+         "{\"azure-load-balancer-ipv4\":\"10.0.0.1\",\"azure-load-balancer-ipv6\":\"2001::1\"}",
+         "\"loadBalancerIP\":\"10.0.0.2\"", "10.0.0.1", "2001::1", "10.0.0.1 2001::1"},
+        {"U-02", "{}", "\"loadBalancerIP\":\"10.0.0.2\"", "10.0.0.2", NULL, "10.0.0.2"},
+        {"U-03", "{\"azure-load-balancer-ipv6\":\"2001::1\"}", "\"loadBalancerIP\":\"10.0.0.2\"",
+         "10.0.0.2", "2001::1", "2001::1"},
+        {"10.1", "{\"azure-load-balancer-ipv4\":\"\"}", "\"loadBalancerIP\":\"2001::2\"", NULL,
+         "2001::2", "2001::2"},
+        {"10.1", "{}", V4, NULL, NULL, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct azure_service *s = read_service(a, rows[i].annotations, rows[i].spec);
+        same_text(rows[i].row, s->lb_ip[AZURE_IPV4], rows[i].v4);
+        same_text(rows[i].row, s->lb_ip[AZURE_IPV6], rows[i].v6);
+        same_text(rows[i].row, str_join(a, s->lb_ips, s->n_lb_ips, " "), rows[i].all);
+    }
+}
+
+static void pin__U_04__what_is_no_address_changes_nothing(void **state)
+{
+    struct arena *a = *state;
+    static const char *const bad[] = {"invalid-ip", ""};
+    static const char *const good[] = {"1.2.3.4", "2001::1"};
+    const struct azure_service *s = read_service(a, "{\"azure-pip-name\":\"p\"}", DUAL);
+    const struct azure_service *same = azure_service_pin(a, naming(a), s, bad, 2);
+    assert_int_equal(same->in->n_annotations, 1);
+    assert_int_equal(same->n_lb_ips, 0);
+    const struct azure_service *pinned = azure_service_pin(a, naming(a), s, good, 2);
+    same_text("U-04", pinned->lb_ip[AZURE_IPV4], "1.2.3.4");
+    same_text("U-04", pinned->lb_ip[AZURE_IPV6], "2001::1");
+    same_text("others stay", pinned->pip_name[AZURE_IPV4], "p");
+    assert_int_equal(s->n_lb_ips, 0);
+}
+
+static void public_ips__U_05_to_U_08(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *spec, *plain, *ipv6, *want_v4, *want_v6;
+    } rows[] = {
+        {"U-05", V4, "pip-name", "", "pip-name", NULL},
+        {"U-06", V6, "pip-name-ipv6", "", "pip-name-ipv6", "pip-name-ipv6"},
+        {"U-06", V6, "pip-name", "other", "pip-name", "other"},
+        {"U-07", DUAL, "pip-name", "pip-name-ipv6", "pip-name", "pip-name-ipv6"},
+        {"U-07", DUAL, "pip-name", "", "pip-name", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct azure_service *s = read_service(
+            a,
+            arena_printf(a,
+                         "{\"azure-pip-name\":\"%s\",\"azure-pip-name-ipv6\":\"%s\","
+                         "\"azure-pip-prefix-id\":\"%s\",\"azure-pip-prefix-id-ipv6\":\"%s\"}",
+                         rows[i].plain, rows[i].ipv6, rows[i].plain, rows[i].ipv6),
+            rows[i].spec);
+        same_text(rows[i].row, s->pip_name[AZURE_IPV4], rows[i].want_v4);
+        same_text(rows[i].row, s->pip_name[AZURE_IPV6], rows[i].want_v6);
+        same_text("U-08", s->pip_prefix_id[AZURE_IPV4], rows[i].want_v4);
+        same_text("U-08", s->pip_prefix_id[AZURE_IPV6], rows[i].want_v6);
+    }
+}
+
+/* ---- private link service ------------------------------------------------------------------------ */
+
+static void pls_name__M_10_to_M_12(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *annotation, *existing;
+        int code;
+        const char *want;
+    } rows[] = {
+        {"M-10", "testpls", NULL, ERR_OK, "testpls"},
+        {"M-11", " ", NULL, ERR_OK, "pls-fipname"},
+        {"M-12", "testpls1", "testpls", ERR_INVALID, NULL},
+        {"10.6", "TestPls", "testpls", ERR_OK, "TestPls"},
+        {"10.6", "", "testpls", ERR_OK, "testpls"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *name = NULL;
+        const struct azure_service *s = read_service(
+            a, arena_printf(a, "{\"azure-pls-name\":\"%s\"}", rows[i].annotation), NULL);
+        int code = azure_pls_name(a, s, rows[i].existing, "fipname", &name, NULL);
+        if (code != rows[i].code) {
+            fail_msg("%s: got %s", rows[i].row, err_code_name(code));
+        }
+        same_text(rows[i].row, name, rows[i].want);
+    }
+}
+
+static void pls_addresses__M_20_to_M_23(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *count, *ips;
+        int32_t want;
+        bool bad;
+        size_t n;
+        const char *primary;
+    } rows[] = {
+        {"M-20", NULL, "", 1, false, 0, NULL},
+        {"M-20", "6", "", 6, false, 0, NULL},
+        {"M-20", "   4   ", "", 4, false, 0, NULL},
+        {"M-21", "0", "", 0, false, 0, NULL},
+        {"M-21", "9", "", 0, false, 0, NULL},
+        {"M-21", "test2", "", 0, false, 0, NULL},
+        {"M-22", "3", "   10.2.0.6    10.2.0.5     10.2.0.4 ", 3, false, 3, "10.2.0.6"},
+        {"M-22", "3", "10.2.0.4 10.2.0.4", 3, false, 1, "10.2.0.4"},
+        {"M-23", "3", "10.2.0.4 300.1.2.9 10.2.0.6", 3, true, 0, NULL},
+        {"M-23", "3", "fc00:f853:ccd:e793::1", 3, true, 0, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *count =
+            rows[i].count == NULL
+                ? ""
+                : arena_printf(a, "\"azure-pls-ip-configuration-ip-address-count\":\"%s\",",
+                               rows[i].count);
+        const char *annotations = arena_printf(
+            a,
+            "{%s\"azure-pls-ip-configuration-ip-address\":\"%s\",\"azure-pls-create\":\" True \","
+            "\"azure-load-balancer-internal\":\"true\"}",
+            count, rows[i].ips);
+        const struct azure_service *s = read_service(a, annotations, NULL);
+        bool wrong = rows[i].want == 0 || rows[i].bad;
+        assert_true(s->pls_create);
+        assert_int_equal(s->pls_ip_count, rows[i].want);
+        assert_int_equal(s->n_pls_static_ips, rows[i].n);
+        same_text(rows[i].row, s->pls_primary_ip, rows[i].primary);
+        if (s->pls_static_ips_bad != rows[i].bad ||
+            azure_service_check(s, NULL) != (wrong ? ERR_INVALID : ERR_OK)) {
+            fail_msg("%s: %s %s", rows[i].row, str_nonnull(rows[i].count), rows[i].ips);
+        }
+    }
+}
+
+/* ---- findings ------------------------------------------------------------------------------------ */
+
+#define KEY AZURE_ANNOTATION_PREFIX
+
+static void findings__name_annotation_value_and_what_is_allowed(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *annotations, *spec;
+        bool fatal;
+        const char *want;
+    } rows[] = {
+        {"{\"azure-load-balancer-tcp-idle-timeout\":\"3\"}", V4, true,
+         "annotation " KEY "azure-load-balancer-tcp-idle-timeout: \"3\": want a whole number from "
+         "4 to 100"},
+        {"{\"azure-load-balancer-tcp-idle-timeout\":\"\"}", V4, true,
+         "annotation " KEY "azure-load-balancer-tcp-idle-timeout: \"\": want a whole number from "
+         "4 to 100"},
+        {"{\"azure-load-balancer-internal\":\"yes\"}", V4, false,
+         "annotation " KEY "azure-load-balancer-internal: \"yes\": want \"true\" or \"false\"; it "
+         "counts as false"},
+        {"{}", "\"loadBalancerIP\":\"garbage\"", true,
+         "spec.loadBalancerIP: \"garbage\": want an IP address"},
+        {"{\"azure-load-balancer-ipv6\":\"x\"}", V6, true,
+         "annotation " KEY "azure-load-balancer-ipv6: \"x\": want an IPv6 address"},
+        {"{\"azure-pls-create\":\"true\"}", V4, true,
+         "annotation " KEY "azure-pls-create: \"true\": want an internal Service, or one without "
+         "floating IP"},
+        {"{\"azure-pls-create\":\"true\",\"azure-disable-load-balancer-floating-ip\":\"true\"}", V6,
+         true,
+         "annotation " KEY "azure-pls-create: \"true\": want a Service with IPv4: private link "
+         "knows no IPv6"},
+        {"{\"azure-pls-ip-configuration-ip-address-count\":\"9\"}", V4, false,
+         "annotation " KEY "azure-pls-ip-configuration-ip-address-count: \"9\": want a whole "
+         "number from 1 to 8"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct azure_service *s = read_service(a, rows[i].annotations, rows[i].spec);
+        struct err err = ERR_INIT;
+        assert_int_equal(s->n_findings, 1);
+        same_text(rows[i].annotations, s->findings[0].message, rows[i].want);
+        assert_int_equal(azure_service_check(s, &err), rows[i].fatal ? ERR_INVALID : ERR_OK);
+        same_text(rows[i].annotations, err.message, rows[i].fatal ? rows[i].want : "");
+    }
+    assert_int_equal(
+        read_service(a, "{\"azure-load-balancer-internal\":\"False\"}", V4)->n_findings, 0);
+}
+
+static void read__switches_lists_and_groups(void **state)
+{
+    struct arena *a = *state;
+    const struct azure_service *s = read_service(
+        a,
+        "{\"azure-load-balancer-internal\":\"TRUE\",\"azure-load-balancer-internal-subnet\":"
+        "\" sub \",\"azure-load-balancer-resource-group\":\" pips \",\"azure-dns-label-name\":"
+        "\"\",\"azure-load-balancer-tcp-idle-timeout\":\" +30 \","
+        "\"Azure-Load-Balancer-Configurations\":\"LB1, lb2,\",\"azure-pls-visibility\":\"a * b\","
+        "\"azure-pls-resource-group\":\"\",\"azure-disable-load-balancer-floating-ip\":\"true \"}",
+        "\"externalTrafficPolicy\":\"Local\"");
+    assert_true(s->internal && s->local && !s->dual_stack && !s->disable_floating_ip);
+    same_text("trimmed", s->subnet, "sub");
+    same_text("10.6", s->pls_subnet, "sub");
+    same_text("8.1", s->pip_group, "pips");
+    same_text("taken away", s->dns_label, "");
+    same_text("configured one", s->pls_group, "rg");
+    assert_int_equal(s->idle_timeout_min, 30);
+    same_text("5.5", str_join(a, s->configurations, s->n_configurations, "|"), "lb1|lb2|");
+    same_text("10.6", str_join(a, s->pls_visibility, s->n_pls_visibility, "|"), "*");
+    assert_true(s->pls_visible_to_all && s->pls_configured);
+    const struct azure_service *plain = read_service(a, "{\"azure-pls-create\":\"true\"}", NULL);
+    assert_true(plain->has_family[AZURE_IPV4] && !plain->has_family[AZURE_IPV6]);
+    assert_false(plain->pls_configured);
+    same_text("absent", plain->mode, NULL);
+    same_text("absent", plain->dns_label, NULL);
+    same_text("none", plain->pls_subnet, NULL);
+    assert_false(plain->has_configurations);
+    same_text("key", plain->key, "default/s");
+    same_text("base", plain->base, "as");
+}
+
+static void flip__there_and_back(void **state)
+{
+    struct arena *a = *state;
+    const struct azure_service *s = read_service(
+        a,
+        "{\"azure-load-balancer-internal\":\"True\",\"azure-load-balancer-internal-subnet\":"
+        "\"sub\"}",
+        NULL);
+    const struct azure_service *external = azure_service_flip(a, naming(a), s);
+    const struct azure_service *internal = azure_service_flip(a, naming(a), external);
+    assert_true(s->internal && !external->internal && internal->internal);
+    same_text("external", azure_frontend_name(a, external->in, AZURE_IPV4), "as");
+    same_text("internal", azure_frontend_name(a, internal->in, AZURE_IPV4), "as-sub");
+    const struct azure_service *odd =
+        read_service(a, "{\"azure-load-balancer-internal\":\"no\"}", NULL);
+    assert_true(azure_service_flip(a, naming(a), odd)->internal);
+    assert_int_equal(azure_service_flip(a, naming(a), odd)->in->n_annotations, 1);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+static const struct azure_annotation *row_of(const char *name)
+{
+    for (const struct azure_annotation *r = azure_annotation_table; r->name != NULL; r++) {
+        if (str_eq(r->name, name)) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+/* Names in backquotes of a table's first cell; later ones may leave out what they share with the first. */
+static size_t check_cell(struct arena *a, const char *cell)
+{
+    size_t n = 0;
+    size_t found = 0;
+    char **parts = str_split(a, cell, '`', &n);
+    for (size_t i = 1; i < n; i += 2) {
+        const char *name = parts[i];
+        if (name[0] == '-') {
+            name = arena_printf(a, "azure%s", name);
+        } else if (name[0] == '_') {
+            name = arena_printf(a, "port_<port>_health-probe%s", name);
+        }
+        if (row_of(name) == NULL) {
+            fail_msg("the specification knows %s, the table does not", name);
+        }
+        found++;
+    }
+    return found;
+}
+
+static void table__has_every_row_of_the_specification(void **state)
+{
+    struct arena *a = *state;
+    const char *path = arena_printf(a, "%s/../../docs/spec/azure.md", getenv("TRIMTAB_TEST_DATA"));
+    char *text = NULL;
+    size_t len;
+    assert_int_equal(file_read(a, path, 4u << 20, &text, &len, NULL), ERR_OK);
+    char *from = strstr(text, "\n## 11. ");
+    char *to = strstr(text, "\n## 12. ");
+    assert_true(from != NULL && to != NULL && strstr(from + 1, "\n## 11. ") == NULL);
+    *to = '\0';
+    size_t n_lines;
+    size_t n_names = 0;
+    size_t n_rows = 0;
+    char **lines = str_split(a, from, '\n', &n_lines);
+    for (size_t i = 0; i < n_lines; i++) {
+        if (str_has_prefix(lines[i], "| `")) {
+            size_t n_cells;
+            n_names += check_cell(a, str_split(a, lines[i], '|', &n_cells)[1]);
+        }
+    }
+    for (const struct azure_annotation *r = azure_annotation_table; r->name != NULL; r++) {
+        n_rows++;
+        assert_true(r->values[0] != '\0' && r->initial[0] != '\0' && r->effect[0] != '\0' &&
+                    r->invalid[0] != '\0');
+    }
+    assert_int_equal(n_names, n_rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PURE_TEST(addresses__U_01_to_U_03),
+        PURE_TEST(pin__U_04__what_is_no_address_changes_nothing),
+        PURE_TEST(public_ips__U_05_to_U_08),
+        PURE_TEST(pls_name__M_10_to_M_12),
+        PURE_TEST(pls_addresses__M_20_to_M_23),
+        PURE_TEST(findings__name_annotation_value_and_what_is_allowed),
+        PURE_TEST(read__switches_lists_and_groups),
+        PURE_TEST(flip__there_and_back),
+        PURE_TEST(table__has_every_row_of_the_specification),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
