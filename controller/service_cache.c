@@ -92,12 +92,23 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     e->k.ours = ours || (same && e->k.ours);
     e->k.foreign = str_eq(e->foreign_uid, state->uid);
     if (!same) {
+        e->k.stuck = false;
         e->k.has_nodes = false;
         e->k.has_endpoints = false;
     }
     e->k.state = kube_object_ref(state);
     mutex_unlock(&c->lock);
     kube_object_unref(old);
+}
+
+void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.stuck = stuck;
+    }
+    mutex_unlock(&c->lock);
 }
 
 bool service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint)

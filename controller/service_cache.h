@@ -24,6 +24,8 @@ struct service_known {
     struct kube_object *state; /* NULL: marked foreign before its first sync */
     bool ours; /* it was synced as ours (wanted a load balancer), or we put the finalizer there */
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
+    bool
+        stuck; /* its last ensure was refused, and only a change helps: of it, or of its backends */
     bool has_nodes;
     uint64_t nodes; /* fingerprint of the eligible nodes that were last handed over */
     bool has_endpoints;
@@ -43,6 +45,8 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
 bool service_cache_set_nodes(struct service_cache *c, const char *key,
                              uint64_t fingerprint) _warn_unused_;
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
+/* How the ensure of an entry ended. */
+void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
 /* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
 void service_cache_drop(struct service_cache *c, const char *key);

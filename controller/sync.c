@@ -68,6 +68,7 @@ static void decide(struct sync_batch *b, struct sync_item *item)
         f.cached = k->state != NULL && str_eq(k->state->uid, item->obj->uid);
         f.not_our_finalizer = k->foreign;
         f.same_backends = f.cached && backends_are_known(b, item);
+        f.stuck = f.cached && k->stuck;
     } else {
         f.cached = k->cached;
     }

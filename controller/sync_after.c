@@ -314,6 +314,9 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         metrics_add(s->metrics, METRIC_SYNCS, labels, 2, 1);
         metrics_observe(s->metrics, METRIC_SYNC_DURATION, labels, 1, took_s);
     }
+    if (item->todo == SYNC_ENSURE) {
+        service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW);
+    }
     if (item->err.code == ERR_OK) {
         settle_fine(item);
         if (item->todo != SYNC_NOTHING) {

@@ -67,7 +67,10 @@ static enum sync_do decide_wanted(const struct sync_facts *f)
         return SYNC_DELETE_IF_EXISTS; /* no finalizer can be added any more (§1.13, guard) */
     }
     if (f->cached && f->was_ours && (f->reasons & ~BACKEND_REASONS) == 0) {
-        return f->same_backends ? SYNC_NOTHING : SYNC_UPDATE;
+        if (f->same_backends) {
+            return SYNC_NOTHING;
+        }
+        return f->stuck ? SYNC_ENSURE : SYNC_UPDATE; /* other nodes may be what it waits for */
     }
     return SYNC_ENSURE;
 }

@@ -53,6 +53,7 @@ struct sync_facts {
     bool deleting;          /* it has a deletionTimestamp */
     bool cached;            /* this process dealt with this key before, same UID */
     bool was_ours;          /* … and it was ours then */
+    bool stuck;             /* its last ensure was refused as it is: only a change helps */
     bool not_our_finalizer; /* the cleanup finalizer is known to be another controller's */
     bool same_backends;     /* nodes and endpoints are those that were last handed over */
     bool strict;            /* --strict-upstream-events: as upstream where that is only noise */

@@ -48,6 +48,17 @@ def test_create__address_finalizer_and_events():
         assert w.logged('"Plan"', 'service="default/web"', "change=0")
 
 
+def test_no_nodes_yet__served_as_soon_as_there_is_one():
+    """What is refused for want of nodes waits for nodes, not for the next repetition minutes later."""
+    with World(PROGRAMS, "--nodes=0") as w:
+        w.start()
+        w.create("web")
+        w.until_event("web", "SyncLoadBalancerFailed", "with no hosts")
+        w.must("POST", "/sim/nodes", {"count": 2})
+        w.until_address("web")
+        assert w.members() == ["node-0", "node-1"]
+
+
 def test_restart__adopted_without_a_write():
     with World(PROGRAMS, "--nodes=3") as w:
         w.start()
