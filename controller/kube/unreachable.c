@@ -27,8 +27,23 @@ static void advise_on_ca(struct str_buf *b, const struct kube_config *c)
     }
 }
 
+/* What we are to say who we are with cannot be used. */
+static void advise_on_ours(struct str_buf *b, const struct kube_config *c)
+{
+    if (str_is_empty(c->user)) {
+        str_append(b, "look at the service account's files");
+    } else {
+        str_appendf(b, "look at user \"%.100s\" and cluster \"%.100s\"", c->user,
+                    str_nonnull(c->cluster));
+    }
+}
+
 static void advise(struct str_buf *b, const struct kube_config *c, const struct err *why)
 {
+    if (why->code == ERR_AUTH) {
+        advise_on_ours(b, c);
+        return;
+    }
     if (str_eq(why->reason, "refused-certificate")) {
         str_appendf(b,
                     "the server refuses our certificate: check client-certificate of user "
@@ -64,17 +79,20 @@ int kube_unreachable(const struct kube_config *c, const struct err *why, const c
 
 int kube_advise_refusal(const struct kube_config *c, struct err *err)
 {
-    if (err->http_status != 401) {
+    struct str_buf advice _cleanup_(str_buf_done) = STR_BUF_INIT;
+    struct err why = *err;
+    if (err->http_status != 401 && (err->http_status != 0 || err->code != ERR_AUTH)) {
         return err->code;
     }
-    struct err why = *err;
-    if (str_is_empty(c->user)) {
-        (void)err_set(err, why.code, "%.700s; check the service account's token", why.message);
+    if (err->http_status == 0) {
+        advise_on_ours(&advice, c);
+    } else if (str_is_empty(c->user)) {
+        str_append(&advice, "check the service account's token");
     } else {
-        (void)err_set(err, why.code,
-                      "%.700s; check the token or client-certificate of user \"%.100s\" in %.200s",
-                      why.message, c->user, c->source);
+        str_appendf(&advice, "check the token or client-certificate of user \"%.100s\"", c->user);
     }
+    (void)err_set(err, why.code, "%.600s; %s in %.200s", why.message, str_buf_text(&advice),
+                  c->source);
     err->http_status = why.http_status;
     err->retry_after_ms = why.retry_after_ms;
     memcpy(err->reason, why.reason, sizeof err->reason);

@@ -12,7 +12,8 @@
  * " (tried 3 times in 4 s)".  The reason is `why`'s.  Returns why->code. */
 int kube_unreachable(const struct kube_config *c, const struct err *why, const char *tried,
                      struct err *ret);
-/* Adds to a 401 whose credentials were not good enough; leaves other errors as they are.  Returns err->code. */
+/* Adds to a 401, and to credentials or certificates that could not even be sent, whose they are; leaves other errors as
+ * they are.  Returns err->code. */
 int kube_advise_refusal(const struct kube_config *c, struct err *err);
 
 #endif

@@ -67,25 +67,28 @@ static void kube_unreachable__kind_of_failure__decides_where_to_look(void **stat
     }
 }
 
-static void kube_advise_refusal__401__names_the_user(void **state)
+static void kube_advise_refusal__credentials__names_whose(void **state)
 {
     (void)state;
     static const struct {
-        int status;
+        int code, status;
         const char *user;
         const char *want;
     } rows[] = {
-        {401, "admin",
-         "Unauthorized; check the token or client-certificate of user \"admin\" in kc"},
-        {401, "", "Unauthorized; check the service account's token"},
-        {403, "admin", "Unauthorized"},
+        {ERR_AUTH, 401, "admin",
+         "no; check the token or client-certificate of user \"admin\" in kc"},
+        {ERR_AUTH, 401, "", "no; check the service account's token in kc"},
+        {ERR_AUTH, 0, "admin", "no; look at user \"admin\" and cluster \"c1\" in kc"},
+        {ERR_AUTH, 0, "", "no; look at the service account's files in kc"},
+        {ERR_FORBIDDEN, 403, "admin", "no"},
+        {ERR_TRANSIENT, 0, "admin", "no"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct kube_config c = {.source = "kc", .user = rows[i].user};
+        const struct kube_config c = {.source = "kc", .user = rows[i].user, .cluster = "c1"};
         struct err err = ERR_INIT;
-        (void)err_set(&err, ERR_AUTH, "Unauthorized");
+        (void)err_set(&err, rows[i].code, "no");
         err.http_status = rows[i].status;
-        assert_int_equal(kube_advise_refusal(&c, &err), ERR_AUTH);
+        assert_int_equal(kube_advise_refusal(&c, &err), rows[i].code);
         assert_string_equal(err.message, rows[i].want);
         assert_int_equal(err.http_status, rows[i].status);
     }
@@ -95,7 +98,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kube_unreachable__kind_of_failure__decides_where_to_look),
-        cmocka_unit_test(kube_advise_refusal__401__names_the_user),
+        cmocka_unit_test(kube_advise_refusal__credentials__names_whose),
     };
     return cmocka_run_group_tests_name("kube-unreachable", tests, NULL, NULL);
 }
