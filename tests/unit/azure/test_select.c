@@ -361,6 +361,25 @@ static void choice__all_are_full__refused(void **state)
 
 #define SELECT(key, value) "{\"matchLabels\":{\"" key "\":\"" value "\"}}"
 
+/* A Service with the annotation for configurations (NULL = none) and labels. */
+static const struct azure_service *labelled(struct arena *a, const struct azure_naming *n,
+                                            const char *configurations, const char *labels)
+{
+    const char *text = arena_printf(a, "{\"Azure-Load-Balancer-Configurations\":\"%s\"}",
+                                    str_nonnull(configurations));
+    struct tt_service *in = arena_memdup(
+        a, azure_test_service(a, "test", configurations == NULL ? NULL : text, NULL), sizeof(*in));
+    struct tt_kv *items = ARENA_ARRAY(a, struct tt_kv, 4);
+    struct json_object *object = pure_json(a, labels);
+    in->labels = items;
+    in->n_labels = 0;
+    json_object_object_foreach(object, key, value)
+    {
+        items[in->n_labels++] = (struct tt_kv){key, json_object_get_string(value)};
+    }
+    return azure_service_read(a, n, in);
+}
+
 static void eligible__S_20_to_S_30(void **state)
 {
     struct arena *a = *state;
@@ -425,21 +444,9 @@ static void eligible__S_20_to_S_30(void **state)
         w.place.n_namespace_labels = 1;
         w.place.active = &active;
         w.place.n_active = 1;
-        const char *key = arena_printf(a, "{\"Azure-Load-Balancer-Configurations\":\"%s\"}",
-                                       str_nonnull(rows[i].annotation));
-        const char *text =
-            json_text(a, pure_json(a, rows[i].annotation == NULL ? "{}" : key), JSON_COMPACT);
-        struct tt_service in = *azure_test_service(a, "test", text, NULL);
-        struct json_object *labels = pure_json(a, rows[i].labels);
-        struct tt_kv items[4];
-        in.labels = items;
-        in.n_labels = 0;
-        json_object_object_foreach(labels, label, value)
-        {
-            items[in.n_labels++] = (struct tt_kv){label, json_object_get_string(value)};
-        }
-        int code = azure_place_eligible(a, &w.place, azure_service_read(a, &w.naming, &in), &names,
-                                        &n, &err);
+        const struct azure_service *svc =
+            labelled(a, &w.naming, rows[i].annotation, rows[i].labels);
+        int code = azure_place_eligible(a, &w.place, svc, &names, &n, &err);
         same_text(rows[i].row, code == ERR_OK ? str_join(a, names, n, " ") : err.message,
                   rows[i].want);
     }
