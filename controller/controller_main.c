@@ -162,8 +162,14 @@ static void *app_thread(void *arg)
 {
     struct run *r = arg;
     struct err err = ERR_INIT;
-    int rc = r->idle ? ERR_OK : app_start(r->app, &err);
+    int rc = ERR_OK;
 
+    if (r->idle) {
+        /* Said here, not earlier: whoever reads it may stop us from now on. */
+        log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
+    } else {
+        rc = app_start(r->app, &err);
+    }
     if (rc == ERR_OK) {
         app_wait_stop(r->app);
     } else if (rc != ERR_CANCELLED) {
@@ -218,9 +224,6 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     evthread_use_pthreads();
     signal(SIGPIPE, SIG_IGN);
     struct run r = {.base = event_base_new(), .idle = !options_service_controller_on(o)};
-    if (r.idle) {
-        log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
-    }
     r.app = app_new(&(struct app_args){.options = o, .provider = &plugin->desc});
     int rc = run_loop(&r);
     app_free(r.app);
