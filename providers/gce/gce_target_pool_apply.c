@@ -276,8 +276,8 @@ static enum http_next after_hold(const struct send *s)
     if (err->code == ERR_OK) {
         if (json_parse_arena(s->run->a, s->st->call.answer, s->st->call.answer_len, NULL, &o,
                              NULL) != ERR_OK ||
-            str_is_empty(json_str(o, "address"))) {
-            (void)err_set(err, ERR_TRANSIENT, "the address has no IP yet");
+            !str_eq(json_str(o, "name"), s->op->name) || str_is_empty(json_str(o, "address"))) {
+            (void)err_set(err, ERR_TRANSIENT, "the held address is not to be seen yet");
         } else {
             lb_run_output(s->run, "address", json_str(o, "address"));
         }

@@ -208,6 +208,20 @@ static void rule__404_once__all_is_as_before(void **state)
     rig_stop(r);
 }
 
+static void held_address__answered_with_another__is_not_used(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    rig_service(r, "web", "{}");
+    answer_with(r, "compute.addresses.get", 1,
+                "{\"name\":\"other\",\"address\":\"198.51.100.250\",\"networkTier\":\"PREMIUM\"}");
+    assert_int_equal(rig_ensure(r, "web")->code, TT_TRANSIENT);
+    ok(r, "web");
+    assert_string_not_equal(ip_of(r), "198.51.100.250");
+    assert_null(of_lb(r, "addresses/LB"));
+    rig_stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +230,7 @@ int main(void)
         cmocka_unit_test(list__lacks_the_pool__nodes_are_updated_all_the_same),
         cmocka_unit_test(rule__has_no_address_yet__nothing_is_pointed_at_nowhere),
         cmocka_unit_test(held_address__has_no_ip_yet__is_not_given_up),
+        cmocka_unit_test(held_address__answered_with_another__is_not_used),
         cmocka_unit_test(lists__lack_the_held_address__it_serves_the_rule_again),
         cmocka_unit_test(lists__empty__delete_leaves_nothing),
         cmocka_unit_test(rule__404_once__all_is_as_before),
