@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_emit.h: operations as all stages write them into a plan: one write of one document. */
+#ifndef TRIMTAB_AZURE_EMIT_H
+#define TRIMTAB_AZURE_EMIT_H
+
+#include "common/lb/diff.h"
+#include "providers/azure/azure_sync.h"
+
+#define AZURE_PARALLEL_MAX 16 /* writes under way at a time */
+
+/* Owners of an operation, gathered Service by Service. */
+struct azure_owners {
+    const char **keys;
+    size_t n;
+    size_t cap;
+};
+void azure_owners_add(struct arena *a, struct azure_owners *o, const char *key);
+struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o);
+/* "default/web", "default/web and 3 more". */
+const char *azure_owners_text(struct arena *a, const struct azure_owners *o);
+
+struct azure_emit {
+    enum azure_kind kind;
+    const char *id;
+    struct json_object *was; /* NULL: created; its etag guards the write */
+    struct json_object *doc; /* NULL: deleted */
+    const char *why;
+    const char *summary;
+    const struct azure_owners *owners;
+    const struct lb_diff *diff; /* may be NULL */
+    bool shared;
+    bool parallel;
+    bool touches_pips;
+    bool touches_lbs;
+    unsigned tolerate;
+};
+/* Returns the operation's index. */
+int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e);
+/* "checked, as it should be" */
+void azure_emit_keep(struct azure_sync *y, struct lb_plan *plan, enum azure_kind k, const char *id,
+                     const char *key);
+
+#endif

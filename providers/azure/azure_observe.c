@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_observe.c: what is there (azure_observe.h); and what each stage needs to know. */
+#include "providers/azure/azure_observe.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_doc.h"
+
+#include <string.h>
+
+/* Zones of regions change once in years; upstream asks every half hour. */
+#define ZONES_AGE_MS 1800000
+#define ANY_AGE_MS   INT64_MAX
+
+void azure_need_nothing(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->n_seen; i++) {
+        y->seen[i].needed = false;
+    }
+}
+
+static struct azure_seen *find(const struct azure_sync *y, enum azure_kind k, const char *scope)
+{
+    for (size_t i = 0; i < y->n_seen; i++) {
+        if (y->seen[i].kind == k && azure_id_eq(y->seen[i].scope, scope)) {
+            return (struct azure_seen *)(uintptr_t)&y->seen[i];
+        }
+    }
+    return NULL;
+}
+
+static void need(struct azure_sync *y, enum azure_kind k, const char *scope, bool one)
+{
+    struct azure_seen *seen = find(y, k, scope);
+    if (seen == NULL && y->n_seen == y->cap_seen) {
+        y->cap_seen = y->cap_seen * 2 + 16;
+        struct azure_seen *more = ARENA_ARRAY(y->s->a, struct azure_seen, y->cap_seen);
+        memcpy(more, y->seen, y->n_seen * sizeof(*more));
+        y->seen = more;
+    }
+    if (seen == NULL) {
+        seen = &y->seen[y->n_seen++];
+        *seen = (struct azure_seen){.kind = k, .scope = scope, .one = one};
+    }
+    seen->needed = true;
+}
+
+void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope)
+{
+    need(y, k, scope, k == AZURE_NSGS || k == AZURE_SUBNETS || k == AZURE_PROVIDERS);
+}
+
+void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id)
+{
+    need(y, k, id, true);
+}
+
+struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind k,
+                                    const char *scope)
+{
+    const struct azure_seen *seen = find(y, k, scope);
+    return seen != NULL ? seen->array : NULL;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------- */
+
+static bool is_known(struct azure_sync *y, struct azure_seen *seen)
+{
+    int64_t age = AZURE_SNAPSHOT_AGE_MS;
+    if (seen->kind == AZURE_PROVIDERS) {
+        age = ZONES_AGE_MS;
+    } else if (seen->read || y->p->offline) {
+        age = ANY_AGE_MS;
+    } else if (y->s->fresh) {
+        return false;
+    }
+    seen->array = azure_snapshot_list(y->p->snapshot, seen->kind, seen->scope, age, y->s->a);
+    if (seen->array == NULL && y->p->offline) {
+        seen->array = azure_own(y->s->a, json_object_new_array());
+    }
+    return seen->array != NULL;
+}
+
+static int take(struct azure_sync *y, struct azure_seen *seen, const struct azure_read *r,
+                struct err *err)
+{
+    y->s->reads += r->call.requests;
+    if (r->job.err.code != ERR_OK && r->job.err.code != ERR_NOT_FOUND) {
+        return err_copy(err, &r->job.err);
+    }
+    /* A resource group that does not exist holds nothing. */
+    struct json_object *array = r->call.answer;
+    if (seen->one || r->job.err.code == ERR_NOT_FOUND) {
+        array = azure_own(y->s->a, json_object_new_array());
+        if (r->job.err.code == ERR_OK) {
+            (void)json_object_array_add(array, json_object_get(r->call.answer));
+        }
+    }
+    azure_snapshot_put_list(y->p->snapshot, seen->kind, seen->scope, array);
+    seen->array = array;
+    seen->read = true;
+    return ERR_OK;
+}
+
+static int read_missing(struct azure_sync *y, struct azure_seen *const *missing, size_t n,
+                        struct err *err)
+{
+    struct azure_read *reads = ARENA_ARRAY(y->s->a, struct azure_read, n);
+    struct http_job **jobs = ARENA_ARRAY(y->s->a, struct http_job *, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct azure_call_spec spec = {
+            .kind = missing[i]->kind,
+            .verb = missing[i]->one ? AZURE_GET : AZURE_LIST,
+            .id = missing[i]->scope,
+        };
+        azure_read_init(&reads[i], &y->p->arm, y->s->call, y->s->a, &spec);
+        reads[i].job.cancel = y->s->cancel;
+        jobs[i] = &reads[i].job;
+    }
+    http_run(y->s->http, jobs, n);
+    int rc = ERR_OK;
+    for (size_t i = 0; i < n; i++) {
+        struct err one = ERR_INIT;
+        if (take(y, missing[i], &reads[i], &one) != ERR_OK && rc == ERR_OK) {
+            rc = err_copy(err, &one);
+        }
+    }
+    return rc;
+}
+
+/* ---- what the lists say ------------------------------------------------------------------------------------ */
+
+/* Lists come first, so what was asked for by its name is there twice when the list has it, too. */
+static bool is_there(struct json_object *const *items, size_t n, struct json_object *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (azure_id_eq(azure_doc_id(items[i]), azure_doc_id(o))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void collect(struct azure_sync *y, enum azure_kind k, struct json_object ***ret,
+                    size_t *ret_n)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        n += y->seen[i].kind == k ? json_len(y->seen[i].array) : 0;
+    }
+    *ret = ARENA_ARRAY(y->s->a, struct json_object *, n + 1);
+    *ret_n = 0;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        struct json_object *o;
+        if (y->seen[i].kind == k) {
+            AZURE_EACH(o, y->seen[i].array)
+            {
+                (*ret)[(*ret_n)++] = o;
+            }
+        }
+    }
+}
+
+/* The zones of the configured region, as the resource provider's document tells them (1.6). */
+static void collect_zones(struct azure_sync *y)
+{
+    struct json_object **docs;
+    size_t n;
+    collect(y, AZURE_PROVIDERS, &docs, &n);
+    struct json_object *type, *mapping, *zone;
+    AZURE_EACH(type, json_member(n > 0 ? docs[0] : NULL, "resourceTypes"))
+    {
+        if (!azure_eq(str_nonnull(json_str(type, "resourceType")), "virtualMachines")) {
+            continue;
+        }
+        AZURE_EACH(mapping, json_member(type, "zoneMappings"))
+        {
+            const char *region = str_nonnull(json_str(mapping, "location"));
+            if (!azure_eq(str_replace(y->s->a, region, " ", ""), y->p->config.location)) {
+                continue;
+            }
+            struct json_object *zones = json_member(mapping, "zones");
+            const char **items = ARENA_ARRAY(y->s->a, const char *, json_len(zones) + 1);
+            y->n_zones = 0;
+            AZURE_EACH(zone, zones)
+            {
+                items[y->n_zones++] = json_object_get_string(zone);
+            }
+            y->zones = items;
+        }
+    }
+}
+
+static void look_through(struct azure_sync *y)
+{
+    struct json_object **items;
+    size_t n;
+    collect(y, AZURE_LBS, &items, &n);
+    const struct azure_lbs all = {.items = items, .n = n};
+    y->lbs = azure_lbs_managed(y->s->a, &y->p->naming, &all, NULL);
+    collect(y, AZURE_PIPS, &items, &n);
+    y->pips = (struct azure_pips){.items = items, .n = n};
+    collect(y, AZURE_NSGS, &items, &n);
+    y->nsg = n > 0 ? items[0] : NULL;
+    collect_zones(y);
+    y->placement.naming = &y->p->naming;
+    y->placement.lbs = y->lbs;
+    y->placement.pips = y->pips;
+}
+
+int azure_see(struct azure_sync *y, struct err *err)
+{
+    struct azure_seen **missing = ARENA_ARRAY(y->s->a, struct azure_seen *, y->n_seen + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        if (y->seen[i].needed && !is_known(y, &y->seen[i])) {
+            missing[n++] = &y->seen[i];
+        }
+    }
+    int rc = n > 0 ? read_missing(y, missing, n, err) : ERR_OK;
+    y->s->observed_fresh = true;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        const struct azure_seen *seen = &y->seen[i];
+        bool counts = seen->needed && seen->kind != AZURE_PROVIDERS;
+        y->s->observed_fresh = y->s->observed_fresh && (!counts || seen->read || y->p->offline);
+    }
+    if (rc == ERR_OK) {
+        look_through(y);
+    }
+    return rc;
+}
+
+/* ---- what each stage needs --------------------------------------------------------------------------------- */
+
+static const char *subnet_scope(struct azure_sync *y, const struct azure_service *s)
+{
+    const char *name = s->subnet != NULL ? s->subnet : y->p->config.subnet_name;
+    return azure_subnet_id(y->s->a, &y->p->naming, name);
+}
+
+struct json_object *azure_seen_subnet(struct azure_sync *y, const struct azure_service *s)
+{
+    struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, subnet_scope(y, s));
+    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
+}
+
+static void need_lbs_and_pips(struct azure_sync *y)
+{
+    struct arena *a = y->s->a;
+    const struct azure_arm *arm = &y->p->arm;
+    const struct azure_config *c = &y->p->config;
+    azure_need(y, AZURE_LBS, azure_arm_collection(a, arm, AZURE_LBS, c->lb_resource_group));
+    azure_need(y, AZURE_PIPS, azure_arm_collection(a, arm, AZURE_PIPS, c->resource_group));
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i])) {
+            const char *group = y->items[i].service->pip_group;
+            azure_need(y, AZURE_PIPS, azure_arm_collection(a, arm, AZURE_PIPS, group));
+        }
+    }
+}
+
+static void need_nsg(struct azure_sync *y)
+{
+    const struct azure_config *c = &y->p->config;
+    azure_need(y, AZURE_NSGS,
+               azure_arm_id(y->s->a, &y->p->arm, AZURE_NSGS, c->security_group_resource_group,
+                            c->security_group_name));
+}
+
+static void need_zones(struct azure_sync *y)
+{
+    azure_need(y, AZURE_PROVIDERS,
+               arena_printf(y->s->a, "/subscriptions/%s/providers/Microsoft.Compute",
+                            y->p->config.network_subscription_id));
+}
+
+static bool some_take_part(const struct azure_sync *y, bool want)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i]) && y->items[i].want == want) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int azure_observe_withdraw(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    if (some_take_part(y, false)) {
+        need_lbs_and_pips(y);
+        need_nsg(y);
+    }
+    return azure_see(y, err);
+}
+
+/* A Service that has an address has a public IP; when the list does not know it, it is asked for by its name before it is
+ * made anew. */
+static bool need_doubtful_pips(struct azure_sync *y)
+{
+    struct arena *a = y->s->a;
+    bool some = false;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        bool doubt = azure_item_takes_part(it) && it->want && !it->service->internal &&
+                     it->service->in->n_ingress > 0 && !y->p->offline;
+        for (int f = 0; doubt && f < AZURE_FAMILIES; f++) {
+            const char *name =
+                azure_pip_name(a, &y->p->naming, it->service->in, (enum azure_family)f);
+            const char *id = azure_pip_id(a, &y->p->naming, it->service->pip_group, name);
+            if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL) {
+                azure_need_one(y, AZURE_PIPS, id);
+                some = true;
+            }
+        }
+    }
+    return some;
+}
+
+/* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
+static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
+{
+    struct json_object *o;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) != s->internal) {
+            continue;
+        }
+        AZURE_EACH(o, azure_array(y->lbs.items[i], "frontendIPConfigurations"))
+        {
+            if (azure_frontend_owner(y->s->a, s, o, &y->pips).owns) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void leave_out_updates(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE) {
+            it->left = !has_frontend(y, it->service);
+        }
+    }
+}
+
+int azure_observe_addresses(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    need_lbs_and_pips(y);
+    if (some_take_part(y, true)) {
+        need_zones(y);
+    }
+    int rc = azure_see(y, err);
+    if (rc == ERR_OK) {
+        leave_out_updates(y);
+        rc = need_doubtful_pips(y) ? azure_see(y, err) : ERR_OK;
+    }
+    return rc;
+}
+
+void azure_need_balancers(struct azure_sync *y)
+{
+    need_lbs_and_pips(y);
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && it->want && it->service->internal) {
+            azure_need(y, AZURE_SUBNETS, subnet_scope(y, it->service));
+        }
+    }
+}
+
+int azure_observe_security(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    need_lbs_and_pips(y);
+    if (some_take_part(y, true)) {
+        need_nsg(y);
+    }
+    return azure_see(y, err);
+}
+
+int azure_observe_release(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    need_lbs_and_pips(y);
+    return azure_see(y, err);
+}

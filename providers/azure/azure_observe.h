@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_observe.h: reading the lists and documents that a stage needs, in one wave, or not at all.
+ *
+ * A stage says what it needs (azure_need), then looks (azure_see): from the snapshot while that is young enough, from
+ * the cloud otherwise; what this very sync has read, or written, is not read twice.
+ * Source: docs/spec/azure.md 3.3, 3.9, 12.6 (1).  Blocks. */
+#ifndef TRIMTAB_AZURE_OBSERVE_H
+#define TRIMTAB_AZURE_OBSERVE_H
+
+#include "providers/azure/azure_sync.h"
+
+/* `scope`: the collection of a resource group, or the ID of one resource. */
+void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope);
+/* One document of a listed kind, asked for by its ID: what a list lacks is not believed where a write would replace it. */
+void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id);
+/* Nothing is needed yet: the first thing that a stage says. */
+void azure_need_nothing(struct azure_sync *y);
+/* Balancers, public IPs, and the subnets of internal Services. */
+void azure_need_balancers(struct azure_sync *y);
+/* Reads what is needed and not known; sets observed_fresh; makes lbs, pips, nsg and zones anew. */
+int azure_see(struct azure_sync *y, struct err *err) _warn_unused_;
+/* The list, NULL when it was not needed.  Of one resource: a list of none or one. */
+struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind k,
+                                    const char *scope);
+/* The subnet of an internal Service; NULL when it does not exist. */
+struct json_object *azure_seen_subnet(struct azure_sync *y, const struct azure_service *s);
+
+#endif

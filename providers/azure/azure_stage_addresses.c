@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_stage_addresses.c: public IPs before the balancers, and their release after all else.
+ *
+ * Made and changed side by side, 16 at a time; several Services may share one.  What a Service needs and what it may let go
+ * is decided in azure_pip_rules.h.  Source: docs/spec/azure.md 8, 12.6 (3), (7). */
+#include "common/base/map.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_observe.h"
+
+/* One public IP that several Services may change. */
+struct edit {
+    const char *id;
+    struct json_object *was;
+    struct json_object *doc; /* NULL: to be deleted */
+    const char *why;
+    struct azure_owners owners;
+};
+struct edits {
+    struct azure_sync *y;
+    struct edit *items;
+    size_t n;
+    struct json_object **now; /* the public IPs as they would be: what the next Service sees */
+    size_t n_now;
+};
+
+static void edits_begin(struct edits *e, struct azure_sync *y)
+{
+    size_t most = y->pips.n + y->s->n_items * AZURE_FAMILIES + 1;
+    *e = (struct edits){.y = y,
+                        .items = ARENA_ARRAY(y->s->a, struct edit, most),
+                        .now = ARENA_ARRAY(y->s->a, struct json_object *, most),
+                        .n_now = y->pips.n};
+    for (size_t i = 0; i < y->pips.n; i++) {
+        e->now[i] = y->pips.items[i];
+    }
+}
+
+static struct azure_pips pips_now(const struct edits *e)
+{
+    return (struct azure_pips){.items = e->now, .n = e->n_now};
+}
+
+/* The public IP is edited once more, or for the first time. */
+static void edits_put(struct edits *e, const char *id, struct json_object *was,
+                      struct json_object *doc, const char *why, const char *key)
+{
+    struct arena *a = e->y->s->a;
+    struct edit *edit = NULL;
+    for (size_t i = 0; i < e->n && edit == NULL; i++) {
+        edit = azure_id_eq(e->items[i].id, id) ? &e->items[i] : NULL;
+    }
+    if (edit == NULL) {
+        edit = &e->items[e->n++];
+        *edit = (struct edit){.id = arena_strdup(a, id), .was = was, .why = why};
+    }
+    edit->doc = doc;
+    azure_owners_add(a, &edit->owners, key);
+    for (size_t i = 0; i < e->n_now; i++) {
+        if (azure_id_eq(azure_doc_id(e->now[i]), id)) {
+            e->now[i] = doc != NULL ? doc : e->now[--e->n_now];
+            return;
+        }
+    }
+    if (doc != NULL) {
+        e->now[e->n_now++] = doc;
+    }
+}
+
+static void diff_of(struct lb_diff *d, const struct edit *edit)
+{
+    static const char *const members[] = {"tags", "sku", "zones"};
+    static const char *const props[] = {"dnsSettings", "ipTags", "publicIPAddressVersion",
+                                        "publicIPAllocationMethod", "publicIPPrefix"};
+    for (size_t i = 0; edit->was != NULL && i < ARRAY_LEN(members); i++) {
+        struct json_object *wanted = json_member(edit->doc, members[i]);
+        if (wanted != NULL) {
+            (void)lb_diff_json(d, members[i], json_member(edit->was, members[i]), wanted);
+        }
+    }
+    for (size_t i = 0; edit->was != NULL && i < ARRAY_LEN(props); i++) {
+        struct json_object *wanted = json_member(azure_props(edit->doc), props[i]);
+        if (wanted != NULL) {
+            (void)lb_diff_json(d, props[i], json_member(azure_props(edit->was), props[i]), wanted);
+        }
+    }
+}
+
+static const char *summary_of(struct arena *a, const struct edit *edit)
+{
+    const char *address = azure_pip_address(edit->was);
+    if (address[0] != '\0') {
+        return arena_strdup(a, address);
+    }
+    return edit->doc != NULL
+               ? arena_printf(a, "%s, %s",
+                              str_or(azure_prop_str(edit->doc, "publicIPAddressVersion"), "IPv4"),
+                              str_or(json_str(json_member(edit->doc, "sku"), "name"), "Basic"))
+               : NULL;
+}
+
+static void edits_emit(struct edits *e, struct lb_plan *plan)
+{
+    struct azure_sync *y = e->y;
+    for (size_t i = 0; i < e->n; i++) {
+        struct lb_diff diff;
+        lb_diff_init(&diff, y->s->a);
+        if (e->items[i].doc != NULL) {
+            diff_of(&diff, &e->items[i]);
+        }
+        const struct azure_emit op = {
+            .kind = AZURE_PIPS,
+            .id = e->items[i].id,
+            .was = e->items[i].was,
+            .doc = e->items[i].doc,
+            .why = e->items[i].why,
+            .summary = summary_of(y->s->a, &e->items[i]),
+            .owners = &e->items[i].owners,
+            .diff = &diff,
+            .shared = e->items[i].owners.n > 1,
+            .parallel = i % AZURE_PARALLEL_MAX != 0,
+            .tolerate = e->items[i].doc == NULL ? LB_TOLERATE_IN_USE : 0,
+        };
+        (void)azure_emit(y, plan, &op);
+    }
+}
+
+/* ---- making --------------------------------------------------------------------------------------------- */
+
+static void item_ensure(struct edits *e, struct azure_item *it, enum azure_family f,
+                        struct lb_plan *plan)
+{
+    struct azure_sync *y = e->y;
+    struct azure_pips now = pips_now(e);
+    struct azure_pip_want *want = &it->pips[f];
+    if (azure_pip_ensure(y->s->a, &y->p->naming, it->service, f, &now, y->zones, y->n_zones, want,
+                         &it->item->err) != ERR_OK) {
+        return;
+    }
+    if (want->changed) {
+        edits_put(e, want->id, want->was, want->doc, want->why, it->item->key);
+    } else {
+        azure_emit_keep(y, plan, AZURE_PIPS, want->id, it->item->key);
+    }
+}
+
+int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct edits e;
+    (void)err;
+    edits_begin(&e, y);
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        for (int f = 0; f < AZURE_FAMILIES; f++) {
+            if (azure_item_takes_part(it) && it->want && !it->service->internal &&
+                it->service->has_family[f]) {
+                item_ensure(&e, it, (enum azure_family)f, plan);
+            }
+        }
+    }
+    edits_emit(&e, plan);
+    return ERR_OK;
+}
+
+/* ---- releasing ------------------------------------------------------------------------------------------ */
+
+static void item_release(struct edits *e, struct azure_item *it, enum azure_family f)
+{
+    struct azure_sync *y = e->y;
+    struct azure_pips now = pips_now(e);
+    struct azure_pip_releases out;
+    bool external = it->want && !it->service->internal;
+    if (azure_pip_releases(y->s->a, &y->p->naming, it->service, f, it->want,
+                           external ? it->pips[f].name : NULL, &now, &out,
+                           &it->item->err) != ERR_OK) {
+        return;
+    }
+    for (size_t i = 0; i < out.n; i++) {
+        struct json_object *pip = out.items[i].pip;
+        edits_put(e, azure_doc_id(pip), pip, out.items[i].doc, out.items[i].why, it->item->key);
+    }
+}
+
+int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct edits e;
+    (void)err;
+    edits_begin(&e, y);
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        for (int f = 0; f < AZURE_FAMILIES; f++) {
+            if (azure_item_takes_part(it) && it->service->has_family[f]) {
+                item_release(&e, it, (enum azure_family)f);
+            }
+        }
+    }
+    edits_emit(&e, plan);
+    return ERR_OK;
+}

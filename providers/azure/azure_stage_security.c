@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_stage_security.c: the cluster's network security group: one write for all Services of the batch.
+ *
+ * Twice at most: what Services that go take away before their balancers change, and what the others need once their
+ * addresses are known.  What the rules become is decided in azure_nsg_plan.h.
+ * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_members.h"
+#include "providers/azure/azure_node_rules.h"
+#include "providers/azure/azure_nsg_plan.h"
+#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_tags_rules.h"
+
+#include "common/base/map.h"
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+
+struct batch {
+    struct azure_sync *y;
+    struct lb_plan *plan;
+    struct azure_nsg_input in;
+    struct azure_nsg_member *members;
+    struct azure_nsg_change *changes;
+    struct azure_item **items; /* of the changes */
+    struct azure_owners owners;
+};
+
+/* ---- everybody's ------------------------------------------------------------------------------------------- */
+
+static struct azure_texts assigned(struct azure_sync *y, const char *key)
+{
+    const char *text = map_get(y->p->assigned, key);
+    struct azure_texts t = {0};
+    if (!str_is_empty(text)) {
+        t.items = (const char *const *)str_split(y->s->a, text, ' ', &t.n);
+    }
+    return t;
+}
+
+static bool is_going(const struct azure_sync *y, const char *key)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (y->items[i].service != NULL && !y->items[i].want &&
+            str_eq(y->items[i].item->key, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void gather_members(struct batch *b, bool cleaned)
+{
+    struct azure_sync *y = b->y;
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
+    b->members = ARENA_ARRAY(y->s->a, struct azure_nsg_member, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!svc_wants_lb_of(all[i], NULL, 0)) {
+            continue;
+        }
+        const struct azure_service *s = azure_service_read(y->s->a, &y->p->naming, all[i]);
+        b->members[b->in.n_members++] = (struct azure_nsg_member){
+            .access = azure_access_read(y->s->a, s),
+            .assigned = assigned(y, s->key),
+            .cleaned = cleaned && is_going(y, s->key),
+        };
+    }
+    b->in.members = b->members;
+}
+
+static void gather_nodes(struct batch *b)
+{
+    struct azure_sync *y = b->y;
+    const struct tt_batch *batch = y->s->batch;
+    size_t most = 1;
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        most += batch->nodes[i]->n_addresses;
+    }
+    const char **ips = ARENA_ARRAY(y->s->a, const char *, most);
+    size_t n = 0;
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        size_t k = 0;
+        const char **of_node = azure_node_internal_ips(y->s->a, batch->nodes[i], &k);
+        for (size_t j = 0; azure_node_is_managed(batch->nodes[i]) && j < k; j++) {
+            ips[n++] = of_node[j];
+        }
+    }
+    b->in.node_ips = (struct azure_texts){.items = ips, .n = n};
+}
+
+/* ---- the batch's ------------------------------------------------------------------------------------------- */
+
+/* A Service whose address nobody knows yet: in a plan that is so, in a sync it is tried again. */
+static bool lacks_address(struct batch *b, struct azure_item *it, const struct azure_texts *ips)
+{
+    struct azure_sync *y = b->y;
+    if (!it->want || ips->n > 0 || it->service->disable_nsg_rule) {
+        return false;
+    }
+    if (!y->s->planning) {
+        (void)err_set(&it->item->err, ERR_TRANSIENT,
+                      "the load balancer has no address yet, so no traffic is let in");
+        return true;
+    }
+    struct azure_owners owner = {0};
+    azure_owners_add(y->s->a, &owner, it->item->key);
+    const struct azure_emit op = {
+        .kind = AZURE_NSGS,
+        .id = azure_doc_id(y->nsg),
+        .was = y->nsg,
+        .doc = y->nsg,
+        .why = "traffic to the new address has to be let in",
+        .summary = "rules known after the address",
+        .owners = &owner,
+        .shared = true,
+    };
+    (void)azure_emit(y, b->plan, &op);
+    return true;
+}
+
+static struct azure_texts backends(struct azure_sync *y, const struct azure_item *it)
+{
+    struct json_object *lb = it->target != NULL ? azure_sync_lb(y, it->target) : NULL;
+    if (!it->service->disable_floating_ip || lb == NULL) {
+        return (struct azure_texts){0};
+    }
+    return azure_members_ips(y, lb);
+}
+
+static void gather_changes(struct batch *b, bool want)
+{
+    struct azure_sync *y = b->y;
+    b->changes = ARENA_ARRAY(y->s->a, struct azure_nsg_change, y->s->n_items + 1);
+    b->items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (!azure_item_takes_part(it) || it->want != want) {
+            continue;
+        }
+        struct azure_texts ips = azure_addresses_of(y, it->service);
+        if (lacks_address(b, it, &ips)) {
+            continue;
+        }
+        b->items[b->in.n_changes] = it;
+        b->changes[b->in.n_changes++] = (struct azure_nsg_change){
+            .access = azure_access_read(y->s->a, it->service),
+            .want = want,
+            .lb_ips = ips,
+            .backend_ips = backends(y, it),
+        };
+    }
+    b->in.changes = b->changes;
+}
+
+/* ---- the write --------------------------------------------------------------------------------------------- */
+
+static void add_fields(struct lb_diff *d, const struct azure_nsg_result *r)
+{
+    for (size_t i = 0; i < r->n_diff; i++) {
+        const struct azure_nsg_rule_change *c = &r->diff[i];
+        const char *rule = arena_printf(d->a, "securityRules[%s]", c->name);
+        for (size_t k = 0; k < c->n_fields; k++) {
+            (void)lb_diff_value(d, arena_printf(d->a, "%s.%s", rule, c->fields[k].path),
+                                c->fields[k].old_text, c->fields[k].new_value);
+        }
+        if (c->n_fields == 0) {
+            (void)lb_diff_text(d, rule, c->verb == LB_DELETE ? c->why : NULL,
+                               c->verb == LB_DELETE ? NULL : c->why);
+        }
+    }
+}
+
+/* For whose sake the write is: those of the batch who caused a difference, else (what is stale is nobody's) all. */
+static void find_owners(struct batch *b, const struct azure_nsg_result *r)
+{
+    struct arena *a = b->y->s->a;
+    for (size_t i = 0; i < b->in.n_changes; i++) {
+        for (size_t k = 0; k < r->n_diff; k++) {
+            if (str_set_has(&r->diff[k].owners, b->items[i]->item->key)) {
+                azure_owners_add(a, &b->owners, b->items[i]->item->key);
+            }
+        }
+    }
+    for (size_t i = 0; b->owners.n == 0 && i < b->in.n_changes; i++) {
+        azure_owners_add(a, &b->owners, b->items[i]->item->key);
+    }
+}
+
+static void emit(struct batch *b, const struct azure_nsg_result *r)
+{
+    struct arena *a = b->y->s->a;
+    struct json_object *doc = azure_copy(a, b->y->nsg);
+    struct lb_diff diff;
+    lb_diff_init(&diff, a);
+    json_add(azure_props_make(doc), "securityRules", json_copy(r->rules));
+    bool tagged = azure_tags_apply_config(a, doc, &b->y->p->config);
+    if (!r->changed && !tagged) {
+        for (size_t i = 0; i < b->in.n_changes; i++) {
+            azure_emit_keep(b->y, b->plan, AZURE_NSGS, azure_doc_id(b->y->nsg),
+                            b->items[i]->item->key);
+        }
+        return;
+    }
+    add_fields(&diff, r);
+    find_owners(b, r);
+    const struct azure_emit op = {
+        .kind = AZURE_NSGS,
+        .id = azure_doc_id(b->y->nsg),
+        .was = b->y->nsg,
+        .doc = doc,
+        .why = r->n_diff == 1 ? r->diff[0].why
+                              : arena_printf(a, "%s changed", azure_owners_text(a, &b->owners)),
+        .summary = arena_printf(a, "%zu rules differ", r->n_diff),
+        .owners = &b->owners,
+        .diff = &diff,
+        .shared = true,
+    };
+    (void)azure_emit(b->y, b->plan, &op);
+}
+
+/* Without a group nothing can be let in; but who goes is not held up by it (17 row 14). */
+static void refuse_all(struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && it->want) {
+            (void)err_set(&it->item->err, ERR_NOT_FOUND, "nsg \"%s\" not found",
+                          y->p->config.security_group_name);
+        }
+    }
+}
+
+static int plan_group(struct lb_sync *s, struct lb_plan *plan, bool want, struct err *err)
+{
+    struct batch b = {.y = azure_sync_of(s), .plan = plan};
+    if (b.y->nsg == NULL) {
+        if (want) {
+            refuse_all(b.y);
+        }
+        return ERR_OK;
+    }
+    gather_changes(&b, want);
+    if (b.in.n_changes == 0) {
+        return ERR_OK;
+    }
+    gather_members(&b, want);
+    gather_nodes(&b);
+    b.in.rules = azure_array(b.y->nsg, "securityRules");
+    if (b.in.rules == NULL) {
+        b.in.rules = azure_own(s->a, json_object_new_array());
+    }
+    struct azure_nsg_result r;
+    int rc = azure_nsg_plan(s->a, &b.in, &r, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    for (size_t i = 0; i < b.in.n_changes; i++) {
+        if (r.errs[i].code != ERR_OK) {
+            (void)err_copy(&b.items[i]->item->err, &r.errs[i]);
+        }
+    }
+    emit(&b, &r);
+    return ERR_OK;
+}
+
+int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    return plan_group(s, plan, false, err);
+}
+
+int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    return plan_group(s, plan, true, err);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_sync.h: what the stages of one sync share: the batch, and the cloud as this sync has seen it.
+ *
+ *     withdraw   security group: what Services that go take away          (only when some go)
+ *     addresses  public IPs: made and changed, side by side
+ *     balancers  load balancers: one document each, one write each
+ *     members    nodes into the backend pools, once per balancer
+ *     security   security group: what Services that come or stay need
+ *     links      private link services
+ *     tidy       the balancer of the other kind, when a Service changed sides
+ *     release    public IPs that nobody uses any more
+ *
+ * Each stage observes what it needs (azure_observe.h), plans (azure_*_plan.c, pure) and is executed (azure_write.c).
+ * Source: docs/spec/azure.md 4.2 to 4.4, 12.6; docs/adr/0010.  One thread; everything lives in the sync's arena. */
+#ifndef TRIMTAB_AZURE_SYNC_H
+#define TRIMTAB_AZURE_SYNC_H
+
+#include "providers/azure/azure_lb_apply_rules.h"
+#include "providers/azure/azure_pip_rules.h"
+#include "providers/azure/azure_provider.h"
+#include "providers/azure/azure_select_rules.h"
+
+/* One Service of the batch. */
+struct azure_item {
+    struct lb_item *item;
+    const struct azure_service *service;
+    const struct azure_service *flip;
+    bool want;
+    bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
+    const char *target; /* name of its balancer, once it is selected; NULL without `want` */
+    struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
+};
+
+/* A list that a stage needs, and whether this very sync has read it. */
+struct azure_seen {
+    enum azure_kind kind;
+    const char *scope;
+    struct json_object *array; /* NULL: not there */
+    bool read;
+    bool needed; /* by the stage under way */
+    bool one;    /* the scope is one resource, the list has none or one */
+};
+
+struct azure_sync {
+    struct lb_sync *s;
+    struct azure_provider *p;
+    struct azure_item *items; /* one per item of the batch; service NULL: not ours */
+    struct azure_seen *seen;
+    size_t n_seen;
+    size_t cap_seen;
+    /* what the lists say; made by azure_see() */
+    struct azure_lbs lbs;    /* managed ones */
+    struct azure_pips pips;  /* of all groups that were listed */
+    struct json_object *nsg; /* NULL: there is none */
+    const char *const *zones;
+    size_t n_zones;
+    struct azure_placement placement;
+};
+/* The sync of a stage function. */
+struct azure_sync *azure_sync_of(struct lb_sync *s);
+/* The managed balancer of that name, or NULL; the one public IP by ID likewise. */
+struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name);
+/* Items to be planned now: ours, active, not left. */
+bool azure_item_takes_part(const struct azure_item *it);
+/* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of the other kind.  A
+ * public IP without an address yet counts as none. */
+struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
+
+/* ---- writes (azure_write.c) */
+/* What an operation does; its op->arg. */
+struct azure_write {
+    struct azure_arm *arm;
+    const struct tt_call *call;
+    struct azure_call_spec spec;
+    struct json_object *answer; /* PUT: filled when done */
+    bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
+    bool touches_lbs;           /* members or links change: etags of balancers go stale */
+};
+struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
+extern const struct lb_op_type azure_put_type;
+extern const struct lb_op_type azure_delete_type;
+/* As lb_flow.wrote: keeps the snapshot true. */
+void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                 const struct err *err);
+/* As lb_flow.culprits: the owners whose names stand in Azure's message. */
+struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
+                              const struct err *err);
+
+/* ---- stages */
+int azure_observe_withdraw(struct lb_sync *s, struct err *err);
+int azure_observe_addresses(struct lb_sync *s, struct err *err);
+int azure_observe_balancers(struct lb_sync *s, struct err *err);
+int azure_observe_security(struct lb_sync *s, struct err *err);
+int azure_observe_tidy(struct lb_sync *s, struct err *err);
+int azure_observe_release(struct lb_sync *s, struct err *err);
+int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+
+#endif

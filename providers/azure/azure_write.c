@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_write.c: carries out one operation of a plan: a PUT or DELETE with its waiting, and what it means for the snapshot.
+ *
+ * One write is one azure_call.  What came back replaces what the snapshot knew; what failed, or went stale because
+ * another document changed (docs/spec/azure.md 3.4), is forgotten, so that the next stage reads it again. */
+#include "providers/azure/azure_sync.h"
+
+#include "common/base/str.h"
+#include "common/lb/exec.h"
+#include "providers/azure/azure_doc.h"
+
+#include <string.h>
+
+struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec)
+{
+    struct azure_write *w = ARENA_NEW(y->s->a, struct azure_write);
+    *w = (struct azure_write){.arm = &y->p->arm, .call = y->s->call, .spec = *spec};
+    return w;
+}
+
+/* The plan is const to the executor, but what came back is kept beside what was sent. */
+static struct azure_write *write_of(const struct lb_op *op)
+{
+    return (struct azure_write *)(uintptr_t)op->arg;
+}
+
+static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    struct azure_call *c = run->state;
+    struct azure_write *w = write_of(run->op);
+    if (c->arm == NULL) {
+        azure_call_begin(c, w->arm, w->call, run->a, &w->spec);
+    }
+    enum http_next next = azure_call_step(c, run->req, resp, run->err);
+    if (next == HTTP_DONE && run->err->code == ERR_OK) {
+        w->answer = c->answer;
+        const char *address = azure_prop_str(c->answer, "ipAddress");
+        if (address != NULL) {
+            lb_run_output(run, "address", address);
+        }
+    }
+    return next;
+}
+
+const struct lb_op_type azure_put_type = {
+    .name = "put", .state_size = sizeof(struct azure_call), .step = write_step};
+const struct lb_op_type azure_delete_type = {
+    .name = "delete", .state_size = sizeof(struct azure_call), .step = write_step};
+
+/* ---- the snapshot -------------------------------------------------------------------------------------- */
+
+static void forget(struct azure_sync *y, enum azure_kind k)
+{
+    azure_snapshot_forget(y->p->snapshot, k, NULL);
+    for (size_t i = 0; i < y->n_seen; i++) {
+        if (y->seen[i].kind == k) {
+            y->seen[i].read = false;
+        }
+    }
+}
+
+void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    const struct azure_write *w = write_of(op);
+    (void)err;
+    bool gone = w->spec.verb == AZURE_DELETE && (outcome == LB_DONE || err->code == ERR_NOT_FOUND);
+    if (outcome == LB_FAILED || (outcome == LB_TOLERATED && !gone)) {
+        forget(y, w->spec.kind);
+    } else if (gone || w->answer != NULL) {
+        azure_snapshot_put(y->p->snapshot, w->spec.kind, w->spec.id, gone ? NULL : w->answer);
+    }
+    if (w->touches_pips) {
+        forget(y, AZURE_PIPS);
+    }
+    if (w->touches_lbs) {
+        forget(y, AZURE_LBS);
+    }
+}
+
+/* ---- whose failure --------------------------------------------------------------------------------------- */
+
+/* Azure's messages name the element that it does not like; elements begin with their owner's base name. */
+struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
+                              const struct err *err)
+{
+    struct azure_sync *y = azure_sync_of((struct lb_sync *)(uintptr_t)s);
+    const char **keys = ARENA_ARRAY(s->a, const char *, s->n_items + 1);
+    size_t n = 0;
+    if (op->owners.n < 2) {
+        return op->owners;
+    }
+    const char *text = str_lower(s->a, err->message);
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (it->service != NULL && str_set_has(&op->owners, it->item->key) &&
+            strstr(text, str_lower(s->a, it->service->base)) != NULL) {
+            keys[n++] = it->item->key;
+        }
+    }
+    return str_set_make(s->a, keys, n);
+}
