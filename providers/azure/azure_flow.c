@@ -60,8 +60,9 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
     const struct azure_access *access = azure_access_read(a, it->service);
     tell(y, it, it->service->findings, it->service->n_findings);
     tell(y, it, access->findings, access->n_findings);
-    if (azure_service_check(it->service, &item->err) == ERR_OK) {
-        (void)azure_access_check(access, &item->err);
+    if (azure_service_check(it->service, &item->err) != ERR_OK ||
+        azure_access_check(access, &item->err) != ERR_OK) {
+        return; /* its error is its result */
     }
 }
 
