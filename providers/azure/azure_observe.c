@@ -149,10 +149,11 @@ static void collect(struct azure_sync *y, enum azure_kind k, struct json_object 
     *ret = ARENA_ARRAY(y->s->a, struct json_object *, n + 1);
     *ret_n = 0;
     for (size_t i = 0; i < y->n_seen; i++) {
+        const struct azure_seen *seen = &y->seen[i];
         struct json_object *o;
-        if (y->seen[i].kind == k) {
-            AZURE_EACH(o, y->seen[i].array)
-            {
+        AZURE_EACH(o, seen->kind == k ? seen->array : NULL)
+        {
+            if (!seen->one || !is_there(*ret, *ret_n, o)) {
                 (*ret)[(*ret_n)++] = o;
             }
         }
