@@ -95,8 +95,7 @@ struct json_object *azure_ref_new(const char *id)
 struct json_object *azure_find(struct json_object *array, const char *name)
 {
     struct json_object *o;
-    AZURE_EACH(o, array)
-    {
+    AZURE_EACH (o, array) {
         if (azure_eq(azure_doc_name(o), name)) {
             return o;
         }

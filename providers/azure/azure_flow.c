@@ -104,8 +104,7 @@ static void add_address(struct addresses *x, const char *ip)
 static void add_of_lb(struct addresses *x, struct json_object *lb)
 {
     struct json_object *o;
-    AZURE_EACH(o, azure_array(lb, "frontendIPConfigurations"))
-    {
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         if (!azure_frontend_owner(x->y->s->a, x->service, o, &x->y->pips).owns) {
             continue;
         }

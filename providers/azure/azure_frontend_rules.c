@@ -112,8 +112,7 @@ static bool refers(struct json_object *o, const char *id)
 static bool outbound_refers(struct json_object *rule, const char *id)
 {
     struct json_object *ref;
-    AZURE_EACH(ref, azure_array(rule, "frontendIPConfigurations"))
-    {
+    AZURE_EACH (ref, azure_array(rule, "frontendIPConfigurations")) {
         if (azure_id_eq(json_str(ref, "id"), id)) {
             return true;
         }
@@ -129,21 +128,18 @@ const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s
         const char *word;
     } nats[] = {{"inboundNatRules", "inbound NAT rule"}, {"inboundNatPools", "inbound NAT pool"}};
     struct json_object *o;
-    AZURE_EACH(o, azure_array(lb, "loadBalancingRules"))
-    {
+    AZURE_EACH (o, azure_array(lb, "loadBalancingRules")) {
         if (refers(o, id) && !azure_owns_rule(s, azure_doc_name(o))) {
             return arena_printf(a, "load balancing rule %s of another Service", azure_doc_name(o));
         }
     }
-    AZURE_EACH(o, azure_array(lb, "outboundRules"))
-    {
+    AZURE_EACH (o, azure_array(lb, "outboundRules")) {
         if (outbound_refers(o, id)) {
             return arena_printf(a, "outbound rule %s", azure_doc_name(o));
         }
     }
     for (size_t i = 0; i < ARRAY_LEN(nats); i++) {
-        AZURE_EACH(o, azure_array(lb, nats[i].array))
-        {
+        AZURE_EACH (o, azure_array(lb, nats[i].array)) {
             if (refers(o, id)) {
                 return arena_printf(a, "%s %s", nats[i].word, azure_doc_name(o));
             }
@@ -176,21 +172,18 @@ static int check_port(const struct azure_service *s, const struct tt_port *port,
     if (azure_eq(protocol, "All")) {
         return ERR_OK; /* SCTP shares no port number with Tcp and Udp */
     }
-    AZURE_EACH(o, azure_array(lb, "loadBalancingRules"))
-    {
+    AZURE_EACH (o, azure_array(lb, "loadBalancingRules")) {
         if (is_at(o, id, protocol) && azure_prop_int(o, "frontendPort", 0) == port->port &&
             !azure_owns_rule(s, azure_doc_name(o))) {
             return taken(port, "loadBalancing rule", o, err);
         }
     }
-    AZURE_EACH(o, azure_array(lb, "inboundNatRules"))
-    {
+    AZURE_EACH (o, azure_array(lb, "inboundNatRules")) {
         if (is_at(o, id, protocol) && azure_prop_int(o, "frontendPort", 0) == port->port) {
             return taken(port, "inbound NAT rule", o, err);
         }
     }
-    AZURE_EACH(o, azure_array(lb, "inboundNatPools"))
-    {
+    AZURE_EACH (o, azure_array(lb, "inboundNatPools")) {
         if (is_at(o, id, protocol) &&
             azure_prop_int(o, "frontendPortRangeStart", 65536) <= port->port &&
             azure_prop_int(o, "frontendPortRangeEnd", -1) >= port->port) {

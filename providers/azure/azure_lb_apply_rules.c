@@ -132,8 +132,7 @@ static bool is_in_subnet(struct json_object *subnet, const char *text)
     if (one != NULL && ip_net_parse(one, &net) && ip_net_contains(&net, &ip)) {
         return true;
     }
-    AZURE_EACH(prefix, azure_array(subnet, "addressPrefixes"))
-    {
+    AZURE_EACH (prefix, azure_array(subnet, "addressPrefixes")) {
         if (ip_net_parse(json_object_get_string(prefix), &net) && ip_net_contains(&net, &ip)) {
             return true;
         }
@@ -226,8 +225,7 @@ static int decide_frontends(struct arena *a, struct decision *d, struct err *err
     struct json_object *o;
     int rc = ERR_OK;
     d->drop = ARENA_ARRAY(a, struct json_object *, json_len(azure_array(d->lb, FRONTENDS)) + 1);
-    AZURE_EACH(o, azure_array(d->lb, FRONTENDS))
-    {
+    AZURE_EACH (o, azure_array(d->lb, FRONTENDS)) {
         rc = rc == ERR_OK ? look_at(a, d, o, err) : rc;
     }
     for (int f = 0; rc == ERR_OK && d->ask->want && f < AZURE_FAMILIES; f++) {
@@ -276,8 +274,7 @@ static size_t count_owned(const struct azure_service *s, struct json_object *rul
 {
     size_t n = 0;
     struct json_object *o;
-    AZURE_EACH(o, rules)
-    {
+    AZURE_EACH (o, rules) {
         n += azure_owns_rule(s, azure_doc_name(o));
     }
     return n;

@@ -65,8 +65,7 @@ static struct map *by_name(struct arena *a, struct json_object *array)
 {
     struct map *m = map_new(NULL);
     struct json_object *o;
-    AZURE_EACH(o, array)
-    {
+    AZURE_EACH (o, array) {
         map_set(m, str_lower(a, azure_doc_name(o)), o);
     }
     return m;
@@ -101,15 +100,13 @@ static void diff_kind(struct lb_diff *d, size_t kind, struct json_object *was,
     struct map *before = by_name(d->a, azure_array(was, kinds[kind].array));
     struct map *after = by_name(d->a, azure_array(now, kinds[kind].array));
     struct json_object *o;
-    AZURE_EACH(o, azure_array(was, kinds[kind].array))
-    {
+    AZURE_EACH (o, azure_array(was, kinds[kind].array)) {
         const char *path = arena_printf(d->a, "%s[%s]", kinds[kind].array, azure_doc_name(o));
         if (!map_has(after, str_lower(d->a, azure_doc_name(o)))) {
             (void)lb_diff_text(d, path, kinds[kind].line(d->a, o), NULL);
         }
     }
-    AZURE_EACH(o, azure_array(now, kinds[kind].array))
-    {
+    AZURE_EACH (o, azure_array(now, kinds[kind].array)) {
         const char *path = arena_printf(d->a, "%s[%s]", kinds[kind].array, azure_doc_name(o));
         struct json_object *old = map_get(before, str_lower(d->a, azure_doc_name(o)));
         if (old == NULL) {

@@ -47,12 +47,10 @@ static void unlink_from(struct json_object *holder, const char *rule)
 static void unlink_rule(struct json_object *lb, const char *rule)
 {
     struct json_object *o;
-    AZURE_EACH(o, azure_array(lb, PROBES))
-    {
+    AZURE_EACH (o, azure_array(lb, PROBES)) {
         unlink_from(o, rule);
     }
-    AZURE_EACH(o, azure_array(lb, "frontendIPConfigurations"))
-    {
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         unlink_from(o, rule);
     }
 }
@@ -60,8 +58,7 @@ static void unlink_rule(struct json_object *lb, const char *rule)
 static bool is_linked(struct json_object *probe, const char *rule)
 {
     struct json_object *ref;
-    AZURE_EACH(ref, azure_array(probe, RULES))
-    {
+    AZURE_EACH (ref, azure_array(probe, RULES)) {
         if (azure_eq(azure_id_last(str_nonnull(json_str(ref, "id"))), rule)) {
             return true;
         }
@@ -82,16 +79,14 @@ static struct users users_of(const struct azure_service *s, struct json_object *
 {
     struct users u = {0};
     struct json_object *o;
-    AZURE_EACH(o, azure_array(probe, RULES))
-    {
+    AZURE_EACH (o, azure_array(probe, RULES)) {
         const char *id = json_str(o, "id");
         if (id != NULL && azure_id_last(id)[0] != '\0') {
             u.n++;
             u.others = u.others || !azure_owns_rule(s, azure_id_last(id));
         }
     }
-    AZURE_EACH(o, azure_array(lb, RULES))
-    {
+    AZURE_EACH (o, azure_array(lb, RULES)) {
         const char *ref = azure_ref(o, "probe");
         if (ref != NULL && azure_eq(azure_id_last(ref), AZURE_SHARED_PROBE) &&
             !is_linked(probe, azure_doc_name(o))) {
@@ -152,8 +147,7 @@ static bool is_expected(const struct kind *k, const struct expected *e, struct j
 static bool has(const struct kind *k, struct json_object *array, struct json_object *wanted)
 {
     struct json_object *o;
-    AZURE_EACH(o, array)
-    {
+    AZURE_EACH (o, array) {
         if (equal(k, o, wanted)) {
             return true;
         }

@@ -151,8 +151,7 @@ static void collect(struct azure_sync *y, enum azure_kind k, struct json_object 
     for (size_t i = 0; i < y->n_seen; i++) {
         const struct azure_seen *seen = &y->seen[i];
         struct json_object *o;
-        AZURE_EACH(o, seen->kind == k ? seen->array : NULL)
-        {
+        AZURE_EACH (o, seen->kind == k ? seen->array : NULL) {
             if (!seen->one || !is_there(*ret, *ret_n, o)) {
                 (*ret)[(*ret_n)++] = o;
             }
@@ -167,13 +166,11 @@ static void collect_zones(struct azure_sync *y)
     size_t n;
     collect(y, AZURE_PROVIDERS, &docs, &n);
     struct json_object *type, *mapping, *zone;
-    AZURE_EACH(type, json_member(n > 0 ? docs[0] : NULL, "resourceTypes"))
-    {
+    AZURE_EACH (type, json_member(n > 0 ? docs[0] : NULL, "resourceTypes")) {
         if (!azure_eq(str_nonnull(json_str(type, "resourceType")), "virtualMachines")) {
             continue;
         }
-        AZURE_EACH(mapping, json_member(type, "zoneMappings"))
-        {
+        AZURE_EACH (mapping, json_member(type, "zoneMappings")) {
             const char *region = str_nonnull(json_str(mapping, "location"));
             if (!azure_eq(str_replace(y->s->a, region, " ", ""), y->p->config.location)) {
                 continue;
@@ -181,8 +178,7 @@ static void collect_zones(struct azure_sync *y)
             struct json_object *zones = json_member(mapping, "zones");
             const char **items = ARENA_ARRAY(y->s->a, const char *, json_len(zones) + 1);
             y->n_zones = 0;
-            AZURE_EACH(zone, zones)
-            {
+            AZURE_EACH (zone, zones) {
                 items[y->n_zones++] = json_object_get_string(zone);
             }
             y->zones = items;
@@ -325,8 +321,7 @@ static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
         if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) != s->internal) {
             continue;
         }
-        AZURE_EACH(o, azure_array(y->lbs.items[i], "frontendIPConfigurations"))
-        {
+        AZURE_EACH (o, azure_array(y->lbs.items[i], "frontendIPConfigurations")) {
             if (azure_frontend_owner(y->s->a, s, o, &y->pips).owns) {
                 return true;
             }

@@ -239,8 +239,7 @@ static const char *lb_with_frontend(struct arena *a, const struct azure_placemen
         if (azure_lb_is_internal(azure_doc_name(lb)) != internal) {
             continue;
         }
-        AZURE_EACH(frontend, azure_array(lb, "frontendIPConfigurations"))
-        {
+        AZURE_EACH (frontend, azure_array(lb, "frontendIPConfigurations")) {
             if (test(s, frontend)) {
                 return lower_base(a, lb);
             }

@@ -78,8 +78,7 @@ static void replace(struct seen *seen, const char *id, struct json_object *doc)
     struct json_object *array = json_object_new_array();
     bool there = false;
     struct json_object *o;
-    AZURE_EACH(o, seen->array)
-    {
+    AZURE_EACH (o, seen->array) {
         bool same = azure_id_eq(azure_doc_id(o), id);
         struct json_object *item = same ? doc : o;
         there = there || same;

@@ -105,20 +105,17 @@ static bool apply(struct batch *b, struct azure_item *it, const struct azure_ser
 static bool has_pieces(struct batch *b, const struct azure_service *s, struct json_object *lb)
 {
     struct json_object *o;
-    AZURE_EACH(o, azure_array(lb, "frontendIPConfigurations"))
-    {
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         if (azure_frontend_owner(b->y->s->a, s, o, &b->y->pips).owns) {
             return true;
         }
     }
-    AZURE_EACH(o, azure_array(lb, "loadBalancingRules"))
-    {
+    AZURE_EACH (o, azure_array(lb, "loadBalancingRules")) {
         if (azure_has_prefix(azure_doc_name(o), s->base)) {
             return true;
         }
     }
-    AZURE_EACH(o, azure_array(lb, "probes"))
-    {
+    AZURE_EACH (o, azure_array(lb, "probes")) {
         if (azure_has_prefix(azure_doc_name(o), s->base)) {
             return true;
         }
@@ -339,8 +336,7 @@ static bool is_left_by_all(struct azure_sync *y, struct json_object *lb)
 {
     struct json_object *o;
     bool all = true;
-    AZURE_EACH(o, azure_array(lb, "frontendIPConfigurations"))
-    {
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         bool goes = false;
         for (size_t i = 0; i < y->s->n_items && !goes; i++) {
             goes = is_leaving(&y->items[i], azure_doc_name(lb), azure_doc_name(o));
