@@ -84,8 +84,43 @@ static const char *env_text(struct out *o)
     return text;
 }
 
+static const char *azure_env_text(struct out *o)
+{
+    const char *url = sim_url(o->s);
+    const char *ca = sim_ca_pem(o->s)
+                         ? arena_printf(o->a, "SSL_CERT_FILE=%s/ca.crt\nCURL_CA_BUNDLE=%s/ca.crt\n",
+                                        o->dir, o->dir)
+                         : "";
+    return arena_printf(o->a,
+                        "IDENTITY_ENDPOINT=%s/msi/token\nIDENTITY_HEADER=" SIM_ARM_IDENTITY_HEADER
+                        "\nAZURE_AUTHORITY_HOST=%s/\n%s",
+                        url, url, ca);
+}
+
+static int write_azure(struct out *o, const char *world_config)
+{
+    void *cloud = sim_module_state(o->s, "azure");
+    const char *conf = world_config ? str_replace(o->a, world_config, "<endpoint>", sim_url(o->s))
+                                    : sim_arm_cloud_config(cloud, o->a);
+    int code = write_in_dir(o, "azure.json", conf, 0644);
+    if (!code) {
+        code = write_in_dir(o, "env-azure", azure_env_text(o), 0644);
+    }
+    if (!code) {
+        code = write_in_dir(o, "access-token", sim_arm_new_token(cloud, o->a, TOKEN_FILE_LIFE_S),
+                            0600);
+    }
+    if (!code && sim_ca_pem(o->s)) {
+        code = write_in_dir(o, "ca.crt", sim_ca_pem(o->s), 0644);
+    }
+    return code;
+}
+
 static int write_cloud(struct out *o, const char *world_config)
 {
+    if (str_eq(sim_cfg(o->s)->cloud, "azure")) {
+        return write_azure(o, world_config);
+    }
     void *cloud = sim_module_state(o->s, "gce");
     const char *conf = world_config ? str_replace(o->a, world_config, "<endpoint>", sim_url(o->s))
                                     : sim_compute_cloud_config(cloud, o->a);

@@ -33,8 +33,8 @@ enum sim_latency {
 struct sim_config {
     uint16_t port;            /* 0: any free one (the flag's default, 8811, is main's) */
     bool tls;                 /* HTTPS with a throw-away CA */
-    const char *cloud;        /* "gce" */
-    const char *const *zones; /* NULL: us-central1-a, -b, -c */
+    const char *cloud;        /* "gce", "azure" */
+    const char *const *zones; /* NULL: us-central1-a, -b, -c; eastus-1, -2, -3 */
     size_t n_zones;
     int nodes;       /* how many at the start */
     int node_images; /* fake images per node (about 500 bytes each, as real nodes carry) */
@@ -72,6 +72,7 @@ struct sim_call {
     const char *user; /* who calls, for RBAC and 403 texts; set by the Kubernetes module */
     bool streaming;   /* a watch: answered in pieces */
     bool lose_answer; /* a fault: do it, but the client gets nothing */
+    struct json_object *fail; /* a fault: accept it, but its operation ends so; borrowed, or NULL */
     bool logged;
     void *private_data; /* the module's */
     bool pretty;        /* indent the answer, for people */
@@ -159,6 +160,8 @@ void sim_fault_remove(struct sim *s, int64_t id); /* 0: all */
 extern const struct sim_module sim_kube_module;
 extern const struct sim_module sim_compute_module;
 extern const struct sim_module sim_metadata_module;
+extern const struct sim_module sim_arm_module;
+extern const struct sim_module sim_arm_identity_module;
 
 /* A module's state by name, for those that hang together (nodes and instances); NULL when absent. */
 void *sim_module_state(struct sim *s, const char *name);
@@ -190,6 +193,17 @@ const char **sim_compute_zones(const void *compute_state, struct arena *a, size_
 char *sim_compute_new_token(void *compute_state, struct arena *a, int64_t lifetime_s);
 /* A credentials file of type service_account (its key signs for /token), or authorized_user. */
 char *sim_compute_credentials(void *compute_state, struct arena *a, const char *type);
+/* The same for Azure: makes an instance of the scale set (or a machine of the availability set) and fills *ret, texts in
+ * the arena; takes one away by its computer name; names the one with that number, or NULL. */
+int sim_arm_add_node(void *arm_state, struct arena *a, struct sim_node *ret, struct err *err);
+int sim_arm_remove_node(void *arm_state, const char *name, struct err *err);
+char *sim_arm_node_name(void *arm_state, struct arena *a, int64_t number);
+/* azure.json for this cloud, and a token of its directory. */
+char *sim_arm_cloud_config(void *arm_state, struct arena *a);
+char *sim_arm_new_token(void *arm_state, struct arena *a, int64_t lifetime_s);
+/* What clients of the simulated directory and of managed identities must show. */
+#define SIM_ARM_CLIENT_SECRET   "sim-client-secret"
+#define SIM_ARM_IDENTITY_HEADER "sim-identity-header"
 /* Writes gce.conf for this cloud (project, zone, network, tags, endpoint, token-url). */
 char *sim_compute_cloud_config(void *compute_state, struct arena *a);
 

@@ -159,6 +159,21 @@ static void delete_node(struct sim_call *call, const char *rest)
     }
 }
 
+/* The same with each node's name as the cluster has it; new reference. */
+static struct json_object *real_names(struct sim_call *call, struct json_object *pods)
+{
+    if (!json_object_is_type(pods, json_type_object)) {
+        return json_object_get(pods);
+    }
+    struct json_object *out = json_object_new_object();
+    json_object_object_foreach(pods, name, value)
+    {
+        json_object_object_add(out, sim_nodes_name(call->sim, call->arena, name),
+                               json_object_get(value));
+    }
+    return out;
+}
+
 static void put_pods(struct sim_call *call, const char *rest)
 {
     struct json_object *body = NULL;
@@ -174,11 +189,13 @@ static void put_pods(struct sim_call *call, const char *rest)
         return;
     }
     const char *namespace = arena_strndup(call->arena, rest, (size_t)(slash - rest));
-    if (sim_kube_set_pods(kube, namespace, slash + 1, body, &err)) {
+    struct json_object *pods = real_names(call, body);
+    if (sim_kube_set_pods(kube, namespace, slash + 1, pods, &err)) {
         answer_err(call, &err);
     } else {
         answer_ok(call, NULL);
     }
+    json_object_put(pods);
 }
 
 static const struct control controls[] = {

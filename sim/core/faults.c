@@ -23,6 +23,7 @@ static const struct {
     {"hang", FAULT_HANG},
     {"close", FAULT_CLOSE},
     {"throttle", FAULT_THROTTLE},
+    {"fail", FAULT_FAIL},
     {"watch-cut", FAULT_WATCH_CUT},
     {"watch-expire", FAULT_WATCH_EXPIRE},
     {"watch-silence", FAULT_WATCH_SILENCE},
@@ -162,7 +163,7 @@ int sim_faults_add(struct sim_faults *f, struct json_object *spec, int64_t *ret_
     if (action == FAULT_NONE) {
         return err_set(err, ERR_INVALID,
                        "do is \"%s\"; it must be refuse, lose, delay, hang, close, "
-                       "throttle, watch-cut, watch-expire or watch-silence",
+                       "throttle, fail, watch-cut, watch-expire or watch-silence",
                        str_nonnull(json_str(spec, "do")));
     }
     struct fault *x = xcalloc(1, sizeof(*x));

@@ -18,11 +18,13 @@ static void hand_to_module(struct sim_call *call);
 static void copy_config(struct sim *s, const struct sim_config *cfg)
 {
     struct arena *a = s->arena;
-    static const char *const default_zones[] = {"us-central1-a", "us-central1-b", "us-central1-c"};
+    static const char *const google_zones[] = {"us-central1-a", "us-central1-b", "us-central1-c"};
+    static const char *const azure_zones[] = {"eastus-1", "eastus-2", "eastus-3"};
     s->cfg = *cfg;
     s->cfg.cloud = arena_strdup(a, str_or(cfg->cloud, "gce"));
-    const char *const *zones = cfg->n_zones ? cfg->zones : default_zones;
-    size_t n = cfg->n_zones ? cfg->n_zones : ARRAY_LEN(default_zones);
+    const char *const *usual = str_eq(s->cfg.cloud, "azure") ? azure_zones : google_zones;
+    const char *const *zones = cfg->n_zones ? cfg->zones : usual;
+    size_t n = cfg->n_zones ? cfg->n_zones : ARRAY_LEN(google_zones);
     const char **copy = ARENA_ARRAY(a, const char *, n);
     for (size_t i = 0; i < n; i++) {
         copy[i] = arena_strdup(a, zones[i]);
@@ -339,6 +341,21 @@ static void drop(struct sim_call *call)
     }
 }
 
+static void put_json(void *o)
+{
+    json_object_put(o);
+}
+
+/* How the operation of this call will end; the fault may be gone by then. */
+static struct json_object *failure_of(struct sim_call *call, const struct fault *f)
+{
+    struct json_object *body = json_member(f->spec, "body");
+    bool usable = json_object_is_type(body, json_type_object);
+    body = usable ? json_copy(body) : json_object_new_object();
+    arena_defer(call->arena, put_json, body);
+    return body;
+}
+
 /* True when the fault has dealt with the call. */
 static bool befall(struct sim_call *call, const struct fault *f)
 {
@@ -358,6 +375,9 @@ static bool befall(struct sim_call *call, const struct fault *f)
     case FAULT_CLOSE:
         drop(call);
         return true;
+    case FAULT_FAIL:
+        call->fail = failure_of(call, f);
+        return false;
     case FAULT_NONE:
     case FAULT_WATCH_CUT:
     case FAULT_WATCH_EXPIRE:

@@ -91,6 +91,7 @@ enum fault_action {
     FAULT_HANG,
     FAULT_CLOSE,
     FAULT_THROTTLE,
+    FAULT_FAIL,
     FAULT_WATCH_CUT,
     FAULT_WATCH_EXPIRE,
     FAULT_WATCH_SILENCE,
@@ -124,6 +125,8 @@ int sim_world_start(struct sim *s, struct err *err); /* nodes and Services of th
 /* nodes.c */
 int sim_nodes_add(struct sim *s, int count, struct json_object *ret_names, struct err *err);
 int sim_nodes_remove(struct sim *s, const char *name, struct err *err);
+/* "node-3" is the machine with that number wherever the cloud names its machines itself; arena or borrowed. */
+const char *sim_nodes_name(struct sim *s, struct arena *a, const char *name);
 
 /* control.c: /sim/… */
 bool sim_control_claims(const char *path);

@@ -63,8 +63,62 @@ static int add_one(struct sim *s, void *kube, void *cloud, int number, struct er
     return code;
 }
 
+/* Azure's machines name themselves: after their scale set and their number in it. */
+static int add_azure(struct sim *s, void *kube, struct json_object *ret_names, struct err *err)
+{
+    struct arena *a = arena_new();
+    struct sim_node node = {0};
+    int code = sim_arm_add_node(sim_module_state(s, "azure"), a, &node, err);
+    if (!code && kube) {
+        code = sim_kube_add_node(kube, &node, s->cfg.node_images, err);
+    }
+    if (!code && ret_names) {
+        json_push_str(ret_names, node.name);
+    }
+    arena_free(a);
+    return code;
+}
+
+static bool is_azure(const struct sim *s)
+{
+    return str_eq(s->cfg.cloud, "azure");
+}
+
+const char *sim_nodes_name(struct sim *s, struct arena *a, const char *name)
+{
+    int64_t number;
+    bool numbered = str_has_prefix(name, "node-") && str_to_i64(name + strlen("node-"), &number);
+    const char *real =
+        is_azure(s) && numbered ? sim_arm_node_name(sim_module_state(s, "azure"), a, number) : NULL;
+    return real ? real : name;
+}
+
+static int remove_azure(struct sim *s, const char *name, struct err *err)
+{
+    struct arena *a = arena_new();
+    void *kube = sim_module_state(s, "kubernetes");
+    struct err gone = ERR_INIT;
+    name = sim_nodes_name(s, a, name);
+    int code = kube ? sim_kube_remove_node(kube, name, err) : ERR_OK;
+    if (!code) {
+        code = sim_arm_remove_node(sim_module_state(s, "azure"), name, &gone);
+        code = code == ERR_NOT_FOUND && kube ? ERR_OK : code ? err_copy(err, &gone) : ERR_OK;
+    }
+    arena_free(a);
+    return code;
+}
+
 int sim_nodes_add(struct sim *s, int count, struct json_object *ret_names, struct err *err)
 {
+    for (int i = 0; is_azure(s) && i < count; i++) {
+        int code = add_azure(s, sim_module_state(s, "kubernetes"), ret_names, err);
+        if (code) {
+            return code;
+        }
+    }
+    if (is_azure(s)) {
+        return ERR_OK;
+    }
     void *kube = sim_module_state(s, "kubernetes");
     void *cloud = sim_module_state(s, "gce");
     s->next_node = next_number(s);
@@ -86,6 +140,9 @@ int sim_nodes_add(struct sim *s, int count, struct json_object *ret_names, struc
 int sim_nodes_remove(struct sim *s, const char *name, struct err *err)
 {
     void *kube = sim_module_state(s, "kubernetes");
+    if (is_azure(s)) {
+        return remove_azure(s, name, err);
+    }
     int code = kube ? sim_kube_remove_node(kube, name, err) : ERR_OK;
     if (code) {
         return code;

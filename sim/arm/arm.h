@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* arm.h: what the parts of the simulated Azure Resource Manager know of each other.  Private to sim/arm.
+ *
+ * `struct arm` owns the store (every resource by its id, without case), the operations and the tokens.  A request is
+ * routed by the operation table, checked by the schema, and served by a generic verb (get, list, put, patch, delete) that
+ * a row of the kind table steers; what is special about a kind hangs on its row as a small function.  Members that the
+ * cloud computes (back-references) are derived anew after each write; whatever changes by that gets a new etag.
+ * One thread: the event loop's.  Source: docs/spec/azure.md §3, §16. */
+#ifndef TRIMTAB_SIM_ARM_ARM_H
+#define TRIMTAB_SIM_ARM_ARM_H
+
+#include "common/base/ip.h"
+#include "common/base/map.h"
+#include "sim/arm/schema.h"
+#include "sim/sim.h"
+
+#define ARM_SUBSCRIPTION "00000000-0000-4000-8000-000000000001"
+#define ARM_TENANT       "00000000-0000-4000-8000-000000000002"
+#define ARM_GROUP        "rg"
+#define ARM_VNET         "vnet"
+#define ARM_SUBNET       "sn"
+#define ARM_NSG          "nsg"
+#define ARM_ROUTE_TABLE  "rt"
+#define ARM_SCALE_SET    "vmss"
+
+struct arm;
+struct arm_kind;
+struct arm_operation;
+struct arm_request;
+
+/* --- resources ------------------------------------------------------------------------------------ */
+
+struct arm_resource {
+    const struct arm_kind *kind; /* NULL: of a kind that is not served, only kept */
+    char *id;                    /* as it was first written */
+    struct json_object *body;    /* owned; what GET answers, but for arm_view() */
+    uint64_t seq;                /* order of creation */
+    struct arm_operation *op;    /* the write that is running, or NULL */
+    bool hides_address;          /* a public address whose first write is running */
+};
+
+struct arm {
+    struct sim *sim;
+    struct map *resources; /* lower-case id → struct arm_resource, owned */
+    struct map
+        *groups; /* lower-case "/subscriptions/s/resourcegroups/g" → its name as written, heap */
+    struct map *addresses; /* lower-case id of a machine's IP configuration → its address, heap */
+    struct map *operations; /* name → struct arm_operation, owned */
+    struct map *tokens;     /* access token → int64_t* expiry (wall, s) */
+    char *subscription;     /* where new nodes go */
+    char *group;
+    char *location;
+    char *tenant;
+    struct json_object *settings; /* world member "sim.azure", or NULL */
+    uint64_t next_seq;
+    uint64_t next_public; /* cursor: a freed address is not handed out again at once */
+    uint64_t next_public6;
+};
+
+/* --- refusals ------------------------------------------------------------------------------------- */
+
+/* Why a request is not served.  status 0: it is. */
+struct arm_refusal {
+    int status;
+    const char *code;                 /* "InvalidResourceReference" */
+    const char *message;              /* arena */
+    const char *detail_code, *detail; /* one entry of error.details, or NULL */
+    int retry_after_s;                /* 0: none is sent */
+};
+
+/* Fills *r and returns false, so that a check can end in `return arm_refuse(…)`. */
+bool arm_refuse(struct arm_request *q, int status, const char *code, const char *fmt, ...)
+    _printf_(4, 5);
+bool arm_refuse_reference(struct arm_request *q, const char *id, const char *by);
+bool arm_refuse_not_found(struct arm_request *q);
+/* {"error": …}; new reference. */
+struct json_object *arm_error_json(const char *code, const char *message);
+struct json_object *arm_refusal_json(const struct arm_refusal *r);
+struct json_object *arm_error_body(void *state, const struct sim_call *call, int status,
+                                   const char *reason, const char *message);
+
+/* --- a request ------------------------------------------------------------------------------------ */
+
+struct arm_request {
+    struct arm *arm;
+    struct sim_call *call;
+    struct arena *a;
+    const struct arm_op *op;
+    const char *verb;         /* last word of the operation: "CreateOrUpdate" */
+    const char *id;           /* of the resource, or of the collection, as the cloud spells it */
+    const char *subscription; /* "" when the path has none */
+    const char *group;        /* or NULL */
+    const char *name;         /* last segment, decoded */
+    const struct arm_kind *kind;
+    struct arm_resource *res;    /* what `id` names, when it exists */
+    struct json_object *body;    /* checked, read-only members removed; NULL: none; the arena's */
+    int status;                  /* of the answer; 0: 200 */
+    struct json_object *answer;  /* owned until sent; NULL: no body */
+    struct arm_resource *target; /* the document whose write may run on after the answer */
+    bool created, removed;
+    struct map *picked; /* private addresses that this request was given already */
+    struct arm_refusal refusal;
+};
+
+/* --- kinds ---------------------------------------------------------------------------------------- */
+
+/* Members that stand for resources of their own: they get id, etag, type and state. */
+struct arm_child {
+    const char *member; /* in properties: "frontendIPConfigurations" */
+};
+
+struct arm_kind {
+    const char *type;                 /* "Microsoft.Network/loadBalancers"; NULL ends the table */
+    const char *ops;                  /* of its operations: "LoadBalancers" */
+    const char *older;                /* older api-versions that are served too, or NULL */
+    const struct arm_child *children; /* NULL: none */
+    const char *defaults;             /* JSON object of `properties` members, or NULL */
+    bool located;                     /* needs a location */
+    bool couples;                     /* a write may change derived members elsewhere */
+    /* Checks and completes a new body (in place); `old` NULL: it is created.  False: refused. */
+    bool (*put)(struct arm_request *q, struct json_object *old, struct json_object *body);
+    bool (*remove)(struct arm_request *q);
+    /* After the store took a body. */
+    void (*after)(struct arm_request *q, struct json_object *old, struct arm_resource *res);
+};
+
+extern const struct arm_kind arm_kinds[];
+const struct arm_kind *arm_kind_find(const char *type);
+/* Number of the type of its documents, or -1. */
+int arm_kind_type(const struct arm_kind *k);
+
+/* Operations beyond the generic verbs. */
+struct arm_action {
+    const char *op;
+    bool (*run)(struct arm_request *q);
+};
+extern const struct arm_action arm_actions[];
+
+/* --- ids.c ---------------------------------------------------------------------------------------- */
+
+char *arm_id_key(struct arena *a, const char *id); /* lower case */
+const char *arm_id_name(const char *id);           /* after the last '/' */
+char *arm_id_parent(struct arena *a,
+                    const char *id); /* without the last two segments; "" at the top */
+char *arm_id_type(struct arena *a,
+                  const char *id); /* "Microsoft.Network/loadBalancers"; NULL: none */
+char *arm_id_group(struct arena *a, const char *id); /* NULL: none */
+char *arm_id_subscription(struct arena *a, const char *id);
+bool arm_id_is_below(const char *id, const char *parent); /* parent + "/…", without case */
+/* properties.X.id of a reference, or NULL. */
+const char *arm_ref(struct json_object *properties, const char *member);
+/* The item of that name (without case) in an array of named objects, or NULL; *ret_i may be NULL. */
+struct json_object *arm_named(struct json_object *array, const char *name, size_t *ret_i);
+/* The object's "properties", made when it lacks them. */
+struct json_object *arm_properties(struct json_object *o);
+bool arm_name_is_valid(const char *name, size_t max);
+/* {"id": id} */
+struct json_object *arm_sub_resource(const char *id);
+
+/* --- store.c -------------------------------------------------------------------------------------- */
+
+void arm_store_init(struct arm *arm);
+void arm_store_done(struct arm *arm);
+struct arm_resource *arm_get(const struct arm *arm,
+                             const char *id); /* NULL when absent; id may be NULL */
+/* Adds or replaces; takes `body` over.  Dresses nothing. */
+struct arm_resource *arm_set(struct arm *arm, const char *id, struct json_object *body);
+void arm_unset(struct arm *arm, const char *id);
+/* Calls fn for each resource of a type (NULL: of all), in order of ids; fn returns false to stop, and must not add or
+ * remove any. */
+void arm_each(const struct arm *arm, const char *type,
+              bool (*fn)(struct arm_resource *res, void *arg), void *arg);
+bool arm_group_known(const struct arm *arm, const char *subscription, const char *group);
+bool arm_subscription_known(const struct arm *arm, const char *subscription);
+void arm_group_add(struct arm *arm, const char *subscription, const char *group);
+/* The group as it was first written, or as given. */
+const char *arm_group_name(const struct arm *arm, const char *subscription, const char *group);
+
+/* --- commit.c ------------------------------------------------------------------------------------- */
+
+/* Puts a body in place (taken over): defaults, ids, types, states, and a new etag when anything changed.  `state` NULL
+ * keeps the provisioningState that the old body has. */
+struct arm_resource *arm_commit(struct arm *arm, const char *id, struct json_object *body,
+                                const char *state);
+/* A new etag, although no member changed. */
+void arm_touch(struct arm *arm, const char *id);
+/* The etag that a loaded document had; NULL leaves the new one. */
+void arm_restore_etag(struct arm_resource *res, const char *etag);
+/* Derives what follows from others anew, everywhere. */
+void arm_settle(struct arm *arm);
+/* As it is read now: with "Updating" while a write runs; new reference. */
+struct json_object *arm_view(const struct arm_resource *res);
+char *arm_uuid(struct arm *arm, struct arena *a);
+
+/* --- derive.c: members that the cloud computes ---------------------------------------------------- */
+
+struct arm_links;
+struct arm_links *arm_links_new(struct arm *arm);
+void arm_links_free(struct arm_links *l);
+/* Sets the derived members of a body. */
+void arm_derive(struct arm *arm, const struct arm_links *l, const struct arm_kind *kind,
+                const char *id, struct json_object *body);
+/* The id of the IP configuration that holds a public address, or NULL; borrowed. */
+const char *arm_links_holder(const struct arm_links *l, const char *public_ip);
+/* Ids of the IP configurations that are in a pool (array), or NULL; borrowed. */
+struct json_object *arm_links_members(const struct arm_links *l, const char *pool);
+
+/* --- machines' IP configurations: of NICs and of scale-set instances ------------------------------ */
+
+/* One IP configuration of a machine. */
+struct arm_ip_config {
+    const char *id;                 /* ".../networkInterfaces/nic/ipConfigurations/ipconfig1" */
+    const char *nic;                /* id of its NIC */
+    struct arm_resource *owner;     /* the NIC, or the scale set's instance */
+    struct json_object *properties; /* of the configuration, in the owner's body */
+};
+void arm_each_ip_config(struct arm *arm, struct arena *a,
+                        bool (*fn)(const struct arm_ip_config *c, void *arg), void *arg);
+
+/* --- verbs ---------------------------------------------------------------------------------------- */
+
+void arm_name_call(void *state, struct sim_call *call);
+void arm_handle(void *state, struct sim_call *call);
+/* route.c: finds the operation and takes the path apart; false: refused. */
+bool arm_route(struct arm_request *q);
+bool arm_read_get(struct arm_request *q);
+bool arm_read_list(struct arm_request *q);
+/* Puts the page of `items` (taken over) that is asked for, with nextLink, into the answer. */
+bool arm_answer_page(struct arm_request *q, struct json_object *items);
+bool arm_write_put(struct arm_request *q);
+bool arm_write_patch(struct arm_request *q);
+bool arm_write_delete(struct arm_request *q);
+/* If-Match and If-None-Match against what is there; false: refused. */
+bool arm_check_etag(struct arm_request *q, const char *current);
+/* Removes what an answer's schema does not have, such as an etag of a kind without. */
+void arm_prune(int type, struct json_object *o);
+
+/* --- operations.c --------------------------------------------------------------------------------- */
+
+void arm_operations_init(struct arm *arm);
+void arm_operations_done(struct arm *arm);
+/* Refuses a write on a document that is being written. */
+bool arm_operations_admit(struct arm_request *q, struct arm_resource *res);
+/* Answers a write that took effect: at once, or with an operation to poll. */
+void arm_operations_answer(struct arm_request *q);
+/* Somebody looks at a document: where its own state is the poll, that is one. */
+void arm_operations_look(struct arm_resource *res);
+bool arm_operation_get(struct arm_request *q);
+bool arm_operation_result(struct arm_request *q);
+
+/* --- kinds' own files ----------------------------------------------------------------------------- */
+
+bool arm_lb_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_lb_remove(struct arm_request *q);
+bool arm_lb_migrate(struct arm_request *q);
+void arm_lb_derive(struct arm *arm, const struct arm_links *l, const char *id,
+                   struct json_object *body);
+bool arm_lb_is_standard(struct json_object *body);
+/* Defaults of rules and probes. */
+void arm_lb_fill(struct json_object *body);
+/* Rules, probes, NAT rules: their references and conflicts. */
+bool arm_lb_check_rules(struct arm_request *q, struct json_object *body);
+bool arm_lb_check_pools(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_pool_get(struct arm_request *q);
+bool arm_pool_list(struct arm_request *q);
+bool arm_pool_put(struct arm_request *q);
+bool arm_pool_delete(struct arm_request *q);
+bool arm_pip_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_pip_remove(struct arm_request *q);
+/* Empty arrays and default rules. */
+void arm_nsg_fill(struct json_object *body);
+bool arm_nsg_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_nsg_remove(struct arm_request *q);
+bool arm_subnet_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_subnet_remove(struct arm_request *q);
+/* The pools that an IP configuration `by` names are there and fit together. */
+bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, const char *by);
+bool arm_nic_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_nic_remove(struct arm_request *q);
+bool arm_pls_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_pls_remove(struct arm_request *q);
+void arm_pls_after(struct arm_request *q, struct json_object *old, struct arm_resource *res);
+bool arm_pls_connection(struct arm_request *q);
+bool arm_vm_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_vm_instance_view(struct arm_request *q);
+bool arm_vmss_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+bool arm_vmss_remove(struct arm_request *q);
+void arm_vmss_after(struct arm_request *q, struct json_object *old, struct arm_resource *res);
+bool arm_vmss_vm_put(struct arm_request *q, struct json_object *old, struct json_object *body);
+void arm_vmss_vm_after(struct arm_request *q, struct json_object *old, struct arm_resource *res);
+bool arm_vmss_nic_get(struct arm_request *q);
+bool arm_vmss_nic_list(struct arm_request *q);
+bool arm_provider_get(struct arm_request *q);
+bool arm_provider_list(struct arm_request *q);
+
+/* addresses.c */
+/* A free address of a subnet, or NULL; `ipv6` says which family. */
+char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6);
+/* Checks an address that is asked for by `owner` (id of an IP configuration). */
+bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *address,
+                      const char *owner);
+/* Who holds a private address of this virtual network: id of an IP configuration, or NULL (arena). */
+const char *arm_private_holder(struct arm *arm, struct arena *a, const char *vnet,
+                               const char *address);
+/* The subnet exists; refuses otherwise, naming `by`. */
+bool arm_subnet_exists(struct arm_request *q, const char *subnet, const char *by);
+char *arm_public_pick(struct arm *arm, struct arena *a, bool ipv6, const char *prefix);
+/* The address of a machine's IP configuration; made up when nothing is known. */
+const char *arm_machine_address(struct arm *arm, struct arena *a, const struct arm_ip_config *c);
+
+/* seed.c: adds what a world of Azure does not bring along */
+void arm_seed(struct arm *arm);
+/* Gives each machine an address that has none: that of its Node (NULL: none is known), or a free one. */
+void arm_addresses_give(struct arm *arm, struct json_object *nodes);
+/* The zones of its region: "1", "2", "3". */
+const char **arm_zones(const struct arm *arm, struct arena *a, size_t *ret_n);
+
+/* identity.c */
+const char *arm_token_new(struct arm *arm, struct arena *a, int64_t lifetime_s);
+bool arm_token_check(struct arm_request *q);
+
+#endif

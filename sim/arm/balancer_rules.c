@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* balancer_rules.c: a load balancer's rules and probes: what they refer to, defaults, and conflicts between them.
+ *
+ * References must lead to children of the same balancer.  Two rules may not share frontend, protocol and port, nor (unless
+ * both float) pool, protocol and backend port.  Source: docs/spec/azure.md §6.5, §6.6, §16 item 6. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+#define RULES_STANDARD 1500
+#define RULES_BASIC    250
+
+static void add_default_int(struct json_object *p, const char *member, int64_t v)
+{
+    if (!json_member(p, member)) {
+        json_add_int(p, member, v);
+    }
+}
+
+static void add_default_bool(struct json_object *p, const char *member, bool v)
+{
+    if (!json_member(p, member)) {
+        json_add_bool(p, member, v);
+    }
+}
+
+static void add_default_str(struct json_object *p, const char *member, const char *v)
+{
+    if (!json_member(p, member)) {
+        json_add_str(p, member, v);
+    }
+}
+
+static void fill_rule(struct json_object *p)
+{
+    const char *pool = arm_ref(p, "backendAddressPool");
+    struct json_object *pools = json_member(p, "backendAddressPools");
+    add_default_int(p, "backendPort", json_int(p, "frontendPort", 0));
+    add_default_bool(p, "enableFloatingIP", false);
+    add_default_bool(p, "enableTcpReset", false);
+    add_default_bool(p, "disableOutboundSnat", false);
+    add_default_int(p, "idleTimeoutInMinutes", 4);
+    add_default_str(p, "loadDistribution", "Default");
+    if (pool && json_len(pools) == 0) {
+        pools = json_object_new_array();
+        json_object_array_add(pools, arm_sub_resource(pool));
+        json_add(p, "backendAddressPools", pools);
+    } else if (!pool && json_len(pools) == 1) {
+        json_add(p, "backendAddressPool", json_copy(json_object_array_get_idx(pools, 0)));
+    }
+}
+
+void arm_lb_fill(struct json_object *body)
+{
+    struct json_object *probes = json_path(body, "properties.probes");
+    struct json_object *rules = json_path(body, "properties.loadBalancingRules");
+    for (size_t i = 0; i < json_len(probes); i++) {
+        struct json_object *p = arm_properties(json_object_array_get_idx(probes, i));
+        add_default_int(p, "intervalInSeconds", 15);
+        add_default_int(p, "numberOfProbes", 1);
+        add_default_int(p, "probeThreshold", 1);
+        add_default_str(p, "noHealthyBackendsBehavior", "AllProbedDown");
+    }
+    for (size_t i = 0; i < json_len(rules); i++) {
+        fill_rule(arm_properties(json_object_array_get_idx(rules, i)));
+    }
+}
+
+/* "…/probes/x" must be a child of this balancer. */
+static bool check_ref(struct arm_request *q, struct json_object *lb, const char *by, const char *id,
+                      const char *member)
+{
+    const char *parent = id ? arm_id_parent(q->a, id) : "";
+    const char *kind = id ? arena_strndup(q->a, id, (size_t)(arm_id_name(id) - id - 1)) : NULL;
+    struct json_object *items = json_path(lb, arena_printf(q->a, "properties.%s", member));
+    bool ok = id && str_eq_nocase(parent, q->id) && str_eq_nocase(arm_id_name(kind), member) &&
+              arm_named(items, arm_id_name(id), NULL);
+    return ok || arm_refuse_reference(q, str_nonnull(id), by);
+}
+
+static bool check_range(struct arm_request *q, const char *by, struct json_object *p,
+                        const char *member, int64_t min, int64_t max)
+{
+    int64_t v = json_int(p, member, min);
+    return (v >= min && v <= max) ||
+           arm_refuse(q, 400, "InvalidParameter",
+                      "The value %lld of %s of %s is out of range: it must be from %lld to %lld.",
+                      (long long)v, member, by, (long long)min, (long long)max);
+}
+
+/* --- probes --------------------------------------------------------------------------------------- */
+
+static bool check_probe(struct arm_request *q, struct json_object *lb, struct json_object *o)
+{
+    const char *self = arena_printf(q->a, "%s/probes/%s", q->id, json_str(o, "name"));
+    struct json_object *p = arm_properties(o);
+    bool tcp = str_eq(json_str(p, "protocol"), "Tcp");
+    bool https = str_eq(json_str(p, "protocol"), "Https");
+    if (tcp == (json_str(p, "requestPath") != NULL)) {
+        return arm_refuse(q, 400, tcp ? "ProbeRequestPathNotAllowed" : "ProbeRequestPathMissing",
+                          "Probe %s has the protocol %s: a request path is %s.", self,
+                          json_str(p, "protocol"), tcp ? "not allowed" : "required");
+    }
+    if (https && !arm_lb_is_standard(lb)) {
+        return arm_refuse(q, 400, "HttpsProbeNotSupportedForBasicLoadBalancer",
+                          "Probe %s: Https is not supported by a Basic load balancer.", self);
+    }
+    return check_range(q, self, p, "port", 1, 65535) &&
+           check_range(q, self, p, "intervalInSeconds", 5, INT32_MAX) &&
+           check_range(q, self, p, "probeThreshold", 1, 100);
+}
+
+/* --- rules ---------------------------------------------------------------------------------------- */
+
+static bool check_rule_pools(struct arm_request *q, struct json_object *lb, const char *self,
+                             struct json_object *p)
+{
+    const char *pool = arm_ref(p, "backendAddressPool");
+    struct json_object *pools = json_member(p, "backendAddressPools");
+    bool same = false;
+    for (size_t i = 0; i < json_len(pools); i++) {
+        const char *id = json_str(json_object_array_get_idx(pools, i), "id");
+        same = same || str_eq_nocase(id, pool);
+        if (!check_ref(q, lb, self, id, "backendAddressPools")) {
+            return false;
+        }
+    }
+    return !pool || same ||
+           arm_refuse(q, 400, "LoadBalancingRuleBackendAddressPoolsMismatch",
+                      "Load balancing rule %s: backendAddressPool %s is not among "
+                      "backendAddressPools.",
+                      self, pool);
+}
+
+static bool check_rule(struct arm_request *q, struct json_object *lb, struct json_object *o)
+{
+    const char *self = arena_printf(q->a, "%s/loadBalancingRules/%s", q->id, json_str(o, "name"));
+    struct json_object *p = arm_properties(o);
+    const char *probe = arm_ref(p, "probe");
+    bool all = str_eq(json_str(p, "protocol"), "All");
+    if (!check_ref(q, lb, self, arm_ref(p, "frontendIPConfiguration"),
+                   "frontendIPConfigurations") ||
+        !check_rule_pools(q, lb, self, p) || (probe && !check_ref(q, lb, self, probe, "probes"))) {
+        return false;
+    }
+    bool any_port = json_int(p, "frontendPort", 0) == 0;
+    if (any_port && !all) {
+        return arm_refuse(q, 400, "LoadBalancingRuleInvalidPort",
+                          "Load balancing rule %s: the port 0 is for the protocol All only.", self);
+    }
+    if (all && !arm_lb_is_standard(lb)) {
+        return arm_refuse(q, 400, "HAPortsNotSupportedForBasicLoadBalancer",
+                          "Load balancing rule %s: the protocol All is not supported by a Basic "
+                          "load balancer.",
+                          self);
+    }
+    if (json_bool(p, "enableTcpReset", false) && !arm_lb_is_standard(lb)) {
+        return arm_refuse(q, 400, "TcpResetNotSupportedForBasicLoadBalancer",
+                          "Load balancing rule %s: enableTcpReset is not supported by a Basic load "
+                          "balancer.",
+                          self);
+    }
+    return check_range(q, self, p, "frontendPort", 0, 65534) &&
+           check_range(q, self, p, "backendPort", 0, 65535) &&
+           check_range(q, self, p, "idleTimeoutInMinutes", 4, 100);
+}
+
+/* --- conflicts ------------------------------------------------------------------------------------ */
+
+static bool holds_scale_set(struct arm_request *q, const char *pool)
+{
+    struct arm_links *l = arm_links_new(q->arm);
+    struct json_object *members = arm_links_members(l, pool);
+    const char *id = json_len(members) ? json_str(json_object_array_get_idx(members, 0), "id") : "";
+    bool in_set = strstr(id, "/virtualMachineScaleSets/") != NULL;
+    arm_links_free(l);
+    return in_set;
+}
+
+static bool take_frontend(struct arm_request *q, struct map *seen, const char *name,
+                          struct json_object *p)
+{
+    const char *fip = str_nonnull(arm_ref(p, "frontendIPConfiguration"));
+    char *key = arena_printf(q->a, "%s %s %lld", arm_id_key(q->a, fip), json_str(p, "protocol"),
+                             (long long)json_int(p, "frontendPort", 0));
+    if (map_has(seen, key)) {
+        return arm_refuse(q, 400, "RulesUseSameFrontendPortProtocolAndIPConfig",
+                          "Load balancing rules %s and %s with the same protocol %s and frontend "
+                          "port %lld use the same frontend IP configuration %s.",
+                          (const char *)map_get(seen, key), name, json_str(p, "protocol"),
+                          (long long)json_int(p, "frontendPort", 0), fip);
+    }
+    map_set(seen, key, (void *)name);
+    return true;
+}
+
+/* Rules that float meet by their frontends, the others by the machines' own addresses. */
+static bool take_backend(struct arm_request *q, struct map *seen, const char *name,
+                         struct json_object *p)
+{
+    const char *pool = arm_ref(p, "backendAddressPool");
+    bool floats = json_bool(p, "enableFloatingIP", false);
+    if (!pool) {
+        return true;
+    }
+    char *key = arena_printf(
+        q->a, "%s %s %lld %s", arm_id_key(q->a, pool), json_str(p, "protocol"),
+        (long long)json_int(p, "backendPort", 0),
+        floats ? arm_id_key(q->a, str_nonnull(arm_ref(p, "frontendIPConfiguration"))) : "");
+    if (map_has(seen, key)) {
+        return arm_refuse(q, 400,
+                          holds_scale_set(q, pool) ? "RulesUseSameBackendPortProtocolAndVmssPool"
+                                                   : "RulesUseSameBackendPortProtocolAndPool",
+                          "Load balancing rules %s and %s cannot reference the same backend "
+                          "address pool %s when they use the same backend port %lld and protocol "
+                          "%s.",
+                          (const char *)map_get(seen, key), name, pool,
+                          (long long)json_int(p, "backendPort", 0), json_str(p, "protocol"));
+    }
+    map_set(seen, key, (void *)name);
+    return true;
+}
+
+static bool check_conflicts(struct arm_request *q, struct json_object *rules)
+{
+    struct map *front = map_new(NULL), *back = map_new(NULL);
+    bool ok = true;
+    for (size_t i = 0; i < json_len(rules) && ok; i++) {
+        struct json_object *o = json_object_array_get_idx(rules, i);
+        struct json_object *p = json_member(o, "properties");
+        ok = take_frontend(q, front, json_str(o, "name"), p) &&
+             take_backend(q, back, json_str(o, "name"), p);
+    }
+    map_free(front);
+    map_free(back);
+    return ok;
+}
+
+/* --- others that refer to frontends and pools ----------------------------------------------------- */
+
+static bool check_others(struct arm_request *q, struct json_object *lb, const char *member)
+{
+    struct json_object *items = json_path(lb, arena_printf(q->a, "properties.%s", member));
+    for (size_t i = 0; i < json_len(items); i++) {
+        struct json_object *o = json_object_array_get_idx(items, i);
+        struct json_object *p = arm_properties(o);
+        const char *self = arena_printf(q->a, "%s/%s/%s", q->id, member, json_str(o, "name"));
+        struct json_object *many = json_member(p, "frontendIPConfigurations");
+        const char *one = arm_ref(p, "frontendIPConfiguration");
+        const char *pool = arm_ref(p, "backendAddressPool");
+        if ((one && !check_ref(q, lb, self, one, "frontendIPConfigurations")) ||
+            (pool && !check_ref(q, lb, self, pool, "backendAddressPools"))) {
+            return false;
+        }
+        for (size_t k = 0; k < json_len(many); k++) {
+            if (!check_ref(q, lb, self, json_str(json_object_array_get_idx(many, k), "id"),
+                           "frontendIPConfigurations")) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
+{
+    struct json_object *probes = json_path(body, "properties.probes");
+    struct json_object *rules = json_path(body, "properties.loadBalancingRules");
+    size_t limit = arm_lb_is_standard(body) ? RULES_STANDARD : RULES_BASIC;
+    arm_lb_fill(body);
+    if (json_len(rules) > limit) {
+        return arm_refuse(q, 400, "LoadBalancingRuleLimitReached",
+                          "Load balancer %s has %zu load balancing rules; at most %zu are allowed.",
+                          q->id, json_len(rules), limit);
+    }
+    for (size_t i = 0; i < json_len(probes); i++) {
+        if (!check_probe(q, body, json_object_array_get_idx(probes, i))) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < json_len(rules); i++) {
+        if (!check_rule(q, body, json_object_array_get_idx(rules, i))) {
+            return false;
+        }
+    }
+    return check_conflicts(q, rules) && check_others(q, body, "outboundRules") &&
+           check_others(q, body, "inboundNatRules") && check_others(q, body, "inboundNatPools");
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* handle.c: a request to the resource manager from its arrival to its answer.
+ *
+ * Route, token, api-version, subscription, group, body; then the action or the generic verb; then the answer: the document,
+ * a list, or a refusal.  Writes are answered by operations.c.  At --latency cloud answers travel as long as the cloud's. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+#define TRAVEL_MS 60
+
+/* --- answers -------------------------------------------------------------------------------------- */
+
+struct late_answer {
+    struct sim_call *call;
+    int status;
+    struct json_object *body;
+    struct sim_timer *timer;
+};
+
+static void send_late(void *arg)
+{
+    struct late_answer *l = arg;
+    sim_answer(l->call, l->status, l->body);
+}
+
+static void late_gone(struct sim_call *call)
+{
+    struct late_answer *l = call->private_data;
+    sim_timer_cancel(l->timer);
+    json_object_put(l->body);
+}
+
+static void add_headers(struct arm_request *q, int status)
+{
+    struct http_req *req = q->call->req;
+    char *id = arm_uuid(q->arm, q->a);
+    bool read = str_eq(q->call->method, "GET");
+    http_req_add_header(req, "x-ms-request-id", id);
+    http_req_add_header(req, "x-ms-correlation-request-id", id);
+    if (status < 400) {
+        http_req_add_header(req,
+                            read ? "x-ms-ratelimit-remaining-subscription-reads"
+                                 : "x-ms-ratelimit-remaining-subscription-writes",
+                            "11999");
+    }
+    if (q->refusal.retry_after_s > 0) {
+        http_req_add_header(req, "Retry-After", arena_printf(q->a, "%d", q->refusal.retry_after_s));
+    }
+}
+
+static void answer(struct arm_request *q, int status, struct json_object *body)
+{
+    struct sim_call *call = q->call;
+    add_headers(q, status);
+    if (sim_cfg(q->arm->sim)->latency == SIM_LATENCY_NONE) {
+        sim_answer(call, status, body);
+        return;
+    }
+    struct late_answer *l = ARENA_NEW(q->a, struct late_answer);
+    *l = (struct late_answer){.call = call, .status = status, .body = body};
+    call->private_data = l;
+    call->gone = late_gone;
+    int64_t ms = TRAVEL_MS / 2 + (int64_t)rng_below(sim_rng(q->arm->sim), TRAVEL_MS);
+    l->timer = sim_after(q->arm->sim, ms, send_late, l);
+}
+
+/* --- checks before any verb ----------------------------------------------------------------------- */
+
+static bool check_version(struct arm_request *q)
+{
+    const char *version = sim_call_param(q->call, "api-version");
+    bool polls = str_eq(q->verb, "Get") && !q->kind && strstr(q->op->id, "Operation");
+    if (str_is_empty(version)) {
+        return polls || arm_refuse(q, 400, "MissingApiVersionParameter",
+                                   "The api-version query parameter (?api-version=) is required "
+                                   "for all requests.");
+    }
+    if (polls || str_eq(version, q->op->api_version) ||
+        (q->kind && str_eq(version, q->kind->older))) {
+        return true;
+    }
+    return arm_refuse(q, 400, "NoRegisteredProviderFound",
+                      "No registered resource provider found for location '%s' and API version "
+                      "'%s' for type '%s'. The supported api-versions are '%s'.",
+                      q->arm->location, version, q->kind ? strchr(q->kind->type, '/') + 1 : "",
+                      q->op->api_version);
+}
+
+static bool check_place(struct arm_request *q)
+{
+    if (!arm_subscription_known(q->arm, q->subscription)) {
+        return arm_refuse(q, 404, "SubscriptionNotFound",
+                          "The subscription '%s' could not be found.", q->subscription);
+    }
+    return !q->group || arm_group_known(q->arm, q->subscription, q->group) ||
+           arm_refuse(q, 404, "ResourceGroupNotFound", "Resource group '%s' could not be found.",
+                      q->group);
+}
+
+static bool bad_body(struct arm_request *q, const char *why)
+{
+    bool network = strstr(q->op->path, "Microsoft.Network") != NULL;
+    if (!network) {
+        return arm_refuse(q, 400, "BadRequest", "%s", why);
+    }
+    q->refusal.detail_code = "InvalidJson";
+    q->refusal.detail = why;
+    return arm_refuse(q, 400, "InvalidRequestFormat", "Cannot parse the request.");
+}
+
+/* Tags are strings; a null is no string. */
+static bool check_tags(struct arm_request *q)
+{
+    struct json_object *tags = json_member(q->body, "tags");
+    if (!json_object_is_type(tags, json_type_object)) {
+        return true;
+    }
+    if (json_object_object_length(tags) > 50) {
+        return arm_refuse(q, 400, "InvalidTagsCount",
+                          "The number of tags may not exceed the maximum allowed value of 50.");
+    }
+    json_object_object_foreach(tags, name, value)
+    {
+        if (!value || !json_object_is_type(value, json_type_string)) {
+            return bad_body(q, arena_printf(q->a, "The value of the tag '%s' is no string.", name));
+        }
+        if (str_is_empty(name) || strlen(name) > 512 || strpbrk(name, "<>%&\\?/")) {
+            return arm_refuse(q, 400, "InvalidTagNameCharacters",
+                              "The tag name '%s' is empty, too long or has reserved characters "
+                              "'<,>,%%,&,\\,?,/' or control characters.",
+                              name);
+        }
+        if (json_object_get_string_len(value) > 256) {
+            return arm_refuse(q, 400, "InvalidTagValueLength",
+                              "Tag value too large. The tag '%s' has more than 256 characters.",
+                              name);
+        }
+    }
+    return true;
+}
+
+static bool read_body(struct arm_request *q)
+{
+    struct err err = ERR_INIT;
+    const char *why = NULL;
+    if (q->op->request < 0 || (q->call->body_len == 0 && str_eq(q->call->method, "POST"))) {
+        return true;
+    }
+    const char *media = str_nonnull(http_req_header(q->call->req, "Content-Type"));
+    if (!str_has_prefix(str_lower(q->a, media), "application/json")) {
+        return arm_refuse(q, 415, "UnsupportedMediaType",
+                          "The content media type '%s' is not supported. Only 'application/json' "
+                          "is supported.",
+                          media);
+    }
+    if (q->call->body_len == 0 ||
+        json_parse_arena(q->a, q->call->body, q->call->body_len, NULL, &q->body, &err) ||
+        !json_object_is_type(q->body, json_type_object)) {
+        return arm_refuse(q, 400, "InvalidRequestContent",
+                          "The request content was invalid and could not be deserialized: '%s'.",
+                          err.message);
+    }
+    if (!check_tags(q)) {
+        return false;
+    }
+    arm_schema_strip(q->op->request, q->body);
+    return arm_schema_check(q->a, q->op->request, q->body, "", &why) || bad_body(q, why);
+}
+
+/* --- verbs ---------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *verb;
+    bool (*run)(struct arm_request *q);
+} verbs[] = {
+    {"Get", arm_read_get},
+    {"List", arm_read_list},
+    {"ListAll", arm_read_list},
+    {"ListBySubscription", arm_read_list},
+    {"CreateOrUpdate", arm_write_put},
+    {"UpdateTags", arm_write_patch},
+    {"Delete", arm_write_delete},
+};
+
+static bool run_verb(struct arm_request *q)
+{
+    for (const struct arm_action *x = arm_actions; x->op; x++) {
+        if (str_eq(x->op, q->op->id)) {
+            return x->run(q);
+        }
+    }
+    if (q->kind && str_eq(q->verb, "Update")) {
+        return str_eq(q->op->method, "PATCH") ? arm_write_patch(q) : arm_write_put(q);
+    }
+    for (size_t i = 0; q->kind && i < ARRAY_LEN(verbs); i++) {
+        if (str_eq(verbs[i].verb, q->verb)) {
+            return verbs[i].run(q);
+        }
+    }
+    return arm_refuse(q, 501, "NotImplemented", "%s is not simulated.", q->op->id);
+}
+
+static void free_map(void *m)
+{
+    map_free(m);
+}
+
+void arm_handle(void *state, struct sim_call *call)
+{
+    struct arm_request *q = ARENA_NEW(call->arena, struct arm_request);
+    q->arm = state;
+    q->call = call;
+    q->a = call->arena;
+    q->picked = map_new(NULL);
+    arena_defer(q->a, free_map, q->picked);
+    bool ok =
+        arm_route(q) && arm_token_check(q) && check_version(q) && check_place(q) && read_body(q);
+    if (ok) {
+        q->res = arm_get(q->arm, q->id);
+        ok = run_verb(q);
+    }
+    if (!ok) {
+        json_object_put(q->answer);
+        answer(q, q->refusal.status, arm_refusal_json(&q->refusal));
+        return;
+    }
+    if (!str_eq(call->method, "GET")) {
+        arm_operations_answer(q);
+    }
+    arm_prune(q->status == 204 ? -1 : q->op->answer, q->answer);
+    answer(q, q->status ? q->status : 200, q->answer);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* identity.c: where clients of Azure find endpoints and tokens, as a module of its own; and the check of bearers.
+ *
+ * Serves the resource manager's /metadata/endpoints, the instance metadata service's tokens (also in the form of App
+ * Service), the token endpoint of a directory with client secret or client assertion, and the discovery documents that
+ * SDKs ask for.  Calls are counted under "metadata" and go to no log.  Source: docs/spec/azure.md §1.5, §2. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+#define TOKEN_LIFE_S 86399
+
+const char *arm_token_new(struct arm *arm, struct arena *a, int64_t lifetime_s)
+{
+    unsigned char bytes[30];
+    rng_bytes(sim_rng(arm->sim), bytes, sizeof(bytes));
+    char *token = arena_printf(a, "eyJzaW0iOiJhcm0ifQ.%s.sim",
+                               str_base64_encode(a, bytes, sizeof(bytes), true));
+    int64_t *expiry = xcalloc(1, sizeof(*expiry));
+    *expiry = clock_wall_s(sim_clock(arm->sim)) + lifetime_s;
+    map_set(arm->tokens, token, expiry);
+    return token;
+}
+
+bool arm_token_check(struct arm_request *q)
+{
+    const char *header = http_req_header(q->call->req, "Authorization");
+    bool bearer = header && str_eq_nocase(arena_strndup(q->a, header, 7), "Bearer ");
+    const int64_t *expiry = bearer ? map_get(q->arm->tokens, str_trim(q->a, header + 7)) : NULL;
+    if (expiry && *expiry > clock_wall_s(sim_clock(q->arm->sim))) {
+        return true;
+    }
+    const char *why = expiry   ? "The access token has expired."
+                      : bearer ? "The access token is invalid."
+                               : "Authentication failed. The 'Authorization' header is missing.";
+    http_req_add_header(q->call->req, "WWW-Authenticate",
+                        arena_printf(q->a,
+                                     "Bearer authorization_uri=\"%s/%s\", error=\"invalid_token\", "
+                                     "error_description=\"%s\"",
+                                     sim_url(q->arm->sim), q->arm->tenant, why));
+    return arm_refuse(q, 401,
+                      expiry   ? "ExpiredAuthenticationToken"
+                      : bearer ? "InvalidAuthenticationToken"
+                               : "AuthenticationFailed",
+                      "%s", why);
+}
+
+/* --- the module ----------------------------------------------------------------------------------- */
+
+static int identity_init(struct sim *sim, void **ret_state, struct err *err)
+{
+    (void)err;
+    *ret_state = sim_module_state(sim, "azure"); /* borrowed */
+    return ERR_OK;
+}
+
+static void identity_done(void *state)
+{
+    (void)state;
+}
+
+static const struct {
+    const char *glob;
+    const char *op;
+} paths[] = {
+    {"/metadata/endpoints", "endpoints"},
+    {"/metadata/identity/oauth2/token", "identityToken"},
+    {"/msi/token", "identityToken"},
+    {"/*/oauth2/v2.0/token", "directoryToken"},
+    {"/*/oauth2/token", "directoryToken"},
+    {"/*/.well-known/openid-configuration", "openidConfiguration"},
+    {"/common/discovery/instance", "instanceDiscovery"},
+};
+
+static const char *op_of(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        if (str_glob(paths[i].glob, path)) {
+            return paths[i].op;
+        }
+    }
+    return NULL;
+}
+
+static bool identity_claims(const void *state, const char *path)
+{
+    (void)state;
+    return op_of(path) != NULL;
+}
+
+static void identity_name_call(void *state, struct sim_call *call)
+{
+    (void)state;
+    call->op = op_of(call->path);
+}
+
+static void answer_error(struct sim_call *call, int status, const char *error, int64_t number,
+                         const char *text)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "error", error);
+    json_add_str(o, "error_description", text);
+    if (number > 0) {
+        struct json_object *codes = json_object_new_array();
+        json_object_array_add(codes, json_object_new_int64(number));
+        json_add(o, "error_codes", codes);
+    }
+    sim_answer(call, status, o);
+}
+
+/* --- managed identities --------------------------------------------------------------------------- */
+
+static void identity_token(struct arm *arm, struct sim_call *call)
+{
+    const char *secret = http_req_header(call->req, "X-IDENTITY-HEADER");
+    const char *resource = sim_call_param(call, "resource");
+    bool app_service = secret && str_eq(secret, SIM_ARM_IDENTITY_HEADER);
+    if (secret && !app_service) {
+        answer_error(call, 401, "unauthorized", 0, "The identity header is wrong.");
+        return;
+    }
+    if (!app_service && !str_eq_nocase(http_req_header(call->req, "Metadata"), "true")) {
+        answer_error(call, 400, "invalid_request", 0, "Required metadata header not specified");
+        return;
+    }
+    if (str_is_empty(sim_call_param(call, "api-version")) || str_is_empty(resource)) {
+        answer_error(call, 400, "invalid_request", 0,
+                     "Required query variable 'api-version' or 'resource' is missing");
+        return;
+    }
+    int64_t now = clock_wall_s(sim_clock(arm->sim));
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "access_token", arm_token_new(arm, call->arena, TOKEN_LIFE_S));
+    json_add_str(o, "expires_in", arena_printf(call->arena, "%d", TOKEN_LIFE_S));
+    json_add_str(o, "expires_on",
+                 arena_printf(call->arena, "%lld", (long long)(now + TOKEN_LIFE_S)));
+    json_add_str(o, "resource", resource);
+    json_add_str(o, "token_type", "Bearer");
+    sim_answer(call, 200, o);
+}
+
+/* --- the directory -------------------------------------------------------------------------------- */
+
+/* Three parts of base64url, of which the first two are JSON; it has not expired. */
+static bool assertion_is_valid(struct arm *arm, struct arena *a, const char *jwt)
+{
+    size_t n = 0;
+    char **part = str_split(a, jwt, '.', &n);
+    struct json_object *claims = NULL;
+    for (size_t i = 0; i < 2 && n == 3; i++) {
+        unsigned char *text = NULL;
+        size_t len = 0;
+        if (!str_base64_decode(a, part[i], true, &text, &len) ||
+            json_parse_arena(a, (const char *)text, len, NULL, &claims, NULL)) {
+            return false;
+        }
+    }
+    return n == 3 && json_int(claims, "exp", INT64_MAX) > clock_wall_s(sim_clock(arm->sim));
+}
+
+static bool credentials_are_valid(struct arm *arm, struct sim_call *call,
+                                  const struct url_param *form, size_t n)
+{
+    const char *secret = url_query_get(form, n, "client_secret");
+    const char *assertion = url_query_get(form, n, "client_assertion");
+    const char *type = url_query_get(form, n, "client_assertion_type");
+    if (assertion) {
+        return str_eq(type, "urn:ietf:params:oauth:client-assertion-type:jwt-bearer") &&
+               assertion_is_valid(arm, call->arena, assertion);
+    }
+    return str_eq(secret, SIM_ARM_CLIENT_SECRET);
+}
+
+static void directory_token(struct arm *arm, struct sim_call *call)
+{
+    struct url_param *form = NULL;
+    size_t n = 0;
+    bool is_form = url_query_parse(call->arena, call->body, &form, &n, NULL) == ERR_OK;
+    const char *scope = is_form ? url_query_get(form, n, "scope") : NULL;
+    const char *resource = is_form ? url_query_get(form, n, "resource") : NULL;
+    if (!str_eq(call->method, "POST")) {
+        answer_error(call, 400, "invalid_request", 900561, "The endpoint only accepts POST.");
+    } else if (!is_form || !str_eq(url_query_get(form, n, "grant_type"), "client_credentials") ||
+               str_is_empty(url_query_get(form, n, "client_id"))) {
+        answer_error(call, 400, "invalid_request", 900144,
+                     "AADSTS900144: The request body must contain 'client_id' and 'grant_type'.");
+    } else if (!(scope && str_has_suffix(scope, "/.default")) && str_is_empty(resource)) {
+        answer_error(call, 400, "invalid_scope", 70011,
+                     "AADSTS70011: The provided value for the input parameter 'scope' is not "
+                     "valid.");
+    } else if (!credentials_are_valid(arm, call, form, n)) {
+        answer_error(call, 401, "invalid_client", 7000215,
+                     "AADSTS7000215: Invalid client secret or assertion provided.");
+    } else {
+        struct json_object *o = json_object_new_object();
+        json_add_str(o, "token_type", "Bearer");
+        json_add_int(o, "expires_in", 3599);
+        json_add_int(o, "ext_expires_in", 3599);
+        json_add_str(o, "access_token", arm_token_new(arm, call->arena, 3599));
+        sim_answer(call, 200, o);
+    }
+}
+
+static void openid_configuration(struct arm *arm, struct sim_call *call)
+{
+    const char *tenant = arena_strndup(call->arena, call->path + 1, strcspn(call->path + 1, "/"));
+    const char *base = arena_printf(call->arena, "%s/%s", sim_url(arm->sim), tenant);
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "token_endpoint", arena_printf(call->arena, "%s/oauth2/v2.0/token", base));
+    json_add_str(o, "authorization_endpoint",
+                 arena_printf(call->arena, "%s/oauth2/v2.0/authorize", base));
+    json_add_str(o, "device_authorization_endpoint",
+                 arena_printf(call->arena, "%s/oauth2/v2.0/devicecode", base));
+    json_add_str(o, "issuer", arena_printf(call->arena, "%s/v2.0", base));
+    sim_answer(call, 200, o);
+}
+
+static void instance_discovery(struct arm *arm, struct sim_call *call)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "tenant_discovery_endpoint",
+                 arena_printf(call->arena, "%s/%s/v2.0/.well-known/openid-configuration",
+                              sim_url(arm->sim), arm->tenant));
+    json_add_str(o, "api-version", "1.1");
+    json_add(o, "metadata", json_object_new_array());
+    sim_answer(call, 200, o);
+}
+
+static void endpoints(struct arm *arm, struct sim_call *call)
+{
+    const char *url = sim_url(arm->sim);
+    const char *audiences[] = {arena_printf(call->arena, "%s/", url)};
+    struct json_object *list = json_object_new_array(), *o = json_object_new_object();
+    struct json_object *login = json_object_new_object(), *suffixes = json_object_new_object();
+    json_add_str(login, "loginEndpoint", audiences[0]);
+    json_add(login, "audiences", json_strs(audiences, 1));
+    json_add_str(login, "tenant", "common");
+    json_add_str(login, "identityProvider", "AAD");
+    json_add_str(suffixes, "storage", "core.windows.net");
+    json_add_str(suffixes, "acrLoginServer", "azurecr.io");
+    json_add_str(o, "name", "AzureCloud");
+    json_add_str(o, "resourceManager", url);
+    json_add(o, "authentication", login);
+    json_add(o, "suffixes", suffixes);
+    json_object_array_add(list, o);
+    sim_answer(call, 200, list);
+}
+
+static void identity_handle(void *state, struct sim_call *call)
+{
+    struct arm *arm = state;
+    if (str_eq(call->op, "endpoints")) {
+        endpoints(arm, call);
+    } else if (str_eq(call->op, "identityToken")) {
+        identity_token(arm, call);
+    } else if (str_eq(call->op, "directoryToken")) {
+        directory_token(arm, call);
+    } else if (str_eq(call->op, "openidConfiguration")) {
+        openid_configuration(arm, call);
+    } else {
+        instance_discovery(arm, call);
+    }
+}
+
+const struct sim_module sim_arm_identity_module = {
+    .name = "metadata",
+    .init = identity_init,
+    .done = identity_done,
+    .claims = identity_claims,
+    .name_call = identity_name_call,
+    .handle = identity_handle,
+};

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* interfaces.c: network interfaces, and the walk over the IP configurations of all machines.
+ *
+ * Membership in a backend pool stands in the machine's document: in its NIC, or, for an instance of a scale set, in the
+ * instance.  The instance's NIC is a view of that.  Source: docs/spec/azure.md §7.2, §7.3, §16 item 9. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+/* --- the walk ------------------------------------------------------------------------------------- */
+
+struct walk {
+    struct arm *arm;
+    struct arena *a;
+    bool (*fn)(const struct arm_ip_config *c, void *arg);
+    void *arg;
+    bool stopped;
+};
+
+static void each_config(struct walk *w, struct arm_resource *owner, const char *nic,
+                        struct json_object *configs)
+{
+    for (size_t i = 0; i < json_len(configs) && !w->stopped; i++) {
+        struct json_object *o = json_object_array_get_idx(configs, i);
+        struct arm_ip_config c = {
+            .id =
+                arena_printf(w->a, "%s/ipConfigurations/%s", nic, str_nonnull(json_str(o, "name"))),
+            .nic = nic,
+            .owner = owner,
+            .properties = arm_properties(o),
+        };
+        w->stopped = !w->fn(&c, w->arg);
+    }
+}
+
+static bool walk_nic(struct arm_resource *res, void *arg)
+{
+    struct walk *w = arg;
+    each_config(w, res, res->id, json_path(res->body, "properties.ipConfigurations"));
+    return !w->stopped;
+}
+
+static bool walk_instance(struct arm_resource *res, void *arg)
+{
+    struct walk *w = arg;
+    struct json_object *nics = json_path(
+        res->body, "properties.networkProfileConfiguration.networkInterfaceConfigurations");
+    for (size_t i = 0; i < json_len(nics) && !w->stopped; i++) {
+        struct json_object *nic = json_object_array_get_idx(nics, i);
+        each_config(w, res,
+                    arena_printf(w->a, "%s/networkInterfaces/%s", res->id,
+                                 str_nonnull(json_str(nic, "name"))),
+                    json_path(nic, "properties.ipConfigurations"));
+    }
+    return !w->stopped;
+}
+
+void arm_each_ip_config(struct arm *arm, struct arena *a,
+                        bool (*fn)(const struct arm_ip_config *c, void *arg), void *arg)
+{
+    struct walk w = {.arm = arm, .a = a, .fn = fn, .arg = arg};
+    arm_each(arm, "Microsoft.Network/networkInterfaces", walk_nic, &w);
+    if (!w.stopped) {
+        arm_each(arm, "Microsoft.Compute/virtualMachineScaleSets/virtualMachines", walk_instance,
+                 &w);
+    }
+}
+
+const char *arm_machine_address(struct arm *arm, struct arena *a, const struct arm_ip_config *c)
+{
+    const char *address = json_str(c->properties, "privateIPAddress");
+    return address ? address : map_get(arm->addresses, arm_id_key(a, c->id));
+}
+
+/* --- pools that a machine wants to be in ---------------------------------------------------------- */
+
+static const char *set_of_machine(struct arm_request *q, const char *machine)
+{
+    struct arm_resource *vm = arm_get(q->arm, machine);
+    const char *set = vm ? arm_ref(json_member(vm->body, "properties"), "availabilitySet") : NULL;
+    return set ? arm_id_key(q->a, set) : "";
+}
+
+struct neighbours {
+    struct arm_request *q;
+    const char *pool, *set, *self;
+    const char *other;
+};
+
+static bool find_stranger(const struct arm_ip_config *c, void *arg)
+{
+    struct neighbours *n = arg;
+    struct json_object *pools = json_member(c->properties, "loadBalancerBackendAddressPools");
+    const char *machine = arm_ref(json_member(c->owner->body, "properties"), "virtualMachine");
+    for (size_t i = 0; i < json_len(pools) && !n->other; i++) {
+        const char *id = json_str(json_object_array_get_idx(pools, i), "id");
+        if (str_eq_nocase(id, n->pool) && !str_eq_nocase(c->owner->id, n->self) && machine &&
+            !str_eq(set_of_machine(n->q, machine), n->set)) {
+            n->other = c->owner->id;
+        }
+    }
+    return !n->other;
+}
+
+/* A Basic balancer serves one availability set. */
+static bool check_set(struct arm_request *q, const char *pool, const char *by)
+{
+    const char *machine =
+        q->res ? arm_ref(json_member(q->res->body, "properties"), "virtualMachine") : NULL;
+    if (!machine) {
+        return true;
+    }
+    struct neighbours n = {.q = q, .pool = pool, .set = set_of_machine(q, machine), .self = q->id};
+    arm_each_ip_config(q->arm, q->a, find_stranger, &n);
+    return !n.other ||
+           arm_refuse(q, 400, "NetworkInterfaceAndLoadBalancerAreInDifferentAvailabilitySets",
+                      "Network interface %s uses load balancer pool %s which is used by "
+                      "%s of another availability set.",
+                      by, pool, n.other);
+}
+
+static bool holds_addresses(struct json_object *pool)
+{
+    struct json_object *list = json_path(pool, "properties.loadBalancerBackendAddresses");
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *p = json_member(json_object_array_get_idx(list, i), "properties");
+        if (json_str(p, "ipAddress")) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, const char *by)
+{
+    struct json_object *pools = json_member(properties, "loadBalancerBackendAddressPools");
+    const char *sku = NULL;
+    for (size_t i = 0; i < json_len(pools); i++) {
+        const char *id = str_nonnull(json_str(json_object_array_get_idx(pools, i), "id"));
+        struct arm_resource *lb = arm_get(q->arm, arm_id_parent(q->a, id));
+        struct json_object *list =
+            lb ? json_path(lb->body, "properties.backendAddressPools") : NULL;
+        struct json_object *pool = arm_named(list, arm_id_name(id), NULL);
+        if (!pool || !strstr(arm_id_key(q->a, id), "/backendaddresspools/")) {
+            return arm_refuse_reference(q, id, by);
+        }
+        const char *now = arm_lb_is_standard(lb->body) ? "Standard" : "Basic";
+        if (sku && !str_eq(sku, now)) {
+            return arm_refuse(
+                q, 400, "DifferentSkuLoadBalancersAndPublicIPAddressNotAllowedInVM",
+                "Different basic sku and standard sku load balancer resources are not "
+                "allowed for %s.",
+                by);
+        }
+        sku = now;
+        if (holds_addresses(pool)) {
+            return arm_refuse(q, 400, "BackendPoolMixedIPAndNic",
+                              "Backend address pool %s has backend addresses; IP configuration %s "
+                              "cannot be added to it.",
+                              id, by);
+        }
+        if (str_eq(now, "Basic") && q->kind && str_eq(q->kind->ops, "Interfaces") &&
+            !check_set(q, id, by)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- NICs ----------------------------------------------------------------------------------------- */
+
+static bool put_config(struct arm_request *q, struct json_object *old, struct json_object *o)
+{
+    const char *name = str_nonnull(json_str(o, "name"));
+    const char *self = arena_printf(q->a, "%s/ipConfigurations/%s", q->id, name);
+    struct json_object *p = arm_properties(o);
+    const char *subnet = arm_ref(p, "subnet"), *public = arm_ref(p, "publicIPAddress");
+    struct json_object *was = json_member(
+        arm_named(json_path(old, "properties.ipConfigurations"), name, NULL), "properties");
+    bool is_static = str_eq(json_str(p, "privateIPAllocationMethod"), "Static");
+    if (!arm_name_is_valid(name, 80)) {
+        return arm_refuse(q, 400, "InvalidResourceName", "Resource name %s is invalid.", name);
+    }
+    if (!subnet) {
+        return arm_refuse(q, 400, "NicIPConfigurationMissingSubnet",
+                          "IP configuration %s has no subnet.", self);
+    }
+    if (!arm_subnet_exists(q, subnet, self) || !arm_check_pools_of(q, p, self)) {
+        return false;
+    }
+    if (public && !arm_get(q->arm, public)) {
+        return arm_refuse_reference(q, public, self);
+    }
+    if (!json_str(p, "privateIPAddressVersion")) {
+        json_add_str(p, "privateIPAddressVersion", "IPv4");
+    }
+    bool ipv6 = str_eq(json_str(p, "privateIPAddressVersion"), "IPv6");
+    const char *address = is_static ? json_str(p, "privateIPAddress")
+                          : str_eq_nocase(arm_ref(was, "subnet"), subnet)
+                              ? json_str(was, "privateIPAddress")
+                              : NULL;
+    address = address ? address : arm_subnet_pick(q, subnet, ipv6);
+    json_add_str(p, "privateIPAddress", arena_strdup(q->a, str_nonnull(address)));
+    json_add_str(p, "privateIPAllocationMethod", is_static ? "Static" : "Dynamic");
+    return !is_static || arm_subnet_check(q, subnet, json_str(p, "privateIPAddress"), self);
+}
+
+bool arm_nic_put(struct arm_request *q, struct json_object *old, struct json_object *body)
+{
+    struct json_object *configs = json_path(body, "properties.ipConfigurations");
+    if (json_len(configs) == 0) {
+        return arm_refuse(q, 400, "NetworkInterfaceMustHaveAtleastOneIpConfiguration",
+                          "Network interface %s must have at least one IP configuration.", q->id);
+    }
+    bool any_primary = false;
+    for (size_t i = 0; i < json_len(configs); i++) {
+        struct json_object *p = arm_properties(json_object_array_get_idx(configs, i));
+        any_primary = any_primary || json_bool(p, "primary", false);
+    }
+    for (size_t i = 0; i < json_len(configs); i++) {
+        struct json_object *o = json_object_array_get_idx(configs, i);
+        if (!json_member(arm_properties(o), "primary")) {
+            json_add_bool(arm_properties(o), "primary", i == 0 && !any_primary);
+        }
+        if (!put_config(q, old, o)) {
+            return false;
+        }
+    }
+    const char *nsg = arm_ref(arm_properties(body), "networkSecurityGroup");
+    return !nsg || arm_get(q->arm, nsg) || arm_refuse_reference(q, nsg, q->id);
+}
+
+bool arm_nic_remove(struct arm_request *q)
+{
+    const char *machine = arm_ref(json_member(q->res->body, "properties"), "virtualMachine");
+    return !machine ||
+           arm_refuse(q, 400, "NicInUse",
+                      "Network Interface %s is used by existing resource %s. In order to "
+                      "delete the network interface, it must be dissociated from the "
+                      "resource.",
+                      q->res->id, machine);
+}

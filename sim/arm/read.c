@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* read.c: GET of a document and of a collection.
+ *
+ * Lists are complete documents in pages; nextLink leads to the next one (docs/spec/azure.md §3.3).  The instance view of
+ * machines is shown only to who asks for it. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+#define PAGE_ITEMS 1000
+
+static bool wants_instance_view(const struct arm_request *q)
+{
+    const char *expand = sim_call_param(q->call, "$expand");
+    return expand && str_eq_nocase(expand, "instanceView");
+}
+
+static struct json_object *shown(struct arm_request *q, const struct arm_resource *res)
+{
+    struct json_object *o = arm_view(res);
+    if (!wants_instance_view(q)) {
+        json_object_object_del(json_member(o, "properties"), "instanceView");
+    }
+    return o;
+}
+
+bool arm_read_get(struct arm_request *q)
+{
+    if (!q->res) {
+        return arm_refuse_not_found(q);
+    }
+    arm_operations_look(q->res);
+    q->res = arm_get(q->arm, q->id);
+    if (!q->res) {
+        return arm_refuse_not_found(q);
+    }
+    q->answer = shown(q, q->res);
+    return true;
+}
+
+/* --- lists ---------------------------------------------------------------------------------------- */
+
+bool arm_answer_page(struct arm_request *q, struct json_object *items)
+{
+    int64_t size = json_int(q->arm->settings, "page_size", PAGE_ITEMS);
+    const char *token = sim_call_param(q->call, "$skiptoken");
+    token = token ? token : sim_call_param(q->call, "$skipToken");
+    int64_t from = 0;
+    if (token && (!str_to_i64(token, &from) || from < 0)) {
+        json_object_put(items);
+        return arm_refuse(q, 400, "InvalidParameter", "The $skipToken '%s' is invalid.", token);
+    }
+    struct json_object *page = json_object_new_array();
+    for (int64_t i = from; i < from + size && i < (int64_t)json_len(items); i++) {
+        json_object_array_add(page, json_object_get(json_object_array_get_idx(items, (size_t)i)));
+    }
+    q->answer = json_object_new_object();
+    json_add(q->answer, "value", page);
+    if (from + size < (int64_t)json_len(items)) {
+        struct str_buf b = STR_BUF_INIT;
+        str_appendf(&b, "%s%s", sim_url(q->arm->sim), q->call->path);
+        for (size_t i = 0; i < q->call->n_params; i++) {
+            const struct url_param *p = &q->call->params[i];
+            if (!str_eq_nocase(p->name, "$skiptoken")) {
+                url_append_param(&b, p->name, p->value);
+            }
+        }
+        url_append_param(&b, "$skiptoken", arena_printf(q->a, "%lld", (long long)(from + size)));
+        json_add_str(q->answer, "nextLink", str_buf_text(&b));
+        str_buf_done(&b);
+    }
+    json_object_put(items);
+    return true;
+}
+
+struct listing {
+    struct arm_request *q;
+    const char *above;     /* ids of the collection begin so */
+    const char *scale_set; /* of the filter, or NULL */
+    struct json_object *items;
+};
+
+static bool add_item(struct arm_resource *res, void *arg)
+{
+    struct listing *l = arg;
+    const char *set = arm_ref(json_member(res->body, "properties"), "virtualMachineScaleSet");
+    if (!arm_id_is_below(res->id, l->above) ||
+        (l->scale_set && !str_eq_nocase(set, l->scale_set))) {
+        return true;
+    }
+    json_object_array_add(l->items, shown(l->q, res));
+    return true;
+}
+
+/* The id in "'virtualMachineScaleSet/id' eq '<id>'"; false: another filter. */
+static bool parse_filter(struct arm_request *q, const char *filter, const char **ret)
+{
+    static const char start[] = "'virtualMachineScaleSet/id' eq '";
+    size_t n = strlen(filter);
+    if (!str_has_prefix(filter, start) || filter[n - 1] != '\'' || n <= strlen(start) + 1) {
+        return arm_refuse(q, 400, "InvalidParameter", "The filter \"%s\" is not supported.",
+                          filter);
+    }
+    *ret = arena_strndup(q->a, filter + strlen(start), n - strlen(start) - 1);
+    return true;
+}
+
+bool arm_read_list(struct arm_request *q)
+{
+    /* A list of the whole subscription holds what is in its groups. */
+    struct listing l = {.q = q, .above = q->group ? q->id : ""};
+    const char *filter = sim_call_param(q->call, "$filter");
+    if (!q->group) {
+        l.above = arena_printf(q->a, "/subscriptions/%s", q->subscription);
+    }
+    if (filter && str_eq(q->kind->ops, "VirtualMachines") &&
+        !parse_filter(q, filter, &l.scale_set)) {
+        return false;
+    }
+    const char *parent = arm_id_parent(q->a, arena_printf(q->a, "%s/x", q->id));
+    bool nested = strchr(strchr(q->kind->type, '/') + 1, '/') != NULL;
+    if (nested && !arm_get(q->arm, parent)) {
+        return arm_refuse(q, 404, "ParentResourceNotFound",
+                          "Failed to perform 'read' on resource(s) of type '%s', because the "
+                          "parent resource '%s' could not be found.",
+                          strchr(q->kind->type, '/') + 1, parent);
+    }
+    l.items = json_object_new_array();
+    arm_each(q->arm, q->kind->type, add_item, &l);
+    return arm_answer_page(q, l.items);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* security_groups.c: network security groups: what a rule must be, and how ARM fills it up.
+ *
+ * ARM answers empty arrays for the plural members that a rule does not use, and adds its six default rules.
+ * Source: docs/spec/azure.md §9.1, §9.6, §16 item 8. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+#define RULES_MAX    1000
+#define PREFIXES_MAX 4000
+
+static const char default_rules[] =
+    "[{\"name\":\"AllowVnetInBound\",\"properties\":{\"description\":\"Allow inbound traffic from "
+    "all VMs in VNET\",\"protocol\":\"*\",\"sourcePortRange\":\"*\",\"destinationPortRange\":\"*\","
+    "\"sourceAddressPrefix\":\"VirtualNetwork\",\"destinationAddressPrefix\":\"VirtualNetwork\","
+    "\"access\":\"Allow\",\"priority\":65000,\"direction\":\"Inbound\"}},"
+    "{\"name\":\"AllowAzureLoadBalancerInBound\",\"properties\":{\"description\":\"Allow inbound "
+    "traffic from azure load balancer\",\"protocol\":\"*\",\"sourcePortRange\":\"*\","
+    "\"destinationPortRange\":\"*\",\"sourceAddressPrefix\":\"AzureLoadBalancer\","
+    "\"destinationAddressPrefix\":\"*\",\"access\":\"Allow\",\"priority\":65001,\"direction\":"
+    "\"Inbound\"}},"
+    "{\"name\":\"DenyAllInBound\",\"properties\":{\"description\":\"Deny all inbound traffic\","
+    "\"protocol\":\"*\",\"sourcePortRange\":\"*\",\"destinationPortRange\":\"*\","
+    "\"sourceAddressPrefix\":\"*\",\"destinationAddressPrefix\":\"*\",\"access\":\"Deny\","
+    "\"priority\":65500,\"direction\":\"Inbound\"}},"
+    "{\"name\":\"AllowVnetOutBound\",\"properties\":{\"description\":\"Allow outbound traffic from "
+    "all VMs to all VMs in VNET\",\"protocol\":\"*\",\"sourcePortRange\":\"*\","
+    "\"destinationPortRange\":\"*\",\"sourceAddressPrefix\":\"VirtualNetwork\","
+    "\"destinationAddressPrefix\":\"VirtualNetwork\",\"access\":\"Allow\",\"priority\":65000,"
+    "\"direction\":\"Outbound\"}},"
+    "{\"name\":\"AllowInternetOutBound\",\"properties\":{\"description\":\"Allow outbound traffic "
+    "from all VMs to Internet\",\"protocol\":\"*\",\"sourcePortRange\":\"*\","
+    "\"destinationPortRange\":\"*\",\"sourceAddressPrefix\":\"*\",\"destinationAddressPrefix\":"
+    "\"Internet\",\"access\":\"Allow\",\"priority\":65001,\"direction\":\"Outbound\"}},"
+    "{\"name\":\"DenyAllOutBound\",\"properties\":{\"description\":\"Deny all outbound traffic\","
+    "\"protocol\":\"*\",\"sourcePortRange\":\"*\",\"destinationPortRange\":\"*\","
+    "\"sourceAddressPrefix\":\"*\",\"destinationAddressPrefix\":\"*\",\"access\":\"Deny\","
+    "\"priority\":65500,\"direction\":\"Outbound\"}}]";
+
+/* --- filling up ----------------------------------------------------------------------------------- */
+
+static void fill_rule(struct json_object *rule)
+{
+    static const char *const plural[] = {"sourcePortRanges", "destinationPortRanges",
+                                         "sourceAddressPrefixes", "destinationAddressPrefixes"};
+    struct json_object *p = arm_properties(rule);
+    for (size_t i = 0; i < ARRAY_LEN(plural); i++) {
+        if (!json_member(p, plural[i])) {
+            json_add(p, plural[i], json_object_new_array());
+        }
+    }
+}
+
+void arm_nsg_fill(struct json_object *body)
+{
+    struct json_object *p = arm_properties(body), *defaults = NULL;
+    if (!json_member(p, "securityRules")) {
+        json_add(p, "securityRules", json_object_new_array());
+    }
+    if (json_len(json_member(p, "defaultSecurityRules")) == 0 &&
+        json_parse(default_rules, strlen(default_rules), NULL, &defaults, NULL) == ERR_OK) {
+        json_add(p, "defaultSecurityRules", defaults);
+    }
+    static const char *const lists[] = {"securityRules", "defaultSecurityRules"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        struct json_object *rules = json_member(p, lists[i]);
+        for (size_t k = 0; k < json_len(rules); k++) {
+            fill_rule(json_object_array_get_idx(rules, k));
+        }
+    }
+}
+
+/* --- values --------------------------------------------------------------------------------------- */
+
+static bool port_range_is_valid(const char *text)
+{
+    int64_t low, high;
+    const char *dash = strchr(text, '-');
+    char first[8] = "";
+    if (str_eq(text, "*")) {
+        return true;
+    }
+    size_t n = dash ? (size_t)(dash - text) : strlen(text);
+    if (n == 0 || n >= sizeof(first)) {
+        return false;
+    }
+    memcpy(first, text, n);
+    return str_to_i64(first, &low) && (!dash || str_to_i64(dash + 1, &high)) && low >= 0 &&
+           low <= 65535 && (!dash || (high >= low && high <= 65535));
+}
+
+/* "*", an address, a network without host bits, or a service tag. */
+static bool prefix_is_valid(const char *text)
+{
+    struct ip_addr ip;
+    struct ip_net net, host;
+    if (strchr(text, '/')) {
+        return ip_net_parse(text, &net) && ip_net_parse_host(text, &host) &&
+               ip_eq(&net.addr, &host.addr);
+    }
+    bool tag = (text[0] >= 'A' && text[0] <= 'Z') &&
+               strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.") ==
+                   strlen(text);
+    return str_eq(text, "*") || ip_parse(text, &ip) || tag;
+}
+
+struct value_check {
+    const char *one, *many;
+    bool is_port;
+};
+
+static bool check_value(struct arm_request *q, const char *rule, const struct value_check *c,
+                        const char *text)
+{
+    if (c->is_port) {
+        return port_range_is_valid(text) ||
+               arm_refuse(q, 400, "SecurityRuleInvalidPortRange",
+                          "Security rule %s has invalid Port range. Value provided: %s. Value "
+                          "should be an integer OR integer range with '-' delimiter. Valid range "
+                          "0-65535.",
+                          rule, text);
+    }
+    return prefix_is_valid(text) || arm_refuse(q, 400, "SecurityRuleInvalidAddressPrefix",
+                                               "Security rule %s has invalid Address prefix. Value "
+                                               "provided: %s",
+                                               rule, text);
+}
+
+/* Exactly one of a member and its plural; `optional`: security groups of applications may stand for them. */
+static bool check_pair(struct arm_request *q, const char *rule, struct json_object *p,
+                       const struct value_check *c, bool optional, size_t *ret_n)
+{
+    const char *one = json_str(p, c->one);
+    struct json_object *many = json_member(p, c->many);
+    if (one && json_len(many)) {
+        return arm_refuse(q, 400, "SecurityRuleParameterConflict",
+                          "Security rule %s: only one of %s and %s may be given.", rule, c->one,
+                          c->many);
+    }
+    if (str_is_empty(one) && json_len(many) == 0) {
+        return optional ||
+               arm_refuse(q, 400, "SecurityRuleParameterMissing",
+                          "Security rule %s: one of %s and %s is required.", rule, c->one, c->many);
+    }
+    *ret_n += one ? 1 : json_len(many);
+    for (size_t i = 0; i < json_len(many); i++) {
+        const char *text = json_object_get_string(json_object_array_get_idx(many, i));
+        bool everything = !c->is_port && (str_eq(text, "*") || strpbrk(text, "./:") == NULL);
+        if (everything && json_len(many) > 1 && str_eq(text, "*")) {
+            return arm_refuse(q, 400, "SecurityRuleInvalidAddressPrefix",
+                              "Security rule %s has invalid Address prefix. Value provided: %s",
+                              rule, text);
+        }
+        if (!check_value(q, rule, c, text)) {
+            return false;
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq_nocase(json_object_get_string(json_object_array_get_idx(many, k)), text)) {
+                return arm_refuse(q, 400, "SecurityRuleDuplicateParameterValue",
+                                  "Security rule %s: %s is given twice in %s.", rule, text,
+                                  c->many);
+            }
+        }
+    }
+    return !one || check_value(q, rule, c, one);
+}
+
+static bool check_rule(struct arm_request *q, struct json_object *rule, size_t *ret_sources,
+                       size_t *ret_destinations)
+{
+    static const struct value_check checks[] = {
+        {"sourcePortRange", "sourcePortRanges", true},
+        {"destinationPortRange", "destinationPortRanges", true},
+        {"sourceAddressPrefix", "sourceAddressPrefixes", false},
+        {"destinationAddressPrefix", "destinationAddressPrefixes", false},
+    };
+    struct json_object *p = arm_properties(rule);
+    const char *name = str_nonnull(json_str(rule, "name"));
+    int64_t priority = json_int(p, "priority", 0);
+    size_t ports = 0;
+    size_t *counts[] = {&ports, &ports, ret_sources, ret_destinations};
+    if (!arm_name_is_valid(name, 80)) {
+        return arm_refuse(q, 400, "InvalidResourceName", "Resource name %s is invalid.", name);
+    }
+    if (priority < 100 || priority > 4096) {
+        return arm_refuse(q, 400, "SecurityRuleInvalidPriority",
+                          "Security rule %s has invalid Priority. Value provided: %lld Allowed "
+                          "range 100-4096.",
+                          name, (long long)priority);
+    }
+    bool groups[] = {false, false, json_len(json_member(p, "sourceApplicationSecurityGroups")) > 0,
+                     json_len(json_member(p, "destinationApplicationSecurityGroups")) > 0};
+    for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
+        if (!check_pair(q, name, p, &checks[i], groups[i], counts[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- the whole group ------------------------------------------------------------------------------ */
+
+static bool check_unique(struct arm_request *q, struct map *seen, const char *key, const char *name,
+                         bool by_name)
+{
+    const char *other = map_get(seen, key);
+    if (!other) {
+        map_set(seen, key, (void *)name);
+        return true;
+    }
+    if (by_name) {
+        return arm_refuse(q, 400, "DuplicateResourceName",
+                          "Resource %s has two child resources with the same name (%s).", q->id,
+                          name);
+    }
+    return arm_refuse(
+        q, 400, "SecurityRuleConflict",
+        "Security rule %s conflicts with rule %s. Rules cannot have the same Priority "
+        "and Direction.",
+        name, other);
+}
+
+static bool check_rules(struct arm_request *q, struct json_object *rules, struct map *seen)
+{
+    size_t sources = 0, destinations = 0;
+    for (size_t i = 0; i < json_len(rules); i++) {
+        struct json_object *rule = json_object_array_get_idx(rules, i);
+        struct json_object *p = arm_properties(rule);
+        const char *name = str_nonnull(json_str(rule, "name"));
+        const char *place = arena_printf(q->a, "%s %lld", str_nonnull(json_str(p, "direction")),
+                                         (long long)json_int(p, "priority", 0));
+        if (!check_rule(q, rule, &sources, &destinations) ||
+            !check_unique(q, seen, arena_printf(q->a, "name %s", str_lower(q->a, name)), name,
+                          true) ||
+            !check_unique(q, seen, place, name, false)) {
+            return false;
+        }
+    }
+    if (json_len(rules) > RULES_MAX) {
+        return arm_refuse(q, 400, "SecurityRuleLimitReached",
+                          "Network security group %s has %zu security rules; at most %d are "
+                          "allowed.",
+                          q->id, json_len(rules), RULES_MAX);
+    }
+    return (sources <= PREFIXES_MAX && destinations <= PREFIXES_MAX) ||
+           arm_refuse(q, 400, "SecurityRuleAddressPrefixLimitReached",
+                      "Network security group %s has more than %d address prefixes.", q->id,
+                      PREFIXES_MAX);
+}
+
+bool arm_nsg_put(struct arm_request *q, struct json_object *old, struct json_object *body)
+{
+    struct map *seen = map_new(NULL);
+    (void)old;
+    arm_nsg_fill(body);
+    bool ok = check_rules(q, json_path(body, "properties.securityRules"), seen);
+    map_free(seen);
+    return ok;
+}
+
+bool arm_nsg_remove(struct arm_request *q)
+{
+    static const char *const users[] = {"subnets", "networkInterfaces"};
+    struct json_object *p = json_member(q->res->body, "properties");
+    for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+        struct json_object *list = json_member(p, users[i]);
+        if (json_len(list)) {
+            return arm_refuse(q, 400, "InUseNetworkSecurityGroupCannotBeDeleted",
+                              "Network security group %s cannot be deleted because it is in use by "
+                              "the following resources: %s.",
+                              q->res->id, json_str(json_object_array_get_idx(list, 0), "id"));
+        }
+    }
+    return true;
+}

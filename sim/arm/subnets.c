@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* subnets.c: subnets, and the private and public addresses that are handed out.
+ *
+ * The first four addresses and the last one of a subnet are the cloud's.  A frontend without a wish gets the lowest free
+ * one; public addresses come from a cursor, so that whoever loses one notices.
+ * Source: docs/spec/azure.md §6.3, §16 items 5 and 7. */
+#include "sim/arm/arm.h"
+
+#include <string.h>
+
+#define RESERVED_FIRST 4
+#define PICK_TRIES     70000
+
+/* --- prefixes ------------------------------------------------------------------------------------- */
+
+/* The i-th prefix of a subnet; false: there are fewer. */
+static bool prefix_at(struct json_object *subnet, size_t i, struct ip_net *ret)
+{
+    struct json_object *p = json_member(subnet, "properties");
+    const char *one = json_str(p, "addressPrefix");
+    struct json_object *many = json_member(p, "addressPrefixes");
+    if (one && json_len(many) == 0) {
+        return i == 0 && ip_net_parse(one, ret);
+    }
+    return i < json_len(many) &&
+           ip_net_parse(json_object_get_string(json_object_array_get_idx(many, i)), ret);
+}
+
+static bool prefix_of(struct json_object *subnet, bool ipv6, struct ip_net *ret)
+{
+    for (size_t i = 0; prefix_at(subnet, i, ret); i++) {
+        if ((ret->addr.len == 16) == ipv6) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_reserved(const struct ip_net *net, const struct ip_addr *ip)
+{
+    struct ip_addr x = ip_net_last(net);
+    if (ip_eq(&x, ip)) {
+        return true;
+    }
+    for (uint64_t i = 0; i < RESERVED_FIRST && ip_net_nth(net, i, &x); i++) {
+        if (ip_eq(&x, ip)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- who holds which address ---------------------------------------------------------------------- */
+
+struct holders {
+    struct arm *arm;
+    struct arena *a;
+    const char *vnet;       /* lower */
+    struct map *by_address; /* address → id of the IP configuration */
+};
+
+static void hold(struct holders *h, const char *subnet, const char *address, const char *id)
+{
+    struct ip_addr ip;
+    char text[IP_TEXT_MAX];
+    if (subnet && address && str_eq_nocase(arm_id_parent(h->a, subnet), h->vnet) &&
+        ip_parse(address, &ip)) {
+        ip_format(&ip, text);
+        map_set(h->by_address, text, arena_strdup(h->a, id));
+    }
+}
+
+static bool hold_config(const struct arm_ip_config *c, void *arg)
+{
+    struct holders *h = arg;
+    hold(h, arm_ref(c->properties, "subnet"), arm_machine_address(h->arm, h->a, c), c->id);
+    return true;
+}
+
+static bool hold_frontends(struct arm_resource *res, void *arg)
+{
+    struct holders *h = arg;
+    struct json_object *fips = json_path(res->body, "properties.frontendIPConfigurations");
+    for (size_t i = 0; i < json_len(fips); i++) {
+        struct json_object *o = json_object_array_get_idx(fips, i);
+        struct json_object *p = json_member(o, "properties");
+        hold(h, arm_ref(p, "subnet"), json_str(p, "privateIPAddress"),
+             arena_printf(h->a, "%s/frontendIPConfigurations/%s", res->id,
+                          str_nonnull(json_str(o, "name"))));
+    }
+    return true;
+}
+
+static bool hold_links(struct arm_resource *res, void *arg)
+{
+    struct holders *h = arg;
+    struct json_object *configs = json_path(res->body, "properties.ipConfigurations");
+    for (size_t i = 0; i < json_len(configs); i++) {
+        struct json_object *o = json_object_array_get_idx(configs, i);
+        struct json_object *p = json_member(o, "properties");
+        hold(h, arm_ref(p, "subnet"), json_str(p, "privateIPAddress"),
+             arena_printf(h->a, "%s/ipConfigurations/%s", res->id,
+                          str_nonnull(json_str(o, "name"))));
+    }
+    return true;
+}
+
+static struct map *holders_of(struct arm *arm, struct arena *a, const char *vnet)
+{
+    struct holders h = {.arm = arm, .a = a, .vnet = vnet, .by_address = map_new(NULL)};
+    arm_each_ip_config(arm, a, hold_config, &h);
+    arm_each(arm, "Microsoft.Network/loadBalancers", hold_frontends, &h);
+    arm_each(arm, "Microsoft.Network/privateLinkServices", hold_links, &h);
+    return h.by_address;
+}
+
+const char *arm_private_holder(struct arm *arm, struct arena *a, const char *vnet,
+                               const char *address)
+{
+    struct map *holders = holders_of(arm, a, vnet);
+    const char *holder = map_get(holders, address);
+    map_free(holders);
+    return holder;
+}
+
+/* --- handing out ---------------------------------------------------------------------------------- */
+
+char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6)
+{
+    struct arm_resource *res = arm_get(q->arm, subnet);
+    struct ip_net net;
+    struct ip_addr ip;
+    char text[IP_TEXT_MAX], *found = NULL;
+    if (!res || !prefix_of(res->body, ipv6, &net)) {
+        return NULL;
+    }
+    struct map *holders = holders_of(q->arm, q->a, arm_id_parent(q->a, res->id));
+    for (uint64_t i = RESERVED_FIRST; i < PICK_TRIES && !found && ip_net_nth(&net, i, &ip); i++) {
+        ip_format(&ip, text);
+        if (!map_has(holders, text) && !map_has(q->picked, text) && !is_reserved(&net, &ip)) {
+            found = arena_strdup(q->a, text);
+            map_set(q->picked, text, found);
+        }
+    }
+    map_free(holders);
+    return found;
+}
+
+bool arm_subnet_exists(struct arm_request *q, const char *subnet, const char *by)
+{
+    const char *vnet = arm_id_parent(q->a, subnet);
+    if (!arm_get(q->arm, vnet)) {
+        return arm_refuse_reference(q, vnet, by);
+    }
+    return arm_get(q->arm, subnet) ||
+           arm_refuse(q, 400, "SubnetNotFound",
+                      "Subnet %s that is referenced by resource %s is not found in virtual network "
+                      "%s.",
+                      subnet, by, vnet);
+}
+
+bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *address,
+                      const char *owner)
+{
+    struct arm_resource *res = arm_get(q->arm, subnet);
+    struct ip_addr ip;
+    struct ip_net net;
+    char prefix[IP_TEXT_MAX] = "", text[IP_TEXT_MAX];
+    if (!ip_parse(address, &ip)) {
+        return arm_refuse(q, 400, "InvalidIPAddressFormat", "IP address %s of %s is invalid.",
+                          address, owner);
+    }
+    bool has = prefix_of(res->body, ip.len == 16, &net);
+    if (has) {
+        ip_net_format(&net, prefix);
+    }
+    if (!has || !ip_net_contains(&net, &ip)) {
+        return arm_refuse(q, 400, "PrivateIPAddressNotInSubnet",
+                          "Private static IP address %s does not belong to the range of subnet "
+                          "prefix %s.",
+                          address, prefix);
+    }
+    if (is_reserved(&net, &ip)) {
+        return arm_refuse(q, 400, "PrivateIPAddressInReservedRange",
+                          "Private static IP address %s falls within reserved IP range of subnet "
+                          "prefix %s.",
+                          address, prefix);
+    }
+    ip_format(&ip, text);
+    const char *holder = arm_private_holder(q->arm, q->a, arm_id_parent(q->a, res->id), text);
+    return !holder || str_eq_nocase(holder, owner) ||
+           arm_refuse(q, 400, "PrivateIPAddressInUse",
+                      "IP configuration %s is using the private IP address %s which is already "
+                      "allocated to resource %s.",
+                      owner, address, holder);
+}
+
+static bool find_address(struct arm_resource *res, void *arg)
+{
+    const char **wanted = arg;
+    const char *address = json_str(json_member(res->body, "properties"), "ipAddress");
+    if (str_eq(address, *wanted)) {
+        *wanted = NULL;
+    }
+    return *wanted != NULL;
+}
+
+static bool public_is_free(struct arm *arm, const char *address)
+{
+    const char *wanted = address;
+    arm_each(arm, "Microsoft.Network/publicIPAddresses", find_address, &wanted);
+    return wanted != NULL;
+}
+
+char *arm_public_pick(struct arm *arm, struct arena *a, bool ipv6, const char *prefix)
+{
+    struct arm_resource *res = arm_get(arm, prefix);
+    const char *range = res ? json_str(json_member(res->body, "properties"), "ipPrefix") : NULL;
+    uint64_t first = 0, *cursor = range ? &first : ipv6 ? &arm->next_public6 : &arm->next_public;
+    struct ip_net net;
+    struct ip_addr ip;
+    char text[IP_TEXT_MAX];
+    range = range ? range : ipv6 ? "2603:1030:20e::/64" : "20.42.0.0/16";
+    if (!ip_net_parse(range, &net)) {
+        return NULL;
+    }
+    while (ip_net_nth(&net, *cursor, &ip)) {
+        ++*cursor;
+        ip_format(&ip, text);
+        if (public_is_free(arm, text)) {
+            return arena_strdup(a, text);
+        }
+    }
+    return NULL;
+}
+
+/* --- subnets as resources ------------------------------------------------------------------------- */
+
+static bool overlaps(const struct ip_net *x, const struct ip_net *y)
+{
+    return x->addr.len == y->addr.len &&
+           (ip_net_contains(x, &y->addr) || ip_net_contains(y, &x->addr));
+}
+
+struct sibling {
+    struct arm_request *q;
+    const struct ip_net *net;
+    const char *other;
+};
+
+static bool find_overlap(struct arm_resource *res, void *arg)
+{
+    struct sibling *s = arg;
+    struct ip_net net;
+    if (str_eq_nocase(res->id, s->q->id) ||
+        !str_eq_nocase(arm_id_parent(s->q->a, res->id), arm_id_parent(s->q->a, s->q->id))) {
+        return true;
+    }
+    for (size_t i = 0; prefix_at(res->body, i, &net); i++) {
+        s->other = overlaps(&net, s->net) ? res->id : s->other;
+    }
+    return !s->other;
+}
+
+static bool in_address_space(struct arm_request *q, const struct ip_net *net)
+{
+    struct arm_resource *vnet = arm_get(q->arm, arm_id_parent(q->a, q->id));
+    struct json_object *spaces = json_path(vnet->body, "properties.addressSpace.addressPrefixes");
+    struct ip_addr last = ip_net_last(net);
+    for (size_t i = 0; i < json_len(spaces); i++) {
+        struct ip_net space;
+        if (ip_net_parse(json_object_get_string(json_object_array_get_idx(spaces, i)), &space) &&
+            ip_net_contains(&space, &net->addr) && ip_net_contains(&space, &last)) {
+            return true;
+        }
+    }
+    return json_len(spaces) == 0;
+}
+
+bool arm_subnet_put(struct arm_request *q, struct json_object *old, struct json_object *body)
+{
+    struct ip_net net;
+    size_t n = 0;
+    (void)old;
+    for (; prefix_at(body, n, &net); n++) {
+        char text[IP_TEXT_MAX];
+        struct sibling s = {.q = q, .net = &net};
+        ip_net_format(&net, text);
+        if (!in_address_space(q, &net)) {
+            return arm_refuse(q, 400, "NetcfgSubnetRangeOutsideVnet",
+                              "Subnet '%s' is not valid because its IP address range '%s' is "
+                              "outside the IP address range of virtual network.",
+                              q->name, text);
+        }
+        arm_each(q->arm, "Microsoft.Network/virtualNetworks/subnets", find_overlap, &s);
+        if (s.other) {
+            return arm_refuse(q, 400, "NetcfgSubnetRangesOverlap",
+                              "Subnet '%s' is not valid because its IP address range overlaps with "
+                              "that of an existing subnet %s.",
+                              q->name, s.other);
+        }
+    }
+    const char *nsg = arm_ref(arm_properties(body), "networkSecurityGroup");
+    if (nsg && !arm_get(q->arm, nsg)) {
+        return arm_refuse_reference(q, nsg, q->id);
+    }
+    return n > 0 ||
+           arm_refuse(q, 400, "InvalidCIDRNotation",
+                      "The address prefix of subnet '%s' is missing or has an invalid CIDR "
+                      "notation.",
+                      q->name);
+}
+
+struct subnet_user {
+    const char *subnet;
+    const char *found;
+    struct arena *a;
+};
+
+static bool find_user_config(const struct arm_ip_config *c, void *arg)
+{
+    struct subnet_user *u = arg;
+    if (str_eq_nocase(arm_ref(c->properties, "subnet"), u->subnet)) {
+        u->found = arena_strdup(u->a, c->id);
+    }
+    return !u->found;
+}
+
+static bool find_user_frontend(struct arm_resource *res, void *arg)
+{
+    struct subnet_user *u = arg;
+    struct json_object *fips = json_path(res->body, "properties.frontendIPConfigurations");
+    for (size_t i = 0; i < json_len(fips) && !u->found; i++) {
+        struct json_object *o = json_object_array_get_idx(fips, i);
+        if (str_eq_nocase(arm_ref(json_member(o, "properties"), "subnet"), u->subnet)) {
+            u->found = arena_strdup(u->a, str_nonnull(json_str(o, "id")));
+        }
+    }
+    return !u->found;
+}
+
+bool arm_subnet_remove(struct arm_request *q)
+{
+    struct subnet_user u = {.subnet = q->res->id, .a = q->a};
+    arm_each_ip_config(q->arm, q->a, find_user_config, &u);
+    if (!u.found) {
+        arm_each(q->arm, "Microsoft.Network/loadBalancers", find_user_frontend, &u);
+    }
+    return !u.found || arm_refuse(q, 400, "InUseSubnetCannotBeDeleted",
+                                  "Subnet %s is in use by %s and cannot be deleted. In order to "
+                                  "delete the subnet, delete all the resources within the subnet.",
+                                  q->name, u.found);
+}
