@@ -52,8 +52,7 @@ static bool check_backends(struct request *q, struct json_object *body)
         const char *link = json_str(backend, "group");
         const char *field = arena_printf(q->a, "resource.backends[%zu].group", i);
         if (!link) {
-            return ce_refuse(&q->refusal, q->a, 400, "required",
-                             "Required field '%s' not specified", field);
+            return ce_refuse_required(&q->refusal, q->a, field);
         }
         for (size_t k = 0; k < i; k++) {
             struct json_object *other = json_object_array_get_idx(backends, k);

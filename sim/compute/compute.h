@@ -71,6 +71,8 @@ bool ce_refuse(struct refusal *r, struct arena *a, int status, const char *reaso
                ...) _printf_(5, 6);
 bool ce_refuse_invalid(struct refusal *r, struct arena *a, const char *field, const char *value,
                        const char *why);
+/* "Required field '…' not specified". */
+bool ce_refuse_required(struct refusal *r, struct arena *a, const char *field);
 bool ce_refuse_not_found(struct refusal *r, struct arena *a, const char *path);
 bool ce_refuse_in_use(struct refusal *r, struct arena *a, const struct resource *res,
                       const char *by);

@@ -103,6 +103,10 @@ bool ce_group_check_backends(struct request *q, struct json_object *backends)
 static struct json_object *instances_of(struct request *q)
 {
     struct json_object *items = json_member(q->body, "instances");
+    if (json_len(items) == 0) {
+        ce_refuse_required(&q->refusal, q->a, "resource.instances");
+        return NULL;
+    }
     if (json_len(items) > MEMBERS_MAX) {
         ce_refuse_invalid(&q->refusal, q->a, "resource.instances",
                           arena_printf(q->a, "%zu instances", json_len(items)),

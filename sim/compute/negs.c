@@ -70,8 +70,7 @@ static bool check_call(struct request *q, struct json_object *endpoints)
 {
     size_t n = json_len(endpoints);
     if (n == 0) {
-        return ce_refuse(&q->refusal, q->a, 400, "required",
-                         "Required field 'resource.networkEndpoints' not specified");
+        return ce_refuse_required(&q->refusal, q->a, "resource.networkEndpoints");
     }
     return n <= CALL_MAX || ce_refuse_invalid(&q->refusal, q->a, "resource.networkEndpoints",
                                               arena_printf(q->a, "%zu endpoints", n),
@@ -83,8 +82,7 @@ static bool check_endpoint(struct request *q, struct json_object *endpoint, size
     const char *instance = json_str(endpoint, "instance");
     const char *field = arena_printf(q->a, "resource.networkEndpoints[%zu].instance", i);
     if (!instance) {
-        return ce_refuse(&q->refusal, q->a, 400, "required", "Required field '%s' not specified",
-                         field);
+        return ce_refuse_required(&q->refusal, q->a, field);
     }
     const char *path = arena_printf(q->a, "projects/%s/zones/%s/instances/%s", q->project,
                                     q->location, ce_path_name(instance));

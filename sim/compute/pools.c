@@ -47,6 +47,10 @@ static struct json_object *links_of(struct request *q, const char *list, const c
                                     const char *kinds, bool must_exist)
 {
     struct json_object *items = json_member(q->body, list);
+    if (json_len(items) == 0) {
+        ce_refuse_required(&q->refusal, q->a, arena_printf(q->a, "resource.%s", list));
+        return NULL;
+    }
     struct json_object *out = json_object_new_array();
     for (size_t i = 0; i < json_len(items); i++) {
         const char *link = json_str(json_object_array_get_idx(items, i), member);

@@ -26,6 +26,11 @@ bool ce_refuse_invalid(struct refusal *r, struct arena *a, const char *field, co
                      why);
 }
 
+bool ce_refuse_required(struct refusal *r, struct arena *a, const char *field)
+{
+    return ce_refuse(r, a, 400, "required", "Required field '%s' not specified", field);
+}
+
 bool ce_refuse_not_found(struct refusal *r, struct arena *a, const char *path)
 {
     return ce_refuse(r, a, 404, "notFound", "The resource '%s' was not found", path);
@@ -73,7 +78,7 @@ bool ce_refuse_schema(struct refusal *r, struct arena *a, const struct schema_pr
         return ce_refuse_invalid(r, a, p->path, p->got,
                                  arena_printf(a, "Must be %s.", str_nonnull(p->want)));
     case SCHEMA_REQUIRED:
-        return ce_refuse(r, a, 400, "required", "Required field '%s' not specified", p->path);
+        return ce_refuse_required(r, a, p->path);
     case SCHEMA_OK:
         break;
     }

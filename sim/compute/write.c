@@ -58,8 +58,7 @@ static bool check_required(struct request *q, struct json_object *body)
 {
     for (const char *const *m = q->col->required; m && *m; m++) {
         if (!json_member(body, *m)) {
-            return ce_refuse(&q->refusal, q->a, 400, "required",
-                             "Required field 'resource.%s' not specified", *m);
+            return ce_refuse_required(&q->refusal, q->a, arena_printf(q->a, "resource.%s", *m));
         }
     }
     return true;
@@ -91,8 +90,7 @@ bool ce_write_insert(struct request *q)
 {
     const char *name = json_str(q->body, "name");
     if (!name) {
-        return ce_refuse(&q->refusal, q->a, 400, "required",
-                         "Required field 'resource.name' not specified");
+        return ce_refuse_required(&q->refusal, q->a, "resource.name");
     }
     const char *path = arena_printf(q->a, "%s/%s", q->folder, name);
     if (ce_store_get(q->c, path)) {
