@@ -63,7 +63,7 @@ static bool may_stay(const struct azure_naming *n, const char *vm_set, const cha
 {
     bool primary = azure_eq(vm_set, azure_config_primary_vm_set(n->config));
     if (azure_eq(base, vm_set)) {
-        return str_eq(base, n->cluster) || !primary; /* the set has become the primary one */
+        return azure_eq(base, n->cluster) || !primary; /* the set has become the primary one */
     }
     return primary && azure_eq(base, n->cluster);
 }

@@ -6,6 +6,7 @@
  * except the one that upstream matches without.  Pure; docs/spec/azure.md 6.2, 10.1, 11. */
 #include "providers/azure/azure_service.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/str.h"
@@ -20,6 +21,20 @@ const char *azure_annotation(const struct tt_service *s, const char *name)
         }
     }
     return NULL;
+}
+
+const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name)
+{
+    char key[128];
+    int n = snprintf(key, sizeof(key), "port_%d_%s", (int)port, name);
+    return n > 0 && (size_t)n < sizeof(key) ? azure_annotation(s, key) : NULL;
+}
+
+const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name)
+{
+    char text[128]; /* longer ones are in no table, so none is cut to a known one */
+    int n = snprintf(text, sizeof(text), "port_%d_%s", port, name);
+    return n > 0 && (size_t)n < sizeof(text) ? azure_annotation(s, text) : NULL;
 }
 
 bool azure_service_is_internal(const struct tt_service *s)

@@ -244,6 +244,10 @@ static void read__switches_lists_and_groups(void **state)
     same_text("absent", plain->dns_label, NULL);
     same_text("none", plain->pls_subnet, NULL);
     assert_false(plain->has_configurations);
+    const struct tt_service *ports =
+        azure_test_service(a, "s", "{\"port_80_no_lb_rule\":\"true\"}", NULL);
+    same_text("of a port", azure_port_annotation(ports, 80, "no_lb_rule"), "true");
+    same_text("of another", azure_port_annotation(ports, 8, "no_lb_rule"), NULL);
     same_text("key", plain->key, "default/s");
     same_text("base", plain->base, "as");
 }
