@@ -27,6 +27,7 @@ extern const struct eval_fn eval_kubernetes[];
 extern const struct eval_fn eval_gce[];           /* Services, names, links, ports */
 extern const struct eval_fn eval_gce_resources[]; /* cloud resources */
 extern const struct eval_fn eval_azure_nsg[];     /* security rules */
+extern const struct eval_fn eval_azure_lb[];      /* load balancer documents */
 extern const struct eval_fn eval_azure_names[];   /* names, selection, annotations, tags */
 
 /* Objects as the API server serves them, through the controller's own decoder; what the decoder insists on

@@ -15,8 +15,8 @@
 
 #define LINE_MAX_BYTES (64u << 20)
 
-static const struct eval_fn *const tables[] = {eval_kubernetes, eval_gce, eval_gce_resources,
-                                               eval_azure_nsg, eval_azure_names};
+static const struct eval_fn *const tables[] = {
+    eval_kubernetes, eval_gce, eval_gce_resources, eval_azure_nsg, eval_azure_names, eval_azure_lb};
 
 static const struct eval_fn *find_fn(const char *name)
 {
