@@ -25,13 +25,6 @@ const char *azure_annotation(const struct tt_service *s, const char *name)
 
 const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name)
 {
-    char key[128];
-    int n = snprintf(key, sizeof(key), "port_%d_%s", (int)port, name);
-    return n > 0 && (size_t)n < sizeof(key) ? azure_annotation(s, key) : NULL;
-}
-
-const char *azure_port_annotation(const struct tt_service *s, int32_t port, const char *name)
-{
     char text[128]; /* longer ones are in no table, so none is cut to a known one */
     int n = snprintf(text, sizeof(text), "port_%d_%s", port, name);
     return n > 0 && (size_t)n < sizeof(text) ? azure_annotation(s, text) : NULL;
