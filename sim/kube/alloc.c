@@ -114,8 +114,12 @@ bool kube_alloc_ip_in_range(const char *ip, bool v6)
 {
     struct ip_net net;
     struct ip_addr addr;
-    return ip_net_parse(kube_alloc_range(v6), &net) && ip_parse(ip, &addr) &&
-           ip_net_contains(&net, &addr);
+    if (!ip_net_parse(kube_alloc_range(v6), &net) || !ip_parse(ip, &addr)) {
+        return false;
+    }
+    /* Neither the address of the network nor, for IPv4, that of the broadcast. */
+    struct ip_addr last = ip_net_last(&net);
+    return ip_net_contains(&net, &addr) && !ip_eq(&addr, &net.addr) && (v6 || !ip_eq(&addr, &last));
 }
 
 char *kube_alloc_choose_ip(struct kube_alloc *al, struct arena *a, bool v6)

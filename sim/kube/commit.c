@@ -88,13 +88,54 @@ static void mark_deleted(struct kube_change *c)
     }
 }
 
+static void add_finalizer(struct json_object *o, const char *finalizer)
+{
+    struct json_object *meta = kube_need(o, "metadata");
+    struct json_object *all = json_member(meta, "finalizers");
+    for (size_t i = 0; i < json_len(all); i++) {
+        if (str_eq(kube_item(all, i), finalizer)) {
+            return;
+        }
+    }
+    struct json_object *more = all ? json_copy(all) : json_object_new_array();
+    json_push_str(more, finalizer);
+    kube_set(meta, "finalizers", more);
+}
+
+/* What the garbage collector of a whole cluster does at once here, where nothing depends on anything: it takes its
+ * finalizer off again. */
+static void collect_garbage(const struct kube_change *done)
+{
+    struct kube_obj *o =
+        kube_db_get(done->st->store, done->kind->store, done->namespace, done->name);
+    if (!o) {
+        return;
+    }
+    struct kube_change c = *done;
+    c.was = kube_obj_tree(o);
+    c.now = kube_obj_tree(o);
+    struct json_object *all = json_path(c.now, "metadata.finalizers");
+    for (size_t i = json_len(all); i > 0; i--) {
+        if (str_eq(kube_item(all, i - 1), done->waits_for)) {
+            json_object_array_del_idx(all, i - 1, 1);
+        }
+    }
+    (void)kube_commit(&c);
+    json_object_put(c.now);
+    json_object_put(c.was);
+}
+
 struct json_object *kube_delete_one(struct kube_change *c, struct json_object **ret)
 {
     if (!c->was) {
         return kube_status_not_found(c->kind, c->name);
     }
     c->now = json_copy(c->was);
-    if (has_finalizers(c->was)) {
+    bool waits = c->waits_for && !kube_is_deleting(c->was);
+    if (waits) {
+        add_finalizer(c->now, c->waits_for);
+    }
+    if (has_finalizers(c->now)) {
         if (!kube_is_deleting(c->was)) {
             mark_deleted(c);
         }
@@ -110,6 +151,9 @@ struct json_object *kube_delete_one(struct kube_change *c, struct json_object **
         kube_namespace_sweep(c->st, c->namespace);
     }
     *ret = json_object_get(c->now);
+    if (waits && !c->dry_run) {
+        collect_garbage(c);
+    }
     return NULL;
 }
 

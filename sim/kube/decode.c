@@ -117,13 +117,17 @@ static struct json_object *decode_time(struct kube_decode *d, const struct kube_
     const char *error = kube_time_error(d->arena, text, micro);
     int64_t wall_us = 0;
     if (!error && !time_parse_rfc3339(text, &wall_us)) {
-        error = arena_printf(d->arena, "parsing time \"%s\": day out of range", text);
+        error = arena_printf(d->arena, "parsing time \"%s\": %s out of range", text,
+                             kube_time_part_out_of_range(text));
     }
     if (error) {
         if (!d->error) {
             d->error = error;
         }
         return NULL;
+    }
+    if (strncmp(text, "0001-01-01T00:00:00", strlen("0001-01-01T00:00:00")) == 0) {
+        return NULL; /* Go's zero time is none */
     }
     char out[40];
     if (micro) {
@@ -137,6 +141,47 @@ static struct json_object *decode_time(struct kube_decode *d, const struct kube_
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Go's base64 wants the padding, and names the byte at which it stops. */
+static const char *base64_error(struct arena *a, const char *text)
+{
+    static const char alphabet[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t n = strlen(text);
+    size_t good = strspn(text, alphabet);
+    size_t padding = strspn(text + good, "=");
+    if (n % 4 == 0 && padding <= 2 && good + padding == n) {
+        return NULL;
+    }
+    size_t stops = good + padding < n ? good : n - n % 4;
+    return arena_printf(a, "illegal base64 data at input byte %zu", stops);
+}
+
+/* [sign] digits with one dot, then a suffix or an exponent. */
+static const char *quantity_error(const char *s)
+{
+    static const char text[] = "quantities must match the regular expression "
+                               "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+    static const char *const suffixes[] = {"",  "n",  "u",  "m",  "k",  "M",  "G",  "T", "P",
+                                           "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", NULL};
+    s += *s == '+' || *s == '-';
+    size_t digits = strspn(s, "0123456789");
+    size_t fraction = s[digits] == '.' ? strspn(s + digits + 1, "0123456789") + 1 : 0;
+    if (digits == 0 && fraction < 2) {
+        return text;
+    }
+    s += digits + fraction;
+    for (size_t i = 0; suffixes[i]; i++) {
+        if (str_eq(s, suffixes[i])) {
+            return NULL;
+        }
+    }
+    if (*s != 'e' && *s != 'E') {
+        return text;
+    }
+    s += 1 + (s[1] == '+' || s[1] == '-');
+    return *s && strspn(s, "0123456789") == strlen(s) ? NULL : text;
 }
 
 static struct json_object *map_value(struct kube_decode *d, const struct kube_type *type,
@@ -156,6 +201,13 @@ static struct json_object *map_value(struct kube_decode *d, const struct kube_ty
     }
     if (!json_object_is_type(v, json_type_string)) {
         return wrong_type(d, type, f, v, at, true);
+    }
+    const char *error = f->kind == KF_BYTES_MAP ? base64_error(d->arena, json_object_get_string(v))
+                        : f->kind == KF_QTY_MAP ? quantity_error(json_object_get_string(v))
+                                                : NULL;
+    if (error) {
+        d->error = d->error ? d->error : error;
+        return NULL;
     }
     return json_object_get(v);
 }

@@ -29,6 +29,9 @@ struct json_object *kube_decode(struct kube_decode *d, const struct kube_type *t
  * fraction digits. */
 const char *kube_time_error(struct arena *a, const char *text, bool micro);
 
+/* "month", "day", "hour", "minute" or "second": which part of a well-formed time is too large. */
+const char *kube_time_part_out_of_range(const char *text);
+
 /* The error of Go's encoding/json for text that is no JSON document, or NULL when it is one. */
 const char *kube_json_error(struct arena *a, const char *text, size_t n);
 

@@ -75,6 +75,26 @@ const char *kube_time_error(struct arena *a, const char *text, bool micro)
                         rest, part);
 }
 
+static int two_digits(const char *s)
+{
+    return (s[0] - '0') * 10 + (s[1] - '0');
+}
+
+const char *kube_time_part_out_of_range(const char *text)
+{
+    int month = two_digits(text + 5);
+    if (month < 1 || month > 12) {
+        return "month";
+    }
+    if (two_digits(text + 11) > 23) {
+        return "hour";
+    }
+    if (two_digits(text + 14) > 59) {
+        return "minute";
+    }
+    return two_digits(text + 17) > 59 ? "second" : "day";
+}
+
 /* --- JSON ----------------------------------------------------------------------------------------- */
 struct scan {
     struct arena *arena;

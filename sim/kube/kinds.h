@@ -28,6 +28,7 @@ struct kube_change {
     const char *name;
     bool status_only; /* the status subresource */
     bool dry_run;
+    const char *waits_for;   /* a deletion: the garbage collector's finalizer, or NULL */
     struct json_object *now; /* what will be stored; rules edit it */
     struct json_object *was; /* what is stored; NULL: a create */
 };
@@ -71,6 +72,7 @@ struct kube_kind {
     bool namespaced;
     bool has_status; /* a status subresource */
     bool counts_generation;
+    bool counts_labels;     /* generation grows with changed labels, too */
     bool put_creates;       /* PUT to a missing name makes it */
     bool put_needs_version; /* an update must name its resourceVersion */
     bool is_review;         /* only POST, nothing is stored */

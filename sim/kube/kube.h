@@ -2,7 +2,7 @@
 /* kube.h: the simulated kube-apiserver: what its parts share.
  *
  * A request goes: route.c (path → kind, namespace, name, verb) → auth.c (who, and may they) → read.c, list.c,
- * watch.c for reads, or write.c (decode → patch → defaults → allocate → prepare → validate → store) for
+ * watch.c for reads, or body.c and write.c (decode → patch → defaults → allocate → prepare → validate → store) for
  * writes → respond.c (the form that Accept asks for).  Rules of single kinds are in rules_*.c and service_*.c
  * behind `struct kube_rules` (kinds.h).  The store (store.h) numbers and remembers; watch.c hears of every change.
  * Source for all behaviour: answers recorded from kube-apiserver 1.36.2 (tests/data/kube-1.36).

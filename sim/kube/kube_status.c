@@ -54,7 +54,9 @@ static struct json_object *details_of(const struct kube_kind *kind, const char *
     if (*kind->group) {
         json_add_str(d, "group", kind->group);
     }
-    json_add_str(d, "kind", kind_text);
+    if (*kind_text) {
+        json_add_str(d, "kind", kind_text);
+    }
     return d;
 }
 
@@ -117,17 +119,31 @@ struct json_object *kube_status_unprocessable(void)
                        json_object_new_object());
 }
 
-struct json_object *kube_status_method_not_allowed(const struct kube_kind *kind)
+struct json_object *kube_status_method_not_allowed(void)
 {
-    struct json_object *d = json_object_new_object();
-    if (kind && *kind->group) {
-        json_add_str(d, "group", kind->group);
-    }
-    if (kind) {
-        json_add_str(d, "kind", kind->plural);
-    }
     return kube_status(405, "MethodNotAllowed",
-                       "the server does not allow this method on the requested resource", d);
+                       "the server does not allow this method on the requested resource",
+                       json_object_new_object());
+}
+
+struct json_object *kube_status_internal(struct arena *a, const char *what)
+{
+    struct json_object *cause = json_object_new_object();
+    json_add_str(cause, "message", what);
+    struct json_object *causes = json_object_new_array();
+    json_object_array_add(causes, cause);
+    struct json_object *details = json_object_new_object();
+    json_add(details, "causes", causes);
+    return kube_status(500, "InternalError", arena_printf(a, "Internal error occurred: %s", what),
+                       details);
+}
+
+struct json_object *kube_status_admission(const struct kube_kind *kind, const char *name,
+                                          const char *why)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_appendf(&b, " is forbidden: %s", why);
+    return about(403, "Forbidden", kind, name, "", str_buf_text(&b));
 }
 
 struct json_object *kube_status_expired(const char *message)
@@ -157,15 +173,6 @@ struct json_object *kube_status_terminating(const struct kube_kind *kind, const 
     struct json_object *d = details_of(kind, name, kind->plural);
     json_add(d, "causes", causes);
     return kube_status(403, "Forbidden", str_buf_text(&b), d);
-}
-
-struct json_object *kube_status_apply_needs_manager(struct arena *a)
-{
-    static const struct kube_kind options = {
-        .group = "meta.k8s.io", .version = "v1", .plural = "patchoptions", .kind = "PatchOptions"};
-    struct kube_causes c = {.arena = a};
-    kube_required(&c, "fieldManager", "is required for apply patch");
-    return kube_status_invalid(&options, "", &c, false);
 }
 
 struct json_object *kube_status_deleted(const struct kube_kind *kind, const char *name,

@@ -31,13 +31,16 @@ struct json_object *kube_status_precondition(const struct kube_kind *kind, const
                                              const char *why);
 /* 422 without a cause: a patch that cannot be applied. */
 struct json_object *kube_status_unprocessable(void);
-struct json_object *kube_status_method_not_allowed(const struct kube_kind *kind);
+struct json_object *kube_status_method_not_allowed(void);
+/* 500: what the server could not do. */
+struct json_object *kube_status_internal(struct arena *a, const char *what);
+/* 403 of an admission plugin. */
+struct json_object *kube_status_admission(const struct kube_kind *kind, const char *name,
+                                          const char *why);
 struct json_object *kube_status_expired(const char *message);
 /* Creating in a namespace that is going away. */
 struct json_object *kube_status_terminating(const struct kube_kind *kind, const char *name,
                                             const char *ns);
-/* Server-side apply without fieldManager. */
-struct json_object *kube_status_apply_needs_manager(struct arena *a);
 /* {"status":"Success"}: what DELETE answers for most kinds. */
 struct json_object *kube_status_deleted(const struct kube_kind *kind, const char *name,
                                         const char *uid);

@@ -7,6 +7,7 @@
 #include "sim/kube/list.h"
 
 #include "sim/kube/decode.h"
+#include "sim/kube/route.h"
 #include "sim/kube/stream.h"
 #include "sim/kube/table.h"
 
@@ -23,56 +24,75 @@ static const char *const too_old_page = "The provided continue parameter is too 
                                         "up in the list.";
 
 /* --- parameters ----------------------------------------------------------------------------------- */
-static struct json_object *options_invalid(struct kube_request *r, const char *field,
-                                           const char *detail)
+static const struct kube_kind list_options = {
+    .group = "meta.k8s.io", .version = "v1", .plural = "listoptions", .kind = "ListOptions"};
+
+/* What a watch may say about its initial objects. */
+static void check_watch_match(struct kube_request *r, const struct kube_list_options *o,
+                              struct kube_causes *c)
 {
-    static const struct kube_kind list_options = {
-        .group = "meta.k8s.io", .version = "v1", .plural = "listoptions", .kind = "ListOptions"};
-    struct kube_causes c = {.arena = r->arena};
-    kube_forbidden(&c, field, detail);
-    return kube_status_invalid(&list_options, "", &c, false);
+    static const char *const known[] = {"NotOlderThan", NULL};
+    bool right = str_eq(o->match, known[0]);
+    if (o->has_send_initial && !right) {
+        kube_forbidden(c, "resourceVersionMatch",
+                       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if (!o->has_send_initial && *o->match) {
+        kube_forbidden(c, "resourceVersionMatch",
+                       "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+                       "provided");
+    }
+    if (*o->match && !right) {
+        kube_not_supported(c, "resourceVersionMatch", o->match, known);
+    }
+    if (!str_is_empty(sim_call_param(r->call, "continue"))) {
+        kube_forbidden(c, "resourceVersionMatch",
+                       "resourceVersionMatch is forbidden when continue is provided");
+    }
+}
+
+static void check_list_match(struct kube_request *r, const struct kube_list_options *o,
+                             struct kube_causes *c)
+{
+    static const char *const known[] = {"Exact", "NotOlderThan", "", NULL};
+    const char *field = "resourceVersionMatch";
+    if (o->has_send_initial) {
+        kube_forbidden(c, "sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+    if (!*o->match) {
+        return;
+    }
+    if (!str_is_empty(sim_call_param(r->call, "continue"))) {
+        kube_forbidden(c, field, "resourceVersionMatch is forbidden when continue is provided");
+    } else if (!o->has_rv) {
+        kube_forbidden(c, field,
+                       "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    } else if (str_eq(o->match, "Exact") && o->rv == 0) {
+        kube_forbidden(c, field,
+                       "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    } else if (!str_eq(o->match, "Exact") && !str_eq(o->match, "NotOlderThan")) {
+        kube_not_supported(c, field, o->match, known);
+    }
 }
 
 static struct json_object *check_match(struct kube_request *r, const struct kube_list_options *o)
 {
-    bool watch = r->verb == KUBE_WATCH;
-    if (watch && o->send_initial && !str_eq(o->match, "NotOlderThan")) {
-        return options_invalid(
-            r, "resourceVersionMatch",
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
-    }
-    if (!*o->match || o->has_send_initial) {
-        return NULL;
-    }
-    if (watch) {
-        return options_invalid(
-            r, "resourceVersionMatch",
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents "
-            "is provided");
-    }
-    if (!str_is_empty(sim_call_param(r->call, "continue"))) {
-        return options_invalid(r, "resourceVersionMatch",
-                               "resourceVersionMatch is forbidden when continue is provided");
-    }
-    if (!o->has_rv) {
-        return options_invalid(
-            r, "resourceVersionMatch",
-            "resourceVersionMatch is forbidden unless resourceVersion is provided");
-    }
-    if (str_eq(o->match, "Exact") && o->rv == 0) {
-        return options_invalid(
-            r, "resourceVersionMatch",
-            "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
-    }
-    if (!str_eq(o->match, "Exact") && !str_eq(o->match, "NotOlderThan")) {
-        struct kube_causes c = {.arena = r->arena};
-        static const char *const known[] = {"Exact", "NotOlderThan", "", NULL};
-        static const struct kube_kind row = {.group = "meta.k8s.io",
-                                             .version = "v1",
-                                             .plural = "listoptions",
-                                             .kind = "ListOptions"};
-        kube_not_supported(&c, "resourceVersionMatch", o->match, known);
-        return kube_status_invalid(&row, "", &c, false);
+    struct kube_causes c = {.arena = r->arena};
+    (r->verb == KUBE_WATCH ? check_watch_match : check_list_match)(r, o, &c);
+    return kube_status_invalid(&list_options, "", &c, false);
+}
+
+/* Numbers that only a watch or a page uses are read, and refused, everywhere. */
+static struct json_object *check_numbers(struct kube_request *r)
+{
+    static const char *const names[] = {"timeoutSeconds", "limit"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *text = str_nonnull(sim_call_param(r->call, names[i]));
+        int64_t n = 0;
+        if (*text && !str_to_i64(text, &n)) {
+            return kube_status_bad_request("strconv.ParseInt: parsing %s: invalid syntax",
+                                           kube_quoted(r->arena, text));
+        }
     }
     return NULL;
 }
@@ -97,7 +117,7 @@ struct json_object *kube_list_options(struct kube_request *r, struct kube_list_o
     const char *rv = str_nonnull(sim_call_param(call, "resourceVersion"));
     const char *initial = sim_call_param(call, "sendInitialEvents");
     o.has_send_initial = !str_is_empty(initial);
-    o.send_initial = o.has_send_initial && (str_eq(initial, "true") || str_eq(initial, "1"));
+    o.send_initial = o.has_send_initial && kube_flag_is_on(initial);
     if (*rv) {
         uint64_t n = 0;
         if (!str_to_u64(rv, &n) || n > INT64_MAX) {
@@ -106,7 +126,10 @@ struct json_object *kube_list_options(struct kube_request *r, struct kube_list_o
         o.has_rv = true;
         o.rv = (int64_t)n;
     }
-    struct json_object *refusal = check_match(r, &o);
+    struct json_object *refusal = check_numbers(r);
+    if (!refusal) {
+        refusal = check_match(r, &o);
+    }
     if (!refusal) {
         refusal = kube_selector_parse(r->arena, r->kind, sim_call_param(call, "labelSelector"),
                                       sim_call_param(call, "fieldSelector"), &o.selector);
@@ -176,7 +199,8 @@ static struct json_object *read_token(struct kube_request *r, const char *token,
     }
     const char *start = json_str(o, "start");
     if (!str_eq(json_str(o, "v"), "meta.k8s.io/v1") || str_is_empty(start)) {
-        return bad_token("server does not recognize this encoded version");
+        return bad_token(arena_printf(r->arena, "server does not recognize this encoded version %s",
+                                      str_nonnull(json_str(o, "v"))));
     }
     start += *start == '/' ? 1 : 0;
     p->after = *r->namespace ? arena_printf(r->arena, "%s/%s", r->namespace, start)
@@ -192,15 +216,15 @@ static struct json_object *plan_page(struct kube_request *r, const struct kube_l
 {
     const char *limit = str_nonnull(sim_call_param(r->call, "limit"));
     const char *token = str_nonnull(sim_call_param(r->call, "continue"));
-    if (*limit && (!str_to_i64(limit, &p->limit) || p->limit < 0)) {
-        return kube_status_bad_request("strconv.ParseInt: parsing %s: invalid syntax",
-                                       kube_quoted(r->arena, limit));
+    if (!str_to_i64(limit, &p->limit) || p->limit < 0) {
+        p->limit = 0; /* none, or less than nothing: all */
     }
     if (*token) {
         if (o->has_rv && o->rv != 0) {
             return kube_status_bad_request(
                 "specifying resource version is not allowed when using continue");
         }
+        p->limit = o->has_rv ? 0 : p->limit; /* from the cache, which knows no pages */
         return read_token(r, token, p);
     }
     if (!o->has_rv) {

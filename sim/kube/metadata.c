@@ -61,7 +61,7 @@ const char *kube_generate_name(struct kube_state *st, struct arena *a, const cha
 void kube_meta_fill_new(struct kube_change *c)
 {
     static const char *const not_yours[] = {"resourceVersion", "deletionTimestamp", "selfLink",
-                                            "deletionGracePeriodSeconds", "generation"};
+                                            "deletionGracePeriodSeconds"};
     struct json_object *meta = kube_need(c->now, "metadata");
     for (size_t i = 0; i < ARRAY_LEN(not_yours); i++) {
         json_object_object_del(meta, not_yours[i]);
@@ -124,11 +124,13 @@ void kube_prepare_meta(struct kube_change *c)
     }
     struct json_object *now = kube_need(c->now, "metadata");
     struct json_object *was = json_member(c->was, "metadata");
-    static const char *const kept[] = {"uid", "creationTimestamp", "deletionTimestamp",
-                                       "deletionGracePeriodSeconds", "generateName"};
+    static const char *const kept[] = {"uid", "deletionTimestamp", "deletionGracePeriodSeconds",
+                                       "generateName"};
     for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
         keep_if_absent(now, was, kept[i]);
     }
+    struct json_object *creation = json_member(was, "creationTimestamp");
+    kube_set(now, "creationTimestamp", creation ? json_object_get(creation) : NULL);
     struct json_object *generation = json_member(was, "generation");
     kube_set(now, "generation", generation ? json_object_get(generation) : NULL);
 }
@@ -155,7 +157,9 @@ void kube_count_generation(struct kube_change *c)
     }
     int64_t generation = 1;
     if (c->was) {
-        bool differs = content_differs(c->now, c->was) || content_differs(c->was, c->now);
+        bool differs = content_differs(c->now, c->was) || content_differs(c->was, c->now) ||
+                       (c->kind->counts_labels && !kube_same(json_path(c->now, "metadata.labels"),
+                                                             json_path(c->was, "metadata.labels")));
         generation = json_int(json_member(c->was, "metadata"), "generation", 1) + (differs ? 1 : 0);
     }
     kube_set(kube_need(c->now, "metadata"), "generation", json_object_new_int64(generation));
@@ -167,16 +171,40 @@ static bool wants_label(const struct kube_kind *kind)
     return str_eq(kind->kind, "Service") || str_eq(kind->kind, "Namespace");
 }
 
-static void validate_name(const struct kube_change *c, struct kube_causes *causes)
+static void check_name_text(const struct kube_change *c, struct kube_causes *causes,
+                            const char *field, const char *name)
 {
-    if (str_is_empty(c->name)) {
-        kube_required(causes, "metadata.name", "name or generateName is required");
+    (wants_label(c->kind) ? kube_check_dns_label : kube_check_dns_subdomain)(causes, field, name);
+}
+
+/* The API server judges a prefix that ends in a dash with its last two characters replaced by a letter. */
+static void validate_generate_name(const struct kube_change *c, struct json_object *meta,
+                                   struct kube_causes *causes)
+{
+    const char *prefix = str_nonnull(json_str(meta, "generateName"));
+    size_t n = strlen(prefix);
+    if (n == 0) {
         return;
     }
-    const char *error =
-        wants_label(c->kind) ? kube_dns_label_error(c->name) : kube_dns_subdomain_error(c->name);
-    if (error) {
-        kube_invalid(causes, "metadata.name", c->name, error);
+    if (n > 1 && prefix[n - 1] == '-') {
+        prefix = arena_printf(causes->arena, "%.*sa", (int)n - 2, prefix);
+    }
+    check_name_text(c, causes, "metadata.generateName", prefix);
+}
+
+static void validate_name(const struct kube_change *c, struct json_object *meta,
+                          struct kube_causes *causes)
+{
+    validate_generate_name(c, meta, causes);
+    if (str_is_empty(c->name)) {
+        kube_required(causes, "metadata.name", "name or generateName is required");
+    } else {
+        check_name_text(c, causes, "metadata.name", c->name);
+    }
+    int64_t generation = json_int(meta, "generation", 0);
+    if (generation < 0) {
+        kube_invalid_int(causes, "metadata.generation", generation,
+                         "must be greater than or equal to 0");
     }
 }
 
@@ -188,14 +216,8 @@ static void validate_labels(struct json_object *meta, struct kube_causes *causes
     }
     json_object_object_foreach(labels, key, value)
     {
-        const char *error = kube_qualified_name_error(causes->arena, key);
-        if (error) {
-            kube_invalid(causes, "metadata.labels", key, error);
-        }
-        error = kube_label_value_error(json_object_get_string(value));
-        if (error) {
-            kube_invalid(causes, "metadata.labels", json_object_get_string(value), error);
-        }
+        kube_check_qualified_name(causes, "metadata.labels", key);
+        kube_check_label_value(causes, "metadata.labels", json_object_get_string(value));
     }
 }
 
@@ -208,10 +230,7 @@ static void validate_annotations(struct json_object *meta, struct kube_causes *c
     size_t total = 0;
     json_object_object_foreach(annotations, key, value)
     {
-        const char *error = kube_qualified_name_error(causes->arena, str_lower(causes->arena, key));
-        if (error) {
-            kube_invalid(causes, "metadata.annotations", key, error);
-        }
+        kube_check_annotation_key(causes, "metadata.annotations", key);
         total += strlen(key) + (size_t)json_object_get_string_len(value);
     }
     if (total > ANNOTATIONS_MAX) {
@@ -220,32 +239,49 @@ static void validate_annotations(struct json_object *meta, struct kube_causes *c
     }
 }
 
-static void validate_finalizers(struct json_object *meta, struct kube_causes *causes)
+static void validate_owner(struct json_object *owner, struct kube_causes *causes)
 {
-    struct json_object *list = json_member(meta, "finalizers");
-    for (size_t i = 0; i < json_len(list); i++) {
-        const char *f = kube_item(list, i);
-        const char *field = arena_printf(causes->arena, "metadata.finalizers[%zu]", i);
-        const char *error = kube_qualified_name_error(causes->arena, f);
-        if (error) {
-            kube_invalid(causes, "metadata.finalizers", f, error);
-        } else if (!strchr(f, '/') && !str_eq(f, "kubernetes") && !str_eq(f, "orphan") &&
-                   !str_eq(f, "foregroundDeletion")) {
-            kube_invalid(causes, field, f,
-                         "name is neither a standard finalizer name nor is it fully qualified");
+    static const char *const needed[] = {"kind", "name", "uid"};
+    const char *version = str_nonnull(json_str(owner, "apiVersion"));
+    const char *slash = strchr(version, '/');
+    if (!*version || (slash && strchr(slash + 1, '/'))) {
+        kube_invalid(causes, "metadata.ownerReferences.apiVersion", version,
+                     "version must not be empty");
+    }
+    for (size_t i = 0; i < ARRAY_LEN(needed); i++) {
+        if (str_is_empty(json_str(owner, needed[i]))) {
+            kube_invalid(causes,
+                         arena_printf(causes->arena, "metadata.ownerReferences.%s", needed[i]), "",
+                         "must not be empty");
         }
+    }
+    if (str_eq(version, "v1") && str_eq(json_str(owner, "kind"), "Event")) {
+        kube_invalid_json(causes, "metadata.ownerReferences", owner,
+                          "/v1, Kind=Event is disallowed from being an owner");
     }
 }
 
-void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes)
+static void validate_owners(struct json_object *meta, struct kube_causes *causes)
 {
-    struct json_object *meta = json_member(c->now, "metadata");
-    if (!c->was) {
-        validate_name(c, causes);
+    struct json_object *list = json_member(meta, "ownerReferences");
+    struct json_object *first = NULL; /* the one that controls */
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *owner = json_object_array_get_idx(list, i);
+        validate_owner(owner, causes);
+        if (!json_bool(owner, "controller", false)) {
+            continue;
+        }
+        if (first) {
+            kube_invalid_json(causes, "metadata.ownerReferences", list,
+                              arena_printf(causes->arena,
+                                           "Only one reference can have Controller set to true. "
+                                           "Found \"true\" in references for %s/%s and %s/%s",
+                                           json_str(first, "kind"), json_str(first, "name"),
+                                           json_str(owner, "kind"), json_str(owner, "name")));
+            return;
+        }
+        first = owner;
     }
-    validate_labels(meta, causes);
-    validate_annotations(meta, causes);
-    validate_finalizers(meta, causes);
 }
 
 static bool list_has(struct json_object *list, const char *s)
@@ -256,6 +292,36 @@ static bool list_has(struct json_object *list, const char *s)
         }
     }
     return false;
+}
+
+static void validate_finalizers(struct json_object *meta, struct kube_causes *causes)
+{
+    struct json_object *list = json_member(meta, "finalizers");
+    for (size_t i = 0; i < json_len(list); i++) {
+        const char *f = kube_item(list, i);
+        kube_check_qualified_name(causes, "metadata.finalizers", f);
+        if (!strchr(f, '/') && !str_eq(f, "kubernetes") && !str_eq(f, "orphan") &&
+            !str_eq(f, "foregroundDeletion")) {
+            kube_invalid(causes, arena_printf(causes->arena, "metadata.finalizers[%zu]", i), f,
+                         "name is neither a standard finalizer name nor is it fully qualified");
+        }
+    }
+    if (list_has(list, "orphan") && list_has(list, "foregroundDeletion")) {
+        kube_invalid_json(causes, "metadata.finalizers", list,
+                          "finalizer orphan and foregroundDeletion cannot be both set");
+    }
+}
+
+void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes)
+{
+    struct json_object *meta = json_member(c->now, "metadata");
+    if (!c->was) {
+        validate_name(c, meta, causes);
+    }
+    validate_labels(meta, causes);
+    validate_annotations(meta, causes);
+    validate_owners(meta, causes);
+    validate_finalizers(meta, causes);
 }
 
 static void refuse_new_finalizers(struct json_object *now, struct json_object *was,

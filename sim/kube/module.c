@@ -12,6 +12,8 @@
 #include "sim/kube/rules.h"
 #include "sim/kube/watch.h"
 
+#define BODY_MAX_BYTES (3 * 1024 * 1024)
+
 static void kube_done(void *state);
 static void on_store_event(void *arg, int store, const struct kube_event *ev);
 
@@ -107,20 +109,30 @@ static void dispatch(struct kube_request *r)
         kube_handle_delete_collection(r);
         break;
     default:
-        kube_answer_status(r, kube_status_method_not_allowed(r->kind));
+        kube_answer_status(r, kube_status_method_not_allowed());
     }
 }
 
-static bool is_write_without_name(const struct kube_request *r)
+/* Methods that a path does not take although its resource is served. */
+static bool is_method_refused(const struct kube_request *r)
 {
-    bool needs_namespace = r->kind->namespaced && !*r->namespace;
-    return needs_namespace && r->verb != KUBE_LIST && r->verb != KUBE_WATCH;
+    bool reads = r->verb == KUBE_LIST || r->verb == KUBE_WATCH;
+    bool across = r->kind->namespaced && !*r->namespace;
+    bool on_part =
+        *r->subresource && r->verb != KUBE_GET && r->verb != KUBE_UPDATE && r->verb != KUBE_PATCH;
+    bool all_namespaces =
+        r->verb == KUBE_DELETE_COLLECTION && str_eq(r->kind->plural, "namespaces");
+    return (across && !reads) || on_part || all_namespaces;
 }
 
 static void handle_resource(struct kube_request *r)
 {
     r->form = kube_form_of(http_req_header(r->call->req, "Accept"));
-    if (r->form == KUBE_FORM_REFUSED) {
+    if (r->call->body_len > BODY_MAX_BYTES) {
+        kube_answer_status(r, kube_status(413, "RequestEntityTooLarge",
+                                          "Request entity too large: limit is 3145728",
+                                          json_object_new_object()));
+    } else if (r->form == KUBE_FORM_REFUSED) {
         kube_answer_status(
             r,
             kube_status(
@@ -135,10 +147,26 @@ static void handle_resource(struct kube_request *r)
                                           json_object_new_object()));
     } else if (r->kind->is_review || str_eq(r->subresource, "token")) {
         kube_handle_review(r);
-    } else if (is_write_without_name(r)) {
-        kube_answer_status(r, kube_status_method_not_allowed(r->kind));
+    } else if (is_method_refused(r)) {
+        kube_answer_status(r, kube_status_method_not_allowed());
     } else {
         dispatch(r);
+    }
+}
+
+/* Inside a version of an API the server knows what a resource is; elsewhere it is a plain web server. */
+static void answer_unknown_path(struct kube_request *r)
+{
+    size_t n = 0;
+    char **parts = str_split(r->arena, r->call->path, '/', &n);
+    bool in_core = n >= 3 && str_eq(parts[1], "api");
+    bool in_group = n >= 4 && str_eq(parts[1], "apis") && kube_group_is_served(parts[2], NULL);
+    if (in_core || in_group) {
+        kube_answer_status(r, kube_status(404, "NotFound",
+                                          "the server could not find the requested resource",
+                                          json_object_new_object()));
+    } else {
+        kube_answer_plain(r, 404, "404 page not found\n");
     }
 }
 
@@ -156,7 +184,7 @@ static void kube_handle(void *state, struct sim_call *call)
     } else if (r->kind) {
         handle_resource(r);
     } else if (!kube_handle_other(r)) {
-        kube_answer_plain(r, 404, "404 page not found\n");
+        answer_unknown_path(r);
     }
 }
 

@@ -42,7 +42,10 @@ struct json_object *kube_patch_merge(struct json_object *doc, struct json_object
                                      struct json_object **ret)
 {
     if (!json_object_is_type(patch, json_type_object)) {
-        return kube_status_bad_request("error decoding patch: Invalid JSON Patch");
+        return patch ? kube_status_bad_request(
+                           "error decoding patch: json: cannot unmarshal array into "
+                           "Go value of type map[string]interface {}")
+                     : kube_status_bad_request("Invalid JSON Patch");
     }
     *ret = merged(doc, patch);
     return NULL;
@@ -214,7 +217,7 @@ struct json_object *kube_patch_json(struct arena *a, struct json_object *doc,
     if (!json_object_is_type(patch, json_type_array)) {
         return kube_status_bad_request(
             "error decoding patch: json: cannot unmarshal object into Go value of "
-            "type jsonpatch.Patch");
+            "type []handlers.jsonPatchOp");
     }
     if (json_len(patch) > OPERATIONS_MAX) {
         return kube_status(413, "RequestEntityTooLarge",

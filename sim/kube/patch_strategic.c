@@ -30,11 +30,17 @@ struct smp {
 static struct json_object *merge_map(struct smp *s, const struct kube_type *type,
                                      struct json_object *original, struct json_object *patch);
 
+/* The API server has no better word for a patch that contradicts itself than an internal error. */
 static void refuse(struct smp *s, const char *message)
 {
     if (!s->refusal) {
-        s->refusal = kube_status_bad_request("%s", message);
+        s->refusal = kube_status(500, NULL, message, NULL);
     }
+}
+
+static const char *unknown_directive(struct arena *a, const char *directive)
+{
+    return arena_printf(a, "unknown patch type: %s in map: map[$patch:%s]", directive, directive);
 }
 
 static const struct kube_field *field_of(const struct kube_type *type, const char *name)
@@ -210,7 +216,7 @@ static struct json_object *special_items(struct smp *s, struct json_object *orig
         } else if (str_eq(directive, "replace")) {
             replace = true;
         } else {
-            refuse(s, arena_printf(s->arena, "unknown patch type found: %s", directive));
+            refuse(s, unknown_directive(s->arena, directive));
         }
     }
     if (replace) {
@@ -275,11 +281,12 @@ static void order_list(struct smp *s, const struct kube_type *type, struct json_
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *item = json_object_array_get_idx(list, i);
         if (!json_str(item, DIRECTIVE) && index_of(order, item, merge_key) < 0) {
-            refuse(s, arena_printf(
-                          s->arena,
-                          "the order in patch list:\n%s\n doesn't match $setElementOrder list:\n%s",
-                          json_text(s->arena, list, JSON_COMPACT),
-                          json_text(s->arena, order, JSON_COMPACT)));
+            refuse(s,
+                   arena_printf(
+                       s->arena,
+                       "The order in patch list:\n%s\n doesn't match $setElementOrder list:\n%s\n",
+                       json_text(s->arena, list, JSON_COMPACT),
+                       json_text(s->arena, order, JSON_COMPACT)));
             return;
         }
     }
@@ -300,10 +307,34 @@ static void order_list(struct smp *s, const struct kube_type *type, struct json_
     json_object_put(server);
 }
 
+/* Whatever a patch sets must be among the keys that it wants to be retained. */
+static bool names_all_members(struct json_object *keys, struct json_object *patch)
+{
+    if (!json_object_is_type(keys, json_type_array)) {
+        return false;
+    }
+    json_object_object_foreach(patch, name, value)
+    {
+        bool named = name[0] == '$' || !value;
+        for (size_t i = 0; i < json_len(keys) && !named; i++) {
+            named = str_eq(kube_item(keys, i), name);
+        }
+        if (!named) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void retain_keys(struct smp *s, struct json_object *out, struct json_object *patch)
 {
     struct json_object *keys = json_member(patch, RETAIN_KEYS);
     if (!keys) {
+        return;
+    }
+    if (!names_all_members(keys, patch)) {
+        s->refusal =
+            s->refusal ? s->refusal : kube_status_bad_request("invalid patch format of retainKeys");
         return;
     }
     struct json_object *drop = json_object_new_array();
@@ -320,7 +351,6 @@ static void retain_keys(struct smp *s, struct json_object *out, struct json_obje
         json_object_object_del(out, kube_item(drop, i));
     }
     json_object_put(drop);
-    (void)s;
 }
 
 static void delete_primitives(struct json_object *out, const char *name, struct json_object *gone)
@@ -369,7 +399,7 @@ static struct json_object *directed_map(struct smp *s, const char *directive,
         return without_directives(s, patch);
     }
     if (!str_eq(directive, "delete")) {
-        refuse(s, arena_printf(s->arena, "unknown patch type found: %s", directive));
+        refuse(s, unknown_directive(s->arena, directive));
     }
     return json_object_new_object();
 }

@@ -2,41 +2,60 @@
 /* read.c: GET of one object, DELETE of one or many.
  *
  * Services, namespaces and pods answer a DELETE with the object, others with a Status (recorded 091–098). */
-#include "common/base/clock.h"
-#include "sim/kube/decode.h"
 #include "sim/kube/list.h"
+#include "sim/kube/options.h"
 #include "sim/kube/write.h"
+
+/* A version that the server has not reached cannot be waited for here. */
+static struct json_object *check_version(struct kube_request *r)
+{
+    const char *text = str_nonnull(sim_call_param(r->call, "resourceVersion"));
+    uint64_t rv = 0;
+    if (*text && !str_to_u64(text, &rv)) {
+        const char *shown = kube_quoted(r->arena, text);
+        return kube_status(500, NULL,
+                           arena_printf(r->arena,
+                                        "resourceVersion: Invalid value: %s: strconv.ParseUint: "
+                                        "parsing %s: invalid syntax",
+                                        shown, shown),
+                           NULL);
+    }
+    return rv > (uint64_t)kube_db_rv(r->st->store) ? kube_status_too_large(r, (int64_t)rv) : NULL;
+}
 
 void kube_handle_get(struct kube_request *r)
 {
-    struct kube_obj *o = kube_db_get(r->st->store, r->kind->store, r->namespace, r->name);
-    if (!o) {
-        kube_answer_status(r, kube_status_not_found(r->kind, r->name));
-    } else {
+    struct json_object *refusal = check_version(r);
+    struct kube_obj *o =
+        refusal ? NULL : kube_db_get(r->st->store, r->kind->store, r->namespace, r->name);
+    if (o) {
         kube_answer_obj(r, 200, o);
+    } else {
+        kube_answer_status(r, refusal ? refusal : kube_status_not_found(r->kind, r->name));
     }
 }
 
 /* --- DELETE --------------------------------------------------------------------------------------- */
-static struct json_object *read_options(struct kube_request *r, struct json_object **ret)
+/* The finalizer by which a deletion waits for the garbage collector, or NULL. */
+static const char *finalizer_of(struct json_object *options)
 {
-    *ret = NULL;
-    if (r->call->body_len == 0) {
-        return NULL;
+    const char *policy = json_str(options, "propagationPolicy");
+    if (str_eq(policy, "Foreground")) {
+        return "foregroundDeletion";
     }
-    struct json_object *refusal = kube_read_body(r, &kube_type_delete_options, ret);
-    if (refusal) {
-        return refusal;
+    bool orphan = str_eq(policy, "Orphan") || json_bool(options, "orphanDependents", false);
+    return orphan ? "orphan" : NULL;
+}
+
+static bool is_kept(struct kube_request *r)
+{
+    static const char *const kept[] = {"default", "kube-system", "kube-public"};
+    for (size_t i = 0; str_eq(r->kind->plural, "namespaces") && i < ARRAY_LEN(kept); i++) {
+        if (str_eq(r->name, kept[i])) {
+            return true;
+        }
     }
-    struct kube_decode d = {.arena = r->arena};
-    struct json_object *checked = kube_decode(&d, &kube_type_delete_options, *ret);
-    json_object_put(checked);
-    if (!checked) {
-        return kube_status_bad_request("DeleteOptions in version \"v1\" cannot be handled as a "
-                                       "DeleteOptions: %s",
-                                       d.error);
-    }
-    return NULL;
+    return false;
 }
 
 static struct json_object *check_preconditions(struct kube_change *c, struct json_object *options)
@@ -80,10 +99,14 @@ void kube_handle_delete(struct kube_request *r)
     struct kube_change c;
     struct json_object *options = NULL;
     struct json_object *last = NULL;
-    struct json_object *refusal = read_options(r, &options);
+    struct json_object *refusal = kube_read_delete_options(r, &options);
     kube_change_init(&c, r);
+    if (!refusal && is_kept(r)) {
+        refusal = kube_status_admission(r->kind, r->name, "this namespace may not be deleted");
+    }
     if (!refusal) {
         c.dry_run = c.dry_run || json_len(json_member(options, "dryRun")) > 0;
+        c.waits_for = finalizer_of(options);
         refusal = check_preconditions(&c, options);
     }
     if (!refusal) {
@@ -101,12 +124,37 @@ void kube_handle_delete(struct kube_request *r)
     kube_change_done(&c);
 }
 
+static void append_deleted(struct kube_request *r, struct json_object *options, struct kube_obj *o,
+                           struct str_buf *b)
+{
+    struct json_object *last = NULL;
+    struct kube_change c = {
+        .st = r->st,
+        .arena = r->arena,
+        .kind = r->kind,
+        .namespace = kube_obj_ns(o, r->arena),
+        .name = kube_obj_name(o),
+        .was = kube_obj_tree(o),
+        .waits_for = finalizer_of(options),
+        .dry_run = json_len(json_member(options, "dryRun")) > 0 ||
+                   !str_is_empty(sim_call_param(r->call, "dryRun")),
+    };
+    json_object_put(kube_delete_one(&c, &last));
+    kube_append_item(b, r->kind, o);
+    json_object_put(last);
+    kube_change_done(&c);
+}
+
 void kube_handle_delete_collection(struct kube_request *r)
 {
     struct kube_list_options o = {0};
-    struct json_object *refusal = kube_list_options(r, &o);
+    struct json_object *options = NULL;
+    struct json_object *refusal = kube_read_delete_options(r, &options);
     struct kube_obj **objs = NULL;
     size_t n = 0;
+    if (!refusal) {
+        refusal = kube_list_options(r, &o);
+    }
     if (refusal) {
         kube_answer_status(r, refusal);
         return;
@@ -120,23 +168,11 @@ void kube_handle_delete_collection(struct kube_request *r)
         r->kind->kind, kube_api_version(r->kind, r->arena), (long long)kube_db_rv(r->st->store));
     bool first = true;
     for (size_t i = 0; i < n; i++) {
-        if (!kube_selector_takes(o.selector, objs[i])) {
-            continue;
+        if (kube_selector_takes(o.selector, objs[i])) {
+            str_append(&b, first ? "" : ",");
+            append_deleted(r, options, objs[i], &b);
+            first = false;
         }
-        struct json_object *last = NULL;
-        struct kube_change c = {.st = r->st,
-                                .arena = r->arena,
-                                .kind = r->kind,
-                                .namespace = kube_obj_ns(objs[i], r->arena),
-                                .name = kube_obj_name(objs[i]),
-                                .was = kube_obj_tree(objs[i]),
-                                .dry_run = !str_is_empty(sim_call_param(r->call, "dryRun"))};
-        json_object_put(kube_delete_one(&c, &last));
-        str_append(&b, first ? "" : ",");
-        kube_append_item(&b, r->kind, objs[i]);
-        first = false;
-        json_object_put(last);
-        kube_change_done(&c);
     }
     str_append(&b, "]}\n");
     kube_objs_free(objs, n);

@@ -119,7 +119,7 @@ void kube_handle_review(struct kube_request *r)
     struct json_object *body = NULL;
     struct json_object *o = NULL;
     if (r->verb != KUBE_CREATE && !(*r->subresource && str_eq(r->call->method, "POST"))) {
-        kube_answer_status(r, kube_status_method_not_allowed(r->kind));
+        kube_answer_status(r, kube_status_method_not_allowed());
         return;
     }
     if (*r->subresource) {

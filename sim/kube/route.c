@@ -21,9 +21,10 @@ const char *kube_verb_name(enum kube_verb verb)
     return verb_names[verb];
 }
 
-static bool is_true(const char *v)
+/* Go's reading of a flag in a query: what does not say no says yes. */
+bool kube_flag_is_on(const char *v)
 {
-    return v && (str_eq(v, "1") || str_eq(v, "true") || *v == '\0');
+    return v && !str_eq(v, "0") && !str_eq_nocase(v, "false");
 }
 
 static enum kube_verb verb_of(const struct sim_call *call, bool has_name)
@@ -33,7 +34,7 @@ static enum kube_verb verb_of(const struct sim_call *call, bool has_name)
         if (has_name) {
             return KUBE_GET;
         }
-        return is_true(sim_call_param(call, "watch")) ? KUBE_WATCH : KUBE_LIST;
+        return kube_flag_is_on(sim_call_param(call, "watch")) ? KUBE_WATCH : KUBE_LIST;
     }
     if (str_eq(m, "POST")) {
         return KUBE_CREATE;

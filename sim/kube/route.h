@@ -13,4 +13,7 @@ const char *kube_verb_name(enum kube_verb verb);
 void kube_name_call(void *state, struct sim_call *call);
 bool kube_claims(const void *state, const char *path);
 
+/* A boolean parameter; NULL is off. */
+bool kube_flag_is_on(const char *v);
+
 #endif

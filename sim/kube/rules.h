@@ -8,7 +8,9 @@
 extern const struct kube_rules kube_rules_service;
 extern const struct kube_rules kube_rules_node;
 extern const struct kube_rules kube_rules_namespace;
+extern const struct kube_rules kube_rules_config_map;
 extern const struct kube_rules kube_rules_secret;
+extern const struct kube_rules kube_rules_endpoints;
 extern const struct kube_rules kube_rules_event;
 extern const struct kube_rules kube_rules_lease;
 extern const struct kube_rules kube_rules_endpoint_slice;
@@ -23,12 +25,25 @@ void kube_validate_meta(const struct kube_change *c, struct kube_causes *causes)
 /* What an update must not change: uid, creation, deletion, new finalizers while deleting. */
 void kube_validate_meta_update(const struct kube_change *c, struct kube_causes *causes);
 
-/* --- words (names.c): NULL when fine, else what is wrong -------------------------------------- */
-const char *kube_dns_label_error(const char *s);
-const char *kube_dns_subdomain_error(const char *s);
+/* --- words (names.c): each adds what is wrong with `s` ------------------------------------------- */
+void kube_check_dns_label(struct kube_causes *c, const char *field, const char *s);
+void kube_check_dns_subdomain(struct kube_causes *c, const char *field, const char *s);
 /* [domain/]Name */
-const char *kube_qualified_name_error(struct arena *a, const char *s);
-const char *kube_label_value_error(const char *s);
+void kube_check_qualified_name(struct kube_causes *c, const char *field, const char *s);
+/* The same in any case. */
+void kube_check_annotation_key(struct kube_causes *c, const char *field, const char *s);
+void kube_check_label_value(struct kube_causes *c, const char *field, const char *s);
+/* A key of a ConfigMap or a Secret. */
+void kube_check_config_key(struct kube_causes *c, const char *field, const char *s);
+/* An IANA service name: the name of a port of a pod. */
+void kube_check_port_name(struct kube_causes *c, const char *field, const char *s);
+
+/* --- addresses (addresses.c) ---------------------------------------------------------------------- */
+/* An IP in a field of its own. */
+void kube_check_ip(struct kube_causes *c, const char *field, const char *ip);
+void kube_check_cidr(struct kube_causes *c, const char *field, const char *cidr);
+/* An address of an endpoint: not unspecified, loopback, link-local.  Nothing is said about what is no IP. */
+void kube_check_endpoint_ip(struct kube_causes *c, const char *field, const char *ip);
 
 /* The text of the i-th item of a list; "" when it is none: worlds may hold anything. */
 const char *kube_item(struct json_object *list, size_t i);

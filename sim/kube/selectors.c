@@ -7,10 +7,12 @@
 
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "sim/kube/rules.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum op { OP_EQ = 0, OP_NE, OP_EXISTS, OP_ABSENT, OP_IN, OP_NOT_IN };
+enum op { OP_EQ = 0, OP_NE, OP_EXISTS, OP_ABSENT, OP_IN, OP_NOT_IN, OP_GT, OP_LT };
 
 struct requirement {
     const char *key;
@@ -97,6 +99,15 @@ static struct requirement *parse_term(struct arena *a, const char *term, bool fi
     if (fields || *term == '\0') {
         return NULL;
     }
+    const char *than = strpbrk(term, "<>");
+    int64_t bound = 0;
+    if (than) {
+        char *number = str_trim(a, than + 1);
+        return than > term && str_to_i64(number, &bound)
+                   ? one_value(a, *than == '>' ? OP_GT : OP_LT,
+                               piece(a, term, (size_t)(than - term)), number)
+                   : NULL;
+    }
     struct requirement *q = parse_set(a, term);
     if (q || strpbrk(term, "() ")) {
         return q;
@@ -121,6 +132,9 @@ static bool parse_all(struct arena *a, const char *text, bool fields, struct req
         *tail = q;
         tail = &q->next;
         text = *end ? end + 1 : end;
+        if (*end && !*text && !fields) {
+            return false; /* a comma promises another one */
+        }
     }
     return true;
 }
@@ -141,6 +155,39 @@ static bool field_is_known(struct arena *a, const struct kube_kind *kind, const 
     return false;
 }
 
+/* Kinds with labels of their own say it in their words, the others in those that all share. */
+static struct json_object *field_refused(struct arena *a, const struct kube_kind *kind,
+                                         const char *field)
+{
+    if (kind->field_labels) {
+        return kube_status_bad_request("field label not supported: %s", field);
+    }
+    return kube_status_bad_request("%s is not a known field selector: only \"metadata.name\", "
+                                   "\"metadata.namespace\"",
+                                   kube_quoted(a, field));
+}
+
+/* Keys and values must be such as an object could bear. */
+static struct json_object *check_labels(struct arena *a, const struct requirement *list)
+{
+    struct kube_causes c = {.arena = a};
+    for (const struct requirement *q = list; q && !kube_has_causes(&c); q = q->next) {
+        kube_check_qualified_name(&c, "<nil>", q->key);
+        for (size_t i = 0; i < q->n_values; i++) {
+            kube_check_label_value(&c, arena_printf(a, "values[%zu][%s]", i, q->key), q->values[i]);
+        }
+    }
+    if (!kube_has_causes(&c)) {
+        return NULL;
+    }
+    struct json_object *first = json_object_array_get_idx(c.list, 0);
+    struct json_object *refusal =
+        kube_status_bad_request("unable to parse requirement: %s: %s", json_str(first, "field"),
+                                json_str(first, "message"));
+    kube_causes_done(&c);
+    return refusal;
+}
+
 struct json_object *kube_selector_parse(struct arena *a, const struct kube_kind *kind,
                                         const char *labels, const char *fields,
                                         const struct kube_selector **ret)
@@ -158,14 +205,27 @@ struct json_object *kube_selector_parse(struct arena *a, const struct kube_kind 
         return kube_status_bad_request("invalid selector: '%s'; can't understand '%s'", fields,
                                        fields);
     }
+    struct json_object *refusal = check_labels(a, s->labels);
+    if (refusal) {
+        return refusal;
+    }
     for (struct requirement *q = s->fields; q; q = q->next) {
         if (!field_is_known(a, kind, q->key)) {
-            return kube_status_bad_request("field label not supported: %s", q->key);
+            return field_refused(a, kind, q->key);
         }
         s->needs_tree = s->needs_tree || !str_has_prefix(q->key, "metadata.");
     }
     *ret = s;
     return NULL;
+}
+
+/* Both are whole numbers, and the value lies on the right side. */
+static bool number_matches(const struct requirement *q, const char *value)
+{
+    int64_t have = 0;
+    int64_t bound = 0;
+    return value && str_to_i64(value, &have) && str_to_i64(q->values[0], &bound) &&
+           (q->op == OP_GT ? have > bound : have < bound);
 }
 
 static bool value_matches(const struct requirement *q, const char *value)
@@ -183,14 +243,24 @@ static bool value_matches(const struct requirement *q, const char *value)
         return !found;
     case OP_EXISTS:
         return value != NULL;
+    case OP_GT:
+    case OP_LT:
+        return number_matches(q, value);
     default:
         return value == NULL;
     }
 }
 
-/* A field's text; absent ones are "". */
+/* A field's text; absent ones are "".  Events are stored under the names of the older of their two APIs. */
 static const char *field_value(struct json_object *o, const char *path)
 {
+    char old[64];
+    if (str_has_prefix(path, "regarding.")) {
+        (void)snprintf(old, sizeof(old), "involvedObject.%s", path + strlen("regarding."));
+        path = old;
+    } else if (str_eq(path, "reportingController")) {
+        path = "reportingComponent";
+    }
     struct json_object *v = json_path(o, path);
     return v ? json_object_get_string(v) : "";
 }

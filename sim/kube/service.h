@@ -33,7 +33,5 @@ void service_validate_cluster_ips(struct json_object *service, struct kube_cause
 void service_validate_families_update(const struct kube_change *c, struct kube_causes *causes);
 void service_validate_status(struct json_object *service, struct kube_causes *causes);
 void service_validate_ports(struct json_object *service, struct kube_causes *causes);
-/* An IP or CIDR in a field of its own. */
-void service_validate_ip(struct kube_causes *causes, const char *field, const char *ip);
 
 #endif

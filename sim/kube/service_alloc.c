@@ -11,6 +11,7 @@
 /* Ports that this write has chosen already. */
 struct chosen {
     int ports[256];
+    int64_t numbers[256]; /* the Service port that each is for; 0: the health check */
     size_t n;
 };
 
@@ -24,19 +25,23 @@ static bool was_chosen(const struct chosen *ch, int port)
     return false;
 }
 
-static void note_chosen(struct chosen *ch, int port)
+static void note_chosen(struct chosen *ch, int port, int64_t number)
 {
     if (ch->n < ARRAY_LEN(ch->ports)) {
+        ch->numbers[ch->n] = number;
         ch->ports[ch->n++] = port;
     }
 }
 
-static struct json_object *refuse_port(struct kube_change *c, const char *field, int64_t port,
-                                       const char *why)
+/* TCP and UDP of one port number share a node port; nothing else does. */
+static bool may_share(const struct chosen *ch, int port, int64_t number)
 {
-    struct kube_causes causes = {.arena = c->arena};
-    kube_invalid_int(&causes, field, port, why);
-    return kube_status_invalid(c->kind, c->name, &causes, false);
+    for (size_t i = 0; i < ch->n; i++) {
+        if (ch->ports[i] == port && ch->numbers[i] != number) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Does the stored version of this Service use the port? */
@@ -52,38 +57,49 @@ static bool is_own_port(struct kube_change *c, int64_t port)
     return json_int(spec, "healthCheckNodePort", 0) == port;
 }
 
-/* A port that the client asks for; a refusal or NULL. */
-static struct json_object *request_port(struct kube_change *c, struct chosen *ch, const char *field,
-                                        int64_t port)
+/* A port that the client asks for: what is wrong with it, or NULL. */
+static const char *request_port(struct kube_change *c, struct chosen *ch, int64_t port,
+                                int64_t number)
 {
-    if (is_own_port(c, port) || was_chosen(ch, (int)port)) {
+    bool shared = was_chosen(ch, (int)port);
+    if (shared && !may_share(ch, (int)port, number)) {
+        return "provided port is already allocated";
+    }
+    if (is_own_port(c, port) || shared) {
+        note_chosen(ch, (int)port, number);
         return NULL;
     }
     if (port < KUBE_NODE_PORT_MIN || port > KUBE_NODE_PORT_MAX) {
-        return refuse_port(
-            c, field, port,
-            "provided port is not in the valid range. The range of valid ports is 30000-32767");
+        return "provided port is not in the valid range. The range of valid ports is 30000-32767";
     }
     if (!kube_alloc_port_is_free(c->st->alloc, (int)port)) {
-        return refuse_port(c, field, port, "provided port is already allocated");
+        return "provided port is already allocated";
     }
-    note_chosen(ch, (int)port);
+    note_chosen(ch, (int)port, number);
     return NULL;
 }
 
-static int choose_port(struct kube_change *c, struct chosen *ch)
+static int choose_port(struct kube_change *c, struct chosen *ch, int64_t number)
 {
     if (c->dry_run) {
         int port = KUBE_NODE_PORT_MAX + 2 + (int)ch->n;
-        note_chosen(ch, port);
+        note_chosen(ch, port, number);
         return port;
     }
     int port = 0;
     for (int tries = 0; tries < 1000 && (port == 0 || was_chosen(ch, port)); tries++) {
         port = kube_alloc_choose_port(c->st->alloc);
     }
-    note_chosen(ch, port);
+    note_chosen(ch, port, number);
     return port;
+}
+
+/* Does it get node ports that nobody asked for? */
+static bool wants_node_ports(struct json_object *service)
+{
+    return service_is_type(service, "NodePort") ||
+           (service_is_type(service, "LoadBalancer") &&
+            json_bool(service_spec(service), "allocateLoadBalancerNodePorts", true));
 }
 
 /* The node port that another entry of the same port number has or asks for. */
@@ -102,8 +118,7 @@ static struct json_object *give_node_ports(struct kube_change *c, struct chosen 
 {
     struct json_object *spec = service_spec(c->now);
     struct json_object *ports = json_member(spec, "ports");
-    bool automatic = service_is_type(c->now, "NodePort") ||
-                     json_bool(spec, "allocateLoadBalancerNodePorts", true);
+    bool automatic = wants_node_ports(c->now);
     if (!service_needs_node_port(c->now)) {
         return NULL;
     }
@@ -114,13 +129,15 @@ static struct json_object *give_node_ports(struct kube_change *c, struct chosen 
         if (port == 0 && automatic) {
             port = port_of_sibling(ports, json_int(p, "port", 0));
             if (port == 0) {
-                port = choose_port(c, ch);
+                port = choose_port(c, ch, json_int(p, "port", 0));
             }
             kube_set(p, "nodePort", json_object_new_int64(port));
         }
-        struct json_object *refusal = port ? request_port(c, ch, field, port) : NULL;
-        if (refusal) {
-            return refusal;
+        const char *wrong = port ? request_port(c, ch, port, json_int(p, "port", 0)) : NULL;
+        if (wrong) {
+            struct kube_causes causes = {.arena = c->arena};
+            kube_invalid_int(&causes, field, port, wrong);
+            return kube_status_invalid(c->kind, c->name, &causes, false);
         }
     }
     return NULL;
@@ -133,12 +150,20 @@ static struct json_object *give_health_check_port(struct kube_change *c, struct 
     if (!service_needs_health_check_port(c->now)) {
         return NULL;
     }
-    if (port) {
-        struct json_object *refusal = request_port(c, ch, "spec.healthCheckNodePort", port);
-        return refusal;
+    if (!port) {
+        kube_set(spec, "healthCheckNodePort", json_object_new_int(choose_port(c, ch, 0)));
+        return NULL;
     }
-    kube_set(spec, "healthCheckNodePort", json_object_new_int(choose_port(c, ch)));
-    return NULL;
+    if (c->was && service_needs_health_check_port(c->was)) {
+        return NULL; /* it has one; validation tells if it was changed */
+    }
+    const char *wrong = request_port(c, ch, port, 0);
+    return wrong ? kube_status_internal(c->arena,
+                                        arena_printf(c->arena,
+                                                     "failed to allocate requested HealthCheck "
+                                                     "NodePort %lld: %s",
+                                                     (long long)port, wrong))
+                 : NULL;
 }
 
 static bool list_has(struct json_object *list, const char *s)
@@ -152,7 +177,7 @@ static bool list_has(struct json_object *list, const char *s)
 }
 
 /* An address that the client asks for. */
-static struct json_object *request_ip(struct kube_change *c, size_t i, const char *ip)
+static struct json_object *request_ip(struct kube_change *c, const char *ip)
 {
     struct kube_causes causes = {.arena = c->arena};
     struct json_object *own = json_path(c->was, "spec.clusterIPs");
@@ -160,18 +185,17 @@ static struct json_object *request_ip(struct kube_change *c, size_t i, const cha
     if (list_has(own, ip) || !ip_parse(ip, &addr)) {
         return NULL; /* its own, or validation will tell */
     }
-    const char *field = arena_printf(c->arena, "spec.clusterIPs[%zu]", i);
     struct json_object *shown = json_member(service_spec(c->now), "clusterIPs");
     bool v6 = addr.len == 16;
     if (!kube_alloc_ip_in_range(ip, v6)) {
         kube_invalid_json(
-            &causes, field, shown,
+            &causes, "spec.clusterIPs", shown,
             arena_printf(c->arena,
                          "failed to allocate IP %s: the provided network does not match the "
                          "current range",
                          ip));
     } else if (!kube_alloc_ip_is_free(c->st->alloc, ip)) {
-        kube_invalid_json(&causes, field, shown,
+        kube_invalid_json(&causes, "spec.clusterIPs", shown,
                           arena_printf(c->arena,
                                        "failed to allocate IP %s: provided IP is already allocated",
                                        ip));
@@ -197,7 +221,7 @@ static struct json_object *give_addresses(struct kube_change *c)
             ip = c->dry_run ? (v6 ? "fd00:1::" : "10.0.0.0")
                             : kube_alloc_choose_ip(c->st->alloc, c->arena, v6);
         } else {
-            refusal = request_ip(c, i, ip);
+            refusal = request_ip(c, ip);
         }
         json_push_str(ips, str_nonnull(ip));
     }
@@ -245,7 +269,7 @@ void service_keep_allocated(struct kube_change *c)
             kube_set(now, "clusterIPs", json_object_get(json_member(was, "clusterIPs")));
         }
     }
-    if (service_needs_node_port(c->was) && service_needs_node_port(c->now)) {
+    if (service_needs_node_port(c->was) && wants_node_ports(c->now)) {
         struct json_object *ports = json_member(now, "ports");
         for (size_t i = 0; i < json_len(ports); i++) {
             struct json_object *p = json_object_array_get_idx(ports, i);

@@ -119,8 +119,8 @@ void service_set_defaults(struct kube_change *c)
     if (service_needs_external_policy(c->now)) {
         default_str(spec, "externalTrafficPolicy", "Cluster");
     }
-    if (service_needs_cluster_ip(c->now)) {
-        default_str(spec, "internalTrafficPolicy", "Cluster");
+    if (service_needs_cluster_ip(c->now) && !json_member(spec, "internalTrafficPolicy")) {
+        kube_set(spec, "internalTrafficPolicy", json_object_new_string("Cluster"));
     }
     if (service_is_type(c->now, "LoadBalancer")) {
         if (!json_member(spec, "allocateLoadBalancerNodePorts")) {
@@ -197,6 +197,9 @@ void service_prepare(struct kube_change *c)
 {
     if (!c->was) {
         kube_set(c->now, "status", json_object_new_object());
+        if (service_is_type(c->now, "ExternalName")) {
+            kube_set(service_spec(c->now), "internalTrafficPolicy", NULL);
+        }
     } else if (!c->status_only) {
         drop_by_type(c);
     }

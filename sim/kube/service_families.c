@@ -90,6 +90,16 @@ static void trim_for_single(struct kube_change *c)
     }
 }
 
+/* An update that says nothing about the policy keeps it. */
+static void keep_policy(struct kube_change *c)
+{
+    struct json_object *now = service_spec(c->now);
+    struct json_object *old = json_member(service_spec(c->was), "ipFamilyPolicy");
+    if (old && !json_member(now, "ipFamilyPolicy")) {
+        kube_set(now, "ipFamilyPolicy", json_object_get(old));
+    }
+}
+
 /* PreferDualStack does not follow the cluster; it changes only when its Service is changed. */
 static bool is_unchanged_prefer(struct kube_change *c)
 {
@@ -104,7 +114,51 @@ static bool is_unchanged_prefer(struct kube_change *c)
            same_list(json_member(now, "ipFamilies"), json_member(was, "ipFamilies"));
 }
 
-static void infer_from_addresses(struct json_object *spec)
+/* A headless Service without a selector has no pods to follow, so it may have any families on any cluster. */
+static bool is_free_headless(struct json_object *service)
+{
+    struct json_object *selector = json_member(service_spec(service), "selector");
+    return service_is_headless(service) && (!selector || json_object_object_length(selector) == 0);
+}
+
+static void complete_free_headless(struct json_object *spec, const struct cluster *cl)
+{
+    if (json_len(json_member(spec, "ipFamilies")) == 0) {
+        kube_set(spec, "ipFamilies", one_item(cl->first));
+    }
+    struct json_object *families = json_member(spec, "ipFamilies");
+    if (json_len(families) == 1 && !str_eq(json_str(spec, "ipFamilyPolicy"), "SingleStack")) {
+        const char *have = kube_item(families, 0);
+        const char *both[] = {have, str_eq(have, "IPv4") ? "IPv6" : "IPv4"};
+        kube_set(spec, "ipFamilies", json_strs(both, 2));
+    }
+}
+
+static bool is_configured(const struct cluster *cl, const char *family)
+{
+    return str_eq(family, cl->first) || str_eq(family, cl->second);
+}
+
+/* Two of anything need a policy that says so; without one it is SingleStack. */
+static void check_single_has_one(struct json_object *spec, struct kube_causes *causes)
+{
+    static const char *const lists[][2] = {{"clusterIPs", "cluster IPs"},
+                                           {"ipFamilies", "IP families"}};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        if (json_len(json_member(spec, lists[i][0])) == 2) {
+            kube_invalid(
+                causes, "spec.ipFamilyPolicy", "SingleStack",
+                arena_printf(causes->arena,
+                             "must be 'RequireDualStack' or 'PreferDualStack' when multiple "
+                             "%s are specified",
+                             lists[i][1]));
+        }
+    }
+}
+
+/* The families of the addresses that the client chose. */
+static void infer_from_addresses(struct json_object *spec, const struct cluster *cl,
+                                 struct kube_causes *causes)
 {
     struct json_object *families = json_member(spec, "ipFamilies");
     struct json_object *ips = json_member(spec, "clusterIPs");
@@ -114,60 +168,37 @@ static void infer_from_addresses(struct json_object *spec)
         if (str_eq(ip, "None")) {
             break;
         }
+        if (!is_configured(cl, family_of(ip))) {
+            kube_invalid_json(
+                causes, arena_printf(causes->arena, "spec.clusterIPs[%zu]", i), ips,
+                arena_printf(causes->arena, "%s is not configured on this cluster", family_of(ip)));
+        }
         json_push_str(all, family_of(ip));
     }
     kube_set(spec, "ipFamilies", json_len(all) ? json_object_get(all) : NULL);
     json_object_put(all);
 }
 
-static struct json_object *check_configured(struct kube_change *c, const struct cluster *cl)
+static void check_configured(struct json_object *spec, const struct cluster *cl,
+                             struct kube_causes *causes)
 {
-    struct json_object *spec = service_spec(c->now);
     struct json_object *families = json_member(spec, "ipFamilies");
-    struct kube_causes causes = {.arena = c->arena};
     const char *policy = str_nonnull(json_str(spec, "ipFamilyPolicy"));
+    if (str_eq(policy, "RequireDualStack") && !cl->second) {
+        kube_invalid(causes, "spec.ipFamilyPolicy", policy,
+                     "this cluster is not configured for dual-stack services");
+    }
     for (size_t i = 0; i < json_len(families); i++) {
         const char *f = kube_item(families, i);
-        if (!str_eq(f, cl->first) && !str_eq(f, cl->second)) {
-            kube_invalid(&causes, arena_printf(c->arena, "spec.ipFamilies[%zu]", i), f,
+        if (!is_configured(cl, f)) {
+            kube_invalid(causes, arena_printf(causes->arena, "spec.ipFamilies[%zu]", i), f,
                          "not configured on this cluster");
         }
     }
-    if (str_eq(policy, "RequireDualStack") && !cl->second) {
-        kube_invalid(&causes, "spec.ipFamilyPolicy", policy,
-                     "this cluster is not configured for dual-stack services");
-    }
-    return kube_status_invalid(c->kind, c->name, &causes, false);
 }
 
-static struct json_object *check_single_has_one(struct kube_change *c)
+static void complete(struct json_object *spec, const struct cluster *cl)
 {
-    struct json_object *spec = service_spec(c->now);
-    struct kube_causes causes = {.arena = c->arena};
-    if (!str_eq(json_str(spec, "ipFamilyPolicy"), "SingleStack")) {
-        return NULL;
-    }
-    if (json_len(json_member(spec, "ipFamilies")) == 2) {
-        kube_invalid_json(
-            &causes, "spec.ipFamilyPolicy", json_member(spec, "ipFamilyPolicy"),
-            "may not be set to 'SingleStack' when multiple 'ipFamilies' are specified");
-    }
-    if (json_len(json_member(spec, "clusterIPs")) == 2) {
-        kube_invalid_json(
-            &causes, "spec.ipFamilyPolicy", json_member(spec, "ipFamilyPolicy"),
-            "may not be set to 'SingleStack' when multiple 'clusterIPs' are specified");
-    }
-    return kube_status_invalid(c->kind, c->name, &causes, false);
-}
-
-static void complete(struct kube_change *c, const struct cluster *cl)
-{
-    struct json_object *spec = service_spec(c->now);
-    bool two = json_len(json_member(spec, "ipFamilies")) == 2;
-    if (!json_member(spec, "ipFamilyPolicy")) {
-        kube_set(spec, "ipFamilyPolicy",
-                 json_object_new_string(two ? "RequireDualStack" : "SingleStack"));
-    }
     if (json_len(json_member(spec, "ipFamilies")) == 0) {
         kube_set(spec, "ipFamilies", one_item(cl->first));
     }
@@ -183,27 +214,38 @@ static void complete(struct kube_change *c, const struct cluster *cl)
 struct json_object *service_settle_families(struct kube_change *c)
 {
     struct cluster cl = cluster_families(c);
+    struct json_object *spec = service_spec(c->now);
     if (!service_needs_cluster_ip(c->now) || is_unchanged_prefer(c)) {
         return NULL;
     }
     struct kube_causes causes = {.arena = c->arena};
     if (c->was) {
+        keep_policy(c);
         trim_for_single(c);
     }
     service_validate_cluster_ips(c->now, &causes);
-    struct json_object *refusal = kube_status_invalid(c->kind, c->name, &causes, false);
-    if (refusal) {
-        return refusal;
+    if (kube_has_causes(&causes)) {
+        return kube_status_invalid(c->kind, c->name, &causes, false);
     }
-    infer_from_addresses(service_spec(c->now));
-    refusal = check_configured(c, &cl);
-    if (!refusal) {
-        refusal = check_single_has_one(c);
+    bool free_headless = is_free_headless(c->now);
+    if (!json_member(spec, "ipFamilyPolicy")) {
+        kube_set(spec, "ipFamilyPolicy",
+                 json_object_new_string(free_headless ? "RequireDualStack" : "SingleStack"));
     }
-    if (!refusal) {
-        complete(c, &cl);
+    if (str_eq(json_str(spec, "ipFamilyPolicy"), "SingleStack")) {
+        check_single_has_one(spec, &causes);
     }
-    return refusal;
+    if (!free_headless) {
+        infer_from_addresses(spec, &cl, &causes);
+        if (!kube_has_causes(&causes)) {
+            check_configured(spec, &cl, &causes);
+        }
+    }
+    if (kube_has_causes(&causes)) {
+        return kube_status_invalid(c->kind, c->name, &causes, false);
+    }
+    (free_headless ? complete_free_headless : complete)(spec, &cl);
+    return NULL;
 }
 
 /* --- validation ----------------------------------------------------------------------------------- */
@@ -235,7 +277,7 @@ static bool validate_values(struct json_object *spec, struct kube_causes *causes
             continue;
         }
         size_t before = json_len(causes->list);
-        service_validate_ip(causes, arena_printf(causes->arena, "spec.clusterIPs[%zu]", i), one);
+        kube_check_ip(causes, arena_printf(causes->arena, "spec.clusterIPs[%zu]", i), one);
         bad = bad || json_len(causes->list) > before;
     }
     if (n > 2) {

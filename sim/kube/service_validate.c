@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define KUBELET_PORT 10250
-
 static bool one_of(const char *s, const char *const *known)
 {
     for (size_t i = 0; known[i]; i++) {
@@ -26,41 +24,13 @@ static const char *const policies[] = {"Cluster", "Local", NULL};
 static const char *const protocols[] = {"SCTP", "TCP", "UDP", NULL};
 
 /* --- addresses ------------------------------------------------------------------------------------ */
-void service_validate_ip(struct kube_causes *causes, const char *field, const char *ip)
-{
-    struct ip_addr addr;
-    if (!ip_parse_sloppy(ip, &addr)) {
-        kube_invalid(causes, field, ip,
-                     "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-    } else if (addr.len == 4 && strchr(ip, ':')) {
-        kube_invalid(causes, field, ip, "must not be an IPv4-mapped IPv6 address");
-    } else if (!ip_parse(ip, &addr)) {
-        kube_invalid(causes, field, ip, "must not have leading 0s");
-    }
-}
-
-static void validate_cidr(struct kube_causes *causes, const char *field, const char *text)
-{
-    struct ip_net net;
-    struct ip_net exact;
-    if (!ip_net_parse_sloppy(text, &net)) {
-        kube_invalid(causes, field, text,
-                     "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-    } else if (net.was_mapped) {
-        kube_invalid(causes, field, text, "must not have an IPv4-mapped IPv6 address");
-    } else if (!ip_net_parse(text, &net)) {
-        kube_invalid(causes, field, text, "must not have leading 0s in IP");
-    } else if (ip_net_parse_host(text, &exact) && !ip_eq(&exact.addr, &net.addr)) {
-        kube_invalid(causes, field, text, "must not have bits set beyond the prefix length");
-    }
-}
-
 static void validate_external_ips(struct json_object *spec, struct kube_causes *causes)
 {
     struct json_object *ips = json_member(spec, "externalIPs");
     for (size_t i = 0; i < json_len(ips); i++) {
-        service_validate_ip(causes, arena_printf(causes->arena, "spec.externalIPs[%zu]", i),
-                            kube_item(ips, i));
+        const char *field = arena_printf(causes->arena, "spec.externalIPs[%zu]", i);
+        kube_check_ip(causes, field, kube_item(ips, i));
+        kube_check_endpoint_ip(causes, field, kube_item(ips, i));
     }
 }
 
@@ -76,9 +46,9 @@ static void validate_source_ranges(struct json_object *service, struct kube_caus
         }
         for (size_t i = 0; i < json_len(ranges); i++) {
             const char *text = kube_item(ranges, i);
-            validate_cidr(causes,
-                          arena_printf(causes->arena, "spec.LoadBalancerSourceRanges[%zu]", i),
-                          str_trim_unicode(causes->arena, text));
+            kube_check_cidr(causes,
+                            arena_printf(causes->arena, "spec.LoadBalancerSourceRanges[%zu]", i),
+                            str_trim_unicode(causes->arena, text));
         }
         return;
     }
@@ -89,13 +59,12 @@ static void validate_source_ranges(struct json_object *service, struct kube_caus
     const char *field = arena_printf(causes->arena, "metadata.annotations[%s]", annotation);
     if (!is_lb) {
         kube_forbidden(causes, field, "may only be used when `type` is 'LoadBalancer'");
-        return;
     }
     text = str_trim_unicode(causes->arena, text);
     size_t n = 0;
     char **items = str_split(causes->arena, text, ',', &n);
     for (size_t i = 0; i < n && *text; i++) {
-        validate_cidr(causes, field, str_trim_unicode(causes->arena, items[i]));
+        kube_check_cidr(causes, field, str_trim_unicode(causes->arena, items[i]));
     }
 }
 
@@ -104,16 +73,7 @@ static void validate_target_port(struct json_object *target, const char *field,
                                  struct kube_causes *causes)
 {
     if (json_object_is_type(target, json_type_string)) {
-        const char *name = json_object_get_string(target);
-        if (strlen(name) > 15) {
-            kube_invalid(causes, field, name, "must be no more than 15 characters");
-        } else if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(name)) {
-            kube_invalid(causes, field, name,
-                         "must contain only alpha-numeric characters (a-z, 0-9), "
-                         "and hyphens (-)");
-        } else if (!strpbrk(name, "abcdefghijklmnopqrstuvwxyz")) {
-            kube_invalid(causes, field, name, "must contain at least one letter (a-z)");
-        }
+        kube_check_port_name(causes, field, json_object_get_string(target));
         return;
     }
     int64_t port = target ? json_object_get_int64(target) : 0;
@@ -132,10 +92,7 @@ static void validate_port_name(struct json_object *ports, size_t i, struct kube_
         }
         return;
     }
-    const char *error = kube_dns_label_error(name);
-    if (error) {
-        kube_invalid(causes, field, name, error);
-    }
+    kube_check_dns_label(causes, field, name);
     for (size_t k = 0; k < i; k++) {
         if (str_eq(json_str(json_object_array_get_idx(ports, k), "name"), name)) {
             kube_duplicate(causes, field, kube_quoted(causes->arena, name));
@@ -164,9 +121,9 @@ void service_validate_ports(struct json_object *service, struct kube_causes *cau
         }
         validate_target_port(json_member(p, "targetPort"),
                              arena_printf(causes->arena, "%s.targetPort", at), causes);
-        const char *error = app ? kube_qualified_name_error(causes->arena, app) : NULL;
-        if (error) {
-            kube_invalid(causes, arena_printf(causes->arena, "%s.appProtocol", at), app, error);
+        if (app) {
+            kube_check_qualified_name(causes, arena_printf(causes->arena, "%s.appProtocol", at),
+                                      app);
         }
     }
 }
@@ -227,11 +184,10 @@ static void validate_external_name(struct json_object *spec, struct kube_causes 
     const char *name = str_nonnull(json_str(spec, "externalName"));
     size_t n = strlen(name);
     const char *bare = n && name[n - 1] == '.' ? arena_strndup(causes->arena, name, n - 1) : name;
-    const char *error = *bare ? kube_dns_subdomain_error(bare) : NULL;
     if (!*bare) {
         kube_required(causes, "spec.externalName", NULL);
-    } else if (error) {
-        kube_invalid(causes, "spec.externalName", name, error);
+    } else {
+        kube_check_dns_subdomain(causes, "spec.externalName", bare);
     }
 }
 
@@ -239,17 +195,9 @@ static void validate_by_type(struct json_object *service, struct kube_causes *ca
 {
     struct json_object *spec = service_spec(service);
     struct json_object *ports = json_member(spec, "ports");
-    bool is_lb = service_is_type(service, "LoadBalancer");
     if (json_len(ports) == 0 && !service_is_headless(service) &&
         !service_is_type(service, "ExternalName")) {
         kube_required(causes, "spec.ports", NULL);
-    }
-    for (size_t i = 0; i < json_len(ports) && is_lb; i++) {
-        int64_t port = json_int(json_object_array_get_idx(ports, i), "port", 0);
-        if (port == KUBELET_PORT) {
-            kube_invalid_int(causes, arena_printf(causes->arena, "spec.ports[%zu]", i), port,
-                             "may not expose port 10250 externally since it is used by kubelet");
-        }
     }
     if (service_needs_node_port(service) && service_is_headless(service)) {
         kube_invalid(causes, "spec.clusterIPs[0]", "None",
@@ -316,13 +264,15 @@ static void validate_lb_fields(struct json_object *service, struct json_object *
                        "may only be used when `type` is 'LoadBalancer'");
         return;
     }
-    const char *error = kube_qualified_name_error(causes->arena, json_object_get_string(lb_class));
-    if (error) {
-        kube_invalid(causes, "spec.loadBalancerClass", json_object_get_string(lb_class), error);
+    /* An update asks twice, as for metadata. */
+    for (int i = 0; i < (was ? 2 : 1); i++) {
+        kube_check_qualified_name(causes, "spec.loadBalancerClass",
+                                  json_object_get_string(lb_class));
     }
 }
 
-static void validate_policies(struct json_object *service, struct kube_causes *causes)
+static void validate_policies(struct json_object *service, struct json_object *was,
+                              struct kube_causes *causes)
 {
     struct json_object *spec = service_spec(service);
     const char *external = str_nonnull(json_str(spec, "externalTrafficPolicy"));
@@ -345,10 +295,14 @@ static void validate_policies(struct json_object *service, struct kube_causes *c
             "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
             "'Local'");
     }
+    if (was && service_needs_health_check_port(service) && service_needs_health_check_port(was) &&
+        port != json_int(service_spec(was), "healthCheckNodePort", 0)) {
+        kube_forbidden(causes, "spec.healthCheckNodePort", "field is immutable");
+    }
     if (internal && !one_of(internal, policies)) {
         kube_not_supported(causes, "spec.internalTrafficPolicy", internal, policies);
     }
-    static const char *const distributions[] = {"PreferClose", "PreferSameNode", "PreferSameZone",
+    static const char *const distributions[] = {"PreferClose", "PreferSameZone", "PreferSameNode",
                                                 NULL};
     const char *distribution = json_str(spec, "trafficDistribution");
     if (distribution && !one_of(distribution, distributions)) {
@@ -365,7 +319,7 @@ static void validate_ingress(struct json_object *one, const char *at, struct kub
     const char *mode = json_str(one, "ipMode");
     struct ip_addr addr;
     if (*ip) {
-        service_validate_ip(causes, arena_printf(causes->arena, "%s.ip", at), ip);
+        kube_check_ip(causes, arena_printf(causes->arena, "%s.ip", at), ip);
     }
     const char *mode_field = arena_printf(causes->arena, "%s.ipMode", at);
     if (*ip && !mode) {
@@ -376,9 +330,8 @@ static void validate_ingress(struct json_object *one, const char *at, struct kub
         kube_not_supported(causes, mode_field, mode, modes);
     }
     const char *host_field = arena_printf(causes->arena, "%s.hostname", at);
-    const char *error = *host ? kube_dns_subdomain_error(host) : NULL;
-    if (error) {
-        kube_invalid(causes, host_field, host, error);
+    if (*host) {
+        kube_check_dns_subdomain(causes, host_field, host);
     }
     if (*host && ip_parse_sloppy(host, &addr)) {
         kube_invalid(causes, host_field, host, "must be a DNS name, not an IP address");
@@ -390,7 +343,7 @@ void service_validate_status(struct json_object *service, struct kube_causes *ca
     struct json_object *ingress = json_path(service, "status.loadBalancer.ingress");
     if (json_len(ingress) > 0 && !service_is_type(service, "LoadBalancer")) {
         kube_forbidden(causes, "status.loadBalancer.ingress",
-                       "may only be used when `spec.type` is \"LoadBalancer\"");
+                       "may only be used when `spec.type` is 'LoadBalancer'");
         return;
     }
     for (size_t i = 0; i < json_len(ingress); i++) {
@@ -418,14 +371,8 @@ void service_validate(const struct kube_change *c, struct kube_causes *causes)
     if (selector) {
         json_object_object_foreach(selector, key, value)
         {
-            const char *error = kube_qualified_name_error(causes->arena, key);
-            if (error) {
-                kube_invalid(causes, "spec.selector", key, error);
-            }
-            error = kube_label_value_error(json_object_get_string(value));
-            if (error) {
-                kube_invalid(causes, "spec.selector", json_object_get_string(value), error);
-            }
+            kube_check_qualified_name(causes, "spec.selector", key);
+            kube_check_label_value(causes, "spec.selector", json_object_get_string(value));
         }
     }
     validate_affinity(spec, causes);
@@ -435,5 +382,5 @@ void service_validate(const struct kube_change *c, struct kube_causes *causes)
     validate_repeated_ports(service, causes);
     validate_source_ranges(service, causes);
     validate_lb_fields(service, c->was, causes);
-    validate_policies(service, causes);
+    validate_policies(service, c->was, causes);
 }

@@ -8,6 +8,7 @@
 #include "sim/kube/watch.h"
 
 #include "sim/kube/list.h"
+#include "sim/kube/route.h"
 #include "sim/kube/stream.h"
 #include "sim/kube/table.h"
 
@@ -332,11 +333,6 @@ static void take_initial(struct watch *w)
     w->sent_rv = kube_db_rv(store);
 }
 
-static bool is_on(const char *v)
-{
-    return v && (str_eq(v, "true") || str_eq(v, "1"));
-}
-
 static void watch_open(struct kube_request *r, const struct kube_list_options *o)
 {
     struct kube_watches *all = r->st->watches;
@@ -344,7 +340,7 @@ static void watch_open(struct kube_request *r, const struct kube_list_options *o
     w->all = all;
     w->req = r;
     w->selector = o->selector;
-    w->bookmarks = is_on(sim_call_param(r->call, "allowWatchBookmarks"));
+    w->bookmarks = kube_flag_is_on(sim_call_param(r->call, "allowWatchBookmarks"));
     w->next = all->first;
     w->prev = &all->first;
     if (w->next) {
@@ -356,7 +352,8 @@ static void watch_open(struct kube_request *r, const struct kube_list_options *o
     bool from_now = !o->has_rv || o->rv == 0;
     if (o->has_send_initial ? o->send_initial : from_now) {
         take_initial(w);
-        w->says_initial_end = o->send_initial && w->bookmarks;
+        /* Whoever asks for bookmarks and for everything gets the mark, too. */
+        w->says_initial_end = w->bookmarks;
     } else {
         w->sent_rv = from_now ? kube_db_rv(r->st->store) : o->rv;
     }
@@ -366,6 +363,11 @@ static void watch_open(struct kube_request *r, const struct kube_list_options *o
     http_req_add_header(r->call->req, "Cache-Control", "no-cache, private");
     http_req_add_header(r->call->req, "Content-Type", "application/json");
     http_req_begin(r->call->req, 200);
+    if (o->send_initial && o->rv > kube_db_rv(r->st->store)) {
+        send_status(w, kube_status_too_large(r, o->rv));
+        watch_end(w);
+        return;
+    }
     if (w->sent_rv < kube_db_oldest(r->st->store, r->kind->store)) {
         watch_expire(w);
         return;

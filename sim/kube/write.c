@@ -1,148 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write.c: POST, PUT and PATCH: from a body to a stored object.
  *
- * The order of steps is the API server's, because it decides which of several errors is told: read and type the
- * body, namespace, defaults, allocation (may refuse), preparation, validation, name taken?, store.  A write that
+ * The order of steps is the API server's, because it decides which of several errors is told: options, body
+ * (body.c), namespace, defaults, allocation (may refuse), preparation, validation, name taken?, store.  A write that
  * changes nothing is not stored: no new version, no event (recorded 066, 072). */
 #include "sim/kube/write.h"
 
-#include "common/base/yaml.h"
 #include "sim/kube/decode.h"
+#include "sim/kube/options.h"
 #include "sim/kube/patch.h"
 #include "sim/kube/proto.h"
 #include "sim/kube/rules.h"
 
 #include <string.h>
-
-/* --- reading the body ----------------------------------------------------------------------------- */
-static bool media_is(const char *type, const char *wanted)
-{
-    size_t n = strlen(wanted);
-    return type && strncmp(type, wanted, n) == 0 &&
-           (type[n] == '\0' || type[n] == ';' || type[n] == ' ');
-}
-
-static struct json_object *unreadable(struct kube_request *r, const char *error)
-{
-    size_t n = r->call->body_len;
-    const char *excerpt =
-        n > 30 ? arena_printf(r->arena, "%.30s ...", r->call->body) : r->call->body;
-    return kube_status_bad_request("the object provided is unrecognized (must be of type %s): "
-                                   "couldn't get version/kind; json parse "
-                                   "error: %s (%s)",
-                                   r->kind->kind, error, excerpt);
-}
-
-struct json_object *kube_read_body(struct kube_request *r, const struct kube_type *shape,
-                                   struct json_object **ret)
-{
-    struct sim_call *call = r->call;
-    const char *type = http_req_header(call->req, "Content-Type");
-    struct err err = ERR_INIT;
-    if (media_is(type, KUBE_PROTO_MEDIA)) {
-        *ret = kube_proto_read(r->arena, shape, call->body, call->body_len);
-        return *ret ? NULL
-                    : kube_status_bad_request("the protobuf body cannot be read as a %s",
-                                              shape->go_name);
-    }
-    if (media_is(type, "application/yaml") || media_is(type, "application/apply-patch+yaml")) {
-        if (yaml_parse(r->arena, call->body, call->body_len, ret, &err) != ERR_OK || !*ret) {
-            return kube_status_bad_request("error parsing YAML: %s", err.message);
-        }
-        return NULL;
-    }
-    const char *error = kube_json_error(r->arena, call->body, call->body_len);
-    if (error) {
-        return unreadable(r, error);
-    }
-    if (json_parse_arena(r->arena, call->body, call->body_len, NULL, ret, &err) != ERR_OK) {
-        return unreadable(r, arena_strdup(r->arena, err.message));
-    }
-    return NULL;
-}
-
-void kube_warn_unknown(struct kube_request *r, const char *path)
-{
-    const char *text = arena_printf(r->arena, "unknown field \"%s\"", path);
-    http_req_add_header(r->call->req, "Warning",
-                        arena_printf(r->arena, "299 - %s", kube_quoted(r->arena, text)));
-}
-
-/* What is said about members that nobody knows; a refusal or NULL. */
-static struct json_object *judge_unknown(struct kube_request *r, const struct kube_decode *d)
-{
-    const char *mode = str_or(sim_call_param(r->call, "fieldValidation"), "Warn");
-    if (d->n_unknown == 0 || str_eq(mode, "Ignore")) {
-        return NULL;
-    }
-    if (!str_eq(mode, "Strict")) {
-        for (size_t i = 0; i < d->n_unknown; i++) {
-            kube_warn_unknown(r, d->unknown[i]);
-        }
-        return NULL;
-    }
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    for (size_t i = 0; i < d->n_unknown; i++) {
-        str_appendf(&b, "%sunknown field \"%s\"",
-                    i > 0 ? ", " : "strict decoding error: ", d->unknown[i]);
-    }
-    if (r->verb == KUBE_PATCH) {
-        struct kube_causes c = {.arena = r->arena};
-        kube_invalid(&c, "patch", r->call->body, str_buf_text(&b));
-        return kube_status_invalid(r->kind, "", &c, false);
-    }
-    return kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: %s",
-                                   r->kind->kind, r->kind->version, r->kind->kind,
-                                   str_buf_text(&b));
-}
-
-static struct json_object *check_kind(struct kube_request *r, struct json_object *in)
-{
-    const char *kind = json_str(in, "kind");
-    const char *version = json_str(in, "apiVersion");
-    const char *wanted = kube_api_version(r->kind, r->arena);
-    if (kind && !str_eq(kind, r->kind->kind)) {
-        return kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: converting "
-                                       "(%s) to (%s): unknown conversion",
-                                       kind, str_or(version, r->kind->version), r->kind->kind, kind,
-                                       r->kind->kind);
-    }
-    if (version && !str_eq(version, wanted)) {
-        return kube_status_bad_request(
-            "the API version in the data (%s) does not match the expected API "
-            "version (%s)",
-            version, wanted);
-    }
-    return NULL;
-}
-
-struct json_object *kube_read_object(struct kube_request *r, struct json_object *in,
-                                     struct json_object **ret)
-{
-    struct json_object *refusal =
-        json_object_is_type(in, json_type_object) ? check_kind(r, in) : NULL;
-    if (refusal) {
-        return refusal;
-    }
-    struct kube_decode d = {.arena = r->arena};
-    struct json_object *o = kube_decode(&d, r->kind->type, in);
-    if (!o) {
-        return kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: %s",
-                                       r->kind->kind, r->kind->version, r->kind->kind, d.error);
-    }
-    refusal = judge_unknown(r, &d);
-    if (refusal) {
-        json_object_put(o);
-        return refusal;
-    }
-    json_object_object_del(json_member(o, "metadata"), "managedFields");
-    json_object_object_del(json_member(o, "metadata"), "selfLink");
-    json_object_object_del(o, "kind");
-    json_object_object_del(o, "apiVersion");
-    *ret = r->kind->as_stored ? r->kind->as_stored(o) : json_object_get(o);
-    json_object_put(o);
-    return NULL;
-}
 
 /* --- the change ----------------------------------------------------------------------------------- */
 void kube_change_init(struct kube_change *c, struct kube_request *r)
@@ -206,10 +76,17 @@ static void answer_change(struct kube_request *r, int code, struct kube_change *
 
 void kube_finish_create(struct kube_request *r, struct kube_change *c)
 {
+    uint64_t version = 0;
+    const char *rv = json_str(json_member(c->now, "metadata"), "resourceVersion");
+    bool versioned = r->verb == KUBE_CREATE && rv && str_to_u64(rv, &version) && version > 0;
     kube_meta_fill_new(c);
     struct json_object *refusal = run_rules(c);
     if (!refusal && kube_db_get(c->st->store, c->kind->store, c->namespace, c->name)) {
         refusal = kube_status_exists(c->kind, c->name);
+    }
+    if (!refusal && versioned) {
+        refusal = kube_status(500, NULL,
+                              "resourceVersion should not be set on objects to be created", NULL);
     }
     if (refusal) {
         kube_answer_status(r, refusal);
@@ -219,6 +96,19 @@ void kube_finish_create(struct kube_request *r, struct kube_change *c)
     answer_change(r, 201, c);
 }
 
+/* Where etcd keeps an object, as a failed precondition tells it. */
+static const char *etcd_key(const struct kube_change *c)
+{
+    const char *plural = c->kind->plural;
+    const char *place = str_eq(plural, "services")    ? "services/specs"
+                        : str_eq(plural, "endpoints") ? "services/endpoints"
+                        : str_eq(plural, "nodes")     ? "minions"
+                                                      : plural;
+    return arena_printf(c->arena, "/registry/%s%s%s/%s%s%s",
+                        c->kind->is_custom ? c->kind->group : "", c->kind->is_custom ? "/" : "",
+                        place, c->namespace, *c->namespace ? "/" : "", c->name);
+}
+
 /* resourceVersion and uid as preconditions of an update. */
 static struct json_object *check_versions(struct kube_request *r, struct kube_change *c)
 {
@@ -226,19 +116,28 @@ static struct json_object *check_versions(struct kube_request *r, struct kube_ch
     struct json_object *was = json_member(c->was, "metadata");
     const char *rv = str_nonnull(json_str(now, "resourceVersion"));
     const char *uid = str_nonnull(json_str(now, "uid"));
-    if (!*rv && c->kind->put_needs_version && r->verb == KUBE_UPDATE) {
-        struct kube_causes causes = {.arena = c->arena};
-        kube_invalid_int(&causes, "metadata.resourceVersion", 0, "must be specified for an update");
-        return kube_status_invalid(c->kind, c->name, &causes, true);
-    }
+    uint64_t version = 0;
     if (*uid && r->verb == KUBE_UPDATE && !str_eq(uid, json_str(was, "uid"))) {
         return kube_status_conflict(
             c->kind, c->name,
             arena_printf(c->arena,
-                         "Precondition failed: UID in precondition: %s, UID in object meta: %s",
-                         uid, str_nonnull(json_str(was, "uid"))));
+                         "StorageError: invalid object, Code: 4, Key: %s, ResourceVersion: 0, "
+                         "AdditionalErrorMsg: Precondition failed: UID in precondition: %s, UID in "
+                         "object meta: %s",
+                         etcd_key(c), uid, str_nonnull(json_str(was, "uid"))));
     }
-    if (*rv && !str_eq(rv, json_str(was, "resourceVersion"))) {
+    if (*rv && !str_to_u64(rv, &version)) {
+        return kube_status(500, NULL,
+                           arena_printf(c->arena, "strconv.ParseUint: parsing %s: invalid syntax",
+                                        kube_quoted(c->arena, rv)),
+                           NULL);
+    }
+    if (version == 0 && c->kind->put_needs_version && r->verb == KUBE_UPDATE) {
+        struct kube_causes causes = {.arena = c->arena};
+        kube_invalid_int(&causes, "metadata.resourceVersion", 0, "must be specified for an update");
+        return kube_status_invalid(c->kind, c->name, &causes, true);
+    }
+    if (version != 0 && !str_eq(rv, json_str(was, "resourceVersion"))) {
         return kube_status_conflict(
             c->kind, c->name,
             "the object has been modified; please apply your changes to the "
@@ -304,9 +203,9 @@ static struct json_object *adopt_name(struct kube_request *r, struct kube_change
 static bool body_is_readable(const struct kube_request *r)
 {
     const char *type = http_req_header(r->call->req, "Content-Type");
-    return str_is_empty(type) || media_is(type, "application/json") ||
-           media_is(type, "application/yaml") ||
-           (media_is(type, KUBE_PROTO_MEDIA) && !r->kind->is_custom);
+    return str_is_empty(type) || kube_media_is(type, "application/json") ||
+           kube_media_is(type, "application/yaml") ||
+           (kube_media_is(type, KUBE_PROTO_MEDIA) && !r->kind->is_custom);
 }
 
 static struct json_object *unsupported_body(void)
@@ -325,7 +224,7 @@ static struct json_object *read_into(struct kube_request *r, struct kube_change 
     if (!body_is_readable(r)) {
         return unsupported_body();
     }
-    struct json_object *refusal = kube_read_body(r, r->kind->type, &body);
+    struct json_object *refusal = kube_read_object_body(r, &body);
     return refusal ? refusal : kube_read_object(r, body, &c->now);
 }
 
@@ -333,11 +232,14 @@ void kube_handle_create(struct kube_request *r)
 {
     struct kube_change c;
     if (r->name || *r->subresource) {
-        kube_answer_status(r, kube_status_method_not_allowed(r->kind));
+        kube_answer_status(r, kube_status_method_not_allowed());
         return;
     }
     kube_change_init(&c, r);
-    struct json_object *refusal = read_into(r, &c);
+    struct json_object *refusal = kube_check_write_options(r, false);
+    if (!refusal) {
+        refusal = read_into(r, &c);
+    }
     if (!refusal) {
         refusal = check_namespace(r);
     }
@@ -352,21 +254,40 @@ void kube_handle_create(struct kube_request *r)
     kube_change_done(&c);
 }
 
+/* An update's object must bear the names of the path. */
+static struct json_object *check_names(struct kube_request *r, struct json_object *o)
+{
+    struct json_object *meta = json_member(o, "metadata");
+    const char *name = str_nonnull(json_str(meta, "name"));
+    const char *ns = str_nonnull(json_str(meta, "namespace"));
+    if (!*name) {
+        return kube_status_bad_request(
+            "the name of the object (%s based on URL) was undeterminable: "
+            "name must be provided",
+            r->name);
+    }
+    if (!str_eq(name, r->name)) {
+        return kube_status_bad_request(
+            "the name of the object (%s) does not match the name on the URL (%s)", name, r->name);
+    }
+    if (*ns && *r->namespace && !str_eq(ns, r->namespace)) {
+        return kube_status_bad_request("the namespace of the provided object does not match the "
+                                       "namespace sent on the request");
+    }
+    return NULL;
+}
+
 /* --- PUT ------------------------------------------------------------------------------------------ */
 void kube_handle_update(struct kube_request *r)
 {
     struct kube_change c;
     kube_change_init(&c, r);
-    struct json_object *refusal = read_into(r, &c);
+    struct json_object *refusal = kube_check_write_options(r, false);
     if (!refusal) {
-        const char *name = str_nonnull(json_str(json_member(c.now, "metadata"), "name"));
-        if (*name && !str_eq(name, r->name)) {
-            refusal = kube_status_bad_request(
-                "the name of the object (%s) does not match the name on the URL (%s)", name,
-                r->name);
-        } else {
-            kube_set(kube_need(c.now, "metadata"), "name", json_object_new_string(r->name));
-        }
+        refusal = read_into(r, &c);
+    }
+    if (!refusal) {
+        refusal = check_names(r, c.now);
     }
     bool creates = !c.was && r->kind->put_creates && !*r->subresource;
     if (!refusal && !c.was && !creates) {
@@ -394,16 +315,16 @@ enum patch_kind { PATCH_STRATEGIC = 0, PATCH_MERGE, PATCH_JSON, PATCH_APPLY, PAT
 static enum patch_kind patch_kind_of(const struct kube_request *r)
 {
     const char *type = http_req_header(r->call->req, "Content-Type");
-    if (media_is(type, "application/strategic-merge-patch+json")) {
+    if (kube_media_is(type, "application/strategic-merge-patch+json")) {
         return r->kind->is_custom ? PATCH_UNKNOWN : PATCH_STRATEGIC;
     }
-    if (media_is(type, "application/merge-patch+json")) {
+    if (kube_media_is(type, "application/merge-patch+json")) {
         return PATCH_MERGE;
     }
-    if (media_is(type, "application/json-patch+json")) {
+    if (kube_media_is(type, "application/json-patch+json")) {
         return PATCH_JSON;
     }
-    return media_is(type, "application/apply-patch+yaml") ? PATCH_APPLY : PATCH_UNKNOWN;
+    return kube_media_is(type, "application/apply-patch+yaml") ? PATCH_APPLY : PATCH_UNKNOWN;
 }
 
 /* The object as its own API shows it, with kind and apiVersion. */
@@ -463,8 +384,20 @@ static void patch_stored(struct kube_request *r, struct kube_change *c, enum pat
     struct json_object *doc = served_whole(r, c->was);
     struct json_object *patched = NULL;
     struct json_object *refusal = apply_patch(r, kind, doc, patch, &patched);
+    if (!refusal && kind == PATCH_STRATEGIC) {
+        /* The server knows the type from elsewhere; what the patch says of it is passed over. */
+        json_object_object_del(patched, "kind");
+        json_object_object_del(patched, "apiVersion");
+    }
     if (!refusal) {
         refusal = kube_read_object(r, patched, &c->now);
+    }
+    if (!refusal) {
+        refusal = check_names(r, c->now);
+    }
+    if (!refusal && *r->namespace) {
+        kube_set(json_member(c->now, "metadata"), "namespace",
+                 json_object_new_string(r->namespace));
     }
     json_object_put(doc);
     json_object_put(patched);
@@ -473,6 +406,18 @@ static void patch_stored(struct kube_request *r, struct kube_change *c, enum pat
     } else {
         kube_finish_update(r, c);
     }
+}
+
+static struct json_object *read_patch(struct kube_request *r, enum patch_kind kind,
+                                      struct json_object **ret)
+{
+    const char *error =
+        kind != PATCH_APPLY ? kube_json_error(r->arena, r->call->body, r->call->body_len) : NULL;
+    if (error) {
+        return kube_status_bad_request(
+            "%s%s", kind == PATCH_STRATEGIC ? "" : "error decoding patch: ", error);
+    }
+    return kube_read_body(r, r->kind->type, ret);
 }
 
 void kube_handle_patch(struct kube_request *r)
@@ -485,12 +430,11 @@ void kube_handle_patch(struct kube_request *r)
                                           "415: Unsupported Media Type", json_object_new_object()));
         return;
     }
-    if (kind == PATCH_APPLY && str_is_empty(sim_call_param(r->call, "fieldManager"))) {
-        kube_answer_status(r, kube_status_apply_needs_manager(r->arena));
-        return;
-    }
     kube_change_init(&c, r);
-    struct json_object *refusal = kube_read_body(r, r->kind->type, &patch);
+    struct json_object *refusal = kube_check_write_options(r, kind == PATCH_APPLY);
+    if (!refusal) {
+        refusal = read_patch(r, kind, &patch);
+    }
     if (refusal) {
         kube_answer_status(r, refusal);
     } else if (c.was) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write.h: the shared steps of create, update and patch.  See write.c. */
+/* write.h: the shared steps of create, update and patch.  See body.c and write.c. */
 #ifndef TRIMTAB_SIM_KUBE_WRITE_H
 #define TRIMTAB_SIM_KUBE_WRITE_H
 
@@ -9,6 +9,12 @@
  * request). */
 struct json_object *kube_read_body(struct kube_request *r, const struct kube_type *shape,
                                    struct json_object **ret);
+/* Is the media type of a header this one? */
+bool kube_media_is(const char *type, const char *wanted);
+/* The body as a tree that is an object; "null" is one without members. */
+struct json_object *kube_read_object_body(struct kube_request *r, struct json_object **ret);
+/* Go's words for a document that is not an object but an array, a text or a number. */
+const char *kube_no_object_error(struct arena *a, struct json_object *in);
 /* Reads `in` as an object of the request's kind: types, unknown members by fieldValidation; the result is in
  * stored form (new reference). */
 struct json_object *kube_read_object(struct kube_request *r, struct json_object *in,

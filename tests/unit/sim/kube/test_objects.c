@@ -34,7 +34,7 @@ static void bodies__wrong_ones__are_refused(void **state)
         {"{\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"}}", 400,
          "cannot be handled as a ConfigMap"},
         {"{\"apiVersion\":\"v2\",\"metadata\":{\"name\":\"a\"}}", 400,
-         "does not match the expected API version"},
+         "no kind \"ConfigMap\" is registered for version \"v2\""},
         {"{\"metadata\":{\"name\":1}}", 400,
          "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type "
          "string"},
@@ -139,6 +139,8 @@ static void events__both_apis__are_one_store(void **state)
     assert_string_equal(kf_text(c, "deprecatedCount"), "3");
     c = kf_patch(f, "/apis/events.k8s.io/v1/namespaces/default/events/e", MERGE,
                  "{\"note\":\"bye\"}");
+    kf_expect(c, 422, "an event of the newer API is fixed");
+    c = kf_patch(f, "/api/v1/namespaces/default/events/e", MERGE, "{\"message\":\"bye\"}");
     kf_expect(c, 200, "patch");
     c = kf_do(
         f, "GET",

