@@ -116,6 +116,10 @@ int azure_nsg_read(struct arena *a, struct json_object *rules, struct azure_nsg 
     struct azure_nsg g = {.a = a, .doc = rules};
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *o = json_object_array_get_idx(rules, i);
+        if (!json_object_is_type(o, json_type_object)) {
+            return err_set(err, ERR_TRANSIENT,
+                           "securityRules[%zu] of the security group is no rule", i);
+        }
         struct azure_nsg_rule *r = azure_nsg_append(&g, azure_doc_name(o));
         r->json = o;
         r->now = read_body(a, azure_props(o));
@@ -152,7 +156,10 @@ struct azure_nsg_rule *azure_nsg_find(const struct azure_nsg *g, const char *nam
 bool azure_nsg_body_eq(const struct azure_nsg_body *x, const struct azure_nsg_body *y)
 {
     for (size_t i = 0; i < ARRAY_LEN(set_members); i++) {
-        if (!str_set_eq(set_of(x, set_members[i].at), set_of(y, set_members[i].at))) {
+        const struct str_set *in_x = set_of(x, set_members[i].at);
+        const struct str_set *in_y = set_of(y, set_members[i].at);
+        bool same = in_x->items == in_y->items && in_x->n == in_y->n;
+        if (!same && !str_set_eq(in_x, in_y)) {
             return false;
         }
     }

@@ -180,8 +180,7 @@ static struct str_set allowed_for(const struct batch *b, size_t at)
     }
     list_add_texts(&l, &c->lb_ips);
     list_add_texts(&l, &c->access->additional);
-    struct str_set extra = list_set(&l);
-    return str_set_union(b->a, &b->always, &extra);
+    return list_set(&l);
 }
 
 /* ---- what others need ------------------------------------------------------------------------------ */
@@ -278,7 +277,8 @@ static int apply_change(struct batch *b, size_t at, struct err *err)
         .access = c->access,
         .patch = c->want && !c->access->service->disable_nsg_rule,
         .shared = shared_for(b, at, &destinations),
-        .allowed = allowed_for(b, at),
+        .allowed = b->always,
+        .allowed_now = allowed_for(b, at),
     };
     split_families(b->a, &destinations, pass.destinations);
     return azure_nsg_apply(&b->g, &pass, err);

@@ -27,17 +27,6 @@ static bool has_any(const struct str_set *set, const struct str_set *items)
     return false;
 }
 
-static bool has_all(const struct str_set *set, const struct str_set *items)
-{
-    const char *item;
-    STR_SET_EACH (item, items) {
-        if (!str_set_has(set, item)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static struct str_set common(struct arena *a, const struct str_set *x, const struct str_set *y)
 {
     struct str_set only_x = str_set_minus(a, x, y);
@@ -169,13 +158,12 @@ static int compare_rules(const void *x, const void *y)
 }
 
 /* By name: what is split off gets its priority in an order that does not depend on the document's (18 row 12). */
-static int clean_family(const struct clean *c, struct azure_nsg_rule *const *sorted, size_t n,
+static int clean_family(const struct clean *c, struct azure_nsg_rule *const *hit, size_t n,
                         struct err *err)
 {
     for (size_t i = 0; i < n; i++) {
-        struct azure_nsg_rule *r = sorted[i];
-        if (!azure_nsg_is_managed(r) ||
-            !str_eq_nocase(r->now.protocol, azure_protocol_text(c->protocol))) {
+        struct azure_nsg_rule *r = hit[i];
+        if (!str_eq_nocase(r->now.protocol, azure_protocol_text(c->protocol))) {
             continue;
         }
         int rc = ERR_OK;
@@ -191,19 +179,36 @@ static int clean_family(const struct clean *c, struct azure_nsg_rule *const *sor
     return ERR_OK;
 }
 
+/* Our rules that hold an address of this Service, by name.  What clean adds to other rules is retained there. */
+static struct azure_nsg_rule **hit_rules(const struct azure_nsg *g, const struct azure_nsg_pass *p,
+                                         size_t *ret_n)
+{
+    struct azure_nsg_rule **hit = ARENA_ARRAY(g->a, struct azure_nsg_rule *, g->n);
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct str_set *has = &g->rules[i]->now.destinations;
+        if (azure_nsg_is_managed(g->rules[i]) && (has_any(has, &p->destinations[AZURE_IPV4]) ||
+                                                  has_any(has, &p->destinations[AZURE_IPV6]))) {
+            hit[n++] = g->rules[i];
+        }
+    }
+    if (n > 0) {
+        qsort(hit, n, sizeof(struct azure_nsg_rule *), compare_rules);
+    }
+    *ret_n = n;
+    return hit;
+}
+
 static int clean(struct azure_nsg *g, const struct azure_nsg_pass *p, struct err *err)
 {
     struct clean c = {.g = g, .p = p};
-    size_t n = g->n;
-    struct azure_nsg_rule **sorted = arena_memdup(g->a, g->rules, n * sizeof *sorted);
-    if (n > 0) {
-        qsort(sorted, n, sizeof(struct azure_nsg_rule *), compare_rules);
-    }
+    size_t n;
+    struct azure_nsg_rule **hit = hit_rules(g, p, &n);
     for (int protocol = 0; protocol < AZURE_PROTOCOLS; protocol++) {
         for (int f = 0; f < AZURE_FAMILIES; f++) {
             c.protocol = (enum azure_protocol)protocol;
             c.family = (enum azure_family)f;
-            int rc = p->destinations[f].n > 0 ? clean_family(&c, sorted, n, err) : ERR_OK;
+            int rc = p->destinations[f].n > 0 ? clean_family(&c, hit, n, err) : ERR_OK;
             if (rc != ERR_OK) {
                 return rc;
             }
@@ -225,14 +230,37 @@ static int patch(struct azure_nsg *g, const struct azure_nsg_pass *p, struct err
     return rc;
 }
 
-static void retain(struct azure_nsg *g, const struct str_set *allowed)
+/* Those of `set` that one of the other two has; *set itself when that is all. */
+static struct str_set among(struct arena *a, const struct str_set *set, const struct str_set *x,
+                            const struct str_set *y)
+{
+    const char **items = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < set->n; i++) {
+        bool stays = str_set_has(x, set->items[i]) || str_set_has(y, set->items[i]);
+        if (!stays && items == NULL) {
+            items = arena_memdup(a, set->items, set->n * sizeof *items);
+        } else if (stays && items != NULL) {
+            items[n] = set->items[i];
+        }
+        n += stays;
+    }
+    if (items == NULL) {
+        return *set;
+    }
+    return (struct str_set){.items = n > 0 ? items : NULL, .n = n};
+}
+
+static void retain(struct azure_nsg *g, const struct azure_nsg_pass *p)
 {
     for (size_t i = 0; i < g->n; i++) {
         struct azure_nsg_rule *r = g->rules[i];
-        if (azure_nsg_is_managed(r) && !has_all(allowed, &r->now.destinations)) {
-            r->now.destinations = common(g->a, &r->now.destinations, allowed);
-            r->stale = true;
+        if (!azure_nsg_is_managed(r)) {
+            continue;
         }
+        size_t before = r->now.destinations.n;
+        r->now.destinations = among(g->a, &r->now.destinations, &p->allowed, &p->allowed_now);
+        r->stale = r->stale || r->now.destinations.n < before;
     }
 }
 
@@ -307,7 +335,7 @@ int azure_nsg_apply(struct azure_nsg *g, const struct azure_nsg_pass *p, struct 
         rc = patch(g, p, err);
     }
     if (rc == ERR_OK) {
-        retain(g, &p->allowed);
+        retain(g, p);
         rc = check_limits(&before, g, err);
     }
     if (rc == ERR_OK) {

@@ -29,7 +29,8 @@ struct azure_nsg_pass {
     bool patch;                                  /* false: clean and retain only */
     struct str_set destinations[AZURE_FAMILIES]; /* canonical addresses */
     struct azure_nsg_shared shared;
-    struct str_set allowed; /* every address that may be a destination */
+    struct str_set allowed;     /* addresses that may be destinations: for a whole batch … */
+    struct str_set allowed_now; /* … and during this pass */
 };
 
 /* ERR_QUOTA: no priority is free, or Azure's limits would be exceeded by growing; then nothing has changed. */

@@ -587,12 +587,22 @@ static void batch__a_refused_service_blocks_nobody(void **state)
     same_text("good", show(a, r.rules), "500 Allow Tcp Internet > 20.1.2.4 : 443");
 }
 
-static void document__without_rules_is_refused(void **state)
+static void document__that_is_not_whole_is_refused(void **state)
 {
     struct azure_nsg g;
-    struct err err = ERR_INIT;
-    assert_int_equal(azure_nsg_read(*state, NULL, &g, &err), ERR_TRANSIENT);
-    same_text("text", err.message, "the security group came without its rules");
+    static const struct {
+        const char *rules, *message;
+    } rows[] = {
+        {"{}", "the security group came without its rules"},
+        {"[{},null]", "securityRules[1] of the security group is no rule"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        struct json_object *rules = pure_json(*state, rows[i].rules);
+        assert_int_equal(azure_nsg_read(*state, rules, &g, &err), ERR_TRANSIENT);
+        same_text(rows[i].rules, err.message, rows[i].message);
+    }
+    assert_int_equal(azure_nsg_read(*state, NULL, &g, NULL), ERR_TRANSIENT);
 }
 
 int main(void)
@@ -614,7 +624,7 @@ int main(void)
         PURE_TEST(sibling__address_of_the_batch_survives),
         PURE_TEST(batch__what_undoes_itself_is_not_written),
         PURE_TEST(batch__a_refused_service_blocks_nobody),
-        PURE_TEST(document__without_rules_is_refused),
+        PURE_TEST(document__that_is_not_whole_is_refused),
     };
     return cmocka_run_group_tests_name("azure_nsg", tests, NULL, NULL);
 }
