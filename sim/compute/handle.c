@@ -208,9 +208,10 @@ static bool read_body(struct request *q)
                                   "Invalid JSON payload received. This method takes no body.");
     }
     struct err err = ERR_INIT;
-    const char *text = q->call->body_len ? q->call->body : "{}";
-    size_t n = q->call->body_len ? q->call->body_len : strlen(text);
-    if (json_parse_arena(q->a, text, n, NULL, &q->body, &err)) {
+    if (q->call->body_len == 0) {
+        return ce_refuse_required(&q->refusal, q->a, "resource");
+    }
+    if (json_parse_arena(q->a, q->call->body, q->call->body_len, NULL, &q->body, &err)) {
         return ce_refuse(&q->refusal, q->a, 400, "parseError", "Parse Error: %s", err.message);
     }
     struct schema_problem problem = {0};
