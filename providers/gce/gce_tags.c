@@ -123,6 +123,9 @@ static int list_zones(const struct gce_tags_ask *ask, struct arena *a, struct zo
     for (size_t i = 0; i < zones->n; i++) {
         if (rc == ERR_OK && z[i].read.job.err.code != ERR_OK) {
             rc = err_copy(err, &z[i].read.job.err);
+        } else if (rc == ERR_OK && z[i].err.code != ERR_OK) { /* its tag would be missing */
+            rc = err_set(err, ERR_TRANSIENT, "an instance of %s is not readable: %s",
+                         zones->items[i], z[i].err.message);
         }
         gce_cutter_done(&z[i].cutter);
     }

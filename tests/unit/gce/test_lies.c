@@ -222,6 +222,20 @@ static void held_address__answered_with_another__is_not_used(void **state)
     rig_stop(r);
 }
 
+static void instances__an_item_is_none__no_firewall_loses_tags_by_it(void **state)
+{
+    (void)state;
+    const struct rig_options opt = {.config_less = "node-tags"};
+    struct rig *r = rig_start(&opt);
+    rig_service(r, "web", "{}");
+    answer_with(r, "compute.instances.list", 1,
+                "{\"kind\":\"compute#instanceList\",\"items\":[{\"name\":7}]}");
+    assert_int_equal(rig_ensure(r, "web")->code, TT_TRANSIENT);
+    assert_null(of_lb(r, "firewalls/k8s-fw-LB"));
+    ok(r, "web");
+    rig_stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +245,7 @@ int main(void)
         cmocka_unit_test(rule__has_no_address_yet__nothing_is_pointed_at_nowhere),
         cmocka_unit_test(held_address__has_no_ip_yet__is_not_given_up),
         cmocka_unit_test(held_address__answered_with_another__is_not_used),
+        cmocka_unit_test(instances__an_item_is_none__no_firewall_loses_tags_by_it),
         cmocka_unit_test(lists__lack_the_held_address__it_serves_the_rule_again),
         cmocka_unit_test(lists__empty__delete_leaves_nothing),
         cmocka_unit_test(rule__404_once__all_is_as_before),
