@@ -14,10 +14,6 @@
 #include "controller/host_internal.h"
 #include "controller/kube/client_rules.h"
 
-#define MERGE_PATCH     "application/merge-patch+json"
-#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
-#define JSON_PATCH      "application/json-patch+json"
-
 static bool has_verb(const char *verbs, const char *verb)
 {
     size_t n = strlen(verb);
@@ -185,8 +181,8 @@ static int32_t host_kube_patch(struct tt_host_ctx *h, const struct tt_call *call
         .verb = "patch", .method = "PATCH", .content_type = content_type, .body = json};
 
     if (json == NULL ||
-        (!str_eq(content_type, MERGE_PATCH) && !str_eq(content_type, STRATEGIC_PATCH) &&
-         !str_eq(content_type, JSON_PATCH))) {
+        (!str_eq(content_type, KUBE_MERGE_PATCH) && !str_eq(content_type, KUBE_STRATEGIC_PATCH) &&
+         !str_eq(content_type, KUBE_JSON_PATCH))) {
         return TT_BUG;
     }
     return ask_kube(h, call, ref, &ask, ret);
@@ -240,7 +236,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     const struct tt_service *svc = item->service;
     const char *wanted[HOST_FINALIZERS_MAX + 1];
     struct kube_response resp = {0};
-    struct kube_request req = {.method = "PATCH", .content_type = STRATEGIC_PATCH};
+    struct kube_request req = {.method = "PATCH", .content_type = KUBE_STRATEGIC_PATCH};
     char *path = NULL;
 
     uint32_t n_wanted = wanted_finalizers(h, names, n, wanted);

@@ -14,9 +14,6 @@
 #include "controller/kube/client_rules.h"
 #include "controller/sync_internal.h"
 
-#define STRATEGIC_PATCH "application/strategic-merge-patch+json"
-#define MERGE_PATCH     "application/merge-patch+json"
-
 /* A failure to write is tried again with back-off, whatever the server said. */
 static int as_retryable(int rc, struct err *err)
 {
@@ -75,7 +72,7 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
         return ERR_OK;
     }
     log_info(2, "Adding finalizer", LOG_S("service", item->key));
-    int rc = patch(item, "status", STRATEGIC_PATCH, body, err);
+    int rc = patch(item, "status", KUBE_STRATEGIC_PATCH, body, err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to add load balancer cleanup finalizer");
     }
@@ -105,7 +102,7 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
         return ERR_OK;
     }
     log_info(2, "Removing finalizer", LOG_S("service", item->key));
-    int rc = patch_if_there(item, "status", STRATEGIC_PATCH, body, err);
+    int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to remove load balancer cleanup finalizer");
     }
@@ -139,7 +136,7 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
         return ERR_OK;
     }
     log_info(2, "Patching status for service", LOG_S("service", item->key));
-    int rc = patch_if_there(item, "status", STRATEGIC_PATCH, body, err);
+    int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to update load balancer status");
     }
@@ -172,7 +169,8 @@ static int write_conditions(struct sync_item *item, struct err *err)
         }
         c.last_transition_us =
             same_status ? now->last_transition_us : clock_wall_us(item->s->clock);
-        int rc = patch_if_there(item, "status", STRATEGIC_PATCH, condition_patch(item->a, &c), err);
+        int rc =
+            patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, condition_patch(item->a, &c), err);
         if (rc != ERR_OK) {
             return err_prefix(err, "failed to update condition %s", c.type);
         }
@@ -221,7 +219,7 @@ static int write_annotations(struct sync_item *item, struct err *err)
     if (item->result->n_annotations == 0 || strcmp(body, "{}") == 0) {
         return ERR_OK;
     }
-    int rc = patch_if_there(item, NULL, MERGE_PATCH, body, err);
+    int rc = patch_if_there(item, NULL, KUBE_MERGE_PATCH, body, err);
     return rc == ERR_OK ? ERR_OK : err_prefix(err, "failed to update annotations");
 }
 
@@ -235,7 +233,7 @@ static int write_dropped_finalizers(struct sync_item *item, struct err *err)
     if (body == NULL) {
         return ERR_OK;
     }
-    int rc = patch_if_there(item, "status", STRATEGIC_PATCH, body, err);
+    int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
     return rc == ERR_OK ? ERR_OK : err_prefix(err, "failed to remove finalizers");
 }
 

@@ -18,6 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Content types of a PATCH (§4.7). */
+#define KUBE_STRATEGIC_PATCH "application/strategic-merge-patch+json"
+#define KUBE_MERGE_PATCH     "application/merge-patch+json"
+#define KUBE_JSON_PATCH      "application/json-patch+json"
+
 struct kube_client;
 
 struct kube_client_args {

@@ -19,7 +19,6 @@
 #define QUEUE_MAX      1000
 #define ATTEMPTS_MAX   12
 #define ATTEMPT_GAP_MS 10000
-#define PATCH_TYPE     "application/strategic-merge-patch+json"
 
 /* One reported event; all texts live in its arena. */
 struct queued {
@@ -185,7 +184,7 @@ static int send_once(struct kube_events *e, const struct writing *w, struct err 
     const struct kube_request req = {
         .method = w->patch ? "PATCH" : "POST",
         .path = path,
-        .content_type = w->patch ? PATCH_TYPE : NULL,
+        .content_type = w->patch ? KUBE_STRATEGIC_PATCH : NULL,
         .body = w->patch ? event_body_patch(a, &w->verdict, w->q->wall_us)
                          : event_body_create(a, &w->q->in, w->q->resource_version, &w->verdict,
                                              w->name, w->q->wall_us),
