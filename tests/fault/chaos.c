@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/file.h"
 #include "tests/fault/pool.h"
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
@@ -26,7 +25,6 @@
 #define NODES_MIN    2
 #define NODES_MAX    9
 #define STATICS      8 /* users' addresses 203.0.113.200 … 207 */
-#define TEXT_MAX     (4 << 20)
 
 /* What its user wants of a Service. */
 struct wish {
@@ -428,20 +426,6 @@ struct program {
     size_t failed;
 };
 
-static void print_as_comment(struct arena *a, const char *file)
-{
-    char *text = NULL;
-    size_t n = 0;
-    if (file_read(a, file, TEXT_MAX, &text, &n, NULL) != ERR_OK) {
-        return;
-    }
-    size_t n_lines = 0;
-    char **lines = str_split(a, text, '\n', &n_lines);
-    for (size_t i = 0; i < n_lines; i++) {
-        printf("#   %s\n", lines[i]);
-    }
-}
-
 static void episode_ended(void *arg, struct pool_job *job)
 {
     struct program *p = arg;
@@ -451,7 +435,7 @@ static void episode_ended(void *arg, struct pool_job *job)
         p->failed++;
         printf("# failed, code %d: fault-chaos --seed %llu\n", job->code,
                (unsigned long long)e->seed);
-        print_as_comment(p->a, job->file);
+        pool_print_story(job);
     }
     printf("%s %zu - seed %llu\n", job->code == 0 ? "ok" : "not ok", p->ended,
            (unsigned long long)e->seed);

@@ -8,6 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/file.h"
+#include "common/base/str.h"
+
+#define STORY_MAX (4 << 20)
+
 static void run_child(struct pool_job *job)
 {
     int fd = open(job->file, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -63,4 +68,22 @@ void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,
         done++;
         ended(arg, job);
     }
+}
+
+void pool_print_story(const struct pool_job *job)
+{
+    struct arena *a = arena_new();
+    char *text = NULL;
+    size_t n = 0;
+    size_t n_lines = 0;
+
+    if (file_read(a, job->file, STORY_MAX, &text, &n, NULL) == ERR_OK) {
+        char **lines = str_split(a, text, '\n', &n_lines);
+        for (size_t i = 0; i < n_lines; i++) {
+            if (*lines[i] != '\0') {
+                printf("#   %s\n", lines[i]);
+            }
+        }
+    }
+    arena_free(a);
 }

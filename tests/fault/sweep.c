@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/file.h"
 #include "common/base/hash.h"
 #include "common/base/str.h"
 #include "tests/fault/play.h"
@@ -27,7 +26,6 @@
 #define CODE_OK   0
 #define CODE_BAD  1
 #define CODE_PAST 3 /* the call did not come */
-#define TEXT_MAX  (1 << 20)
 
 struct sweep {
     struct arena *a;
@@ -94,22 +92,6 @@ struct tally {
     size_t bad;
 };
 
-static void print_as_comment(struct arena *a, const char *file)
-{
-    char *text = NULL;
-    size_t n = 0;
-    if (file_read(a, file, TEXT_MAX, &text, &n, NULL) != ERR_OK) {
-        return;
-    }
-    size_t n_lines = 0;
-    char **lines = str_split(a, text, '\n', &n_lines);
-    for (size_t i = 0; i < n_lines; i++) {
-        if (*lines[i] != '\0') {
-            printf("#   %s\n", lines[i]);
-        }
-    }
-}
-
 static void point_ended(void *arg, struct pool_job *job)
 {
     struct tally *t = arg;
@@ -123,7 +105,7 @@ static void point_ended(void *arg, struct pool_job *job)
         if (job->code >= 100) {
             printf("#   ended by signal %d\n", job->code - 100);
         }
-        print_as_comment(t->s->a, job->file);
+        pool_print_story(job);
     }
     (void)unlink(job->file);
 }
@@ -185,7 +167,7 @@ static bool prepare_flow(struct sweep *s, const struct flow *f, char ***ret, siz
     pool_run(&job, 1, 1, prepare_ended, NULL);
     if (job.code != CODE_OK) {
         printf("# the run of %s without faults fails, code %d\n", f->name, job.code);
-        print_as_comment(s->a, job.file);
+        pool_print_story(&job);
         return false;
     }
     return play_calls(s->a, f, s->dir, ret, ret_n, &err) == ERR_OK;
