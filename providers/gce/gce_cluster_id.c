@@ -52,6 +52,11 @@ int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char 
         return err_set(err, ERR_TRANSIENT, "ConfigMap " NAMESPACE "/" NAME ": no JSON: %s",
                        why.message);
     }
+    const char *name = json_str(json_member(o, "metadata"), "name");
+    if (name != NULL && !str_eq(name, NAME)) { /* another id would leave the shared check behind */
+        return err_set(err, ERR_TRANSIENT,
+                       "ConfigMap " NAMESPACE "/" NAME ": the answer is about something else");
+    }
     struct json_object *data = json_member(o, "data");
     const char *uid = json_str(data, "uid");
     if (str_is_empty(uid)) {

@@ -18,6 +18,8 @@ static void read__provider_uid_before_uid(void **state)
         {"{\"data\":{\"uid\":\"u\",\"provider-uid\":\"p\"}}", "p", ERR_OK},
         {"{\"data\":{\"uid\":\"u\",\"provider-uid\":\"\"}}", "u", ERR_OK},
         {"{\"data\":{\"provider-uid\":\"p\"}}", NULL, ERR_INVALID},
+        {"{\"metadata\":{\"name\":\"ingress-uid\"},\"data\":{\"uid\":\"u\"}}", "u", ERR_OK},
+        {"{\"metadata\":{\"name\":\"others\"},\"data\":{\"uid\":\"u\"}}", NULL, ERR_TRANSIENT},
         {"{}", NULL, ERR_INVALID},
         {"nonsense", NULL, ERR_TRANSIENT}, /* the server's fault */
     };
