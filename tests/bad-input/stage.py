@@ -124,9 +124,9 @@ class Stage(World):
         self.check_alive()
         return self
 
-    def until(self, what, check):
+    def until(self, what, check, **how):
         try:
-            return super().until(what, check)
+            return super().until(what, check, **how)
         except AssertionError as error:             # its text holds the whole log
             raise AssertionError(str(error).splitlines()[0]) from None
 

@@ -125,12 +125,15 @@ class World:
         assert status < 300, (method, path, status, answer)
         return answer
 
-    def until(self, what, check):
-        deadline = time.monotonic() + LIMIT_S
+    def until(self, what, check, progress=lambda: None):
+        """Asks until the answer is true.  As long as `progress` (a count) changes, the limit begins anew."""
+        deadline, seen = time.monotonic() + LIMIT_S, progress()
         while True:
             value = check()
             if value:
                 return value
+            if progress() != seen:
+                deadline, seen = time.monotonic() + LIMIT_S, progress()
             assert time.monotonic() < deadline, f"waited {LIMIT_S} s until {what}\n{self.log()}"
             time.sleep(0.01)
 
