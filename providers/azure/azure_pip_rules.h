@@ -54,17 +54,24 @@ struct azure_pip_release {
     struct json_object *doc; /* to be written; NULL: to be deleted */
     const char *why;
 };
+/* Those of one family; one that does not say counts as IPv4. */
+struct azure_pips azure_pips_of_family(struct arena *a, const struct azure_pips *pips,
+                                       enum azure_family f);
 struct azure_pip_releases {
     const struct azure_pip_release *items;
     size_t n;
     bool found_desired;
     bool deleted_desired;
 };
-/* `desired` is the name of azure_pip_determine() for an external Service that is wanted, else NULL. */
+/* Public IPs of the other family are passed over; `desired` is the name of azure_pip_determine() for an external Service that is wanted, else NULL. */
 int azure_pip_releases(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
                        enum azure_family f, bool want, const char *desired,
                        const struct azure_pips *pips, struct azure_pip_releases *ret,
                        struct err *err) _warn_unused_;
+
+/* 8.6: tags of the configuration and the annotation, over them the ownership that is there; true: it changed. */
+bool azure_pip_tag(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
+                   struct json_object *pip);
 
 /* ---- parts, as they are asked from outside (trimtab-eval) */
 /* 8.3 (1), 8.8: adds names to the service tag of `tags` (edited in place); true: it changed. */

@@ -169,7 +169,8 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
 static void item_release(struct edits *e, struct azure_item *it, enum azure_family f)
 {
     struct azure_sync *y = e->y;
-    struct azure_pips now = pips_now(e);
+    struct azure_pips all = pips_now(e);
+    struct azure_pips now = azure_pips_of_family(y->s->a, &all, f);
     struct azure_pip_releases out;
     bool external = it->want && !it->service->internal;
     if (azure_pip_releases(y->s->a, &y->p->naming, it->service, f, it->want,

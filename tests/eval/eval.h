@@ -27,6 +27,7 @@ extern const struct eval_fn eval_kubernetes[];
 extern const struct eval_fn eval_gce[];           /* Services, names, links, ports */
 extern const struct eval_fn eval_gce_resources[]; /* cloud resources */
 extern const struct eval_fn eval_azure_nsg[];     /* security rules */
+extern const struct eval_fn eval_azure_pip[];     /* public IPs */
 extern const struct eval_fn eval_azure_lb[];      /* load balancer documents */
 extern const struct eval_fn eval_azure_names[];   /* names, selection, annotations, tags */
 

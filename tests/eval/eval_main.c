@@ -16,7 +16,8 @@
 #define LINE_MAX_BYTES (64u << 20)
 
 static const struct eval_fn *const tables[] = {
-    eval_kubernetes, eval_gce, eval_gce_resources, eval_azure_nsg, eval_azure_names, eval_azure_lb};
+    eval_kubernetes,  eval_gce,      eval_gce_resources, eval_azure_nsg,
+    eval_azure_names, eval_azure_lb, eval_azure_pip};
 
 static const struct eval_fn *find_fn(const char *name)
 {
