@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nsg.c: the rules of one security group; rows G-01 to G-35 of docs/spec/azure.md 13.8 but those that need a
- * cloud (G-29), and rows 1, 2, 12 and 13 of 18. */
+ * cloud (G-29), and rows 1, 12 and 13 of 18. */
 #include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_nsg_doc.h"
-#include "providers/azure/azure_nsg_plan.h"
 #include "providers/azure/azure_nsg_rules.h"
 #include "tests/unit/azure/nsg.h"
-
-#include <stdlib.h>
 
 #define TAGS  "azure-allowed-service-tags"
 #define MORE  "azure-additional-public-ips"
@@ -15,41 +11,6 @@
 #define INNER "azure-load-balancer-internal"
 
 /* ---- helpers --------------------------------------------------------------------------------------- */
-
-static int by_priority(const void *x, const void *y)
-{
-    const struct azure_nsg_rule *a = *(struct azure_nsg_rule *const *)x;
-    const struct azure_nsg_rule *b = *(struct azure_nsg_rule *const *)y;
-    return a->now.priority < b->now.priority ? -1 : 1;
-}
-
-/* One line for each rule, by priority: "500 Allow Tcp Internet > 20.1.2.3 : 443,80". */
-static const char *show(struct arena *a, struct json_object *rules)
-{
-    struct azure_nsg g;
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    assert_int_equal(azure_nsg_read(a, rules, &g, NULL), ERR_OK);
-    if (g.n > 0) {
-        qsort(g.rules, g.n, sizeof(struct azure_nsg_rule *), by_priority);
-    }
-    for (size_t i = 0; i < g.n; i++) {
-        const struct azure_nsg_body *r = &g.rules[i]->now;
-        str_appendf(&b, "%s%lld %s %s %s > %s : %s", i > 0 ? "\n" : "", (long long)r->priority,
-                    r->access, r->protocol, str_set_text(a, &r->sources, ","),
-                    str_set_text(a, &r->destinations, ","), str_set_text(a, &r->ports, ","));
-    }
-    return str_buf_to_arena(&b, a);
-}
-
-static struct azure_nsg_result plan(struct arena *a, const struct azure_nsg_input *in)
-{
-    struct azure_nsg_result r = {0};
-    struct err err = ERR_INIT;
-    if (azure_nsg_plan(a, in, &r, &err) != ERR_OK) {
-        fail_msg("%s", err.message);
-    }
-    return r;
-}
 
 /* One Service, alone in its cluster, on the rules given. */
 struct alone {
@@ -77,15 +38,8 @@ static struct azure_nsg_result plan_alone(struct arena *a, const struct alone *t
         .n_changes = 1,
         .node_ips = nsg_texts(a, t->backend_ips),
     };
-    return plan(a, &in);
+    return nsg_plan(a, &in);
 }
-
-/* A rule as ARM answers it. */
-#define RULE(name, priority, protocol, sources, destinations, ports)                               \
-    "{\"name\":\"" name "\",\"properties\":{\"access\":\"Allow\",\"direction\":\"Inbound\","       \
-    "\"protocol\":\"" protocol "\",\"priority\":" #priority ",\"sourcePortRange\":\"*\","          \
-    "\"sourceAddressPrefixes\":[" sources "],\"destinationAddressPrefixes\":[" destinations        \
-    "],\"destinationPortRanges\":[" ports "]}}"
 
 /* ---- names ----------------------------------------------------------------------------------------- */
 
@@ -185,7 +139,7 @@ static void ensure__G20_to_G27(void **state)
             .rules = rows[i].rules};
         struct azure_nsg_result r = plan_alone(a, &t);
         same_text(rows[i].row, r.errs[0].message, "");
-        same_text(rows[i].row, show(a, r.rules), rows[i].want);
+        same_text(rows[i].row, nsg_show(a, r.rules), rows[i].want);
         assert_int_equal(r.changed, *rows[i].want != '\0' || rows[i].rules != NULL);
     }
 }
@@ -346,7 +300,7 @@ static void tampered_rule__is_put_right(void **state)
                                     "Tcp", "\"Internet\",\"VirtualNetwork\"", "\"20.1.2.3\"",
                                     "\"80\",\"22\"")};
     struct azure_nsg_result r = plan_alone(a, &t);
-    same_text("as named", show(a, r.rules), "500 Allow Tcp Internet > 20.1.2.3 : 80");
+    same_text("as named", nsg_show(a, r.rules), "500 Allow Tcp Internet > 20.1.2.3 : 80");
 }
 
 /* ---- clean and retain ------------------------------------------------------------------------------ */
@@ -366,7 +320,7 @@ static const char *clean(struct arena *a, const char *rules, const char *retaine
     assert_int_equal(azure_nsg_read(a, pure_json(a, rules), &g, NULL), ERR_OK);
     assert_int_equal(azure_nsg_apply(&g, &pass, NULL), ERR_OK);
     *ret_changed = azure_nsg_changed(&g);
-    return show(a, azure_nsg_write(&g));
+    return nsg_show(a, azure_nsg_write(&g));
 }
 
 #define ALL_DESTINATIONS "10.0.0.1 10.0.0.2 192.168.0.1"
@@ -402,6 +356,11 @@ static void clean__G31_to_G33(void **state)
         {"another protocol",
          "[" RULE("k8s-azure-lb_x", 500, "Icmp", "\"*\"", "\"10.0.0.1\"", "\"80\"") "]", NULL,
          ALL_DESTINATIONS, "500 Allow Icmp * > 10.0.0.1 : 80", false},
+        {"a deny rule by hand",
+         "[{\"name\":\"k8s-azure-lb_x\",\"properties\":{\"access\":\"Deny\",\"direction\":"
+         "\"Inbound\",\"protocol\":\"Tcp\",\"priority\":500,\"sourceAddressPrefix\":\"*\","
+         "\"destinationAddressPrefix\":\"10.0.0.1\",\"destinationPortRanges\":[\"80\",\"443\"]}}]",
+         "443", ALL_DESTINATIONS, "500 Deny Tcp * > 10.0.0.1 : 443,80", false},
         {"a range of ports",
          "[" RULE("k8s-azure-lb_x", 500, "Tcp", "\"*\"", "\"10.0.0.1\"", "\"1-2\"") "]", NULL,
          ALL_DESTINATIONS, "500 Allow Tcp * > 10.0.0.1 : 1-2", false},
@@ -454,8 +413,6 @@ static void priorities__are_apart_for_each_direction(void **state)
     assert_int_equal(azure_prop_int(made, "priority", 0), 500);
 }
 
-/* ---- several Services ------------------------------------------------------------------------------ */
-
 /* 18 row 1: an address that is in the status and computed counts once, so the stale one beside it goes. */
 static void stale__goes_though_counts_are_equal(void **state)
 {
@@ -468,123 +425,8 @@ static void stale__goes_though_counts_are_equal(void **state)
                       .rules = RULE("k8s-azure-lb_x", 500, "Udp", "\"Internet\"",
                                     "\"20.1.2.3\",\"20.1.2.4\"", "\"1-2\"")};
     struct azure_nsg_result r = plan_alone(a, &t);
-    same_text("row 1", show(a, r.rules), "500 Allow Udp Internet > 20.1.2.3 : 1-2");
+    same_text("row 1", nsg_show(a, r.rules), "500 Allow Udp Internet > 20.1.2.3 : 1-2");
     same_text("why", r.diff[0].why, "it has a stale destination");
-}
-
-/* 18 row 2: b shares the address of a, both deny all else on TCP; a goes. */
-static void deny__stays_while_an_owner_wants_it(void **state)
-{
-    struct arena *a = *state;
-    struct azure_nsg_member members[] = {
-        {.access =
-             nsg_access(a, "a", ANNOTATION(DENY, "true"), "\"10.0.0.0/8\"", TCP(80), "20.1.2.3")},
-        {.access =
-             nsg_access(a, "b", ANNOTATION(DENY, "true"), "\"10.0.0.0/8\"", TCP(443), "20.1.2.3")},
-    };
-    struct azure_nsg_change both[] = {
-        {.access = members[0].access, .want = true, .lb_ips = nsg_texts(a, "20.1.2.3")},
-        {.access = members[1].access, .want = true, .lb_ips = nsg_texts(a, "20.1.2.3")},
-    };
-    struct azure_nsg_input in = {.rules = pure_json(a, "[]"),
-                                 .members = members,
-                                 .n_members = 2,
-                                 .changes = both,
-                                 .n_changes = 2};
-    struct azure_nsg_result r = plan(a, &in);
-    same_text("both", show(a, r.rules),
-              "500 Allow Tcp 10.0.0.0/8 > 20.1.2.3 : 80\n"
-              "501 Allow Tcp 10.0.0.0/8 > 20.1.2.3 : 443\n"
-              "4095 Deny * * > 20.1.2.3 : *");
-    both[0].want = false;
-    in.n_changes = 1;
-    in.rules = r.rules;
-    r = plan(a, &in);
-    same_text("without a", show(a, r.rules),
-              "501 Allow Tcp 10.0.0.0/8 > 20.1.2.3 : 443\n4095 Deny * * > 20.1.2.3 : *");
-    same_text("caused by", str_set_text(a, &r.diff[0].owners, " "), "ns/a");
-    assert_int_equal(r.diff[0].verb, LB_DELETE);
-    members[0].cleaned = true;
-    both[1].want = false;
-    in.changes = &both[1];
-    in.rules = r.rules;
-    r = plan(a, &in);
-    same_text("without both", show(a, r.rules), "");
-}
-
-/* 12.5 (4), 17 row 20: the status of b does not show its address yet. */
-static void sibling__address_of_the_batch_survives(void **state)
-{
-    struct arena *a = *state;
-    struct azure_nsg_member members[] = {
-        {.access = nsg_access(a, "a", "", "", TCP(80), NULL)},
-        {.access = nsg_access(a, "b", "", "", TCP(443), NULL)},
-        {.access = nsg_access(a, "c", "", "", UDP(53), NULL), .assigned = nsg_texts(a, "20.1.2.9")},
-    };
-    struct azure_nsg_change changes[] = {
-        {.access = members[0].access, .want = true, .lb_ips = nsg_texts(a, "20.1.2.3")},
-        {.access = members[1].access, .want = true, .lb_ips = nsg_texts(a, "20.1.2.4")},
-    };
-    struct azure_nsg_input in = {
-        .rules = pure_json(a, "[" RULE("k8s-azure-lb_c", 600, "Udp", "\"Internet\"",
-                                       "\"20.1.2.9\",\"20.1.2.10\"", "\"53\"") "]"),
-        .members = members,
-        .changes = changes,
-        .n_changes = 2};
-    static const char want[] = "500 Allow Tcp Internet > 20.1.2.3 : 80\n"
-                               "501 Allow Tcp Internet > 20.1.2.4 : 443\n"
-                               "600 Allow Udp Internet > 20.1.2.9 : 53";
-    in.n_members = 3;
-    struct azure_nsg_result r = plan(a, &in);
-    same_text("in the list", show(a, r.rules), want);
-    /* No list shows a and b yet. */
-    in.members = &members[2];
-    in.n_members = 1;
-    r = plan(a, &in);
-    same_text("not in the list", show(a, r.rules), want);
-}
-
-/* A rule that one Service of the batch gives up and the next one takes is not written at all. */
-static void batch__what_undoes_itself_is_not_written(void **state)
-{
-    struct arena *a = *state;
-    struct azure_nsg_member members[] = {
-        {.access = nsg_access(a, "old", "", "", TCP(80), "20.1.2.3")},
-        {.access = nsg_access(a, "new", "", "", TCP(80), NULL)},
-    };
-    struct azure_nsg_change changes[] = {
-        {.access = members[0].access, .want = false, .lb_ips = nsg_texts(a, "20.1.2.3")},
-        {.access = members[1].access, .want = true, .lb_ips = nsg_texts(a, "20.1.2.3")},
-    };
-    struct azure_nsg_input in = {
-        .rules = pure_json(a, "[" RULE("k8s-azure-lb_allow_IPv4_d39272f7f57ed937951650d93992ad77",
-                                       678, "Tcp", "\"Internet\"", "\"20.1.2.3\"", "\"80\"") "]"),
-        .members = members,
-        .n_members = 2,
-        .changes = changes,
-        .n_changes = 2};
-    struct azure_nsg_result r = plan(a, &in);
-    assert_false(r.changed);
-    assert_ptr_equal(r.rules, in.rules);
-}
-
-/* One that cannot be served fails alone. */
-static void batch__a_refused_service_blocks_nobody(void **state)
-{
-    struct arena *a = *state;
-    struct azure_nsg_change changes[] = {
-        {.access = nsg_access(a, "bad", ANNOTATION(MORE, "foobar"), "", TCP(80), NULL),
-         .want = true,
-         .lb_ips = nsg_texts(a, "20.1.2.3")},
-        {.access = nsg_access(a, "good", "", "", TCP(443), NULL),
-         .want = true,
-         .lb_ips = nsg_texts(a, "20.1.2.4")},
-    };
-    struct azure_nsg_input in = {.rules = pure_json(a, "[]"), .changes = changes, .n_changes = 2};
-    struct azure_nsg_result r = plan(a, &in);
-    assert_int_equal(r.errs[0].code, ERR_INVALID);
-    assert_int_equal(r.errs[1].code, ERR_OK);
-    same_text("good", show(a, r.rules), "500 Allow Tcp Internet > 20.1.2.4 : 443");
 }
 
 static void document__that_is_not_whole_is_refused(void **state)
@@ -620,10 +462,6 @@ int main(void)
         PURE_TEST(split__priorities_by_name),
         PURE_TEST(priorities__are_apart_for_each_direction),
         PURE_TEST(stale__goes_though_counts_are_equal),
-        PURE_TEST(deny__stays_while_an_owner_wants_it),
-        PURE_TEST(sibling__address_of_the_batch_survives),
-        PURE_TEST(batch__what_undoes_itself_is_not_written),
-        PURE_TEST(batch__a_refused_service_blocks_nobody),
         PURE_TEST(document__that_is_not_whole_is_refused),
     };
     return cmocka_run_group_tests_name("azure_nsg", tests, NULL, NULL);

@@ -12,11 +12,6 @@
 #include "tests/unit/azure/nsg.h"
 
 #include "common/base/clock.h"
-#include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_nsg_doc.h"
-#include "providers/azure/azure_nsg_plan.h"
-
-#include <stdlib.h>
 
 #define CASES        10000
 #define SERVICES_MAX 6
