@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "common/base/strset.h"
 #include "providers/azure/azure_doc.h"
 
 #define CONFIGURATIONS     AZURE_ANNOTATION_PREFIX "azure-load-balancer-configurations"
@@ -52,6 +53,16 @@ static const char *service_name(const struct azure_service *s)
     return str_nonnull(s->in->name);
 }
 
+static const char *lower_base(struct arena *a, struct json_object *lb)
+{
+    return str_lower(a, azure_lb_base(a, azure_doc_name(lb)));
+}
+
+static size_t count_rules(struct json_object *lb)
+{
+    return json_len(azure_array(lb, "loadBalancingRules"));
+}
+
 /* ---- who may be used ----------------------------------------------------------------------------- */
 
 static bool is_active(const struct azure_placement *p, const char *lb,
@@ -64,6 +75,50 @@ static bool is_active(const struct azure_placement *p, const char *lb,
         }
     }
     return false;
+}
+
+/* Prefixes of the names of the rules on both balancers of a configuration: text before the first '-'. */
+static struct str_set rule_prefixes(struct arena *a, const struct azure_lbs *lbs,
+                                    const char *config)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lbs->n; i++) {
+        n += count_rules(lbs->items[i]);
+    }
+    struct names prefixes = names_new(a, n);
+    for (size_t i = 0; i < lbs->n; i++) {
+        struct json_object *rule;
+        if (!azure_eq(lower_base(a, lbs->items[i]), config)) {
+            continue;
+        }
+        AZURE_EACH (rule, azure_array(lbs->items[i], "loadBalancingRules")) {
+            const char *name = azure_doc_name(rule);
+            prefixes.items[prefixes.n++] =
+                str_lower(a, arena_strndup(a, name, (size_t)(strchrnul(name, '-') - name)));
+        }
+    }
+    return str_set_make(a, prefixes.items, prefixes.n);
+}
+
+const struct azure_active *azure_active_from_rules(struct arena *a, const struct azure_config *c,
+                                                   const struct azure_lbs *lbs,
+                                                   const struct azure_service *const *services,
+                                                   size_t n, size_t *ret_n)
+{
+    struct azure_active *active = ARENA_ARRAY(a, struct azure_active, c->n_lbs);
+    for (size_t i = 0; i < c->n_lbs; i++) {
+        struct str_set prefixes = rule_prefixes(a, lbs, c->lbs[i].name);
+        struct names held = names_new(a, n);
+        for (size_t k = 0; k < n && prefixes.n > 0; k++) {
+            if (str_set_has(&prefixes, str_lower(a, services[k]->base))) {
+                held.items[held.n++] = services[k]->key;
+            }
+        }
+        active[i] = (struct azure_active){
+            .lb = c->lbs[i].name, .services = held.items, .n_services = held.n};
+    }
+    *ret_n = c->n_lbs;
+    return active;
 }
 
 /* *ret: the selector is not there, or holds. */
@@ -209,11 +264,6 @@ int azure_place_eligible(struct arena *a, const struct azure_placement *p,
 bool azure_service_pins_ip(const struct azure_service *s)
 {
     return s->n_lb_ips > 0 || s->pip_name[AZURE_IPV4] != NULL || s->pip_name[AZURE_IPV6] != NULL;
-}
-
-static const char *lower_base(struct arena *a, struct json_object *lb)
-{
-    return str_lower(a, azure_lb_base(a, azure_doc_name(lb)));
 }
 
 static bool owns_frontend(const struct azure_service *s, struct json_object *frontend)
@@ -372,11 +422,6 @@ static struct json_object *lb_of_config(struct arena *a, const struct azure_lbs 
         }
     }
     return NULL;
-}
-
-static size_t count_rules(struct json_object *lb)
-{
-    return json_len(azure_array(lb, "loadBalancingRules"));
 }
 
 /* The first eligible one that stands there without rules, else the first that is not there. */

@@ -85,6 +85,12 @@ struct azure_placement {
     const struct azure_active *active;
     size_t n_active;
 };
+/* What the balancers tell of it when no state is kept: a configuration holds the Services whose rules are on its
+ * balancer or on the internal twin.  One item per configuration, in its order; `services` is borrowed. */
+const struct azure_active *azure_active_from_rules(struct arena *a, const struct azure_config *c,
+                                                   const struct azure_lbs *lbs,
+                                                   const struct azure_service *const *services,
+                                                   size_t n, size_t *ret_n);
 /* Any address or public IP is asked for. */
 bool azure_service_pins_ip(const struct azure_service *s);
 /* Names of configurations, in their order; at least one.  ERR_INVALID tells which one failed why. */

@@ -452,6 +452,32 @@ static void eligible__S_20_to_S_30(void **state)
     }
 }
 
+static void active__rules_tell_who_is_where(void **state)
+{
+    struct arena *a = *state;
+    struct world w;
+    size_t n;
+    world_init(a, &w, "[{\"name\":\"LB1\",\"allow\":false},{\"name\":\"lb2\"}]",
+               "[{\"name\":\"lb1-internal\",\"properties\":{\"loadBalancingRules\":[{\"name\":"
+               "\"Atest-TCP-80\"},{\"name\":\"atest-TCP-81\"}]}},{\"name\":\"lb2\",\"properties\":"
+               "{\"loadBalancingRules\":[{\"name\":\"atest2-TCP-80\"},{\"name\":\"other\"}]}}]");
+    const struct azure_service *services[] = {
+        azure_service_read(a, &w.naming, azure_test_service(a, "test", NULL, NULL)),
+        azure_service_read(a, &w.naming, azure_test_service(a, "test2", NULL, NULL)),
+        azure_service_read(a, &w.naming, azure_test_service(a, "new", NULL, NULL)),
+    };
+    const struct azure_active *active =
+        azure_active_from_rules(a, &w.config, &w.place.lbs, services, 3, &n);
+    assert_int_equal(n, 2);
+    same_text("lb1", str_join(a, active[0].services, active[0].n_services, " "), "default/test");
+    same_text("lb2", str_join(a, active[1].services, active[1].n_services, " "), "default/test2");
+    w.place.active = active;
+    w.place.n_active = n;
+    same_text("S-26", place(a, &w, NULL, NULL), "LB1");
+    w.place.n_active = 0;
+    same_text("nobody new", place(a, &w, NULL, NULL), "lb2");
+}
+
 static void expected__single_pair__name_of_the_cluster(void **state)
 {
     struct arena *a = *state;
@@ -470,11 +496,17 @@ static void expected__single_pair__name_of_the_cluster(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PURE_TEST(name__A_01_to_A_07),     PURE_TEST(should_change__5_3),
-        PURE_TEST(managed__S_42_S_43),     PURE_TEST(basic__S_02_and_5_4),
-        PURE_TEST(place__A_08_to_A_19),    PURE_TEST(place__A_11_A_17_A_20),
-        PURE_TEST(choice__S_10_to_S_19),   PURE_TEST(choice__all_are_full__refused),
-        PURE_TEST(eligible__S_20_to_S_30), PURE_TEST(expected__single_pair__name_of_the_cluster),
+        PURE_TEST(name__A_01_to_A_07),
+        PURE_TEST(should_change__5_3),
+        PURE_TEST(managed__S_42_S_43),
+        PURE_TEST(basic__S_02_and_5_4),
+        PURE_TEST(place__A_08_to_A_19),
+        PURE_TEST(place__A_11_A_17_A_20),
+        PURE_TEST(choice__S_10_to_S_19),
+        PURE_TEST(choice__all_are_full__refused),
+        PURE_TEST(eligible__S_20_to_S_30),
+        PURE_TEST(active__rules_tell_who_is_where),
+        PURE_TEST(expected__single_pair__name_of_the_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
