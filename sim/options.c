@@ -242,7 +242,7 @@ static int unknown_flag(const char *name, struct err *err)
 int sim_options_parse(struct arena *a, int argc, char **argv, struct sim_options *ret,
                       struct err *err)
 {
-    *ret = (struct sim_options){.cfg = {.port = 8811, .cloud = "gce"}};
+    *ret = (struct sim_options){.cfg = {.port = 8811}};
     for (int i = 1; i < argc; i++) {
         if (!str_has_prefix(argv[i], "--") || argv[i][2] == '\0') {
             return err_set(err, ERR_INVALID, "unexpected argument \"%s\"", argv[i]);

@@ -33,7 +33,7 @@ enum sim_latency {
 struct sim_config {
     uint16_t port;            /* 0: any free one (the flag's default, 8811, is main's) */
     bool tls;                 /* HTTPS with a throw-away CA */
-    const char *cloud;        /* "gce", "azure" */
+    const char *cloud;        /* "gce", "azure"; NULL: that of the world, else gce */
     const char *const *zones; /* NULL: us-central1-a, -b, -c; eastus-1, -2, -3 */
     size_t n_zones;
     int nodes;       /* how many at the start */

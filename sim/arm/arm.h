@@ -99,6 +99,8 @@ struct arm_request {
     struct arm_resource *target; /* the document whose write may run on after the answer */
     bool created, removed;
     struct map *picked; /* private addresses that this request was given already */
+    struct map *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
+    const char *holders_vnet;
     struct arm_refusal refusal;
 };
 
@@ -200,6 +202,8 @@ void arm_links_free(struct arm_links *l);
 /* Sets the derived members of a body. */
 void arm_derive(struct arm *arm, const struct arm_links *l, const struct arm_kind *kind,
                 const char *id, struct json_object *body);
+/* The derived members of a settled kind are as they should be. */
+bool arm_is_derived(const struct arm_links *l, const struct arm_resource *res);
 /* The id of the IP configuration that holds a public address, or NULL; borrowed. */
 const char *arm_links_holder(const struct arm_links *l, const char *public_ip);
 /* Ids of the IP configurations that are in a pool (array), or NULL; borrowed. */
@@ -302,6 +306,8 @@ bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *add
 /* Who holds a private address of this virtual network: id of an IP configuration, or NULL (arena). */
 const char *arm_private_holder(struct arm *arm, struct arena *a, const char *vnet,
                                const char *address);
+/* A limit of the settings ("sim.azure.limits") or of --quota; `otherwise` when neither names it. */
+int64_t arm_limit(const struct arm *arm, const char *name, int64_t otherwise);
 /* The subnet exists; refuses otherwise, naming `by`. */
 bool arm_subnet_exists(struct arm_request *q, const char *subnet, const char *by);
 char *arm_public_pick(struct arm *arm, struct arena *a, bool ipv6, const char *prefix);

@@ -266,7 +266,8 @@ bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
 {
     struct json_object *probes = json_path(body, "properties.probes");
     struct json_object *rules = json_path(body, "properties.loadBalancingRules");
-    size_t limit = arm_lb_is_standard(body) ? RULES_STANDARD : RULES_BASIC;
+    size_t limit = (size_t)arm_limit(q->arm, "loadBalancingRules",
+                                     arm_lb_is_standard(body) ? RULES_STANDARD : RULES_BASIC);
     arm_lb_fill(body);
     if (json_len(rules) > limit) {
         return arm_refuse(q, 400, "LoadBalancingRuleLimitReached",

@@ -200,7 +200,7 @@ struct settling {
 static bool settle_one(struct arm_resource *res, void *arg)
 {
     struct settling *s = arg;
-    if (res->kind) {
+    if (res->kind && !arm_is_derived(s->links, res)) {
         (void)commit(s->arm, s->links, res->id, json_copy(res->body), NULL);
     }
     return true;

@@ -179,6 +179,51 @@ static void derive_nic(struct arm *arm, const struct arm_links *l, const char *i
     }
 }
 
+/* --- is it derived already? ----------------------------------------------------------------------- */
+
+static bool same_list(const struct arm_links *l, const struct map *m, const char *id,
+                      struct json_object *properties, const char *member)
+{
+    struct json_object *list = map_get(m, arm_id_key(l->a, id));
+    struct json_object *have = json_member(properties, member);
+    return json_len(list) == json_len(have) && (!list || json_equal(list, have));
+}
+
+static bool same_members(const struct arm_links *l, const char *id, struct json_object *p)
+{
+    struct json_object *pools = json_member(p, "backendAddressPools");
+    for (size_t i = 0; i < json_len(pools); i++) {
+        struct json_object *o = json_object_array_get_idx(pools, i);
+        const char *pool =
+            arena_printf(l->a, "%s/backendAddressPools/%s", id, str_nonnull(json_str(o, "name")));
+        if (!same_list(l, l->pools, pool, json_member(o, "properties"),
+                       "backendIPConfigurations")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool arm_is_derived(const struct arm_links *l, const struct arm_resource *res)
+{
+    struct json_object *p = json_member(res->body, "properties");
+    const char *key = arm_id_key(l->a, res->id);
+    if (str_eq(res->kind->ops, "LoadBalancers")) {
+        return same_members(l, res->id, p);
+    }
+    if (str_eq(res->kind->ops, "PublicIPAddresses")) {
+        return str_eq(map_get(l->holders, key), arm_ref(p, "ipConfiguration"));
+    }
+    if (str_eq(res->kind->ops, "Interfaces")) {
+        return str_eq(map_get(l->nics, key), arm_ref(p, "virtualMachine"));
+    }
+    if (str_eq(res->kind->ops, "SecurityGroups")) {
+        return same_list(l, l->groups, res->id, p, "subnets") &&
+               same_list(l, l->group_nics, res->id, p, "networkInterfaces");
+    }
+    return same_list(l, l->sets, res->id, p, "virtualMachines");
+}
+
 void arm_derive(struct arm *arm, const struct arm_links *l, const struct arm_kind *kind,
                 const char *id, struct json_object *body)
 {

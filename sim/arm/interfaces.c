@@ -131,6 +131,31 @@ static bool holds_addresses(struct json_object *pool)
     return false;
 }
 
+/* A machine is behind one public and one internal balancer at most. */
+static bool check_kinds(struct arm_request *q, struct json_object *pools, const char *by)
+{
+    const struct arm_resource *seen[2] = {NULL, NULL};
+    for (size_t i = 0; i < json_len(pools); i++) {
+        const char *id = str_nonnull(json_str(json_object_array_get_idx(pools, i), "id"));
+        const struct arm_resource *lb = arm_get(q->arm, arm_id_parent(q->a, id));
+        struct json_object *fips =
+            lb ? json_path(lb->body, "properties.frontendIPConfigurations") : NULL;
+        if (json_len(fips) == 0) {
+            continue;
+        }
+        struct json_object *p = json_member(json_object_array_get_idx(fips, 0), "properties");
+        int kind = arm_ref(p, "subnet") != NULL;
+        if (seen[kind] && seen[kind] != lb) {
+            return arm_refuse(q, 400, "NetworkInterfaceInMultipleLoadBalancersOfSameType",
+                              "IP configuration %s references pools of the %s load balancers %s and "
+                              "%s; only one of each type is allowed.",
+                              by, kind ? "internal" : "public", seen[kind]->id, lb->id);
+        }
+        seen[kind] = lb;
+    }
+    return true;
+}
+
 bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, const char *by)
 {
     struct json_object *pools = json_member(properties, "loadBalancerBackendAddressPools");
@@ -164,7 +189,7 @@ bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, c
             return false;
         }
     }
-    return true;
+    return check_kinds(q, pools, by);
 }
 
 /* --- NICs ----------------------------------------------------------------------------------------- */

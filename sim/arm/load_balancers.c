@@ -230,7 +230,9 @@ static bool check_frontend(struct frontends *f, struct json_object *o)
 static bool check_frontends(struct frontends *f)
 {
     struct json_object *fips = json_path(f->body, "properties.frontendIPConfigurations");
-    size_t limit = arm_lb_is_standard(f->body) ? FRONTENDS_STANDARD : FRONTENDS_BASIC;
+    size_t limit = (size_t)arm_limit(
+        f->q->arm, "frontendIPConfigurations",
+        arm_lb_is_standard(f->body) ? FRONTENDS_STANDARD : FRONTENDS_BASIC);
     size_t n = json_len(fips), n_private = 0;
     if (n > limit) {
         return arm_refuse(f->q, 400, "FrontendIPConfigurationLimitReached",

@@ -181,12 +181,10 @@ static bool count_one(struct arm_resource *res, void *arg)
     return true;
 }
 
-/* sim.azure.limits.publicIPAddresses */
 static bool check_limit(struct arm_request *q)
 {
     int64_t n = 0;
-    int64_t limit =
-        json_int(json_member(q->arm->settings, "limits"), "publicIPAddresses", INT64_MAX);
+    int64_t limit = arm_limit(q->arm, "publicIPAddresses", INT64_MAX);
     arm_each(q->arm, "Microsoft.Network/publicIPAddresses", count_one, &n);
     return n < limit || arm_refuse(q, 400, "PublicIPCountLimitReached",
                                    "Cannot create more than %lld public IP addresses for this "

@@ -5,6 +5,7 @@
 #include "sim/arm/arm.h"
 
 #include <string.h>
+#include <strings.h>
 
 bool arm_refuse(struct arm_request *q, int status, const char *code, const char *fmt, ...)
 {
@@ -48,6 +49,19 @@ static struct json_object *error_with(const char *code, const char *message,
     }
     json_add(body, "error", error);
     return body;
+}
+
+int64_t arm_limit(const struct arm *arm, const char *name, int64_t otherwise)
+{
+    const struct sim_config *cfg = sim_cfg(arm->sim);
+    size_t n = strlen(name);
+    for (size_t i = 0; i < cfg->n_quotas; i++) {
+        const char *quota = cfg->quotas[i];
+        if (strncasecmp(quota, name, n) == 0 && quota[n] == '=') {
+            (void)!str_to_i64(quota + n + 1, &otherwise);
+        }
+    }
+    return json_int(json_member(arm->settings, "limits"), name, otherwise);
 }
 
 struct json_object *arm_error_json(const char *code, const char *message)

@@ -237,11 +237,12 @@ static bool check_rules(struct arm_request *q, struct json_object *rules, struct
             return false;
         }
     }
-    if (json_len(rules) > RULES_MAX) {
+    int64_t limit = arm_limit(q->arm, "securityRules", RULES_MAX);
+    if ((int64_t)json_len(rules) > limit) {
         return arm_refuse(q, 400, "SecurityRuleLimitReached",
-                          "Network security group %s has %zu security rules; at most %d are "
+                          "Network security group %s has %zu security rules; at most %lld are "
                           "allowed.",
-                          q->id, json_len(rules), RULES_MAX);
+                          q->id, json_len(rules), (long long)limit);
     }
     return (sources <= PREFIXES_MAX && destinations <= PREFIXES_MAX) ||
            arm_refuse(q, 400, "SecurityRuleAddressPrefixLimitReached",

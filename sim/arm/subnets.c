@@ -123,6 +123,22 @@ const char *arm_private_holder(struct arm *arm, struct arena *a, const char *vne
     return holder;
 }
 
+static void free_map(void *m)
+{
+    map_free(m);
+}
+
+/* The same, looked up once per request. */
+static const struct map *holders_in(struct arm_request *q, const char *vnet)
+{
+    if (!q->holders || !str_eq_nocase(q->holders_vnet, vnet)) {
+        q->holders = holders_of(q->arm, q->a, vnet);
+        q->holders_vnet = vnet;
+        arena_defer(q->a, free_map, q->holders);
+    }
+    return q->holders;
+}
+
 /* --- handing out ---------------------------------------------------------------------------------- */
 
 char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6)
@@ -134,7 +150,7 @@ char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6)
     if (!res || !prefix_of(res->body, ipv6, &net)) {
         return NULL;
     }
-    struct map *holders = holders_of(q->arm, q->a, arm_id_parent(q->a, res->id));
+    const struct map *holders = holders_in(q, arm_id_parent(q->a, res->id));
     for (uint64_t i = RESERVED_FIRST; i < PICK_TRIES && !found && ip_net_nth(&net, i, &ip); i++) {
         ip_format(&ip, text);
         if (!map_has(holders, text) && !map_has(q->picked, text) && !is_reserved(&net, &ip)) {
@@ -142,7 +158,6 @@ char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6)
             map_set(q->picked, text, found);
         }
     }
-    map_free(holders);
     return found;
 }
 
@@ -187,7 +202,7 @@ bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *add
                           address, prefix);
     }
     ip_format(&ip, text);
-    const char *holder = arm_private_holder(q->arm, q->a, arm_id_parent(q->a, res->id), text);
+    const char *holder = map_get(holders_in(q, arm_id_parent(q->a, res->id)), text);
     return !holder || str_eq_nocase(holder, owner) ||
            arm_refuse(q, 400, "PrivateIPAddressInUse",
                       "IP configuration %s is using the private IP address %s which is already "

@@ -15,13 +15,19 @@ static void hand_to_module(struct sim_call *call);
 
 /* --- making and freeing --------------------------------------------------------------------------- */
 
+/* Nobody says which cloud: the one that the world is of. */
+static const char *cloud_of_world(struct json_object *world)
+{
+    return json_member(world, "azure") && !json_member(world, "gce") ? "azure" : "gce";
+}
+
 static void copy_config(struct sim *s, const struct sim_config *cfg)
 {
     struct arena *a = s->arena;
     static const char *const google_zones[] = {"us-central1-a", "us-central1-b", "us-central1-c"};
     static const char *const azure_zones[] = {"eastus-1", "eastus-2", "eastus-3"};
     s->cfg = *cfg;
-    s->cfg.cloud = arena_strdup(a, str_or(cfg->cloud, "gce"));
+    s->cfg.cloud = arena_strdup(a, str_or(cfg->cloud, cloud_of_world(cfg->world)));
     const char *const *usual = str_eq(s->cfg.cloud, "azure") ? azure_zones : google_zones;
     const char *const *zones = cfg->n_zones ? cfg->zones : usual;
     size_t n = cfg->n_zones ? cfg->n_zones : ARRAY_LEN(google_zones);
