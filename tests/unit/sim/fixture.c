@@ -92,6 +92,7 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 {
     static const char name[] = "Retry-After:";
     struct fixture *f = arg;
+    f->got_headers = arena_printf(f->a, "%s%.*s", f->got_headers, (int)(size * n), data);
     if (size * n > strlen(name) && strncasecmp(data, name, strlen(name)) == 0) {
         f->retry_after = (int)strtol(data + strlen(name), NULL, 10);
     }
@@ -111,7 +112,11 @@ int fixture_call_within(struct fixture *f, const char *method, const char *path,
     if (body && strncmp(body, "--", 2) == 0) {
         headers = curl_slist_append(headers, "Content-Type: multipart/mixed; boundary=\"part\"");
     }
+    for (size_t i = 0; f->headers && f->headers[i]; i++) {
+        headers = curl_slist_append(headers, f->headers[i]);
+    }
     f->retry_after = -1;
+    f->got_headers = "";
     curl_easy_reset(c);
     curl_easy_setopt(c, CURLOPT_URL, arena_printf(f->a, "%s%s", f->url, path));
     curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
@@ -150,6 +155,18 @@ int fixture_call_within(struct fixture *f, const char *method, const char *path,
 int fixture_call(struct fixture *f, const char *method, const char *path, const char *body)
 {
     return fixture_call_within(f, method, path, body, 20000);
+}
+
+const char *fixture_header(struct fixture *f, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *line = f->got_headers; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncasecmp(line, name, n) == 0 && line[n] == ':') {
+            return str_trim(f->a, arena_strndup(f->a, line + n + 1, strcspn(line + n + 1, "\r\n")));
+        }
+    }
+    return NULL;
 }
 
 const char *fixture_text(struct fixture *f, const char *path)

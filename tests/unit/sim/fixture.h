@@ -29,6 +29,8 @@ struct fixture {
     const char *token;          /* NULL: none is sent */
     const char *url;            /* "http://127.0.0.1:PORT" */
     int retry_after;            /* header of the last answer; -1: none */
+    const char *const *headers; /* sent with every call; ends with NULL; NULL: none */
+    const char *got_headers;    /* of the last answer, as they came */
     struct fixture_loop *loop;
 };
 
@@ -45,6 +47,8 @@ int fixture_call_within(struct fixture *f, const char *method, const char *path,
 const char *fixture_reason(struct fixture *f);
 /* A text member of the last answer by its path ("error.message"), or "". */
 const char *fixture_text(struct fixture *f, const char *path);
+/* A header of the last answer, or NULL. */
+const char *fixture_header(struct fixture *f, const char *name);
 /* Makes the call and asserts 200. */
 void fixture_must(struct fixture *f, const char *method, const char *path, const char *body);
 /* Fails the test with the request unless status and reason are these (reason NULL: not looked at). */
