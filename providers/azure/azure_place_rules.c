@@ -6,7 +6,6 @@
  * Pure; docs/spec/azure.md 5.5, 18 row 3. */
 #include "providers/azure/azure_select_rules.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "common/base/str.h"
@@ -424,32 +423,56 @@ static struct json_object *lb_of_config(struct arena *a, const struct azure_lbs 
     return NULL;
 }
 
+/* Rules that the batch adds to the balancer of that configuration. */
+static size_t coming_rules(const struct azure_placement *p, const char *name, bool internal)
+{
+    const struct azure_config *c = p->naming->config;
+    for (size_t i = 0; p->coming != NULL && i < c->n_lbs; i++) {
+        if (azure_eq(c->lbs[i].name, name)) {
+            return p->coming[i][internal ? 1 : 0];
+        }
+    }
+    return 0;
+}
+
 /* The first eligible one that stands there without rules, else the first that is not there. */
-static const char *empty_lb(struct arena *a, const struct azure_lbs *lbs,
+static const char *empty_lb(struct arena *a, const struct azure_placement *p,
                             const char *const *eligible, size_t n, bool internal)
 {
     const char *absent = NULL;
     for (size_t i = 0; i < n; i++) {
-        struct json_object *lb = lb_of_config(a, lbs, eligible[i], internal);
-        if (lb != NULL && count_rules(lb) == 0) {
+        struct json_object *lb = lb_of_config(a, &p->lbs, eligible[i], internal);
+        if (count_rules(lb) + coming_rules(p, eligible[i], internal) > 0) {
+            continue;
+        }
+        if (lb != NULL) {
             return eligible[i];
         }
-        absent = absent == NULL && lb == NULL ? eligible[i] : absent;
+        absent = absent == NULL ? eligible[i] : absent;
     }
     return absent;
 }
 
-static const char *fewest_rules(struct arena *a, const struct azure_lbs *lbs,
+/* Those that exist come first, in their order; then those that the batch makes. */
+static const char *fewest_rules(struct arena *a, const struct azure_placement *p,
                                 const char *const *eligible, size_t n, bool internal)
 {
     const char *best = NULL;
     size_t fewest = RULES_MAX;
-    for (size_t i = 0; i < lbs->n; i++) {
-        struct json_object *lb = lbs->items[i];
+    for (size_t i = 0; i < p->lbs.n; i++) {
+        struct json_object *lb = p->lbs.items[i];
         const char *base = lower_base(a, lb);
-        if (is_kind(lb, internal) && has_name(eligible, n, base) && count_rules(lb) < fewest) {
-            fewest = count_rules(lb);
+        size_t rules = count_rules(lb) + coming_rules(p, base, internal);
+        if (is_kind(lb, internal) && has_name(eligible, n, base) && rules < fewest) {
+            fewest = rules;
             best = base;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t rules = coming_rules(p, eligible[i], internal);
+        if (lb_of_config(a, &p->lbs, eligible[i], internal) == NULL && rules < fewest) {
+            fewest = rules;
+            best = eligible[i];
         }
     }
     return best;
@@ -503,10 +526,10 @@ int azure_place(struct arena *a, const struct azure_placement *p, const struct a
     }
     const char *name = has_name(eligible, n, current) ? current : NULL;
     if (name == NULL) {
-        name = empty_lb(a, &p->lbs, eligible, n, s->internal);
+        name = empty_lb(a, p, eligible, n, s->internal);
     }
     if (name == NULL) {
-        name = fewest_rules(a, &p->lbs, eligible, n, s->internal);
+        name = fewest_rules(a, p, eligible, n, s->internal);
     }
     if (name == NULL) {
         return err_set(err, ERR_INVALID,

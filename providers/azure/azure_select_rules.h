@@ -84,6 +84,9 @@ struct azure_placement {
     size_t n_namespace_labels;
     const struct azure_active *active;
     size_t n_active;
+    /* Rules that this batch is about to add, by index of configuration, external and internal; NULL: none.  Without
+     * them all Services of a batch would go to the same empty balancer. */
+    const size_t (*coming)[2];
 };
 /* What the balancers tell of it when no state is kept: a configuration holds the Services whose rules are on its
  * balancer or on the internal twin.  One item per configuration, in its order; `services` is borrowed. */

@@ -452,6 +452,26 @@ static void eligible__S_20_to_S_30(void **state)
     }
 }
 
+static void choice__batch__counts_what_it_adds(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        size_t lb1, lb2, internal;
+        const char *want;
+    } rows[] = {
+        {0, 0, 0, "lb2"},                                     /* is there, without rules */
+        {0, 1, 0, "lb1"},                                     /* is not there yet */
+        {1, 1, 0, "lb2"}, {1, 2, 0, "lb1"}, {1, 1, 9, "lb2"}, /* the other kind does not count */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const size_t coming[2][2] = {{rows[i].lb1, rows[i].internal}, {rows[i].lb2, 0}};
+        struct world w;
+        world_init(a, &w, TWO, "[" LB("lb2", "") "]");
+        w.place.coming = coming;
+        same_text(rows[i].want, place(a, &w, NULL, NULL), rows[i].want);
+    }
+}
+
 static void active__rules_tell_who_is_where(void **state)
 {
     struct arena *a = *state;
@@ -505,6 +525,7 @@ int main(void)
         PURE_TEST(choice__S_10_to_S_19),
         PURE_TEST(choice__all_are_full__refused),
         PURE_TEST(eligible__S_20_to_S_30),
+        PURE_TEST(choice__batch__counts_what_it_adds),
         PURE_TEST(active__rules_tell_who_is_where),
         PURE_TEST(expected__single_pair__name_of_the_cluster),
     };
