@@ -183,6 +183,15 @@ def test_many__in_parallel():
         assert w.cloud("forwardingRules") == {} and w.cloud("addresses") == {}
 
 
+def test_cluster_id__ten_workers_on_an_empty_cluster__one_look_and_one_config_map():
+    with World(PROGRAMS, "--nodes=2", "--services=20") as w:
+        w.start("--concurrent-service-syncs=10")
+        w.until("all are synced", lambda: len(w.logged('"Synced"')) == 20)
+        calls = w.calls()["kubernetes"]
+        assert (calls["configmaps.get"], calls["configmaps.create"]) == (1, 1), calls
+        assert len(w.cloud("httpHealthChecks")) == 1  # named by the id: nobody had another
+
+
 def test_shared_check__who_has_nothing_to_do_with_it_does_not_wait():
     with World(PROGRAMS, "--nodes=1") as w:
         w.start("--concurrent-service-syncs=5")

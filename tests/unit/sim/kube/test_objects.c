@@ -151,6 +151,41 @@ static void events__both_apis__are_one_store(void **state)
     kf_stop(f);
 }
 
+static void create__ten_at_once__one_is_first(void **state)
+{
+    (void)state;
+    struct kf *f = kf_start(NULL);
+    struct kf_call *calls[10];
+    int made = 0;
+    int refused = 0;
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        calls[i] = kf_send(f, "POST", "/api/v1/namespaces/kube-system/configmaps",
+                           "Content-Type: application/json\r\n",
+                           "{\"metadata\":{\"name\":\"ingress-uid\"}}");
+    }
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        kf_wait(f, calls[i]);
+        made += calls[i]->status == 201;
+        refused += calls[i]->status == 409;
+    }
+    assert_int_equal(made, 1);
+    assert_int_equal(refused, 9);
+    kf_stop(f);
+}
+
+static void delete__in_the_foreground__is_marked_then_gone(void **state)
+{
+    (void)state;
+    struct kf *f = kf_start(NULL);
+    kf_expect(kf_do(f, "POST", SERVICES, kf_service(f, "a")), 201, "a");
+    kf_expect(kf_do(f, "DELETE", SERVICES "/a/status", NULL), 405, "a part cannot be deleted");
+    struct kf_call *c = kf_do(f, "DELETE", SERVICES "/a", "{\"propagationPolicy\":\"Foreground\"}");
+    kf_expect(c, 200, "delete");
+    assert_string_equal(kf_text(c, "metadata.finalizers"), "[ \"foregroundDeletion\" ]");
+    kf_expect(kf_do(f, "GET", SERVICES "/a", NULL), 404, "collected");
+    kf_stop(f);
+}
+
 static void secret__string_data__is_encoded(void **state)
 {
     (void)state;
@@ -278,6 +313,8 @@ int main(void)
         cmocka_unit_test(dry_run__changes_nothing),
         cmocka_unit_test(namespace__deleted__takes_its_objects_along),
         cmocka_unit_test(events__both_apis__are_one_store),
+        cmocka_unit_test(create__ten_at_once__one_is_first),
+        cmocka_unit_test(delete__in_the_foreground__is_marked_then_gone),
         cmocka_unit_test(secret__string_data__is_encoded),
         cmocka_unit_test(custom_resource__is_kept_as_it_comes),
         cmocka_unit_test(delete__answers_and_collections),
