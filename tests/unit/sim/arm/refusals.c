@@ -207,38 +207,38 @@ static const struct row rows[] = {
            ""),
      400, "RulesUseSameFrontendPortProtocolAndIPConfig", NULL},
     {"same pool, protocol, backend port", "PUT", LB,
-     LB_OF(
-         "Standard", FRONT("f", PIP) "," FRONT("g", P2), K,
-         RULE("r", "f", "80", "") ","
-                                  "{\"name\":\"a\",\"properties\":{\"protocol\":\"Tcp\","
-                                  "\"frontendPort\":81,\"backendPort\":90,"
-                                  "\"frontendIPConfiguration\":" ID(
-                                      LB "/frontendIPConfigurations/f") ",\"backendAddressPool\""
-                                                                        ":" ID(POOL) "}},{\"name\":"
-                                                                                     "\"b\","
-                                                                                     "\"properties"
-                                                                                     "\":{"
-                                                                                     "\"protocol\":"
-                                                                                     "\"Tcp\","
-                                                                                     "\"frontendPor"
-                                                                                     "t\":82,"
-                                                                                     "\"backendPort"
-                                                                                     "\":90,"
-                                                                                     "\"frontendIPC"
-                                                                                     "onfiguration"
-                                                                                     "\":" ID(
-                                                                                         LB
-                                                                                         "/frontend"
-                                                                                         "IPConfigu"
-                                                                                         "rations/"
-                                                                                         "g") ",\"b"
-                                                                                              "acke"
-                                                                                              "ndAd"
-                                                                                              "dres"
-                                                                                              "sPoo"
-                                                                                              "l\""
-                                                                                              ":" ID(POOL) "}}",
-         ""),
+     LB_OF("Standard", FRONT("f", PIP) "," FRONT("g", P2), K,
+           RULE("r", "f", "80",
+                "") ","
+                    "{\"name\":\"a\",\"properties\":{\"protocol\":\"Tcp\","
+                    "\"frontendPort\":81,\"backendPort\":90,"
+                    "\"frontendIPConfiguration\":" ID(
+                        LB
+                        "/frontendIPConfigurations/f") ",\"backendAddressPool\""
+                                                       ":" ID(POOL) "}},{\"name\":"
+                                                                    "\"b\","
+                                                                    "\"properties"
+                                                                    "\":{"
+                                                                    "\"protocol\":"
+                                                                    "\"Tcp\","
+                                                                    "\"frontendPor"
+                                                                    "t\":82,"
+                                                                    "\"backendPort"
+                                                                    "\":90,"
+                                                                    "\"frontendIPC"
+                                                                    "onfiguration"
+                                                                    "\":" ID(LB
+                                                                             "/frontend"
+                                                                             "IPConfigu"
+                                                                             "rations/"
+                                                                             "g") ",\"b"
+                                                                                  "acke"
+                                                                                  "ndAd"
+                                                                                  "dres"
+                                                                                  "sPoo"
+                                                                                  "l\""
+                                                                                  ":" ID(POOL) "}}",
+           ""),
      400, "RulesUseSameBackendPortProtocolAndVmssPool", NULL},
     {"port 0 of Tcp", "PUT", LB, LB_OF("Standard", FRONT("f", PIP), K, RULE("r", "f", "0", ""), ""),
      400, "LoadBalancingRuleInvalidPort", NULL},
