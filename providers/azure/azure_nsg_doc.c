@@ -116,13 +116,15 @@ int azure_nsg_read(struct arena *a, struct json_object *rules, struct azure_nsg 
     struct azure_nsg g = {.a = a, .doc = rules};
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *o = json_object_array_get_idx(rules, i);
-        if (!json_object_is_type(o, json_type_object)) {
+        struct json_object *props = azure_props(o);
+        if (!json_object_is_type(o, json_type_object) ||
+            (props != NULL && !json_object_is_type(props, json_type_object))) {
             return err_set(err, ERR_TRANSIENT,
                            "securityRules[%zu] of the security group is no rule", i);
         }
         struct azure_nsg_rule *r = azure_nsg_append(&g, azure_doc_name(o));
         r->json = o;
-        r->now = read_body(a, azure_props(o));
+        r->now = read_body(a, props);
         r->was = r->now;
     }
     *ret = g;

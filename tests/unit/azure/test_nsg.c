@@ -437,6 +437,7 @@ static void document__that_is_not_whole_is_refused(void **state)
     } rows[] = {
         {"{}", "the security group came without its rules"},
         {"[{},null]", "securityRules[1] of the security group is no rule"},
+        {"[{\"properties\":5}]", "securityRules[0] of the security group is no rule"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct err err = ERR_INIT;
