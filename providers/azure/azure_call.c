@@ -231,7 +231,8 @@ static enum http_next no_json(struct azure_call *c, struct http_request *req, st
 static bool is_about(const struct azure_call *c, struct json_object *o)
 {
     const char *id = json_str(o, "id");
-    return c->spec.kind == AZURE_PROVIDERS || (id != NULL && azure_id_eq(id, c->spec.id));
+    return c->spec.kind == AZURE_PROVIDERS ||
+           (id != NULL && azure_id_eq(id, c->spec.id) && azure_doc_is_sound(o));
 }
 
 static enum http_next take_resource(struct azure_call *c, struct http_request *req,
@@ -255,7 +256,7 @@ static enum http_next take_page(struct azure_call *c, struct http_request *req,
     }
     for (size_t i = 0; i < json_len(value); i++) {
         struct json_object *item = json_object_array_get_idx(value, i);
-        if (json_str(item, "id") == NULL) {
+        if (json_str(item, "id") == NULL || !azure_doc_is_sound(item)) {
             (void)err_set(err, ERR_TRANSIENT, "%s: an item of the list is no resource", c->op_id);
             return failed(c, req, err);
         }

@@ -38,17 +38,44 @@ const char *azure_doc_etag(struct json_object *o)
     return str_is_empty(etag) ? NULL : etag;
 }
 
+/* A member that is an object, else NULL. */
+static struct json_object *object_of(struct json_object *o, const char *name)
+{
+    struct json_object *member = json_member(o, name);
+    return member != NULL && json_object_is_type(member, json_type_object) ? member : NULL;
+}
+
+struct json_object *azure_object_make(struct json_object *o, const char *name)
+{
+    if (object_of(o, name) == NULL) {
+        json_object_object_del(o, name);
+        json_add(o, name, json_object_new_object());
+    }
+    return json_member(o, name);
+}
+
+bool azure_doc_is_sound(struct json_object *o)
+{
+    static const char *const members[] = {"properties", "tags", "sku"};
+    if (!json_object_is_type(o, json_type_object)) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        if (json_member(o, members[i]) != NULL && object_of(o, members[i]) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 struct json_object *azure_props(struct json_object *o)
 {
-    return json_member(o, "properties");
+    return object_of(o, "properties");
 }
 
 struct json_object *azure_props_make(struct json_object *o)
 {
-    if (azure_props(o) == NULL) {
-        json_add(o, "properties", json_object_new_object());
-    }
-    return azure_props(o);
+    return azure_object_make(o, "properties");
 }
 
 struct json_object *azure_array(struct json_object *o, const char *name)
@@ -60,6 +87,7 @@ struct json_object *azure_array(struct json_object *o, const char *name)
 struct json_object *azure_array_make(struct json_object *o, const char *name)
 {
     if (azure_array(o, name) == NULL) {
+        json_object_object_del(azure_props_make(o), name);
         json_add(azure_props_make(o), name, json_object_new_array());
     }
     return azure_array(o, name);

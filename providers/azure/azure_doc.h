@@ -24,6 +24,10 @@ struct json_object *azure_copy(struct arena *a, struct json_object *o);
 const char *azure_doc_name(struct json_object *o); /* "" when absent */
 const char *azure_doc_id(struct json_object *o);   /* "" when absent */
 const char *azure_doc_etag(struct json_object *o); /* NULL when absent */
+/* An object whose properties, tags and sku are objects where they are there: what is not is no answer of Azure. */
+bool azure_doc_is_sound(struct json_object *o);
+/* The member, made (also in place of what is no object) when it is none. */
+struct json_object *azure_object_make(struct json_object *o, const char *name);
 /* o.properties, or NULL. */
 struct json_object *azure_props(struct json_object *o);
 /* The same, made when absent. */

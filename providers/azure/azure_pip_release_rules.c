@@ -92,18 +92,19 @@ static int look_at(struct arena *a, struct ask *x, struct json_object *pip,
     return ERR_OK;
 }
 
-int azure_pip_releases(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
-                       enum azure_family f, bool want, const char *desired,
-                       const struct azure_pips *pips, struct azure_pip_releases *ret,
-                       struct err *err)
+int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
+                       struct azure_pip_releases *ret, struct err *err)
 {
-    struct ask x = {.n = n, .s = s, .want = want, .desired = desired};
+    const struct azure_pips *pips = ask->pips;
+    const char *desired = ask->desired;
+    struct ask x = {
+        .n = ask->naming, .s = ask->service, .want = ask->want, .desired = ask->desired};
     struct azure_pip_release *items = ARENA_ARRAY(a, struct azure_pip_release, pips->n + 1);
     struct azure_pip_releases out = {.items = items};
     for (size_t i = 0; i < pips->n; i++) {
         struct json_object *pip = pips->items[i];
         bool some;
-        if (is_of_other_family(pip, f)) {
+        if (is_of_other_family(pip, ask->family)) {
             continue;
         }
         bool is_desired = desired != NULL && str_eq(azure_doc_name(pip), desired);

@@ -169,11 +169,12 @@ static bool set_ip_tags(struct arena *a, const struct azure_service *s, struct j
     return true;
 }
 
-static struct json_object *pip_new(struct arena *a, const struct azure_naming *n,
-                                   const struct azure_service *s, enum azure_family f,
-                                   const char *name, const char *const *zones, size_t n_zones)
+static struct json_object *pip_new(struct arena *a, const struct azure_pip_ask *ask,
+                                   const char *name)
 {
-    const struct azure_config *c = n->config;
+    const struct azure_service *s = ask->service;
+    enum azure_family f = ask->family;
+    const struct azure_config *c = ask->naming->config;
     struct json_object *o = azure_own(a, json_object_new_object());
     json_add_str(o, "name", name);
     json_add_str(o, "location", c->location);
@@ -191,26 +192,26 @@ static struct json_object *pip_new(struct arena *a, const struct azure_naming *n
         json_add_str(edge, "name", c->extended_location_name);
         json_add_str(edge, "type", "EdgeZone");
         json_add(o, "extendedLocation", edge);
-    } else if (c->standard_sku && n_zones > 0) {
-        json_add(o, "zones", json_strs(zones, n_zones));
+    } else if (c->standard_sku && ask->n_zones > 0) {
+        json_add(o, "zones", json_strs(ask->zones, ask->n_zones));
     }
     if (s->ip_tags != NULL && json_len(azure_ip_tags_parse(a, s->ip_tags)) > 0) {
         (void)set_ip_tags(a, s, o);
     }
-    struct json_object *tags = azure_tags_make(o);
+    struct json_object *tags = azure_object_make(o, "tags");
     json_add_str(tags, AZURE_TAG_SERVICE, s->key);
-    json_add_str(tags, AZURE_TAG_CLUSTER, n->cluster);
+    json_add_str(tags, AZURE_TAG_CLUSTER, ask->naming->cluster);
     return o;
 }
 
-static int ensure_found(struct arena *a, const struct azure_naming *n,
-                        const struct azure_service *s, struct azure_pip_want *w, bool *ret_user)
+static void ensure_found(struct arena *a, const struct azure_naming *n,
+                         const struct azure_service *s, struct azure_pip_want *w, bool *ret_user)
 {
     struct azure_pip_ownership o = azure_pip_owner(a, n, s, w->was);
     *ret_user = o.user_assigned;
     w->doc = azure_copy(a, w->was);
     if (o.owns && !o.user_assigned) {
-        note(w, azure_pip_bind(a, azure_tags_make(w->doc), &s->key, 1),
+        note(w, azure_pip_bind(a, azure_object_make(w->doc, "tags"), &s->key, 1),
              arena_printf(a, "%s uses it, too", s->key));
     }
     if (n->config->standard_sku) {
@@ -222,7 +223,6 @@ static int ensure_found(struct arena *a, const struct azure_naming *n,
     /* Azure leaves an address that failed as it is; writing it again mends it (3.8). */
     note(w, azure_eq(str_nonnull(azure_prop_str(w->was, "provisioningState")), "Failed"),
          "it is in state Failed");
-    return ERR_OK;
 }
 
 static void locate(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
@@ -232,38 +232,40 @@ static void locate(struct arena *a, const struct azure_naming *n, const struct a
     w->group = azure_id_group(a, w->id);
 }
 
-int azure_pip_ensure(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
-                     enum azure_family f, const struct azure_pips *pips, const char *const *zones,
-                     size_t n_zones, struct azure_pip_want *ret, struct err *err)
+int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,
+                     struct err *err)
 {
+    const struct azure_naming *n = ask->naming;
+    const struct azure_service *s = ask->service;
     struct azure_pip_want w = {0};
     bool must_exist, user = false;
-    int rc = azure_pip_determine(a, n, s, f, pips, &w.name, &must_exist, err);
+    int rc = azure_pip_determine(a, n, s, ask->family, ask->pips, &w.name, &must_exist, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    w.was = azure_pip_by_name(a, pips, s->pip_group, w.name);
+    w.was = azure_pip_by_name(a, ask->pips, s->pip_group, w.name);
     locate(a, n, s, &w);
     if (w.was == NULL && must_exist) {
         return err_set(err, ERR_NOT_FOUND,
                        "PublicIP from annotation azure-pip-name%s=%s for service %s doesn't exist",
-                       f == AZURE_IPV6 ? "-IPv6" : "", w.name, s->key);
+                       ask->family == AZURE_IPV6 ? "-IPv6" : "", w.name, s->key);
     }
     if (w.was == NULL) {
-        w.doc = pip_new(a, n, s, f, w.name, zones, n_zones);
+        w.doc = pip_new(a, ask, w.name);
         note(&w, true, "the Service has no address yet");
     } else {
-        rc = ensure_found(a, n, s, &w, &user);
+        ensure_found(a, n, s, &w, &user);
     }
     if (!user) {
         note(&w, azure_pip_tag(a, n, s, w.doc), "its tags are not as configured");
     }
-    if (rc == ERR_OK && s->dns_label != NULL) {
+    if (s->dns_label != NULL) {
         bool changed = false;
         rc = azure_pip_set_dns(a, w.doc, s->key, s->dns_label, user, &changed, err);
         note(&w, changed, "the annotation asks for another DNS label");
     }
-    note(&w, set_family(w.doc, f, n->config->standard_sku), "its family or allocation is another");
+    note(&w, set_family(w.doc, ask->family, n->config->standard_sku),
+         "its family or allocation is another");
     if (rc == ERR_OK) {
         *ret = w;
     }

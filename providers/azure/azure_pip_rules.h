@@ -42,11 +42,21 @@ struct azure_pip_want {
     const char *why;         /* the sentence for the plan, when doc differs */
     bool changed;
 };
-/* `zones` of the region for new ones.  ERR_NOT_FOUND: an annotation names one that does not exist; ERR_INVALID: its
- * DNS label belongs to another Service, its family is the other one, … */
-int azure_pip_ensure(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
-                     enum azure_family f, const struct azure_pips *pips, const char *const *zones,
-                     size_t n_zones, struct azure_pip_want *ret, struct err *err) _warn_unused_;
+struct azure_pip_ask {
+    const struct azure_naming *naming;
+    const struct azure_service *service;
+    enum azure_family family;
+    const struct azure_pips *pips;
+    const char *const *zones; /* of the region, for new ones */
+    size_t n_zones;
+    bool want; /* releasing: the Service stays */
+    const char *
+        desired; /* releasing: name by azure_pip_determine() of an external Service that stays, else NULL */
+};
+/* ERR_NOT_FOUND: an annotation names one that does not exist; ERR_INVALID: its DNS label belongs to another Service, its
+ * family is the other one, … */
+int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *ret,
+                     struct err *err) _warn_unused_;
 
 /* 8.8: what happens to the other public IPs of this family that the Service owns, and, without `want`, to all. */
 struct azure_pip_release {
@@ -63,11 +73,9 @@ struct azure_pip_releases {
     bool found_desired;
     bool deleted_desired;
 };
-/* Public IPs of the other family are passed over; `desired` is the name of azure_pip_determine() for an external Service that is wanted, else NULL. */
-int azure_pip_releases(struct arena *a, const struct azure_naming *n, const struct azure_service *s,
-                       enum azure_family f, bool want, const char *desired,
-                       const struct azure_pips *pips, struct azure_pip_releases *ret,
-                       struct err *err) _warn_unused_;
+/* Public IPs of the other family are passed over. */
+int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
+                       struct azure_pip_releases *ret, struct err *err) _warn_unused_;
 
 /* 8.6: tags of the configuration and the annotation, over them the ownership that is there; true: it changed. */
 bool azure_pip_tag(struct arena *a, const struct azure_naming *n, const struct azure_service *s,

@@ -106,15 +106,6 @@ int azure_pip_unbind(struct arena *a, struct json_object *tags, const char *name
 
 /* ---- DNS ------------------------------------------------------------------------------------------------- */
 
-struct json_object *azure_tags_make(struct json_object *doc)
-{
-    if (json_member(doc, "tags") == NULL) {
-        json_object_object_del(doc, "tags");
-        json_add(doc, "tags", json_object_new_object());
-    }
-    return json_member(doc, "tags");
-}
-
 const char *azure_pip_dns_label(struct json_object *pip)
 {
     return str_nonnull(json_str(json_member(azure_props(pip), "dnsSettings"), "domainNameLabel"));
@@ -142,17 +133,13 @@ int azure_pip_set_dns(struct arena *a, struct json_object *pip, const char *serv
         json_object_object_del(props, "dnsSettings");
         return ERR_OK;
     }
-    if (dns == NULL) {
-        json_object_object_del(props, "dnsSettings");
-        json_add(props, "dnsSettings", json_object_new_object());
-        dns = json_member(props, "dnsSettings");
-    }
+    dns = azure_object_make(props, "dnsSettings");
     if (!azure_eq(str_nonnull(json_str(dns, "domainNameLabel")), label)) {
         set_text(dns, "domainNameLabel", label);
         *ret_changed = true;
     }
     if (other[0] == '\0' && !user_assigned) {
-        set_text(azure_tags_make(pip), AZURE_TAG_DNS, service);
+        set_text(azure_object_make(pip, "tags"), AZURE_TAG_DNS, service);
         *ret_changed = true;
     }
     return ERR_OK;

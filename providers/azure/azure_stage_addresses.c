@@ -134,8 +134,16 @@ static void item_ensure(struct edits *e, struct azure_item *it, enum azure_famil
     struct azure_sync *y = e->y;
     struct azure_pips now = pips_now(e);
     struct azure_pip_want *want = &it->pips[f];
-    if (azure_pip_ensure(y->s->a, &y->p->naming, it->service, f, &now, y->zones, y->n_zones, want,
-                         &it->item->err) != ERR_OK) {
+    const struct azure_pip_ask ask = {
+        .naming = &y->p->naming,
+        .service = it->service,
+        .family = f,
+        .pips = &now,
+        .zones = y->zones,
+        .n_zones = y->n_zones,
+        .want = true,
+    };
+    if (azure_pip_ensure(y->s->a, &ask, want, &it->item->err) != ERR_OK) {
         return;
     }
     if (want->changed) {
@@ -173,9 +181,15 @@ static void item_release(struct edits *e, struct azure_item *it, enum azure_fami
     struct azure_pips now = azure_pips_of_family(y->s->a, &all, f);
     struct azure_pip_releases out;
     bool external = it->want && !it->service->internal;
-    if (azure_pip_releases(y->s->a, &y->p->naming, it->service, f, it->want,
-                           external ? it->pips[f].name : NULL, &now, &out,
-                           &it->item->err) != ERR_OK) {
+    const struct azure_pip_ask ask = {
+        .naming = &y->p->naming,
+        .service = it->service,
+        .family = f,
+        .pips = &now,
+        .want = it->want,
+        .desired = external ? it->pips[f].name : NULL,
+    };
+    if (azure_pip_releases(y->s->a, &ask, &out, &it->item->err) != ERR_OK) {
         return;
     }
     for (size_t i = 0; i < out.n; i++) {

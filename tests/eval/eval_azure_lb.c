@@ -66,6 +66,9 @@ static int run_merge(struct arena *a, struct json_object *in, struct json_object
     struct azure_fragment fragments[AZURE_FAMILIES];
     struct json_object *lb = azure_copy(a, json_member(in, "loadBalancer"));
     int rc = eval_azure_service(a, in, &n, &s, err);
+    if (rc == ERR_OK && !azure_doc_is_sound(lb)) {
+        rc = err_set(err, ERR_INVALID, "loadBalancer: no resource");
+    }
     if (rc != ERR_OK) {
         return rc;
     }

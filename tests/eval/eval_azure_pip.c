@@ -97,7 +97,13 @@ static int run_updates(struct arena *a, struct json_object *in, struct json_obje
         rc = azure_pip_determine(a, n, s, family_of(in), &pips, &name, &must_exist, err);
     }
     if (rc == ERR_OK) {
-        rc = azure_pip_releases(a, n, s, family_of(in), want, name, &pips, &r, err);
+        const struct azure_pip_ask ask = {.naming = n,
+                                          .service = s,
+                                          .family = family_of(in),
+                                          .pips = &pips,
+                                          .want = want,
+                                          .desired = name};
+        rc = azure_pip_releases(a, &ask, &r, err);
     }
     if (rc == ERR_OK && must_exist && !r.found_desired) {
         rc = err_set(err, ERR_NOT_FOUND, "pip(%s) not found", name);
@@ -116,6 +122,9 @@ static int run_bind(struct arena *a, struct json_object *in, struct json_object 
                     struct err *err)
 {
     struct json_object *tags = azure_copy(a, json_member(in, "tags"));
+    if (tags != NULL && !json_object_is_type(tags, json_type_object)) {
+        return err_set(err, ERR_INVALID, "tags: want an object");
+    }
     const char *unbind = json_str(in, "unbind");
     int rc = ERR_OK;
     struct json_object *out = azure_own(a, json_object_new_object());
@@ -143,6 +152,9 @@ static int run_dns(struct arena *a, struct json_object *in, struct json_object *
 {
     struct json_object *pip = azure_copy(a, json_member(in, "publicIP"));
     bool changed;
+    if (!azure_doc_is_sound(pip)) {
+        return err_set(err, ERR_INVALID, "publicIP: no resource");
+    }
     int rc = azure_pip_set_dns(a, pip, str_nonnull(json_str(in, "serviceName")),
                                str_nonnull(json_str(in, "label")),
                                json_bool(in, "userAssigned", false), &changed, err);
@@ -150,7 +162,7 @@ static int run_dns(struct arena *a, struct json_object *in, struct json_object *
         const char *label = azure_pip_dns_label(pip);
         *ret = json_object_new_object();
         json_add_bool(*ret, "changed", changed);
-        json_add(*ret, "tags", json_object_get(json_member(pip, "tags")));
+        json_add(*ret, "tags", json_object_get(azure_object_make(pip, "tags")));
         json_add_str(*ret, "label", label[0] != '\0' ? label : NULL);
     }
     return rc;
