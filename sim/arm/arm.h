@@ -99,7 +99,8 @@ struct arm_request {
     struct arm_resource *target; /* the document whose write may run on after the answer */
     bool created, removed;
     struct map *picked; /* private addresses that this request was given already */
-    struct map *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
+    struct map
+        *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
     const char *holders_vnet;
     struct arm_refusal refusal;
 };
@@ -228,6 +229,8 @@ void arm_handle(void *state, struct sim_call *call);
 /* route.c: finds the operation and takes the path apart; false: refused. */
 bool arm_route(struct arm_request *q);
 bool arm_read_get(struct arm_request *q);
+/* As this request may see it: the instance view of a machine only on demand; new reference. */
+struct json_object *arm_shown(struct arm_request *q, const struct arm_resource *res);
 bool arm_read_list(struct arm_request *q);
 /* Puts the page of `items` (taken over) that is asked for, with nextLink, into the answer. */
 bool arm_answer_page(struct arm_request *q, struct json_object *items);
@@ -260,7 +263,9 @@ bool arm_lb_migrate(struct arm_request *q);
 void arm_lb_derive(struct arm *arm, const struct arm_links *l, const char *id,
                    struct json_object *body);
 bool arm_lb_is_standard(struct json_object *body);
-/* Defaults of rules and probes. */
+/* {"sku": {"name", "tier"}}, as far as it lacks them. */
+void arm_sku_fill(struct json_object *body, const char *name);
+/* Defaults of the sku, frontends, rules and probes. */
 void arm_lb_fill(struct json_object *body);
 /* Rules, probes, NAT rules: their references and conflicts. */
 bool arm_lb_check_rules(struct arm_request *q, struct json_object *body);

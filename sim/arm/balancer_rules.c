@@ -50,8 +50,31 @@ static void fill_rule(struct json_object *p)
     }
 }
 
+void arm_sku_fill(struct json_object *body, const char *name)
+{
+    if (!json_member(body, "sku")) {
+        json_add(body, "sku", json_object_new_object());
+    }
+    add_default_str(json_member(body, "sku"), "name", name);
+    add_default_str(json_member(body, "sku"), "tier", "Regional");
+}
+
+static void fill_frontends(struct json_object *fips)
+{
+    for (size_t i = 0; i < json_len(fips); i++) {
+        struct json_object *p = arm_properties(json_object_array_get_idx(fips, i));
+        add_default_str(p, "privateIPAllocationMethod", "Dynamic");
+        if (arm_ref(p, "subnet")) {
+            add_default_str(p, "privateIPAddressVersion", "IPv4");
+            json_add(p, "subnet", arm_sub_resource(arm_ref(p, "subnet")));
+        }
+    }
+}
+
 void arm_lb_fill(struct json_object *body)
 {
+    arm_sku_fill(body, "Basic");
+    fill_frontends(json_path(body, "properties.frontendIPConfigurations"));
     struct json_object *probes = json_path(body, "properties.probes");
     struct json_object *rules = json_path(body, "properties.loadBalancingRules");
     for (size_t i = 0; i < json_len(probes); i++) {

@@ -157,9 +157,11 @@ static void set_list(const struct arm_links *l, const struct map *m, const char 
     }
 }
 
-static void derive_public_ip(const struct arm_links *l, const char *id, struct json_object *p)
+static void derive_public_ip(const struct arm_links *l, const char *id, struct json_object *body)
 {
+    struct json_object *p = arm_properties(body);
     const char *holder = arm_links_holder(l, id);
+    arm_sku_fill(body, "Basic");
     if (holder) {
         json_add(p, "ipConfiguration", arm_sub_resource(holder));
     } else {
@@ -231,7 +233,7 @@ void arm_derive(struct arm *arm, const struct arm_links *l, const struct arm_kin
     if (str_eq(kind->ops, "LoadBalancers")) {
         arm_lb_derive(arm, l, id, body);
     } else if (str_eq(kind->ops, "PublicIPAddresses")) {
-        derive_public_ip(l, id, p);
+        derive_public_ip(l, id, body);
     } else if (str_eq(kind->ops, "Interfaces")) {
         derive_nic(arm, l, id, p);
     } else if (str_eq(kind->ops, "SecurityGroups")) {

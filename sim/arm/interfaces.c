@@ -146,10 +146,11 @@ static bool check_kinds(struct arm_request *q, struct json_object *pools, const 
         struct json_object *p = json_member(json_object_array_get_idx(fips, 0), "properties");
         int kind = arm_ref(p, "subnet") != NULL;
         if (seen[kind] && seen[kind] != lb) {
-            return arm_refuse(q, 400, "NetworkInterfaceInMultipleLoadBalancersOfSameType",
-                              "IP configuration %s references pools of the %s load balancers %s and "
-                              "%s; only one of each type is allowed.",
-                              by, kind ? "internal" : "public", seen[kind]->id, lb->id);
+            return arm_refuse(
+                q, 400, "NetworkInterfaceInMultipleLoadBalancersOfSameType",
+                "IP configuration %s references pools of the %s load balancers %s and "
+                "%s; only one of each type is allowed.",
+                by, kind ? "internal" : "public", seen[kind]->id, lb->id);
         }
         seen[kind] = lb;
     }

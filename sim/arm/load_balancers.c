@@ -54,22 +54,12 @@ static bool check_children(struct arm_request *q, struct json_object *p)
 
 static bool check_sku(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
-    struct json_object *sku = json_member(body, "sku");
-    if (!sku) {
-        sku = json_object_new_object();
-        json_add(body, "sku", sku);
-    }
-    if (!json_str(sku, "name")) {
-        json_add_str(sku, "name", old ? json_str(json_member(old, "sku"), "name") : "Basic");
-    }
-    if (!json_str(sku, "tier")) {
-        json_add_str(sku, "tier", "Regional");
-    }
+    arm_sku_fill(body, str_or(json_str(json_member(old, "sku"), "name"), "Basic"));
     return !old || arm_lb_is_standard(old) == arm_lb_is_standard(body) ||
            arm_refuse(q, 400, "LoadBalancerSkuCannotBeChanged",
                       "The sku of load balancer %s cannot be changed from %s to %s.", q->id,
                       str_or(json_str(json_member(old, "sku"), "name"), "Basic"),
-                      json_str(sku, "name"));
+                      json_str(json_member(body, "sku"), "name"));
 }
 
 /* --- frontends with public addresses -------------------------------------------------------------- */
@@ -230,9 +220,9 @@ static bool check_frontend(struct frontends *f, struct json_object *o)
 static bool check_frontends(struct frontends *f)
 {
     struct json_object *fips = json_path(f->body, "properties.frontendIPConfigurations");
-    size_t limit = (size_t)arm_limit(
-        f->q->arm, "frontendIPConfigurations",
-        arm_lb_is_standard(f->body) ? FRONTENDS_STANDARD : FRONTENDS_BASIC);
+    size_t limit =
+        (size_t)arm_limit(f->q->arm, "frontendIPConfigurations",
+                          arm_lb_is_standard(f->body) ? FRONTENDS_STANDARD : FRONTENDS_BASIC);
     size_t n = json_len(fips), n_private = 0;
     if (n > limit) {
         return arm_refuse(f->q, 400, "FrontendIPConfigurationLimitReached",

@@ -206,10 +206,11 @@ bool arm_vmss_vm_put(struct arm_request *q, struct json_object *old, struct json
 {
     struct json_object *p = arm_properties(body), *was = json_member(old, "properties");
     if (!old) {
-        return arm_refuse(q, 400, "InvalidParameter",
-                          "The provided instanceId %s is not an active Virtual Machine Scale Set VM "
-                          "instanceId.",
-                          q->name);
+        return arm_refuse(
+            q, 400, "InvalidParameter",
+            "The provided instanceId %s is not an active Virtual Machine Scale Set VM "
+            "instanceId.",
+            q->name);
     }
     json_object_object_foreach(was, name, value)
     {

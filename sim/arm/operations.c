@@ -296,6 +296,14 @@ static void add_polling(struct arm_request *q, const struct arm_operation *op)
     }
 }
 
+/* The document, or the part of it that the request was about; a DELETE of a part has no body. */
+static void set_answer(struct arm_request *q)
+{
+    if (!q->answer && q->op->answer >= 0) {
+        q->answer = arm_shown(q, q->target);
+    }
+}
+
 static void answer_done(struct arm_request *q)
 {
     if (q->removed) {
@@ -303,7 +311,7 @@ static void answer_done(struct arm_request *q)
         arm_settle(q->arm);
         q->status = 200;
     } else {
-        q->answer = q->answer ? q->answer : arm_view(q->target);
+        set_answer(q);
         q->status = q->created && strstr(q->op->statuses, "201") ? 201 : 200;
     }
 }
@@ -324,7 +332,7 @@ void arm_operations_answer(struct arm_request *q)
         q->status = 202;
         return;
     }
-    q->answer = q->answer ? q->answer : arm_view(q->target);
+    set_answer(q);
     q->status = strstr(q->op->statuses, "202")                 ? 202
                 : q->created && strstr(q->op->statuses, "201") ? 201
                                                                : 200;
@@ -377,6 +385,6 @@ bool arm_operation_result(struct arm_request *q)
     }
     struct arm_resource *res = op->removes ? NULL : arm_get(q->arm, op->target);
     q->status = res ? 200 : 204;
-    q->answer = res ? arm_view(res) : NULL;
+    q->answer = res ? arm_shown(q, res) : NULL;
     return true;
 }

@@ -10,19 +10,9 @@
 
 static bool check_sku(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
-    struct json_object *sku = json_member(body, "sku");
     const char *was = str_or(json_str(json_member(old, "sku"), "name"), "Basic");
-    if (!sku) {
-        sku = json_object_new_object();
-        json_add(body, "sku", sku);
-    }
-    if (!json_str(sku, "name")) {
-        json_add_str(sku, "name", old ? was : "Basic");
-    }
-    if (!json_str(sku, "tier")) {
-        json_add_str(sku, "tier", "Regional");
-    }
-    const char *now = json_str(sku, "name");
+    arm_sku_fill(body, was);
+    const char *now = json_str(json_member(body, "sku"), "name");
     bool attached = json_path(old, "properties.ipConfiguration") != NULL;
     bool upgrade = str_eq(was, "Basic") && str_eq(now, "Standard") && !attached;
     return !old || str_eq(was, now) || upgrade ||

@@ -15,7 +15,7 @@ static bool wants_instance_view(const struct arm_request *q)
     return expand && str_eq_nocase(expand, "instanceView");
 }
 
-static struct json_object *shown(struct arm_request *q, const struct arm_resource *res)
+struct json_object *arm_shown(struct arm_request *q, const struct arm_resource *res)
 {
     struct json_object *o = arm_view(res);
     if (!wants_instance_view(q)) {
@@ -34,7 +34,7 @@ bool arm_read_get(struct arm_request *q)
     if (!q->res) {
         return arm_refuse_not_found(q);
     }
-    q->answer = shown(q, q->res);
+    q->answer = arm_shown(q, q->res);
     return true;
 }
 
@@ -88,7 +88,7 @@ static bool add_item(struct arm_resource *res, void *arg)
         (l->scale_set && !str_eq_nocase(set, l->scale_set))) {
         return true;
     }
-    json_object_array_add(l->items, shown(l->q, res));
+    json_object_array_add(l->items, arm_shown(l->q, res));
     return true;
 }
 
