@@ -14,6 +14,7 @@
 #include "sim/arm/schema.h"
 #include "sim/sim.h"
 
+#define ARM_KINDS_MAX    16
 #define ARM_SUBSCRIPTION "00000000-0000-4000-8000-000000000001"
 #define ARM_TENANT       "00000000-0000-4000-8000-000000000002"
 #define ARM_GROUP        "rg"
@@ -31,16 +32,18 @@ struct arm_request;
 /* --- resources ------------------------------------------------------------------------------------ */
 
 struct arm_resource {
-    const struct arm_kind *kind; /* NULL: of a kind that is not served, only kept */
-    char *id;                    /* as it was first written */
-    struct json_object *body;    /* owned; what GET answers, but for arm_view() */
-    uint64_t seq;                /* order of creation */
-    struct arm_operation *op;    /* the write that is running, or NULL */
-    bool hides_address;          /* a public address whose first write is running */
+    const struct arm_kind *kind;      /* NULL: of a kind that is not served, only kept */
+    char *id;                         /* as it was first written */
+    struct json_object *body;         /* owned; what GET answers, but for arm_view() */
+    uint64_t seq;                     /* order of creation */
+    struct arm_operation *op;         /* the write that is running, or NULL */
+    bool hides_address;               /* a public address whose first write is running */
+    struct arm_resource *next, *prev; /* of the same kind, in order of creation */
 };
 
 struct arm {
     struct sim *sim;
+    struct arm_resource *first[ARM_KINDS_MAX], *last[ARM_KINDS_MAX]; /* by kind; slot 0: none */
     struct map *resources; /* lower-case id → struct arm_resource, owned */
     struct map
         *groups; /* lower-case "/subscriptions/s/resourcegroups/g" → its name as written, heap */
@@ -169,7 +172,7 @@ struct arm_resource *arm_get(const struct arm *arm,
 /* Adds or replaces; takes `body` over.  Dresses nothing. */
 struct arm_resource *arm_set(struct arm *arm, const char *id, struct json_object *body);
 void arm_unset(struct arm *arm, const char *id);
-/* Calls fn for each resource of a type (NULL: of all), in order of ids; fn returns false to stop, and must not add or
+/* Calls fn for each resource of a type (NULL: of all), in order of creation; fn returns false to stop, and must not add or
  * remove any. */
 void arm_each(const struct arm *arm, const char *type,
               bool (*fn)(struct arm_resource *res, void *arg), void *arg);
@@ -220,6 +223,9 @@ struct arm_ip_config {
     struct json_object *properties; /* of the configuration, in the owner's body */
 };
 void arm_each_ip_config(struct arm *arm, struct arena *a,
+                        bool (*fn)(const struct arm_ip_config *c, void *arg), void *arg);
+/* The same for one NIC or instance. */
+void arm_each_config_of(struct arm *arm, struct arena *a, struct arm_resource *owner,
                         bool (*fn)(const struct arm_ip_config *c, void *arg), void *arg);
 
 /* --- verbs ---------------------------------------------------------------------------------------- */
@@ -308,9 +314,8 @@ char *arm_subnet_pick(struct arm_request *q, const char *subnet, bool ipv6);
 /* Checks an address that is asked for by `owner` (id of an IP configuration). */
 bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *address,
                       const char *owner);
-/* Who holds a private address of this virtual network: id of an IP configuration, or NULL (arena). */
-const char *arm_private_holder(struct arm *arm, struct arena *a, const char *vnet,
-                               const char *address);
+/* Who holds which private address of a virtual network: address → id of an IP configuration (arena).  map_free() it. */
+struct map *arm_private_holders(struct arm *arm, struct arena *a, const char *vnet);
 /* A limit of the settings ("sim.azure.limits") or of --quota; `otherwise` when neither names it. */
 int64_t arm_limit(const struct arm *arm, const char *name, int64_t otherwise);
 /* The subnet exists; refuses otherwise, naming `by`. */

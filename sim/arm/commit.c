@@ -162,12 +162,35 @@ static struct arm_resource *commit(struct arm *arm, const struct arm_links *l, c
     return res;
 }
 
+/* Kinds with members that follow from other documents. */
+static const char *const settled[] = {
+    "Microsoft.Network/loadBalancers",     "Microsoft.Network/publicIPAddresses",
+    "Microsoft.Network/networkInterfaces", "Microsoft.Network/networkSecurityGroups",
+    "Microsoft.Compute/availabilitySets",
+};
+
+static bool is_settled(const struct arm_kind *kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(settled); i++) {
+        if (str_eq(settled[i], kind->type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct arm_resource *arm_commit(struct arm *arm, const char *id, struct json_object *body,
                                 const char *state)
 {
-    struct arm_links *l = arm_links_new(arm);
+    struct arena *a = arena_new();
+    const char *type = arm_id_type(a, id);
+    const struct arm_kind *kind = type ? arm_kind_find(type) : NULL;
+    struct arm_links *l = kind && is_settled(kind) ? arm_links_new(arm) : NULL;
     struct arm_resource *res = commit(arm, l, id, body, state);
-    arm_links_free(l);
+    if (l) {
+        arm_links_free(l);
+    }
+    arena_free(a);
     return res;
 }
 
@@ -209,13 +232,8 @@ static bool settle_one(struct arm_resource *res, void *arg)
 void arm_settle(struct arm *arm)
 {
     struct settling s = {.arm = arm, .links = arm_links_new(arm)};
-    static const char *const types[] = {
-        "Microsoft.Network/loadBalancers",     "Microsoft.Network/publicIPAddresses",
-        "Microsoft.Network/networkInterfaces", "Microsoft.Network/networkSecurityGroups",
-        "Microsoft.Compute/availabilitySets",
-    };
-    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
-        arm_each(arm, types[i], settle_one, &s);
+    for (size_t i = 0; i < ARRAY_LEN(settled); i++) {
+        arm_each(arm, settled[i], settle_one, &s);
     }
     arm_links_free((struct arm_links *)s.links);
 }

@@ -66,6 +66,17 @@ void arm_each_ip_config(struct arm *arm, struct arena *a,
     }
 }
 
+void arm_each_config_of(struct arm *arm, struct arena *a, struct arm_resource *owner,
+                        bool (*fn)(const struct arm_ip_config *c, void *arg), void *arg)
+{
+    struct walk w = {.arm = arm, .a = a, .fn = fn, .arg = arg};
+    if (owner->kind && str_eq(owner->kind->ops, "Interfaces")) {
+        walk_nic(owner, &w);
+    } else {
+        walk_instance(owner, &w);
+    }
+}
+
 const char *arm_machine_address(struct arm *arm, struct arena *a, const struct arm_ip_config *c)
 {
     const char *address = json_str(c->properties, "privateIPAddress");

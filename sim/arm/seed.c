@@ -143,39 +143,46 @@ static struct arm_resource *any(struct arm *arm, const char *type)
 
 /* --- addresses of machines ------------------------------------------------------------------------ */
 
-/* A free address of a subnet, counted from `from`; NULL: none, or the subnet is not known. */
-static char *free_address(struct arm *arm, struct arena *a, const char *subnet, bool ipv6,
-                          uint64_t from)
+/* The prefix of a subnet in that family; false: it has none, or is not known. */
+static bool prefix_of(struct arm *arm, const char *subnet, bool ipv6, struct ip_net *ret)
 {
     struct arm_resource *res = arm_get(arm, subnet);
     struct json_object *p = res ? json_member(res->body, "properties") : NULL;
     struct json_object *many = json_member(p, "addressPrefixes");
-    const char *vnet = res ? arm_id_parent(a, res->id) : NULL;
     size_t n = json_len(many);
     for (size_t i = 0; p && i < (n ? n : 1); i++) {
         const char *prefix = n ? json_object_get_string(json_object_array_get_idx(many, i))
                                : json_str(p, "addressPrefix");
-        struct ip_net net;
-        struct ip_addr ip;
-        char text[IP_TEXT_MAX];
-        if (!prefix || !ip_net_parse(prefix, &net) || (net.addr.len == 16) != ipv6) {
-            continue;
-        }
-        for (uint64_t k = from; ip_net_nth(&net, k, &ip) && k < from + 60000; k++) {
-            ip_format(&ip, text);
-            if (!arm_private_holder(arm, a, vnet, text)) {
-                return arena_strdup(a, text);
-            }
+        if (prefix && ip_net_parse(prefix, ret) && (ret->addr.len == 16) == ipv6) {
+            return true;
         }
     }
-    return NULL;
+    return false;
+}
+
+/* A free address of a subnet, counted from `from`; NULL: none. */
+static char *free_address(struct arm *arm, struct arena *a, const char *subnet, bool ipv6,
+                          uint64_t from)
+{
+    struct ip_net net;
+    struct ip_addr ip;
+    char text[IP_TEXT_MAX], *found = NULL;
+    if (!prefix_of(arm, subnet, ipv6, &net)) {
+        return NULL;
+    }
+    struct map *holders = arm_private_holders(arm, a, arm_id_parent(a, subnet));
+    for (uint64_t k = from; !found && ip_net_nth(&net, k, &ip); k++) {
+        ip_format(&ip, text);
+        found = map_has(holders, text) ? NULL : arena_strdup(a, text);
+    }
+    map_free(holders);
+    return found;
 }
 
 struct given {
     struct arm *arm;
     struct arena *a;
     struct map *nodes; /* lower id of a machine → its Node's addresses, borrowed */
-    const char *only;  /* id of the one machine to look at, or NULL */
 };
 
 static const char *address_of_node(struct given *g, const struct arm_ip_config *c, bool ipv6)
@@ -197,8 +204,7 @@ static bool give_address(const struct arm_ip_config *c, void *arg)
     struct given *g = arg;
     char *key = arm_id_key(g->a, c->id);
     bool ipv6 = str_eq(json_str(c->properties, "privateIPAddressVersion"), "IPv6");
-    if (json_str(c->properties, "privateIPAddress") || map_has(g->arm->addresses, key) ||
-        (g->only && !str_eq(c->owner->id, g->only))) {
+    if (json_str(c->properties, "privateIPAddress") || map_has(g->arm->addresses, key)) {
         return true;
     }
     const char *text = address_of_node(g, c, ipv6);
@@ -254,8 +260,9 @@ static void set_capacity(struct arm *arm, const char *set, int64_t by)
     }
 }
 
-static char *add_instance(struct arm *arm, struct arena *a, const struct arm_resource *set,
-                          int64_t number, const char *zone)
+static struct arm_resource *add_instance(struct arm *arm, struct arena *a,
+                                         const struct arm_resource *set, int64_t number,
+                                         const char *zone)
 {
     struct json_object *profile = json_path(set->body, "properties.virtualMachineProfile");
     const char *prefix = json_str(json_member(profile, "osProfile"), "computerNamePrefix");
@@ -283,13 +290,13 @@ static char *add_instance(struct arm *arm, struct arena *a, const struct arm_res
     }
     json_add(json_path(o, "properties.networkProfileConfiguration"),
              "networkInterfaceConfigurations", json_copy(nics));
-    (void)arm_commit(arm, id, o, "Succeeded");
+    struct arm_resource *res = arm_commit(arm, id, o, "Succeeded");
     set_capacity(arm, set->id, 1);
-    return name;
+    return res;
 }
 
-static char *add_machine(struct arm *arm, struct arena *a, const struct arm_resource *set,
-                         int64_t number)
+static struct arm_resource *add_machine(struct arm *arm, struct arena *a,
+                                        const struct arm_resource *set, int64_t number)
 {
     char *name = arena_printf(a, "vm-%lld", (long long)number);
     const char *base = arena_printf(a, "/subscriptions/%s/resourceGroups/%s/providers",
@@ -315,31 +322,36 @@ static char *add_machine(struct arm *arm, struct arena *a, const struct arm_reso
         "\"primary\":true}}]},\"instanceView\":{\"statuses\":[{\"code\":"
         "\"ProvisioningState/succeeded\"},{\"code\":\"PowerState/running\"}]}}}",
         arm->location, arm_uuid(arm, a), set->id, name, nic));
-    (void)arm_commit(arm, arena_printf(a, "%s/Microsoft.Compute/virtualMachines/%s", base, name), o,
-                     "Succeeded");
-    return name;
+    return arm_commit(arm, arena_printf(a, "%s/Microsoft.Compute/virtualMachines/%s", base, name),
+                      o, "Succeeded");
 }
 
-struct taken {
+struct joining {
     struct arm *arm;
     struct arena *a;
-    const char *owner;
     char *ip, *ip6;
+    bool in_pool;
 };
 
-static bool take_addresses(const struct arm_ip_config *c, void *arg)
+static bool look_at_config(const struct arm_ip_config *c, void *arg)
 {
-    struct taken *t = arg;
-    const char *nic_vm = strstr(t->owner, "/virtualMachineScaleSets/") ? c->owner->id : NULL;
-    const char *machine =
-        nic_vm ? nic_vm : arm_ref(json_member(c->owner->body, "properties"), "virtualMachine");
-    const char *text = arm_machine_address(t->arm, t->a, c);
-    if (!str_eq_nocase(machine, t->owner) || !text) {
-        return true;
-    }
-    char **at = strchr(text, ':') ? &t->ip6 : &t->ip;
-    *at = *at ? *at : arena_strdup(t->a, text);
+    struct joining *j = arg;
+    const char *text = str_nonnull(arm_machine_address(j->arm, j->a, c));
+    char **at = strchr(text, ':') ? &j->ip6 : &j->ip;
+    *at = *at ? *at : arena_strdup(j->a, text);
+    j->in_pool =
+        j->in_pool || json_len(json_member(c->properties, "loadBalancerBackendAddressPools"));
     return true;
+}
+
+/* The document that has a machine's IP configurations: the instance itself, or the machine's NIC. */
+static struct arm_resource *owner_of(struct arm *arm, struct arm_resource *machine)
+{
+    struct json_object *nics =
+        json_path(machine->body, "properties.networkProfile.networkInterfaces");
+    struct arm_resource *nic =
+        json_len(nics) ? arm_get(arm, json_str(json_object_array_get_idx(nics, 0), "id")) : NULL;
+    return nic ? nic : machine;
 }
 
 int sim_arm_add_node(void *state, struct arena *a, struct sim_node *ret, struct err *err)
@@ -356,20 +368,22 @@ int sim_arm_add_node(void *state, struct arena *a, struct sim_node *ret, struct 
     if (!set && !availability) {
         return err_set(err, ERR_NOT_FOUND, "there is no scale set and no availability set");
     }
-    const char *name =
+    struct arm_resource *machine =
         set ? add_instance(arm, a, set, number, zone) : add_machine(arm, a, availability, number);
-    arm_addresses_give(arm, NULL);
-    arm_settle(arm);
-    s = (struct search){.name = name};
-    search_machines(arm, &s);
-    struct taken t = {.arm = arm, .a = a, .owner = s.found->id};
-    arm_each_ip_config(arm, a, take_addresses, &t);
+    struct joining j = {.arm = arm, .a = a};
+    struct given g = {.arm = arm, .a = a, .nodes = map_new(NULL)};
+    arm_each_config_of(arm, a, owner_of(arm, machine), give_address, &g);
+    arm_each_config_of(arm, a, owner_of(arm, machine), look_at_config, &j);
+    map_free(g.nodes);
+    if (j.in_pool || !set) {
+        arm_settle(arm);
+    }
     *ret = (struct sim_node){
-        .name = name,
+        .name = arena_strdup(a, name_of(machine)),
         .zone = zone ? arena_printf(a, "%s-%s", arm->location, zone) : "0",
-        .internal_ip = str_nonnull(t.ip),
-        .internal_ip6 = str_nonnull(t.ip6),
-        .provider_id = arena_printf(a, "azure://%s", s.found->id),
+        .internal_ip = str_nonnull(j.ip),
+        .internal_ip6 = str_nonnull(j.ip6),
+        .provider_id = arena_printf(a, "azure://%s", machine->id),
         .index = (int)number,
     };
     return ERR_OK;

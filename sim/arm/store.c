@@ -4,6 +4,7 @@
  * The store checks nothing: a world may hold anything.  Kinds that are not served are kept like the others. */
 #include "sim/arm/arm.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void resource_free(void *p)
@@ -17,6 +18,8 @@ static void resource_free(void *p)
 void arm_store_init(struct arm *arm)
 {
     arm->resources = map_new(resource_free);
+    memset(arm->first, 0, sizeof(arm->first));
+    memset(arm->last, 0, sizeof(arm->last));
     arm->groups = map_new(free);
     arm->addresses = map_new(free);
 }
@@ -53,6 +56,29 @@ struct arm_resource *arm_get(const struct arm *arm, const char *id)
     return res;
 }
 
+/* Where a kind's list hangs; 0: kinds that are not served. */
+static size_t slot_of(const struct arm_kind *kind)
+{
+    size_t slot = kind ? (size_t)(kind - arm_kinds) + 1 : 0;
+    assert(slot < ARM_KINDS_MAX);
+    return slot;
+}
+
+static void append(struct arm *arm, struct arm_resource *res)
+{
+    size_t i = slot_of(res->kind);
+    res->prev = arm->last[i];
+    *(res->prev ? &res->prev->next : &arm->first[i]) = res;
+    arm->last[i] = res;
+}
+
+static void take_out(struct arm *arm, struct arm_resource *res)
+{
+    size_t i = slot_of(res->kind);
+    *(res->prev ? &res->prev->next : &arm->first[i]) = res->next;
+    *(res->next ? &res->next->prev : &arm->last[i]) = res->prev;
+}
+
 struct arm_resource *arm_set(struct arm *arm, const char *id, struct json_object *body)
 {
     struct arm_resource *res = arm_get(arm, id);
@@ -68,6 +94,7 @@ struct arm_resource *arm_set(struct arm *arm, const char *id, struct json_object
     res->kind = type ? arm_kind_find(type) : NULL;
     res->body = body;
     res->seq = ++arm->next_seq;
+    append(arm, res);
     map_set(arm->resources, arm_id_key(a, id), res);
     if (arm_id_subscription(a, id) && arm_id_group(a, id)) {
         arm_group_add(arm, arm_id_subscription(a, id), arm_id_group(a, id));
@@ -78,31 +105,27 @@ struct arm_resource *arm_set(struct arm *arm, const char *id, struct json_object
 
 void arm_unset(struct arm *arm, const char *id)
 {
+    struct arm_resource *res = arm_get(arm, id);
     struct arena *a = arena_new();
-    map_remove(arm->resources, arm_id_key(a, id));
+    if (res) {
+        take_out(arm, res);
+        map_remove(arm->resources, arm_id_key(a, id));
+    }
     arena_free(a);
-}
-
-struct walk {
-    const char *type;
-    bool (*fn)(struct arm_resource *res, void *arg);
-    void *arg;
-};
-
-static bool visit(const char *key, void *value, void *arg)
-{
-    struct walk *w = arg;
-    struct arm_resource *res = value;
-    (void)key;
-    bool hit = !w->type || (res->kind && str_eq(res->kind->type, w->type));
-    return !hit || w->fn(res, w->arg);
 }
 
 void arm_each(const struct arm *arm, const char *type,
               bool (*fn)(struct arm_resource *res, void *arg), void *arg)
 {
-    struct walk w = {.type = type, .fn = fn, .arg = arg};
-    map_each(arm->resources, visit, &w);
+    const struct arm_kind *kind = type ? arm_kind_find(type) : NULL;
+    size_t from = type ? slot_of(kind) : 0, to = type ? from : ARM_KINDS_MAX - 1;
+    for (size_t i = from; i <= to; i++) {
+        for (struct arm_resource *res = arm->first[i]; res; res = res->next) {
+            if (!fn(res, arg)) {
+                return;
+            }
+        }
+    }
 }
 
 /* --- groups --------------------------------------------------------------------------------------- */

@@ -105,22 +105,13 @@ static bool hold_links(struct arm_resource *res, void *arg)
     return true;
 }
 
-static struct map *holders_of(struct arm *arm, struct arena *a, const char *vnet)
+struct map *arm_private_holders(struct arm *arm, struct arena *a, const char *vnet)
 {
     struct holders h = {.arm = arm, .a = a, .vnet = vnet, .by_address = map_new(NULL)};
     arm_each_ip_config(arm, a, hold_config, &h);
     arm_each(arm, "Microsoft.Network/loadBalancers", hold_frontends, &h);
     arm_each(arm, "Microsoft.Network/privateLinkServices", hold_links, &h);
     return h.by_address;
-}
-
-const char *arm_private_holder(struct arm *arm, struct arena *a, const char *vnet,
-                               const char *address)
-{
-    struct map *holders = holders_of(arm, a, vnet);
-    const char *holder = map_get(holders, address);
-    map_free(holders);
-    return holder;
 }
 
 static void free_map(void *m)
@@ -132,7 +123,7 @@ static void free_map(void *m)
 static const struct map *holders_in(struct arm_request *q, const char *vnet)
 {
     if (!q->holders || !str_eq_nocase(q->holders_vnet, vnet)) {
-        q->holders = holders_of(q->arm, q->a, vnet);
+        q->holders = arm_private_holders(q->arm, q->a, vnet);
         q->holders_vnet = vnet;
         arena_defer(q->a, free_map, q->holders);
     }
