@@ -263,21 +263,33 @@ void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
     put(s, o);
 }
 
-/* The first object that the list did not hold, with a reference, or NULL. */
-static struct kube_object *first_unseen(struct kube_store *s, size_t *at)
+/* Entries of by_service whose object has left by_key go, too. */
+static void drop_strays_by_service(struct kube_store *s) _requires_(&s->lock)
 {
-    struct kube_object *found = NULL;
-    mutex_lock(&s->lock);
-    while (found == NULL && *at < s->by_key.n) {
-        struct index_entry *e = &s->by_key.entries[*at];
-        if (e->round == s->round) {
-            ++*at;
+    struct store_index *x = &s->by_service;
+    size_t kept = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        struct index_entry *e = store_index_find(&s->by_key, x->entries[i].object);
+        if (e != NULL) {
+            x->entries[kept++] = x->entries[i];
         } else {
-            found = kube_object_ref(e->object);
+            kube_object_unref(x->entries[i].object);
         }
     }
+    x->n = kept;
+}
+
+/* Takes out everything that the list did not hold: in one pass, because a hundred thousand single removals move
+ * the array a hundred thousand times, and the reflector hears no signal meanwhile. */
+static void take_unseen(struct kube_store *s, struct store_index *ret)
+{
+    mutex_lock(&s->lock);
+    store_index_take_before(&s->by_key, s->round, ret);
+    if (ret->n > 0) {
+        drop_strays_by_service(s);
+        forget_snapshot(s);
+    }
     mutex_unlock(&s->lock);
-    return found;
 }
 
 static void set_synced(struct kube_store *s)
@@ -299,11 +311,12 @@ void kube_store_replace_end(struct kube_store *s, bool complete)
     if (!complete) {
         return;
     }
-    size_t at = 0;
-    struct kube_object *gone;
-    while ((gone = first_unseen(s, &at)) != NULL) {
-        delete_like(s, gone); /* takes it out, so `at` stays where it is */
-        kube_object_unref(gone);
+    struct store_index gone;
+    store_index_init(&gone, store_cmp_key);
+    take_unseen(s, &gone);
+    for (size_t i = 0; i < gone.n; i++) {
+        tell(s, gone.entries[i].object, NULL);
     }
+    store_index_done(&gone);
     set_synced(s);
 }

@@ -82,6 +82,21 @@ struct kube_object *store_index_take(struct store_index *x, const struct kube_ob
     return o;
 }
 
+void store_index_take_before(struct store_index *x, uint64_t round, struct store_index *ret)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        struct index_entry e = x->entries[i];
+        if (e.round == round) {
+            x->entries[kept++] = e;
+        } else {
+            reserve_one(ret);
+            ret->entries[ret->n++] = e;
+        }
+    }
+    x->n = kept;
+}
+
 /* '/' comes before every byte of a name, so that namespace "a" is before "a-b". */
 int kube_key_cmp(const char *a, const char *b)
 {

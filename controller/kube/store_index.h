@@ -2,7 +2,7 @@
 /* store_index.h: objects in an array that is always sorted.
  *
  * Why an array and not a hash map: lists arrive sorted, so filling it is appending; a snapshot is a copy and
- * needs no sorting; 50,000 entries are 800 KiB to move at worst.  The order is the caller's.
+ * needs no sorting; 50,000 entries are 800 KiB to move at worst.  Many are taken out in one pass.  The order is the caller's.
  * Holds one reference per entry.  Not thread-safe: the store locks.  Private to store.c. */
 #ifndef TRIMTAB_KUBE_STORE_INDEX_H
 #define TRIMTAB_KUBE_STORE_INDEX_H
@@ -37,6 +37,8 @@ struct kube_object *store_index_put(struct store_index *x, struct kube_object *o
 /* Takes the equal entry out; returns it with its reference, or NULL. */
 struct kube_object *store_index_take(struct store_index *x,
                                      const struct kube_object *like) _warn_unused_;
+/* Moves all entries but those last seen in `round` to the end of *ret, in order, with their references. */
+void store_index_take_before(struct store_index *x, uint64_t round, struct store_index *ret);
 
 /* Orders: namespace, then name; and for slices namespace, service, name. */
 int kube_key_cmp(const char *a, const char *b);

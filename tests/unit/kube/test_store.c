@@ -120,6 +120,57 @@ static void kube_store_replace__v173_item_gone__deleted_with_last_state(void **s
     str_buf_done(&t.text);
 }
 
+struct count {
+    struct kube_store *store;
+    size_t left[3]; /* in the store, as the handler was told of each deletion */
+    size_t n;
+};
+
+static void note_count(void *arg, struct kube_object *old_obj, struct kube_object *cur)
+{
+    struct count *c = arg;
+    (void)old_obj;
+    if (cur == NULL) {
+        c->left[c->n++] = kube_store_count(c->store);
+    }
+}
+
+/* One pass over the store, however many go: taken out one by one, a hundred thousand took more than a second. */
+static void kube_store_replace__many_gone__all_are_out_before_the_first_is_told(void **state)
+{
+    struct count c = {.store = kube_store_new(KUBE_SERVICE)};
+    const struct kube_handler h = {.changed = note_count, .arg = &c};
+    kube_store_add_handler(c.store, &h);
+    for (int i = 0; i < 4; i++) {
+        kube_store_put(c.store, service(*state, "d", arena_printf(*state, "s%d", i), 1));
+    }
+    kube_store_replace_begin(c.store);
+    kube_store_replace_put(c.store, service(*state, "d", "s2", 1));
+    kube_store_replace_end(c.store, true);
+    assert_int_equal(c.n, 3);
+    for (size_t i = 0; i < c.n; i++) {
+        assert_int_equal(c.left[i], 1);
+    }
+    assert_string_equal(keys(*state, kube_store_snapshot(c.store)), "d/s2 ");
+    kube_store_free(c.store);
+}
+
+static void kube_store_replace__slices_gone__by_service_follows(void **state)
+{
+    struct kube_store *s = kube_store_new(KUBE_SLICE);
+    kube_store_put(s, slice(*state, "s1", "web", 1));
+    kube_store_put(s, slice(*state, "s2", "web", 1));
+    kube_store_put(s, slice(*state, "s3", "web2", 1));
+    kube_store_replace_begin(s);
+    kube_store_replace_put(s, slice(*state, "s2", "web", 1)); /* as it was */
+    kube_store_replace_put(s, slice(*state, "s4", "web", 2));
+    kube_store_replace_end(s, true);
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "d", "web")), "d/s2 d/s4 ");
+    assert_string_equal(keys(*state, kube_store_slices_of(s, "d", "web2")), "");
+    assert_string_equal(keys(*state, kube_store_snapshot(s)), "d/s2 d/s4 ");
+    kube_store_free(s);
+}
+
 static void kube_store_replace__given_up__old_objects_stay(void **state)
 {
     struct told t = {0};
@@ -200,6 +251,8 @@ int main(void)
         KUBE_TEST(kube_store__objects__sorted_by_namespace_then_name),
         KUBE_TEST(kube_store__changes__handlers_see_old_and_new),
         KUBE_TEST(kube_store_replace__v173_item_gone__deleted_with_last_state),
+        KUBE_TEST(kube_store_replace__many_gone__all_are_out_before_the_first_is_told),
+        KUBE_TEST(kube_store_replace__slices_gone__by_service_follows),
         KUBE_TEST(kube_store_replace__given_up__old_objects_stay),
         KUBE_TEST(kube_store_snapshot__unchanged__shared_until_a_change),
         KUBE_TEST(kube_store_slices_of__label_moves__index_follows),
