@@ -124,6 +124,8 @@ struct event_base *sim_event_base(const struct sim *s);
 
 /* Answers a call: logs it, counts it, applies lose_answer.  `body` is taken over (NULL: empty body). */
 void sim_answer(struct sim_call *call, int status, struct json_object *body);
+/* The same `ms` later (0: at once).  The module's `gone` and `private_data` are taken for that time. */
+void sim_answer_after(struct sim_call *call, int64_t ms, int status, struct json_object *body);
 /* The same with text that is not JSON (or JSON that is already printed). */
 void sim_answer_text(struct sim_call *call, int status, const char *content_type, const char *text);
 /* The call's body as JSON; answers 400 in the module's form and returns false when it is none. */

@@ -11,26 +11,6 @@
 
 /* --- answers -------------------------------------------------------------------------------------- */
 
-struct late_answer {
-    struct sim_call *call;
-    int status;
-    struct json_object *body;
-    struct sim_timer *timer;
-};
-
-static void send_late(void *arg)
-{
-    struct late_answer *l = arg;
-    sim_answer(l->call, l->status, l->body);
-}
-
-static void late_gone(struct sim_call *call)
-{
-    struct late_answer *l = call->private_data;
-    sim_timer_cancel(l->timer);
-    json_object_put(l->body);
-}
-
 static void add_headers(struct arm_request *q, int status)
 {
     struct http_req *req = q->call->req;
@@ -53,16 +33,11 @@ static void answer(struct arm_request *q, int status, struct json_object *body)
 {
     struct sim_call *call = q->call;
     add_headers(q, status);
-    if (sim_cfg(q->arm->sim)->latency == SIM_LATENCY_NONE) {
-        sim_answer(call, status, body);
-        return;
+    int64_t ms = 0;
+    if (sim_cfg(q->arm->sim)->latency != SIM_LATENCY_NONE) {
+        ms = TRAVEL_MS / 2 + (int64_t)rng_below(sim_rng(q->arm->sim), TRAVEL_MS);
     }
-    struct late_answer *l = ARENA_NEW(q->a, struct late_answer);
-    *l = (struct late_answer){.call = call, .status = status, .body = body};
-    call->private_data = l;
-    call->gone = late_gone;
-    int64_t ms = TRAVEL_MS / 2 + (int64_t)rng_below(sim_rng(q->arm->sim), TRAVEL_MS);
-    l->timer = sim_after(q->arm->sim, ms, send_late, l);
+    sim_answer_after(call, ms, status, body);
 }
 
 /* --- checks before any verb ----------------------------------------------------------------------- */

@@ -9,40 +9,11 @@
 
 /* --- answers -------------------------------------------------------------------------------------- */
 
-struct late_answer {
-    struct sim_call *call;
-    int status;
-    struct json_object *body;
-    struct sim_timer *timer;
-};
-
-static void send_late(void *arg)
-{
-    struct late_answer *l = arg;
-    sim_answer(l->call, l->status, l->body);
-}
-
-static void late_gone(struct sim_call *call)
-{
-    struct late_answer *l = call->private_data;
-    sim_timer_cancel(l->timer);
-    json_object_put(l->body);
-}
-
 static void answer(struct request *q, int status, struct json_object *body)
 {
     struct sim_call *call = q->call;
     call->pretty = !str_eq(sim_call_param(call, "prettyPrint"), "false");
-    int64_t ms = ce_latency_of(q->c, NULL);
-    if (ms == 0) {
-        sim_answer(call, status, body);
-        return;
-    }
-    struct late_answer *l = ARENA_NEW(q->a, struct late_answer);
-    *l = (struct late_answer){.call = call, .status = status, .body = body};
-    call->private_data = l;
-    call->gone = late_gone;
-    l->timer = sim_after(q->c->sim, ms, send_late, l);
+    sim_answer_after(call, ce_latency_of(q->c, NULL), status, body);
 }
 
 static void answer_refusal(struct request *q)
