@@ -32,6 +32,7 @@ struct azure_emit {
     bool parallel;
     bool touches_pips;
     bool touches_lbs;
+    bool unguarded; /* without If-Match, where Azure's clients send none (3.4) */
     unsigned tolerate;
 };
 /* Returns the operation's index. */

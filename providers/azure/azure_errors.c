@@ -90,6 +90,9 @@ static int fill(struct json_object *error, int otherwise, struct err *err)
     if (strcasestr(message, "canceledandsupersededduetoanotheroperation") != NULL) {
         code = ERR_CONFLICT;
     }
+    if (strcasestr(message, "not an active virtual machine scale set vm instanceid") != NULL) {
+        code = ERR_NOT_FOUND; /* the instance goes, or went (3.8) */
+    }
     const char *more = str_nonnull(json_str(first, "message"));
     (void)err_set(err, code, "%s%s%s%s%s", str_or(word, "error"), message[0] != '\0' ? ": " : "",
                   message, more[0] != '\0' && !str_eq(more, message) ? "; " : "",

@@ -8,6 +8,7 @@
 #ifndef TRIMTAB_AZURE_MEMBERS_H
 #define TRIMTAB_AZURE_MEMBERS_H
 
+#include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_sync.h"
 
 int azure_observe_members(struct lb_sync *s, struct err *err);
@@ -22,7 +23,12 @@ int azure_observe_decouple(struct azure_sync *y, struct json_object *const *lbs,
                            struct err *err) _warn_unused_;
 int azure_plan_decouple(struct azure_sync *y, struct json_object *lb, const struct str_set *owners,
                         struct lb_plan *plan, struct err *err) _warn_unused_;
-/* The VM sets of the nodes, for the Basic SKU (5.4); needs what azure_observe_members() read, else empty. */
+/* Pools of the other kind than the configuration wants are emptied, or migrated by Azure, before members are looked at
+ * (7.5, 7.6). */
+int azure_observe_convert(struct lb_sync *s, struct err *err);
+int azure_plan_convert(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+/* For the Basic SKU: says that VM sets must be known; then the sets of the nodes that are no control plane (5.4). */
+void azure_need_vm_sets(struct azure_sync *y);
 struct azure_vm_sets azure_members_vm_sets(struct azure_sync *y);
 /* InternalIPs of the members of a balancer's pools: destinations of the security group when floating IP is off. */
 struct azure_texts azure_members_ips(struct azure_sync *y, struct json_object *lb);

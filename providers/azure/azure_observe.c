@@ -100,6 +100,62 @@ static int take(struct azure_sync *y, struct azure_seen *seen, const struct azur
     return ERR_OK;
 }
 
+/* Whether a machine runs is told on request only. */
+static const char *query_of(const struct azure_sync *y, const struct azure_seen *seen)
+{
+    bool instance = seen->kind == AZURE_VMSS_VMS && !y->p->config.vmss_vm_without_instance_view;
+    return instance ? "$expand=instanceView" : NULL;
+}
+
+static const char *pip_scope(struct azure_sync *y, const char *group)
+{
+    return azure_arm_collection(y->s->a, &y->p->arm, AZURE_PIPS, group);
+}
+
+static const char *subnet_scope(struct azure_sync *y, const struct azure_service *s)
+{
+    const char *name = s->subnet != NULL ? s->subnet : y->p->config.subnet_name;
+    return azure_subnet_id(y->s->a, &y->p->naming, name);
+}
+
+static bool asks_for(struct azure_sync *y, const struct azure_item *it, const struct azure_seen *x)
+{
+    const struct azure_service *s = it->service;
+    if (!azure_item_takes_part(it)) {
+        return false;
+    }
+    return (x->kind == AZURE_PIPS && azure_id_eq(pip_scope(y, s->pip_group), x->scope)) ||
+           (x->kind == AZURE_SUBNETS && it->want && s->internal &&
+            azure_id_eq(subnet_scope(y, s), x->scope));
+}
+
+/* A resource group or subnet that only annotations name: who names one that cannot be read fails alone. */
+static bool concerns_some(struct azure_sync *y, const struct azure_seen *x)
+{
+    bool some = false;
+    bool everybodys = x->kind == AZURE_PIPS && !x->one &&
+                      azure_id_eq(pip_scope(y, y->p->config.resource_group), x->scope);
+    for (size_t i = 0; !everybodys && i < y->s->n_items; i++) {
+        if (asks_for(y, &y->items[i], x)) {
+            (void)err_copy(&y->items[i].item->err, &x->err);
+            some = true;
+        }
+    }
+    return some;
+}
+
+/* The one failure of reading that upstream tells of (4.5). */
+static void tell(struct azure_sync *y, const struct azure_seen *x)
+{
+    const struct tt_host *host = y->p->host;
+    for (size_t i = 0; x->kind == AZURE_LBS && !y->s->planning && i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i])) {
+            host->event(host->ctx, y->items[i].service->in, TT_EVENT_WARNING, "ListLoadBalancers",
+                        x->err.message);
+        }
+    }
+}
+
 static int read_missing(struct azure_sync *y, struct azure_seen *const *missing, size_t n,
                         struct err *err)
 {
@@ -110,6 +166,7 @@ static int read_missing(struct azure_sync *y, struct azure_seen *const *missing,
             .kind = missing[i]->kind,
             .verb = missing[i]->one ? AZURE_GET : AZURE_LIST,
             .id = missing[i]->scope,
+            .query = query_of(y, missing[i]),
         };
         azure_read_init(&reads[i], &y->p->arm, y->s->call, y->s->a, &spec);
         reads[i].job.cancel = y->s->cancel;
@@ -118,9 +175,12 @@ static int read_missing(struct azure_sync *y, struct azure_seen *const *missing,
     http_run(y->s->http, jobs, n);
     int rc = ERR_OK;
     for (size_t i = 0; i < n; i++) {
-        struct err one = ERR_INIT;
-        if (take(y, missing[i], &reads[i], &one) != ERR_OK && rc == ERR_OK) {
-            rc = err_copy(err, &one);
+        missing[i]->err = (struct err)ERR_INIT;
+        if (take(y, missing[i], &reads[i], &missing[i]->err) != ERR_OK) {
+            tell(y, missing[i]);
+            if (!concerns_some(y, missing[i]) && rc == ERR_OK) {
+                rc = err_copy(err, &missing[i]->err);
+            }
         }
     }
     return rc;
@@ -186,13 +246,30 @@ static void collect_zones(struct azure_sync *y)
     }
 }
 
+/* In a Standard cluster a Basic balancer is as good as gone (5.8). */
+static void split_by_sku(struct azure_sync *y, struct azure_lbs lbs)
+{
+    struct json_object **now = ARENA_ARRAY(y->s->a, struct json_object *, lbs.n + 1);
+    struct json_object **old = ARENA_ARRAY(y->s->a, struct json_object *, lbs.n + 1);
+    y->lbs = (struct azure_lbs){.items = now};
+    y->old = (struct azure_lbs){.items = old};
+    for (size_t i = 0; i < lbs.n; i++) {
+        const char *sku = json_str(json_member(lbs.items[i], "sku"), "name");
+        if (y->p->config.standard_sku && azure_eq(str_nonnull(sku), "Basic")) {
+            old[y->old.n++] = lbs.items[i];
+        } else {
+            now[y->lbs.n++] = lbs.items[i];
+        }
+    }
+}
+
 static void look_through(struct azure_sync *y)
 {
     struct json_object **items;
     size_t n;
     collect(y, AZURE_LBS, &items, &n);
     const struct azure_lbs all = {.items = items, .n = n};
-    y->lbs = azure_lbs_managed(y->s->a, &y->p->naming, &all, NULL);
+    split_by_sku(y, azure_lbs_managed(y->s->a, &y->p->naming, &all, NULL));
     collect(y, AZURE_PIPS, &items, &n);
     y->pips = (struct azure_pips){.items = items, .n = n};
     collect(y, AZURE_NSGS, &items, &n);
@@ -227,12 +304,6 @@ int azure_see(struct azure_sync *y, struct err *err)
 
 /* ---- what each stage needs --------------------------------------------------------------------------------- */
 
-static const char *subnet_scope(struct azure_sync *y, const struct azure_service *s)
-{
-    const char *name = s->subnet != NULL ? s->subnet : y->p->config.subnet_name;
-    return azure_subnet_id(y->s->a, &y->p->naming, name);
-}
-
 struct json_object *azure_seen_subnet(struct azure_sync *y, const struct azure_service *s)
 {
     struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, subnet_scope(y, s));
@@ -245,11 +316,10 @@ static void need_lbs_and_pips(struct azure_sync *y)
     const struct azure_arm *arm = &y->p->arm;
     const struct azure_config *c = &y->p->config;
     azure_need(y, AZURE_LBS, azure_arm_collection(a, arm, AZURE_LBS, c->lb_resource_group));
-    azure_need(y, AZURE_PIPS, azure_arm_collection(a, arm, AZURE_PIPS, c->resource_group));
+    azure_need(y, AZURE_PIPS, pip_scope(y, c->resource_group));
     for (size_t i = 0; i < y->s->n_items; i++) {
         if (azure_item_takes_part(&y->items[i])) {
-            const char *group = y->items[i].service->pip_group;
-            azure_need(y, AZURE_PIPS, azure_arm_collection(a, arm, AZURE_PIPS, group));
+            azure_need(y, AZURE_PIPS, pip_scope(y, y->items[i].service->pip_group));
         }
     }
 }
@@ -287,30 +357,8 @@ int azure_observe_withdraw(struct lb_sync *s, struct err *err)
         need_lbs_and_pips(y);
         need_nsg(y);
     }
-    return azure_see(y, err);
-}
-
-/* A Service that has an address has a public IP; when the list does not know it, it is asked for by its name before it is
- * made anew. */
-static bool need_doubtful_pips(struct azure_sync *y)
-{
-    struct arena *a = y->s->a;
-    bool some = false;
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        const struct azure_item *it = &y->items[i];
-        bool doubt = azure_item_takes_part(it) && it->want && !it->service->internal &&
-                     it->service->in->n_ingress > 0 && !y->p->offline;
-        for (int f = 0; doubt && f < AZURE_FAMILIES; f++) {
-            const char *name =
-                azure_pip_name(a, &y->p->naming, it->service->in, (enum azure_family)f);
-            const char *id = azure_pip_id(a, &y->p->naming, it->service->pip_group, name);
-            if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL) {
-                azure_need_one(y, AZURE_PIPS, id);
-                some = true;
-            }
-        }
-    }
-    return some;
+    int rc = azure_see(y, err);
+    return rc == ERR_OK ? see_doubtful(y, err) : rc;
 }
 
 /* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
@@ -328,6 +376,60 @@ static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
         }
     }
     return false;
+}
+
+/* The public IP that is generated for the Service is not in the list. */
+static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
+{
+    struct arena *a = y->s->a;
+    bool some = false;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        const char *name = azure_pip_name(a, &y->p->naming, it->service->in, (enum azure_family)f);
+        const char *id = azure_pip_id(a, &y->p->naming, it->service->pip_group, name);
+        if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL) {
+            azure_need_one(y, AZURE_PIPS, id);
+            some = true;
+        }
+    }
+    return some;
+}
+
+/* A Service that goes and had an address has a frontend: where none is listed, its usual balancers are asked for. */
+static bool need_missing_lbs(struct azure_sync *y, const struct azure_item *it)
+{
+    struct arena *a = y->s->a;
+    bool some = false;
+    for (int kind = 0; kind < 2; kind++) {
+        const char *name = azure_lb_name(a, &y->p->naming,
+                                         azure_config_primary_vm_set(&y->p->config), kind == 1);
+        if (azure_sync_lb(y, name) == NULL) {
+            azure_need_one(y, AZURE_LBS,
+                           azure_arm_id(a, &y->p->arm, AZURE_LBS, y->p->config.lb_resource_group,
+                                        name));
+            some = true;
+        }
+    }
+    return some;
+}
+
+/* What a list lacks is not believed where that would lose something: a Service that has an address has a public IP and a
+ * frontend.  What is missing is asked for by its name before it is made anew, or taken for gone. */
+static int see_doubtful(struct azure_sync *y, struct err *err)
+{
+    bool more = false;
+    for (size_t i = 0; !y->p->offline && i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (!azure_item_takes_part(it) || it->service->in->n_ingress == 0) {
+            continue;
+        }
+        if (!it->service->internal) {
+            more = need_missing_pips(y, it) || more;
+        }
+        if (!it->want && !has_frontend(y, it->service) && !has_frontend(y, it->flip)) {
+            more = need_missing_lbs(y, it) || more;
+        }
+    }
+    return more ? azure_see(y, err) : ERR_OK;
 }
 
 static void leave_out_updates(struct azure_sync *y)
@@ -351,7 +453,7 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
     int rc = azure_see(y, err);
     if (rc == ERR_OK) {
         leave_out_updates(y);
-        rc = need_doubtful_pips(y) ? azure_see(y, err) : ERR_OK;
+        rc = see_doubtful(y, err);
     }
     return rc;
 }
@@ -375,7 +477,13 @@ int azure_observe_security(struct lb_sync *s, struct err *err)
     if (some_take_part(y, true)) {
         need_nsg(y);
     }
-    return azure_see(y, err);
+    int rc = azure_see(y, err);
+    for (size_t i = 0; rc == ERR_OK && !y->s->planning && i < s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i]) && y->items[i].want) {
+            azure_remember(y, &y->items[i]);
+        }
+    }
+    return rc;
 }
 
 int azure_observe_release(struct lb_sync *s, struct err *err)

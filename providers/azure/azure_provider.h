@@ -34,6 +34,8 @@ struct azure_provider {
     struct azure_snapshot *snapshot;
     struct map *
         assigned; /* "ns/name" → char *: addresses that were given out, blank separated; a status may lag behind */
+    struct map *
+        machines; /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until the first batch */
     bool offline; /* plan --state: the snapshot is the cloud, nothing is asked */
 };
 
@@ -50,5 +52,11 @@ int32_t azure_config_check(const struct tt_open_args *args, struct tt_result *re
 
 /* The flow of shared documents (azure_flow.c). */
 extern const struct lb_flow azure_flow;
+/* Is there anything of this Service's? (azure_get.c) */
+int32_t azure_get_load_balancer(void *provider, const struct tt_call *call,
+                                const struct tt_item *item);
+/* explain and validate (azure_explain.c). */
+int32_t azure_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+int32_t azure_validate(void *provider, const struct tt_item *item);
 
 #endif

@@ -76,6 +76,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (w->touches_lbs) {
         forget(y, AZURE_LBS);
     }
+    if (w->spec.kind == AZURE_VMSS_VMS) {
+        forget(y, AZURE_VMSSS); /* a written instance changes its model's etag (3.4) */
+    }
 }
 
 /* ---- whose failure --------------------------------------------------------------------------------------- */
@@ -87,8 +90,9 @@ struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
     struct azure_sync *y = azure_sync_of((struct lb_sync *)(uintptr_t)s);
     const char **keys = ARENA_ARRAY(s->a, const char *, s->n_items + 1);
     size_t n = 0;
-    if (op->owners.n < 2) {
-        return op->owners;
+    if (op->owners.n < 2 || azure_arm_is_compute(write_of(op)->spec.kind) ||
+        write_of(op)->spec.kind == AZURE_POOLS) {
+        return op->owners; /* machines serve all of them alike */
     }
     const char *text = str_lower(s->a, err->message);
     for (size_t i = 0; i < s->n_items; i++) {

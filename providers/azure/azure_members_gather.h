@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_members_gather.h: what this sync has seen of machines, put together for the rules of membership.
+ *
+ * Private to azure_members*.c.  Nothing is read here: what was listed is looked through.  Network interfaces may come
+ * from an older list: which machine one hangs on does not change while it is in a pool. */
+#ifndef TRIMTAB_AZURE_MEMBERS_GATHER_H
+#define TRIMTAB_AZURE_MEMBERS_GATHER_H
+
+#include "providers/azure/azure_members_rules.h"
+#include "providers/azure/azure_sync.h"
+
+struct azure_members {
+    struct azure_members_in in;
+    struct azure_members_diff diff;
+    struct azure_refs_docs {
+        struct json_object **items;
+        size_t n;
+        const struct map *by_id;                     /* lower-case ID → document */
+    } nics, sets, instances, vms, availability_sets; /* documents that this stage has seen */
+    const struct map *primary_nics;                  /* lower-case ID of a machine → document */
+};
+/* Nodes, pools of the batch, documents, and the differences. */
+void azure_members_gather(struct azure_sync *y, struct azure_members *m);
+/* The same with these pools instead of the batch's. */
+void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, size_t n,
+                              struct azure_members *m);
+/* A pool of that balancer; `lb` NULL: it is about to be made. */
+struct azure_pool azure_members_pool(struct azure_sync *y, const char *lb_name,
+                                     struct json_object *lb, const char *name);
+/* The document of that ID; NULL: not seen. */
+struct json_object *azure_members_doc(const struct azure_refs_docs *docs, const char *id);
+/* The interface that an edit is about. */
+struct json_object *azure_members_nic_doc(const struct azure_members *m,
+                                          const struct azure_machine_edit *e);
+/* Asks for what must be read so that m->diff can be planned; false: nothing more (azure_members_observe.c). */
+bool azure_members_need(struct azure_sync *y, const struct azure_members *m);
+/* Collections of network interfaces where the nodes' may be. */
+const char **azure_members_nic_scopes(struct azure_sync *y, const struct azure_members *m,
+                                      size_t *ret_n);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_members_observe.c: what must be read so that members of pools can be edited; nothing, when none has to be.
+ *
+ * In steps, because each step tells what the next one needs: balancers, then (only where interfaces are members)
+ * whose interfaces they are, then scale sets and instances of what is to be edited, then what a list did not have.
+ * Source: docs/spec/azure.md 7, 12.6 (5), 17 row 10. */
+#include "providers/azure/azure_members.h"
+#include "providers/azure/azure_members_gather.h"
+#include "providers/azure/azure_members_vmss_plan.h"
+#include "providers/azure/azure_observe.h"
+
+#include "common/base/str.h"
+
+#define STEPS_MAX 5
+
+/* ---- what is needed ---------------------------------------------------------------------------------------- */
+
+static void need_nics(struct azure_sync *y, const struct azure_members *m)
+{
+    size_t n;
+    const char **scopes = azure_members_nic_scopes(y, m, &n);
+    for (size_t i = 0; i < n; i++) {
+        azure_need(y, AZURE_NICS, scopes[i]);
+    }
+}
+
+static void need_sets(struct azure_sync *y)
+{
+    azure_need(y, AZURE_VMSSS,
+               azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSSS, y->p->config.resource_group));
+}
+
+static bool has_flexible_sets(const struct azure_members *m)
+{
+    for (size_t i = 0; i < m->sets.n; i++) {
+        if (azure_vmss_is_flexible(m->sets.items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The list of its group has no interface of this machine: it lies elsewhere, and the machine says where. */
+static void need_elsewhere(struct azure_sync *y, const struct azure_members *m,
+                           const struct azure_machine_edit *e)
+{
+    struct json_object *vm = azure_members_doc(&m->vms, e->machine);
+    struct json_object *o;
+    if (y->p->offline || m->nics.n == 0 || azure_members_nic_doc(m, e) != NULL) {
+        return;
+    }
+    if (vm == NULL) {
+        azure_need_one(y, AZURE_VMS, e->machine);
+    }
+    AZURE_EACH (o, json_path(vm, "properties.networkProfile.networkInterfaces")) {
+        azure_need_one(y, AZURE_NICS, azure_doc_id(o));
+    }
+}
+
+static void need_edit(struct azure_sync *y, const struct azure_members *m,
+                      const struct azure_machine_edit *e)
+{
+    const struct azure_config *c = &y->p->config;
+    const char *set = azure_members_set(y->s->a, e->machine);
+    if (set != NULL) {
+        need_sets(y);
+        azure_need(y, AZURE_VMSS_VMS,
+                   azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSS_VMS, set));
+        return;
+    }
+    need_nics(y, m);
+    if (c->vm_type != AZURE_VM_STANDARD && c->standard_sku) {
+        need_sets(y);
+    }
+    if (has_flexible_sets(m)) {
+        azure_need(y, AZURE_VMS,
+                   azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMS, c->resource_group));
+    }
+    need_elsewhere(y, m, e);
+}
+
+static size_t count_needed(const struct azure_sync *y)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        n += y->seen[i].needed;
+    }
+    return n;
+}
+
+bool azure_members_need(struct azure_sync *y, const struct azure_members *m)
+{
+    size_t before = count_needed(y);
+    if (m->diff.unknown_nics) {
+        need_nics(y, m);
+    }
+    if (m->diff.unknown_machines) {
+        need_nics(y, m);
+        if (y->p->config.vm_type != AZURE_VM_STANDARD) {
+            need_sets(y);
+        }
+    }
+    for (size_t i = 0; i < m->diff.n; i++) {
+        need_edit(y, m, &m->diff.edits[i]);
+    }
+    return count_needed(y) > before;
+}
+
+/* ---- the nodes that were ----------------------------------------------------------------------------------- */
+
+/* A machine whose node was taken away must leave the pools although it may still run.  Only this process can tell it
+ * from one that has just come; after a restart its pool stays as it is, as upstream's does. */
+static void remember(struct azure_sync *y)
+{
+    const struct tt_batch *batch = y->s->batch;
+    const struct azure_member_node *nodes =
+        azure_members_nodes(y->s->a, &y->p->config, batch->nodes, batch->n_nodes);
+    if (y->p->machines == NULL) {
+        y->p->machines = map_new(NULL);
+    }
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        if (nodes[i].machine[0] != '\0') {
+            map_set(y->p->machines, nodes[i].machine, NULL);
+        }
+    }
+}
+
+/* ---- the stage --------------------------------------------------------------------------------------------- */
+
+void azure_need_vm_sets(struct azure_sync *y)
+{
+    if (!y->p->config.standard_sku) {
+        azure_need(
+            y, AZURE_SETS,
+            azure_arm_collection(y->s->a, &y->p->arm, AZURE_SETS, y->p->config.resource_group));
+    }
+}
+
+int azure_observe_members(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct azure_members m;
+    azure_need_nothing(y);
+    azure_need_balancers(y);
+    remember(y);
+    int rc = azure_see(y, err);
+    for (int step = 0; rc == ERR_OK && step < STEPS_MAX; step++) {
+        azure_members_gather(y, &m);
+        if (step == 0 && m.in.n_pools > 0 && m.in.config->pool_type == AZURE_POOL_NIC) {
+            azure_need_vm_sets(y);
+        }
+        if (!azure_members_need(y, &m) && step > 0) {
+            break;
+        }
+        rc = azure_see(y, err);
+    }
+    return rc;
+}
