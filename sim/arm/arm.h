@@ -305,6 +305,8 @@ bool arm_vmss_vm_put(struct arm_request *q, struct json_object *old, struct json
 void arm_vmss_vm_after(struct arm_request *q, struct json_object *old, struct arm_resource *res);
 bool arm_vmss_nic_get(struct arm_request *q);
 bool arm_vmss_nic_list(struct arm_request *q);
+bool arm_vmss_ip_get(struct arm_request *q);
+bool arm_vmss_ip_list(struct arm_request *q);
 bool arm_provider_get(struct arm_request *q);
 bool arm_provider_list(struct arm_request *q);
 

@@ -33,11 +33,14 @@ bool arm_token_check(struct arm_request *q)
     const char *why = expiry   ? "The access token has expired."
                       : bearer ? "The access token is invalid."
                                : "Authentication failed. The 'Authorization' header is missing.";
+    const char *claims = json_str(q->arm->settings, "claims");
     http_req_add_header(q->call->req, "WWW-Authenticate",
                         arena_printf(q->a,
                                      "Bearer authorization_uri=\"%s/%s\", error=\"invalid_token\", "
-                                     "error_description=\"%s\"",
-                                     sim_url(q->arm->sim), q->arm->tenant, why));
+                                     "error_description=\"%s\"%s%s%s",
+                                     sim_url(q->arm->sim), q->arm->tenant, why,
+                                     claims ? ", claims=\"" : "", str_nonnull(claims),
+                                     claims ? "\"" : ""));
     return arm_refuse(q, 401,
                       expiry   ? "ExpiredAuthenticationToken"
                       : bearer ? "InvalidAuthenticationToken"

@@ -297,3 +297,14 @@ bool arm_vmss_nic_list(struct arm_request *q)
     }
     return arm_answer_page(q, v.items);
 }
+
+/* Instances here have no public addresses of their own. */
+bool arm_vmss_ip_get(struct arm_request *q)
+{
+    return arm_refuse_not_found(q);
+}
+
+bool arm_vmss_ip_list(struct arm_request *q)
+{
+    return arm_answer_page(q, json_object_new_array());
+}

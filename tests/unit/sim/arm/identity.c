@@ -107,6 +107,10 @@ static void token__missing_or_unknown__401_with_challenge(void **state)
     arm_expect(f, "unknown", arm_call(f, "GET", LB, NULL), 401, "InvalidAuthenticationToken");
     const char *challenge = fixture_header(f, "WWW-Authenticate");
     assert_true(str_has_prefix(challenge, "Bearer authorization_uri="));
+    assert_null(strstr(challenge, "claims="));
+    arm_settings(f, "{\"claims\":\"eyJhIjoxfQ==\"}");
+    arm_expect(f, "with claims", arm_call(f, "GET", LB, NULL), 401, "InvalidAuthenticationToken");
+    assert_non_null(strstr(fixture_header(f, "WWW-Authenticate"), "claims=\"eyJhIjoxfQ==\""));
     fixture_stop(f);
 }
 
