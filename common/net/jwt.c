@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jwt.c: signing of JSON Web Tokens with OpenSSL.
  *
- * Source: gce-cloud-provider.md §2.4 (RS256 for service accounts), RFC 7515, RFC 7518 §3.3 and
- * §3.4. Owns the compact serialisation and the choice of the algorithm by the kind of key.  What
+ * Source: gce-cloud-provider.md §2.4 (RS256 for service accounts), RFC 7515, RFC 7518 §3.3 to
+ * §3.5 (PS256 for client assertions of Azure, azure.md §2.4). Owns the compact serialisation and the choice of the algorithm by the kind of key.  What
  * the claims mean is the caller's.  Must not put key text, or OpenSSL's words about it, into an
  * error.
  * Thread-safe: a parsed key is only read; each signature has a context of its own. */
@@ -14,6 +14,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ struct jwt_key {
 
 static EVP_PKEY *read_key(const void *text, size_t n);
 static bool pkey_is_p256(EVP_PKEY *pkey);
-static int sign_bytes(struct arena *a, const struct jwt_key *k, const char *text,
+static int sign_bytes(struct arena *a, const struct jwt_key *k, bool pss, const char *text,
                       unsigned char **ret, size_t *ret_n, struct err *err);
 
 int jwt_key_parse(const void *text, size_t n, struct jwt_key **ret, struct err *err)
@@ -100,15 +101,26 @@ int jwt_sign(struct arena *a, const struct jwt_key *k, const char *kid, struct j
     json_add_str(header, "alg", k->is_ec ? "ES256" : "RS256");
     json_add_str(header, "typ", "JWT");
     json_add_str(header, "kid", str_is_empty(kid) ? NULL : kid);
-    const char *head = json_text(a, header, JSON_COMPACT);
+    int rc = jwt_sign_header(a, k, header, claims, ret, err);
     json_object_put(header);
-    const char *body = json_text(a, claims, JSON_COMPACT);
+    return rc;
+}
 
+int jwt_sign_header(struct arena *a, const struct jwt_key *k, struct json_object *header,
+                    struct json_object *claims, char **ret, struct err *err)
+{
+    const char *alg = json_str(header, "alg");
+    bool pss = str_eq(alg, "PS256");
+    if (k->is_ec ? !str_eq(alg, "ES256") : !pss && !str_eq(alg, "RS256")) {
+        return err_set(err, ERR_INVALID, "the private key does not sign with %s", str_nonnull(alg));
+    }
+    const char *head = json_text(a, header, JSON_COMPACT);
+    const char *body = json_text(a, claims, JSON_COMPACT);
     char *input = arena_printf(a, "%s.%s", str_base64_encode(a, head, strlen(head), true),
                                str_base64_encode(a, body, strlen(body), true));
     unsigned char *sig = NULL;
     size_t sig_len = 0;
-    int rc = sign_bytes(a, k, input, &sig, &sig_len, err);
+    int rc = sign_bytes(a, k, pss, input, &sig, &sig_len, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -134,16 +146,24 @@ static bool ecdsa_to_raw(struct arena *a, unsigned char **sig, size_t *n)
     return ok;
 }
 
-static int sign_bytes(struct arena *a, const struct jwt_key *k, const char *text,
+/* RSA keys sign with PKCS#1 v1.5 padding unless told otherwise, which is what RS256 means; PS256 has a salt as long as its
+ * hash (RFC 7518 §3.5). */
+static bool set_padding(EVP_PKEY_CTX *ctx, bool pss)
+{
+    return !pss || (EVP_PKEY_CTX_set_rsa_padding(ctx, RSA_PKCS1_PSS_PADDING) == 1 &&
+                    EVP_PKEY_CTX_set_rsa_pss_saltlen(ctx, RSA_PSS_SALTLEN_DIGEST) == 1);
+}
+
+static int sign_bytes(struct arena *a, const struct jwt_key *k, bool pss, const char *text,
                       unsigned char **ret, size_t *ret_n, struct err *err)
 {
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
     const unsigned char *data = (const unsigned char *)text;
     size_t n = 0;
     unsigned char *sig = NULL;
-    /* RSA keys sign with PKCS#1 v1.5 padding unless told otherwise, which is what RS256 means. */
-    bool ok = ctx != NULL && EVP_DigestSignInit(ctx, NULL, EVP_sha256(), NULL, k->pkey) == 1 &&
-              EVP_DigestSign(ctx, NULL, &n, data, strlen(text)) == 1;
+    EVP_PKEY_CTX *pkey_ctx = NULL;
+    bool ok = ctx != NULL && EVP_DigestSignInit(ctx, &pkey_ctx, EVP_sha256(), NULL, k->pkey) == 1 &&
+              set_padding(pkey_ctx, pss) && EVP_DigestSign(ctx, NULL, &n, data, strlen(text)) == 1;
     if (ok) {
         sig = arena_alloc(a, n);
         ok = EVP_DigestSign(ctx, sig, &n, data, strlen(text)) == 1;

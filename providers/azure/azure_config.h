@@ -61,6 +61,7 @@ struct azure_config {
     /* network; each resource group is the effective one */
     const char *vnet_name;
     const char *vnet_resource_group;
+    const char *vnet_resource_group_text; /* as written; "" = not given */
     const char *subnet_name;
     const char *security_group_name;
     const char *security_group_resource_group;
@@ -80,15 +81,18 @@ struct azure_config {
     bool standard_sku;               /* loadBalancerSku EqualFold "standard" */
     const char *lb_sku_text;         /* as written; "standard" by default */
     const char *lb_name;             /* loadBalancerName: prefix of balancer names only */
+    bool service_gateway;            /* serviceGatewayEnabled: refused, it is not built */
     const char *preconfigured_pools; /* "", "internal", "external", "all"; others count as "" */
     int32_t max_rules;               /* maximumLoadBalancerRuleCount; 250 when 0 */
     bool exclude_masters;            /* effective excludeMasterFromStandardLB */
     bool disable_outbound_snat;      /* effective */
     enum azure_pool_type pool_type;
+    const char *pool_type_text;        /* loadBalancerBackendPoolConfigurationType as written */
     bool migrate_to_ip_pools;          /* enableMigrateToIPBasedBackendPoolAPI */
     const struct azure_lb_config *lbs; /* multi-SLB; n_lbs 0 = one pair of balancers */
     size_t n_lbs;
     int32_t pool_update_interval_s; /* loadBalancerBackendPoolUpdateIntervalInSeconds; 30 */
+    const char *probe_mode_text;    /* clusterServiceLoadBalancerHealthProbeMode as written */
     bool shared_probe;              /* clusterServiceLoadBalancerHealthProbeMode: shared */
     int32_t shared_probe_port;
     const char *shared_probe_path;
@@ -145,6 +149,15 @@ struct azure_env {
 int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                        struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
+
+/* The same without the checks: what stands in the text and what follows from it.  ERR_INVALID: no YAML, or a value of the
+ * wrong type. */
+int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
+                        struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
+                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
+/* The line, 1…, on which a key stands for the `nth` time (1…) below line `below` (0: anywhere), in YAML or JSON, whatever
+ * its case; 0 when it does not. */
+int azure_config_line(const char *text, size_t n, const char *key, int nth, int below);
 
 /* Both parts of extendedLocation are given: no zones, extendedLocation in new resources. */
 bool azure_config_is_edge(const struct azure_config *c);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_config_keys.c: the tables of azure_config_keys.h. */
+#include "providers/azure/azure_config_keys.h"
+
+#define KEY(name_, type_, member)                                                                  \
+    {                                                                                              \
+        name_, AZURE_KEY_##type_, offsetof(struct azure_raw, member)                               \
+    }
+#define UNUSED(name_, type_)                                                                       \
+    {                                                                                              \
+        name_, AZURE_KEY_##type_, AZURE_KEY_UNUSED                                                 \
+    }
+#define LB(name_, type_, member)                                                                   \
+    {                                                                                              \
+        name_, AZURE_KEY_##type_, offsetof(struct azure_raw_lb, member)                            \
+    }
+
+const struct azure_key azure_config_keys[] = {
+    /* where */
+    KEY("cloud", TEXT, c.cloud),
+    KEY("resourceManagerEndpoint", TEXT, c.resource_manager_endpoint),
+    KEY("disableAzureStackCloud", SWITCH, c.disable_stack_cloud),
+    KEY("tenantId", TEXT, c.tenant_id),
+    KEY("subscriptionId", TEXT, c.subscription_id),
+    KEY("networkResourceTenantID", TEXT, c.network_tenant_id),
+    KEY("networkResourceSubscriptionID", TEXT, c.network_subscription_id),
+    KEY("resourceGroup", TEXT, c.resource_group),
+    KEY("location", TEXT, c.location),
+    KEY("extendedLocationName", TEXT, c.extended_location_name),
+    KEY("extendedLocationType", TEXT, c.extended_location_type),
+    /* network */
+    KEY("vnetName", TEXT, c.vnet_name),
+    KEY("vnetResourceGroup", TEXT, c.vnet_resource_group_text),
+    KEY("subnetName", TEXT, c.subnet_name),
+    KEY("securityGroupName", TEXT, c.security_group_name),
+    KEY("securityGroupResourceGroup", TEXT, c.security_group_resource_group),
+    KEY("routeTableName", TEXT, c.route_table_name),
+    KEY("routeTableResourceGroup", TEXT, c.route_table_resource_group),
+    KEY("loadBalancerResourceGroup", TEXT, c.lb_resource_group),
+    KEY("privateLinkServiceResourceGroup", TEXT, c.pls_resource_group),
+    /* machines */
+    KEY("vmType", TEXT, c.vm_type_text),
+    KEY("primaryAvailabilitySetName", TEXT, c.primary_availability_set),
+    KEY("primaryScaleSetName", TEXT, c.primary_scale_set),
+    KEY("disableAvailabilitySetNodes", SWITCH, c.disable_availability_set_nodes),
+    KEY("enableVmssFlexNodes", SWITCH, c.enable_vmss_flex_nodes),
+    KEY("putVMSSVMBatchSize", NUMBER, c.put_vmss_vm_batch_size),
+    /* load balancers */
+    KEY("loadBalancerSku", TEXT, c.lb_sku_text),
+    KEY("loadBalancerName", TEXT, c.lb_name),
+    KEY("preConfiguredBackendPoolLoadBalancerTypes", TEXT, c.preconfigured_pools),
+    KEY("maximumLoadBalancerRuleCount", NUMBER, c.max_rules),
+    KEY("excludeMasterFromStandardLB", FLAG, exclude_masters),
+    KEY("disableOutboundSNAT", FLAG, disable_outbound_snat),
+    KEY("loadBalancerBackendPoolConfigurationType", TEXT, c.pool_type_text),
+    KEY("enableMigrateToIPBasedBackendPoolAPI", SWITCH, c.migrate_to_ip_pools),
+    KEY("multipleStandardLoadBalancerConfigurations", LIST, lbs),
+    KEY("loadBalancerBackendPoolUpdateIntervalInSeconds", NUMBER, c.pool_update_interval_s),
+    KEY("clusterServiceLoadBalancerHealthProbeMode", TEXT, c.probe_mode_text),
+    KEY("clusterServiceSharedLoadBalancerHealthProbePort", NUMBER, c.shared_probe_port),
+    KEY("clusterServiceSharedLoadBalancerHealthProbePath", TEXT, c.shared_probe_path),
+    KEY("enableIPTagMutationForExistingPublicIP", SWITCH, c.mutate_ip_tags),
+    KEY("serviceGatewayEnabled", SWITCH, c.service_gateway),
+    /* tags */
+    KEY("tags", TEXT, c.tags),
+    KEY("tagsMap", MAP, tags_map),
+    KEY("systemTags", TEXT, c.system_tags),
+    /* transport */
+    KEY("userAgent", TEXT, c.user_agent),
+    KEY("cloudProviderBackoff", SWITCH, c.backoff),
+    KEY("cloudProviderBackoffRetries", NUMBER, c.backoff_retries),
+    KEY("cloudProviderBackoffDuration", NUMBER, c.backoff_duration_s),
+    KEY("cloudProviderBackoffExponent", REAL, c.backoff_exponent),
+    KEY("cloudProviderBackoffJitter", REAL, c.backoff_jitter),
+    KEY("enableMinimumRetryAfter", SWITCH, c.min_retry_after),
+    KEY("cloudProviderRateLimit", SWITCH, c.rate_limit),
+    KEY("cloudProviderRateLimitQPS", REAL, c.rate_limit_qps),
+    KEY("cloudProviderRateLimitQPSWrite", REAL, c.rate_limit_qps_write),
+    KEY("cloudProviderRateLimitBucket", NUMBER, c.rate_limit_bucket),
+    KEY("cloudProviderRateLimitBucketWrite", NUMBER, c.rate_limit_bucket_write),
+    KEY("disableAPICallCache", SWITCH, c.disable_api_call_cache),
+    KEY("loadBalancerCacheTTLInSeconds", NUMBER, c.lb_cache_s),
+    KEY("nsgCacheTTLInSeconds", NUMBER, c.nsg_cache_s),
+    KEY("publicIPCacheTTLInSeconds", NUMBER, c.pip_cache_s),
+    KEY("plsCacheTTLInSeconds", NUMBER, c.pls_cache_s),
+    KEY("vmCacheTTLInSeconds", NUMBER, c.vm_cache_s),
+    KEY("vmssCacheTTLInSeconds", NUMBER, c.vmss_cache_s),
+    KEY("vmssVirtualMachinesCacheTTLInSeconds", NUMBER, c.vmss_vm_cache_s),
+    KEY("vmssFlexCacheTTLInSeconds", NUMBER, c.vmss_flex_cache_s),
+    KEY("vmssFlexVMCacheTTLInSeconds", NUMBER, c.vmss_flex_vm_cache_s),
+    KEY("availabilitySetsCacheTTLInSeconds", NUMBER, c.availability_set_cache_s),
+    KEY("listVmssVirtualMachinesWithoutInstanceView", SWITCH, c.vmss_vm_without_instance_view),
+    KEY("useInstanceMetadata", SWITCH, c.use_instance_metadata),
+    KEY("cloudConfigType", TEXT, c.config_type),
+    /* credentials */
+    KEY("aadClientId", TEXT, c.client_id),
+    KEY("aadClientSecret", TEXT, c.client_secret),
+    KEY("aadClientCertPath", TEXT, c.client_cert_path),
+    KEY("aadClientCertPassword", TEXT, c.client_cert_password),
+    KEY("useManagedIdentityExtension", SWITCH, c.managed_identity),
+    KEY("userAssignedIdentityID", TEXT, c.user_assigned_identity),
+    KEY("aadFederatedTokenFile", TEXT, c.federated_token_file),
+    KEY("useFederatedWorkloadIdentityExtension", SWITCH, c.workload_identity),
+    KEY("aadMSIDataPlaneIdentityPath", TEXT, c.msi_data_plane_path),
+    /* read by the other controllers of a cluster, or by older releases */
+    UNUSED("identitySystem", TEXT),
+    UNUSED("auxiliaryTokenProvider", OBJECT),
+    UNUSED("disableCloudProvider", SWITCH),
+    UNUSED("nodeInstanceNotFoundGracePeriodInSeconds", NUMBER),
+    UNUSED("nonVmssUniformNodesCacheTTLInSeconds", NUMBER),
+    UNUSED("availabilitySetNodesCacheTTLInSeconds", NUMBER),
+    UNUSED("routeTableCacheTTLInSeconds", NUMBER),
+    UNUSED("routeUpdateWaitingInSeconds", NUMBER),
+    UNUSED("routeUpdateIntervalInSeconds", NUMBER),
+    UNUSED("routeRateLimit", OBJECT),
+    UNUSED("subnetsRateLimit", OBJECT),
+    UNUSED("interfaceRateLimit", OBJECT),
+    UNUSED("routeTableRateLimit", OBJECT),
+    UNUSED("loadBalancerRateLimit", OBJECT),
+    UNUSED("publicIPAddressRateLimit", OBJECT),
+    UNUSED("securityGroupRateLimit", OBJECT),
+    UNUSED("virtualMachineRateLimit", OBJECT),
+    UNUSED("virtualMachineScaleSetRateLimit", OBJECT),
+    UNUSED("availabilitySetRateLimit", OBJECT),
+    UNUSED("privateLinkServiceRateLimit", OBJECT),
+    UNUSED("storageAccountRateLimit", OBJECT),
+    UNUSED("diskRateLimit", OBJECT),
+    UNUSED("snapshotRateLimit", OBJECT),
+    {0},
+};
+
+const struct azure_key azure_lb_config_keys[] = {
+    LB("name", TEXT, name),
+    LB("primaryVMSet", TEXT, primary_vm_set),
+    LB("allowServicePlacement", FLAG, allow_placement),
+    LB("serviceLabelSelector", OBJECT, services),
+    LB("serviceNamespaceSelector", OBJECT, namespaces),
+    LB("nodeSelector", OBJECT, nodes),
+    /* run-time state, which upstream happens to accept; a list in its place is refused (18 row 4) */
+    UNUSED("activeServices", OBJECT),
+    UNUSED("activeNodes", OBJECT),
+    {0},
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it (explain, validate).
+ *
+ * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
+#include "common/base/str.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "providers/azure/azure_access_rules.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_node_rules.h"
+#include "providers/azure/azure_session.h"
+
+static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
+{
+    if (so == NULL) {
+        str_appendf(b, "  %-28s %s\n", what, value);
+    } else {
+        str_appendf(b, "  %-28s %-16s → %s\n", what, value, so);
+    }
+}
+
+/* ---- the Service ------------------------------------------------------------------------------------------- */
+
+static void because_of_service(struct str_buf *b, const struct azure_service *s,
+                               const struct azure_config *c)
+{
+    const char *internal = azure_annotation(s->in, "azure-load-balancer-internal");
+    fact(b, "azure-load-balancer-internal", internal != NULL ? internal : "not set",
+         s->internal ? "internal" : "external");
+    fact(b, "loadBalancerSku", c->lb_sku_text, c->standard_sku ? "Standard" : "Basic");
+    fact(b, "ipFamilies",
+         s->dual_stack               ? "IPv4, IPv6"
+         : s->has_family[AZURE_IPV6] ? "IPv6"
+                                     : "IPv4",
+         NULL);
+    if (s->internal) {
+        fact(b, "subnet", s->subnet != NULL ? s->subnet : str_or(c->subnet_name, "not set"),
+             s->subnet != NULL ? "by annotation" : "by the cloud config");
+    } else {
+        fact(b, "group of public IPs", s->pip_group, NULL);
+    }
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        if (s->lb_ip[f] != NULL) {
+            fact(b, "address asked for", s->lb_ip[f], NULL);
+        }
+        if (s->pip_name[f] != NULL && !s->internal) {
+            fact(b, "azure-pip-name", s->pip_name[f], "a public IP of yours");
+        }
+    }
+}
+
+/* What is there, and what its name follows from. */
+static void because_of_balancer(struct str_buf *b, struct azure_session *x,
+                                const struct azure_item *it, const char *expected)
+{
+    const struct azure_provider *p = x->s.provider;
+    const struct azure_service *s = it->service;
+    bool multi = azure_config_is_multi_slb(&p->config);
+    struct json_object *own = azure_session_lb(x, s, s->internal);
+    struct json_object *other = azure_session_lb(x, it->flip, it->flip->internal);
+    fact(b, "load balancer", expected,
+         multi                             ? "by its configuration"
+         : str_is_empty(p->config.lb_name) ? "named like the cluster"
+                                           : "by loadBalancerName");
+    fact(b, "is on", own != NULL ? azure_doc_name(own) : "none", NULL);
+    if (other != NULL) {
+        fact(b, "also on", azure_doc_name(other), "will be taken off it");
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------- */
+
+/* Why a node is in no pool, or NULL. */
+static const char *node_left_out(struct arena *a, const struct azure_provider *p,
+                                 const struct tt_node *n)
+{
+    const struct azure_config *c = &p->config;
+    const char *why = node_left_out_because(a, n);
+    if (why != NULL) {
+        return why;
+    }
+    if (c->exclude_masters && azure_node_is_control_plane(n)) {
+        return "runs the control plane (excludeMasterFromStandardLB)";
+    }
+    if (!azure_node_is_managed(n)) {
+        return "label kubernetes.azure.com/managed: false";
+    }
+    return azure_node_is_excluded(n, c->resource_group, false)
+               ? "is of another resource group, or excluded by a label"
+               : NULL;
+}
+
+static void explain_nodes(struct str_buf *b, struct azure_session *x)
+{
+    const struct tt_batch *batch = x->s.batch;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        n += node_left_out(x->s.a, x->s.provider, batch->nodes[i]) == NULL;
+    }
+    str_appendf(b, "\nNodes: %u of %u take part\n", n, batch->n_nodes);
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        const char *why = node_left_out(x->s.a, x->s.provider, batch->nodes[i]);
+        if (why != NULL) {
+            str_appendf(b, "  %-10s left out   %s\n", batch->nodes[i]->name, why);
+        }
+    }
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------- */
+
+/* What a sync would refuse it for. */
+static int check(struct arena *a, const struct azure_service *s, struct err *err)
+{
+    int rc = azure_service_check(s, err);
+    return rc == ERR_OK ? azure_access_check(azure_access_read(a, s), err) : rc;
+}
+
+static const char *expected_lb(struct azure_session *x, const struct azure_service *s,
+                               struct err *err)
+{
+    const struct azure_provider *p = x->s.provider;
+    const char *name = NULL;
+    const char *set = azure_config_primary_vm_set(&p->config);
+    bool ok = azure_lb_expected(x->s.a, &x->y.placement, s, set, true, &name, err) == ERR_OK;
+    return ok ? name : NULL;
+}
+
+static int explain_one(struct azure_session *x, struct azure_item *it, struct err *err)
+{
+    const struct azure_provider *p = x->s.provider;
+    const struct azure_service *s = it->service;
+    struct err refused = ERR_INIT;
+    const char *name = NULL;
+    if (check(x->s.a, s, &refused) == ERR_OK) {
+        name = expected_lb(x, s, &refused);
+    }
+    if (refused.code != ERR_OK && refused.code != ERR_INVALID) {
+        return err_copy(err, &refused);
+    }
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    if (name == NULL) {
+        str_appendf(&b, "%s is refused: %s.\n", s->key, refused.message);
+    } else {
+        str_appendf(&b, "%s is served by the %s load balancer %s.\n", s->key,
+                    s->internal ? "internal" : "external", name);
+    }
+    because_of_service(&b, s, &p->config);
+    if (name != NULL) {
+        because_of_balancer(&b, x, it, name);
+        explain_nodes(&b, x);
+    }
+    p->host->result_text(it->item->in->result, str_buf_text(&b));
+    return ERR_OK;
+}
+
+int32_t azure_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct azure_provider *p = provider;
+    struct azure_session x;
+    struct err looked = ERR_INIT;
+    int32_t first = TT_OK;
+    azure_session_begin(&x, p, call, batch, true);
+    int rc = azure_session_look(&x, &looked);
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        struct err err = looked;
+        if (rc != ERR_OK || explain_one(&x, &x.y.items[i], &err) != ERR_OK) {
+            p->host->result_fail(batch->items[i]->result, err.code, err.message,
+                                 err.retry_after_ms);
+            first = first == TT_OK ? err.code : first;
+        }
+    }
+    azure_session_end(&x);
+    return first;
+}
+
+/* Pure: what can be said of a Service without looking at anything else. */
+int32_t azure_validate(void *provider, const struct tt_item *item)
+{
+    const struct azure_provider *p = provider;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct err err = ERR_INIT;
+    if (check(a, azure_service_read(a, &p->naming, item->service), &err) != ERR_OK) {
+        p->host->result_fail(item->result, err.code, err.message, 0);
+        return err.code;
+    }
+    return TT_OK;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_provider.c: the Azure provider's descriptor: open, close, and the ways into the flow.
+ *
+ * Everything that a call needs hangs on struct azure_provider; there is no other state.  open() reads the configuration,
+ * finds the cloud's endpoints and the credentials; the first token is had by the first call.  With a saved state in place
+ * of the cloud no request is made at all. */
+#include "providers/azure/azure_provider.h"
+
+#include "common/base/str.h"
+#include "common/lb/call_watch.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- open and close ------------------------------------------------------------------------------ */
+
+static void close_provider(void *provider)
+{
+    struct azure_provider *p = provider;
+    if (p == NULL) {
+        return;
+    }
+    map_free(p->assigned);
+    map_free(p->machines);
+    azure_snapshot_free(p->snapshot);
+    call_watch_free(p->watch);
+    http_pool_free(p->http);
+    if (p->arm.config != NULL) {
+        azure_arm_done(&p->arm);
+    }
+    azure_auth_free(p->auth);
+    cancel_free(p->cancel);
+    arena_free(p->a);
+    free(p);
+}
+
+/* The kind of a resource by its ID's last type: ".../loadBalancers/NAME". */
+static bool kind_of(struct arena *a, const char *id, enum azure_kind *ret)
+{
+    static const struct {
+        const char *type;
+        const char *below; /* the type before it, when it is one of several of that name */
+        enum azure_kind kind;
+    } rows[] = {
+        {"loadBalancers", NULL, AZURE_LBS},
+        {"publicIPAddresses", NULL, AZURE_PIPS},
+        {"networkSecurityGroups", NULL, AZURE_NSGS},
+        {"subnets", NULL, AZURE_SUBNETS},
+        {"backendAddressPools", NULL, AZURE_POOLS},
+        {"privateLinkServices", NULL, AZURE_PLSS},
+        {"privateEndpointConnections", NULL, AZURE_PE_CONNECTIONS},
+        {"networkInterfaces", "virtualMachines", AZURE_VMSS_NICS},
+        {"networkInterfaces", NULL, AZURE_NICS},
+        {"virtualMachines", "virtualMachineScaleSets", AZURE_VMSS_VMS},
+        {"virtualMachines", NULL, AZURE_VMS},
+        {"availabilitySets", NULL, AZURE_SETS},
+        {"virtualMachineScaleSets", NULL, AZURE_VMSSS},
+        {"providers", NULL, AZURE_PROVIDERS},
+    };
+    size_t n;
+    char **parts = str_split(a, id, '/', &n);
+    for (size_t i = 0; n >= 4 && i < ARRAY_LEN(rows); i++) {
+        if (azure_eq(parts[n - 2], rows[i].type) &&
+            (rows[i].below == NULL || azure_eq(parts[n - 4], rows[i].below))) {
+            *ret = rows[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends to the list of that scope, which is made when there is none. */
+static void add_to_scope(struct azure_provider *p, enum azure_kind k, const char *scope,
+                         struct json_object *resource)
+{
+    struct json_object *list = azure_snapshot_list(p->snapshot, k, scope, INT64_MAX, p->a);
+    if (list == NULL) {
+        list = azure_own(p->a, json_object_new_array());
+        azure_snapshot_put_list(p->snapshot, k, scope, list);
+    }
+    (void)json_object_array_add(list, json_object_get(resource));
+}
+
+/* plan --state: {"azure": {"/subscriptions/…/loadBalancers/NAME": {…}}}.  Each resource is known by its collection and by
+ * itself, whichever a stage asks for. */
+static int load_state(struct azure_provider *p, const struct tt_open_args *args, struct err *err)
+{
+    struct json_object *world;
+    int rc = json_parse_arena(p->a, args->state_json, args->state_len, NULL, &world, err);
+    if (rc != ERR_OK) {
+        return err_prefix(err, "saved state");
+    }
+    struct json_object *azure = json_member(world, "azure");
+    if (!json_object_is_type(azure, json_type_object)) {
+        return ERR_OK;
+    }
+    json_object_object_foreach(azure, id, resource)
+    {
+        enum azure_kind k;
+        const char *name = strrchr(id, '/');
+        if (!azure_doc_is_sound(resource) || !kind_of(p->a, id, &k)) {
+            continue;
+        }
+        add_to_scope(p, k, arena_strndup(p->a, id, (size_t)(name - id)), resource);
+        add_to_scope(p, k, id, resource);
+    }
+    return ERR_OK;
+}
+
+static void make_parts(struct azure_provider *p, const struct tt_open_args *args)
+{
+    const char *own = arena_printf(p->a, "trimtab/%s", str_or(args->version, "dev"));
+    const struct http_config http = {
+        .user_agent = str_or(p->config.user_agent, own),
+        .clock = p->clock,
+    };
+    p->http = http_pool_new(&http);
+    p->cancel = cancel_new(NULL);
+    p->watch = call_watch_new();
+    p->snapshot = azure_snapshot_new(p->clock);
+    p->assigned = map_new(free);
+    p->naming = (struct azure_naming){
+        .config = &p->config,
+        .cluster = arena_strdup(p->a, str_or(args->cluster_name, "kubernetes")),
+    };
+}
+
+/* Where the cloud is, and as whom it is asked. */
+static int reach_cloud(struct azure_provider *p, struct err *err)
+{
+    struct http *http = http_pool_get(p->http);
+    int rc = azure_cloud_find(p->a, &p->config, &p->env, http, p->cancel, &p->cloud, err);
+    http_pool_put(p->http, http);
+    const struct azure_auth_config auth = {
+        .config = &p->config,
+        .env = &p->env,
+        .cloud = &p->cloud,
+        .clock = p->clock,
+    };
+    return rc == ERR_OK ? azure_auth_new(&auth, &p->auth, err) : rc;
+}
+
+static int open_cloud(struct azure_provider *p, const struct tt_open_args *args, struct err *err)
+{
+    int rc = ERR_OK;
+    make_parts(p, args);
+    if (p->offline) {
+        p->cloud = azure_cloud_by_name(p->a, p->config.cloud);
+        rc = load_state(p, args, err);
+    } else {
+        rc = reach_cloud(p, err);
+    }
+    if (rc == ERR_OK) {
+        p->arm = (struct azure_arm){
+            .base = p->cloud.arm,
+            .config = &p->config,
+            .auth = p->auth,
+            .clock = p->clock,
+            .rng = p->rng,
+            .host = p->host,
+        };
+        azure_arm_init(&p->arm);
+    }
+    return rc;
+}
+
+int32_t azure_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
+                            void **ret_provider, struct tt_result *result)
+{
+    struct err err = ERR_INIT;
+    struct azure_provider *p = xcalloc(1, sizeof(*p));
+    p->a = arena_new();
+    p->host = args->host;
+    p->clock = clock != NULL ? clock : clock_real();
+    p->rng = rng != NULL ? rng : rng_real();
+    p->offline = TT_HAS(args, state_json) && args->state_json != NULL;
+    int rc = azure_config_load(p->a, args, &p->env, &p->config, &err);
+    if (rc == ERR_OK) {
+        rc = open_cloud(p, args, &err);
+    }
+    if (rc != ERR_OK) {
+        args->host->result_fail(result, err.code, err.message, 0);
+        close_provider(p);
+        return rc;
+    }
+    *ret_provider = p;
+    return TT_OK;
+}
+
+static int32_t open_provider(const struct tt_open_args *args, void **ret_provider,
+                             struct tt_result *result)
+{
+    return azure_provider_open(args, NULL, NULL, ret_provider, result);
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static struct lb_driver_config driver_of(struct azure_provider *p)
+{
+    return (struct lb_driver_config){
+        .flow = &azure_flow,
+        .provider = p,
+        .host = p->host,
+        .http = p->http,
+        .clock = p->clock,
+        .rng = p->rng,
+        .cancel = p->cancel,
+        .watch = p->watch,
+    };
+}
+
+/* 4.6: one observation per Service, whatever the size of its batch. */
+static void measure(struct azure_provider *p, const struct tt_batch *batch, int64_t took_ms)
+{
+    static const char *const requests[] = {
+        [TT_VERB_ENSURE] = "services_ensure_loadbalancer",
+        [TT_VERB_UPDATE] = "services_update_loadbalancer",
+        [TT_VERB_DELETE] = "services_ensure_loadbalancer_deleted",
+    };
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        const struct tt_item *item = batch->items[i];
+        if (item->verb < TT_VERB_ENSURE || item->verb > TT_VERB_DELETE) {
+            continue;
+        }
+        const struct tt_kv labels[] = {
+            {"request", requests[item->verb]},
+            {"resource_group", p->config.resource_group},
+            {"source", azure_service_name(a, item->service)},
+            {"subscription_id", p->config.subscription_id},
+        };
+        p->host->metric_observe(p->host->ctx, "cloudprovider_azure_op_duration_seconds", labels,
+                                ARRAY_LEN(labels), (double)took_ms / 1000);
+    }
+}
+
+static int32_t reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct azure_provider *p = provider;
+    const struct lb_driver_config cfg = driver_of(p);
+    int64_t begun = clock_now_ms(p->clock);
+    int32_t code = lb_driver_reconcile(&cfg, call, batch);
+    measure(p, batch, clock_now_ms(p->clock) - begun);
+    return code;
+}
+
+static int32_t plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    const struct lb_driver_config cfg = driver_of(provider);
+    return lb_driver_plan(&cfg, call, batch);
+}
+
+/* All Services share the same few documents, so all that wait are one batch (12.6). */
+static int32_t batch_key(void *provider, const struct tt_service *service, char *text, size_t n)
+{
+    static const char key[] = "azure";
+    (void)provider;
+    (void)service;
+    if (n < sizeof(key)) {
+        return TT_INVALID;
+    }
+    memcpy(text, key, sizeof(key));
+    return TT_OK;
+}
+
+/* ---- the descriptor ------------------------------------------------------------------------------ */
+
+static const char *const event_reasons[] = {
+    "ConflictConfiguration",
+    "DeletingFrontendIPConfiguration",
+    "FailedToFindLoadBalancerForNode",
+    "InvalidAllowedIPRanges",
+    "InvalidAnnotation",
+    "InvalidLoadBalancerIP",
+    "InvalidPort",
+    "InvalidSourceRanges",
+};
+static const char *const op_labels[] = {"request", "resource_group", "source", "subscription_id"};
+static const double op_buckets[] = {.1, .2, .5, 1,   5,   10,  15,  20,  30,
+                                    40, 50, 60, 100, 200, 300, 600, 1200};
+static const struct tt_metric metrics[] = {
+    {.name = "cloudprovider_azure_op_duration_seconds",
+     .help = "How long a Service took, its batch included",
+     .type = TT_METRIC_HISTOGRAM,
+     .labels = op_labels,
+     .n_labels = ARRAY_LEN(op_labels),
+     .buckets = op_buckets,
+     .n_buckets = ARRAY_LEN(op_buckets)},
+};
+/* Labels of namespaces decide between several balancers (1.3). */
+static const struct tt_kube_kind kube_kinds[] = {
+    {.api_version = "v1", .resource = "namespaces", .verbs = "get"},
+};
+
+const struct tt_provider tt_azure_provider = {
+    .abi_major = TRIMTAB_ABI_MAJOR,
+    .abi_minor = TRIMTAB_ABI_MINOR,
+    .size = sizeof(struct tt_provider),
+    .name = "azure",
+    .version = TRIMTAB_VERSION,
+    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK,
+    .max_parallel = 1,
+    .debounce_idle_ms = 100,
+    .debounce_max_ms = 2000,
+    .event_reasons = event_reasons,
+    .n_event_reasons = ARRAY_LEN(event_reasons),
+    .event_component = "azure-cloud-provider",
+    .metrics = metrics,
+    .n_metrics = ARRAY_LEN(metrics),
+    .kube_kinds = kube_kinds,
+    .n_kube_kinds = ARRAY_LEN(kube_kinds),
+    .open = open_provider,
+    .close = close_provider,
+    .get_load_balancer = azure_get_load_balancer,
+    .ensure_load_balancer = reconcile,
+    .update_load_balancer = reconcile,
+    .ensure_load_balancer_deleted = reconcile,
+    .batch_key = batch_key,
+    .reconcile_batch = reconcile,
+    .plan = plan,
+    .explain = azure_explain,
+    .validate = azure_validate,
+    .check_config = azure_config_check,
+};
