@@ -132,7 +132,7 @@ static bool check_private(struct frontends *f, const char *fip, const char *name
                           struct json_object *p)
 {
     struct arm_request *q = f->q;
-    const char *subnet = arm_ref(p, "subnet");
+    const char *subnet = arena_strdup(q->a, arm_ref(p, "subnet"));
     bool is_static = str_eq(json_str(p, "privateIPAllocationMethod"), "Static");
     if (!arm_subnet_exists(q, subnet, fip)) {
         return false;
@@ -193,7 +193,9 @@ static bool check_frontend(struct frontends *f, struct json_object *o)
     const char *name = json_str(o, "name");
     const char *fip = arena_printf(q->a, "%s/frontendIPConfigurations/%s", q->id, name);
     struct json_object *p = arm_properties(o);
-    const char *public = arm_ref(p, "publicIPAddress"), *subnet = arm_ref(p, "subnet");
+    /* Copies: the members that they come from are replaced. */
+    const char *public = arena_strdup(q->a, arm_ref(p, "publicIPAddress"));
+    const char *subnet = arena_strdup(q->a, arm_ref(p, "subnet"));
     int sources = !!public + !!subnet + !!arm_ref(p, "publicIPPrefix");
     if (sources != 1) {
         return arm_refuse(q, 400, "LoadBalancerFrontendIPConfigurationInvalid",
