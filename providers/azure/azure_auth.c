@@ -337,3 +337,13 @@ int azure_auth_ready(struct azure_auth *auth, enum azure_tenant tenant, struct h
     }
     return err_copy(err, &job.err);
 }
+
+int azure_auth_ready_all(struct azure_auth *auth, struct http *http, struct cancel *cancel,
+                         struct err *err)
+{
+    int rc = azure_auth_ready(auth, AZURE_TENANT_COMPUTE, http, cancel, err);
+    if (rc == ERR_OK && auth->multi_tenant) {
+        rc = azure_auth_ready(auth, AZURE_TENANT_NETWORK, http, cancel, err);
+    }
+    return rc;
+}

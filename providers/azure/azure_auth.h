@@ -43,6 +43,9 @@ bool azure_auth_is_multi_tenant(const struct azure_auth *auth);
 /* Makes sure that a usable token is cached; blocks.  ERR_AUTH, TRANSIENT, CANCELLED. */
 int azure_auth_ready(struct azure_auth *auth, enum azure_tenant tenant, struct http *http,
                      struct cancel *cancel, struct err *err) _warn_unused_;
+/* The same for all tenants that there are. */
+int azure_auth_ready_all(struct azure_auth *auth, struct http *http, struct cancel *cancel,
+                         struct err *err) _warn_unused_;
 /* A copy of the token, or NULL when there is none that is still valid. */
 char *azure_auth_token(struct azure_auth *auth, enum azure_tenant tenant, struct arena *a);
 /* Azure answered 401 to this token: it is not used again.  `claims` (base64url text of the challenge, or NULL) is sent

@@ -76,6 +76,11 @@ static int facts(struct lb_sync *s, struct err *err)
         return err_set(err, ERR_INVALID,
                        "securityGroupName is not configured: set it in the cloud config");
     }
+    /* Here, so that the jobs of the first wave do not each fetch one of their own. */
+    int rc = p->offline ? ERR_OK : azure_auth_ready_all(p->auth, s->http, s->cancel, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     y->items = ARENA_ARRAY(s->a, struct azure_item, s->n_items);
     for (size_t i = 0; i < s->n_items; i++) {
         if (lb_item_is_active(&s->items[i])) {

@@ -68,7 +68,7 @@ int azure_session_look(struct azure_session *x, struct err *err)
     struct azure_provider *p = x->s.provider;
     int rc = ERR_OK;
     if (!p->offline) {
-        rc = azure_auth_ready(p->auth, AZURE_TENANT_NETWORK, x->s.http, x->s.cancel, err);
+        rc = azure_auth_ready_all(p->auth, x->s.http, x->s.cancel, err);
     }
     azure_need_nothing(&x->y);
     return rc == ERR_OK ? azure_observe_release(&x->s, err) : rc;
