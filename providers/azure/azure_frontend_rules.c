@@ -7,54 +7,65 @@
 #include "providers/azure/azure_lb_desired.h"
 #include "providers/azure/azure_probe_rules.h"
 
-#include <string.h>
-
 /* ---- whose -------------------------------------------------------------------------------------------- */
 
 static const struct azure_ownership nobody;
 
-/* A secondary owner by its public IP. */
-static struct azure_ownership by_pip(struct json_object *frontend, struct json_object *pip)
+static void claim(struct azure_claim *c, struct json_object *pip)
 {
-    if (pip == NULL || azure_pip_address(pip)[0] == '\0' ||
-        !azure_id_eq(azure_doc_id(pip), azure_ref(frontend, "publicIPAddress"))) {
-        return nobody;
+    if (pip != NULL && azure_pip_address(pip)[0] != '\0') {
+        c->pips[c->n_pips++] = pip;
     }
-    return (struct azure_ownership){
-        .owns = true,
-        .version = azure_prop_str(pip, "publicIPAddressVersion"),
-    };
 }
 
-static struct azure_ownership by_pip_name(struct arena *a, const struct azure_service *s,
-                                          struct json_object *frontend,
-                                          const struct azure_pips *pips)
+static void claim_by_name(struct arena *a, const struct azure_pips *pips, struct azure_claim *c)
 {
-    struct azure_ownership o = nobody;
-    for (int f = 0; !o.owns && f < AZURE_FAMILIES; f++) {
+    const struct azure_service *s = c->service;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
         if (s->pip_name[f] != NULL) {
-            o = by_pip(frontend, azure_pip_by_name(a, pips, s->pip_group, s->pip_name[f]));
+            claim(c, azure_pip_by_name(a, pips, s->pip_group, s->pip_name[f]));
         }
     }
-    return o;
 }
 
-static struct azure_ownership by_public_address(struct arena *a, const struct azure_service *s,
-                                                struct json_object *frontend,
-                                                const struct azure_pips *pips)
+/* An address that cannot be, or is not there, ends the list (6.3). */
+static void claim_by_address(struct arena *a, const struct azure_pips *pips, struct azure_claim *c)
 {
-    struct azure_ownership o = nobody;
-    for (size_t i = 0; !o.owns && i < s->n_lb_ips; i++) {
+    const struct azure_service *s = c->service;
+    for (size_t i = 0; i < s->n_lb_ips; i++) {
         if (azure_public_ip_candidate(s->lb_ips[i]) != AZURE_IP_OK) {
-            return nobody;
+            return;
         }
         struct json_object *pip = azure_pip_by_ip(a, pips, s->pip_group, s->lb_ips[i]);
         if (pip == NULL) {
-            return nobody;
+            return;
         }
-        o = by_pip(frontend, pip);
+        claim(c, pip);
     }
-    return o;
+}
+
+struct azure_claim azure_frontend_claim(struct arena *a, const struct azure_service *s,
+                                        const struct azure_pips *pips)
+{
+    struct azure_claim c = {.service = s};
+    if (!s->internal && s->n_lb_ips > 0) {
+        claim_by_address(a, pips, &c);
+    } else if (!s->internal) {
+        claim_by_name(a, pips, &c);
+    }
+    return c;
+}
+
+static struct azure_ownership by_pip(const struct azure_claim *c, struct json_object *frontend)
+{
+    const char *id = azure_ref(frontend, "publicIPAddress");
+    for (size_t i = 0; id != NULL && i < c->n_pips; i++) {
+        if (azure_id_eq(azure_doc_id(c->pips[i]), id)) {
+            const char *version = azure_prop_str(c->pips[i], "publicIPAddressVersion");
+            return (struct azure_ownership){.owns = true, .version = version};
+        }
+    }
+    return nobody;
 }
 
 static struct azure_ownership by_private_address(const struct azure_service *s,
@@ -63,7 +74,7 @@ static struct azure_ownership by_private_address(const struct azure_service *s,
     const char *have = azure_prop_str(frontend, "privateIPAddress");
     for (size_t i = 0; have != NULL && i < s->n_lb_ips; i++) {
         struct ip_addr ip;
-        if (azure_eq(have, s->lb_ips[i])) {
+        if (azure_address_eq(have, s->lb_ips[i])) {
             bool six = ip_parse(s->lb_ips[i], &ip) && ip.len == 16;
             return (struct azure_ownership){.owns = true, .version = six ? "IPv6" : "IPv4"};
         }
@@ -71,18 +82,22 @@ static struct azure_ownership by_private_address(const struct azure_service *s,
     return nobody;
 }
 
+struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
+                                               struct json_object *frontend)
+{
+    const struct azure_service *s = c->service;
+    if (str_has_prefix(azure_doc_name(frontend), s->base)) {
+        return (struct azure_ownership){.owns = true, .primary = true};
+    }
+    return s->internal ? by_private_address(s, frontend) : by_pip(c, frontend);
+}
+
 struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_service *s,
                                             struct json_object *frontend,
                                             const struct azure_pips *pips)
 {
-    if (str_has_prefix(azure_doc_name(frontend), s->base)) {
-        return (struct azure_ownership){.owns = true, .primary = true};
-    }
-    if (s->internal) {
-        return by_private_address(s, frontend);
-    }
-    return s->n_lb_ips > 0 ? by_public_address(a, s, frontend, pips)
-                           : by_pip_name(a, s, frontend, pips);
+    const struct azure_claim c = azure_frontend_claim(a, s, pips);
+    return azure_frontend_owned_by(&c, frontend);
 }
 
 enum azure_family azure_frontend_family(const struct azure_service *s, struct json_object *frontend,

@@ -16,6 +16,17 @@ struct azure_ownership {
     bool primary;
     const char *version; /* "IPv4", "IPv6" of an owned secondary; NULL: unknown, or primary */
 };
+/* The public IPs that an external Service pins, found once for all frontends of a list. */
+struct azure_claim {
+    const struct azure_service *service;
+    struct json_object *pips[AZURE_FAMILIES]; /* borrowed */
+    size_t n_pips;
+};
+struct azure_claim azure_frontend_claim(struct arena *a, const struct azure_service *s,
+                                        const struct azure_pips *pips);
+struct azure_ownership azure_frontend_owned_by(const struct azure_claim *c,
+                                               struct json_object *frontend);
+/* Both in one, for a single frontend. */
 struct azure_ownership azure_frontend_owner(struct arena *a, const struct azure_service *s,
                                             struct json_object *frontend,
                                             const struct azure_pips *pips);

@@ -18,6 +18,7 @@
 struct decision {
     const struct azure_lb_ask *ask;
     struct json_object *lb;
+    struct azure_claim claim;
     struct json_object **drop; /* frontends, in the order of the document */
     size_t n_drop;
     struct json_object *keep[AZURE_FAMILIES];
@@ -66,6 +67,13 @@ static bool has_other_subnet(const struct azure_lb_ask *ask, struct json_object 
            !azure_id_eq(azure_ref(frontend, "subnet"), azure_doc_id(ask->subnet));
 }
 
+/* Families may change places, and an internal frontend has its family for life. */
+static bool has_other_family(struct json_object *frontend, enum azure_family f)
+{
+    const char *version = azure_prop_str(frontend, "privateIPAddressVersion");
+    return version != NULL && azure_eq(version, "IPv6") != (f == AZURE_IPV6);
+}
+
 static bool is_changed(struct arena *a, const struct azure_lb_ask *ask,
                        struct json_object *frontend, bool primary, enum azure_family f)
 {
@@ -74,9 +82,9 @@ static bool is_changed(struct arena *a, const struct azure_lb_ask *ask,
         return primary; /* a shared one has the name of another Service */
     }
     if (s->internal) {
-        const char *ip = azure_prop_str(frontend, "privateIPAddress");
-        return has_other_subnet(ask, frontend) ||
-               (s->lb_ip[f] != NULL && !azure_eq(s->lb_ip[f], str_nonnull(ip)));
+        const char *ip = str_nonnull(azure_prop_str(frontend, "privateIPAddress"));
+        return has_other_subnet(ask, frontend) || has_other_family(frontend, f) ||
+               (s->lb_ip[f] != NULL && !azure_address_eq(ip, s->lb_ip[f]));
     }
     const char *pip = azure_ref(frontend, "publicIPAddress");
     return ask->pip_id[f] != NULL && pip != NULL && !azure_id_eq(pip, ask->pip_id[f]);
@@ -96,12 +104,15 @@ static int look_at(struct arena *a, struct decision *d, struct json_object *fron
                    struct err *err)
 {
     const struct azure_lb_ask *ask = d->ask;
-    struct azure_ownership o = azure_frontend_owner(a, ask->service, frontend, ask->pips);
+    struct azure_ownership o = azure_frontend_owned_by(&d->claim, frontend);
     if (!o.owns) {
         return ERR_OK;
     }
     enum azure_family f = azure_frontend_family(ask->service, frontend, &o);
     bool wanted = ask->want && ask->service->has_family[f];
+    if (ask->want && !wanted && !o.primary) {
+        return ERR_OK; /* it pins an address of a family that it lacks: another's frontend */
+    }
     if (wanted && !is_changed(a, ask, frontend, o.primary, f)) {
         d->keep[f] = frontend;
         return ERR_OK;
@@ -224,7 +235,12 @@ static int decide_frontends(struct arena *a, struct decision *d, struct err *err
 {
     struct json_object *o;
     int rc = ERR_OK;
-    d->drop = ARENA_ARRAY(a, struct json_object *, json_len(azure_array(d->lb, FRONTENDS)) + 1);
+    size_t n_owned = 0;
+    d->claim = azure_frontend_claim(a, d->ask->service, d->ask->pips);
+    AZURE_EACH (o, azure_array(d->lb, FRONTENDS)) {
+        n_owned += azure_frontend_owned_by(&d->claim, o).owns;
+    }
+    d->drop = ARENA_ARRAY(a, struct json_object *, n_owned + 1);
     AZURE_EACH (o, azure_array(d->lb, FRONTENDS)) {
         rc = rc == ERR_OK ? look_at(a, d, o, err) : rc;
     }

@@ -70,7 +70,7 @@ const char *azure_pip_address(struct json_object *pip)
     return str_nonnull(azure_prop_str(pip, "ipAddress"));
 }
 
-static bool same_address(const char *x, const char *y)
+bool azure_address_eq(const char *x, const char *y)
 {
     struct ip_addr p, q;
     return x[0] != '\0' &&
@@ -81,7 +81,7 @@ struct json_object *azure_pip_by_ip(struct arena *a, const struct azure_pips *pi
                                     const char *group, const char *ip)
 {
     for (size_t i = 0; i < pips->n; i++) {
-        if (same_address(azure_pip_address(pips->items[i]), ip) &&
+        if (azure_address_eq(azure_pip_address(pips->items[i]), ip) &&
             in_group(a, pips->items[i], group)) {
             return pips->items[i];
         }

@@ -24,6 +24,8 @@ enum azure_candidate {
 };
 /* May this text be the address of a public IP? */
 enum azure_candidate azure_public_ip_candidate(const char *ip);
+/* The same address, in whatever spelling; "" equals nothing. */
+bool azure_address_eq(const char *x, const char *y);
 /* Both NULL when there is none.  `group` and `name` without case. */
 struct json_object *azure_pip_by_name(struct arena *a, const struct azure_pips *pips,
                                       const char *group, const char *name);

@@ -23,7 +23,7 @@ static bool is_selected(const struct azure_service *s, struct json_object *pip)
     enum azure_family f = family_of(pip);
     const char *ip = azure_pip_address(pip);
     return ip[0] != '\0' &&
-           ((s->lb_ip[f] != NULL && azure_eq(s->lb_ip[f], ip)) ||
+           ((s->lb_ip[f] != NULL && azure_address_eq(ip, s->lb_ip[f])) ||
             (s->pip_name[f] != NULL && azure_eq(s->pip_name[f], azure_doc_name(pip))));
 }
 

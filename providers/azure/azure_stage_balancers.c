@@ -105,8 +105,9 @@ static bool apply(struct batch *b, struct azure_item *it, const struct azure_ser
 static bool has_pieces(struct batch *b, const struct azure_service *s, struct json_object *lb)
 {
     struct json_object *o;
+    const struct azure_claim claim = azure_frontend_claim(b->y->s->a, s, &b->y->pips);
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (azure_frontend_owner(b->y->s->a, s, o, &b->y->pips).owns) {
+        if (azure_frontend_owned_by(&claim, o).owns) {
             return true;
         }
     }
