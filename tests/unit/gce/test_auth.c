@@ -157,6 +157,33 @@ static void token_url__metadata_token_then_post__counted(void **state)
     same_text("dropped", gce_auth_token(k->auth, k->a), NULL);
 }
 
+/* When the alternate source may be asked for the next token, counted from now. */
+static int64_t wait_of_next_fetch(struct kit *k)
+{
+    struct gce_fetch f;
+    struct http_request req = {0};
+    struct err err = ERR_INIT;
+    struct http_response meta = answer(200, TOKEN("m", "100"));
+    gce_fetch_begin(&f, k->auth, k->a);
+    assert_int_equal(gce_fetch_step(&f, &req, NULL, 0, &err), HTTP_SEND);
+    assert_int_equal(gce_fetch_step(&f, &req, &meta, 0, &err), HTTP_SEND);
+    return req.not_before_ms - clock_now_ms(k->clock);
+}
+
+static void token_url__three_quick_tries__then_one_every_20_s(void **state)
+{
+    static const struct {
+        int64_t later_ms, wait_ms;
+    } rows[] = {{0, 0}, {0, 0}, {0, 0}, {0, 20000}, {0, 40000}, {40000, 20000}, {80000, 0}};
+    struct kit *k = *state;
+    struct err err = ERR_INIT;
+    assert_int_equal(open_auth(k, "http://source/token", &err), ERR_OK);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        clock_fake_advance(k->clock, rows[i].later_ms);
+        assert_int_equal(wait_of_next_fetch(k), rows[i].wait_ms);
+    }
+}
+
 static void write_credentials(struct kit *k, const char *json)
 {
     char path[] = "/tmp/trimtab-adc-XXXXXX";
@@ -360,6 +387,7 @@ int main(void)
         KIT_TEST(metadata__token_is_cached_until_it_expires),
         KIT_TEST(metadata__no_token__auth),
         KIT_TEST(token_url__metadata_token_then_post__counted),
+        KIT_TEST(token_url__three_quick_tries__then_one_every_20_s),
         KIT_TEST(adc__authorized_user__form_and_rotation),
         KIT_TEST(adc__what_is_refused__by_name_and_without_secrets),
         KIT_TEST(call__get__url_token_answer),

@@ -386,14 +386,24 @@ static void errors__9_14__each_gives_an_error_and_no_address(void **state)
 static void errors__unauthorised__token_is_fetched_anew_once(void **state)
 {
     (void)state;
-    struct rig *r = rig_start(NULL);
+    /* From the metadata server: an alternate source is asked every 20 s at most (test_auth.c). */
+    struct rig *r = rig_start(&(struct rig_options){.config_less = "token-url"});
     rig_service(r, "web", "{}");
     rig_fault(r, "{\"match\":{\"op\":\"compute.targetPools.list\"},\"count\":1,\"do\":\"refuse\","
                  "\"status\":401}");
     ok(r);
+    assert_int_equal(rig_calls(r, "compute.targetPools.list"), 2);
+    rig_forget(r);
     rig_fault(r, "{\"match\":{\"api\":\"gce\"},\"count\":0,\"do\":\"refuse\",\"status\":401}");
     rig_edit(r, "web", "{\"spec\":{\"ports\":[{\"port\":81,\"protocol\":\"TCP\"}]}}");
     assert_int_equal(rig_ensure(r, "web")->code, TT_AUTH);
+    /* What it knew is asked for again: each request once more with a new token, and no more. */
+    static const char *const asked[] = {"forwardingRules", "targetPools", "httpHealthChecks"};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        const char *op = arena_printf(rig_arena(r), "compute.%s.get", asked[i]);
+        assert_int_equal(rig_calls(r, op), 2);
+    }
+    assert_int_equal(rig_calls(r, "compute.firewalls.get"), 2 * 2); /* its own and the nodes' */
     rig_stop(r);
 }
 
