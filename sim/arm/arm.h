@@ -100,7 +100,7 @@ struct arm_request {
     int status;                  /* of the answer; 0: 200 */
     struct json_object *answer;  /* owned until sent; NULL: no body */
     struct arm_resource *target; /* the document whose write may run on after the answer */
-    bool created, removed;
+    bool created, removed, unchanged;
     struct map *picked; /* private addresses that this request was given already */
     struct map
         *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
@@ -295,6 +295,8 @@ bool arm_nic_remove(struct arm_request *q);
 bool arm_pls_put(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_pls_remove(struct arm_request *q);
 void arm_pls_after(struct arm_request *q, struct json_object *old, struct arm_resource *res);
+/* The private link service that stands on a frontend, or NULL; borrowed. */
+const char *arm_pls_of_frontend(struct arm_request *q, const char *fip);
 bool arm_pls_connection(struct arm_request *q);
 bool arm_vm_put(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_vm_instance_view(struct arm_request *q);

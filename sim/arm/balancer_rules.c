@@ -285,6 +285,39 @@ static bool check_others(struct arm_request *q, struct json_object *lb, const ch
     return true;
 }
 
+/* Who has an outbound rule on its frontend must not translate by itself. */
+static bool check_snat(struct arm_request *q, struct json_object *body)
+{
+    struct json_object *rules = json_path(body, "properties.loadBalancingRules");
+    struct json_object *outbound = json_path(body, "properties.outboundRules");
+    struct map *taken = map_new(NULL);
+    bool ok = true;
+    for (size_t i = 0; i < json_len(outbound); i++) {
+        struct json_object *o = json_object_array_get_idx(outbound, i);
+        struct json_object *many = json_path(o, "properties.frontendIPConfigurations");
+        for (size_t k = 0; k < json_len(many); k++) {
+            const char *id = str_nonnull(json_str(json_object_array_get_idx(many, k), "id"));
+            map_set(taken, arm_id_key(q->a, id), (void *)json_str(o, "name"));
+        }
+    }
+    for (size_t i = 0; i < json_len(rules) && ok && map_size(taken) > 0; i++) {
+        struct json_object *o = json_object_array_get_idx(rules, i);
+        struct json_object *p = json_member(o, "properties");
+        const char *fip = str_nonnull(arm_ref(p, "frontendIPConfiguration"));
+        const char *by = map_get(taken, arm_id_key(q->a, fip));
+        ok = !by || json_bool(p, "disableOutboundSnat", false) ||
+             arm_refuse(
+                 q, 400,
+                 "LoadBalancingRuleMustDisableSNATSinceSameFrontendIPConfigurationIsReferenced"
+                 "ByOutboundRule",
+                 "Load balancing rule %s must disable SNAT since same frontend IP "
+                 "configuration %s is referenced by the outbound rule %s.",
+                 json_str(o, "name"), fip, by);
+    }
+    map_free(taken);
+    return ok;
+}
+
 bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
 {
     struct json_object *probes = json_path(body, "properties.probes");
@@ -307,6 +340,7 @@ bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
             return false;
         }
     }
-    return check_conflicts(q, rules) && check_others(q, body, "outboundRules") &&
-           check_others(q, body, "inboundNatRules") && check_others(q, body, "inboundNatPools");
+    return check_conflicts(q, rules) && check_snat(q, body) &&
+           check_others(q, body, "outboundRules") && check_others(q, body, "inboundNatRules") &&
+           check_others(q, body, "inboundNatPools");
 }

@@ -252,11 +252,33 @@ static bool check_frontends(struct frontends *f)
                f->q->id);
 }
 
+/* A frontend goes: no private link service may stand on it any more. */
+static bool check_gone(struct arm_request *q, struct json_object *old, struct json_object *p)
+{
+    struct json_object *was = json_path(old, "properties.frontendIPConfigurations");
+    for (size_t i = 0; i < json_len(was); i++) {
+        const char *name = json_str(json_object_array_get_idx(was, i), "name");
+        if (arm_named(json_member(p, "frontendIPConfigurations"), name, NULL)) {
+            continue;
+        }
+        const char *fip = arena_printf(q->a, "%s/frontendIPConfigurations/%s", q->res->id, name);
+        const char *link = arm_pls_of_frontend(q, fip);
+        if (link) {
+            return arm_refuse(
+                q, 400, "LoadBalancerFrontendIPConfigurationInUseByPrivateLinkService",
+                "Frontend IP configuration %s cannot be deleted since it is in use by "
+                "private link service %s.",
+                fip, link);
+        }
+    }
+    return true;
+}
+
 bool arm_lb_put(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
     struct json_object *p = arm_properties(body);
     struct frontends f = {.q = q, .old = old, .body = body};
-    if (!check_sku(q, old, body) || !check_children(q, p)) {
+    if (!check_sku(q, old, body) || !check_children(q, p) || !check_gone(q, old, p)) {
         return false;
     }
     f.links = arm_links_new(q->arm);

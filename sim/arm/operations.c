@@ -5,10 +5,11 @@
  * answer leads to an operation: by Azure-AsyncOperation, by Location, or by the document's own state.  A document that
  * is being written refuses the next write, or, as the network provider does with `supersede`, cancels the first.
  * Settings (world member "sim.azure"): async "azure-async" | "location" | "body", polls (how often it says InProgress),
- * retry_after (s), supersede (bool).  Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
+ * retry_after (s), retry_after_form ("ms", "date"), supersede (bool).  Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
+#include <time.h>
 
 #define OPERATIONS_MAX 2000
 
@@ -17,8 +18,9 @@ enum style { STYLE_NONE = 0, STYLE_ASYNC, STYLE_LOCATION, STYLE_BODY };
 struct arm_operation {
     struct arm *arm;
     char *name;
-    char *target; /* id of the document */
-    bool removes; /* a DELETE */
+    char *target;   /* id of the document */
+    bool unchanged; /* the write changed nothing: the etag stays */
+    bool removes;   /* a DELETE */
     enum style style;
     int64_t polls_left;        /* without a timer: how often it still says InProgress */
     struct sim_timer *timer;   /* NULL: none runs */
@@ -94,7 +96,9 @@ static void end_write(struct arm_operation *op, struct arm_resource *res)
         (void)arm_commit(arm, op->target, body, "Failed");
     } else {
         res->hides_address = false;
-        arm_touch(arm, op->target);
+        if (!op->unchanged) {
+            arm_touch(arm, op->target);
+        }
     }
 }
 
@@ -252,6 +256,7 @@ static struct arm_operation *start(struct arm_request *q, enum style style)
     op->name = xstrdup(arm_uuid(arm, q->a));
     op->target = xstrdup(q->target->id);
     op->removes = q->removed;
+    op->unchanged = q->unchanged;
     op->style = style;
     op->polls_left = json_int(arm->settings, "polls", 0);
     op->retry_after_s = json_int(arm->settings, "retry_after", 0);
@@ -272,6 +277,29 @@ static struct arm_operation *start(struct arm_request *q, enum style style)
     return op;
 }
 
+/* In seconds, or as the settings' retry_after_form says: "ms", "date". */
+static void add_retry_after(struct arm_request *q, const struct arm_operation *op)
+{
+    const char *form = json_str(q->arm->settings, "retry_after_form");
+    struct http_req *req = q->call->req;
+    if (op->retry_after_s <= 0 || !is_running(op)) {
+        return;
+    }
+    if (str_eq(form, "ms")) {
+        http_req_add_header(req, "x-ms-retry-after-ms",
+                            arena_printf(q->a, "%lld", (long long)op->retry_after_s * 1000));
+    } else if (str_eq(form, "date")) {
+        time_t at = (time_t)(clock_wall_s(sim_clock(q->arm->sim)) + op->retry_after_s);
+        struct tm tm;
+        char text[64] = "";
+        strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&at, &tm));
+        http_req_add_header(req, "Retry-After", text);
+    } else {
+        http_req_add_header(req, "Retry-After",
+                            arena_printf(q->a, "%lld", (long long)op->retry_after_s));
+    }
+}
+
 static void add_polling(struct arm_request *q, const struct arm_operation *op)
 {
     struct http_req *req = q->call->req;
@@ -290,10 +318,7 @@ static void add_polling(struct arm_request *q, const struct arm_operation *op)
             req, "Location",
             arena_printf(q->a, "%s/operationResults/%s?api-version=%s", base, op->name, version));
     }
-    if (op->retry_after_s > 0) {
-        http_req_add_header(req, "Retry-After",
-                            arena_printf(q->a, "%lld", (long long)op->retry_after_s));
-    }
+    add_retry_after(q, op);
 }
 
 /* The document, or the part of it that the request was about; a DELETE of a part has no body. */
@@ -339,14 +364,6 @@ void arm_operations_answer(struct arm_request *q)
 }
 
 /* --- polls ---------------------------------------------------------------------------------------- */
-
-static void add_retry_after(struct arm_request *q, const struct arm_operation *op)
-{
-    if (is_running(op) && op->retry_after_s > 0) {
-        http_req_add_header(q->call->req, "Retry-After",
-                            arena_printf(q->a, "%lld", (long long)op->retry_after_s));
-    }
-}
 
 bool arm_operation_get(struct arm_request *q)
 {

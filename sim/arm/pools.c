@@ -15,6 +15,19 @@ static struct json_object *pools_of(struct json_object *lb)
 
 /* --- checks --------------------------------------------------------------------------------------- */
 
+static bool in_network(struct arm_request *q, const char *vnet, const struct ip_addr *ip)
+{
+    struct json_object *spaces =
+        json_path(arm_get(q->arm, vnet)->body, "properties.addressSpace.addressPrefixes");
+    bool found = json_len(spaces) == 0;
+    for (size_t i = 0; i < json_len(spaces) && !found; i++) {
+        struct ip_net net;
+        const char *text = json_object_get_string(json_object_array_get_idx(spaces, i));
+        found = ip_net_parse(text, &net) && ip_net_contains(&net, ip);
+    }
+    return found;
+}
+
 static bool check_address(struct arm_request *q, const char *pool, struct json_object *p,
                           struct json_object *address)
 {
@@ -42,7 +55,15 @@ static bool check_address(struct arm_request *q, const char *pool, struct json_o
                           json_str(address, "name"), pool);
     }
     const char *place = subnet ? subnet : vnet;
-    return arm_get(q->arm, place) || arm_refuse_reference(q, place, pool);
+    if (!arm_get(q->arm, place)) {
+        return arm_refuse_reference(q, place, pool);
+    }
+    return subnet || in_network(q, vnet, &parsed) ||
+           arm_refuse(
+               q, 400, "LoadBalancerBackendAddressNotInVirtualNetwork",
+               "Backend address %s of pool %s is not in the address space of virtual network "
+               "%s.",
+               ip, pool, vnet);
 }
 
 /* Names and addresses are there once; *ret_n counts addresses. */

@@ -52,6 +52,13 @@ static bool check_frontend(struct arm_request *q, const char *id)
                       o.found);
 }
 
+const char *arm_pls_of_frontend(struct arm_request *q, const char *fip)
+{
+    struct owner o = {.fip = fip, .self = ""};
+    arm_each(q->arm, "Microsoft.Network/privateLinkServices", find_owner, &o);
+    return o.found;
+}
+
 /* --- addresses ------------------------------------------------------------------------------------ */
 
 static bool check_config(struct arm_request *q, struct json_object *old, struct json_object *o)

@@ -166,6 +166,35 @@ static bool check_pair(struct arm_request *q, const char *rule, struct json_obje
     return !one || check_value(q, rule, c, one);
 }
 
+/* 4, 6, 0 for no address at all, -1 for both kinds. */
+static int family_of(struct json_object *p, const char *one, const char *many)
+{
+    struct json_object *list = json_member(p, many);
+    size_t n = json_len(list);
+    int family = 0;
+    for (size_t i = 0; i < (n ? n : 1); i++) {
+        const char *text = n ? json_object_get_string(json_object_array_get_idx(list, i))
+                             : str_nonnull(json_str(p, one));
+        int this = strchr(text, ':')                                                   ? 6
+                   : strchr(text, '.') && strspn(text, "0123456789./") == strlen(text) ? 4
+                                                                                       : 0;
+        family = family && this && family != this ? -1 : family ? family : this;
+    }
+    return family;
+}
+
+static bool check_families(struct arm_request *q, const char *rule, struct json_object *p)
+{
+    int source = family_of(p, "sourceAddressPrefix", "sourceAddressPrefixes");
+    int destination = family_of(p, "destinationAddressPrefix", "destinationAddressPrefixes");
+    bool fits =
+        source >= 0 && destination >= 0 && (!source || !destination || source == destination);
+    return fits || arm_refuse(q, 400, "SecurityRuleAddressPrefixFamilyMismatch",
+                              "Security rule %s has IPv4 and IPv6 address prefixes; all of a rule "
+                              "must be of one family.",
+                              rule);
+}
+
 static bool check_rule(struct arm_request *q, struct json_object *rule, size_t *ret_sources,
                        size_t *ret_destinations)
 {
@@ -196,7 +225,7 @@ static bool check_rule(struct arm_request *q, struct json_object *rule, size_t *
             return false;
         }
     }
-    return true;
+    return check_families(q, name, p);
 }
 
 /* --- the whole group ------------------------------------------------------------------------------ */

@@ -111,7 +111,9 @@ static bool put_body(struct arm_request *q, struct json_object *body)
         return false;
     }
     q->created = old == NULL;
+    const char *etag = old ? arena_strdup(q->a, json_str(old, "etag")) : NULL;
     q->target = arm_commit(q->arm, q->id, body, "Succeeded");
+    q->unchanged = etag && str_eq(etag, json_str(q->target->body, "etag"));
     if (q->kind->after) {
         q->kind->after(q, old, q->target);
     }

@@ -55,6 +55,37 @@ static void async__header__polled_until_done(void **state)
     fixture_stop(f);
 }
 
+static void retry_after__other_forms__are_sent(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("retry-after", NULL);
+    arm_settings(f, "{\"async\":\"azure-async\",\"polls\":9,\"retry_after\":3,"
+                    "\"retry_after_form\":\"ms\"}");
+    arm_must(f, "PUT", PIP, PIP_BODY);
+    assert_string_equal(fixture_header(f, "x-ms-retry-after-ms"), "3000");
+    assert_null(fixture_header(f, "Retry-After"));
+    arm_settings(f, "{\"async\":\"azure-async\",\"polls\":9,\"retry_after\":3,"
+                    "\"retry_after_form\":\"date\"}");
+    arm_must(f, "PUT", PIP "2", PIP_BODY);
+    assert_non_null(strstr(fixture_header(f, "Retry-After"), " GMT"));
+    fixture_stop(f);
+}
+
+static void write__of_the_same__keeps_the_etag(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("unchanged", NULL);
+    arm_must(f, "PUT", PIP, PIP_BODY);
+    const char *etag = arm_etag(f, PIP);
+    arm_settings(f, "{\"async\":\"azure-async\"}");
+    for (int i = 0; i < 2; i++) {
+        arm_must(f, "PUT", PIP, PIP_BODY);
+        arm_must(f, "GET", poll_path(f, "Azure-AsyncOperation"), NULL);
+        assert_string_equal(arm_etag(f, PIP), etag);
+    }
+    fixture_stop(f);
+}
+
 static void location__header__polled_until_done(void **state)
 {
     (void)state;
@@ -293,6 +324,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(write__without_settings__is_done_at_once),
         cmocka_unit_test(async__header__polled_until_done),
+        cmocka_unit_test(retry_after__other_forms__are_sent),
+        cmocka_unit_test(write__of_the_same__keeps_the_etag),
         cmocka_unit_test(location__header__polled_until_done),
         cmocka_unit_test(body__state__polled_by_get),
         cmocka_unit_test(instance__update__is_202),

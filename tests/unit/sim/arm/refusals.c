@@ -363,8 +363,54 @@ static const struct row rows[] = {
      400, "InvalidResourceReference", NULL},
     {"filter of machines", "GET", CPU "/virtualMachines?%24filter=name%20eq%20x", NULL, 400,
      "InvalidParameter", NULL},
-    {"link in a subnet with policies", "PUT", PLS, PLS_BODY(IN "/frontendIPConfigurations/g"), 400,
+    {"link in a subnet with policies", "PUT", PLS, PLS_BODY(IN "/frontendIPConfigurations/h"), 400,
      "PrivateLinkServiceCannotBeCreatedInSubnetThatHasNetworkPoliciesEnabled", NULL},
+    {"two links on one frontend", "PUT", PLS, PLS_BODY(IN "/frontendIPConfigurations/g"), 400,
+     "LoadBalancerFrontendIPConfigurationInUseByPrivateLinkService", NULL},
+    {"frontend under a link goes", "PUT", IN, IN_BODY(IN_FRONT("h", "")), 400,
+     "LoadBalancerFrontendIPConfigurationInUseByPrivateLinkService", "pls-in"},
+    {"balancer under a link", "DELETE", IN, NULL, 400, "LoadBalancerInUseByPrivateLinkService",
+     NULL},
+    {"translation beside an outbound rule", "PUT", LB,
+     "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+     "\"frontendIPConfigurations\":[" FRONT(
+         "f", PIP) "],\"backendAddressPools\":[" K
+                   "],\"loadBalancingRules\":[" RULE(
+                       "r", "f", "80",
+                       "") "],\"outboundRules\":[{\"name\":\"o\","
+                           "\"properties\":{\"protocol\":\"All\",\"backendAddressPool\":" ID(
+                               POOL) ",\"frontendIPConfigurations\":[" ID(LB "/frontendIPConfigurat"
+                                                                             "ions/f") "]}}]}}",
+     400,
+     "LoadBalancingRuleMustDisableSNATSinceSameFrontendIPConfigurationIsReferencedByOutboundRule",
+     NULL},
+    {"outbound rule on no frontend", "PUT", LB,
+     "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+     "\"frontendIPConfigurations\":[" FRONT(
+         "f", PIP) "],\"backendAddressPools\":[" K
+                   "],\"outboundRules\":[{\"name\":\"o\",\"properties\":{\"protocol\":\"All\","
+                   "\"backendAddressPool\":" ID(POOL) ",\"frontendIPConfigurations\":[" ID(
+                       LB "/frontendIPConfigurations/x") "]}}]}}",
+     400, "InvalidResourceReference", "frontendIPConfigurations/x"},
+    {"address outside the network", "PUT", IN "/backendAddressPools/k",
+     "{\"properties\":{\"virtualNetwork\":" ID(
+         NET "/virtualNetworks/vnet") ",\"loadBalancerBackendAddresses\":[{\"name\":\"a\","
+                                      "\"properties\":{\"ipAddress\":"
+                                      "\"192.0.2.1\"}}]}}",
+     400, "LoadBalancerBackendAddressNotInVirtualNetwork", NULL},
+    {"both families in a rule", "PUT", NSG,
+     NSG_BODY(NSG_RULE("a", "500",
+                       ",\"sourceAddressPrefix\":\"10.0.0.0/8\",\"destinationAddressPrefixes\":["
+                       "\"fd00::1\"],\"destinationPortRange\":\"80\"")),
+     400, "SecurityRuleAddressPrefixFamilyMismatch", NULL},
+    {"behind two public balancers", "PUT", NIC,
+     NIC_BODY(NIC_CONFIG(",\"loadBalancerBackendAddressPools\":[" ID(POOL) "," ID(
+         LB "-3/backendAddressPools/k") "]")),
+     400, "NetworkInterfaceInMultipleLoadBalancersOfSameType", NULL},
+    {"behind a Basic and a Standard balancer", "PUT", NIC,
+     NIC_BODY(NIC_CONFIG(",\"loadBalancerBackendAddressPools\":[" ID(POOL) "," ID(
+         LB "-basic/backendAddressPools/k") "]")),
+     400, "DifferentSkuLoadBalancersAndPublicIPAddressNotAllowedInVM", NULL},
     {"link on no frontend", "PUT", PLS, PLS_BODY(IN "/frontendIPConfigurations/x"), 400,
      "InvalidResourceReference", NULL},
     {"bad page", "GET", NET "/loadBalancers?%24skiptoken=x", NULL, 400, "InvalidParameter", NULL},
@@ -382,7 +428,20 @@ static void make_world(struct fixture *f)
     arm_must(f, "PUT", NET "/publicIPAddresses/labelled",
              "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
              "\"dnsSettings\":{\"domainNameLabel\":\"web\"}}}");
-    arm_must(f, "PUT", IN, IN_BODY(IN_FRONT("g", STATIC("10.240.0.9"))));
+    arm_must(f, "PUT", IN, IN_BODY(IN_FRONT("g", STATIC("10.240.0.9")) "," IN_FRONT("h", "")));
+    arm_must(f, "PUT", NET "/virtualNetworks/vnet/subnets/links",
+             "{\"properties\":{\"addressPrefix\":\"10.250.0.0/24\","
+             "\"privateLinkServiceNetworkPolicies\":\"Disabled\"}}");
+    arm_must(
+        f, "PUT", PLS "-in",
+        "{\"location\":\"eastus\",\"properties\":{\"loadBalancerFrontendIpConfigurations\":[" ID(
+            IN "/frontendIPConfigurations/g") "],\"ipConfigurations\":[{\"name\":\"c\","
+                                              "\"properties\":{\"primary\":true,\"subnet\":" ID(
+                                                  NET
+                                                  "/virtualNetworks/vnet/subnets/links") "}}]}}");
+    arm_must(f, "PUT", PIP "-3", PIP_BODY);
+    arm_must(f, "PUT", LB "-3", LB_OF("Standard", FRONT("f", PIP "-3"), K, "", ""));
+    arm_must(f, "PUT", LB "-basic", LB_OF("Basic", "", K, "", ""));
     fixture_must(f, "POST", "/sim/faults",
                  "{\"match\":{\"op\":\"PublicIPAddresses.CreateOrUpdate\"},\"do\":\"fail\"}");
     arm_must(f, "PUT", FAILED, PIP_BODY);

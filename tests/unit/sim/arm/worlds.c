@@ -194,7 +194,8 @@ static void load_world(struct fixture *f, const char *name)
     fixture_must(f, "PUT", "/sim/state", fixture_data(f->a, name));
 }
 
-#define S "/subscriptions/S/resourceGroups/rg/providers"
+#define S  "/subscriptions/S/resourceGroups/rg/providers"
+#define SN "/Microsoft.Network/virtualNetworks/vnet/subnets/sn"
 
 static void world__recorded__keeps_etags_addresses_and_members(void **state)
 {
@@ -246,6 +247,15 @@ static void world__of_availability_sets__nodes_are_machines(void **state)
     fixture_must(f, "GET", "/api/v1/nodes/vm-6", NULL);
     assert_string_equal(arm_text(f, "spec.providerID"),
                         "azure://" S "/Microsoft.Compute/virtualMachines/vm-6");
+    int status = arm_call(
+        f, "PUT", S "/Microsoft.Network/networkInterfaces/nic-3",
+        "{\"location\":\"eastus\",\"properties\":{\"ipConfigurations\":[{\"name\":"
+        "\"ipconfig1\",\"properties\":{\"subnet\":" ID(
+            S SN) ",\"loadBalancerBackendAddressPools\":[" ID(S
+                                                              "/Microsoft.Network/loadBalancers/c1/"
+                                                              "backendAddressPools/c1") "]}}]}}");
+    arm_expect(f, "another set", status, 400,
+               "NetworkInterfaceAndLoadBalancerAreInDifferentAvailabilitySets");
     fixture_must(f, "DELETE", "/sim/nodes/vm-0", NULL);
     arm_must(f, "GET", S "/Microsoft.Network/loadBalancers/c1", NULL);
     assert_int_equal(
