@@ -158,11 +158,13 @@ static int read_environment(struct arena *a, const char *path, struct azure_clou
     struct json_object *o;
     int rc = file_read(a, path, FILE_MAX, &text, &n, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "AZURE_ENVIRONMENT_FILEPATH");
+        (void)err_prefix(err, "AZURE_ENVIRONMENT_FILEPATH");
+        return rc;
     }
     rc = json_parse_arena(a, text, n, NULL, &o, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "AZURE_ENVIRONMENT_FILEPATH: %s", path);
+        (void)err_prefix(err, "AZURE_ENVIRONMENT_FILEPATH %s", path);
+        return rc;
     }
     const char *arm = json_str(o, "resourceManagerEndpoint");
     const char *audience = json_str(o, "tokenAudience");
@@ -211,9 +213,12 @@ int azure_cloud_find(struct arena *a, const struct azure_config *c, const struct
     struct azure_cloud cloud = azure_cloud_by_name(a, c->cloud);
     int rc = ERR_OK;
     if (!str_is_empty(c->resource_manager_endpoint)) {
-        rc = check_url(a, "resourceManagerEndpoint", c->resource_manager_endpoint, err);
-        if (rc == ERR_OK && ask_metadata(a, c, http, cancel, &cloud, err) != ERR_OK) {
-            rc = err_prefix(err, "resourceManagerEndpoint %s", c->resource_manager_endpoint);
+        rc = check_url(a, "it", c->resource_manager_endpoint, err);
+        if (rc == ERR_OK) {
+            rc = ask_metadata(a, c, http, cancel, &cloud, err);
+        }
+        if (rc != ERR_OK) {
+            (void)err_prefix(err, "resourceManagerEndpoint %s", c->resource_manager_endpoint);
         }
     }
     if (rc == ERR_OK && azure_eq(c->cloud, "AZURESTACKCLOUD") &&

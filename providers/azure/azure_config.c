@@ -48,16 +48,23 @@ static struct azure_place place_of_lb(const struct reader *r, size_t i)
 static int read_selectors(struct reader *r, const struct azure_raw_lb *raw,
                           struct azure_lb_config *ret, struct err *err)
 {
-    int rc = azure_selector_decode(r->a, raw->services, &ret->services, err);
-    if (rc != ERR_OK) {
-        return err_prefix(err, "serviceLabelSelector");
+    const struct {
+        const char *key;
+        struct json_object *o;
+        struct azure_selector *ret;
+    } rows[] = {
+        {"serviceLabelSelector", raw->services, &ret->services},
+        {"serviceNamespaceSelector", raw->namespaces, &ret->namespaces},
+        {"nodeSelector", raw->nodes, &ret->nodes},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        int rc = azure_selector_decode(r->a, rows[i].o, rows[i].ret, err);
+        if (rc != ERR_OK) {
+            (void)err_prefix(err, "%s", rows[i].key);
+            return rc;
+        }
     }
-    rc = azure_selector_decode(r->a, raw->namespaces, &ret->namespaces, err);
-    if (rc != ERR_OK) {
-        return err_prefix(err, "serviceNamespaceSelector");
-    }
-    rc = azure_selector_decode(r->a, raw->nodes, &ret->nodes, err);
-    return rc != ERR_OK ? err_prefix(err, "nodeSelector") : ERR_OK;
+    return ERR_OK;
 }
 
 static int read_lb(struct reader *r, size_t i, struct json_object *o, struct azure_lb_config *ret,
@@ -70,8 +77,11 @@ static int read_lb(struct reader *r, size_t i, struct json_object *o, struct azu
                        i);
     }
     int rc = azure_keys_read(r->a, o, azure_lb_config_keys, &place, &raw, &r->unknown, err);
-    if (rc == ERR_OK && read_selectors(r, &raw, ret, err) != ERR_OK) {
-        rc = err_prefix(err, "line %d: %s[%zu]", place.below, LBS_KEY, i);
+    if (rc == ERR_OK) {
+        rc = read_selectors(r, &raw, ret, err);
+        if (rc != ERR_OK) {
+            (void)err_prefix(err, "line %d: %s[%zu]", place.below, LBS_KEY, i);
+        }
     }
     ret->name = raw.name;
     ret->primary_vm_set = raw.primary_vm_set;
@@ -239,7 +249,10 @@ static int refuse(const struct checked *k, const char *key, int nth, const char 
     int below = nth > 1 ? azure_config_line(k->text, k->n, LBS_KEY, 1, 0) : 0;
     int line = azure_config_line(k->text, k->n, key, nth > 1 ? nth - 1 : 1, below);
     (void)err_set(k->err, ERR_INVALID, "%s: %s", key, why);
-    return line > 0 ? err_prefix(k->err, "line %d", line) : ERR_INVALID;
+    if (line > 0) {
+        (void)err_prefix(k->err, "line %d", line);
+    }
+    return ERR_INVALID;
 }
 
 static bool is_one_of(const char *text, const char *const *items, size_t n)

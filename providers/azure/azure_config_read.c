@@ -235,7 +235,10 @@ static int wrong_type(const struct azure_place *place, const char *key, const st
     int line = line_of(place, key);
     (void)err_set(err, ERR_INVALID, "%s%s: want %s, got %s", place->path, row->name,
                   wanted(row->type), type_word(v));
-    return line > 0 ? err_prefix(err, "line %d", line) : ERR_INVALID;
+    if (line > 0) {
+        (void)err_prefix(err, "line %d", line);
+    }
+    return ERR_INVALID;
 }
 
 static void texts_to_empty(const struct azure_key *keys, void *out)

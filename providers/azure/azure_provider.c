@@ -90,7 +90,8 @@ static int load_state(struct azure_provider *p, const struct tt_open_args *args,
     struct json_object *world;
     int rc = json_parse_arena(p->a, args->state_json, args->state_len, NULL, &world, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "saved state");
+        (void)err_prefix(err, "saved state");
+        return rc;
     }
     struct json_object *azure = json_member(world, "azure");
     if (!json_object_is_type(azure, json_type_object)) {
