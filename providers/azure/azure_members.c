@@ -70,9 +70,11 @@ static void plan_instance(struct azure_members_planning *p, const struct azure_m
     struct arena *a = p->y->s->a;
     const struct azure_refs refs = azure_members_refs(a, e);
     struct json_object *vm = azure_members_doc(&p->m.instances, e->machine);
+    struct json_object *model = azure_members_doc(&p->m.sets, set);
     const char *why_not = NULL;
+    bool goes = azure_eq(azure_prop_str(model, "provisioningState"), "Deleting");
     struct json_object *body =
-        vm != NULL ? azure_vmss_instance(a, p->m.in.config, vm, &refs, &why_not) : NULL;
+        vm != NULL && !goes ? azure_vmss_instance(a, p->m.in.config, vm, &refs, &why_not) : NULL;
     if (body == NULL) {
         return;
     }
@@ -86,7 +88,7 @@ static void plan_instance(struct azure_members_planning *p, const struct azure_m
         .owners = owners_of(a, e),
         .rank = e->n_join > 0 ? AZURE_RANK_JOIN : AZURE_RANK_LEAVE,
         .lane = set,
-        .lane_max = azure_vmss_batch(p->m.in.config, azure_members_doc(&p->m.sets, set)),
+        .lane_max = azure_vmss_batch(p->m.in.config, model),
     };
     azure_member_writes_add(a, &p->writes, &w);
 }
