@@ -188,6 +188,9 @@ const char *arm_group_name(const struct arm *arm, const char *subscription, cons
  * keeps the provisioningState that the old body has. */
 struct arm_resource *arm_commit(struct arm *arm, const char *id, struct json_object *body,
                                 const char *state);
+/* Removes members and items of the wrong JSON type, which a world may hold and no request could make; what the schema
+ * does not know stays. */
+void arm_sanitize(int type, struct json_object *o);
 /* A new etag, although no member changed. */
 void arm_touch(struct arm *arm, const char *id);
 /* The etag that a loaded document had; NULL leaves the new one. */

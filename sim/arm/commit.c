@@ -291,3 +291,57 @@ void arm_prune(int type, struct json_object *o)
         e = next;
     }
 }
+
+/* --- worlds --------------------------------------------------------------------------------------- */
+
+static bool is_of_kind(int type, struct json_object *o)
+{
+    enum arm_type_kind kind = type >= 0 ? arm_types[type].kind : ARM_ANY;
+    enum json_type got = json_object_get_type(o);
+    switch (kind) {
+    case ARM_OBJECT:
+    case ARM_MAP:
+        return got == json_type_object;
+    case ARM_ARRAY:
+        return got == json_type_array;
+    case ARM_STRING:
+        return got == json_type_string;
+    case ARM_INTEGER:
+    case ARM_NUMBER:
+        return got == json_type_int || got == json_type_double;
+    case ARM_BOOLEAN:
+        return got == json_type_boolean;
+    case ARM_ANY:
+        break;
+    }
+    return got != json_type_null;
+}
+
+void arm_sanitize(int type, struct json_object *o)
+{
+    if (type < 0) {
+        return;
+    }
+    for (size_t i = json_len(o); i > 0; i--) {
+        struct json_object *item = json_object_array_get_idx(o, i - 1);
+        if (!is_of_kind(arm_types[type].item, item)) {
+            json_object_array_del_idx(o, i - 1, 1);
+        } else {
+            arm_sanitize(arm_types[type].item, item);
+        }
+    }
+    if (arm_types[type].kind != ARM_OBJECT || !json_object_is_type(o, json_type_object)) {
+        return;
+    }
+    for (const struct arm_field *f = arm_types[type].fields; f->name; f++) {
+        struct json_object *value;
+        if (!json_object_object_get_ex(o, f->name, &value)) {
+            continue;
+        }
+        if (!is_of_kind(f->type, value)) {
+            json_object_object_del(o, f->name);
+        } else {
+            arm_sanitize(f->type, value);
+        }
+    }
+}

@@ -72,13 +72,17 @@ static void merge_pool(struct arm *arm, struct arena *a, const char *id, struct 
     struct arm_resource *lb = arm_get(arm, arm_id_parent(a, id));
     struct json_object *pools = lb ? json_path(lb->body, "properties.backendAddressPools") : NULL;
     struct json_object *have = arm_named(pools, arm_id_name(id), NULL);
-    struct json_object *from = json_member(pool, "properties"), *to = arm_properties(have);
+    struct json_object *from = json_member(pool, "properties");
+    struct json_object *to = have ? arm_properties(have) : NULL;
     static const char *const members[] = {"loadBalancerBackendAddresses", "virtualNetwork"};
     for (size_t i = 0; have && i < ARRAY_LEN(members); i++) {
         struct json_object *value = json_member(from, members[i]);
         if (value) {
             json_add(to, members[i], json_copy(value));
         }
+    }
+    if (have) {
+        arm_sanitize(arm_kind_type(lb->kind), lb->body);
     }
 }
 
@@ -98,7 +102,8 @@ static int load_resources(struct arm *arm, struct arena *a, struct json_object *
                            "azure: \"%s\": want \"/subscriptions/…\" and an object", id);
         }
         if (!is_pool(a, id)) {
-            (void)arm_set(arm, id, json_copy(body));
+            struct arm_resource *res = arm_set(arm, id, json_copy(body));
+            arm_sanitize(res->kind ? arm_kind_type(res->kind) : -1, res->body);
         }
     }
     json_object_object_foreach(azure, pool_id, pool)
@@ -167,6 +172,9 @@ static void dress_all(struct arm *arm)
     for (size_t i = 0; i < n; i++) {
         struct arm_resource *res = arm_get(arm, ids[i]);
         char *etag = xstrdup(json_str(res->body, "etag"));
+        if (res->kind && res->kind->located && !json_str(res->body, "location")) {
+            json_add_str(res->body, "location", arm->location);
+        }
         if (res->kind) {
             res = arm_commit(arm, res->id, json_copy(res->body), NULL);
             arm_restore_etag(res, etag);
@@ -234,7 +242,7 @@ char *sim_arm_cloud_config(void *state, struct arena *a)
 {
     struct arm *arm = state;
     struct json_object *o = json_object_new_object();
-    json_add_str(o, "cloud", "AzurePublicCloud");
+    json_add_str(o, "cloud", "AzureCloud");
     json_add_str(o, "tenantId", arm->tenant);
     json_add_str(o, "subscriptionId", arm->subscription);
     json_add_str(o, "resourceGroup", arm->group);

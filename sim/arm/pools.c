@@ -23,7 +23,7 @@ static bool in_network(struct arm_request *q, const char *vnet, const struct ip_
     for (size_t i = 0; i < json_len(spaces) && !found; i++) {
         struct ip_net net;
         const char *text = json_object_get_string(json_object_array_get_idx(spaces, i));
-        found = ip_net_parse(text, &net) && ip_net_contains(&net, ip);
+        found = ip_net_parse(str_nonnull(text), &net) && ip_net_contains(&net, ip);
     }
     return found;
 }
@@ -311,6 +311,9 @@ bool arm_lb_migrate(struct arm_request *q)
     struct arm_resource *lb = arm_get(q->arm, lb_id);
     if (!lb) {
         return arm_refuse(q, 404, "ResourceNotFound", "The Resource '%s' was not found.", lb_id);
+    }
+    if (!arm_operations_admit(q, lb)) {
+        return false;
     }
     struct json_object *names = json_member(q->body, "pools"), *done = json_object_new_array();
     struct json_object *body = json_copy(lb->body);

@@ -46,6 +46,7 @@ bool arm_answer_page(struct arm_request *q, struct json_object *items)
     const char *token = sim_call_param(q->call, "$skiptoken");
     token = token ? token : sim_call_param(q->call, "$skipToken");
     int64_t from = 0;
+    size = size > 0 ? size : 1;
     if (token && (!str_to_i64(token, &from) || from < 0)) {
         json_object_put(items);
         return arm_refuse(q, 400, "InvalidParameter", "The $skipToken '%s' is invalid.", token);

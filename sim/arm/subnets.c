@@ -275,8 +275,9 @@ static bool in_address_space(struct arm_request *q, const struct ip_net *net)
     struct ip_addr last = ip_net_last(net);
     for (size_t i = 0; i < json_len(spaces); i++) {
         struct ip_net space;
-        if (ip_net_parse(json_object_get_string(json_object_array_get_idx(spaces, i)), &space) &&
-            ip_net_contains(&space, &net->addr) && ip_net_contains(&space, &last)) {
+        const char *text = json_object_get_string(json_object_array_get_idx(spaces, i));
+        if (ip_net_parse(str_nonnull(text), &space) && ip_net_contains(&space, &net->addr) &&
+            ip_net_contains(&space, &last)) {
             return true;
         }
     }

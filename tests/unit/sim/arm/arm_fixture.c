@@ -10,7 +10,7 @@ struct fixture *arm_start(const char *name, const struct sim_config *cfg)
     static const char *const json[] = {"Content-Type: application/json", "Metadata: true", NULL};
     struct sim_config c = cfg ? *cfg : (struct sim_config){.nodes = 3};
     const char *logs = getenv("TRIMTAB_ARM_LOGS");
-    char *log = logs ? xasprintf("%s/%s.jsonl", logs, name) : NULL;
+    char *log = logs && name ? xasprintf("%s/%s.jsonl", logs, name) : NULL;
     c.cloud = "azure";
     c.traffic_log = log;
     struct fixture *f = fixture_start(&c);

@@ -45,7 +45,7 @@
     LB_OF("Standard", FRONT("f", PIP), K, RULE("r", "f", "80", ",\"probe\":" ID(LB "/probes/p")),  \
           PROBE("p", "30080"))
 
-/* `cfg` NULL: three nodes.  The cloud is Azure. */
+/* `name`: of the log; NULL: none is written, because its answers will be nonsense.  `cfg` NULL: three nodes.  The cloud is Azure. */
 struct fixture *arm_start(const char *name, const struct sim_config *cfg);
 /* Calls with the api-version of the path's namespace, unless the path has one. */
 int arm_call(struct fixture *f, const char *method, const char *id, const char *body);

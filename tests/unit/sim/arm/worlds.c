@@ -263,6 +263,64 @@ static void world__of_availability_sets__nodes_are_machines(void **state)
     fixture_stop(f);
 }
 
+/* What no request could make: it is loaded, and everything can be read and written. */
+static void world__of_nonsense__is_loaded(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "{}",
+        "{\"properties\":5,\"sku\":[],\"tags\":\"x\",\"etag\":7,\"name\":{},\"location\":null}",
+        "{\"properties\":{\"frontendIPConfigurations\":[1,null,{},[],{\"name\":3,\"properties\":[]}"
+        "],"
+        "\"backendAddressPools\":{\"a\":1},\"loadBalancingRules\":[{\"properties\":{"
+        "\"frontendPort\":\"x\",\"backendAddressPools\":[null],\"frontendIPConfiguration\":{\"id\":"
+        "1}}}]}}",
+        "{\"properties\":{\"ipConfigurations\":[{\"properties\":{\"subnet\":7,"
+        "\"loadBalancerBackendAddressPools\":[{\"id\":\"x\"},{\"id\":\"/\"},{}]}}],"
+        "\"securityRules\":[null,{}],\"addressPrefixes\":[null,3,\"x/y\"],\"addressSpace\":{"
+        "\"addressPrefixes\":[null]}}}",
+        "{\"properties\":{\"networkProfileConfiguration\":{\"networkInterfaceConfigurations\":[{"
+        "\"properties\":{\"ipConfigurations\":[{},7]}}]},\"virtualMachineProfile\":[],"
+        "\"networkProfile\":{\"networkInterfaces\":[{},null]},\"instanceView\":1}}",
+    };
+    static const char *const ids[] = {LB,
+                                      PIP,
+                                      NSG,
+                                      SUBNET,
+                                      NET "/virtualNetworks/vnet",
+                                      NET "/networkInterfaces/n",
+                                      VMSS,
+                                      VMSS "/virtualMachines/0",
+                                      CPU "/virtualMachines/v",
+                                      CPU "/availabilitySets/s",
+                                      NET "/privateLinkServices/p",
+                                      NET "/routeTables/r",
+                                      NET "/unknown/thing"};
+    struct fixture *f = arm_start(NULL, NULL);
+    for (size_t b = 0; b < ARRAY_LEN(bodies); b++) {
+        struct str_buf world = STR_BUF_INIT;
+        for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+            str_appendf(&world, "%s\"%s\":%s", i ? "," : "{\"sim\":{\"azure\":7},\"azure\":{",
+                        ids[i], bodies[b]);
+        }
+        str_append(&world, "}}");
+        fixture_must(f, "PUT", "/sim/state", str_buf_text(&world));
+        str_buf_done(&world);
+        for (size_t i = 0; i + 1 < ARRAY_LEN(ids); i++) {
+            if (i != 4) {
+                arm_must(f, "GET", ids[i], NULL);
+            }
+        }
+        (void)arm_call(f, "PUT", PIP, PIP_BODY);
+        (void)arm_call(f, "PUT", LB, LB_BODY);
+        (void)arm_call(f, "POST", LB "/migrateToIpBased", "{}");
+        (void)arm_call(f, "DELETE", LB, NULL);
+        (void)fixture_call(f, "POST", "/sim/nodes", "{\"count\":1}");
+        fixture_must(f, "GET", "/sim/state", NULL);
+    }
+    fixture_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +336,7 @@ int main(void)
         cmocka_unit_test(world__recorded__keeps_etags_addresses_and_members),
         cmocka_unit_test(world__of_addresses__pools_are_in_their_balancers),
         cmocka_unit_test(world__of_availability_sets__nodes_are_machines),
+        cmocka_unit_test(world__of_nonsense__is_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
