@@ -22,6 +22,15 @@ void azure_owners_add(struct arena *a, struct azure_owners *o, const char *key)
     o->keys[o->n++] = key;
 }
 
+bool azure_owners_have(const struct azure_owners *o, const char *key)
+{
+    bool has = false;
+    for (size_t i = 0; i < o->n && !has; i++) {
+        has = str_eq(o->keys[i], key);
+    }
+    return has;
+}
+
 struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o)
 {
     return str_set_make(a, o->keys, o->n);

@@ -15,6 +15,7 @@ struct azure_owners {
     size_t cap;
 };
 void azure_owners_add(struct arena *a, struct azure_owners *o, const char *key);
+bool azure_owners_have(const struct azure_owners *o, const char *key);
 struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o);
 /* "default/web", "default/web and 3 more". */
 const char *azure_owners_text(struct arena *a, const struct azure_owners *o);

@@ -12,6 +12,10 @@
 #include "providers/azure/azure_sync.h"
 
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct azure_sync *azure_sync_of(struct lb_sync *s)
 {
@@ -21,6 +25,35 @@ struct azure_sync *azure_sync_of(struct lb_sync *s)
 bool azure_item_takes_part(const struct azure_item *it)
 {
     return it->service != NULL && !it->left && lb_item_is_active(it->item);
+}
+
+static int compare_items(const void *x, const void *y)
+{
+    const struct azure_item *a = *(struct azure_item *const *)x;
+    const struct azure_item *b = *(struct azure_item *const *)y;
+    const struct tt_service *s = a->service->in;
+    const struct tt_service *t = b->service->in;
+    if (a->want != b->want) {
+        return a->want ? 1 : -1;
+    }
+    if (s->created_us != t->created_us) {
+        return s->created_us < t->created_us ? -1 : 1;
+    }
+    return strcmp(a->item->key, b->item->key);
+}
+
+struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n)
+{
+    struct azure_item **items = ARENA_ARRAY(y->s->a, struct azure_item *, y->s->n_items + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i])) {
+            items[n++] = &y->items[i];
+        }
+    }
+    qsort(items, n, sizeof(*items), compare_items);
+    *ret_n = n;
+    return items;
 }
 
 struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name)
@@ -39,7 +72,7 @@ static void tell(struct azure_sync *y, const struct azure_item *it,
                  const struct azure_finding *findings, size_t n)
 {
     const struct tt_host *host = y->p->host;
-    for (size_t i = 0; it->want && !y->s->planning && i < n; i++) {
+    for (size_t i = 0; !y->s->planning && i < n; i++) {
         host->event(host->ctx, it->service->in, TT_EVENT_WARNING, findings[i].reason,
                     findings[i].message);
     }
@@ -54,16 +87,34 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
     it->want = item->in->verb != TT_VERB_DELETE;
     it->service = azure_service_read(a, &y->p->naming, item->in->service);
     it->flip = azure_service_flip(a, &y->p->naming, it->service);
-    if (item->in->verb != TT_VERB_ENSURE) {
-        return; /* an UPDATE was told already */
+    if (!it->want) {
+        return;
     }
     const struct azure_access *access = azure_access_read(a, it->service);
-    tell(y, it, it->service->findings, it->service->n_findings);
-    tell(y, it, access->findings, access->n_findings);
+    if (item->in->verb == TT_VERB_ENSURE) { /* an UPDATE was told already */
+        tell(y, it, it->service->findings, it->service->n_findings);
+        tell(y, it, access->findings, access->n_findings);
+    }
     if (azure_service_check(it->service, &item->err) != ERR_OK ||
         azure_access_check(access, &item->err) != ERR_OK) {
         return; /* its error is its result */
     }
+}
+
+/* Asked once: a sync that sees two sets of Services could close what the other one opened. */
+static void read_services(struct azure_sync *y)
+{
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
+    const struct azure_service **services =
+        ARENA_ARRAY(y->s->a, const struct azure_service *, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        if (svc_wants_lb_of(all[i], NULL, 0)) {
+            services[y->n_services++] = azure_service_read(y->s->a, &y->p->naming, all[i]);
+        }
+    }
+    y->services = services;
 }
 
 static int facts(struct lb_sync *s, struct err *err)
@@ -87,6 +138,7 @@ static int facts(struct lb_sync *s, struct err *err)
             item_begin(y, &y->items[i], &s->items[i]);
         }
     }
+    read_services(y);
     return ERR_OK;
 }
 
@@ -139,15 +191,28 @@ struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_s
     return (struct azure_texts){.items = x.items, .n = x.n};
 }
 
+/* A frontend of the Service without an address does not count for its family. */
+bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service)
+{
+    bool has[AZURE_FAMILIES] = {false, false};
+    struct azure_texts ips = azure_addresses_of(y, service);
+    for (size_t i = 0; i < ips.n; i++) {
+        has[strchr(ips.items[i], ':') != NULL ? AZURE_IPV6 : AZURE_IPV4] = true;
+    }
+    return (service->has_family[AZURE_IPV4] && !has[AZURE_IPV4]) ||
+           (service->has_family[AZURE_IPV6] && !has[AZURE_IPV6]);
+}
+
 /* ---- the end -------------------------------------------------------------------------------------------- */
 
-static void remember(struct azure_provider *p, const char *key, const struct azure_texts *ips)
+void azure_remember(struct azure_sync *y, const struct azure_item *it)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    for (size_t i = 0; i < ips->n; i++) {
-        str_appendf(&b, "%s%s", i > 0 ? " " : "", ips->items[i]);
+    struct azure_texts ips = azure_addresses_of(y, it->service);
+    for (size_t i = 0; i < ips.n; i++) {
+        str_appendf(&b, "%s%s", i > 0 ? " " : "", ips.items[i]);
     }
-    map_set(p->assigned, key, xstrdup(str_buf_text(&b)));
+    map_set(y->p->assigned, it->item->key, xstrdup(str_buf_text(&b)));
 }
 
 static void status(struct lb_sync *s, struct lb_item *item)
@@ -172,14 +237,16 @@ static void status(struct lb_sync *s, struct lb_item *item)
     for (size_t i = 0; i < access->additional.n; i++) {
         ingress[n++].ip = access->additional.items[i];
     }
-    remember(y->p, item->key, &ips);
     s->host->result_ingress(item->in->result, ingress, (uint32_t)n);
 }
 
 static const struct lb_stage stages[] = {
     {"withdraw", azure_observe_withdraw, azure_plan_withdraw},
+    {"clean", azure_observe_clean, azure_plan_clean},
     {"addresses", azure_observe_addresses, azure_plan_addresses},
+    {"leave", azure_observe_leave, azure_plan_leave},
     {"balancers", azure_observe_balancers, azure_plan_balancers},
+    {"convert", azure_observe_convert, azure_plan_convert},
     {"members", azure_observe_members, azure_plan_members},
     {"security", azure_observe_security, azure_plan_security},
     {"tidy", azure_observe_tidy, azure_plan_tidy},

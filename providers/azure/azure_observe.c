@@ -3,6 +3,8 @@
 #include "providers/azure/azure_observe.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_frontend_rules.h"
+#include "providers/azure/azure_members.h"
 
 #include <string.h>
 
@@ -10,10 +12,12 @@
 #define ZONES_AGE_MS 1800000
 #define ANY_AGE_MS   INT64_MAX
 
+/* What was asked for by its name because a list lacked it is looked at as long as the list is. */
 void azure_need_nothing(struct azure_sync *y)
 {
     for (size_t i = 0; i < y->n_seen; i++) {
-        y->seen[i].needed = false;
+        const struct azure_seen *seen = &y->seen[i];
+        y->seen[i].needed = seen->one && (seen->kind == AZURE_LBS || seen->kind == AZURE_PIPS);
     }
 }
 
@@ -349,6 +353,8 @@ static bool some_take_part(const struct azure_sync *y, bool want)
     return false;
 }
 
+static int see_doubtful(struct azure_sync *y, struct err *err);
+
 int azure_observe_withdraw(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -358,7 +364,7 @@ int azure_observe_withdraw(struct lb_sync *s, struct err *err)
         need_nsg(y);
     }
     int rc = azure_see(y, err);
-    return rc == ERR_OK ? see_doubtful(y, err) : rc;
+    return rc == ERR_OK && some_take_part(y, false) ? see_doubtful(y, err) : rc;
 }
 
 /* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
@@ -378,7 +384,17 @@ static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
     return false;
 }
 
-/* The public IP that is generated for the Service is not in the list. */
+static bool has_pip(struct azure_sync *y, const struct azure_service *s)
+{
+    for (size_t i = 0; i < y->pips.n; i++) {
+        if (azure_pip_owner(y->s->a, &y->p->naming, s, y->pips.items[i]).owns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The public IP that is generated for the Service is not in the list, nor any other that it uses. */
 static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
 {
     struct arena *a = y->s->a;
@@ -386,7 +402,8 @@ static bool need_missing_pips(struct azure_sync *y, const struct azure_item *it)
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         const char *name = azure_pip_name(a, &y->p->naming, it->service->in, (enum azure_family)f);
         const char *id = azure_pip_id(a, &y->p->naming, it->service->pip_group, name);
-        if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL) {
+        if (it->service->has_family[f] && azure_pip_by_id(&y->pips, id) == NULL &&
+            !has_pip(y, it->service)) {
             azure_need_one(y, AZURE_PIPS, id);
             some = true;
         }
@@ -400,12 +417,12 @@ static bool need_missing_lbs(struct azure_sync *y, const struct azure_item *it)
     struct arena *a = y->s->a;
     bool some = false;
     for (int kind = 0; kind < 2; kind++) {
-        const char *name = azure_lb_name(a, &y->p->naming,
-                                         azure_config_primary_vm_set(&y->p->config), kind == 1);
+        const char *name =
+            azure_lb_name(a, &y->p->naming, azure_config_primary_vm_set(&y->p->config), kind == 1);
         if (azure_sync_lb(y, name) == NULL) {
-            azure_need_one(y, AZURE_LBS,
-                           azure_arm_id(a, &y->p->arm, AZURE_LBS, y->p->config.lb_resource_group,
-                                        name));
+            azure_need_one(
+                y, AZURE_LBS,
+                azure_arm_id(a, &y->p->arm, AZURE_LBS, y->p->config.lb_resource_group, name));
             some = true;
         }
     }
@@ -442,6 +459,24 @@ static void leave_out_updates(struct azure_sync *y)
     }
 }
 
+int azure_observe_clean(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    need_lbs_and_pips(y);
+    int rc = azure_see(y, err);
+    if (rc == ERR_OK) {
+        leave_out_updates(y);
+        rc = see_doubtful(y, err);
+    }
+    bool fresh = y->s->observed_fresh;
+    if (rc == ERR_OK && y->old.n > 0) {
+        rc = azure_observe_decouple(y, y->old.items, y->old.n, err);
+        y->s->observed_fresh = y->s->observed_fresh && fresh;
+    }
+    return rc;
+}
+
 int azure_observe_addresses(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -450,12 +485,7 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
     if (some_take_part(y, true)) {
         need_zones(y);
     }
-    int rc = azure_see(y, err);
-    if (rc == ERR_OK) {
-        leave_out_updates(y);
-        rc = see_doubtful(y, err);
-    }
-    return rc;
+    return azure_see(y, err);
 }
 
 void azure_need_balancers(struct azure_sync *y)
@@ -486,9 +516,8 @@ int azure_observe_security(struct lb_sync *s, struct err *err)
     return rc;
 }
 
-int azure_observe_release(struct lb_sync *s, struct err *err)
+int azure_observe_lists(struct azure_sync *y, struct err *err)
 {
-    struct azure_sync *y = azure_sync_of(s);
     azure_need_nothing(y);
     need_lbs_and_pips(y);
     return azure_see(y, err);

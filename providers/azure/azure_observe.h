@@ -19,6 +19,8 @@ void azure_need_nothing(struct azure_sync *y);
 void azure_need_balancers(struct azure_sync *y);
 /* Reads what is needed and not known; sets observed_fresh; makes lbs, pips, nsg and zones anew. */
 int azure_see(struct azure_sync *y, struct err *err) _warn_unused_;
+/* Balancers and public IPs: what most stages need, needed and seen. */
+int azure_observe_lists(struct azure_sync *y, struct err *err) _warn_unused_;
 /* The list, NULL when it was not needed.  Of one resource: a list of none or one. */
 struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind k,
                                     const char *scope);

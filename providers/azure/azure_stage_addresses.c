@@ -6,7 +6,8 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_lb_edits.h"
+#include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
 
 /* One public IP that several Services may change. */
@@ -53,9 +54,10 @@ static void edits_put(struct edits *e, const char *id, struct json_object *was,
     }
     if (edit == NULL) {
         edit = &e->items[e->n++];
-        *edit = (struct edit){.id = arena_strdup(a, id), .was = was, .why = why};
+        *edit = (struct edit){.id = arena_strdup(a, id), .was = was};
     }
     edit->doc = doc;
+    edit->why = why;
     azure_owners_add(a, &edit->owners, key);
     for (size_t i = 0; i < e->n_now; i++) {
         if (azure_id_eq(azure_doc_id(e->now[i]), id)) {
@@ -119,7 +121,8 @@ static void edits_emit(struct edits *e, struct lb_plan *plan)
             .owners = &e->items[i].owners,
             .diff = &diff,
             .shared = e->items[i].owners.n > 1,
-            .parallel = i % AZURE_PARALLEL_MAX != 0,
+            .parallel =
+                i % AZURE_PARALLEL_MAX != 0, /* the first begins a wave: what it needs is done */
             .tolerate = e->items[i].doc == NULL ? LB_TOLERATE_IN_USE : 0,
         };
         (void)azure_emit(y, plan, &op);
@@ -174,44 +177,104 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
 
 /* ---- releasing ------------------------------------------------------------------------------------------ */
 
-static void item_release(struct edits *e, struct azure_item *it, enum azure_family f)
+/* The name of what the Service uses, as Azure spells it: an annotation may write it in another case. */
+static const char *desired(const struct azure_item *it, enum azure_family f)
+{
+    const struct azure_pip_want *want = &it->pips[f];
+    bool external = it->want && !it->service->internal && it->service->has_family[f];
+    if (!external) {
+        return NULL;
+    }
+    return want->was != NULL ? azure_doc_name(want->was) : want->name;
+}
+
+static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azure_item *it,
+                         enum azure_family f)
 {
     struct azure_sync *y = e->y;
     struct azure_pips all = pips_now(e);
     struct azure_pips now = azure_pips_of_family(y->s->a, &all, f);
     struct azure_pip_releases out;
-    bool external = it->want && !it->service->internal;
     const struct azure_pip_ask ask = {
         .naming = &y->p->naming,
         .service = it->service,
         .family = f,
         .pips = &now,
         .want = it->want,
-        .desired = external ? it->pips[f].name : NULL,
+        .desired = desired(it, f),
     };
     if (azure_pip_releases(y->s->a, &ask, &out, &it->item->err) != ERR_OK) {
         return;
     }
     for (size_t i = 0; i < out.n; i++) {
         struct json_object *pip = out.items[i].pip;
+        if (out.items[i].doc == NULL) {
+            azure_lb_edits_detach(lbs, it, azure_doc_id(pip));
+        }
         edits_put(e, azure_doc_id(pip), pip, out.items[i].doc, out.items[i].why, it->item->key);
     }
 }
 
+/* Both families, also the one that the Service does not have (any more): its address would be left for ever. */
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
+    struct azure_lb_edits lbs;
     struct edits e;
-    (void)err;
     edits_begin(&e, y);
+    azure_lb_edits_begin(&lbs, y, plan);
     for (size_t i = 0; i < s->n_items; i++) {
         struct azure_item *it = &y->items[i];
         for (int f = 0; f < AZURE_FAMILIES; f++) {
-            if (azure_item_takes_part(it) && it->service->has_family[f]) {
-                item_release(&e, it, (enum azure_family)f);
+            if (azure_item_takes_part(it)) {
+                item_release(&e, &lbs, it, (enum azure_family)f);
             }
         }
     }
-    edits_emit(&e, plan);
-    return ERR_OK;
+    int rc = azure_lb_edits_emit(&lbs, err);
+    if (rc == ERR_OK) {
+        edits_emit(&e, plan);
+    }
+    return rc;
+}
+
+/* ---- what must be known for it ---------------------------------------------------------------------------- */
+
+/* Does the public IP of this frontend belong to a Service that lets it go? */
+static bool is_released(struct azure_sync *y, struct json_object *frontend)
+{
+    const char *id = azure_ref(frontend, "publicIPAddress");
+    struct json_object *pip = id != NULL ? azure_pip_by_id(&y->pips, id) : NULL;
+    for (size_t i = 0; pip != NULL && i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && (!it->want || it->service->internal) &&
+            azure_pip_owner(y->s->a, &y->p->naming, it->service, pip).owns) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int azure_observe_release(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    int rc = azure_observe_lists(y, err);
+    bool fresh = y->s->observed_fresh;
+    struct json_object **going = ARENA_ARRAY(s->a, struct json_object *, y->lbs.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; rc == ERR_OK && i < y->lbs.n; i++) {
+        struct json_object *o;
+        bool all = !azure_lb_is_internal(azure_doc_name(y->lbs.items[i]));
+        AZURE_EACH (o, azure_array(y->lbs.items[i], "frontendIPConfigurations")) {
+            all = all && is_released(y, o);
+        }
+        if (all && !azure_lb_is_orphan(y->lbs.items[i])) {
+            going[n++] = y->lbs.items[i];
+        }
+    }
+    if (n > 0) {
+        rc = azure_observe_decouple(y, going, n, err);
+        y->s->observed_fresh = y->s->observed_fresh && fresh;
+    }
+    return rc;
 }

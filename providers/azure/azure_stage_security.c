@@ -5,7 +5,7 @@
  * addresses are known.  What the rules become is decided in azure_nsg_plan.h.
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
 #include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_nsg_plan.h"
@@ -14,7 +14,6 @@
 
 #include "common/base/map.h"
 #include "common/base/str.h"
-#include "common/lb/service_rules.h"
 
 struct batch {
     struct azure_sync *y;
@@ -24,6 +23,7 @@ struct batch {
     struct azure_nsg_change *changes;
     struct azure_item **items; /* of the changes */
     struct azure_owners owners;
+    struct azure_owners unknown; /* planning: whose rules are known after their addresses */
 };
 
 /* ---- everybody's ------------------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static bool is_going(const struct azure_sync *y, const char *key)
 {
     for (size_t i = 0; i < y->s->n_items; i++) {
         if (y->items[i].service != NULL && !y->items[i].want &&
-            str_eq(y->items[i].item->key, key)) {
+            y->items[i].item->err.code == ERR_OK && str_eq(y->items[i].item->key, key)) {
             return true;
         }
     }
@@ -52,15 +52,9 @@ static bool is_going(const struct azure_sync *y, const char *key)
 static void gather_members(struct batch *b, bool cleaned)
 {
     struct azure_sync *y = b->y;
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
-    b->members = ARENA_ARRAY(y->s->a, struct azure_nsg_member, n + 1);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!svc_wants_lb_of(all[i], NULL, 0)) {
-            continue;
-        }
-        const struct azure_service *s = azure_service_read(y->s->a, &y->p->naming, all[i]);
+    b->members = ARENA_ARRAY(y->s->a, struct azure_nsg_member, y->n_services + 1);
+    for (size_t i = 0; i < y->n_services; i++) {
+        const struct azure_service *s = y->services[i];
         b->members[b->in.n_members++] = (struct azure_nsg_member){
             .access = azure_access_read(y->s->a, s),
             .assigned = assigned(y, s->key),
@@ -92,41 +86,76 @@ static void gather_nodes(struct batch *b)
 
 /* ---- the batch's ------------------------------------------------------------------------------------------- */
 
-/* A Service whose address nobody knows yet: in a plan that is so, in a sync it is tried again. */
-static bool lacks_address(struct batch *b, struct azure_item *it, const struct azure_texts *ips)
+/* A Service whose address nobody knows yet: in a plan that is so, in a sync it is tried again, because a status without
+ * an address, or without one of its families, would look like success. */
+static bool is_unknown(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
-    if (!it->want || ips->n > 0 || it->service->disable_nsg_rule) {
+    if (!it->want || !azure_lacks_address(y, it->service)) {
         return false;
     }
     if (!y->s->planning) {
         (void)err_set(&it->item->err, ERR_TRANSIENT,
                       "the load balancer has no address yet, so no traffic is let in");
-        return true;
+    } else if (!it->service->disable_nsg_rule) {
+        azure_owners_add(y->s->a, &b->unknown, it->item->key);
     }
-    struct azure_owners owner = {0};
-    azure_owners_add(y->s->a, &owner, it->item->key);
-    const struct azure_emit op = {
-        .kind = AZURE_NSGS,
-        .id = azure_doc_id(y->nsg),
-        .was = y->nsg,
-        .doc = y->nsg,
-        .why = "traffic to the new address has to be let in",
-        .summary = "rules known after the address",
-        .owners = &owner,
-        .shared = true,
-    };
-    (void)azure_emit(y, b->plan, &op);
     return true;
 }
 
-static struct azure_texts backends(struct azure_sync *y, const struct azure_item *it)
+/* Growing list of texts. */
+static struct azure_texts joined(struct arena *a, const struct azure_texts *x,
+                                 const struct azure_texts *y)
 {
-    struct json_object *lb = it->target != NULL ? azure_sync_lb(y, it->target) : NULL;
-    if (!it->service->disable_floating_ip || lb == NULL) {
-        return (struct azure_texts){0};
+    const char **items = ARENA_ARRAY(a, const char *, x->n + y->n + 1);
+    for (size_t i = 0; i < x->n + y->n; i++) {
+        items[i] = i < x->n ? x->items[i] : y->items[i - x->n];
     }
-    return azure_members_ips(y, lb);
+    return (struct azure_texts){.items = items, .n = x->n + y->n};
+}
+
+/* Addresses that the rules of a Service may name.  One that goes may have changed sides before it went, or have lost its
+ * frontends: what its status tells counts, too. */
+static struct azure_texts addresses(struct azure_sync *y, const struct azure_item *it)
+{
+    struct arena *a = y->s->a;
+    struct azure_texts ips = azure_addresses_of(y, it->service);
+    if (it->want) {
+        return ips;
+    }
+    struct azure_texts other = azure_addresses_of(y, it->flip);
+    const struct tt_service *in = it->service->in;
+    const char **status = ARENA_ARRAY(a, const char *, in->n_ingress + 1);
+    struct azure_texts told = {.items = status};
+    for (uint32_t i = 0; i < in->n_ingress; i++) {
+        if (!str_is_empty(in->ingress[i].ip)) {
+            status[told.n++] = in->ingress[i].ip;
+        }
+    }
+    ips = joined(a, &ips, &other);
+    return joined(a, &ips, &told);
+}
+
+/* The nodes behind the Service; those of all balancers where it is, so that one that goes leaves nothing behind. */
+static struct azure_texts backends(struct batch *b, const struct azure_item *it)
+{
+    struct azure_sync *y = b->y;
+    struct azure_texts all = {0};
+    if (!it->service->disable_floating_ip) {
+        return all;
+    }
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        const char *name = azure_doc_name(lb);
+        bool mine = it->want ? it->target != NULL && azure_eq(it->target, name)
+                             : azure_lb_has_pieces(y, it->service, lb) ||
+                                   azure_lb_has_pieces(y, it->flip, lb);
+        if (mine) {
+            struct azure_texts more = azure_members_ips(y, lb);
+            all = joined(y->s->a, &all, &more);
+        }
+    }
+    return all.n > 0 || it->want ? all : b->in.node_ips;
 }
 
 static void gather_changes(struct batch *b, bool want)
@@ -139,16 +168,15 @@ static void gather_changes(struct batch *b, bool want)
         if (!azure_item_takes_part(it) || it->want != want) {
             continue;
         }
-        struct azure_texts ips = azure_addresses_of(y, it->service);
-        if (lacks_address(b, it, &ips)) {
+        if (is_unknown(b, it)) {
             continue;
         }
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_access_read(y->s->a, it->service),
             .want = want,
-            .lb_ips = ips,
-            .backend_ips = backends(y, it),
+            .lb_ips = addresses(y, it),
+            .backend_ips = backends(b, it),
         };
     }
     b->in.changes = b->changes;
@@ -183,9 +211,32 @@ static void find_owners(struct batch *b, const struct azure_nsg_result *r)
             }
         }
     }
-    for (size_t i = 0; b->owners.n == 0 && i < b->in.n_changes; i++) {
+    for (size_t i = 0; i < b->unknown.n; i++) {
+        azure_owners_add(a, &b->owners, b->unknown.keys[i]);
+    }
+    bool nobodys = b->owners.n == 0;
+    for (size_t i = 0; nobodys && i < b->in.n_changes; i++) {
         azure_owners_add(a, &b->owners, b->items[i]->item->key);
     }
+}
+
+static const char *why_of(struct batch *b, const struct azure_nsg_result *r)
+{
+    if (r->n_diff == 0 && b->unknown.n > 0) {
+        return "traffic to the new address has to be let in";
+    }
+    return r->n_diff == 1
+               ? r->diff[0].why
+               : arena_printf(b->y->s->a, "%s changed", azure_owners_text(b->y->s->a, &b->owners));
+}
+
+static const char *summary_of(struct batch *b, const struct azure_nsg_result *r)
+{
+    const char *more = b->unknown.n > 0 ? "rules known after the address" : NULL;
+    return r->n_diff == 0 && more != NULL
+               ? more
+               : arena_printf(b->y->s->a, "%zu rules differ%s%s", r->n_diff,
+                              more != NULL ? "; " : "", str_nonnull(more));
 }
 
 static void emit(struct batch *b, const struct azure_nsg_result *r)
@@ -196,7 +247,7 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
     lb_diff_init(&diff, a);
     json_add(azure_props_make(doc), "securityRules", json_copy(r->rules));
     bool tagged = azure_tags_apply_config(a, doc, &b->y->p->config);
-    if (!r->changed && !tagged) {
+    if (!r->changed && !tagged && b->unknown.n == 0) {
         for (size_t i = 0; i < b->in.n_changes; i++) {
             azure_emit_keep(b->y, b->plan, AZURE_NSGS, azure_doc_id(b->y->nsg),
                             b->items[i]->item->key);
@@ -210,9 +261,8 @@ static void emit(struct batch *b, const struct azure_nsg_result *r)
         .id = azure_doc_id(b->y->nsg),
         .was = b->y->nsg,
         .doc = doc,
-        .why = r->n_diff == 1 ? r->diff[0].why
-                              : arena_printf(a, "%s changed", azure_owners_text(a, &b->owners)),
-        .summary = arena_printf(a, "%zu rules differ", r->n_diff),
+        .why = why_of(b, r),
+        .summary = summary_of(b, r),
         .owners = &b->owners,
         .diff = &diff,
         .shared = true,
@@ -241,12 +291,12 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, bool want, struct
         }
         return ERR_OK;
     }
+    gather_nodes(&b);
     gather_changes(&b, want);
-    if (b.in.n_changes == 0) {
+    if (b.in.n_changes + b.unknown.n == 0) {
         return ERR_OK;
     }
     gather_members(&b, want);
-    gather_nodes(&b);
     b.in.rules = azure_array(b.y->nsg, "securityRules");
     if (b.in.rules == NULL) {
         b.in.rules = azure_own(s->a, json_object_new_array());

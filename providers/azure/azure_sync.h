@@ -2,8 +2,11 @@
 /* azure_sync.h: what the stages of one sync share: the batch, and the cloud as this sync has seen it.
  *
  *     withdraw   security group: what Services that go take away          (only when some go)
+ *     clean      Basic balancers of a cluster that is Standard now        (only where there are any)
  *     addresses  public IPs: made and changed, side by side
+ *     leave      Services that trade places leave their old balancers     (only when some do)
  *     balancers  load balancers: one document each, one write each
+ *     convert    pools of the other kind than is configured: emptied   (only when there are some)
  *     members    nodes into the backend pools, once per balancer
  *     security   security group: what Services that come or stay need
  *     links      private link services
@@ -37,8 +40,16 @@ struct azure_seen {
     const char *scope;
     struct json_object *array; /* NULL: not there */
     bool read;
-    bool needed; /* by the stage under way */
-    bool one;    /* the scope is one resource, the list has none or one */
+    bool needed;    /* by the stage under way */
+    bool one;       /* the scope is one resource, the list has none or one */
+    struct err err; /* why it could not be read just now */
+};
+
+/* The labels of a namespace, once somebody asked for them. */
+struct azure_namespace {
+    const char *name;
+    const struct tt_kv *labels;
+    size_t n_labels;
 };
 
 struct azure_sync {
@@ -49,12 +60,18 @@ struct azure_sync {
     size_t n_seen;
     size_t cap_seen;
     /* what the lists say; made by azure_see() */
-    struct azure_lbs lbs;    /* managed ones */
+    struct azure_lbs lbs;    /* managed ones; without those that have to go with the old SKU */
+    struct azure_lbs old;    /* Basic ones of a Standard cluster (5.8) */
     struct azure_pips pips;  /* of all groups that were listed */
     struct json_object *nsg; /* NULL: there is none */
     const char *const *zones;
     size_t n_zones;
     struct azure_placement placement;
+    /* every Service of type LoadBalancer in the cluster that is ours, as of the beginning of the sync */
+    const struct azure_service *const *services;
+    size_t n_services;
+    struct azure_namespace *namespaces;
+    size_t n_namespaces;
 };
 /* The sync of a stage function. */
 struct azure_sync *azure_sync_of(struct lb_sync *s);
@@ -62,9 +79,15 @@ struct azure_sync *azure_sync_of(struct lb_sync *s);
 struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
+/* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
+struct azure_item **azure_items_in_order(struct azure_sync *y, size_t *ret_n);
 /* Addresses of the Service's frontends, in the order of the document; `flip`: on the balancers of the other kind.  A
  * public IP without an address yet counts as none. */
 struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_service *service);
+/* A family of the Service has no frontend with an address (yet). */
+bool azure_lacks_address(struct azure_sync *y, const struct azure_service *service);
+/* Keeps in mind which addresses the Service has: its status may lag behind (17 row 20). */
+void azure_remember(struct azure_sync *y, const struct azure_item *it);
 
 /* ---- writes (azure_write.c) */
 /* What an operation does; its op->arg. */
@@ -88,13 +111,17 @@ struct str_set azure_culprits(const struct lb_sync *s, const struct lb_op *op,
 
 /* ---- stages */
 int azure_observe_withdraw(struct lb_sync *s, struct err *err);
+int azure_observe_clean(struct lb_sync *s, struct err *err);
 int azure_observe_addresses(struct lb_sync *s, struct err *err);
+int azure_observe_leave(struct lb_sync *s, struct err *err);
 int azure_observe_balancers(struct lb_sync *s, struct err *err);
 int azure_observe_security(struct lb_sync *s, struct err *err);
 int azure_observe_tidy(struct lb_sync *s, struct err *err);
 int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);

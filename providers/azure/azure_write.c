@@ -59,16 +59,47 @@ static void forget(struct azure_sync *y, enum azure_kind k)
     }
 }
 
+/* Failures that the owner of a Service is told of as upstream does (4.5); a conflict is none, it is tried again. */
+static const struct {
+    enum azure_kind kind;
+    enum azure_verb verb;
+    const char *reason;
+} told[] = {
+    {AZURE_LBS, AZURE_DELETE, "DeleteLoadBalancer"},
+    {AZURE_PIPS, AZURE_PUT, "CreateOrUpdatePublicIPAddress"},
+    {AZURE_PIPS, AZURE_DELETE, "DeletePublicIPAddress"},
+    {AZURE_NICS, AZURE_PUT, "CreateOrUpdateInterface"},
+};
+
+static void tell(const struct azure_sync *y, const struct lb_op *op, const struct err *err)
+{
+    const struct azure_write *w = op->arg;
+    const struct tt_host *host = y->p->host;
+    for (size_t i = 0; err->code != ERR_CONFLICT && i < ARRAY_LEN(told); i++) {
+        bool is_it = told[i].kind == w->spec.kind && told[i].verb == w->spec.verb;
+        for (size_t k = 0; is_it && k < y->s->n_items; k++) {
+            const struct azure_item *it = &y->items[k];
+            if (it->service != NULL && str_set_has(&op->owners, it->item->key)) {
+                host->event(host->ctx, it->service->in, TT_EVENT_WARNING, told[i].reason,
+                            err->message);
+            }
+        }
+    }
+}
+
 void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
     const struct azure_write *w = write_of(op);
-    (void)err;
     bool gone = w->spec.verb == AZURE_DELETE && (outcome == LB_DONE || err->code == ERR_NOT_FOUND);
-    if (outcome == LB_FAILED || (outcome == LB_TOLERATED && !gone)) {
-        forget(y, w->spec.kind);
-    } else if (gone || w->answer != NULL) {
+    bool known = gone || (outcome == LB_DONE && w->answer != NULL);
+    if (outcome != LB_DONE && !gone) {
+        tell(y, op, err);
+    }
+    if (known) {
         azure_snapshot_put(y->p->snapshot, w->spec.kind, w->spec.id, gone ? NULL : w->answer);
+    } else {
+        forget(y, w->spec.kind);
     }
     if (w->touches_pips) {
         forget(y, AZURE_PIPS);

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_lb_edits.c: the balancers that a stage edits (azure_lb_edits.h). */
+#include "providers/azure/azure_lb_edits.h"
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_lb_diff.h"
+#include "providers/azure/azure_members.h"
+#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_tags_rules.h"
+
+#include "common/base/str.h"
+
+#include <string.h>
+
+void azure_lb_edits_begin(struct azure_lb_edits *b, struct azure_sync *y, struct lb_plan *plan)
+{
+    *b = (struct azure_lb_edits){.y = y, .plan = plan};
+    b->items = ARENA_ARRAY(y->s->a, struct azure_lb_edit, y->lbs.n + y->s->n_items + 1);
+}
+
+static size_t edit_of(struct azure_lb_edits *b, const char *name)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (azure_eq(b->items[i].name, name)) {
+            return i;
+        }
+    }
+    b->items[b->n] = (struct azure_lb_edit){.name = name, .was = azure_sync_lb(b->y, name)};
+    return b->n++;
+}
+
+static struct json_object *doc_of(struct azure_lb_edits *b, struct azure_lb_edit *e)
+{
+    if (e->doc == NULL) {
+        struct arena *a = b->y->s->a;
+        e->doc =
+            e->was != NULL ? azure_copy(a, e->was) : azure_lb_new(a, &b->y->p->config, e->name);
+    }
+    return e->doc;
+}
+
+/* ---- one Service and one balancer -------------------------------------------------------------------------- */
+
+static void tell_kept(struct azure_lb_edits *b, const struct azure_item *it,
+                      const struct azure_lb_result *r)
+{
+    const struct tt_host *host = b->y->p->host;
+    for (size_t i = 0; !b->y->s->planning && i < r->n_removed; i++) {
+        if (r->removed[i].kept_by != NULL) {
+            host->event(host->ctx, it->service->in, TT_EVENT_WARNING,
+                        "DeletingFrontendIPConfiguration",
+                        arena_printf(b->y->s->a, "frontend IP configuration %s is kept: %s uses it",
+                                     r->removed[i].name, r->removed[i].kept_by));
+        }
+    }
+}
+
+static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct azure_service *s,
+                  struct azure_lb_edit *e, bool want)
+{
+    struct azure_sync *y = b->y;
+    const struct azure_lb_ask ask = {
+        .naming = &y->p->naming,
+        .service = s,
+        .want = want,
+        .pips = &y->pips,
+        .pip_id = {it->pips[AZURE_IPV4].id, it->pips[AZURE_IPV6].id},
+        .subnet = want && s->internal ? azure_seen_subnet(y, s) : NULL,
+        .zones = y->zones,
+        .n_zones = y->n_zones,
+    };
+    struct azure_lb_result r;
+    if (azure_lb_apply(y->s->a, &ask, doc_of(b, e), &r, &it->item->err) != ERR_OK) {
+        (void)err_prefix(&it->item->err, "load balancer %s", e->name);
+        return false;
+    }
+    tell_kept(b, it, &r);
+    if (r.changed) {
+        azure_owners_add(y->s->a, &e->owners, it->item->key);
+    }
+    e->changed = e->changed || r.changed;
+    e->frontends_changed = e->frontends_changed || r.frontends_changed;
+    return true;
+}
+
+static bool owns_some(struct json_object *array, const char *base)
+{
+    struct json_object *o;
+    AZURE_EACH (o, array) {
+        if (azure_has_prefix(azure_doc_name(o), base)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
+                         struct json_object *lb)
+{
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        if (azure_frontend_owner(y->s->a, s, o, &y->pips).owns) {
+            return true;
+        }
+    }
+    return owns_some(azure_array(lb, "loadBalancingRules"), s->base) ||
+           owns_some(azure_array(lb, "probes"), s->base);
+}
+
+/* The next balancer of the kind of `s` from `*at` on that is not `target` and has something of the Service. */
+static struct json_object *next_left(struct azure_sync *y, const struct azure_service *s,
+                                     const char *target, size_t *at)
+{
+    while (*at < y->lbs.n) {
+        struct json_object *lb = y->lbs.items[(*at)++];
+        const char *name = azure_doc_name(lb);
+        if (azure_lb_is_internal(name) == s->internal &&
+            !(target != NULL && azure_eq(name, target)) && azure_lb_has_pieces(y, s, lb)) {
+            return lb;
+        }
+    }
+    return NULL;
+}
+
+void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
+                          const struct azure_service *s, const char *target)
+{
+    struct json_object *lb;
+    for (size_t at = 0; (lb = next_left(b->y, s, target, &at)) != NULL;) {
+        (void)apply(b, it, s, &b->items[edit_of(b, azure_doc_name(lb))], false);
+    }
+}
+
+/* ---- a public IP that has to go ---------------------------------------------------------------------------- */
+
+static void drop_frontend(struct json_object *lb, const char *frontend)
+{
+    static const char *const arrays[] = {"loadBalancingRules", "frontendIPConfigurations"};
+    for (size_t k = 0; k < ARRAY_LEN(arrays); k++) {
+        struct json_object *array = azure_array(lb, arrays[k]);
+        for (size_t i = json_len(array); i > 0; i--) {
+            struct json_object *o = json_object_array_get_idx(array, i - 1);
+            if (azure_id_eq(azure_ref(o, "frontendIPConfiguration"), frontend) ||
+                azure_id_eq(azure_doc_id(o), frontend)) {
+                azure_array_drop(array, i - 1);
+            }
+        }
+    }
+}
+
+void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
+{
+    struct azure_sync *y = b->y;
+    struct json_object *o;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+            const char *id = azure_doc_id(o);
+            if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip) ||
+                azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
+                continue;
+            }
+            struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
+            drop_frontend(doc_of(b, e), id);
+            azure_owners_add(y->s->a, &e->owners, it->item->key);
+            e->changed = e->frontends_changed = true;
+        }
+    }
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------ */
+
+/* A frontend that others use cannot be taken away, and its address cannot hang on two (5.3 step 2d). */
+static bool may_leave(struct azure_lb_edits *b, struct azure_item *it, struct json_object *lb)
+{
+    struct azure_sync *y = b->y;
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        if (!azure_frontend_owner(y->s->a, it->service, o, &y->pips).owns) {
+            continue;
+        }
+        const char *user = azure_frontend_in_use(y->s->a, it->service, azure_doc_id(o), lb);
+        if (user != NULL) {
+            (void)err_set(&it->item->err, ERR_IN_USE,
+                          "the Service has to move from load balancer %s to %s, but %s uses its "
+                          "frontend IP configuration %s",
+                          azure_doc_name(lb), it->target, user, azure_doc_name(o));
+            return false;
+        }
+    }
+    return true;
+}
+
+static void note_move(struct azure_lb_edits *b, struct azure_item *it, size_t from, size_t to)
+{
+    if (b->n_moves == b->cap_moves) {
+        b->cap_moves = b->cap_moves * 2 + 8;
+        struct azure_lb_move *more = ARENA_ARRAY(b->y->s->a, struct azure_lb_move, b->cap_moves);
+        if (b->n_moves > 0) {
+            memcpy(more, b->moves, b->n_moves * sizeof(*more));
+        }
+        b->moves = more;
+    }
+    b->moves[b->n_moves++] = (struct azure_lb_move){.item = it, .from = from, .to = to};
+}
+
+bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it)
+{
+    struct json_object *lb;
+    size_t before = b->n_moves;
+    size_t to = edit_of(b, it->target);
+    for (size_t at = 0; (lb = next_left(b->y, it->service, it->target, &at)) != NULL;) {
+        if (!may_leave(b, it, lb)) {
+            b->n_moves = before;
+            return false;
+        }
+        note_move(b, it, edit_of(b, azure_doc_name(lb)), to);
+    }
+    if (!apply(b, it, it->service, &b->items[to], true)) {
+        b->n_moves = before;
+        return false;
+    }
+    azure_lb_edits_leave(b, it, it->service, it->target);
+    return true;
+}
+
+/* Every balancer after those that are left for its sake; in a ring that cannot be, so the rounds are counted. */
+static bool set_levels(struct azure_lb_edits *b)
+{
+    bool moved = true;
+    for (size_t i = 0; i < b->n; i++) {
+        b->items[i].level = 0;
+    }
+    for (size_t round = 0; moved && round <= b->n; round++) {
+        moved = false;
+        for (size_t i = 0; i < b->n_moves; i++) {
+            size_t after = b->items[b->moves[i].from].level + 1;
+            if (b->items[b->moves[i].to].level < after) {
+                b->items[b->moves[i].to].level = after;
+                moved = true;
+            }
+        }
+    }
+    return !moved;
+}
+
+bool azure_lb_edits_break(struct azure_lb_edits *b)
+{
+    if (set_levels(b)) {
+        return false;
+    }
+    /* Levels beyond the number of balancers are those of a ring, and of what comes after it. */
+    struct azure_lb_edits only;
+    azure_lb_edits_begin(&only, b->y, b->plan);
+    for (size_t i = 0; i < b->n_moves; i++) {
+        const struct azure_lb_move *m = &b->moves[i];
+        if (b->items[m->from].level >= b->n && b->items[m->to].level >= b->n &&
+            lb_item_is_active(m->item->item)) {
+            azure_lb_edits_leave(&only, m->item, m->item->service, m->item->target);
+        }
+    }
+    *b = only;
+    return true;
+}
+
+/* ---- the writes -------------------------------------------------------------------------------------------- */
+
+int azure_lb_emit_delete(struct azure_sync *y, struct lb_plan *plan, struct json_object *lb,
+                         const struct azure_owners *owners, const char *why, struct err *err)
+{
+    struct str_set set = azure_owners_set(y->s->a, owners);
+    int rc = azure_plan_decouple(y, lb, &set, plan, err);
+    const struct azure_emit op = {
+        .kind = AZURE_LBS,
+        .id = azure_doc_id(lb),
+        .was = lb,
+        .why = why,
+        .owners = owners,
+        .shared = true,
+        .touches_pips = true,
+    };
+    if (rc == ERR_OK) {
+        (void)azure_emit(y, plan, &op);
+    }
+    return rc;
+}
+
+static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool parallel)
+{
+    struct arena *a = b->y->s->a;
+    struct lb_diff diff;
+    lb_diff_init(&diff, a);
+    (void)azure_tags_apply_config(a, e->doc, &b->y->p->config);
+    azure_lb_diff(&diff, e->was, e->doc);
+    const struct azure_emit op = {
+        .kind = AZURE_LBS,
+        .id = e->was != NULL ? azure_doc_id(e->was)
+                             : azure_arm_id(a, &b->y->p->arm, AZURE_LBS,
+                                            b->y->p->config.lb_resource_group, e->name),
+        .was = e->was,
+        .doc = e->doc,
+        .why = arena_printf(a, "%s changed", azure_owners_text(a, &e->owners)),
+        .summary = arena_printf(a, "%zu frontends, %zu rules",
+                                json_len(azure_array(e->doc, "frontendIPConfigurations")),
+                                json_len(azure_array(e->doc, "loadBalancingRules"))),
+        .owners = &e->owners,
+        .diff = &diff,
+        .shared = true,
+        .parallel = parallel,
+        .touches_pips = e->frontends_changed,
+    };
+    (void)azure_emit(b->y, b->plan, &op);
+}
+
+/* Some stand for the cluster's own pools, whatever Services there are (6.11). */
+static bool has_to_go(const struct azure_lb_edits *b, const struct azure_lb_edit *e)
+{
+    bool internal = azure_lb_is_internal(e->name);
+    return azure_lb_is_orphan(e->doc) && !azure_lb_is_preconfigured(&b->y->p->config, internal);
+}
+
+static int emit_level(struct azure_lb_edits *b, size_t level, struct err *err)
+{
+    int rc = ERR_OK;
+    bool open = false;
+    for (size_t i = 0; rc == ERR_OK && i < b->n; i++) {
+        struct azure_lb_edit *e = &b->items[i];
+        if (!e->changed || e->level != level) {
+            continue;
+        }
+        if (!has_to_go(b, e)) {
+            emit_put(b, e, open);
+            open = true;
+        } else if (e->was != NULL) {
+            rc = azure_lb_emit_delete(b->y, b->plan, e->was, &e->owners,
+                                      "no Service has a frontend on it any more", err);
+            open = false;
+        }
+    }
+    return rc;
+}
+
+int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err)
+{
+    int rc = ERR_OK;
+    size_t most = 0;
+    (void)set_levels(b);
+    for (size_t i = 0; i < b->n; i++) {
+        most = b->items[i].level > most ? b->items[i].level : most;
+    }
+    for (size_t level = 0; rc == ERR_OK && level <= most; level++) {
+        rc = emit_level(b, level, err);
+    }
+    return rc;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_lb_edits.h: the balancers that a stage edits: all Services of the batch into one document each, one write each.
+ *
+ * A Service that moves joins its new balancer in the documents first (whoever cannot join stays where it is), but the
+ * writes go the other way round: a public IP hangs on one frontend only, so the balancer that is left is written before
+ * the one that is joined.
+ * Source: docs/spec/azure.md 5.3, 6, 6.11, 12.6 (4).  Private to the stages of balancers. */
+#ifndef TRIMTAB_AZURE_LB_EDITS_H
+#define TRIMTAB_AZURE_LB_EDITS_H
+
+#include "providers/azure/azure_emit.h"
+
+/* A balancer under edit. */
+struct azure_lb_edit {
+    const char *name;
+    struct json_object *was; /* NULL: to be made */
+    struct json_object *doc; /* the copy that is edited; NULL: not yet */
+    struct azure_owners owners;
+    bool changed;
+    bool frontends_changed;
+    size_t level; /* written after all of lower levels */
+};
+/* A Service moves from one balancer to another. */
+struct azure_lb_move {
+    struct azure_item *item;
+    size_t from; /* indexes of edits */
+    size_t to;
+};
+struct azure_lb_edits {
+    struct azure_sync *y;
+    struct lb_plan *plan;
+    struct azure_lb_edit *items;
+    size_t n;
+    struct azure_lb_move *moves;
+    size_t n_moves;
+    size_t cap_moves;
+};
+void azure_lb_edits_begin(struct azure_lb_edits *b, struct azure_sync *y, struct lb_plan *plan);
+/* Does anything on the balancer belong to the Service? */
+bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
+                         struct json_object *lb);
+/* Puts the Service onto its target, and notes from where it moves.  False: it cannot; its error says why, no document has
+ * changed. */
+bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it);
+/* Takes the Service off every balancer of the kind of `s` but `target` (NULL: off all). */
+void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
+                          const struct azure_service *s, const char *target);
+/* Only takes off those that would wait for each other for ever (they trade places); true: there are some. */
+bool azure_lb_edits_break(struct azure_lb_edits *b);
+/* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9). */
+void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
+/* What is left behind empty is deleted; operations are appended level by level. */
+int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err) _warn_unused_;
+/* Deletes a balancer as it is, members first. */
+int azure_lb_emit_delete(struct azure_sync *y, struct lb_plan *plan, struct json_object *lb,
+                         const struct azure_owners *owners, const char *why,
+                         struct err *err) _warn_unused_;
+
+#endif
