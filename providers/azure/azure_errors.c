@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define WAIT_MOST_S 3600
+
 /* Azure's codes that say more than the status.  A '*' at the end or beginning stands for anything. */
 static const struct {
     const char *pattern;
@@ -72,9 +74,9 @@ static int64_t embedded_wait_ms(const char *message)
 {
     const char *p = strstr(message, "retried in ");
     int64_t s = 0;
-    for (p = p != NULL ? p + strlen("retried in ") : ""; isdigit((unsigned char)*p) && s < 3600;
-         p++) {
+    for (p = p != NULL ? p + strlen("retried in ") : ""; isdigit((unsigned char)*p); p++) {
         s = s * 10 + (*p - '0');
+        s = s < WAIT_MOST_S ? s : WAIT_MOST_S;
     }
     return s * 1000;
 }

@@ -10,6 +10,7 @@
 
 #define POLL_SOON_MS 1000
 #define POLL_MS      5000
+#define WAIT_MOST_MS 3600000
 
 enum state {
     RUNNING,
@@ -84,8 +85,9 @@ static int look_first(struct azure_lro *lro, const struct http_response *resp,
     if (lro->style == AZURE_LRO_STATUS || lro->style == AZURE_LRO_LOCATION) {
         return ERR_OK; /* in progress */
     }
-    /* A resource without provisioningState that was created is asked for once more. */
-    lro->done = !(lro->style == AZURE_LRO_BODY && resp->status == 201);
+    /* A resource without provisioningState that was created, or only accepted, is asked for. */
+    bool open = resp->status == 201 || resp->status == 202;
+    lro->done = !(lro->style == AZURE_LRO_BODY && open);
     lro->has_resource = lro->done && body != NULL;
     return ERR_OK;
 }
@@ -127,12 +129,26 @@ static int look_body(struct azure_lro *lro, const struct http_response *resp,
     return finish(lro, state_of(word), word, json_member(body, "error"), true, err);
 }
 
+/* Azure's own headers count milliseconds, and before the standard one. */
+static int64_t asked_ms(const struct http_response *resp, int64_t wall_s)
+{
+    static const char *const names[] = {"retry-after-ms", "x-ms-retry-after-ms"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *text = http_response_header(resp, names[i]);
+        int64_t ms;
+        if (text != NULL && str_to_i64(text, &ms) && ms > 0) {
+            return ms < WAIT_MOST_MS ? ms : WAIT_MOST_MS;
+        }
+    }
+    return http_retry_after_ms(resp, wall_s);
+}
+
 int azure_lro_look(struct arena *a, struct azure_lro *lro, const struct http_response *resp,
                    struct json_object *body, int64_t wall_s, struct err *err)
 {
     lro->done = false;
     lro->has_resource = false;
-    lro->retry_after_ms = http_retry_after_ms(resp, wall_s);
+    lro->retry_after_ms = asked_ms(resp, wall_s);
     if (lro->first) {
         int rc = choose(a, lro, resp, err);
         return rc != ERR_OK ? rc : look_first(lro, resp, body, err);

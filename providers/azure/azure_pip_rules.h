@@ -38,8 +38,9 @@ struct azure_pip_want {
     const char *group;       /* resource group that it lies, or will lie, in */
     const char *id;          /* known also before it is made */
     struct json_object *was; /* NULL: to be made */
-    struct json_object *doc; /* to be written; == was when nothing changes; arena-owned */
-    const char *why;         /* the sentence for the plan, when doc differs */
+    struct json_object
+        *doc;        /* to be written when `changed`: a copy of `was`, or new; arena-owned */
+    const char *why; /* the sentence for the plan, when doc differs */
     bool changed;
 };
 struct azure_pip_ask {
