@@ -150,7 +150,7 @@ def test_compaction__a_410_is_followed_by_a_list(w):
     w.create("before")
     w.until_address("before")
     w.kill_apiserver()
-    w.until("it is noticed", w.complaints)
+    w.until("it is noticed", w.troubles)
     w.pause()
     w.restart_apiserver()
     w.create("meanwhile")
