@@ -4,6 +4,7 @@
  *     withdraw   security group: what Services that go take away          (only when some go)
  *     clean      Basic balancers of a cluster that is Standard now        (only where there are any)
  *     addresses  public IPs: made and changed, side by side
+ *     unlink     private link services whose frontends go                (only when some do)
  *     leave      Services that trade places leave their old balancers     (only when some do)
  *     balancers  load balancers: one document each, one write each
  *     convert    pools of the other kind than is configured: emptied   (only when there are some)
@@ -116,6 +117,8 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err);
 int azure_observe_leave(struct lb_sync *s, struct err *err);
 int azure_observe_balancers(struct lb_sync *s, struct err *err);
 int azure_observe_security(struct lb_sync *s, struct err *err);
+int azure_observe_unlink(struct lb_sync *s, struct err *err);
+int azure_observe_links(struct lb_sync *s, struct err *err);
 int azure_observe_tidy(struct lb_sync *s, struct err *err);
 int azure_observe_release(struct lb_sync *s, struct err *err);
 int azure_plan_withdraw(struct lb_sync *s, struct lb_plan *plan, struct err *err);
@@ -124,6 +127,8 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
 int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_security(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err);
+int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err);
 

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_stage_links.c: private link services: taken away before their frontend goes, made once it is there.
+ *
+ * Two stages, because a balancer cannot lose a frontend that a private link service stands on, and each of these writes
+ * changes the balancer's etag (3.4).  Nothing is listed unless a Service asks for a link, asked for one before, or a
+ * frontend goes.  What another cluster, another Service or a person made is never deleted (17 row 17).
+ * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
+#include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_pls_rules.h"
+
+#include "common/base/map.h"
+#include "common/base/str.h"
+
+/* ---- what must be known ------------------------------------------------------------------------------------ */
+
+static const char *links_scope(struct azure_sync *y, const struct azure_service *s)
+{
+    return azure_arm_collection(y->s->a, &y->p->arm, AZURE_PLSS, s->pls_group);
+}
+
+/* The create annotation was there when this process looked last: upstream leaves the link then, we take it away. */
+static bool asked_before(const struct azure_item *it)
+{
+    const struct tt_service *before = it->item->in->previous;
+    return before != NULL && azure_annotation(before, "azure-pls-create") != NULL;
+}
+
+/* Will the balancer lose this frontend, as far as can be told before balancers are planned? */
+static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
+                       const struct azure_service *s, struct json_object *frontend)
+{
+    struct azure_ownership o = azure_frontend_owner(y->s->a, s, frontend, &y->pips);
+    if (!o.owns || (!it->want && !o.primary)) {
+        return false;
+    }
+    if (!it->want || s->internal != it->service->internal) {
+        return o.primary;
+    }
+    enum azure_family f = azure_frontend_family(s, frontend, &o);
+    return o.primary && !azure_eq(azure_doc_name(frontend), azure_frontend_name(y->s->a, s->in, f));
+}
+
+struct visit {
+    struct azure_sync *y;
+    const struct azure_item *item;
+    void (*each)(struct visit *v, struct json_object *lb, struct json_object *frontend);
+    bool found;
+    void *arg;
+};
+
+static void visit_kind(struct visit *v, const struct azure_service *s)
+{
+    struct azure_sync *y = v->y;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        struct json_object *o;
+        if (azure_lb_is_internal(azure_doc_name(lb)) != s->internal) {
+            continue;
+        }
+        AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+            if (is_leaving(y, v->item, s, o)) {
+                v->found = true;
+                v->each(v, lb, o);
+            }
+        }
+    }
+}
+
+/* All frontends that go, of the Service as it is and as it was on the other side. */
+static void visit_leaving(struct visit *v)
+{
+    visit_kind(v, v->item->service);
+    visit_kind(v, v->item->flip);
+}
+
+static void need_list(struct visit *v, struct json_object *lb, struct json_object *frontend)
+{
+    (void)lb;
+    (void)frontend;
+    azure_need(v->y, AZURE_PLSS, links_scope(v->y, v->item->service));
+}
+
+int azure_observe_unlink(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    bool more = false;
+    azure_need_nothing(y);
+    azure_need_balancers(y);
+    int rc = azure_see(y, err);
+    for (size_t i = 0; rc == ERR_OK && i < s->n_items; i++) {
+        struct visit v = {.y = y, .item = &y->items[i], .each = need_list};
+        if (azure_item_takes_part(v.item)) {
+            visit_leaving(&v);
+            more = more || v.found;
+        }
+    }
+    return rc == ERR_OK && more ? azure_see(y, err) : rc;
+}
+
+static bool has_link(const struct azure_item *it)
+{
+    return azure_item_takes_part(it) && it->want && it->target != NULL &&
+           (it->service->pls_create || asked_before(it));
+}
+
+int azure_observe_links(struct lb_sync *s, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    azure_need_nothing(y);
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (!has_link(it)) {
+            continue;
+        }
+        azure_need_balancers(y);
+        azure_need(y, AZURE_PLSS, links_scope(y, it->service));
+        if (it->service->pls_create) {
+            const char *subnet = azure_pls_subnet(&y->p->config, it->service);
+            azure_need(y, AZURE_SUBNETS, azure_subnet_id(s->a, &y->p->naming, subnet));
+        }
+    }
+    return azure_see(y, err);
+}
+
+/* ---- taking away ------------------------------------------------------------------------------------------- */
+
+struct doomed {
+    struct json_object *pls;
+    struct azure_owners owners;
+    const char *why;
+};
+struct doomed_list {
+    struct lb_plan *plan;
+    struct doomed *items;
+    size_t n;
+};
+
+static void doom(struct azure_sync *y, struct doomed_list *list, struct json_object *pls,
+                 const struct azure_item *it, const char *why)
+{
+    struct doomed *d = &list->items[list->n++];
+    *d = (struct doomed){.pls = pls, .why = why};
+    azure_owners_add(y->s->a, &d->owners, it->item->key);
+}
+
+static struct json_object *link_on(struct azure_sync *y, const struct azure_item *it,
+                                   struct json_object *frontend)
+{
+    return azure_pls_on(azure_seen_list(y, AZURE_PLSS, links_scope(y, it->service)),
+                        azure_doc_id(frontend));
+}
+
+/* Rules of Services that go in this batch do not keep a frontend. */
+static struct json_object *without_leavers(struct azure_sync *y, struct json_object *lb)
+{
+    struct json_object *doc = azure_copy(y->s->a, lb);
+    struct json_object *rules = azure_array(doc, "loadBalancingRules");
+    for (size_t i = json_len(rules); i > 0; i--) {
+        const char *name = azure_doc_name(json_object_array_get_idx(rules, i - 1));
+        bool goes = false;
+        for (size_t k = 0; k < y->s->n_items && !goes; k++) {
+            const struct azure_item *it = &y->items[k];
+            goes = azure_item_takes_part(it) && !it->want && azure_owns_rule(it->service, name);
+        }
+        if (goes) {
+            azure_array_drop(rules, i - 1);
+        }
+    }
+    return doc;
+}
+
+static void doom_leaving(struct visit *v, struct json_object *lb, struct json_object *frontend)
+{
+    struct azure_sync *y = v->y;
+    const struct azure_service *s = v->item->service;
+    struct json_object *pls = link_on(y, v->item, frontend);
+    if (pls == NULL || !azure_pls_is_ours(pls, y->p->naming.cluster, s->key)) {
+        return;
+    }
+    struct json_object *rest = without_leavers(y, lb);
+    if (azure_frontend_in_use(y->s->a, s, azure_doc_id(frontend), rest) == NULL) {
+        doom(y, v->arg, pls, v->item, "its frontend goes");
+    }
+}
+
+static void emit_delete(struct azure_sync *y, struct lb_plan *plan, const struct doomed *d,
+                        enum azure_kind kind, struct json_object *doc, bool parallel)
+{
+    const struct azure_emit e = {
+        .kind = kind,
+        .id = azure_doc_id(doc),
+        .was = doc,
+        .why = d->why,
+        .owners = &d->owners,
+        .parallel = parallel,
+        .touches_lbs = true,
+    };
+    (void)azure_emit(y, plan, &e);
+}
+
+/* Connections first: a private link service with connections cannot go. */
+static void emit_doomed(struct azure_sync *y, const struct doomed_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        struct json_object *o;
+        AZURE_EACH (o, azure_array(list->items[i].pls, "privateEndpointConnections")) {
+            bool parallel = n++ % AZURE_PARALLEL_MAX > 0;
+            emit_delete(y, list->plan, &list->items[i], AZURE_PE_CONNECTIONS, o, parallel);
+        }
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        emit_delete(y, list->plan, &list->items[i], AZURE_PLSS, list->items[i].pls,
+                    i % AZURE_PARALLEL_MAX > 0);
+    }
+}
+
+static struct doomed_list list_new(struct azure_sync *y, struct lb_plan *plan)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < y->n_seen; i++) {
+        most += y->seen[i].kind == AZURE_PLSS ? json_len(y->seen[i].array) : 0;
+    }
+    return (struct doomed_list){.plan = plan, .items = ARENA_ARRAY(y->s->a, struct doomed, most)};
+}
+
+int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct doomed_list list = list_new(y, plan);
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct visit v = {.y = y, .item = &y->items[i], .each = doom_leaving, .arg = &list};
+        if (azure_item_takes_part(v.item)) {
+            visit_leaving(&v);
+        }
+    }
+    emit_doomed(y, &list);
+    return ERR_OK;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------ */
+
+struct linking {
+    struct azure_sync *y;
+    struct lb_plan *plan;
+    struct map *subnets; /* lower-case ID → an operation of this plan switches its policies off */
+    struct map *made; /* lower-case ID of a frontend → struct json_object: planned in this batch */
+    struct doomed_list doomed;
+    struct planned_link {
+        const struct azure_item *item;
+        const char *id;
+        struct json_object *was;
+        struct json_object *doc;
+    } *links;
+    size_t n;
+};
+
+static struct json_object *subnet_of(struct azure_sync *y, const struct azure_item *it,
+                                     const char **ret_id)
+{
+    *ret_id = azure_subnet_id(y->s->a, &y->p->naming, azure_pls_subnet(&y->p->config, it->service));
+    struct json_object *list = azure_seen_list(y, AZURE_SUBNETS, *ret_id);
+    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
+}
+
+/* One after the other: all subnets lie in one network, which Azure writes as a whole. */
+static void open_subnet(struct linking *l, const struct azure_item *it, struct json_object *subnet,
+                        const char *id)
+{
+    struct arena *a = l->y->s->a;
+    struct json_object *doc = azure_pls_subnet_edit(a, subnet);
+    if (doc == NULL || map_has(l->subnets, str_lower(a, id))) {
+        return;
+    }
+    struct azure_owners owners = {0};
+    azure_owners_add(a, &owners, it->item->key);
+    const struct azure_emit e = {
+        .kind = AZURE_SUBNETS,
+        .id = id,
+        .was = subnet,
+        .doc = doc,
+        .why = "a private link service takes addresses of it",
+        .summary = "network policies for private links off",
+        .owners = &owners,
+        .shared = true,
+        .unguarded = true,
+    };
+    (void)azure_emit(l->y, l->plan, &e);
+    map_set(l->subnets, str_lower(a, id), NULL);
+}
+
+static int link_frontend(struct linking *l, struct azure_item *it, struct json_object *frontend,
+                         struct err *err)
+{
+    struct azure_sync *y = l->y;
+    struct arena *a = y->s->a;
+    const char *id = azure_doc_id(frontend);
+    struct json_object *planned = map_get(l->made, str_lower(a, id));
+    struct json_object *was = link_on(y, it, frontend);
+    struct json_object *doc = NULL;
+    const char *subnet_id;
+    const struct azure_pls_ask ask = {
+        .naming = &y->p->naming,
+        .service = it->service,
+        .frontend_id = id,
+        .frontend_name = azure_doc_name(frontend),
+        .existing = planned != NULL ? planned : was,
+    };
+    int rc = azure_pls_plan(a, &ask, &doc, err);
+    if (rc != ERR_OK || doc == NULL) {
+        return rc;
+    }
+    struct json_object *subnet = subnet_of(y, it, &subnet_id);
+    if (subnet == NULL) {
+        return err_set(err, ERR_NOT_FOUND, "subnet %s of the private link service does not exist",
+                       azure_id_last(subnet_id));
+    }
+    open_subnet(l, it, subnet, subnet_id);
+    map_set(l->made, str_lower(a, id), doc);
+    l->links[l->n++] = (struct planned_link){
+        .item = it,
+        .id = azure_arm_id(a, &y->p->arm, AZURE_PLSS, it->service->pls_group, azure_doc_name(doc)),
+        .was = was,
+        .doc = doc,
+    };
+    return ERR_OK;
+}
+
+static void plan_item(struct linking *l, struct azure_item *it)
+{
+    struct azure_sync *y = l->y;
+    struct json_object *lb = azure_sync_lb(y, it->target);
+    struct json_object *o;
+    int rc = ERR_OK;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        struct azure_ownership own = azure_frontend_owner(y->s->a, it->service, o, &y->pips);
+        bool wanted = false;
+        if (!own.owns || rc != ERR_OK) {
+            continue;
+        }
+        enum azure_family f = azure_frontend_family(it->service, o, &own);
+        rc = azure_pls_wants(it->service, f, &wanted, &it->item->err);
+        if (rc == ERR_OK && wanted) {
+            rc = link_frontend(l, it, o, &it->item->err);
+        } else if (rc == ERR_OK && !it->service->pls_create) {
+            struct json_object *pls = link_on(y, it, o);
+            if (pls != NULL && azure_pls_is_ours(pls, y->p->naming.cluster, it->service->key)) {
+                doom(y, &l->doomed, pls, it, "its annotation was taken away");
+            }
+        }
+    }
+}
+
+static void emit_links(struct linking *l)
+{
+    struct arena *a = l->y->s->a;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct planned_link *x = &l->links[i];
+        struct azure_owners owners = {0};
+        azure_owners_add(a, &owners, x->item->item->key);
+        const struct azure_emit e = {
+            .kind = AZURE_PLSS,
+            .id = x->id,
+            .was = x->was,
+            .doc = x->doc,
+            .why = x->was != NULL ? "it differs from what the Service asks for"
+                                  : "the Service asks for a private link",
+            .summary =
+                arena_printf(a, "%zu addresses", json_len(azure_array(x->doc, "ipConfigurations"))),
+            .owners = &owners,
+            .parallel = i % AZURE_PARALLEL_MAX > 0,
+            .touches_lbs = true,
+            .unguarded = true,
+        };
+        (void)azure_emit(l->y, l->plan, &e);
+    }
+}
+
+int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct linking l = {.y = y, .plan = plan, .subnets = map_new(NULL), .made = map_new(NULL)};
+    size_t most = 1;
+    (void)err;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
+    }
+    l.links = ARENA_ARRAY(s->a, struct planned_link, most * (s->n_items + 1));
+    l.doomed = list_new(y, plan);
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (has_link(&y->items[i])) {
+            plan_item(&l, &y->items[i]);
+        }
+    }
+    emit_links(&l);
+    emit_doomed(y, &l.doomed);
+    map_free(l.subnets);
+    map_free(l.made);
+    return ERR_OK;
+}
