@@ -305,6 +305,7 @@ static bool uses_balancer(struct json_object *pools, const char *balancer)
 }
 
 struct user {
+    struct arm *arm;
     const char *balancer;
     const struct arm_resource *found;
     struct arena *a;
@@ -353,11 +354,13 @@ static bool find_link(struct arm_resource *res, void *arg)
 /* Pools of a balancer that goes are left by ordinary NICs, as the cloud does it. */
 static bool leave_pools(const struct arm_ip_config *c, void *arg)
 {
+    struct user *u = arg;
     struct json_object *pools = json_member(c->properties, "loadBalancerBackendAddressPools");
     for (size_t i = json_len(pools); i > 0; i--) {
         const char *id = json_str(json_object_array_get_idx(pools, i - 1), "id");
-        if (id && arm_id_is_below(id, arg)) {
+        if (id && arm_id_is_below(id, u->balancer)) {
             json_object_array_del_idx(pools, i - 1, 1);
+            arm_touch(u->arm, c->owner->id);
         }
     }
     return true;
@@ -365,7 +368,7 @@ static bool leave_pools(const struct arm_ip_config *c, void *arg)
 
 bool arm_lb_remove(struct arm_request *q)
 {
-    struct user u = {.balancer = q->id, .a = q->a};
+    struct user u = {.arm = q->arm, .balancer = q->res->id, .a = q->a};
     arm_each(q->arm, "Microsoft.Compute/virtualMachineScaleSets", find_model, &u);
     if (!u.found) {
         arm_each_ip_config(q->arm, q->a, find_member, &u);
@@ -386,7 +389,7 @@ bool arm_lb_remove(struct arm_request *q)
                           "service %s.",
                           q->res->id, u.found->id);
     }
-    arm_each_ip_config(q->arm, q->a, leave_pools, (void *)q->res->id);
+    arm_each_ip_config(q->arm, q->a, leave_pools, &u);
     return true;
 }
 

@@ -18,7 +18,17 @@ static void hand_to_module(struct sim_call *call);
 /* Nobody says which cloud: the one that the world is of. */
 static const char *cloud_of_world(struct json_object *world)
 {
-    return json_member(world, "azure") && !json_member(world, "gce") ? "azure" : "gce";
+    struct json_object *gce = json_member(world, "gce"), *azure = json_member(world, "azure");
+    bool google_machines = false;
+    if (!json_object_is_type(gce, json_type_object)) {
+        return azure ? "azure" : "gce";
+    }
+    json_object_object_foreach(gce, path, body)
+    {
+        google_machines = google_machines || strstr(path, "/instances/");
+        (void)body;
+    }
+    return json_object_is_type(azure, json_type_object) && !google_machines ? "azure" : "gce";
 }
 
 static void copy_config(struct sim *s, const struct sim_config *cfg)

@@ -45,8 +45,8 @@ def read(*path):
         return f.read()
 
 
-def env_of(folder):
-    return dict(line.split("=", 1) for line in read(folder, "env-gce").splitlines())
+def env_of(folder, cloud="gce"):
+    return dict(line.split("=", 1) for line in read(folder, f"env-{cloud}").splitlines())
 
 
 def test_listening_line_and_help():
@@ -96,6 +96,34 @@ def test_world_brings_its_own_configuration():
         assert read(folder, "conf/gce.conf") == \
             f"[global]\nproject-id = p7\napi-endpoint = {sim.url}/compute/v1/\n"
         assert env_of(f"{folder}/conf")["CLOUDSDK_CORE_PROJECT"] == "p7"
+        sim.stop()
+
+
+def test_files_for_clients_of_azure():
+    with tempfile.TemporaryDirectory() as conf:
+        sim = Sim("--cloud=azure", "--nodes=2", f"--write-cloud-config={conf}")
+        env, config = env_of(conf, "azure"), json.loads(read(conf, "azure.json"))
+        assert config["resourceManagerEndpoint"] == sim.url, config
+        assert env["AZURE_AUTHORITY_HOST"] == sim.url + "/"
+        path = env["IDENTITY_ENDPOINT"].removeprefix(sim.url) + "?api-version=2019-08-01&resource=x"
+        status, answer = sim.call("GET", path, **{"X-IDENTITY-HEADER": env["IDENTITY_HEADER"]})
+        assert status == 200, answer
+        path = (f"/subscriptions/{config['subscriptionId']}/resourceGroups/{config['resourceGroup']}/providers/Microsoft.Compute"
+                f"/virtualMachineScaleSets/{config['primaryScaleSetName']}/virtualMachines?api-version=2025-04-01")
+        for token in (json.loads(answer)["access_token"], read(conf, "access-token")):
+            status, answer = sim.call("GET", path, Authorization="Bearer " + token)
+            assert status == 200 and len(json.loads(answer)["value"]) == 2, answer
+        assert stat.S_IMODE(os.stat(os.path.join(conf, "access-token")).st_mode) == 0o600
+        sim.stop()
+
+
+def test_the_cloud_is_that_of_the_world():
+    with tempfile.TemporaryDirectory() as folder:
+        state = f"--state={folder}/state.json"
+        sim = Sim("--cloud=azure", "--nodes=1", state)
+        assert sim.stop() == 0
+        sim = Sim(state)
+        assert json.loads(sim.call("POST", "/sim/nodes", {"count": 1})[1]) == {"nodes": ["vmss000001"]}
         sim.stop()
 
 

@@ -98,7 +98,8 @@ static const struct row rows[] = {
     {"the frontend comes", "PUT", LB, LB_BODY, {LB, PIP}, {VM, VMSS, NSG}},
     {"an instance leaves", "PUT", VM, VM_BODY(""), {VM, VMSS, LB}, {PIP}},
     {"the model leaves", "PUT", VMSS, MODEL_BODY(""), {VMSS, LB}, {VM}},
-    {"the balancer goes", "DELETE", LB, NULL, {PIP}, {VM, VMSS, NSG, IN}},
+    {"a NIC joins again", "PUT", NIC, NIC_BODY(ID(POOL)), {NIC, LB}, {VM, VMSS}},
+    {"the balancer goes", "DELETE", LB, NULL, {PIP, NIC}, {VM, VMSS, NSG, IN}},
 };
 
 static void check_etags(struct fixture *f, const struct row *r)
