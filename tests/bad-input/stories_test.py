@@ -50,17 +50,29 @@ def ends_well(stage, *names):
 
 # --- the API server ---------------------------------------------------------------------------------------------
 
+def stream_items(begin, item):
+    """A list of a million items, in chunks of a thousand."""
+    def answer(c, _):
+        def pieces():
+            yield begin
+            for i in range(0, MILLION, 1000):
+                yield ",".join(item(k) for k in range(i, i + 1000)) + ("," if i + 1000 < MILLION else "]}")
+        c.stream(pieces())
+    return answer
+
+
+a_million_services = stream_items('{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[',
+                                  service_item)
+a_million_firewalls = stream_items(
+    '{"kind":"compute#firewallList","items":[',
+    lambda i: '{"name":"k8s-fw-a%d","description":"x","sourceRanges":["0.0.0.0/0"]}' % i)
+
+
 def test_list__a_million_objects():
     with Stage(template) as stage:
-        def answer(c, _):
-            def pieces():
-                yield '{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":['
-                for i in range(0, MILLION, 1000):
-                    yield ",".join(service_item(k) for k in range(i, i + 1000)) + ("," if i + 1000 < MILLION else "]}")
-            c.stream(pieces())
-        spell = stage.kube.cast(Spell(answer, list_of_services))
+        spell = stage.kube.cast(Spell(a_million_services, list_of_services))
         stage.launch()
-        # Counted, not timed: a thread sanitizer reads a minute long.
+        # Counted, not timed: however slowly a sanitizer reads, as long as it reads there is nothing to complain about.
         stage.until("it says so, or was sent too much",
                     lambda: stage.logged("the list has more than 100000 objects") or spell.sent >= 64 << 20,
                     progress=lambda: spell.sent)
@@ -269,20 +281,33 @@ def test_cloud_list__empty_although_it_is_not():
             ends_well(stage, "new")
 
 
+def list_of_firewalls(r):
+    return cloud_list(r) and "/firewalls?" in r.path
+
+
 def test_cloud_list__a_million_items():
     with Stage(template) as stage:
-        def answer(c, _):
-            def pieces():
-                yield '{"kind":"compute#firewallList","items":['
-                for i in range(0, MILLION, 1000):
-                    yield ",".join('{"name":"k8s-fw-a%d","description":"x","sourceRanges":["0.0.0.0/0"]}' % k
-                                   for k in range(i, i + 1000)) + ("," if i + 1000 < MILLION else "]}")
-            c.stream(pieces())
-        stage.compute.cast(Spell(answer, lambda r: cloud_list(r) and "/firewalls?" in r.path))
+        spell = stage.compute.cast(Spell(a_million_firewalls, list_of_firewalls))
         stage.launch()
         stage.create("new")
-        stage.until_address("new")                  # what cannot be kept is read one by one
+        # What cannot be kept is read one by one.
+        stage.until("new has an address", lambda: stage.address("new"), progress=lambda: spell.sent)
         ends_well(stage, "new")
+
+
+def test_sigterm__while_a_huge_list_comes_in():
+    """Counted: what is sent after the signal is what was on its way, in the sockets' buffers, and little more."""
+    for front, answer, matches in (("kube", a_million_services, list_of_services),
+                                   ("compute", a_million_firewalls, list_of_firewalls)):
+        for until in (1 << 20, 4 << 20):
+            with Stage(template) as stage:
+                spell = getattr(stage, front).cast(Spell(answer, matches))
+                stage.launch()
+                stage.until("much was sent", lambda s=spell, n=until: s.sent >= n, progress=lambda s=spell: s.sent)
+                before = spell.sent
+                stage.check_stop()
+                assert spell.sent - before < 8 << 20, (front, before, spell.sent)
+                stage.check_old_untouched()
 
 
 def test_cloud_list__that_drips():
