@@ -11,6 +11,7 @@
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_target_pool_observe.h"
+#include "providers/gce/gce_target_pool_others.h"
 
 /* A Service that another controller serves is looked at again after this time. */
 #define KEPT_RETRY_MS (5 * 60 * 1000)

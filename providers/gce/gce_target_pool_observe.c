@@ -7,11 +7,10 @@
  * was listed a moment ago none. */
 #include "providers/gce/gce_target_pool_observe.h"
 #include "common/base/str.h"
-#include "common/lb/service_rules.h"
 #include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_links.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_target_pool_others.h"
 
 #include <string.h>
 
@@ -496,7 +495,7 @@ static void judge_others(struct look *l)
         gce_snapshot_has_all(l->p->snapshot, GCE_POOLS) &&
         !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
     t->in.others_have_deny = l->p->options.deny_cleanup && t->in.verb == TT_VERB_ENSURE &&
-                             gce_snapshot_has_deny(l->p->snapshot, t->names.deny_firewall);
+                             gce_tp_others_have_deny(l->s, t);
 }
 
 /* Lists everything when nothing was ever listed, or when so many wait that it is cheaper; not
@@ -605,28 +604,4 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
         return look_up_user_address(&l, err);
     }
     return ERR_OK;
-}
-
-/* ---- the others ----------------------------------------------------------------------------------- */
-
-bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
-                                   const struct tt_service *self)
-{
-    static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY};
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct tt_service *s = all[i];
-        int32_t port;
-        if (str_eq(s->uid, self->uid) || s->deleted_us != 0 ||
-            !svc_wants_lb_of(s, classes, ARRAY_LEN(classes)) || gce_svc_scheme(s) != GCE_EXTERNAL ||
-            svc_health_check(s, &port) != NULL) {
-            continue;
-        }
-        if (gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default)) {
-            return true;
-        }
-    }
-    return false;
 }

@@ -30,8 +30,5 @@ int gce_tp_fill(struct gce_provider *p, struct http *http, const struct tt_call 
 /* After an operation: what was written is known, what failed is forgotten. */
 void gce_tp_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
-/* True when some other Service needs the shared health check (policy Cluster, ours). */
-bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
-                                   const struct tt_service *self);
 
 #endif

@@ -56,6 +56,27 @@ static void list__lacks_the_deny_firewall__allow_is_not_raised_to_it(void **stat
     rig_stop(r);
 }
 
+/* The shared firewall waits for the last deny firewall, whatever a list says of those of other Services (§4.13). */
+static void list__lacks_anothers_deny_firewall__the_shared_allow_is_not_raised(void **state)
+{
+    (void)state;
+    const struct rig_options opt = {.flags = deny_on, .n_flags = ARRAY_LEN(deny_on)};
+    struct rig *r = rig_start(&opt);
+    rig_service(r, "web", "{}");
+    rig_service(r, "other", "{}");
+    ok(r, "web");
+    ok(r, "other");
+    rig_set_flags(r, deny_off, ARRAY_LEN(deny_off));
+    rig_reopen(r);
+    answer_with(r, "compute.firewalls.list", 0, "{\"kind\":\"compute#firewallList\"}");
+    ok(r, "web");
+    assert_null(of_lb(r, "firewalls/k8s-fw-LB-deny"));
+    assert_int_equal(json_int(rig_resource(r, "node-http-hc"), "priority", 0), 999);
+    ok(r, "other");
+    assert_int_equal(json_int(rig_resource(r, "node-http-hc"), "priority", 0), 1000);
+    rig_stop(r);
+}
+
 static void list__lacks_the_users_address__it_is_asked_for(void **state)
 {
     (void)state;
@@ -240,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list__lacks_the_deny_firewall__allow_is_not_raised_to_it),
+        cmocka_unit_test(list__lacks_anothers_deny_firewall__the_shared_allow_is_not_raised),
         cmocka_unit_test(list__lacks_the_users_address__it_is_asked_for),
         cmocka_unit_test(list__lacks_the_pool__nodes_are_updated_all_the_same),
         cmocka_unit_test(rule__has_no_address_yet__nothing_is_pointed_at_nowhere),

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_target_pool_others.c: what of other Services' load balancers matters to this one (gce_target_pool_others.h).
+ *
+ * The health check of policy Cluster and the firewall that lets it in are shared.  Who takes them away, or raises the
+ * firewall's priority, must know that nobody else is hurt: from the Services themselves, and from the cloud by name,
+ * because a list may be incomplete.  Decides nothing: the plan does.  Runs in the thread of the sync. */
+#include "providers/gce/gce_target_pool_others.h"
+
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_service_rules.h"
+
+#define WAVE_MAX 32 /* reads at a time */
+
+/* One of the Services whose target pool we keep. */
+static bool is_ours(const struct gce_provider *p, const struct tt_service *s)
+{
+    static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY};
+    return svc_wants_lb_of(s, classes, ARRAY_LEN(classes)) && gce_svc_scheme(s) == GCE_EXTERNAL &&
+           gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default);
+}
+
+/* ---- the shared health check --------------------------------------------------------------------- */
+
+bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt_call *call,
+                                   const struct tt_service *self)
+{
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct tt_service *s = all[i];
+        int32_t port;
+        if (!str_eq(s->uid, self->uid) && s->deleted_us == 0 &&
+            svc_health_check(s, &port) == NULL && is_ours(p, s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- deny firewalls ------------------------------------------------------------------------------ */
+
+/* The shared firewall stands above deny rules and would come down among them. */
+static bool would_leave_deny(const struct gce_tp_item *t)
+{
+    return !t->desired.local && !t->desired.want_deny && t->o.has_node_firewall == GCE_PRESENT &&
+           t->o.node_firewall.priority < t->desired.check_firewall.priority;
+}
+
+struct wave {
+    struct gce_read reads[WAVE_MAX];
+    const char *names[WAVE_MAX];
+    size_t n;
+};
+
+static void wave_add(struct wave *w, struct lb_sync *s, const char *name)
+{
+    const struct gce_provider *p = s->provider;
+    struct gce_call_spec spec = {.collection = GCE_FIREWALLS, .verb = GCE_GET, .name = name};
+    gce_read_init(&w->reads[w->n], &p->api, s->call, s->a, &spec);
+    w->reads[w->n].job.cancel = s->cancel;
+    w->names[w->n++] = name;
+}
+
+/* Reads them; true when one of them stands, or may. */
+static bool wave_finds_any(struct wave *w, struct lb_sync *s)
+{
+    const struct gce_provider *p = s->provider;
+    struct http_job *jobs[WAVE_MAX];
+    bool any = false;
+    for (size_t i = 0; i < w->n; i++) {
+        jobs[i] = &w->reads[i].job;
+    }
+    if (w->n > 0) {
+        http_run(s->http, jobs, w->n);
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        struct json_object *o = NULL;
+        struct err err = ERR_INIT;
+        int rc = gce_read_json(&w->reads[i], s->a, &o, &err);
+        s->reads += w->reads[i].call.requests;
+        if (rc == ERR_OK || rc == ERR_NOT_FOUND) {
+            gce_snapshot_put(p->snapshot, GCE_FIREWALLS, w->names[i], o);
+        }
+        any = any || rc != ERR_NOT_FOUND;
+    }
+    w->n = 0;
+    return any;
+}
+
+static bool any_is_read(struct lb_sync *s, const struct gce_tp_item *t)
+{
+    const struct gce_provider *p = s->provider;
+    const struct tt_service *const *all = NULL;
+    struct wave *w = ARENA_NEW(s->a, struct wave);
+    uint32_t n = 0;
+    bool any = false;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n && !any; i++) {
+        struct gce_names names;
+        if (str_eq(all[i]->uid, t->in.service->uid) || !is_ours(p, all[i])) {
+            continue;
+        }
+        gce_names_make(s->a, all[i], t->in.cluster_id, &names);
+        wave_add(w, s, names.deny_firewall);
+        any = w->n == WAVE_MAX && wave_finds_any(w, s);
+    }
+    return any || wave_finds_any(w, s);
+}
+
+bool gce_tp_others_have_deny(struct lb_sync *s, const struct gce_tp_item *t)
+{
+    const struct gce_provider *p = s->provider;
+    if (gce_snapshot_has_deny(p->snapshot, t->names.deny_firewall)) {
+        return true;
+    }
+    return !p->offline && s->observed_fresh && would_leave_deny(t) && any_is_read(s, t);
+}
