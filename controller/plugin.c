@@ -225,17 +225,25 @@ int plugin_check(const struct tt_provider *found, const char *name, const char *
 
 /* ---- finding ------------------------------------------------------------------------------------- */
 
-static int not_found(const char *name, const char *path, const struct tt_provider *const *builtins,
-                     size_t n_builtins, struct err *err)
+const char *plugin_builtin_names(struct arena *a, const struct tt_provider *const *builtins,
+                                 size_t n)
 {
     _cleanup_(str_buf_done) struct str_buf names = STR_BUF_INIT;
 
-    for (size_t i = 0; i < n_builtins; i++) {
+    for (size_t i = 0; i < n; i++) {
         str_appendf(&names, "%s%s", i > 0 ? ", " : "", builtins[i]->name);
     }
+    return n > 0 ? str_buf_to_arena(&names, a) : "none";
+}
+
+static int not_found(const char *name, const char *path, const struct tt_provider *const *builtins,
+                     size_t n_builtins, struct err *err)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+
     return err_set(err, ERR_NOT_FOUND,
                    "unknown cloud provider \"%s\": built in are: %s; there is no %s", name,
-                   n_builtins > 0 ? str_buf_text(&names) : "none", path);
+                   plugin_builtin_names(a, builtins, n_builtins), path);
 }
 
 static int load(const char *name, const char *path, struct plugin *p, struct err *err)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <trimtab/provider.h>
 
+#include "common/base/arena.h"
 #include "common/base/attr.h"
 #include "common/base/err.h"
 
@@ -19,6 +20,9 @@ struct plugin {
     void *handle;            /* of dlopen(); NULL for a built-in one */
 };
 
+/* "azure, gce", or "none": for people. */
+const char *plugin_builtin_names(struct arena *a, const struct tt_provider *const *builtins,
+                                 size_t n);
 /* ERR_INVALID (a name that is none, a descriptor that may not be), ERR_NOT_FOUND (no such provider; the text names those
  * that are built in and the file that was looked for). */
 int plugin_open(const char *name, const char *dir, const struct tt_provider *const *builtins,

@@ -109,7 +109,7 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
                               s->plugin == NULL ? 0 : s->plugin->desc.n_options, &s->args, err);
         if (code == ERR_OK && s->plugin == NULL) {
             code = err_set(err, ERR_INVALID, "--cloud-provider is missing; built in: %s",
-                           n > 0 ? builtins[0]->name : "none");
+                           plugin_builtin_names(s->a, builtins, n));
         }
         s->misused = code != ERR_OK;
     }

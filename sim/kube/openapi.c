@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* openapi.c: /openapi/v3: documents that are made from the tables of kinds and types.
+/* openapi.c: /openapi/v3 (and an empty v2): documents that are made from the tables of kinds and types.
  *
  * kubectl reads them to learn whether the server validates fields (the parameter fieldValidation of PATCH) and how
  * lists are merged.  No descriptions: they are upstream's texts.  Recorded: 164, 165. */
@@ -325,10 +325,35 @@ static void answer_document(struct kube_request *r, const char *group, const cha
     kube_answer_json(r, 200, text, strlen(text));
 }
 
+/* Of version 2 kubectl wants to know only that a kind is not in it: it asks for a list of mixed kinds
+ * (kubectl apply of a v1 List), and then leaves the checking of fields to the server. */
+static void answer_v2(struct kube_request *r)
+{
+    static const char binary[] = "\x0a\x03"
+                                 "2.0"
+                                 "\x12\x0f\x0a\x03"
+                                 "sim"
+                                 "\x12\x08"
+                                 "v1.36.2-";
+    const char *accept = str_nonnull(http_req_header(r->call->req, "Accept"));
+    if (strstr(accept, "proto-openapi") != NULL) {
+        sim_answer_text(r->call, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                        binary);
+        return;
+    }
+    static const char text[] = "{\"swagger\":\"2.0\",\"info\":{\"title\":\"sim\",\"version\":"
+                               "\"v1.36.2-\"},\"paths\":{},\"definitions\":{}}";
+    kube_answer_json(r, 200, text, strlen(text));
+}
+
 bool kube_handle_openapi(struct kube_request *r)
 {
     size_t n = 0;
     char **parts = str_split(r->arena, r->call->path, '/', &n);
+    if (n == 3 && str_eq(parts[1], "openapi") && str_eq(parts[2], "v2")) {
+        answer_v2(r);
+        return true;
+    }
     if (n < 3 || !str_eq(parts[1], "openapi") || !str_eq(parts[2], "v3")) {
         return false;
     }

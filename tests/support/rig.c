@@ -20,6 +20,7 @@
 #include "controller/app.h"
 #include "controller/host_internal.h"
 #include "controller/plugin.h"
+#include "providers/azure/azure_provider.h"
 #include "providers/builtin.h"
 #include "providers/gce/gce_provider.h"
 #include "sim/program.h"
@@ -79,16 +80,67 @@ int rig_read_data(struct arena *a, const char *name, struct json_object **ret, s
     return rc == ERR_OK ? ERR_OK : err_prefix(err, "%s", path);
 }
 
-/* Where the provider finds the metadata server; and its configuration.  The simulator's program would also make keys of
- * service accounts, which takes a fifth of a second. */
+/* ---- clouds -------------------------------------------------------------------------------------- */
+
+/* The provider takes the controller's clock and randomness. */
+static int32_t open_google(const struct tt_open_args *args, void **ret_provider,
+                           struct tt_result *result)
+{
+    const struct tt_host_ctx *host = (const struct tt_host_ctx *)args->host->ctx;
+    return gce_provider_open(args, host->args.clock, host->args.rng, ret_provider, result);
+}
+
+static int32_t open_azure(const struct tt_open_args *args, void **ret_provider,
+                          struct tt_result *result)
+{
+    const struct tt_host_ctx *host = (const struct tt_host_ctx *)args->host->ctx;
+    return azure_provider_open(args, host->args.clock, host->args.rng, ret_provider, result);
+}
+
+static char *google_config(struct rig *r)
+{
+    (void)setenv("GCE_METADATA_HOST", r->url + strlen("http://"),
+                 1); /* fails for lack of memory only */
+    return sim_compute_cloud_config(sim_module_state(r->sim, "gce"), r->a);
+}
+
+/* Where the provider finds its token. */
+static char *azure_config(struct rig *r)
+{
+    (void)setenv("IDENTITY_ENDPOINT", arena_printf(r->a, "%s/msi/token", r->url), 1);
+    (void)setenv("IDENTITY_HEADER", SIM_ARM_IDENTITY_HEADER, 1);
+    return sim_arm_cloud_config(sim_module_state(r->sim, "azure"), r->a);
+}
+
+struct rig_cloud {
+    const char *name; /* of the simulator's and of the provider */
+    const char *file;
+    char *(*config)(
+        struct rig *r); /* the simulator's own, and what of it goes to the environment */
+    int32_t (*open)(const struct tt_open_args *args, void **ret_provider, struct tt_result *result);
+};
+static const struct rig_cloud clouds[] = {
+    {"gce", "gce.conf", google_config, open_google},
+    {"azure", "azure.json", azure_config, open_azure},
+};
+
+static const struct rig_cloud *cloud_of(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(clouds); i++) {
+        if (str_eq(clouds[i].name, name)) {
+            return &clouds[i];
+        }
+    }
+    return NULL;
+}
+
+/* The provider's configuration.  The simulator's program would also make keys of service accounts, which takes a fifth of
+ * a second. */
 static int write_cloud_config(struct rig *r, const char *config, struct err *err)
 {
-    const char *host = r->url + strlen("http://");
-    const char *text = config == NULL
-                           ? sim_compute_cloud_config(sim_module_state(r->sim, "gce"), r->a)
-                           : str_replace(r->a, config, "<endpoint>", r->url);
-    (void)setenv("GCE_METADATA_HOST", host, 1); /* fails for lack of memory only */
-    return file_write_atomic(rig_file(r, "gce.conf"), text, strlen(text), 0600, err);
+    const char *own = r->cloud->config(r);
+    const char *text = config == NULL ? own : str_replace(r->a, config, "<endpoint>", r->url);
+    return file_write_atomic(rig_file(r, r->cloud->file), text, strlen(text), 0600, err);
 }
 
 /* ---- the simulator ------------------------------------------------------------------------------- */
@@ -109,7 +161,6 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
         rc = rig_read_data(r->a, args->world_file, &world, err);
     }
     o.cfg.world = world;
-    o.cfg.cloud = str_or(o.cfg.cloud, "gce");
     if (args->log_traffic) {
         o.cfg.traffic_log = rig_file(r, "traffic.log");
         o.cfg.kube_log = rig_file(r, "kube.log");
@@ -120,6 +171,7 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
     }
     if (rc == ERR_OK) {
         r->url = arena_strdup(r->a, sim_url(r->sim));
+        r->cloud = cloud_of(sim_cfg(r->sim)->cloud);
         rc = sim_outputs_write(r->sim, &o, NULL, err);
     }
     if (rc == ERR_OK) {
@@ -233,25 +285,17 @@ const char *rig_url(struct rig *r)
 
 /* ---- the controller ------------------------------------------------------------------------------ */
 
-/* The provider takes the controller's clock and randomness. */
-static int32_t open_by_rig_clock(const struct tt_open_args *args, void **ret_provider,
-                                 struct tt_result *result)
-{
-    const struct tt_host_ctx *host = (const struct tt_host_ctx *)args->host->ctx;
-    return gce_provider_open(args, host->args.clock, host->args.rng, ret_provider, result);
-}
-
 static int parse_flags(struct rig *r, struct err *err)
 {
     char *const own[] = {
         (char *)"trimtab",
-        (char *)"--cloud-provider=gce",
+        arena_printf(r->a, "--cloud-provider=%s", r->cloud->name),
         (char *)"--leader-elect=false",
         (char *)"--secure-port=0",
         (char
              *)"--kube-api-qps=100000", /* a limiter by a clock that stands still would never let go */
         (char *)"--kube-api-burst=100000",
-        arena_printf(r->a, "--cloud-config=%s", rig_file(r, "gce.conf")),
+        arena_printf(r->a, "--cloud-config=%s", rig_file(r, r->cloud->file)),
         arena_printf(r->a, "--kubeconfig=%s", rig_file(r, "kubeconfig")),
     };
     char **argv = ARENA_ARRAY(r->a, char *, ARRAY_LEN(own) + r->n_flags + 1);
@@ -281,7 +325,7 @@ int rig_prepare(struct rig *r, struct err *err)
 {
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
-    int rc = plugin_open("gce", "", builtins, n, &r->plugin, err);
+    int rc = plugin_open(r->cloud->name, "", builtins, n, &r->plugin, err);
     if (rc == ERR_OK) {
         rc = parse_flags(r, err);
     }
@@ -289,7 +333,7 @@ int rig_prepare(struct rig *r, struct err *err)
         drop_controller(r);
         return rc;
     }
-    r->plugin->desc.open = open_by_rig_clock;
+    r->plugin->desc.open = r->cloud->open;
     log_setup(&(struct log_config){
         .fd = r->log_fd, .verbosity = (int)r->options->verbosity, .vmodule = r->options->vmodule});
     r->rng = rng_seeded_new(++r->starts);

@@ -2,7 +2,7 @@
 /* rig.h: trimtab and its simulator in one process: a cluster, a cloud and the real controller between them.
  *
  *     ┌ thread of the simulator ────────────┐        ┌ threads of the controller ─────┐
- *     │ Kubernetes · Compute · metadata     │◀─HTTP─▶│ app.h with the gce provider    │
+ *     │ Kubernetes · Compute · metadata     │◀─HTTP─▶│ app.h with its provider        │
  *     └───────────▲─────────────────────────┘        └───────────────▲────────────────┘
  *                 │ rig_in_sim(), rig_kube()                         │ rig_start(), rig_settle(), rig_stop()
  *                 └──────────────── the test's thread ───────────────┘
@@ -49,7 +49,7 @@ struct rig_args {
         *flags; /* for trimtab, behind those by which it finds the simulator; NULL-terminated, */
                 /* copied; NULL: none.  A world's own flags are not taken over. */
     const char *
-        cloud_config; /* text of gce.conf in place of the world's or the simulator's; "<endpoint>" is */
+        cloud_config; /* text of gce.conf or azure.json in place of the world's or the simulator's; "<endpoint>" is */
                       /* filled in; NULL: theirs */
     bool log_traffic; /* the simulator logs calls: rig_file(r, "traffic.log") and "kube.log" */
     bool real_clock;  /* the controller runs by the real one */

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 struct event_base;
+struct rig_cloud;
 struct http;
 struct plugin;
 
@@ -21,6 +22,7 @@ struct rig {
     struct event_base *base;
     struct sim *sim;
     const char *url;
+    const struct rig_cloud *cloud;
     pthread_t thread;
     bool sim_runs;
     struct http *http;     /* the test's own connections */
