@@ -34,9 +34,9 @@ struct reader {
     struct azure_unknown_list unknown;
 };
 
-static struct azure_place place_of_lb(const struct reader *r, size_t i)
+static struct azure_where place_of_lb(const struct reader *r, size_t i)
 {
-    return (struct azure_place){
+    return (struct azure_where){
         .text = r->text,
         .n = r->n,
         .path = arena_printf(r->a, LBS_KEY "[%zu].", i),
@@ -70,7 +70,7 @@ static int read_selectors(struct reader *r, const struct azure_raw_lb *raw,
 static int read_lb(struct reader *r, size_t i, struct json_object *o, struct azure_lb_config *ret,
                    struct err *err)
 {
-    const struct azure_place place = place_of_lb(r, i);
+    const struct azure_where place = place_of_lb(r, i);
     struct azure_raw_lb raw = {0};
     if (!json_object_is_type(o, json_type_object)) {
         return err_set(err, ERR_INVALID, "line %d: %s[%zu]: want a mapping", place.below, LBS_KEY,
@@ -215,7 +215,7 @@ int azure_config_decode(struct arena *a, const char *text, size_t n, const struc
         return err_set(err, ERR_INVALID, "line 1: want a mapping of keys to values");
     }
     struct reader r = {.a = a, .text = text, .n = n};
-    const struct azure_place place = {.text = text, .n = n, .path = "", .nth = 1};
+    const struct azure_where place = {.text = text, .n = n, .path = "", .nth = 1};
     struct azure_raw *raw = ARENA_NEW(a, struct azure_raw);
     rc = azure_keys_read(a, tree, azure_config_keys, &place, raw, &r.unknown, err);
     if (rc == ERR_OK) {

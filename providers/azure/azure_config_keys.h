@@ -60,7 +60,7 @@ struct azure_unknown_list {
     size_t cap;
 };
 /* Where an error is: the text is looked through again for the key's line. */
-struct azure_place {
+struct azure_where {
     const char *text;
     size_t n;
     const char *path; /* "" or "multipleStandardLoadBalancerConfigurations[0]." */
@@ -69,7 +69,7 @@ struct azure_place {
 };
 /* Fills `out` by the table.  Texts that are absent become "".  ERR_INVALID: "line 3: vmType: want text, got a list". */
 int azure_keys_read(struct arena *a, struct json_object *o, const struct azure_key *keys,
-                    const struct azure_place *place, void *out, struct azure_unknown_list *unknown,
+                    const struct azure_where *place, void *out, struct azure_unknown_list *unknown,
                     struct err *err) _warn_unused_;
 /* A scalar as text, as Go's YAML decoder makes one of it; NULL for lists and objects. */
 const char *azure_scalar_text(struct arena *a, struct json_object *v);

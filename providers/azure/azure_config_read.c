@@ -53,7 +53,7 @@ int azure_config_line(const char *text, size_t n, const char *key, int nth, int 
     return 0;
 }
 
-static int line_of(const struct azure_place *p, const char *key)
+static int line_of(const struct azure_where *p, const char *key)
 {
     return azure_config_line(p->text, p->n, key, p->nth, p->below);
 }
@@ -212,7 +212,7 @@ static const struct azure_key *row_of(const struct azure_key *keys, const char *
     return NULL;
 }
 
-static void add_unknown(struct arena *a, const struct azure_place *place, const char *key,
+static void add_unknown(struct arena *a, const struct azure_where *place, const char *key,
                         struct azure_unknown_list *list)
 {
     if (list->n == list->cap) {
@@ -229,7 +229,7 @@ static void add_unknown(struct arena *a, const struct azure_place *place, const 
     };
 }
 
-static int wrong_type(const struct azure_place *place, const char *key, const struct azure_key *row,
+static int wrong_type(const struct azure_where *place, const char *key, const struct azure_key *row,
                       struct json_object *v, struct err *err)
 {
     int line = line_of(place, key);
@@ -264,7 +264,7 @@ static bool is_overruled(struct json_object *o, const char *name)
 }
 
 int azure_keys_read(struct arena *a, struct json_object *o, const struct azure_key *keys,
-                    const struct azure_place *place, void *out, struct azure_unknown_list *unknown,
+                    const struct azure_where *place, void *out, struct azure_unknown_list *unknown,
                     struct err *err)
 {
     texts_to_empty(keys, out);
