@@ -71,9 +71,7 @@ static void nodes__vectors_70_to_82__who_is_updated_with_what(void **state)
     static const struct change rows[] = {
         {70, 3, "node3", NULL, NULL, false, NULL},
         {71, 2, "node3", NULL, NULL, false, "node1 node2 node3"},
-        {73, 3, "node2", "\"unschedulable\":true", NULL, false, NULL},
         {74, 3, "node2", TAINT, NULL, false, "node1 node3"},
-        {75, 3, "node2", NULL, "\"labels\":{\"a\":\"b\"}", false, NULL},
         {76, 3, "node2", NULL, EXCLUDED, false, "node1 node3"},
         {77, 3, "node3", NULL, NULL, true, "node1 node2"},
         {78, 3, "node2", NULL, STAND_DELETING, false, "node1 node3"},
@@ -90,6 +88,41 @@ static void nodes__vectors_70_to_82__who_is_updated_with_what(void **state)
         }
         stand_nodes_changed(r);
         want_updates(r, rows[i].row, rows[i].want);
+        stand_free(r);
+    }
+}
+
+/* Who is not ready keeps its place: the health checks of the load balancer decide. */
+static void nodes__vectors_73_75__readiness_updates_nobody(void **state)
+{
+    (void)state;
+    static const struct {
+        int row;
+        const char *before, *after;
+    } rows[] = {{73, "True", "False"}, {73, "True", "Unknown"}, {75, "False", "True"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stand *r = three_services(3);
+        stand_node_ready(r, "node2", rows[i].before);
+        stand_nodes_changed(r);
+        fake_provider_forget(r->provider);
+        stand_node_ready(r, "node2", rows[i].after);
+        stand_nodes_changed(r);
+        want_updates(r, rows[i].row, NULL);
+        stand_free(r);
+    }
+}
+
+/* What else may change about a node without a word to the cloud. */
+static void nodes__unschedulable_or_labelled__nobody_is_updated(void **state)
+{
+    (void)state;
+    static const char *const changes[][2] = {{"\"unschedulable\":true", NULL},
+                                             {NULL, "\"labels\":{\"a\":\"b\"}"}};
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        struct stand *r = three_services(3);
+        stand_node(r, "node2", changes[i][0], changes[i][1]);
+        stand_nodes_changed(r);
+        want_updates(r, (int)i, NULL);
         stand_free(r);
     }
 }
@@ -400,6 +433,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes__vectors_70_to_82__who_is_updated_with_what),
+        cmocka_unit_test(nodes__vectors_73_75__readiness_updates_nobody),
+        cmocka_unit_test(nodes__unschedulable_or_labelled__nobody_is_updated),
         cmocka_unit_test(nodes__vector_82__one_replaced_by_another),
         cmocka_unit_test(nodes__vector_72__failed_update_becomes_one_full_ensure),
         cmocka_unit_test(nodes__vectors_83_to_89__only_load_balancers_are_updated),
