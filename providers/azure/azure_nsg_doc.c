@@ -116,7 +116,7 @@ int azure_nsg_read(struct arena *a, struct json_object *rules, struct azure_nsg 
     struct azure_nsg g = {.a = a, .doc = rules};
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *o = json_object_array_get_idx(rules, i);
-        struct json_object *props = azure_props(o);
+        struct json_object *props = json_member(o, "properties"); /* as it is, object or not */
         if (!json_object_is_type(o, json_type_object) ||
             (props != NULL && !json_object_is_type(props, json_type_object))) {
             return err_set(err, ERR_TRANSIENT,

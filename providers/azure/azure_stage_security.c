@@ -49,15 +49,42 @@ static bool is_going(const struct azure_sync *y, const char *key)
     return false;
 }
 
+/* What the batch has just found out makes a status old: an address that a Service has left is closed at once, not when
+ * somebody syncs the next time. */
+static const struct azure_service *up_to_date(struct batch *b, const struct azure_service *s,
+                                              bool *ret_known)
+{
+    struct arena *a = b->y->s->a;
+    *ret_known = false;
+    for (size_t i = 0; i < b->in.n_changes; i++) {
+        const struct azure_nsg_change *c = &b->changes[i];
+        if (!c->want || !str_eq(c->access->service->key, s->key)) {
+            continue;
+        }
+        struct tt_service *in = ARENA_NEW(a, struct tt_service);
+        struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, c->lb_ips.n + 1);
+        for (size_t k = 0; k < c->lb_ips.n; k++) {
+            ingress[k].ip = c->lb_ips.items[k];
+        }
+        *in = *s->in;
+        in->ingress = ingress;
+        in->n_ingress = (uint32_t)c->lb_ips.n;
+        *ret_known = true;
+        return azure_service_read(a, &b->y->p->naming, in);
+    }
+    return s;
+}
+
 static void gather_members(struct batch *b, bool cleaned)
 {
     struct azure_sync *y = b->y;
     b->members = ARENA_ARRAY(y->s->a, struct azure_nsg_member, y->n_services + 1);
     for (size_t i = 0; i < y->n_services; i++) {
-        const struct azure_service *s = y->services[i];
+        bool known;
+        const struct azure_service *s = up_to_date(b, y->services[i], &known);
         b->members[b->in.n_members++] = (struct azure_nsg_member){
             .access = azure_access_read(y->s->a, s),
-            .assigned = assigned(y, s->key),
+            .assigned = known ? (struct azure_texts){0} : assigned(y, s->key),
             .cleaned = cleaned && is_going(y, s->key),
         };
     }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stage_rig.h: the stages of the Azure provider under the real driver, with a cloud that is three lists in memory.
+ *
+ * Before each stage the provider's snapshot is made from the lists, and each operation of its plan is carried out on them
+ * instead of being sent; so a test reads what was written, for whom and in which order:
+ *
+ *     addresses: create public IP kubernetes-aweb [default/web]
+ *
+ * The lists refuse what Azure refuses where order matters: a write with an old etag, a public IP on two frontends, rules
+ * that point to nothing, deleting an address that is in use.  One thread. */
+#ifndef TRIMTAB_TESTS_AZURE_STAGE_RIG_H
+#define TRIMTAB_TESTS_AZURE_STAGE_RIG_H
+
+#include "providers/azure/azure_sync.h"
+#include "tests/unit/azure/azure_test.h"
+
+#define RIG_SERVICES_MAX 16
+
+struct rig_service {
+    const char *name;
+    const char *annotations; /* JSON without prefix, or NULL */
+    const char *spec;        /* members, or NULL: one TCP port 80 */
+    uint32_t verb;           /* TT_VERB_… in the next run; 0: not in the batch */
+    bool gone;               /* no Service any more */
+    const char *status;      /* addresses, blank separated; filled by runs */
+    int32_t code;            /* of its last result */
+    const char *message;
+};
+struct stage_rig {
+    struct azure_provider p; /* first: the driver's provider */
+    struct arena *a;
+    struct tt_host host;
+    struct lb_flow flow;
+    struct json_object *lists[AZURE_KIND_MAX];
+    struct rig_service services[RIG_SERVICES_MAX];
+    size_t n_services;
+    const struct tt_service **all;
+    const char *log;    /* lines of what was written, or planned */
+    const char *events; /* lines "default/web Reason" */
+    unsigned etags;
+    unsigned addresses;
+    /* faults */
+    const char *fail;    /* the write of the document of that name fails */
+    unsigned fail_times; /* so many times */
+    int fail_code;       /* with that code */
+    const char *fail_message;
+    const char *poison; /* a balancer or group that has an element of that prefix is refused */
+    const char *namespace_labels; /* JSON; of every namespace */
+    const char *stage;
+};
+
+struct stage_rig *stage_rig_new(void);
+void stage_rig_free(struct stage_rig *r);
+struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const char *annotations,
+                                  const char *spec);
+/* Reconciles those with a verb; the log begins anew.  Afterwards their statuses are stored, deleted ones are gone. */
+void stage_rig_run(struct stage_rig *r);
+/* The same, but shows what would be done. */
+void stage_rig_plan(struct stage_rig *r);
+/* Everybody is ensured once more: nothing may be planned. */
+void stage_rig_settled(struct stage_rig *r);
+/* A document of the cloud, from JSON; gets an ID, where it has none, and an etag. */
+struct json_object *stage_rig_put(struct stage_rig *r, enum azure_kind k, const char *json);
+struct json_object *stage_rig_doc(struct stage_rig *r, enum azure_kind k, const char *name);
+/* "a b": names of a list, in order of the cloud. */
+const char *stage_rig_names(struct stage_rig *r, enum azure_kind k);
+/* Names of an array of a balancer. */
+const char *stage_rig_elements(struct stage_rig *r, const char *lb, const char *array);
+/* Destinations of all security rules, "ports>destination …". */
+const char *stage_rig_rules(struct stage_rig *r);
+
+#endif
