@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* seed.c: the start of a simulated Azure: one group with a network, a security group and a scale set; and its nodes.
  *
- * Nodes are the instances of a uniform scale set; where a world has availability sets instead, they are machines with a
+ * Nodes are the instances of a uniform scale set; where a world has a flexible one or availability sets instead, they are machines with a
  * NIC each.  Names follow Azure's rule (computer name prefix and the instance's number in base 36), so that clients which
  * compute one from the other find their way.  Source: docs/spec/azure.md §7.3. */
 #include "sim/arm/arm.h"
@@ -295,33 +295,76 @@ static struct arm_resource *add_instance(struct arm *arm, struct arena *a,
     return res;
 }
 
-static struct arm_resource *add_machine(struct arm *arm, struct arena *a,
-                                        const struct arm_resource *set, int64_t number)
+static bool is_flexible(const struct arm_resource *set)
 {
+    return str_eq_nocase(json_str(json_member(set->body, "properties"), "orchestrationMode"),
+                         "Flexible");
+}
+
+/* The IP configurations of a new machine's NIC: those of the set's model, or one in the only subnet. */
+static struct json_object *new_configs(struct arm *arm, struct arena *a,
+                                       const struct arm_resource *set)
+{
+    struct json_object *nics =
+        json_path(set->body,
+                  "properties.virtualMachineProfile.networkProfile.networkInterfaceConfigurations");
+    struct json_object *model = json_len(nics) ? json_path(json_object_array_get_idx(nics, 0),
+                                                           "properties.ipConfigurations")
+                                               : NULL;
+    struct arm_resource *subnet = any(arm, "Microsoft.Network/virtualNetworks/subnets");
+    return model ? json_copy(model)
+                 : parse(arena_printf(a,
+                                      "[{\"name\":\"ipconfig1\",\"properties\":{\"primary\":true,"
+                                      "\"privateIPAddressVersion\":\"IPv4\",\"subnet\":{\"id\":"
+                                      "\"%s\"}}}]",
+                                      subnet ? subnet->id : ""));
+}
+
+static const char *add_nic(struct arm *arm, struct arena *a, const struct arm_resource *set,
+                           const char *base, int64_t number)
+{
+    const char *nic =
+        arena_printf(a, "%s/Microsoft.Network/networkInterfaces/nic-%lld", base, (long long)number);
+    struct json_object *configs = new_configs(arm, a, set);
+    for (size_t i = 0; i < json_len(configs); i++) {
+        struct json_object *p = arm_properties(json_object_array_get_idx(configs, i));
+        bool ipv6 = str_eq(json_str(p, "privateIPAddressVersion"), "IPv6");
+        const char *subnet = str_nonnull(arm_ref(p, "subnet"));
+        json_add_str(p, "privateIPAddress",
+                     free_address(arm, a, subnet, ipv6, NODES_FROM + (uint64_t)number));
+        json_add_str(p, "privateIPAllocationMethod", "Dynamic");
+    }
+    struct json_object *o = parse("{\"properties\":{\"primary\":true}}");
+    json_add_str(o, "location", arm->location);
+    json_add(json_member(o, "properties"), "ipConfigurations", configs);
+    (void)arm_commit(arm, nic, o, "Succeeded");
+    return nic;
+}
+
+/* A machine of an availability set, or of a flexible scale set. */
+static struct arm_resource *add_machine(struct arm *arm, struct arena *a,
+                                        const struct arm_resource *set, int64_t number,
+                                        const char *zone)
+{
+    bool flexible = is_flexible(set);
     char *name = arena_printf(a, "vm-%lld", (long long)number);
     const char *base = arena_printf(a, "/subscriptions/%s/resourceGroups/%s/providers",
                                     arm->subscription, arm->group);
-    const char *nic =
-        arena_printf(a, "%s/Microsoft.Network/networkInterfaces/nic-%lld", base, (long long)number);
-    struct arm_resource *subnet = any(arm, "Microsoft.Network/virtualNetworks/subnets");
-    const char *where = subnet ? subnet->id : "";
     struct json_object *o = parse(arena_printf(
         a,
-        "{\"location\":\"%s\",\"properties\":{\"primary\":true,\"ipConfigurations\":[{\"name\":"
-        "\"ipconfig1\",\"properties\":{\"primary\":true,\"privateIPAddressVersion\":\"IPv4\","
-        "\"privateIPAllocationMethod\":\"Dynamic\",\"privateIPAddress\":\"%s\",\"subnet\":{\"id\":"
-        "\"%s\"}}}]}}",
-        arm->location,
-        str_nonnull(free_address(arm, a, where, false, NODES_FROM + (uint64_t)number)), where));
-    (void)arm_commit(arm, nic, o, "Succeeded");
-    o = parse(arena_printf(
-        a,
-        "{\"location\":\"%s\",\"properties\":{\"vmId\":\"%s\",\"availabilitySet\":{\"id\":\"%s\"},"
+        "{\"location\":\"%s\",\"properties\":{\"vmId\":\"%s\",\"%s\":{\"id\":\"%s\"},"
         "\"hardwareProfile\":{\"vmSize\":\"Standard_D2s_v3\"},\"osProfile\":{\"computerName\":"
         "\"%s\"},\"networkProfile\":{\"networkInterfaces\":[{\"id\":\"%s\",\"properties\":{"
         "\"primary\":true}}]},\"instanceView\":{\"statuses\":[{\"code\":"
         "\"ProvisioningState/succeeded\"},{\"code\":\"PowerState/running\"}]}}}",
-        arm->location, arm_uuid(arm, a), set->id, name, nic));
+        arm->location, arm_uuid(arm, a), flexible ? "virtualMachineScaleSet" : "availabilitySet",
+        set->id, name, add_nic(arm, a, set, base, number)));
+    if (flexible && zone) {
+        json_add(o, "zones", json_strs(&zone, 1));
+    }
+    if (flexible) {
+        set_capacity(arm, set->id, 1);
+    }
     return arm_commit(arm, arena_printf(a, "%s/Microsoft.Compute/virtualMachines/%s", base, name),
                       o, "Succeeded");
 }
@@ -368,14 +411,16 @@ int sim_arm_add_node(void *state, struct arena *a, struct sim_node *ret, struct 
     if (!set && !availability) {
         return err_set(err, ERR_NOT_FOUND, "there is no scale set and no availability set");
     }
+    bool uniform = set && !is_flexible(set);
     struct arm_resource *machine =
-        set ? add_instance(arm, a, set, number, zone) : add_machine(arm, a, availability, number);
+        uniform ? add_instance(arm, a, set, number, zone)
+                : add_machine(arm, a, set ? set : availability, number, zone);
     struct joining j = {.arm = arm, .a = a};
     struct given g = {.arm = arm, .a = a, .nodes = map_new(NULL)};
     arm_each_config_of(arm, a, owner_of(arm, machine), give_address, &g);
     arm_each_config_of(arm, a, owner_of(arm, machine), look_at_config, &j);
     map_free(g.nodes);
-    if (j.in_pool || !set) {
+    if (j.in_pool || !uniform) {
         arm_settle(arm);
     }
     *ret = (struct sim_node){
@@ -405,9 +450,14 @@ int sim_arm_remove_node(void *state, const char *name, struct err *err)
     for (size_t i = 0; i < json_len(nics); i++) {
         arm_unset(arm, str_nonnull(json_str(json_object_array_get_idx(nics, i), "id")));
     }
+    const char *set =
+        strstr(id, "/virtualMachineScaleSets/")
+            ? arm_id_parent(a, id)
+            : arm_ref(json_member(s.found->body, "properties"), "virtualMachineScaleSet");
+    set = arena_strdup(a, set);
     arm_unset(arm, id);
-    if (strstr(id, "/virtualMachineScaleSets/")) {
-        set_capacity(arm, arm_id_parent(a, id), -1);
+    if (set) {
+        set_capacity(arm, set, -1);
     }
     arm_settle(arm);
     arena_free(a);

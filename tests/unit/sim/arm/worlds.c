@@ -171,6 +171,40 @@ static void machines__of_a_flexible_set__by_filter(void **state)
     fixture_stop(f);
 }
 
+static void nodes__of_a_flexible_set__are_machines_in_its_pools(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("flexible", NULL);
+    arm_make_balancer(f);
+    fixture_must(f, "DELETE", "/sim/nodes/node-0", NULL);
+    fixture_must(f, "DELETE", "/sim/nodes/node-1", NULL);
+    fixture_must(f, "DELETE", "/sim/nodes/node-2", NULL);
+    arm_must(
+        f, "PUT", VMSS,
+        "{\"location\":\"eastus\",\"properties\":{\"orchestrationMode\":\"Flexible\","
+        "\"virtualMachineProfile\":{\"networkProfile\":{\"networkApiVersion\":\"2020-11-01\","
+        "\"networkInterfaceConfigurations\":[{\"name\":\"nic\",\"properties\":{\"primary\":true,"
+        "\"ipConfigurations\":[{\"name\":\"ipconfig1\",\"properties\":{\"primary\":true,"
+        "\"privateIPAddressVersion\":\"IPv4\",\"subnet\":" ID(
+            SUBNET) ",\"loadBalancerBackendAddressPools\":[" ID(POOL) "]}}]}}]}}}}");
+    fixture_must(f, "POST", "/sim/nodes", "{\"count\":2}");
+    assert_string_equal(arm_text(f, "nodes.1"), "vm-1");
+    arm_must(f, "GET", CPU "/virtualMachines/vm-1", NULL);
+    assert_string_equal(arm_text(f, "properties.virtualMachineScaleSet.id"), VMSS);
+    assert_string_equal(arm_text(f, "zones.0"), "2");
+    arm_must(f, "GET", NET "/networkInterfaces/nic-1", NULL);
+    assert_string_equal(arm_text(f, "properties.ipConfigurations.0.properties.privateIPAddress"),
+                        "10.240.1.1");
+    arm_must(f, "GET", POOL, NULL);
+    assert_int_equal(arm_len(f, "properties.backendIPConfigurations"), 2);
+    fixture_must(f, "DELETE", "/sim/nodes/vm-1", NULL);
+    arm_must(f, "GET", POOL, NULL);
+    assert_int_equal(arm_len(f, "properties.backendIPConfigurations"), 1);
+    arm_must(f, "GET", VMSS, NULL);
+    assert_string_equal(arm_text(f, "sku.capacity"), "1");
+    fixture_stop(f);
+}
+
 static void counts__by_operation__polls_and_refusals_too(void **state)
 {
     (void)state;
@@ -332,6 +366,7 @@ int main(void)
         cmocka_unit_test(list__longer_than_a_page__next_link),
         cmocka_unit_test(list__of_a_group_or_a_subscription__what_is_in_it),
         cmocka_unit_test(machines__of_a_flexible_set__by_filter),
+        cmocka_unit_test(nodes__of_a_flexible_set__are_machines_in_its_pools),
         cmocka_unit_test(counts__by_operation__polls_and_refusals_too),
         cmocka_unit_test(world__recorded__keeps_etags_addresses_and_members),
         cmocka_unit_test(world__of_addresses__pools_are_in_their_balancers),
