@@ -9,6 +9,7 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_session.h"
+#include "providers/azure/azure_targets.h"
 
 static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
 {
@@ -115,14 +116,20 @@ static int check(struct arena *a, const struct azure_service *s, struct err *err
     return rc == ERR_OK ? azure_access_check(azure_access_read(a, s), err) : rc;
 }
 
-static const char *expected_lb(struct azure_session *x, const struct azure_service *s,
-                               struct err *err)
+/* By the same choice as a sync; Basic balancers, of which there is one per VM set, only where the Service is on one or on
+ * the primary set's: the sets of the nodes are not read here. */
+static const char *expected_lb(struct azure_session *x, struct azure_item *it, struct err *err)
 {
     const struct azure_provider *p = x->s.provider;
-    const char *name = NULL;
-    const char *set = azure_config_primary_vm_set(&p->config);
-    bool ok = azure_lb_expected(x->s.a, &x->y.placement, s, set, true, &name, err) == ERR_OK;
-    return ok ? name : NULL;
+    const struct azure_config *c = &p->config;
+    if (!c->standard_sku) {
+        struct json_object *own = azure_session_lb(x, it->service, it->service->internal);
+        return own != NULL ? azure_doc_name(own)
+                           : azure_lb_name(x->s.a, &p->naming, azure_config_primary_vm_set(c),
+                                           it->service->internal);
+    }
+    (void)err_copy(err, &it->item->err);
+    return it->item->err.code == ERR_OK ? it->target : NULL;
 }
 
 static int explain_one(struct azure_session *x, struct azure_item *it, struct err *err)
@@ -132,7 +139,7 @@ static int explain_one(struct azure_session *x, struct azure_item *it, struct er
     struct err refused = ERR_INIT;
     const char *name = NULL;
     if (check(x->s.a, s, &refused) == ERR_OK) {
-        name = expected_lb(x, s, &refused);
+        name = expected_lb(x, it, &refused);
     }
     if (refused.code != ERR_OK && refused.code != ERR_INVALID) {
         return err_copy(err, &refused);
@@ -161,6 +168,10 @@ int32_t azure_explain(void *provider, const struct tt_call *call, const struct t
     int32_t first = TT_OK;
     azure_session_begin(&x, p, call, batch, true);
     int rc = azure_session_look(&x, &looked);
+    if (rc == ERR_OK && p->config.standard_sku) {
+        azure_services_read(&x.y);
+        azure_targets_select(&x.y);
+    }
     for (uint32_t i = 0; i < batch->n_items; i++) {
         struct err err = looked;
         if (rc != ERR_OK || explain_one(&x, &x.y.items[i], &err) != ERR_OK) {

@@ -102,7 +102,7 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
 }
 
 /* Asked once: a sync that sees two sets of Services could close what the other one opened. */
-static void read_services(struct azure_sync *y)
+void azure_services_read(struct azure_sync *y)
 {
     const struct tt_service *const *all = NULL;
     uint32_t n = 0;
@@ -138,7 +138,7 @@ static int facts(struct lb_sync *s, struct err *err)
             item_begin(y, &y->items[i], &s->items[i]);
         }
     }
-    read_services(y);
+    azure_services_read(y);
     return ERR_OK;
 }
 

@@ -43,6 +43,7 @@ void azure_session_begin(struct azure_session *x, struct azure_provider *p,
             (struct lb_item){.in = batch->items[i], .key = azure_service_name(s->a, service)};
         struct azure_item *it = &x->y.items[i];
         it->item = &s->items[i];
+        it->want = true;
         it->service = azure_service_read(s->a, &p->naming, service);
         it->flip = azure_service_flip(s->a, &p->naming, it->service);
     }

@@ -78,6 +78,8 @@ struct azure_sync {
 struct azure_sync *azure_sync_of(struct lb_sync *s);
 /* The managed balancer of that name, or NULL; the one public IP by ID likewise. */
 struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name);
+/* All Services of the cluster that want a load balancer, into y->services. */
+void azure_services_read(struct azure_sync *y);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */
