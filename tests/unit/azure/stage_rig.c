@@ -96,14 +96,19 @@ static const char *frontend_of(struct stage_rig *r, const char *pip, const char 
     return NULL;
 }
 
-/* Public IPs change with the frontends that they hang on (3.4). */
-static void stamp_attached(struct stage_rig *r, struct json_object *lb)
+/* Public IPs know the frontend that they hang on, and change with it (3.4). */
+static void attach_all(struct stage_rig *r)
 {
     struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        struct json_object *pip = by_id(r, AZURE_PIPS, azure_ref(o, "publicIPAddress"));
-        if (pip != NULL) {
-            pip = azure_copy(r->a, pip);
+    struct json_object *before = r->lists[AZURE_PIPS];
+    AZURE_EACH (o, before) {
+        const char *frontend = frontend_of(r, azure_doc_id(o), NULL);
+        struct json_object *pip = azure_copy(r->a, o);
+        json_object_object_del(azure_props_make(pip), "ipConfiguration");
+        if (frontend != NULL) {
+            json_add(azure_props(pip), "ipConfiguration", azure_ref_new(frontend));
+        }
+        if (!str_eq(azure_ref(o, "ipConfiguration"), frontend)) {
             stamp(r, pip);
             keep(r, AZURE_PIPS, azure_doc_id(pip), pip);
         }
@@ -144,11 +149,7 @@ static int lb_put(struct stage_rig *r, struct json_object *lb, struct err *err)
                      arena_printf(r->a, "10.0.0.%u", ++r->addresses));
         }
     }
-    int rc = lb_check_rules(lb, err);
-    if (rc == ERR_OK) {
-        stamp_attached(r, lb);
-    }
-    return rc;
+    return lb_check_rules(lb, err);
 }
 
 static void pip_put(struct stage_rig *r, struct json_object *pip)
@@ -165,6 +166,20 @@ static bool is_poisoned(struct stage_rig *r, struct json_object *doc)
     return r->poison != NULL && strstr(json_text(r->a, doc, JSON_COMPACT), r->poison) != NULL;
 }
 
+/* A pool is written as a resource of its own, and is a part of its balancer's document. */
+static void pool_put(struct stage_rig *r, const char *id, struct json_object *body)
+{
+    const char *lb = id_of(r, AZURE_LBS, azure_id_part(r->a, id, "loadBalancers"));
+    struct json_object *doc = azure_copy(r->a, by_id(r, AZURE_LBS, lb));
+    struct json_object *pool =
+        azure_find(azure_array(doc, "backendAddressPools"), azure_id_last(id));
+    assert_non_null(pool);
+    json_object_object_del(pool, "properties");
+    json_add(pool, "properties", json_copy(azure_props(body)));
+    stamp(r, doc);
+    keep(r, AZURE_LBS, lb, doc);
+}
+
 /* One write, or why not. */
 static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err)
 {
@@ -179,12 +194,18 @@ static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err
             return err_set(err, ERR_IN_USE, "PublicIPAddressCannotBeDeleted");
         }
         keep(r, spec->kind, spec->id, NULL);
+        attach_all(r);
         return ERR_OK;
     }
     if (was != NULL && spec->if_match != NULL && !str_eq(spec->if_match, azure_doc_etag(was))) {
         return err_set(err, ERR_CONFLICT, "PreconditionFailed");
     }
     struct json_object *doc = azure_copy(r->a, spec->body);
+    if (spec->kind == AZURE_POOLS) {
+        pool_put(r, spec->id, doc);
+        w->answer = doc;
+        return ERR_OK;
+    }
     set_text(doc, "id", spec->id);
     if (is_poisoned(r, doc) && (spec->kind == AZURE_LBS || spec->kind == AZURE_NSGS)) {
         return err_set(err, ERR_INVALID, "InvalidRequestFormat: something is wrong");
@@ -197,6 +218,7 @@ static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err
     }
     stamp(r, doc);
     keep(r, spec->kind, spec->id, doc);
+    attach_all(r);
     w->answer = doc;
     return ERR_OK;
 }
@@ -224,7 +246,7 @@ static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, 
 
 static void show_cloud(struct stage_rig *r)
 {
-    static const enum azure_kind kinds[] = {AZURE_LBS, AZURE_PIPS};
+    static const enum azure_kind kinds[] = {AZURE_LBS, AZURE_PIPS, AZURE_SETS};
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         azure_snapshot_put_list(r->p.snapshot, kinds[i],
                                 azure_arm_collection(r->a, &r->p.arm, kinds[i], "rg"),
@@ -446,6 +468,8 @@ static void run(struct stage_rig *r, bool planning)
     const struct tt_item **items = ARENA_ARRAY(r->a, const struct tt_item *, r->n_services);
     struct tt_batch batch = {.size = sizeof(batch), .key = "azure", .items = items};
     const struct tt_call call = {.size = sizeof(call)};
+    batch.nodes = r->nodes;
+    batch.n_nodes = (uint32_t)r->n_nodes;
     r->all = ARENA_ARRAY(r->a, const struct tt_service *, r->n_services);
     r->log = r->events = "";
     for (size_t i = 0; i < r->n_services; i++) {
@@ -504,6 +528,18 @@ void stage_rig_settled(struct stage_rig *r)
     for (size_t i = 0; i < r->n_services; i++) {
         r->services[i].verb = 0;
     }
+}
+
+void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip)
+{
+    assert_true(r->n_nodes < RIG_NODES_MAX);
+    r->nodes[r->n_nodes++] = test_node_text(
+        r->a, arena_printf(r->a,
+                           "{\"metadata\":{\"name\":\"%s\"},\"spec\":{\"providerID\":"
+                           "\"azure://" GROUP "/providers/Microsoft.Compute/virtualMachines/%s\"},"
+                           "\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":"
+                           "\"%s\"}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                           name, name, ip));
 }
 
 /* ---- looking ----------------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #define RIG_SERVICES_MAX 16
+#define RIG_NODES_MAX    8
 
 struct rig_service {
     const char *name;
@@ -35,6 +36,8 @@ struct stage_rig {
     struct rig_service services[RIG_SERVICES_MAX];
     size_t n_services;
     const struct tt_service **all;
+    const struct tt_node *nodes[RIG_NODES_MAX];
+    size_t n_nodes;
     const char *log;    /* lines of what was written, or planned */
     const char *events; /* lines "default/web Reason" */
     unsigned etags;
@@ -53,6 +56,8 @@ struct stage_rig *stage_rig_new(void);
 void stage_rig_free(struct stage_rig *r);
 struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const char *annotations,
                                   const char *spec);
+/* A machine of the group, with that InternalIP. */
+void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip);
 /* Reconciles those with a verb; the log begins anew.  Afterwards their statuses are stored, deleted ones are gone. */
 void stage_rig_run(struct stage_rig *r);
 /* The same, but shows what would be done. */
