@@ -170,9 +170,37 @@ static void supersede(struct arm_operation *op, struct arm_resource *res)
     arena_free(a);
 }
 
+/* The running write of a balancer that holds this address or carries this link; NULL: none. */
+static struct arm_operation *balancer_write(struct arm_request *q, const struct arm_resource *res)
+{
+    struct json_object *p = json_member(res->body, "properties");
+    struct json_object *fips = json_member(p, "loadBalancerFrontendIpConfigurations");
+    const char *fip = arm_ref(p, "ipConfiguration");
+    fip = fip ? fip : json_len(fips) ? json_str(json_object_array_get_idx(fips, 0), "id") : NULL;
+    const struct arm_resource *lb = fip ? arm_get(q->arm, arm_id_parent(q->a, fip)) : NULL;
+    return lb ? lb->op : NULL;
+}
+
+static bool refuse_conflict(struct arm_request *q, const struct arm_operation *op)
+{
+    bool network = strstr(q->id, "/Microsoft.Network/") != NULL;
+    q->refusal.retry_after_s = (int)(op->retry_after_s > 0 ? op->retry_after_s : 1);
+    return arm_refuse(
+        q, 409, network ? "AnotherOperationInProgress" : "RetryableErrorDueToAnotherOperation",
+        "Another operation on this or dependent resource is in progress. To retrieve status of the "
+        "operation use uri: %s/subscriptions/%s/providers/Microsoft.%s/locations/%s/operations/%s. "
+        "The operation can be retried in %d seconds.",
+        sim_url(q->arm->sim), q->subscription, network ? "Network" : "Compute", q->arm->location,
+        op->name, q->refusal.retry_after_s);
+}
+
 bool arm_operations_admit(struct arm_request *q, struct arm_resource *res)
 {
     struct arm_operation *op = res ? res->op : NULL;
+    if (res && !op) {
+        op = balancer_write(q, res);
+        return !op || refuse_conflict(q, op);
+    }
     if (!op) {
         return true;
     }
@@ -180,16 +208,7 @@ bool arm_operations_admit(struct arm_request *q, struct arm_resource *res)
         supersede(op, res);
         return true;
     }
-    bool network = strstr(q->id, "/Microsoft.Network/") != NULL;
-    q->refusal.retry_after_s = (int)(op->retry_after_s > 0 ? op->retry_after_s : 1);
-    return arm_refuse(
-        q, 409, network ? "AnotherOperationInProgress" : "RetryableErrorDueToAnotherOperation",
-        "Another operation on this or dependent resource is in progress. To retrieve "
-        "status of the operation use uri: "
-        "%s/subscriptions/%s/providers/Microsoft.%s/locations/%s/operations/%s. "
-        "The operation can be retried in %d seconds.",
-        sim_url(q->arm->sim), q->subscription, network ? "Network" : "Compute", q->arm->location,
-        op->name, q->refusal.retry_after_s);
+    return refuse_conflict(q, op);
 }
 
 /* --- beginnings ----------------------------------------------------------------------------------- */

@@ -158,6 +158,9 @@ static void write__while_another_runs__409(void **state)
         arm_expect(f, writes[i].id, status, 409, "AnotherOperationInProgress");
         assert_int_equal(f->retry_after, 13);
     }
+    arm_expect(f, "address of it", arm_call(f, "PUT", PIP, PIP_BODY), 409,
+               "AnotherOperationInProgress");
+    arm_expect(f, "free address", arm_call(f, "PUT", PIP "2", PIP_BODY), 201, NULL);
     int other = arm_call(f, "PUT", VMSS "/virtualMachines/1", "{\"location\":\"eastus\"}");
     arm_expect(f, "another document", other, 202, NULL);
     fixture_stop(f);
