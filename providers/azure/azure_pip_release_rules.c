@@ -41,11 +41,10 @@ static const char *why_gone(struct arena *a, const struct ask *x, struct json_ob
     return has_other_ip_tags(a, x, pip) ? "its IP tags cannot be changed" : NULL;
 }
 
-/* One that does not say is an IPv4 one. */
-static bool is_of_family(struct json_object *pip, enum azure_family f)
+static bool is_of_other_family(struct json_object *pip, enum azure_family f)
 {
-    const char *version = str_nonnull(azure_prop_str(pip, "publicIPAddressVersion"));
-    return azure_eq(version, "IPv6") == (f == AZURE_IPV6);
+    const char *version = azure_prop_str(pip, "publicIPAddressVersion");
+    return version != NULL && azure_eq(version, "IPv6") != (f == AZURE_IPV6);
 }
 
 struct azure_pips azure_pips_of_family(struct arena *a, const struct azure_pips *pips,
@@ -54,7 +53,8 @@ struct azure_pips azure_pips_of_family(struct arena *a, const struct azure_pips 
     struct json_object **items = ARENA_ARRAY(a, struct json_object *, pips->n + 1);
     struct azure_pips out = {.items = items};
     for (size_t i = 0; i < pips->n; i++) {
-        if (is_of_family(pips->items[i], f)) {
+        bool unknown = azure_prop_str(pips->items[i], "publicIPAddressVersion") == NULL;
+        if (unknown ? f == AZURE_IPV4 : !is_of_other_family(pips->items[i], f)) {
             items[out.n++] = pips->items[i];
         }
     }
@@ -104,7 +104,7 @@ int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
     for (size_t i = 0; i < pips->n; i++) {
         struct json_object *pip = pips->items[i];
         bool some;
-        if (!is_of_family(pip, ask->family)) {
+        if (is_of_other_family(pip, ask->family)) {
             continue;
         }
         bool is_desired = desired != NULL && str_eq(azure_doc_name(pip), desired);

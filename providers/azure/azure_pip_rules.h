@@ -74,7 +74,8 @@ struct azure_pip_releases {
     bool found_desired;
     bool deleted_desired;
 };
-/* Public IPs of the other family are passed over. */
+/* Public IPs that say they are of the other family are passed over; a sync hands over those of azure_pips_of_family(),
+ * so that one that does not say is looked at once. */
 int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
                        struct azure_pip_releases *ret, struct err *err) _warn_unused_;
 
