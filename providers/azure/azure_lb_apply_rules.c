@@ -359,7 +359,7 @@ static void edit_frontends(struct arena *a, struct decision *d, struct azure_lb_
                                         json_object_get(d->make[f]));
             ret->frontends_changed = true;
         }
-        ret->frontend_id[f] = d->frontend_id[f];
+        ret->frontend_id[f] = d->frontend_id[f] != NULL ? arena_strdup(a, d->frontend_id[f]) : NULL;
     }
 }
 
@@ -402,6 +402,7 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .want = ask->want,
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
+        .shared_by_use = true,
     };
     *ret = (struct azure_lb_result){0};
     bool pools = edit_pools(a, &d);

@@ -97,8 +97,18 @@ static struct users users_of(const struct azure_service *s, struct json_object *
     return u;
 }
 
-/* Others may still need it when this Service goes, or when the mode was switched off.  A Local Service that was the
- * last to use it takes it along. */
+static bool names_shared_probe(const struct expected *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        if (azure_eq(azure_doc_name(e->items[i]), AZURE_SHARED_PROBE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Others may still need it when this Service goes, or when the mode was switched off, or when no port of this one is
+ * probed.  A Local Service that was the last to use it takes it along. */
 static bool mind_shared_probe(const struct azure_merge *m, struct json_object *lb,
                               struct expected *e)
 {
@@ -109,10 +119,11 @@ static bool mind_shared_probe(const struct azure_merge *m, struct json_object *l
             continue;
         }
         struct users u = users_of(m->service, lb, probe);
-        if (u.others && (!m->want || !m->naming->config->shared_probe)) {
+        bool unneeded = !m->want || !m->naming->config->shared_probe;
+        if (u.others && (unneeded || (m->shared_by_use && !names_shared_probe(e)))) {
             e->items[e->n++] = probe;
         }
-        if (u.n == 1 && !u.others && m->service->local) {
+        if (!u.others && m->service->local && (u.n == 1 || m->shared_by_use)) {
             azure_array_drop(probes, i);
             return true;
         }

@@ -16,6 +16,10 @@ struct azure_merge {
     bool want;
     const struct azure_fragment *fragments; /* one per family that is wanted; none without `want` */
     size_t n_fragments;
+    /* The shared probe stays as long as rules of others use it, and goes with its last user.  The Go controller takes it
+     * away for a Service of the mode that probes no port, so that Azure refuses the document, and leaves it behind when
+     * its last users are several rules of a Service that became Local; trimtab-eval answers as that one does. */
+    bool shared_by_use;
 };
 /* Edits `lb` in place.  True: something of ours changed. */
 bool azure_lb_merge(struct arena *a, const struct azure_merge *m, struct json_object *lb);
