@@ -88,7 +88,7 @@ static void plan_instance(struct azure_members_planning *p, const struct azure_m
         .owners = owners_of(a, e),
         .rank = e->n_join > 0 ? AZURE_RANK_JOIN : AZURE_RANK_LEAVE,
         .lane = set,
-        .lane_max = azure_vmss_batch(p->m.in.config, model),
+        .lane_max = azure_vmss_batch(p->m.in.config, model, AZURE_PARALLEL_MAX),
     };
     azure_member_writes_add(a, &p->writes, &w);
 }

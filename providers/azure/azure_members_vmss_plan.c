@@ -156,10 +156,10 @@ struct json_object *azure_vmss_instance(struct arena *a, const struct azure_conf
                : NULL;
 }
 
-size_t azure_vmss_batch(const struct azure_config *c, struct json_object *set)
+size_t azure_vmss_batch(const struct azure_config *c, struct json_object *set, size_t most)
 {
     bool coordinated = json_member(json_member(set, "tags"), TAG_COORDINATED) != NULL;
-    return coordinated && c->put_vmss_vm_batch_size > 1 ? (size_t)c->put_vmss_vm_batch_size : 1;
+    return coordinated && c->put_vmss_vm_batch_size > 1 ? (size_t)c->put_vmss_vm_batch_size : most;
 }
 
 /* ---- names of computers ------------------------------------------------------------------------------------ */

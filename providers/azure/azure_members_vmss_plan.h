@@ -20,8 +20,9 @@ struct json_object *azure_vmss_instance(struct arena *a, const struct azure_conf
 /* Does the model name the pool? */
 bool azure_vmss_model_has(struct json_object *set, const char *pool);
 bool azure_vmss_is_flexible(struct json_object *set);
-/* Instances of a set that may be written at a time: putVMSSVMBatchSize where AKS coordinates, else one. */
-size_t azure_vmss_batch(const struct azure_config *c, struct json_object *set);
+/* Instances of a set whose writes may be under way at a time: putVMSSVMBatchSize where AKS coordinates, else `most`.  Upstream
+ * begins one write after the other there, but does not wait for one to end before the next begins (7.3). */
+size_t azure_vmss_batch(const struct azure_config *c, struct json_object *set, size_t most);
 /* The instance ID that the last six characters of a computer's name stand for; -1: none. */
 int64_t azure_vmss_instance_id(const char *computer);
 /* Is `computer` the name of an instance of that set? */

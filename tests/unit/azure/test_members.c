@@ -231,15 +231,15 @@ static void coordinated__batch_size(void **state)
         const char *tags;
         int32_t size;
         size_t want;
-    } rows[] = {{"", 8, 1},
+    } rows[] = {{"", 8, 16},
                 {"\"tags\":{\"aks-managed-coordination\":\"x\"},", 8, 8},
-                {"\"tags\":{\"aks-managed-coordination\":\"x\"},", 0, 1}};
+                {"\"tags\":{\"aks-managed-coordination\":\"x\"},", 0, 16}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct azure_config c = azure_test_config();
         c.put_vmss_vm_batch_size = rows[i].size;
         struct json_object *set =
             pure_json(*state, arena_printf(*state, "{%s\"name\":\"vmss\"}", rows[i].tags));
-        assert_int_equal(azure_vmss_batch(&c, set), rows[i].want);
+        assert_int_equal(azure_vmss_batch(&c, set, 16), rows[i].want);
     }
 }
 
