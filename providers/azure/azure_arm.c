@@ -45,9 +45,34 @@ static const struct kind_row rows[AZURE_KIND_MAX] = {
     [AZURE_PROVIDERS] = {NULL, "providers", "resource provider", "2021-04-01", "2021-04-01", true},
 };
 
+#define RETRIES_MAX    20
+#define DURATION_MAX_S 60
+
+/* Upstream reads the numbers and forgets them (1.4, 17 row 9). */
+static struct retry_policy policy_of(const struct azure_config *c)
+{
+    struct retry_policy p = {
+        .max_attempts = 4,
+        .base_ms = 500,
+        .cap_ms = 60000,
+        .budget_ms = 120000,
+        .max_retry_after_ms = AZURE_GATE_WAIT_MS,
+        .full_jitter = true,
+    };
+    if (c->backoff) {
+        int32_t retries = c->backoff_retries > 0 ? c->backoff_retries : 0;
+        int32_t s = c->backoff_duration_s > 1 ? c->backoff_duration_s : 1;
+        p.max_attempts = 1 + (retries < RETRIES_MAX ? retries : RETRIES_MAX);
+        p.base_ms = 1000 * (s < DURATION_MAX_S ? s : DURATION_MAX_S);
+        p.budget_ms = 600000;
+    }
+    return p;
+}
+
 void azure_arm_init(struct azure_arm *arm)
 {
     const struct azure_config *c = arm->config;
+    arm->requests = policy_of(c);
     int64_t now = clock_now_ms(arm->clock);
     double per_second[2] = {c->rate_limit ? c->rate_limit_qps : 0,
                             c->rate_limit ? c->rate_limit_qps_write : 0};

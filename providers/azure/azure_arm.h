@@ -52,6 +52,8 @@ enum azure_verb {
 struct azure_gate {
     int64_t until_ms[AZURE_KIND_MAX][2]; /* reading, writing */
 };
+/* Longer than this a closed gate, or a server's Retry-After, is not waited for inside a worker. */
+#define AZURE_GATE_WAIT_MS 60000
 /* Where and as whom to call.  Owned by the provider. */
 struct azure_arm {
     const char *base; /* azure_cloud.arm */
@@ -60,7 +62,9 @@ struct azure_arm {
     struct clock *clock;
     struct rng *rng;
     const struct tt_host *host; /* may be NULL in tests */
-    struct mutex lock;          /* guards what follows */
+    struct retry_policy
+        requests;      /* cloudProviderBackoff… (1.4), or our own; set by azure_arm_init() */
+    struct mutex lock; /* guards what follows */
     struct azure_gate gate;
     struct ratelimit limits[2]; /* reading, writing; off unless configured */
 };

@@ -8,6 +8,7 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_errors.h"
 #include "providers/azure/azure_lro.h"
+#include "providers/azure/azure_metrics.h"
 #include "providers/azure/azure_names.h"
 
 #include <string.h>
@@ -16,8 +17,6 @@
 #define PAGES_MAX 1000
 /* A load balancer of 1,500 rules has some 2 MiB. */
 #define CALL_MAX_BODY (64u * 1024 * 1024)
-/* Longer than this a closed gate is not waited for inside a worker. */
-#define GATE_WAIT_MS 60000
 
 enum phase {
     BEGIN = 0,
@@ -27,21 +26,13 @@ enum phase {
     FINAL,
 };
 
-static const struct retry_policy request_policy = {
-    .max_attempts = 4,
-    .base_ms = 500,
-    .cap_ms = 60000,
-    .budget_ms = 120000,
-    .max_retry_after_ms = GATE_WAIT_MS,
-    .full_jitter = true,
-};
 /* The operation goes on whether we look or not: polling is worth more patience. */
 static const struct retry_policy poll_policy = {
     .max_attempts = 10,
     .base_ms = 500,
     .cap_ms = 10000,
     .budget_ms = 300000,
-    .max_retry_after_ms = GATE_WAIT_MS,
+    .max_retry_after_ms = AZURE_GATE_WAIT_MS,
     .full_jitter = true,
 };
 
@@ -62,7 +53,7 @@ void azure_call_begin(struct azure_call *c, struct azure_arm *arm, const struct 
         c->answer = azure_own(a, json_object_new_array());
     }
     c->tenant = azure_arm_is_compute(spec->kind) ? AZURE_TENANT_COMPUTE : AZURE_TENANT_NETWORK;
-    retry_begin(&c->retry, &request_policy, clock_now_ms(arm->clock));
+    retry_begin(&c->retry, &arm->requests, clock_now_ms(arm->clock));
 }
 
 /* ---- gates --------------------------------------------------------------------------------------------- */
@@ -76,6 +67,9 @@ static int64_t may_send_at(struct azure_call *c, bool write)
     int64_t gate = arm->gate.until_ms[c->spec.kind][write];
     int64_t limit = ratelimit_take(&arm->limits[write], now);
     mutex_unlock(&arm->lock);
+    if (limit > now) {
+        azure_metrics_held(arm, azure_arm_op_id(c->spec.kind, c->spec.verb), c->spec.id, false);
+    }
     return gate > limit ? gate : limit;
 }
 
@@ -87,6 +81,7 @@ static void close_gate(struct azure_call *c, bool write, int64_t for_ms)
     int64_t *gate = &arm->gate.until_ms[c->spec.kind][write];
     *gate = *gate > until ? *gate : until;
     mutex_unlock(&arm->lock);
+    azure_metrics_held(arm, c->op_id, c->spec.id, true);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
@@ -134,7 +129,7 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
     };
     int64_t now = clock_now_ms(c->arm->clock);
     int64_t gate = may_send_at(c, writes(c));
-    if (gate - now > GATE_WAIT_MS) {
+    if (gate - now > AZURE_GATE_WAIT_MS) {
         (void)err_set(err, ERR_THROTTLED, "%s: throttled due to too many requests",
                       azure_arm_word(c->spec.kind));
         err->retry_after_ms = gate - now;
@@ -201,6 +196,7 @@ static void report(const struct azure_call *c, const struct http_response *resp)
     if (host != NULL && host->report_call != NULL && c->call != NULL) {
         host->report_call(host->ctx, c->call, "azure", c->op_id, resp->status, resp->took_ms);
     }
+    azure_metrics_request(c->arm, c->op_id, c->spec.id, resp->status, resp->took_ms);
 }
 
 static enum http_next give_up(const struct azure_call *c, struct err *err)
@@ -272,7 +268,7 @@ static enum http_next take_page(struct azure_call *c, struct http_request *req,
         return HTTP_DONE;
     }
     c->url = next;
-    retry_begin(&c->retry, &request_policy, clock_now_ms(c->arm->clock));
+    retry_begin(&c->retry, &c->arm->requests, clock_now_ms(c->arm->clock));
     return send_first(c, req, 0, err);
 }
 

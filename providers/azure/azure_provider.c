@@ -9,6 +9,7 @@
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_metrics.h"
 #include "providers/azure/azure_service.h"
 
 #include <stdlib.h>
@@ -212,38 +213,13 @@ static struct lb_driver_config driver_of(struct azure_provider *p)
     };
 }
 
-/* 4.6: one observation per Service, whatever the size of its batch. */
-static void measure(struct azure_provider *p, const struct tt_batch *batch, int64_t took_ms)
-{
-    static const char *const requests[] = {
-        [TT_VERB_ENSURE] = "services_ensure_loadbalancer",
-        [TT_VERB_UPDATE] = "services_update_loadbalancer",
-        [TT_VERB_DELETE] = "services_ensure_loadbalancer_deleted",
-    };
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    for (uint32_t i = 0; i < batch->n_items; i++) {
-        const struct tt_item *item = batch->items[i];
-        if (item->verb < TT_VERB_ENSURE || item->verb > TT_VERB_DELETE) {
-            continue;
-        }
-        const struct tt_kv labels[] = {
-            {"request", requests[item->verb]},
-            {"resource_group", p->config.resource_group},
-            {"source", azure_service_name(a, item->service)},
-            {"subscription_id", p->config.subscription_id},
-        };
-        p->host->metric_observe(p->host->ctx, "cloudprovider_azure_op_duration_seconds", labels,
-                                ARRAY_LEN(labels), (double)took_ms / 1000);
-    }
-}
-
 static int32_t reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct azure_provider *p = provider;
     const struct lb_driver_config cfg = driver_of(p);
     int64_t begun = clock_now_ms(p->clock);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
-    measure(p, batch, clock_now_ms(p->clock) - begun);
+    azure_metrics_batch(p, batch, clock_now_ms(p->clock) - begun);
     return code;
 }
 
@@ -270,6 +246,10 @@ static int32_t batch_key(void *provider, const struct tt_service *service, char 
 
 static const char *const event_reasons[] = {
     "ConflictConfiguration",
+    "CreateOrUpdateInterface",
+    "CreateOrUpdatePublicIPAddress",
+    "DeleteLoadBalancer",
+    "DeletePublicIPAddress",
     "DeletingFrontendIPConfiguration",
     "FailedToFindLoadBalancerForNode",
     "InvalidAllowedIPRanges",
@@ -277,18 +257,7 @@ static const char *const event_reasons[] = {
     "InvalidLoadBalancerIP",
     "InvalidPort",
     "InvalidSourceRanges",
-};
-static const char *const op_labels[] = {"request", "resource_group", "source", "subscription_id"};
-static const double op_buckets[] = {.1, .2, .5, 1,   5,   10,  15,  20,  30,
-                                    40, 50, 60, 100, 200, 300, 600, 1200};
-static const struct tt_metric metrics[] = {
-    {.name = "cloudprovider_azure_op_duration_seconds",
-     .help = "How long a Service took, its batch included",
-     .type = TT_METRIC_HISTOGRAM,
-     .labels = op_labels,
-     .n_labels = ARRAY_LEN(op_labels),
-     .buckets = op_buckets,
-     .n_buckets = ARRAY_LEN(op_buckets)},
+    "ListLoadBalancers",
 };
 /* Labels of namespaces decide between several balancers (1.3). */
 static const struct tt_kube_kind kube_kinds[] = {
@@ -308,8 +277,8 @@ const struct tt_provider tt_azure_provider = {
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
     .event_component = "azure-cloud-provider",
-    .metrics = metrics,
-    .n_metrics = ARRAY_LEN(metrics),
+    .metrics = azure_metrics,
+    .n_metrics = AZURE_METRICS,
     .kube_kinds = kube_kinds,
     .n_kube_kinds = ARRAY_LEN(kube_kinds),
     .open = open_provider,

@@ -512,6 +512,42 @@ static void rate_limit__of_the_configuration__waits(void **state)
     call_close(&c);
 }
 
+/* 1.4, 17 row 9: the user's numbers count, where they are switched on. */
+static void retries__of_the_configuration(void **state)
+{
+    struct kit *k = *state;
+    static const struct {
+        const char *config;
+        int requests;
+        int64_t longest_ms; /* before the second one */
+    } rows[] = {
+        {CONFIG, 4, 500},
+        {CONFIG "cloudProviderBackoffRetries: 9\n", 4, 500},
+        {CONFIG "cloudProviderBackoff: true\n", 7, 5000},
+        {CONFIG "cloudProviderBackoff: true\ncloudProviderBackoffRetries: 2\n"
+                "cloudProviderBackoffDuration: 3\n",
+         3, 3000},
+        {CONFIG "cloudProviderBackoff: true\ncloudProviderBackoffRetries: -2\n"
+                "cloudProviderBackoffDuration: 100000\n",
+         1, 0},
+    };
+    const struct http_response resp = {.status = 503, .body = ""};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct call_kit c;
+        call_open(&c, k, rows[i].config);
+        call_begin(&c, AZURE_GET);
+        int requests = 1;
+        assert_int_equal(azure_call_step(&c.call, &k->req, NULL, &k->err), HTTP_SEND);
+        while (azure_call_step(&c.call, &k->req, &resp, &k->err) == HTTP_SEND) {
+            int64_t wait = k->req.not_before_ms - clock_now_ms(k->clock);
+            assert_true(++requests != 2 || (wait >= 0 && wait <= rows[i].longest_ms));
+        }
+        assert_int_equal(requests, rows[i].requests);
+        call_close(&c);
+        kit_reset_clock(k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -527,6 +563,7 @@ int main(void)
         KIT_TEST(gate__429_closes_it_for_its_kind_and_direction),
         KIT_TEST(gate__closed_for_long__is_told_with_the_time_that_is_left),
         KIT_TEST(rate_limit__of_the_configuration__waits),
+        KIT_TEST(retries__of_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_metrics.h: what the provider counts, under the names that dashboards of upstream know.
+ *
+ * The host drops what it does not know and does not block, so nothing here fails.
+ * Source: docs/spec/azure.md 4.6.  Thread-safe. */
+#ifndef TRIMTAB_AZURE_METRICS_H
+#define TRIMTAB_AZURE_METRICS_H
+
+#include "providers/azure/azure_provider.h"
+
+#include <stdint.h>
+
+#define AZURE_METRICS 5u
+extern const struct tt_metric azure_metrics[AZURE_METRICS];
+
+/* One request has ended; `status` 0: without an answer.  The group is the one in `id`. */
+void azure_metrics_request(const struct azure_arm *arm, const char *op, const char *id, int status,
+                           int64_t took_ms);
+/* A request waited for the configuration's rate limiter, or (`throttled`) was answered 429. */
+void azure_metrics_held(const struct azure_arm *arm, const char *op, const char *id,
+                        bool throttled);
+/* All Services of a batch that took so long. */
+void azure_metrics_batch(const struct azure_provider *p, const struct tt_batch *batch,
+                         int64_t took_ms);
+
+#endif
