@@ -103,6 +103,42 @@ static struct json_object *cloud_before(struct json_object *gce)
     return out;
 }
 
+/* The document without its places in pools, and without security rules. */
+static void empty_document(struct json_object *v)
+{
+    static const char *const ours[] = {"loadBalancerBackendAddressPools", "securityRules",
+                                       "ipConfiguration"};
+    for (size_t i = 0; i < json_len(v) && json_object_is_type(v, json_type_array); i++) {
+        empty_document(json_object_array_get_idx(v, i));
+    }
+    if (!json_object_is_type(v, json_type_object)) {
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+        json_object_object_del(v, ours[i]);
+    }
+    json_object_object_foreach(v, name, member)
+    {
+        (void)name;
+        empty_document(member);
+    }
+}
+
+static struct json_object *azure_before(struct json_object *azure)
+{
+    struct json_object *out = json_object_new_object();
+    json_object_object_foreach(azure, id, resource)
+    {
+        bool is_service = json_member(json_member(resource, "tags"), "k8s-azure-service") != NULL;
+        if (strstr(id, "/loadBalancers/") == NULL && !is_service) {
+            struct json_object *copy = json_copy(resource);
+            empty_document(copy);
+            json_add(out, id, copy);
+        }
+    }
+    return out;
+}
+
 static struct json_object *services_before(struct json_object *services,
                                            bool (*keep)(struct json_object *service))
 {
@@ -133,18 +169,54 @@ struct json_object *adoption_before_any(struct arena *a, struct json_object *wor
     arena_defer(a, put, out);
     json_add(kubernetes, "services",
              services_before(json_path(world, "kubernetes.services"), keep));
-    json_add(out, "gce", cloud_before(json_member(world, "gce")));
+    if (json_member(world, "azure") != NULL) {
+        json_add(out, "azure", azure_before(json_member(world, "azure")));
+    } else {
+        json_add(out, "gce", cloud_before(json_member(world, "gce")));
+    }
     json_object_object_del(out, "members");
     return out;
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- edits --------------------------------------------------------------------------------------- */
 
-struct compare {
-    struct arena *a;
-    struct adoption_deviation *deviations;
-    struct str_buf differences;
-};
+static struct json_object *find_service(struct arena *a, struct json_object *world, const char *key)
+{
+    struct json_object *services = json_path(world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_object_array_get_idx(services, i);
+        if (str_eq(adoption_key(a, service), key)) {
+            return service;
+        }
+    }
+    return NULL;
+}
+
+const char *adoption_address(struct arena *a, struct json_object *world, const char *key)
+{
+    struct json_object *ingress =
+        json_path(find_service(a, world, key), "status.loadBalancer.ingress");
+    return json_len(ingress) == 0 ? "" : json_str(json_object_array_get_idx(ingress, 0), "ip");
+}
+
+int adoption_make_edits(struct rig *r, struct json_object *edits, bool (*keep)(const char *name))
+{
+    struct arena *a = rig_arena(r);
+    int n = 0;
+    for (size_t i = 0; i < json_len(edits); i++) {
+        struct json_object *edit = json_object_array_get_idx(edits, i);
+        const char *name = json_str(edit, "service");
+        if (keep == NULL || keep(name)) {
+            const char *path = arena_printf(a, "/api/v1/namespaces/default/services/%s", name);
+            const char *patch = json_text(a, json_member(edit, "merge_patch"), JSON_COMPACT);
+            assert_int_equal(rig_kube(r, "PATCH", path, patch, NULL), 200);
+            n++;
+        }
+    }
+    return n;
+}
+
+/* ---- comparing ----------------------------------------------------------------------------------- */
 
 /* "…/regions/us-central1/targetPools/a12" → "targetPools/a12" */
 static const char *resource_of(const char *path)
@@ -208,7 +280,7 @@ static const char *short_link(const char *s)
 }
 
 /* The value as text that can be compared: lists sorted, links short, absent and empty the same. */
-static const char *normal_text(struct arena *a, struct json_object *v)
+const char *adoption_text(struct arena *a, struct json_object *v)
 {
     if (v == NULL) {
         return "";
@@ -217,7 +289,7 @@ static const char *normal_text(struct arena *a, struct json_object *v)
         size_t n = json_len(v);
         const char **items = ARENA_ARRAY(a, const char *, n);
         for (size_t i = 0; i < n; i++) {
-            items[i] = normal_text(a, json_object_array_get_idx(v, i));
+            items[i] = adoption_text(a, json_object_array_get_idx(v, i));
         }
         struct str_set set = str_set_make(a, items, n);
         return n == 0 ? "" : arena_printf(a, "[%s]", str_set_text(a, &set, ", "));
@@ -226,12 +298,12 @@ static const char *normal_text(struct arena *a, struct json_object *v)
         struct json_object *ports = json_member(v, "ports");
         return ports == NULL ? json_text(a, v, JSON_SORTED)
                              : arena_printf(a, "%s:%s", str_nonnull(json_str(v, "IPProtocol")),
-                                            normal_text(a, ports));
+                                            adoption_text(a, ports));
     }
     return short_link(json_object_get_string(v));
 }
 
-static bool is_meant(struct compare *c, const char *resource, const char *field)
+static bool is_meant(struct adoption_compare *c, const char *resource, const char *field)
 {
     for (struct adoption_deviation *d = c->deviations; d != NULL && d->resource != NULL; d++) {
         if (str_glob(d->resource, resource) && str_glob(d->field, field)) {
@@ -242,8 +314,8 @@ static bool is_meant(struct compare *c, const char *resource, const char *field)
     return false;
 }
 
-static void note(struct compare *c, const char *resource, const char *field, const char *want,
-                 const char *got)
+void adoption_note(struct adoption_compare *c, const char *resource, const char *field,
+                   const char *want, const char *got)
 {
     if (!is_meant(c, resource, field)) {
         str_appendf(&c->differences, "%s %s\n    want %s\n    got  %s\n", resource, field, want,
@@ -251,22 +323,22 @@ static void note(struct compare *c, const char *resource, const char *field, con
     }
 }
 
-static void compare_fields(struct compare *c, const char *resource, struct json_object *want,
-                           struct json_object *got)
+static void compare_fields(struct adoption_compare *c, const char *resource,
+                           struct json_object *want, struct json_object *got)
 {
     json_object_object_foreach(want, field, value)
     {
-        const char *w = normal_text(c->a, value);
-        const char *g = normal_text(c->a, json_member(got, field));
+        const char *w = adoption_text(c->a, value);
+        const char *g = adoption_text(c->a, json_member(got, field));
         if (!is_incidental(field) && !str_eq(w, g)) {
-            note(c, resource, field, w, g);
+            adoption_note(c, resource, field, w, g);
         }
     }
     json_object_object_foreach(got, other, extra)
     {
-        const char *g = normal_text(c->a, extra);
+        const char *g = adoption_text(c->a, extra);
         if (!is_incidental(other) && json_member(want, other) == NULL && *g != '\0') {
-            note(c, resource, other, "", g);
+            adoption_note(c, resource, other, "", g);
         }
     }
 }
@@ -279,11 +351,29 @@ static void fill_defaults(struct json_object *resource, const char *path)
     }
 }
 
+void adoption_compare_end(struct adoption_compare *c)
+{
+    for (struct adoption_deviation *d = c->deviations; d != NULL && d->resource != NULL; d++) {
+        if (!d->met) {
+            str_appendf(&c->differences, "deviation %s %s is not met any more (%s)\n", d->resource,
+                        d->field, d->row);
+        }
+    }
+    if (c->differences.len > 0) {
+        /* print_message() cuts long texts */
+        (void)fputs(str_buf_text(&c->differences), stderr);
+        str_buf_done(&c->differences);
+        fail_msg("the clouds differ");
+    }
+    str_buf_done(&c->differences);
+}
+
 int adoption_compare(struct json_object *want, struct json_object *got,
                      bool (*keep)(const char *path, void *arg), void *arg,
                      struct adoption_deviation *deviations)
 {
-    struct compare c = {.a = arena_new(), .deviations = deviations, .differences = STR_BUF_INIT};
+    struct adoption_compare c = {
+        .a = arena_new(), .deviations = deviations, .differences = STR_BUF_INIT};
     int n = 0;
     json_object_object_foreach(want, path, resource)
     {
@@ -294,7 +384,7 @@ int adoption_compare(struct json_object *want, struct json_object *got,
         n++;
         fill_defaults(resource, path);
         if (other == NULL) {
-            note(&c, resource_of(path), "", "there", "missing");
+            adoption_note(&c, resource_of(path), "", "there", "missing");
         } else {
             fill_defaults(other, path);
             compare_fields(&c, resource_of(path), resource, other);
@@ -305,22 +395,11 @@ int adoption_compare(struct json_object *want, struct json_object *got,
         (void)extra;
         if (is_of_a_target_pool(made) && json_member(want, made) == NULL &&
             (keep == NULL || keep(made, arg))) {
-            note(&c, resource_of(made), "", "missing", "there");
+            adoption_note(&c, resource_of(made), "", "missing", "there");
         }
     }
-    for (struct adoption_deviation *d = deviations; d != NULL && d->resource != NULL; d++) {
-        if (!d->met) {
-            str_appendf(&c.differences, "deviation %s %s is not met any more (%s)\n", d->resource,
-                        d->field, d->row);
-        }
-    }
+    adoption_compare_end(&c);
     arena_free(c.a);
-    if (c.differences.len > 0) {
-        print_message("%s", str_buf_text(&c.differences));
-        str_buf_done(&c.differences);
-        fail_msg("the clouds differ");
-    }
-    str_buf_done(&c.differences);
     return n;
 }
 
@@ -339,35 +418,42 @@ bool adoption_is_owned(const char *path, void *owned)
            (strstr(path, "/httpHealthChecks/k8s-") != NULL && str_has_suffix(path, "-node"));
 }
 
-struct json_object *adoption_translate_addresses(struct arena *a, struct json_object *from,
-                                                 struct json_object *to)
+struct json_object *adoption_translate(struct arena *a, struct json_object *from,
+                                       const struct adoption_pair *pairs, size_t n)
 {
     const char *text = json_text(a, from, JSON_COMPACT);
     struct json_object *out = NULL;
-    struct json_object *gce = json_member(from, "gce");
-    size_t n = 0;
-    const char **marks = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(gce));
-    const char **addresses = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(gce));
     /* In two steps, because old and new addresses overlap. */
-    json_object_object_foreach(gce, path, rule)
-    {
-        const char *old_ip = json_str(rule, "IPAddress");
-        const char *new_ip = json_str(json_member(json_member(to, "gce"), path), "IPAddress");
-        if (strstr(path, "/forwardingRules/") != NULL && old_ip != NULL && new_ip != NULL) {
-            marks[n] = arena_printf(a, "@address-%zu@", n);
-            addresses[n] = new_ip;
-            text = str_replace(a, text, arena_printf(a, "\"%s\"", old_ip),
-                               arena_printf(a, "\"%s\"", marks[n]));
-            text = str_replace(a, text, arena_printf(a, "\\\"%s\\\"", old_ip),
-                               arena_printf(a, "\\\"%s\\\"", marks[n]));
-            n++;
-        }
+    for (size_t i = 0; i < n; i++) {
+        const char *mark = arena_printf(a, "@address-%zu@", i);
+        text = str_replace(a, text, arena_printf(a, "\"%s\"", pairs[i].was),
+                           arena_printf(a, "\"%s\"", mark));
+        text = str_replace(a, text, arena_printf(a, "\\\"%s\\\"", pairs[i].was),
+                           arena_printf(a, "\\\"%s\\\"", mark));
     }
     for (size_t i = 0; i < n; i++) {
-        text = str_replace(a, text, marks[i], addresses[i]);
+        text = str_replace(a, text, arena_printf(a, "@address-%zu@", i), pairs[i].is);
     }
     if (json_parse_arena(a, text, strlen(text), NULL, &out, NULL) != ERR_OK) {
         fail_msg("a world that was changed does not parse");
     }
     return out;
+}
+
+struct json_object *adoption_translate_addresses(struct arena *a, struct json_object *from,
+                                                 struct json_object *to)
+{
+    struct json_object *gce = json_member(from, "gce");
+    size_t n = 0;
+    struct adoption_pair *pairs =
+        ARENA_ARRAY(a, struct adoption_pair, (size_t)json_object_object_length(gce));
+    json_object_object_foreach(gce, path, rule)
+    {
+        const char *old_ip = json_str(rule, "IPAddress");
+        const char *new_ip = json_str(json_member(json_member(to, "gce"), path), "IPAddress");
+        if (strstr(path, "/forwardingRules/") != NULL && old_ip != NULL && new_ip != NULL) {
+            pairs[n++] = (struct adoption_pair){old_ip, new_ip};
+        }
+    }
+    return adoption_translate(a, from, pairs, n);
 }

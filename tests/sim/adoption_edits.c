@@ -11,41 +11,9 @@
 
 static const char *const flags[] = {"--cluster-name=c1", "--v=2", NULL};
 
-static struct json_object *find_service(struct arena *a, struct json_object *world, const char *key)
+static bool is_external_name(const char *name)
 {
-    struct json_object *services = json_path(world, "kubernetes.services");
-    for (size_t i = 0; i < json_len(services); i++) {
-        struct json_object *service = json_object_array_get_idx(services, i);
-        if (str_eq(adoption_key(a, service), key)) {
-            return service;
-        }
-    }
-    return NULL;
-}
-
-static const char *address(struct arena *a, struct json_object *world, const char *key)
-{
-    struct json_object *ingress =
-        json_path(find_service(a, world, key), "status.loadBalancer.ingress");
-    return json_len(ingress) == 0 ? "" : json_str(json_object_array_get_idx(ingress, 0), "ip");
-}
-
-/* Makes those edits that concern external Services; returns how many. */
-static int make_edits(struct rig *r, struct json_object *edits)
-{
-    struct arena *a = rig_arena(r);
-    int n = 0;
-    for (size_t i = 0; i < json_len(edits); i++) {
-        struct json_object *edit = json_object_array_get_idx(edits, i);
-        const char *name = json_str(edit, "service");
-        if (str_has_prefix(name, "ext-")) {
-            const char *path = arena_printf(a, "/api/v1/namespaces/default/services/%s", name);
-            const char *patch = json_text(a, json_member(edit, "merge_patch"), JSON_COMPACT);
-            assert_int_equal(rig_kube(r, "PATCH", path, patch, NULL), 200);
-            n++;
-        }
-    }
-    return n;
+    return str_has_prefix(name, "ext-");
 }
 
 static void compare_addresses(struct arena *a, struct json_object *recorded,
@@ -56,15 +24,15 @@ static void compare_addresses(struct arena *a, struct json_object *recorded,
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_object_array_get_idx(services, i);
         const char *key = adoption_key(a, service);
-        const char *was = address(a, before, key);
+        const char *was = adoption_address(a, before, key);
         if (!adoption_is_external(service)) {
             continue;
         }
-        if (str_eq(address(a, json_member(recorded, "after"), key), was)) {
-            assert_string_equal(address(a, got, key), was);
+        if (str_eq(adoption_address(a, json_member(recorded, "after"), key), was)) {
+            assert_string_equal(adoption_address(a, got, key), was);
         } else {
-            assert_string_not_equal(address(a, got, key), was);
-            assert_string_not_equal(address(a, got, key), "");
+            assert_string_not_equal(adoption_address(a, got, key), was);
+            assert_string_not_equal(adoption_address(a, got, key), "");
         }
     }
 }
@@ -83,7 +51,7 @@ static void adoption__edits_of_adopted_services__end_as_under_upstream(void **st
         adoption_rig(&(struct rig_args){.world = json_member(recorded, "before"), .flags = flags});
     adoption_run(r);
     adoption_expect_untouched(r);
-    assert_int_equal(make_edits(r, json_member(recorded, "edits")), 9);
+    assert_int_equal(adoption_make_edits(r, json_member(recorded, "edits"), is_external_name), 9);
     assert_true(rig_settle(r, RIG_LATER));
     struct json_object *got = rig_world(r);
     struct json_object *want = adoption_translate_addresses(a, json_member(recorded, "after"), got);
