@@ -4,6 +4,11 @@
  * not show: where an error is, and what is told of unknown keys. */
 #include "tests/unit/azure/azure_test.h"
 
+#include "common/base/file.h"
+#include "providers/azure/azure_config_keys.h"
+
+#include <stdlib.h>
+
 static const struct azure_env no_env;
 
 static int parse(struct arena *a, const char *text, struct azure_config *c, struct err *err)
@@ -250,6 +255,30 @@ static void subscriptions__the_network_may_have_its_own(void **state)
     }
 }
 
+/* Every key that is read, and every one that is accepted, stands on the provider's page. */
+static void page__tells_every_key(void **state)
+{
+    struct arena *a = *state;
+    const char *data = getenv("TRIMTAB_TEST_DATA");
+    if (data == NULL) {
+        skip();
+        return;
+    }
+    char *text;
+    size_t n;
+    assert_int_equal(file_read(a, arena_printf(a, "%s/../../docs/providers/azure.md", data),
+                               1u << 20, &text, &n, NULL),
+                     ERR_OK);
+    const struct azure_key *const tables[] = {azure_config_keys, azure_lb_config_keys};
+    for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
+        for (const struct azure_key *k = tables[t]; k->name != NULL; k++) {
+            if (strstr(text, arena_printf(a, "`%s`", k->name)) == NULL) {
+                fail_msg("docs/providers/azure.md does not tell `%s`", k->name);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +292,7 @@ int main(void)
         PURE_TEST(defaults__1_2__of_an_empty_file),
         PURE_TEST(tags_map__values_count_as_text),
         PURE_TEST(subscriptions__the_network_may_have_its_own),
+        PURE_TEST(page__tells_every_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
