@@ -8,6 +8,7 @@
  *
  * Deletions first, then the others in the order of their creation.  A Service that cannot be put into its document fails
  * alone; the documents stay as they were for the next.  Source: docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
+#include "providers/azure/azure_describe.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
@@ -103,6 +104,7 @@ int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *er
 {
     struct azure_lb_edits b;
     azure_lb_edits_begin(&b, azure_sync_of(s), plan);
+    azure_describe(b.y, plan);
     join_all(&b);
     for (size_t i = 0; i < b.n; i++) {
         look_after(&b, &b.items[i]);

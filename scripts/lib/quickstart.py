@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The demonstration of scripts/quickstart: a Service's life against the simulator, told as it happens.
 
-    quickstart.py TOP [--keep]
+    quickstart.py TOP [--cloud gce|azure] [--keep]
 
-Starts trimtab-sim and trimtab from TOP/build with the flags, kubeconfig and gce.conf that a real cluster would give them,
+Starts trimtab-sim and trimtab from TOP/build with the flags, kubeconfig and cloud-config that a real cluster would give them,
 applies examples/*.yaml, and reports each cloud call with its reason from the controller's own log (--logging-format=json). Waits for
 what the log or the API server says, never for a fixed time. Ends the processes that it started, by their ids.
 """
@@ -21,7 +21,31 @@ import urllib.error
 import urllib.request
 
 STEPS = 7
-PATIENCE = 60  # seconds for one step, then the logs' names are printed
+PATIENCE = 120  # seconds for one step, then the logs' names are printed
+
+# What differs from cloud to cloud: words, names, and what the Go controller needs for the same (docs/performance.md).
+CLOUDS = {
+    "gce": {
+        "config": "gce.conf", "place": "3 zones, 6 nodes",
+        "zones": ["--zones=us-central1-a,us-central1-b,us-central1-c"],
+        "create": {"web": "the Go controller: 26 calls, 7 s of them asleep", "game": "the Go controller: 26 calls, 7 s of them asleep"},
+        "edit": "the Go controller: 19", "leaves": lambda demo: demo.leaves_pools(),
+        "ours": r"/(forwardingRules|targetPools|addresses|firewalls|httpHealthChecks)/",
+        "empty": "no rule, pool, address, firewall or health check is left",
+        "annotate": "cloud.google.com/network-tier=Standard",
+        "list": "gcloud compute forwarding-rules list      # see docs/simulator.md", "fault": "compute.firewalls.*",
+    },
+    "azure": {
+        "config": "azure.json", "place": "3 zones, a scale set of 6 nodes", "zones": [],
+        "create": {"web": "polls included; the Go controller: 27 and polls", "game": "polls included; the Go controller: 13 and polls"},
+        "edit": "the Go controller: 6", "leaves": lambda demo: demo.leaves_scale_set(),
+        "ours": r"/(loadBalancers|publicIPAddresses|privateLinkServices)/",
+        "empty": "no load balancer, public IP or private link service is left",
+        "annotate": "service.beta.kubernetes.io/azure-load-balancer-internal=true",
+        "list": "curl -s $IDENTITY_ENDPOINT -H X-IDENTITY-HEADER:$IDENTITY_HEADER   # a token; see docs/simulator.md",
+        "fault": "LoadBalancers.CreateOrUpdate",
+    },
+}
 
 
 class Failure(Exception):
@@ -29,8 +53,9 @@ class Failure(Exception):
 
 
 class Demo:
-    def __init__(self, top, keep):
-        self.top, self.keep = top, keep
+    def __init__(self, top, cloud, keep):
+        self.top, self.cloud, self.keep = top, cloud, keep
+        self.words = CLOUDS[cloud]
         self.folder = tempfile.mkdtemp(prefix="trimtab-quickstart-")
         self.children = []
         self.lines, self.arrived = [], threading.Condition()
@@ -112,7 +137,7 @@ class Demo:
         return "%s/%s applied" % (kind.lower(), name)
 
     def calls(self):
-        counts = self.call("GET", "/sim/calls").get("gce", {})
+        counts = self.call("GET", "/sim/calls").get(self.cloud, {})
         return sum(counts.values())
 
     # --- telling --------------------------------------------------------------------------------------
@@ -145,8 +170,8 @@ class Demo:
         return lambda l: l.get("msg") == "Synced" and l.get("service") == service and verb in (None, l.get("verb"))
 
     def plan(self, *args):
-        command = [os.path.join(self.top, "build/trimtab"), "plan", "--cloud-provider=gce",
-                   "--cloud-config=" + self.path("gce.conf"), "--kubeconfig=" + self.path("kubeconfig")] + list(args)
+        command = [os.path.join(self.top, "build/trimtab"), "plan", "--cloud-provider=" + self.cloud,
+                   "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig")] + list(args)
         run = subprocess.run(command, capture_output=True, text=True, env=self.env)
         if run.returncode not in (0, 2):
             raise Failure("trimtab plan: exit %d: %s" % (run.returncode, run.stderr.strip()))
@@ -156,25 +181,24 @@ class Demo:
     def simulator(self):
         begin = time.monotonic()
         child = self.start("trimtab-sim", [
-            os.path.join(self.top, "build/trimtab-sim"), "--port=0", "--zones=us-central1-a,us-central1-b,us-central1-c",
-            "--nodes=6", "--latency=cloud", "--write-kubeconfig=" + self.path("kubeconfig"),
-            "--write-cloud-config=" + self.folder], stdout=subprocess.PIPE)
+            os.path.join(self.top, "build/trimtab-sim"), "--port=0", "--cloud=" + self.cloud, "--nodes=6", "--latency=cloud", "--write-kubeconfig=" + self.path("kubeconfig"),
+            "--write-cloud-config=" + self.folder] + self.words["zones"], stdout=subprocess.PIPE)
         ready = child.stdout.readline().decode()
         m = re.search(r"http://\S+", ready)
         if not m:
             raise Failure("the simulator did not start: %s" % tail(self.path("trimtab-sim.log")))
         self.url = m.group(0)
         self.env = dict(os.environ)
-        with open(self.path("env-gce"), encoding="utf-8") as f:
+        with open(self.path("env-" + self.cloud), encoding="utf-8") as f:
             for line in f:
                 name, _, value = line.strip().partition("=")
                 if name and not name.startswith("#"):
                     self.env[name] = value
-        head(3, "simulator", "%s, 3 zones, 6 nodes, as slow as the cloud (%.1f s)" % (self.url, time.monotonic() - begin))
+        head(3, "simulator", "%s, %s, as slow as the cloud (%.1f s)" % (self.url, self.words["place"], time.monotonic() - begin))
 
     def trimtab(self):
         begin = time.monotonic()
-        args = ["--cloud-provider=gce", "--cloud-config=" + self.path("gce.conf"), "--kubeconfig=" + self.path("kubeconfig"),
+        args = ["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig"),
                 "--leader-elect=false", "--secure-port=0", "--logging-format=json", "--concurrent-service-syncs=4"]
         self.controller = self.start("trimtab", [os.path.join(self.top, "build/trimtab")] + args, env=self.env)
         threading.Thread(target=self.follow, daemon=True).start()
@@ -184,8 +208,7 @@ class Demo:
     def create(self):
         head(5, "kubectl apply" if self.kubectl else "apply", "examples/web.yaml, examples/game.yaml")
         self.apply(os.path.join(self.top, "examples/namespace.yaml"))
-        for name, upstream in (("web", "the Go controller: 26 calls, 7 s of them asleep"),
-                               ("game", "the Go controller: 26 calls, 7 s of them asleep")):
+        for name, upstream in self.words["create"].items():
             file = os.path.join(self.top, "examples/%s.yaml" % name)
             say("\n      $ trimtab plan -f examples/%s.yaml" % name) if name == "web" else None
             if name == "web":
@@ -211,10 +234,13 @@ class Demo:
         since, before = self.mark(), self.calls()
         self.apply(self.path("web.yaml"))
         line = self.tell_until(since, self.synced("demo/web"), "the edit of demo/web")
-        say("      demo/web is in sync again, %d calls (the Go controller: 19); the address is still %s" % (
-            self.calls() - before, line.get("address")))
+        say("      demo/web is in sync again, %d calls (%s); the address is still %s" % (
+            self.calls() - before, self.words["edit"], line.get("address")))
         say("\n      $ trimtab plan")
         indent(self.plan())
+        self.words["leaves"](self)
+
+    def leaves_pools(self):
         say("\n      node-5 leaves the cluster")
         since, before = self.mark(), self.calls()
         self.call("DELETE", "/sim/nodes/node-5")
@@ -226,6 +252,12 @@ class Demo:
             return not waiting
         self.tell_until(since, gone, "the node to leave the target pools")
         say("      both target pools are without it, %d calls (the Go controller: 7 for each Service)" % (self.calls() - before))
+
+    def leaves_scale_set(self):
+        say("\n      vmss000005 leaves the cluster, and the scale set takes it out of the pool: nothing is left to do")
+        self.call("DELETE", "/sim/nodes/vmss000005")
+        say("\n      $ trimtab plan")
+        indent(self.plan())
 
     def delete(self):
         head(7, "kubectl delete", "demo/web, demo/game")
@@ -239,11 +271,11 @@ class Demo:
                 waiting.discard(line.get("service"))
             return not waiting
         self.tell_until(since, gone, "the Services to go")
-        left = [p for p in self.call("GET", "/sim/state").get("gce", {})
-                if re.search(r"/(forwardingRules|targetPools|addresses|firewalls|httpHealthChecks)/", p)]
+        left = [p for p in self.call("GET", "/sim/state").get(self.cloud, {})
+                if re.search(self.words["ours"], p)]
         if left:
             raise Failure("left in the cloud: " + ", ".join(left))
-        say("      the cloud is empty again: no rule, pool, address, firewall or health check is left")
+        say("      the cloud is empty again: " + self.words["empty"])
 
     def run(self):
         self.simulator()
@@ -257,24 +289,24 @@ class Demo:
         say("\nThat was %.0f s. Try it yourself: scripts/quickstart --keep" % (time.monotonic() - self.started))
 
     def leave(self):
-        kc, env = self.path("kubeconfig"), self.path("env-gce")
         pids = " ".join(str(child.pid) for _, child in self.children)
-        say("\nEverything keeps running; demo/web and demo/game are there. Their logs and files: %s" % self.folder)
-        say("""
-  export KUBECONFIG=%s; set -a; . %s; set +a
-  kubectl -n demo get services -w
-  kubectl -n demo describe service web
-  kubectl -n demo annotate service web cloud.google.com/network-tier=Standard
-  tail -f %s
-  build/trimtab plan --cloud-provider=gce --cloud-config=%s --kubeconfig=%s
-  build/trimtab explain demo/web --cloud-provider=gce --cloud-config=%s --kubeconfig=%s
-  gcloud compute forwarding-rules list      # see docs/simulator.md
-  curl -s %s/sim/calls; curl -s %s/sim/state
-  curl -s -X POST %s/sim/nodes -d '{"count": 2}'
-  curl -s -X POST %s/sim/faults -d '{"match": {"api": "gce", "op": "compute.firewalls.*"}, "do": "refuse", "status": 503, "count": 3}'
-
-Stop it: kill %s; rm -r %s""" % (kc, env, self.path("trimtab.log"), self.path("gce.conf"), kc, self.path("gce.conf"), kc,
-                                 self.url, self.url, self.url, self.url, pids, self.folder))
+        flags = "--cloud-provider=%s --cloud-config=%s --kubeconfig=%s" % (
+            self.cloud, self.path(self.words["config"]), self.path("kubeconfig"))
+        fault = {"match": {"api": self.cloud, "op": self.words["fault"]}, "do": "refuse", "status": 503, "count": 3}
+        say("\nEverything keeps running; demo/web and demo/game are there. Their logs and files: %s\n" % self.folder)
+        for line in ("export KUBECONFIG=%s; set -a; . %s; set +a" % (self.path("kubeconfig"), self.path("env-" + self.cloud)),
+                     "kubectl -n demo get services -w",
+                     "kubectl -n demo describe service web",
+                     "kubectl -n demo annotate service web " + self.words["annotate"],
+                     "tail -f " + self.path("trimtab.log"),
+                     "build/trimtab plan " + flags,
+                     "build/trimtab explain demo/web " + flags,
+                     self.words["list"],
+                     "curl -s %s/sim/calls; curl -s %s/sim/state" % (self.url, self.url),
+                     "curl -s -X POST %s/sim/nodes -d '{\"count\": 2}'" % self.url,
+                     "curl -s -X POST %s/sim/faults -d '%s'" % (self.url, json.dumps(fault))):
+            say("  " + line)
+        say("\nStop it: kill %s; rm -r %s" % (pids, self.folder))
 
 
 def say(text):
@@ -316,7 +348,9 @@ def tail(path):
 
 
 def main(argv):
-    demo = Demo(argv[1], "--keep" in argv[2:])
+    rest = argv[2:]
+    cloud = rest[rest.index("--cloud") + 1] if "--cloud" in rest else "gce"
+    demo = Demo(argv[1], cloud, "--keep" in rest)
     status, kept = 1, False
     try:
         demo.run()

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_describe.c: kind, address and reasons of each Service of a plan (azure_describe.h).  Pure. */
+#include "providers/azure/azure_describe.h"
+#include "common/base/str.h"
+#include "providers/azure/azure_access_rules.h"
+
+static void say_why(struct lb_plan *plan, const struct azure_item *it, const struct azure_config *c)
+{
+    const char *key = it->item->key;
+    const char *text = azure_annotation(it->service->in, "azure-load-balancer-internal");
+    if (text == NULL) {
+        lb_plan_because(plan, key, "no azure-load-balancer-internal annotation → external");
+    } else {
+        lb_plan_because(plan, key, "azure-load-balancer-internal is \"%s\" → %s", text,
+                        it->service->internal ? "internal" : "external");
+    }
+    if (azure_config_is_multi_slb(c)) {
+        lb_plan_because(plan, key, "several balancers are configured → placed on %s", it->target);
+    } else if (c->standard_sku) {
+        lb_plan_because(plan, key,
+                        "loadBalancerSku is standard → one balancer for all of its kind");
+    } else {
+        lb_plan_because(plan, key, "loadBalancerSku is basic → one balancer for each VM set");
+    }
+}
+
+void azure_describe(struct azure_sync *y, struct lb_plan *plan)
+{
+    const struct azure_config *c = &y->p->config;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (!azure_item_takes_part(it) || it->target == NULL) {
+            continue;
+        }
+        struct lb_plan_service *s = lb_plan_service(plan, it->item->key);
+        struct azure_texts ips = azure_addresses_of(y, it->service);
+        s->kind =
+            arena_printf(y->s->a, "%s, load balancer %s, %s",
+                         it->service->internal ? "internal" : "external", it->target, c->location);
+        s->address = ips.n > 0 ? ips.items[0] : NULL;
+        say_why(plan, it, c);
+    }
+}
