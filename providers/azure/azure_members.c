@@ -86,6 +86,7 @@ static void plan_instance(struct azure_members_planning *p, const struct azure_m
         .why = why_of(a, e),
         .summary = summary_of(a, &refs),
         .owners = owners_of(a, e),
+        .leaves = {.leave = refs.leave, .n_leave = refs.n_leave},
         .rank = e->n_join > 0 ? AZURE_RANK_JOIN : AZURE_RANK_LEAVE,
         .lane = set,
         .lane_max = azure_vmss_batch(p->m.in.config, model, AZURE_PARALLEL_MAX),
@@ -112,6 +113,7 @@ static void plan_nic(struct azure_members_planning *p, const struct azure_machin
         .why = why_of(a, e),
         .summary = summary_of(a, &refs),
         .owners = owners_of(a, e),
+        .leaves = {.leave = refs.leave, .n_leave = refs.n_leave},
         .rank = e->n_join > 0 ? AZURE_RANK_JOIN : AZURE_RANK_LEAVE,
         .unguarded = true,
     };
@@ -187,6 +189,7 @@ void azure_members_plan_model(struct azure_members_planning *p, struct json_obje
         .why = why,
         .summary = summary_of(a, &refs),
         .owners = owners_of(a, e),
+        .leaves = {.leave = refs.leave, .n_leave = refs.n_leave},
         .rank = AZURE_RANK_MODELS,
     };
     azure_member_writes_add(a, &p->writes, &w);

@@ -9,6 +9,7 @@
 #define TRIMTAB_AZURE_MEMBERS_EMIT_H
 
 #include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_refs_rules.h"
 
 enum azure_rank {
     AZURE_RANK_POOLS = 0,
@@ -25,6 +26,7 @@ struct azure_member_write {
     const char *why;
     const char *summary;
     struct azure_owners owners;
+    struct azure_refs leaves; /* the pools that the document leaves */
     enum azure_rank rank;
     const char *lane; /* NULL: none */
     size_t lane_max;
@@ -39,7 +41,8 @@ struct azure_member_writes {
 /* Appends a copy. */
 void azure_member_writes_add(struct arena *a, struct azure_member_writes *w,
                              const struct azure_member_write *item);
-/* Writes them all into the plan. */
+/* Writes them all into the plan.  What the plan writes already (two balancers go, a machine leaves both) is written once,
+ * without the pools of either. */
 void azure_member_writes_emit(struct azure_sync *y, struct azure_member_writes *w,
                               struct lb_plan *plan);
 

@@ -40,34 +40,37 @@ static bool has_flexible_sets(const struct azure_members *m)
     return false;
 }
 
-/* The list of its group has no interface of this machine: it lies elsewhere, and the machine says where. */
-static void need_elsewhere(struct azure_sync *y, const struct azure_members *m,
+/* What a list of an earlier sync lacks may have come since. */
+static bool need_nics_again(struct azure_sync *y, const struct azure_members *m)
+{
+    bool some = false;
+    size_t n;
+    const char **scopes = azure_members_nic_scopes(y, m, &n);
+    for (size_t i = 0; i < n; i++) {
+        some = azure_need_again(y, AZURE_NICS, scopes[i]) || some;
+    }
+    return some;
+}
+
+/* No list has an interface of this machine: it lies elsewhere, and the machine says where. */
+static bool need_elsewhere(struct azure_sync *y, const struct azure_members *m,
                            const struct azure_machine_edit *e)
 {
     struct json_object *vm = azure_members_doc(&m->vms, e->machine);
     struct json_object *o;
-    if (y->p->offline || m->nics.n == 0 || azure_members_nic_doc(m, e) != NULL) {
-        return;
-    }
     if (vm == NULL) {
         azure_need_one(y, AZURE_VMS, e->machine);
     }
     AZURE_EACH (o, json_path(vm, "properties.networkProfile.networkInterfaces")) {
         azure_need_one(y, AZURE_NICS, azure_doc_id(o));
     }
+    return false;
 }
 
-static void need_edit(struct azure_sync *y, const struct azure_members *m,
-                      const struct azure_machine_edit *e)
+static bool need_interface(struct azure_sync *y, const struct azure_members *m,
+                           const struct azure_machine_edit *e)
 {
     const struct azure_config *c = &y->p->config;
-    const char *set = azure_members_set(y->s->a, e->machine);
-    if (set != NULL) {
-        need_sets(y);
-        azure_need(y, AZURE_VMSS_VMS,
-                   azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSS_VMS, set));
-        return;
-    }
     need_nics(y, m);
     if (c->vm_type != AZURE_VM_STANDARD && c->standard_sku) {
         need_sets(y);
@@ -76,7 +79,21 @@ static void need_edit(struct azure_sync *y, const struct azure_members *m,
         azure_need(y, AZURE_VMS,
                    azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMS, c->resource_group));
     }
-    need_elsewhere(y, m, e);
+    if (y->p->offline || m->nics.n == 0 || azure_members_nic_doc(m, e) != NULL) {
+        return false;
+    }
+    return need_nics_again(y, m) || need_elsewhere(y, m, e);
+}
+
+static bool need_instance(struct azure_sync *y, const struct azure_members *m,
+                          const struct azure_machine_edit *e, const char *set)
+{
+    const char *list = azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSS_VMS, set);
+    bool lacks = azure_members_doc(&m->instances, e->machine) == NULL;
+    bool again = lacks && azure_need_again(y, AZURE_VMSS_VMS, list);
+    need_sets(y);
+    azure_need(y, AZURE_VMSS_VMS, list);
+    return again;
 }
 
 static size_t count_needed(const struct azure_sync *y)
@@ -100,10 +117,13 @@ bool azure_members_need(struct azure_sync *y, const struct azure_members *m)
             need_sets(y);
         }
     }
+    bool again = false;
     for (size_t i = 0; i < m->diff.n; i++) {
-        need_edit(y, m, &m->diff.edits[i]);
+        const struct azure_machine_edit *e = &m->diff.edits[i];
+        const char *set = azure_members_set(y->s->a, e->machine);
+        again = (set != NULL ? need_instance(y, m, e, set) : need_interface(y, m, e)) || again;
     }
-    return count_needed(y) > before;
+    return again || count_needed(y) > before;
 }
 
 /* ---- the nodes that were ----------------------------------------------------------------------------------- */

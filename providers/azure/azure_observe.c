@@ -57,6 +57,17 @@ void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id)
     need(y, k, id, true);
 }
 
+bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope)
+{
+    struct azure_seen *seen = find(y, k, scope);
+    if (seen == NULL || !seen->needed || seen->read || seen->array == NULL || y->p->offline) {
+        return false;
+    }
+    azure_snapshot_forget(y->p->snapshot, k, scope);
+    seen->array = NULL;
+    return true;
+}
+
 struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind k,
                                     const char *scope)
 {

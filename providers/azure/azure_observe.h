@@ -13,6 +13,9 @@
 void azure_need(struct azure_sync *y, enum azure_kind k, const char *scope);
 /* One document of a listed kind, asked for by its ID: what a list lacks is not believed where a write would replace it. */
 void azure_need_one(struct azure_sync *y, enum azure_kind k, const char *id);
+/* A list that does not come from this sync lacks something that should be in it: it is read anew.  False: it was read
+ * just now, or is not needed. */
+bool azure_need_again(struct azure_sync *y, enum azure_kind k, const char *scope);
 /* Nothing is needed yet: the first thing that a stage says. */
 void azure_need_nothing(struct azure_sync *y);
 /* Balancers, public IPs, and the subnets of internal Services. */

@@ -87,14 +87,14 @@ static void machines__what_the_pool_lacks_and_has_too_much(void **state)
 {
     static const struct row rows[] = {
         {"all are there", TWO, "vmss/0 vmss/1", .want = ""},
-        {"7.3, 14 row 18: the model first, then instances one at a time",
+        {"7.3, 14 row 18: the model first, then instances side by side",
          TWO,
          "",
          {"vmss"},
          {"vmss 0 running", "vmss 1 running"},
          .want = "1 scale set vmss: joins kubernetes\n"
                  "2 scale set instance 0: joins kubernetes\n"
-                 "3 scale set instance 1: joins kubernetes\n"},
+                 "2 scale set instance 1: joins kubernetes\n"},
         {"14 row 42: one is there, and the model: one write",
          TWO,
          "vmss/0",
@@ -109,8 +109,8 @@ static void machines__what_the_pool_lacks_and_has_too_much(void **state)
          .want = "1 scale set a: joins kubernetes\n"
                  "1 scale set b: joins kubernetes\n"
                  "2 scale set instance 0: joins kubernetes\n"
-                 "2 scale set instance 0: joins kubernetes\n"
-                 "3 scale set instance 1: joins kubernetes\n"},
+                 "2 scale set instance 1: joins kubernetes\n"
+                 "2 scale set instance 0: joins kubernetes\n"},
         {"17 row 13: a set of another balancer does not end it",
          "n0 a/0 10.0.0.4\nn1 b/0 10.0.0.5\n",
          "",
@@ -404,6 +404,44 @@ static void decouple__models_first(void **state)
     }
 }
 
+/* A machine that is in the pools of two balancers leaves both by one write, else the second would bring back the first. */
+static void decouple__two_balancers_one_write(void **state)
+{
+    static const char internal[] = LB("kubernetes-internal") "/backendAddressPools/kubernetes";
+    static const struct row r = {"",
+                                 TWO,
+                                 "vmss/0 nic:nic1",
+                                 {"vmss " POOL("kubernetes") " " LB(
+                                     "kubernetes-internal") "/backendAddressPools/kubernetes"},
+                                 {"vmss 0 running " POOL("kubernetes") " " LB(
+                                     "kubernetes-internal") "/backendAddressPools/kubernetes"},
+                                 {"nic1 vm1 " POOL("kubernetes") " " LB(
+                                     "kubernetes-internal") "/backendAddressPools/kubernetes"},
+                                 .want = ""};
+    struct world *w = world_new(*state);
+    struct lb_plan plan;
+    build(w, &r);
+    struct json_object *twin = json_copy(w->lbs[0]);
+    json_add_str(twin, "name", "kubernetes-internal");
+    w->lbs[w->y.lbs.n++] = azure_own(w->a, twin);
+    lb_plan_init(&plan, w->a);
+    for (size_t i = 0; i < 2; i++) {
+        const char *const key = i == 0 ? "default/web" : "default/api";
+        const struct str_set owners = str_set_make(w->a, &key, 1);
+        assert_int_equal(azure_plan_decouple(&w->y, w->lbs[i], &owners, &plan, NULL), ERR_OK);
+    }
+    same_text("6.11", world_show(w, &plan),
+              "1 scale set vmss: leaves kubernetes; leaves kubernetes\n"
+              "2 scale set instance 0: leaves kubernetes; leaves kubernetes\n"
+              "2 network interface nic1: leaves kubernetes; leaves kubernetes\n");
+    for (size_t i = 0; i < plan.n_ops; i++) {
+        const char *body = json_text(w->a, world_write(&plan, i)->spec.body, JSON_COMPACT);
+        assert_null(strstr(body, internal));
+        assert_null(strstr(body, POOL("kubernetes")));
+        assert_int_equal(plan.ops[i].owners.n, 2);
+    }
+}
+
 static void convert__7_5_and_7_6(void **state)
 {
     static const struct {
@@ -485,6 +523,23 @@ static void reading__only_what_is_needed(void **state)
     }
 }
 
+/* An instance that is newer than the list is asked for again, once. */
+static void reading__what_an_old_list_lacks(void **state)
+{
+    static const struct row r = {"", TWO, "vmss/0", {"vmss"}, {"vmss 0 running"}, .want = ""};
+    for (int old = 0; old < 2; old++) {
+        struct world *w = world_new(*state);
+        struct azure_members m;
+        build(w, &r);
+        w->seen[0].scope = RG "Microsoft.Compute/virtualMachineScaleSets";
+        w->seen[1].scope = SET("vmss") "/virtualMachines";
+        w->seen[1].read = old == 0;
+        azure_members_gather(&w->y, &m);
+        assert_int_equal(azure_members_need(&w->y, &m), old);
+        assert_int_equal(w->seen[1].array == NULL, old);
+    }
+}
+
 static void facts__addresses_and_vm_sets(void **state)
 {
     static const struct row r = {"",
@@ -531,8 +586,10 @@ int main(void)
         PURE_TEST(addresses__7_6),
         PURE_TEST(addresses__document),
         PURE_TEST(decouple__models_first),
+        PURE_TEST(decouple__two_balancers_one_write),
         PURE_TEST(convert__7_5_and_7_6),
         PURE_TEST(reading__only_what_is_needed),
+        PURE_TEST(reading__what_an_old_list_lacks),
         PURE_TEST(facts__addresses_and_vm_sets),
         PURE_TEST(names__instances_in_base_36),
     };
