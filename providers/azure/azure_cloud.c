@@ -123,11 +123,12 @@ static int take_element(struct arena *a, const struct azure_config *c, struct js
     return ERR_OK;
 }
 
-static int ask_metadata(struct arena *a, const struct azure_config *c, struct http *http,
-                        struct cancel *cancel, struct azure_cloud *cloud, struct err *err)
+static int ask_metadata(struct arena *a, const struct azure_config *c,
+                        const struct azure_cloud_reach *reach, struct azure_cloud *cloud,
+                        struct err *err)
 {
-    struct ask ask = {.clock = clock_real(), .a = a};
-    struct http_job job = {.step = step, .arg = &ask, .cancel = cancel};
+    struct ask ask = {.clock = reach->clock, .a = a};
+    struct http_job job = {.step = step, .arg = &ask, .cancel = reach->cancel};
     struct http_job *jobs[] = {&job};
     job.req = (struct http_request){
         .method = "GET",
@@ -135,7 +136,7 @@ static int ask_metadata(struct arena *a, const struct azure_config *c, struct ht
         .total_ms = 30000,
         .max_body = METADATA_MAX,
     };
-    http_run(http, jobs, 1);
+    http_run(reach->http, jobs, 1);
     if (ask.body == NULL) {
         return err_copy(err, &job.err);
     }
@@ -207,7 +208,7 @@ static int check_cloud(struct arena *a, const struct azure_cloud *cloud, struct 
 }
 
 int azure_cloud_find(struct arena *a, const struct azure_config *c, const struct azure_env *env,
-                     struct http *http, struct cancel *cancel, struct azure_cloud *ret,
+                     const struct azure_cloud_reach *reach, struct azure_cloud *ret,
                      struct err *err)
 {
     struct azure_cloud cloud = azure_cloud_by_name(a, c->cloud);
@@ -215,7 +216,7 @@ int azure_cloud_find(struct arena *a, const struct azure_config *c, const struct
     if (!str_is_empty(c->resource_manager_endpoint)) {
         rc = check_url(a, "it", c->resource_manager_endpoint, err);
         if (rc == ERR_OK) {
-            rc = ask_metadata(a, c, http, cancel, &cloud, err);
+            rc = ask_metadata(a, c, reach, &cloud, err);
         }
         if (rc != ERR_OK) {
             (void)err_prefix(err, "resourceManagerEndpoint %s", c->resource_manager_endpoint);

@@ -8,6 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/cancel.h"
+#include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/net/http.h"
 #include "providers/azure/azure_config.h"
@@ -19,10 +20,16 @@ struct azure_cloud {
 };
 /* By name only; unknown names are the public cloud.  Pure. */
 struct azure_cloud azure_cloud_by_name(struct arena *a, const char *name);
+/* With what to ask. */
+struct azure_cloud_reach {
+    struct http *http;
+    struct clock *clock; /* the one of `http` */
+    struct cancel *cancel;
+};
 /* Asks {resourceManagerEndpoint}/metadata/endpoints when one is configured, and reads AZURE_ENVIRONMENT_FILEPATH.
  * Blocks.  TRANSIENT, INVALID. */
 int azure_cloud_find(struct arena *a, const struct azure_config *c, const struct azure_env *env,
-                     struct http *http, struct cancel *cancel, struct azure_cloud *ret,
+                     const struct azure_cloud_reach *reach, struct azure_cloud *ret,
                      struct err *err) _warn_unused_;
 
 #endif

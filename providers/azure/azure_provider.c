@@ -132,9 +132,10 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
 /* Where the cloud is, and as whom it is asked. */
 static int reach_cloud(struct azure_provider *p, struct err *err)
 {
-    struct http *http = http_pool_get(p->http);
-    int rc = azure_cloud_find(p->a, &p->config, &p->env, http, p->cancel, &p->cloud, err);
-    http_pool_put(p->http, http);
+    const struct azure_cloud_reach reach = {
+        .http = http_pool_get(p->http), .clock = p->clock, .cancel = p->cancel};
+    int rc = azure_cloud_find(p->a, &p->config, &p->env, &reach, &p->cloud, err);
+    http_pool_put(p->http, reach.http);
     const struct azure_auth_config auth = {
         .config = &p->config,
         .env = &p->env,

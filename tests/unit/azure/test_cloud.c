@@ -44,7 +44,8 @@ static int find(struct kit *k, const char *cloud, const char *endpoint, const ch
     c.resource_manager_endpoint = endpoint;
     const struct azure_env env = {.environment_file = file};
     err_clear(&k->err);
-    return azure_cloud_find(k->a, &c, &env, k->http, NULL, ret, &k->err);
+    const struct azure_cloud_reach reach = {.http = k->http, .clock = k->clock};
+    return azure_cloud_find(k->a, &c, &env, &reach, ret, &k->err);
 }
 
 #define STACK                                                                                      \
