@@ -262,7 +262,9 @@ static void close_gap(struct rig *r, struct json_object **before)
     struct json_object *now = rig_world(r);
     compare_clouds(json_member(*before, "azure"), json_member(now, "azure"), deviations);
     *before = now;
+    assert_true(rig_stop(r)); /* Events may come late */
     rig_counts_reset(r);
+    adoption_run(r);
 }
 
 static void adopt(const char *name, size_t n_services, bool has_gap)
