@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What trimtab says to Azure while it takes over, builds and edits the recorded worlds, and what it is answered.
+"""What trimtab says to Azure while it takes over, builds, edits and dismantles the recorded worlds, and what it is answered.
 
     adoption_traffic_test.py AZURE_ADOPTION DATA      (TAP on stdout)
 
 Plays azure_adoption.c once more with its calls logged; check_traffic.py judges every log, requests and answers alike.
-The last line shows that the logs hold the writes that building and editing take.  Without python3-jsonschema the test is skipped.
+The last line shows that the logs hold the writes that building, editing and deleting take.  Without python3-jsonschema the test is skipped.
 """
 import json
 import os
@@ -17,11 +17,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAM, DATA = sys.argv[1:3]
-LOGS = {f"{kind}-world-{world}.log" for kind in ("adopt", "build") for world in ("nic", "node-ip", "availability-sets")}
-LOGS.add("edits-nic.log")
+LOGS = {f"{life}.log" for life in (
+    "adopt-world-nic", "adopt-world-node-ip", "adopt-world-availability-sets",
+    "build-world-nic", "build-world-nic-in-turn", "build-world-node-ip", "build-world-node-ip-in-turn",
+    "build-world-availability-sets-in-turn", "edits-nic", "edits-nic-in-turn")}
 # Kinds of resources that must have been written, and how.
 WRITTEN = {"PUT loadBalancers", "PUT backendAddressPools", "PUT publicIPAddresses", "PUT networkSecurityGroups",
-           "PUT networkInterfaces", "PUT virtualMachines", "DELETE publicIPAddresses"}
+           "PUT networkInterfaces", "PUT virtualMachines", "DELETE publicIPAddresses",
+           "DELETE loadBalancers"}
 
 
 def judge(path):

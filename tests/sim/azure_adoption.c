@@ -2,8 +2,8 @@
 /* azure_adoption.c: trimtab takes over what the Go controller left in Azure, builds it anew, and edits it.
  *
  * Each recorded world is loaded into the simulator.  Taken over, nothing is written, by the first controller, by the next,
- * or when time passes.  Built anew beside a cloud that has only machines, a network and the users' own addresses, every document
- * equals the recorded one.  Edited, the cloud ends as it ended under the Go controller.
+ * or when time passes.  Built anew beside a cloud that has only machines, a network and the users' own addresses, all Services
+ * at once or one by one, every document equals the recorded one; when all are deleted, that cloud is back.  Edited, the cloud ends as it ended under the Go controller.
  * Documents are compared leaf by leaf, members of lists by name; what the server fills in does not count, and of the priorities
  * of security rules only which ones are taken does, since they tell the order in which Services came.
  * With TRIMTAB_ADOPTION_LOGS in the environment the calls to the cloud are logged into that folder
@@ -387,6 +387,22 @@ static void release_in_turn(struct rig *r, struct json_object *recorded)
     }
 }
 
+/* All are deleted at once: the cloud is as it was before any came. */
+static void dismantle(struct rig *r, struct json_object *services, struct json_object *empty)
+{
+    struct arena *a = rig_arena(r);
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *meta = json_member(json_object_array_get_idx(services, i), "metadata");
+        const char *path =
+            arena_printf(a, "/api/v1/namespaces/default/services/%s", json_str(meta, "name"));
+        assert_int_equal(rig_kube(r, "DELETE", path, NULL, NULL), 200);
+    }
+    assert_true(rig_settle(r, RIG_LATER));
+    struct json_object *now = rig_world(r);
+    assert_int_equal(json_len(json_path(now, "kubernetes.services")), 0);
+    compare_clouds(json_member(empty, "azure"), json_member(now, "azure"), NULL);
+}
+
 static void build(const struct build *b)
 {
     struct err err = ERR_INIT;
@@ -402,6 +418,7 @@ static void build(const struct build *b)
     if (rig_load(r, before, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
+    struct json_object *empty = rig_world(r);
     adoption_run(r);
     if (b->in_turn) {
         release_in_turn(r, json_path(world, "kubernetes.services"));
@@ -412,7 +429,8 @@ static void build(const struct build *b)
         compare_clouds(json_member(want, "azure"), json_member(built, "azure"), b->deviations),
         b->resources);
     compare_status(a, want, built);
-    end(r, arena_printf(a, "build-%s", b->name));
+    dismantle(r, json_path(built, "kubernetes.services"), empty);
+    end(r, arena_printf(a, "build-%s%s", b->name, b->in_turn ? "-in-turn" : ""));
     arena_free(a);
 }
 
@@ -420,14 +438,19 @@ static void adoption__services_of_scale_set_interfaces__are_built_as_upstream_di
 {
     (void)state;
     build(&(struct build){.name = "world-nic", .resources = 31});
+    build(&(struct build){.name = "world-nic", .resources = 31, .in_turn = true});
 }
 
 static void adoption__services_of_node_addresses__are_built_as_upstream_did(void **state)
 {
     struct adoption_deviation deviations[ARRAY_LEN(node_port_rule)];
+    struct build b = {.name = "world-node-ip", .resources = 31, .deviations = deviations};
     (void)state;
     memcpy(deviations, node_port_rule, sizeof(deviations));
-    build(&(struct build){.name = "world-node-ip", .resources = 31, .deviations = deviations});
+    build(&b);
+    b.in_turn = true;
+    memcpy(deviations, node_port_rule, sizeof(deviations));
+    build(&b);
 }
 
 static void adoption__services_of_availability_sets__are_built_as_upstream_did(void **state)
@@ -489,7 +512,22 @@ static void compare_priorities(struct arena *a, struct json_object *before, stru
     assert_true(kept > 5);
 }
 
-static void adoption__edits_of_adopted_services__end_as_under_upstream(void **state)
+static void make_edits(struct rig *r, struct json_object *edits, bool in_turn)
+{
+    for (size_t i = 0; in_turn && i < json_len(edits); i++) {
+        struct json_object *one = json_object_new_array();
+        arena_defer(rig_arena(r), put, one);
+        json_object_array_add(one, json_object_get(json_object_array_get_idx(edits, i)));
+        assert_int_equal(adoption_make_edits(r, one, NULL), 1);
+        assert_true(rig_settle(r, RIG_LATER));
+    }
+    if (!in_turn) {
+        assert_int_equal(adoption_make_edits(r, edits, NULL), json_len(edits));
+        assert_true(rig_settle(r, RIG_LATER));
+    }
+}
+
+static void edit(bool in_turn)
 {
     struct adoption_deviation deviations[] = {
         {"networkSecurityGroups/nsg",
@@ -501,7 +539,6 @@ static void adoption__edits_of_adopted_services__end_as_under_upstream(void **st
     struct err err = ERR_INIT;
     struct json_object *recorded = NULL;
     struct arena *a = arena_new();
-    (void)state;
     read_world(a, "azure/edits-nic.json", &recorded);
     struct rig *r = start(NULL, json_member(recorded, "after"));
     struct json_object *after = rig_world(r); /* as the simulator words it */
@@ -510,8 +547,8 @@ static void adoption__edits_of_adopted_services__end_as_under_upstream(void **st
     }
     adoption_run(r);
     adoption_expect_untouched(r);
-    assert_int_equal(adoption_make_edits(r, json_member(recorded, "edits"), NULL), 20);
-    assert_true(rig_settle(r, RIG_LATER));
+    assert_int_equal(json_len(json_member(recorded, "edits")), 20);
+    make_edits(r, json_member(recorded, "edits"), in_turn);
     struct json_object *got = rig_world(r);
     struct json_object *want = translate(a, after, got);
     assert_int_equal(
@@ -523,8 +560,20 @@ static void adoption__edits_of_adopted_services__end_as_under_upstream(void **st
     assert_true(rig_stop(r));
     adoption_run(r);
     assert_int_equal(rig_mutations(r), writes);
-    end(r, "edits-nic");
+    end(r, in_turn ? "edits-nic-in-turn" : "edits-nic");
     arena_free(a);
+}
+
+static void adoption__edits_of_adopted_services__end_as_under_upstream(void **state)
+{
+    (void)state;
+    edit(false);
+}
+
+static void adoption__edits_one_by_one__end_as_under_upstream(void **state)
+{
+    (void)state;
+    edit(true);
 }
 
 int main(void)
@@ -537,6 +586,7 @@ int main(void)
         cmocka_unit_test(adoption__services_of_node_addresses__are_built_as_upstream_did),
         cmocka_unit_test(adoption__services_of_availability_sets__are_built_as_upstream_did),
         cmocka_unit_test(adoption__edits_of_adopted_services__end_as_under_upstream),
+        cmocka_unit_test(adoption__edits_one_by_one__end_as_under_upstream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
