@@ -175,12 +175,47 @@ static void jwt_key__no_key__says_so_without_its_text(void **state)
     }
 }
 
+static void jwt_sign_header__an_algorithm_of_another_kind_of_key__invalid(void **state)
+{
+    (void)state;
+    static const struct {
+        bool ec;
+        const char *header;
+        int want;
+    } rows[] = {
+        {false, "{\"alg\":\"RS256\"}", ERR_OK},
+        {false, "{\"alg\":\"PS256\"}", ERR_OK},
+        {false, "{\"alg\":\"ES256\"}", ERR_INVALID},
+        {false, "{\"alg\":\"none\"}", ERR_INVALID},
+        {false, "{}", ERR_INVALID},
+        {true, "{\"alg\":\"ES256\"}", ERR_OK},
+        {true, "{\"alg\":\"PS256\"}", ERR_INVALID},
+    };
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        EVP_PKEY *pkey = rows[i].ec ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048);
+        size_t n;
+        char *text = key_text(a, pkey, PKCS8_PEM, &n);
+        EVP_PKEY_free(pkey);
+        struct jwt_key *k = NULL;
+        struct json_object *header;
+        char *jwt;
+        assert_int_equal(jwt_key_parse(text, n, &k, NULL), ERR_OK);
+        assert_int_equal(
+            json_parse_arena(a, rows[i].header, strlen(rows[i].header), NULL, &header, NULL),
+            ERR_OK);
+        assert_int_equal(jwt_sign_header(a, k, header, header, &jwt, NULL), rows[i].want);
+        jwt_key_free(k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jwt_sign__rsa_in_every_form__rs256),
         cmocka_unit_test(jwt_sign__ec__es256_as_two_numbers),
         cmocka_unit_test(jwt_key__no_key__says_so_without_its_text),
+        cmocka_unit_test(jwt_sign_header__an_algorithm_of_another_kind_of_key__invalid),
     };
     return cmocka_run_group_tests_name("jwt", tests, NULL, NULL);
 }
