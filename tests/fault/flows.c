@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flows.c: the table of flows (flows.h).
+/* flows.c: the table of Google's flows, and finding flows (flows.h).
  *
  * "near" is a bystander with policy Cluster: it shares the node check, and must not notice anything.  Static
  * addresses are those of tests/data/fault/foreign.json. */
@@ -30,7 +30,7 @@ static const char *const deny_off[] = {"--enable-l4-deny-firewall-rollback-clean
 static const char *const four_workers[] = {"--concurrent-service-syncs=4", NULL};
 static const char *const recorded[] = {"--cluster-name=c1", NULL};
 
-const struct flow flows[] = {
+const struct flow flows_gce[] = {
     /* ---- there, and gone again ---- */
     {.name = "create-first", .steps = {{STEP_CREATE, "web", CLUSTER}}, .whole = true},
     {.name = "create-second",
@@ -140,7 +140,14 @@ const struct flow flows[] = {
     {0},
 };
 
-const struct flow *flow_find(const char *name)
+const struct flow *flows_of(const char *cloud)
+{
+    return cloud == NULL || str_eq(cloud, "gce") ? flows_gce
+           : str_eq(cloud, "azure")              ? flows_azure
+                                                 : NULL;
+}
+
+static const struct flow *find_in(const struct flow *flows, const char *name)
 {
     for (const struct flow *f = flows; f->name != NULL; f++) {
         if (str_eq(f->name, name)) {
@@ -148,4 +155,10 @@ const struct flow *flow_find(const char *name)
         }
     }
     return NULL;
+}
+
+const struct flow *flow_find(const char *name)
+{
+    const struct flow *f = find_in(flows_gce, name);
+    return f != NULL ? f : find_in(flows_azure, name);
 }

@@ -3,20 +3,21 @@
  *
  * A flow is data.  Its start state is made once, by a faultless controller (or it is a world that upstream left), and every
  * sweep point begins there anew.  Then the edits happen, one call fails, and after recovery the world must be that of
- * the faultless run.  A new flow is a new row in flows.c. */
+ * the faultless run.  A new flow is a new row in flows.c (Google) or flows_azure.c. */
 #ifndef TRIMTAB_TESTS_FAULT_FLOWS_H
 #define TRIMTAB_TESTS_FAULT_FLOWS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FLOW_SERVICES_MAX 4
-#define FLOW_STEPS_MAX    4
+#define FLOW_SERVICES_MAX 10
+#define FLOW_STEPS_MAX    13
 
 /* A Service of namespace "default". */
 struct flow_service {
     const char *name; /* NULL ends the list */
-    const char *spec; /* JSON of spec; type LoadBalancer is added */
+    const char *
+        spec; /* JSON of spec; type LoadBalancer is added.  Its member `notes` becomes the annotations */
 };
 
 enum step_do {
@@ -26,6 +27,7 @@ enum step_do {
     STEP_DELETE,      /* Service `what` */
     STEP_ADD_NODES,   /* `what` of them */
     STEP_REMOVE_NODE, /* of that name */
+    STEP_REST,        /* until all is done that can be; each Service but `what` is served then */
 };
 
 struct step {
@@ -36,8 +38,10 @@ struct step {
 
 struct flow {
     const char *name;
+    const char *cloud; /* "azure"; NULL: Google's */
     /* start */
     const char *world; /* a recorded world below tests/data; NULL: ours, with six nodes */
+    bool alone;        /* no user has put anything into the balancer that is ours */
     struct flow_service start[FLOW_SERVICES_MAX];
     const char *const *start_flags; /* of the controller that makes the start; NULL: none */
     /* what happens */
@@ -52,7 +56,9 @@ struct flow {
 };
 
 /* Ended by a row without a name. */
-extern const struct flow flows[];
+extern const struct flow flows_gce[];
+extern const struct flow flows_azure[];
+const struct flow *flows_of(const char *cloud); /* "gce" (or NULL), "azure"; NULL: no such cloud */
 const struct flow *flow_find(const char *name); /* NULL: no such flow */
 
 #endif

@@ -24,6 +24,20 @@ const struct fault_kind fault_kinds[] = {
     {"lost", EFFECT_LOST, 0, SCOPE_ALL},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_ALL},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_ALL},
+    {"throttled", EFFECT_FAULT, 0, SCOPE_AZURE, "{\"do\":\"throttle\",\"retry_after\":20}"},
+    {"busy", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
+     "{\"do\":\"refuse\",\"status\":409,\"body\":{\"error\":{\"code\":"
+     "\"AnotherOperationInProgress\","
+     "\"message\":\"Another operation on this or dependent resource is in progress.\"}}}"},
+    {"fails-later", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
+     "{\"do\":\"fail\",\"body\":{\"code\":\"InternalServerError\",\"message\":\"An error "
+     "occurred.\"}}"},
+    {"superseded", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
+     "{\"do\":\"fail\",\"body\":{\"status\":\"Canceled\",\"error\":{\"code\":\"Canceled\","
+     "\"message\":"
+     "\"Operation was "
+     "canceled.\",\"details\":[{\"code\":\"CanceledAndSupersededDueToAnotherOperation\","
+     "\"message\":\"Operation PutLoadBalancerOperation was canceled and superseded.\"}]}}}"},
     {0},
 };
 
@@ -61,9 +75,10 @@ const struct fault_kind *fault_kind_find(const char *name)
 
 static bool reads(const char *op)
 {
-    static const char *const verbs[] = {".get", ".list", ".watch", ".aggregatedList", ".wait"};
+    static const char *const verbs[] = {"*.get",  "*.list", "*.watch", "*.aggregatedList",
+                                        "*.wait", "*.Get*", "*.List*"};
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-        if (str_has_suffix(op, verbs[i])) {
+        if (str_glob(verbs[i], op)) {
             return true;
         }
     }
@@ -75,7 +90,8 @@ bool fault_kind_fits(const struct fault_kind *k, const char *call)
     _cleanup_(arena_freep) struct arena *a = arena_new();
     size_t n = 0;
     char **words = str_split(a, call, ' ', &n);
-    bool cloud = str_eq(words[0], "gce");
+    bool azure = str_eq(words[0], "azure");
+    bool cloud = azure || str_eq(words[0], "gce");
     bool writes = !str_eq(words[0], "metadata") && !reads(words[1]);
     switch (k->scope) {
     case SCOPE_WRITES:
@@ -87,6 +103,10 @@ bool fault_kind_fits(const struct fault_kind *k, const char *call)
     case SCOPE_WATCHES:
         return str_eq(words[0], "kubernetes") &&
                (str_has_suffix(words[1], ".list") || str_has_suffix(words[1], ".watch"));
+    case SCOPE_AZURE:
+        return azure;
+    case SCOPE_AZURE_WRITES:
+        return azure && writes;
     case SCOPE_ALL:
         break;
     }
@@ -173,9 +193,11 @@ static void add_fault(struct sim *s, const char *text)
     }
 }
 
+/* `kind` has the details of a refusal; NULL for killing. */
 static void strike(struct probe *p, const struct sim_call *call, enum fault_effect effect,
-                   int status)
+                   const struct fault_kind *kind)
 {
+    int status = kind == NULL ? 0 : kind->status;
     struct arena *a = call->arena;
     switch (effect) {
     case EFFECT_REFUSED:
@@ -186,6 +208,9 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
                                           "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,"
                                           "\"do\":\"refuse\",\"status\":%d}",
                                           call->op, call->path, status));
+        break;
+    case EFFECT_FAULT:
+        add_fault(call->sim, kind->fault);
         break;
     case EFFECT_LOST:
         add_fault(call->sim, "{\"do\":\"lose\"}");
@@ -237,10 +262,10 @@ static void before_call(struct probe *p, const struct sim_call *call)
     map_set(p->calls, numbered, NULL);
     if (p->kind != NULL && !p->fired && str_eq(numbered, p->target)) {
         p->fired = true;
-        strike(p, call, p->kind->effect, p->kind->status);
+        strike(p, call, p->kind->effect, p->kind);
     }
     if (p->kill_in > 0 && --p->kill_in == 0) {
-        strike(p, call, p->kill_how, 0);
+        strike(p, call, p->kill_how, NULL);
     } else if (!p->dead) {
         storm(p, call);
     }

@@ -16,6 +16,7 @@ enum fault_effect {
     EFFECT_LOST,        /* it is done, its answer never comes */
     EFFECT_KILLED_BEFORE,
     EFFECT_KILLED_AFTER,
+    EFFECT_FAULT, /* what `fault` says befalls this one */
 };
 enum fault_scope {
     SCOPE_ALL = 0,
@@ -23,12 +24,15 @@ enum fault_scope {
     SCOPE_CLOUD_WRITES, /* in the cloud */
     SCOPE_CLOUD,
     SCOPE_WATCHES, /* LIST and WATCH of Kubernetes */
+    SCOPE_AZURE,
+    SCOPE_AZURE_WRITES,
 };
 struct fault_kind {
     const char *name; /* "refused-503"; NULL ends the table */
     enum fault_effect effect;
     int status; /* of the refusal */
     enum fault_scope scope;
+    const char *fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT only */
 };
 extern const struct fault_kind fault_kinds[];
 const struct fault_kind *fault_kind_find(const char *name); /* NULL: no such kind */

@@ -10,6 +10,7 @@
 #define STARTS_MAX    6
 #define PATIENT_TRIES 4 /* then all faults are taken away */
 #define EDITS_MAX     6
+#define RESTS_MAX     6
 
 struct stage stage_new(struct err *err)
 {
@@ -31,7 +32,7 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
 {
     static const char *const none[] = {NULL};
     struct rig_args args = {.world = world,
-                            .sim = {.nodes = world == NULL ? 6 : 0, .seed = 7},
+                            .sim = {.nodes = world == NULL ? 6 : 0, .seed = 7, .cloud = s->cloud},
                             .flags = flags == NULL ? none : flags};
     int rc = rig_new(&args, &s->rig, s->err);
     if (rc == ERR_OK) {
@@ -136,11 +137,14 @@ static const char *manifest(struct arena *a, const char *name, const char *spec)
     if (json_parse(spec, strlen(spec), NULL, &tree, NULL) != ERR_OK) {
         abort(); /* a row of flows.c is no JSON */
     }
+    struct json_object *notes = json_member(tree, "notes");
+    const char *annotations = notes == NULL ? "{}" : json_text(a, notes, JSON_COMPACT);
+    json_object_object_del(tree, "notes");
     json_add_str(tree, "type", "LoadBalancer");
     return arena_printf(a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"Service\","
-                        "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\"},\"spec\":%s}",
-                        name, json_text(a, tree, JSON_COMPACT));
+                        "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"%s\","
+                        "\"namespace\":\"default\",\"annotations\":%s},\"spec\":%s}",
+                        name, annotations, json_text(a, tree, JSON_COMPACT));
 }
 
 static int try_step(struct stage *s, const struct step *step)
@@ -159,16 +163,51 @@ static int try_step(struct stage *s, const struct step *step)
     case STEP_REMOVE_NODE:
         return rig_kube(s->rig, "DELETE", arena_printf(s->a, "/sim/nodes/%s", step->what), NULL,
                         NULL);
+    case STEP_REST:
     case STEP_END:
         break;
     }
     return 0;
 }
 
+/* A Service of ours that publishes no address, or NULL. */
+static const char *unserved(struct stage *s, const char *but)
+{
+    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_object_array_get_idx(services, i);
+        const char *name = json_str(json_member(service, "metadata"), "name");
+        if (world_service_is_ours(service) && !str_eq(name, but) &&
+            json_len(json_path(service, "status.loadBalancer.ingress")) == 0) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
+/* One Service may be refused for ever: it must not hold up the others. */
+static int rest(struct stage *s, const char *but)
+{
+    int rc = ERR_OK;
+    for (int i = 0; i < RESTS_MAX && rc == ERR_OK; i++) {
+        rc = stage_settle(s, RIG_SOON);
+        if (rc == ERR_OK && unserved(s, but) == NULL) {
+            return ERR_OK;
+        }
+        rc = rc == ERR_OK ? stage_settle(s, STAGE_HEALED_MS) : rc;
+    }
+    return rc != ERR_OK ? rc
+                        : err_set(s->err, ERR_CONFLICT, "%s is not served, for the sake of %s",
+                                  unserved(s, but), but);
+}
+
 /* The user tries until it is heard. */
 int stage_step(struct stage *s, const struct step *step)
 {
     int status = 0;
+    if (step->act == STEP_REST) {
+        return rest(s, step->what);
+    }
     for (int i = 0; i < EDITS_MAX; i++) {
         status = try_step(s, step);
         if (status >= 200 && status < 300) {

@@ -17,6 +17,7 @@ struct stage {
     struct rig *rig;
     struct probe *probe;
     struct err *err;
+    const char *cloud;             /* of a rig without a world; NULL: Google's */
     const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
     int64_t began_ms;              /* by the fake clock: when it could strike first */
     int64_t until_ms;              /* of stage_live() */

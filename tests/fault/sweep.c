@@ -2,6 +2,7 @@
 /* sweep.c: fault-sweep, which lets every call of every flow fail in every way, one at a time.
  *
  *     fault-sweep                        flows marked `whole` whole, a seeded tenth of the others (TRIMTAB_SWEEP=all: everything)
+ *     fault-sweep --cloud azure          that cloud's flows (gce)
  *     fault-sweep --flow F               every point of one flow
  *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
  *     fault-sweep --list [--flow F]      flows and kinds; with a flow its calls and their numbers
@@ -32,9 +33,10 @@ struct sweep {
     const char *dir;
     const char *program;
     /* the command line */
-    const char *flow; /* NULL: all */
-    const char *call; /* number or words; NULL: all */
-    const char *kind; /* NULL: all */
+    const struct flow *flows; /* of the cloud */
+    const char *flow;         /* NULL: all */
+    const char *call;         /* number or words; NULL: all */
+    const char *kind;         /* NULL: all */
     bool list;
     bool all;
     uint64_t seed;
@@ -218,6 +220,8 @@ static void parse(struct sweep *s, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (str_eq(argv[i], "--flow")) {
             s->flow = value_of(argc, argv, &i);
+        } else if (str_eq(argv[i], "--cloud")) {
+            s->flows = flows_of(value_of(argc, argv, &i));
         } else if (str_eq(argv[i], "--call")) {
             s->call = value_of(argc, argv, &i);
         } else if (str_eq(argv[i], "--kind")) {
@@ -231,17 +235,19 @@ static void parse(struct sweep *s, int argc, char **argv)
             exit(2);
         }
     }
-    bool known = (s->flow == NULL || flow_find(s->flow) != NULL) &&
+    const struct flow *only = s->flow == NULL ? NULL : flow_find(s->flow);
+    s->flows = only == NULL ? s->flows : flows_of(only->cloud);
+    bool known = s->flows != NULL && (s->flow == NULL || only != NULL) &&
                  (s->kind == NULL || fault_kind_find(s->kind) != NULL) && s->parallel > 0;
     if (!known) {
-        fprintf(stderr, "no such flow or kind; see --list\n");
+        fprintf(stderr, "no such cloud, flow or kind; see --list\n");
         exit(2);
     }
 }
 
-static void list_names(void)
+static void list_names(const struct sweep *s)
 {
-    for (const struct flow *f = flows; f->name != NULL; f++) {
+    for (const struct flow *f = s->flows; f->name != NULL; f++) {
         printf("flow %s\n", f->name);
     }
     for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
@@ -267,12 +273,12 @@ static void remove_dir(const char *dir)
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/trimtab-sweep-XXXXXX";
-    struct sweep s = {.a = arena_new(), .parallel = PARALLEL};
+    struct sweep s = {.a = arena_new(), .parallel = PARALLEL, .flows = flows_gce};
     size_t planned = 0;
     parse(&s, argc, argv);
     (void)setenv("TRIMTAB_TEST_DATA", TRIMTAB_TEST_DATA, 0); /* meson test has set it */
     if (s.list && s.flow == NULL) {
-        list_names();
+        list_names(&s);
         arena_free(s.a);
         return 0;
     }
@@ -281,14 +287,14 @@ int main(int argc, char **argv)
         return 1;
     }
     s.dir = dir;
-    for (const struct flow *f = flows; f->name != NULL; f++) {
+    for (const struct flow *f = s.flows; f->name != NULL; f++) {
         planned += s.flow == NULL || str_eq(s.flow, f->name);
     }
     if (!s.list) {
         printf("1..%zu\n# seed %llu%s\n", planned, (unsigned long long)s.seed,
                s.all ? ", every point" : "");
     }
-    for (const struct flow *f = flows; f->name != NULL; f++) {
+    for (const struct flow *f = s.flows; f->name != NULL; f++) {
         if (s.flow == NULL || str_eq(s.flow, f->name)) {
             sweep_flow(&s, f);
         }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* world.h: states of cluster and cloud as the fault tests see them: what is foreign, what must be there, what is equal.
  *
- * A *world* is what GET /sim/state gives.  Foreign things are those of tests/data/fault/foreign.json: another cluster's load
- * balancer, users' addresses and firewalls, a Service of another controller with its load balancer. */
+ * A *world* is what GET /sim/state gives, and of one cloud.  Foreign things are those of tests/data/fault/foreign*.json:
+ * another cluster's load balancer, users' addresses and firewalls, a Service of another controller, and users' parts of
+ * documents that are shared with them. */
 #ifndef TRIMTAB_TESTS_FAULT_WORLD_H
 #define TRIMTAB_TESTS_FAULT_WORLD_H
 
@@ -13,9 +14,12 @@
 
 #include <stdbool.h>
 
+/* Of which cloud it is: "gce" or "azure". */
+const char *world_cloud(struct json_object *world);
+
 /* Puts the foreign things into a world. */
 int world_add_foreign(struct arena *a, struct json_object *world, struct err *err) _warn_unused_;
-/* They are as they were, byte by byte (who uses a user's address aside).  ERR_CONFLICT says what is not. */
+/* They are as they were, byte by byte (who uses a user's address aside), if they were there.  ERR_CONFLICT says what is not. */
 int world_check_foreign(struct arena *a, struct json_object *before, struct json_object *after,
                         struct err *err) _warn_unused_;
 

@@ -2,8 +2,8 @@
 /* world_text.c: worlds as texts that can be compared (world.h).
  *
  * Left out is what differs between two clouds that do the same: ids, times, fingerprints, node ports, order of members.
- * Pure but for the names that it learns. */
-#include "tests/fault/world.h"
+ * What that is in a cloud's documents, its rules know (world_internal.h).  Pure but for the names that it learns. */
+#include "tests/fault/world_internal.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ static struct json_object *sorted(struct arena *a, struct json_object *array)
     return json_strs(set.items, set.n);
 }
 
-static void sort_lists(struct arena *a, struct json_object *o)
+void world_sort_lists(struct arena *a, struct json_object *o)
 {
     const char **names = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(o));
     size_t n = 0;
@@ -54,16 +54,6 @@ static void sort_lists(struct arena *a, struct json_object *o)
     }
 }
 
-static struct json_object *clean_resource(struct arena *a, struct json_object *resource)
-{
-    static const char *const whims[] = {"id", "creationTimestamp", "fingerprint",
-                                        "labelFingerprint"};
-    struct json_object *o = json_copy(resource);
-    drop(o, whims, ARRAY_LEN(whims));
-    sort_lists(a, o);
-    return o;
-}
-
 static struct json_object *clean_service(struct arena *a, struct json_object *service)
 {
     static const char *const of_meta[] = {"uid",           "resourceVersion", "creationTimestamp",
@@ -74,7 +64,7 @@ static struct json_object *clean_service(struct arena *a, struct json_object *se
     struct json_object *o = json_copy(service);
     drop(json_member(o, "metadata"), of_meta, ARRAY_LEN(of_meta));
     drop(json_member(o, "spec"), of_spec, ARRAY_LEN(of_spec));
-    sort_lists(a, json_member(o, "metadata"));
+    world_sort_lists(a, json_member(o, "metadata"));
     struct json_object *ports = json_path(o, "spec.ports");
     for (size_t i = 0; i < json_len(ports); i++) {
         drop(json_object_array_get_idx(ports, i), of_port, ARRAY_LEN(of_port));
@@ -110,31 +100,6 @@ static void learn(struct arena *a, struct json_object *world, struct names *name
     }
 }
 
-/* An address that the cloud chose for a load balancer; one that a user reserved is what it is. */
-static void learn_addresses(struct arena *a, struct json_object *gce, struct names *names)
-{
-    struct str_set reserved = {0};
-    json_object_object_foreach(gce, path, resource)
-    {
-        const char *ip = json_str(resource, "address");
-        const char *name = str_nonnull(json_str(resource, "name"));
-        if (strstr(path, "/addresses/") != NULL && ip != NULL &&
-            names_owner(names, a, name) == NULL) {
-            struct str_set one = str_set_make(a, &ip, 1);
-            reserved = str_set_union(a, &reserved, &one);
-        }
-    }
-    json_object_object_foreach(gce, path2, rule)
-    {
-        const char *ip = json_str(rule, "IPAddress");
-        const char *owner = names_owner(names, a, str_nonnull(json_str(rule, "name")));
-        bool ours = strstr(path2, "/forwardingRules/") != NULL && owner != NULL && ip != NULL;
-        if (ours && !str_set_has(&reserved, ip)) {
-            names_alias(names, ip, arena_printf(a, "{address of %s}", owner));
-        }
-    }
-}
-
 /* ---- texts --------------------------------------------------------------------------------------- */
 
 /* One line for each thing, sorted. */
@@ -153,14 +118,15 @@ static char *lines_of(struct arena *a, struct json_object *things)
 char *world_text(struct arena *a, struct json_object *world, struct names *names)
 {
     _cleanup_(json_putp) struct json_object *out = json_object_new_object();
-    struct json_object *gce = json_member(world, "gce");
+    const struct world_rules *rules = world_rules_of(world);
+    struct json_object *docs = json_member(world, rules->cloud);
     struct json_object *services = json_path(world, "kubernetes.services");
     struct json_object *maps = json_path(world, "kubernetes.configmaps");
     learn(a, world, names);
-    learn_addresses(a, gce, names);
-    json_object_object_foreach(gce, path, resource)
+    rules->learn_addresses(a, docs, names);
+    json_object_object_foreach(docs, id, doc)
     {
-        json_add(out, path, clean_resource(a, resource));
+        rules->add_lines(a, id, doc, names, out);
     }
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *s = json_object_array_get_idx(services, i);
@@ -181,9 +147,9 @@ char *world_exact_text(struct arena *a, struct json_object *world)
 {
     _cleanup_(json_putp) struct json_object *out = json_object_new_object();
     struct json_object *services = json_path(world, "kubernetes.services");
-    json_object_object_foreach(json_member(world, "gce"), path, resource)
+    json_object_object_foreach(json_member(world, world_rules_of(world)->cloud), id, doc)
     {
-        json_add(out, path, json_object_get(resource));
+        json_add(out, id, json_object_get(doc));
     }
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *s = json_object_array_get_idx(services, i);

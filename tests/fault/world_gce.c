@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world_gce.c: what of a world is Google's: what belongs to a Service, what is a whim of the cloud (world_internal.h).
+ *
+ * Names are written down anew here, as the cluster's user would check them: nothing is shared with the provider. */
+#include "tests/fault/world_internal.h"
+
+#include <string.h>
+
+#include "common/base/map.h"
+#include "common/base/strset.h"
+
+/* ---- foreign things ------------------------------------------------------------------------------ */
+
+/* Who uses an address is the cloud's to say. */
+static char *text_of(struct arena *a, struct json_object *resource)
+{
+    _cleanup_(json_putp) struct json_object *o = json_copy(resource);
+    json_object_object_del(o, "users");
+    json_object_object_del(o, "status");
+    return json_text(a, o, JSON_SORTED);
+}
+
+static int check_foreign(struct arena *a, const char *id, struct json_object *in_file,
+                         struct json_object *was, struct json_object *now, struct err *err)
+{
+    const char *text = now == NULL ? "it is gone" : text_of(a, now);
+    (void)in_file;
+    return str_eq(text_of(a, was), text)
+               ? ERR_OK
+               : err_set(err, ERR_CONFLICT, "foreign %s was touched: %s", id, text);
+}
+
+/* ---- what belongs to a Service ------------------------------------------------------------------- */
+
+struct expected {
+    struct arena *a;
+    struct json_object *gce;
+    struct map *names; /* "targetPools/NAME" of what must be there */
+    const char *cluster;
+    bool deny;
+};
+
+static void expect(struct expected *e, const char *collection, const char *name)
+{
+    map_set(e->names, arena_printf(e->a, "%s/%s", collection, name), NULL);
+}
+
+static void expect_service(struct expected *e, struct json_object *service)
+{
+    struct arena *a = e->a;
+    const char *lb = names_lb(a, json_str(json_member(service, "metadata"), "uid"));
+    bool local = str_eq(json_str(json_member(service, "spec"), "externalTrafficPolicy"), "Local");
+    expect(e, "forwardingRules", lb);
+    expect(e, "targetPools", lb);
+    expect(e, "firewalls", arena_printf(a, "k8s-fw-%s", lb));
+    if (e->deny) {
+        expect(e, "firewalls", arena_printf(a, "k8s-fw-%s-deny", lb));
+    }
+    if (local) {
+        expect(e, "httpHealthChecks", lb);
+        expect(e, "firewalls", arena_printf(a, "k8s-%s-http-hc", lb));
+    } else {
+        expect(e, "httpHealthChecks", arena_printf(a, "k8s-%s-node", e->cluster));
+        expect(e, "firewalls", arena_printf(a, "k8s-%s-node-http-hc", e->cluster));
+    }
+}
+
+static const char *cluster_id(struct json_object *world)
+{
+    struct json_object *maps = json_path(world, "kubernetes.configmaps");
+    for (size_t i = 0; i < json_len(maps); i++) {
+        struct json_object *m = json_object_array_get_idx(maps, i);
+        if (str_eq(json_str(json_member(m, "metadata"), "name"), "ingress-uid")) {
+            return str_nonnull(json_str(json_member(m, "data"), "uid"));
+        }
+    }
+    return "";
+}
+
+static bool is_load_balancing(const char *collection)
+{
+    static const char *const collections[] = {"addresses", "forwardingRules", "targetPools",
+                                              "firewalls", "httpHealthChecks"};
+    for (size_t i = 0; i < ARRAY_LEN(collections); i++) {
+        if (str_eq(collection, collections[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "targetPools/NAME" of a path, or NULL when it is none of the load balancer's kinds. */
+static const char *short_name(struct arena *a, const char *path)
+{
+    size_t n = 0;
+    char **parts = str_split(a, path, '/', &n);
+    return n < 2 || !is_load_balancing(parts[n - 2])
+               ? NULL
+               : arena_printf(a, "%s/%s", parts[n - 2], parts[n - 1]);
+}
+
+/* Takes what is there from what must be there; what is left over belongs to nobody. */
+static int check_resources(struct expected *e, struct json_object *foreign, struct err *err)
+{
+    json_object_object_foreach(e->gce, path, resource)
+    {
+        const char *name = short_name(e->a, path);
+        (void)resource;
+        if (name == NULL || json_member(foreign, path) != NULL) {
+            continue;
+        }
+        if (!map_remove(e->names, name)) {
+            return err_set(err, ERR_CONFLICT, "%s is left behind", name);
+        }
+    }
+    size_t n = 0;
+    const char **missing = map_keys(e->names, &n);
+    int rc = n == 0 ? ERR_OK : err_set(err, ERR_CONFLICT, "%s is missing", missing[0]);
+    free(missing);
+    return rc;
+}
+
+static int check_address(struct expected *e, struct json_object *service, struct err *err)
+{
+    struct json_object *meta = json_member(service, "metadata");
+    const char *lb = names_lb(e->a, json_str(meta, "uid"));
+    const char *published = world_published_ip(service);
+    const char *rule_ip = NULL;
+    json_object_object_foreach(e->gce, path, resource)
+    {
+        if (str_eq(short_name(e->a, path), arena_printf(e->a, "forwardingRules/%s", lb))) {
+            rule_ip = json_str(resource, "IPAddress");
+        }
+    }
+    if (published == NULL || !str_eq(published, rule_ip)) {
+        return err_set(err, ERR_CONFLICT, "Service %s publishes %s, its rule has %s",
+                       json_str(meta, "name"), str_or(published, "nothing"),
+                       str_or(rule_ip, "none"));
+    }
+    return ERR_OK;
+}
+
+static int check_whole(const struct world_view *v, struct err *err)
+{
+    struct expected e = {.a = v->a,
+                         .gce = v->docs,
+                         .names = map_new(NULL),
+                         .cluster = cluster_id(v->world),
+                         .deny = v->deny};
+    int rc = ERR_OK;
+    for (size_t i = 0; i < v->n_services && rc == ERR_OK; i++) {
+        expect_service(&e, v->services[i]);
+        rc = check_address(&e, v->services[i], err);
+    }
+    if (rc == ERR_OK) {
+        rc = check_resources(&e, v->foreign, err);
+    }
+    map_free(e.names);
+    return rc;
+}
+
+/* ---- starting over ------------------------------------------------------------------------------- */
+
+static void strip(struct arena *a, struct json_object *gce, struct json_object *foreign)
+{
+    const char **paths = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(gce));
+    size_t n = 0;
+    json_object_object_foreach(gce, path, resource)
+    {
+        bool users = json_member(foreign, path) != NULL;
+        if (short_name(a, path) != NULL && !users) {
+            paths[n++] = arena_strdup(a, path);
+        } else if (strstr(path, "/addresses/") != NULL) {
+            json_object_object_del(resource, "users");
+            json_add_str(resource, "status", "RESERVED");
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_object_object_del(gce, paths[i]);
+    }
+}
+
+/* ---- texts --------------------------------------------------------------------------------------- */
+
+static struct json_object *clean_resource(struct arena *a, struct json_object *resource)
+{
+    static const char *const whims[] = {"id", "creationTimestamp", "fingerprint",
+                                        "labelFingerprint"};
+    struct json_object *o = json_copy(resource);
+    for (size_t i = 0; i < ARRAY_LEN(whims); i++) {
+        json_object_object_del(o, whims[i]);
+    }
+    world_sort_lists(a, o);
+    return o;
+}
+
+/* An address that the cloud chose for a load balancer; one that a user reserved is what it is. */
+static void learn_addresses(struct arena *a, struct json_object *gce, struct names *names)
+{
+    struct str_set reserved = {0};
+    json_object_object_foreach(gce, path, resource)
+    {
+        const char *ip = json_str(resource, "address");
+        const char *name = str_nonnull(json_str(resource, "name"));
+        if (strstr(path, "/addresses/") != NULL && ip != NULL &&
+            names_owner(names, a, name) == NULL) {
+            struct str_set one = str_set_make(a, &ip, 1);
+            reserved = str_set_union(a, &reserved, &one);
+        }
+    }
+    json_object_object_foreach(gce, path2, rule)
+    {
+        const char *ip = json_str(rule, "IPAddress");
+        const char *owner = names_owner(names, a, str_nonnull(json_str(rule, "name")));
+        bool ours = strstr(path2, "/forwardingRules/") != NULL && owner != NULL && ip != NULL;
+        if (ours && !str_set_has(&reserved, ip)) {
+            names_alias(names, ip, arena_printf(a, "{address of %s}", owner));
+        }
+    }
+}
+
+static void add_lines(struct arena *a, const char *path, struct json_object *resource,
+                      struct names *names, struct json_object *out)
+{
+    (void)names;
+    json_add(out, path, clean_resource(a, resource));
+}
+
+const struct world_rules world_rules_gce = {
+    .cloud = "gce",
+    .foreign = "fault/foreign.json",
+    .check_foreign = check_foreign,
+    .check_whole = check_whole,
+    .strip = strip,
+    .learn_addresses = learn_addresses,
+    .add_lines = add_lines,
+};
