@@ -65,6 +65,20 @@ static void join_all(struct azure_lb_edits *b)
     }
 }
 
+/* Does this Service's sync answer for the balancer?  One that goes may have left it already, by a write that Azure
+ * accepted and then failed: it is not done before that is mended. */
+static bool answers_for(const struct azure_item *it, const struct azure_lb_edit *e)
+{
+    if (!azure_item_takes_part(it)) {
+        return false;
+    }
+    if (!it->want) {
+        return e->was != NULL && is_failed(e->was) &&
+               azure_lb_is_internal(e->name) == it->service->internal;
+    }
+    return it->target != NULL && azure_eq(it->target, e->name);
+}
+
 /* Those who use a balancer as it is: it is kept for them, or written for its own sake. */
 static void look_after(struct azure_lb_edits *b, struct azure_lb_edit *e)
 {
@@ -72,8 +86,7 @@ static void look_after(struct azure_lb_edits *b, struct azure_lb_edit *e)
     bool more = e->was != NULL && e->doc != NULL && needs_more(y, e->was);
     for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        bool uses = azure_item_takes_part(it) && it->want && it->target != NULL &&
-                    azure_eq(it->target, e->name);
+        bool uses = answers_for(it, e);
         if (uses && more) {
             azure_owners_add(y->s->a, &e->owners, it->item->key);
             e->changed = true;
