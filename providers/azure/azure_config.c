@@ -72,6 +72,9 @@ static int read_lb(struct reader *r, size_t i, struct json_object *o, struct azu
 {
     const struct azure_where place = place_of_lb(r, i);
     struct azure_raw_lb raw = {0};
+    if (o == NULL) {
+        o = azure_own(r->a, json_object_new_object()); /* null counts as nothing given */
+    }
     if (!json_object_is_type(o, json_type_object)) {
         return err_set(err, ERR_INVALID, "line %d: %s[%zu]: want a mapping", place.below, LBS_KEY,
                        i);
@@ -381,7 +384,7 @@ int azure_config_parse(struct arena *a, const char *text, size_t n, const struct
     if (rc == ERR_OK) {
         rc = check_lbs(a, &k);
     }
-    if (rc == ERR_OK && azure_eq(ret->config_type, "file") && !ret->use_instance_metadata &&
+    if (rc == ERR_OK && str_eq(ret->config_type, "file") && !ret->use_instance_metadata &&
         !has_credentials(ret, env)) {
         rc = refuse(&k, "cloudConfigType", 1,
                     "\"file\" without credentials needs useInstanceMetadata: true");

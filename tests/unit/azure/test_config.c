@@ -132,6 +132,8 @@ static void multi_slb__1_3__checks(void **state)
         {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n- name: b\n  primaryVMSet: X\n",
          "line 6: primaryVMSet: " LBS "[1]: \"X\" is there twice"},
         {IP_POOLS LBS ":\n- name: a\n", "line 2: " LBS ": [0] \"a\" has no primaryVMSet"},
+        {IP_POOLS LBS ":\n- ~\n", "line 2: " LBS ": [0] \"\" has no primaryVMSet"},
+        {IP_POOLS LBS ": ~\n", NULL},
         {IP_POOLS LBS ":\n- a\n", "line 2: " LBS "[0]: want a mapping"},
         /* 18 row 4 */
         {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n  activeServices: [a]\n",
