@@ -241,8 +241,10 @@ static void plan_addresses(struct azure_members_planning *p)
 int azure_plan_members(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_members_planning p = {.y = azure_sync_of(s)};
-    (void)err;
-    azure_members_gather(p.y, &p.m);
+    int rc = azure_members_gather(p.y, &p.m, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     if (p.m.in.config->pool_type == AZURE_POOL_IP) {
         plan_addresses(&p);
     } else {

@@ -201,7 +201,9 @@ static void add_pool(struct azure_sync *y, struct azure_members_in *in, const st
 
 static void pools_of_batch(struct azure_sync *y, struct azure_members_in *in)
 {
-    in->pools = ARENA_ARRAY(y->s->a, struct azure_pool, y->s->n_items * AZURE_FAMILIES + 1);
+    /* Room for those that spreading adds. */
+    size_t most = (y->s->n_items + y->lbs.n) * AZURE_FAMILIES + 1;
+    in->pools = ARENA_ARRAY(y->s->a, struct azure_pool, most);
     for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
         if (!azure_item_takes_part(it) || !it->want || it->target == NULL ||
@@ -244,9 +246,15 @@ void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, si
     azure_members_compare(a, &m->in, &m->diff);
 }
 
-void azure_members_gather(struct azure_sync *y, struct azure_members *m)
+int azure_members_gather(struct azure_sync *y, struct azure_members *m, struct err *err)
 {
     struct azure_members_in in = {0};
     pools_of_batch(y, &in);
     azure_members_gather_for(y, in.pools, in.n_pools, m);
+    if (!azure_config_is_multi_slb(&y->p->config) || in.n_pools == 0) {
+        return ERR_OK;
+    }
+    int rc = azure_members_spread(y, m, err);
+    azure_members_compare(y->s->a, &m->in, &m->diff);
+    return rc;
 }

@@ -19,8 +19,12 @@ struct azure_members {
     } nics, sets, instances, vms, availability_sets; /* documents that this stage has seen */
     const struct map *primary_nics;                  /* lower-case ID of a machine → document */
 };
-/* Nodes, pools of the batch, documents, and the differences. */
-void azure_members_gather(struct azure_sync *y, struct azure_members *m);
+/* Nodes, pools of the batch, documents, and the differences.  ERR_INVALID: a selector of the configuration is none. */
+int azure_members_gather(struct azure_sync *y, struct azure_members *m,
+                         struct err *err) _warn_unused_;
+/* Which of several balancers each node serves; their pools are added (azure_members_spread.c). */
+int azure_members_spread(struct azure_sync *y, struct azure_members *m,
+                         struct err *err) _warn_unused_;
 /* The same with these pools instead of the batch's. */
 void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, size_t n,
                               struct azure_members *m);

@@ -127,26 +127,29 @@ int azure_plan_decouple(struct azure_sync *y, struct json_object *lb, const stru
 
 /* ---- pools of the other kind ------------------------------------------------------------------------------- */
 
-static struct pools wrong_pools(struct azure_sync *y)
+static int wrong_pools(struct azure_sync *y, struct pools *ret, struct err *err)
 {
     struct azure_members m;
-    azure_members_gather(y, &m);
-    struct pools pools = {.items = ARENA_ARRAY(y->s->a, struct azure_pool, m.in.n_pools + 1)};
-    for (size_t i = 0; i < m.in.n_pools; i++) {
+    int rc = azure_members_gather(y, &m, err);
+    *ret = (struct pools){.items = ARENA_ARRAY(y->s->a, struct azure_pool, m.in.n_pools + 1)};
+    for (size_t i = 0; rc == ERR_OK && i < m.in.n_pools; i++) {
         if (azure_pool_is_wrong_kind(m.in.config, &m.in.pools[i])) {
-            pools.items[pools.n++] = m.in.pools[i];
+            ret->items[ret->n++] = m.in.pools[i];
         }
     }
-    return pools;
+    return rc;
 }
 
 int azure_observe_convert(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
+    struct pools pools = {0};
     azure_need_nothing(y);
     azure_need_balancers(y);
     int rc = azure_see(y, err);
-    const struct pools pools = wrong_pools(y);
+    if (rc == ERR_OK) {
+        rc = wrong_pools(y, &pools, err);
+    }
     if (rc == ERR_OK && pools.n > 0 && y->p->config.pool_type == AZURE_POOL_IP) {
         rc = observe_leaving(y, &pools, err);
     }
@@ -242,8 +245,11 @@ static void plan_to_interfaces(struct azure_members_planning *p, const struct po
 int azure_plan_convert(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_members_planning p = {.y = azure_sync_of(s)};
-    const struct pools pools = wrong_pools(p.y);
-    (void)err;
+    struct pools pools;
+    int rc = wrong_pools(p.y, &pools, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     if (pools.n > 0 && p.y->p->config.pool_type == AZURE_POOL_IP) {
         plan_to_addresses(&p, &pools, plan);
     } else if (pools.n > 0) {

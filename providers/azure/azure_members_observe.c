@@ -149,10 +149,25 @@ static void remember(struct azure_sync *y)
 
 void azure_need_vm_sets(struct azure_sync *y)
 {
-    if (!y->p->config.standard_sku) {
-        azure_need(
-            y, AZURE_SETS,
-            azure_arm_collection(y->s->a, &y->p->arm, AZURE_SETS, y->p->config.resource_group));
+    const struct azure_config *c = &y->p->config;
+    bool spread = azure_config_is_multi_slb(c) && c->vm_type == AZURE_VM_STANDARD;
+    if (!c->standard_sku || spread) {
+        azure_need(y, AZURE_SETS,
+                   azure_arm_collection(y->s->a, &y->p->arm, AZURE_SETS, c->resource_group));
+    }
+}
+
+/* Only a machine itself says that it belongs to a flexible scale set; several balancers must know before they share out the
+ * nodes. */
+static void need_flexible(struct azure_sync *y, const struct azure_members *m)
+{
+    const struct azure_config *c = &y->p->config;
+    bool asks = azure_config_is_multi_slb(c) && c->vm_type != AZURE_VM_STANDARD;
+    for (size_t i = 0; asks && i < m->in.n_nodes; i++) {
+        if (m->in.nodes[i].set == NULL) {
+            azure_need(y, AZURE_VMS,
+                       azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMS, c->resource_group));
+        }
     }
 }
 
@@ -165,9 +180,13 @@ int azure_observe_members(struct lb_sync *s, struct err *err)
     remember(y);
     int rc = azure_see(y, err);
     for (int step = 0; rc == ERR_OK && step < STEPS_MAX; step++) {
-        azure_members_gather(y, &m);
-        if (step == 0 && m.in.n_pools > 0 && m.in.config->pool_type == AZURE_POOL_NIC) {
+        rc = azure_members_gather(y, &m, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+        if (step == 0 && m.in.n_pools > 0) {
             azure_need_vm_sets(y);
+            need_flexible(y, &m);
         }
         if (!azure_members_need(y, &m) && step > 0) {
             break;

@@ -176,8 +176,9 @@ static bool has_to_leave(const struct compare *c, const struct azure_pool *p, co
     if (n == NULL) {
         return c->in->once != NULL && map_has(c->in->once, machine);
     }
-    bool narrowed = p->local != NULL || p->spread != NULL;
-    return n->excluded || (narrowed && !azure_members_wants(c->in, p, (size_t)(n - c->in->nodes)));
+    size_t at = (size_t)(n - c->in->nodes);
+    bool moves = p->elsewhere != NULL && p->elsewhere[at];
+    return n->excluded || moves || (p->local != NULL && !azure_members_wants(c->in, p, at));
 }
 
 static struct member *members_of(struct compare *c, const struct azure_pool *p, size_t *ret_n,

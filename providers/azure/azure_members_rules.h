@@ -35,6 +35,7 @@ struct azure_pool {
     const char *vm_set;          /* only its machines (Basic); NULL: all */
     const struct tt_item *local; /* only nodes with an endpoint of this Service; NULL: all */
     const bool *spread;          /* per node: its balancer has it (several balancers); NULL: all */
+    const bool *elsewhere;       /* per node: another balancer has it; NULL: none */
     struct azure_owners owners;
 };
 /* One machine that joins or leaves pools. */

@@ -478,6 +478,78 @@ static void convert__7_5_and_7_6(void **state)
     }
 }
 
+/* ---- several balancers ------------------------------------------------------------------------------------ */
+
+static void add_lb(struct world *w, const char *name, const char *members)
+{
+    world_lb(w, world_pool(w->a, "kubernetes", members));
+    const char *text = json_text(w->a, w->lbs[w->y.lbs.n - 1], JSON_COMPACT);
+    text = str_replace(w->a, text, "loadBalancers/kubernetes",
+                       arena_printf(w->a, "loadBalancers/%s", name));
+    w->lbs[w->y.lbs.n - 1] = pure_json(w->a, text);
+    json_add_str(w->lbs[w->y.lbs.n - 1], "name", name);
+}
+
+static void several__each_node_serves_one(void **state)
+{
+#define P(l) LB(l) "/backendAddressPools/kubernetes"
+    static const struct azure_lb_config configs[] = {
+        {.name = "lb1", .primary_vm_set = "a", .allow_placement = true},
+        {.name = "lb2", .primary_vm_set = "b", .allow_placement = true}};
+    static const struct {
+        const char *what, *in1, *in2;
+        const char *instances[3];
+        const char *want;
+    } rows[] = {
+        {"all are where they belong", "a/0", "b/0", {0}, ""},
+        {"a node of another balancer than the Service's is put there, too",
+         "",
+         "",
+         {"a 0 running", "b 0 running"},
+         "1 scale set a: joins kubernetes\n1 scale set b: joins kubernetes\n"
+         "2 scale set instance 0: joins kubernetes\n2 scale set instance 0: joins kubernetes\n"},
+        {"a node that moves is written once",
+         "a/0 b/0",
+         "",
+         {"a 0 running " P("lb1"), "b 0 running " P("lb1")},
+         "1 scale set b: joins kubernetes\n"
+         "2 scale set instance 0: joins kubernetes; leaves kubernetes\n"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct row r = {"",         "n0 a/0 10.0.0.4\nn1 b/0 10.0.0.5\n",         "",
+                              {"a", "b"}, {rows[i].instances[0], rows[i].instances[1]}, .want = ""};
+        struct world *w = world_new(*state);
+        w->config.lbs = configs;
+        w->config.n_lbs = 2;
+        build(w, &r);
+        w->azure_items[0].target = "lb1";
+        w->y.lbs.n = 0;
+        add_lb(w, "lb1", rows[i].in1);
+        add_lb(w, "lb2", rows[i].in2);
+        same_text(rows[i].what, world_show(w, planned(w)), rows[i].want);
+    }
+}
+
+static void several__pool_of_one_Service(void **state)
+{
+    static const struct azure_lb_config configs[] = {
+        {.name = "kubernetes", .primary_vm_set = "vmss", .allow_placement = true}};
+    static const struct tt_endpoint endpoints[] = {{.node_name = "n1"}};
+    static const struct tt_slice slice = {.endpoints = endpoints, .n_endpoints = 1};
+    static const struct tt_slice *const slices[] = {&slice};
+    const struct row r = {"", TWO, "", {"vmss"}, {"vmss 0 running", "vmss 1 running"}, .want = ""};
+    struct world *w = world_new(*state);
+    w->config.lbs = configs;
+    w->config.n_lbs = 1;
+    build(w, &r);
+    w->s.n_items = 0;
+    world_service(w, "web", NULL, "\"externalTrafficPolicy\":\"Local\"", "kubernetes");
+    w->in[0].slices = slices;
+    w->in[0].n_slices = w->in[0].has_slices = 1;
+    w->lbs[0] = pure_json(*state, "{\"name\":\"kubernetes\",\"properties\":{}}");
+    same_text("7.7", world_show(w, planned(w)), "1 scale set instance 1: joins default-web\n");
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 static void reading__only_what_is_needed(void **state)
@@ -513,7 +585,7 @@ static void reading__only_what_is_needed(void **state)
         _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
         build(w, &r);
         size_t before = w->y.n_seen;
-        azure_members_gather(&w->y, &m);
+        assert_int_equal(azure_members_gather(&w->y, &m, NULL), ERR_OK);
         bool more = azure_members_need(&w->y, &m);
         assert_int_equal(more, w->y.n_seen > before);
         for (size_t k = before; k < w->y.n_seen; k++) {
@@ -534,7 +606,7 @@ static void reading__what_an_old_list_lacks(void **state)
         w->seen[0].scope = RG "Microsoft.Compute/virtualMachineScaleSets";
         w->seen[1].scope = SET("vmss") "/virtualMachines";
         w->seen[1].read = old == 0;
-        azure_members_gather(&w->y, &m);
+        assert_int_equal(azure_members_gather(&w->y, &m, NULL), ERR_OK);
         assert_int_equal(azure_members_need(&w->y, &m), old);
         assert_int_equal(w->seen[1].array == NULL, old);
     }
@@ -588,6 +660,8 @@ int main(void)
         PURE_TEST(decouple__models_first),
         PURE_TEST(decouple__two_balancers_one_write),
         PURE_TEST(convert__7_5_and_7_6),
+        PURE_TEST(several__each_node_serves_one),
+        PURE_TEST(several__pool_of_one_Service),
         PURE_TEST(reading__only_what_is_needed),
         PURE_TEST(reading__what_an_old_list_lacks),
         PURE_TEST(facts__addresses_and_vm_sets),
