@@ -130,6 +130,25 @@ void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
     }
 }
 
+bool azure_lb_is_failed(struct json_object *lb)
+{
+    return azure_eq(str_nonnull(azure_prop_str(lb, "provisioningState")), "Failed");
+}
+
+void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool internal)
+{
+    struct azure_sync *y = b->y;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        struct json_object *lb = y->lbs.items[i];
+        if (azure_lb_is_failed(lb) && azure_lb_is_internal(azure_doc_name(lb)) == internal) {
+            struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
+            (void)doc_of(b, e);
+            azure_owners_add(y->s->a, &e->owners, it->item->key);
+            e->changed = true;
+        }
+    }
+}
+
 /* ---- a public IP that has to go ---------------------------------------------------------------------------- */
 
 static void drop_frontend(struct json_object *lb, const char *frontend)

@@ -45,6 +45,11 @@ bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it);
 /* Takes the Service off every balancer of the kind of `s` but `target` (NULL: off all). */
 void azure_lb_edits_leave(struct azure_lb_edits *b, struct azure_item *it,
                           const struct azure_service *s, const char *target);
+/* Azure leaves a balancer that failed as it is; writing it again mends it (17 row 12). */
+bool azure_lb_is_failed(struct json_object *lb);
+/* Writes the balancers of that kind that failed: the Service may have left one by a write that Azure accepted and did not
+ * carry out, and is not done before that is mended. */
+void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool internal);
 /* Only takes off those that would wait for each other for ever (they trade places); true: there are some. */
 bool azure_lb_edits_break(struct azure_lb_edits *b);
 /* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9). */

@@ -39,16 +39,10 @@ int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 
 /* ---- leave, balancers -------------------------------------------------------------------------------------- */
 
-/* Azure leaves a balancer that failed as it is; writing it again mends it (17 row 12). */
-static bool is_failed(struct json_object *doc)
-{
-    return azure_eq(str_nonnull(azure_prop_str(doc, "provisioningState")), "Failed");
-}
-
 /* What a balancer needs beside the pieces of Services. */
 static bool needs_more(struct azure_sync *y, struct json_object *was)
 {
-    return is_failed(was) ||
+    return azure_lb_is_failed(was) ||
            azure_tags_apply_config(y->s->a, azure_copy(y->s->a, was), &y->p->config);
 }
 
@@ -59,24 +53,11 @@ static void join_all(struct azure_lb_edits *b)
     for (size_t i = 0; i < n; i++) {
         if (!items[i]->want) {
             azure_lb_edits_leave(b, items[i], items[i]->service, NULL);
+            azure_lb_edits_mend(b, items[i], items[i]->service->internal);
         } else if (items[i]->target != NULL) {
             (void)azure_lb_edits_join(b, items[i]);
         }
     }
-}
-
-/* Does this Service's sync answer for the balancer?  One that goes may have left it already, by a write that Azure
- * accepted and then failed: it is not done before that is mended. */
-static bool answers_for(const struct azure_item *it, const struct azure_lb_edit *e)
-{
-    if (!azure_item_takes_part(it)) {
-        return false;
-    }
-    if (!it->want) {
-        return e->was != NULL && is_failed(e->was) &&
-               azure_lb_is_internal(e->name) == it->service->internal;
-    }
-    return it->target != NULL && azure_eq(it->target, e->name);
 }
 
 /* Those who use a balancer as it is: it is kept for them, or written for its own sake. */
@@ -86,7 +67,8 @@ static void look_after(struct azure_lb_edits *b, struct azure_lb_edit *e)
     bool more = e->was != NULL && e->doc != NULL && needs_more(y, e->was);
     for (size_t i = 0; i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
-        bool uses = answers_for(it, e);
+        bool uses = azure_item_takes_part(it) && it->want && it->target != NULL &&
+                    azure_eq(it->target, e->name);
         if (uses && more) {
             azure_owners_add(y->s->a, &e->owners, it->item->key);
             e->changed = true;
@@ -140,6 +122,23 @@ static const struct azure_service *other_side(struct azure_sync *y, const struct
                               azure_service_pin(a, &y->p->naming, it->service, ips.items, ips.n));
 }
 
+/* It has changed sides, and nobody has been told yet. */
+static bool is_moving(struct azure_sync *y, const struct azure_item *it)
+{
+    struct azure_texts ips = azure_addresses_of(y, it->service);
+    const struct tt_service *in = it->service->in;
+    for (uint32_t i = 0; i < in->n_ingress; i++) {
+        bool has = false;
+        for (size_t k = 0; k < ips.n; k++) {
+            has = has || str_eq(ips.items[k], in->ingress[i].ip);
+        }
+        if (!has) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -149,6 +148,9 @@ int azure_plan_tidy(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct azure_item **items = azure_items_in_order(y, &n);
     for (size_t i = 0; i < n; i++) {
         azure_lb_edits_leave(&b, items[i], other_side(y, items[i]), NULL);
+        if (items[i]->want && is_moving(y, items[i])) {
+            azure_lb_edits_mend(&b, items[i], !items[i]->service->internal);
+        }
     }
     return azure_lb_edits_emit(&b, err);
 }
