@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/file.h"
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
 
@@ -176,6 +177,29 @@ struct json_object *adoption_before_any(struct arena *a, struct json_object *wor
     }
     json_object_object_del(out, "members");
     return out;
+}
+
+char *adoption_read(struct arena *a, const char *path)
+{
+    struct err err = ERR_INIT;
+    char *text = NULL;
+    size_t n = 0;
+    if (file_read(a, path, 256UL << 20, &text, &n, &err) != ERR_OK) {
+        fail_msg("%s", err.message);
+    }
+    return text;
+}
+
+void adoption_create(struct rig *r, const char *text)
+{
+    struct err err = ERR_INIT;
+    struct json_object *service = NULL;
+    struct json_object *world = rig_world(r);
+    assert_int_equal(json_parse(text, strlen(text), NULL, &service, NULL), ERR_OK);
+    json_object_array_add(json_path(world, "kubernetes.services"), service);
+    if (rig_load(r, world, &err) != ERR_OK) {
+        fail_msg("%s", err.message);
+    }
 }
 
 /* ---- edits --------------------------------------------------------------------------------------- */

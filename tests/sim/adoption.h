@@ -70,6 +70,10 @@ void adoption_note(struct adoption_compare *c, const char *resource, const char 
                    const char *want, const char *got);
 void adoption_compare_end(struct adoption_compare *c);
 
+/* A file's text, in the arena. */
+char *adoption_read(struct arena *a, const char *path);
+/* Adds a Service (text of JSON) to the cluster as it is: loaded, because the API server would choose another uid. */
+void adoption_create(struct rig *r, const char *text);
 /* The first address in the status of that Service of a world; "" when it has none. */
 const char *adoption_address(struct arena *a, struct json_object *world, const char *key);
 /* Makes the edits ({service, merge_patch}) of Services whose name keep() is true for (NULL: all); how many. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/file.h"
 #include "common/base/strset.h"
 
 #define CLUSTER_ID "552125a0ed214320" /* of the recording */
@@ -53,19 +52,6 @@ struct play {
     size_t log_at; /* lines of the traffic log that were looked at */
 };
 
-static void create(struct play *p, const char *text)
-{
-    struct err err = ERR_INIT;
-    struct json_object *service = NULL;
-    struct json_object *world = rig_world(p->r);
-    assert_int_equal(json_parse(text, strlen(text), NULL, &service, NULL), ERR_OK);
-    /* Loaded, because the API server would choose the uid. */
-    json_object_array_add(json_path(world, "kubernetes.services"), service);
-    if (rig_load(p->r, world, &err) != ERR_OK) {
-        fail_msg("%s", err.message);
-    }
-}
-
 static void patch(struct play *p, const char *name, const char *body)
 {
     const char *path = arena_printf(p->a, SERVICES "%s", name);
@@ -74,17 +60,17 @@ static void patch(struct play *p, const char *name, const char *body)
 
 static void create_ext1(struct play *p)
 {
-    create(p, EXT1);
+    adoption_create(p->r, EXT1);
 }
 
 static void create_ext2(struct play *p)
 {
-    create(p, EXT2);
+    adoption_create(p->r, EXT2);
 }
 
 static void create_local(struct play *p)
 {
-    create(p, EXTL);
+    adoption_create(p->r, EXTL);
 }
 
 static void restart(struct play *p)
@@ -269,21 +255,10 @@ static struct str_set changes(struct arena *a, const char *text, size_t *from, c
     return str_set_make(a, out, n);
 }
 
-static char *read_text(struct arena *a, const char *path)
-{
-    struct err err = ERR_INIT;
-    char *text = NULL;
-    size_t n = 0;
-    if (file_read(a, path, 64UL << 20, &text, &n, &err) != ERR_OK) {
-        fail_msg("%s", err.message);
-    }
-    return text;
-}
-
 /* What was sent since the last look.  The recording has Google's host where links begin with the API's address. */
 static struct str_set sent(struct play *p)
 {
-    const char *log = read_text(p->a, rig_file(p->r, "traffic.log"));
+    const char *log = adoption_read(p->a, rig_file(p->r, "traffic.log"));
     log = str_replace(p->a, log, rig_url(p->r), "https://www.googleapis.com");
     return changes(p->a, log, &p->log_at, NULL);
 }
@@ -369,8 +344,9 @@ static void adoption__recorded_scenarios_played_again__send_the_same_changes(voi
     (void)state;
     p.r = adoption_rig(
         &(struct rig_args){.world = empty_cluster(p.a), .flags = flags, .log_traffic = true});
-    const char *recorded = read_text(p.a, arena_printf(p.a, "%s/gce/requests-cloud-provider.jsonl",
-                                                       str_nonnull(getenv("TRIMTAB_TEST_DATA"))));
+    const char *recorded =
+        adoption_read(p.a, arena_printf(p.a, "%s/gce/requests-cloud-provider.jsonl",
+                                        str_nonnull(getenv("TRIMTAB_TEST_DATA"))));
     assert_int_equal(rig_start(p.r, &err), ERR_OK);
     assert_true(rig_settle(p.r, RIG_LATER));
     for (size_t i = 0; i < ARRAY_LEN(scenarios); i++) {

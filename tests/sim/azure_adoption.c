@@ -4,19 +4,15 @@
  * Each recorded world is loaded into the simulator.  Taken over, nothing is written, by the first controller, by the next,
  * or when time passes.  Built anew beside a cloud that has only machines, a network and the users' own addresses, all Services
  * at once or one by one, every document equals the recorded one; when all are deleted, that cloud is back.  Edited, the cloud ends as it ended under the Go controller.
- * Documents are compared leaf by leaf, members of lists by name; what the server fills in does not count, and of the priorities
- * of security rules only which ones are taken does, since they tell the order in which Services came.
  * With TRIMTAB_ADOPTION_LOGS in the environment the calls to the cloud are logged into that folder
  * (adoption_traffic_test.py). */
-#include "tests/sim/adoption.h"
+#include "tests/sim/azure_documents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/file.h"
 #include "common/base/str.h"
-
-#define LOG_MAX_BYTES (256UL << 20)
 
 static const char *const flags[] = {"--cluster-name=c1", "--v=4", NULL};
 
@@ -34,14 +30,11 @@ static void end(struct rig *r, const char *name)
 {
     struct err err = ERR_INIT;
     const char *folder = getenv("TRIMTAB_ADOPTION_LOGS");
-    char *text = NULL;
-    size_t n = 0;
     assert_true(rig_stop(r));
     if (folder != NULL) {
         const char *to = arena_printf(rig_arena(r), "%s/%s.log", folder, name);
-        if (file_read(rig_arena(r), rig_file(r, "traffic.log"), LOG_MAX_BYTES, &text, &n, &err) !=
-                ERR_OK ||
-            file_write_atomic(to, text, n, 0600, &err) != ERR_OK) {
+        const char *text = adoption_read(rig_arena(r), rig_file(r, "traffic.log"));
+        if (file_write_atomic(to, text, strlen(text), 0600, &err) != ERR_OK) {
             fail_msg("%s: %s", to, err.message);
         }
     }
@@ -58,106 +51,12 @@ static void read_world(struct arena *a, const char *file, struct json_object **r
 
 /* ---- comparing ----------------------------------------------------------------------------------- */
 
-/* What the server says beside what it was told: states, versions, back references. */
-static bool is_incidental(const char *name, struct json_object *owner)
-{
-    static const char *const names[] = {"etag", "provisioningState", "resourceGuid", "type",
-                                        "priority"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (str_eq(name, names[i])) {
-            return true;
-        }
-    }
-    return str_eq(name, "id") && json_member(owner, "name") != NULL;
-}
-
-static bool has_names(struct json_object *array)
-{
-    for (size_t i = 0; i < json_len(array); i++) {
-        if (json_str(json_object_array_get_idx(array, i), "name") == NULL) {
-            return false;
-        }
-    }
-    return json_len(array) > 0;
-}
-
-/* "properties.probes[p1].properties.port" → "80", for every leaf. */
-static void flatten(struct arena *a, struct json_object *flat, const char *at,
-                    struct json_object *v)
-{
-    if (json_object_is_type(v, json_type_object)) {
-        json_object_object_foreach(v, name, member)
-        {
-            if (!is_incidental(name, v)) {
-                flatten(a, flat, *at == '\0' ? name : arena_printf(a, "%s.%s", at, name), member);
-            }
-        }
-        return;
-    }
-    if (json_object_is_type(v, json_type_array) && has_names(v)) {
-        for (size_t i = 0; i < json_len(v); i++) {
-            struct json_object *item = json_object_array_get_idx(v, i);
-            flatten(a, flat, arena_printf(a, "%s[%s]", at, json_str(item, "name")), item);
-        }
-        return;
-    }
-    const char *text = adoption_text(a, v);
-    if (*text != '\0') {
-        json_add_str(flat, at, text);
-    }
-}
-
-static void put(void *o)
-{
-    json_object_put(o);
-}
-
-static struct json_object *flat_document(struct arena *a, struct json_object *document)
-{
-    struct json_object *flat = json_object_new_object();
-    arena_defer(a, put, flat);
-    flatten(a, flat, "", document);
-    struct json_object *rules = json_path(document, "properties.securityRules");
-    struct json_object *priorities = json_object_new_array();
-    arena_defer(a, put, priorities);
-    for (size_t i = 0; i < json_len(rules); i++) {
-        struct json_object *rule = json_object_array_get_idx(rules, i);
-        json_push_str(priorities, arena_printf(a, "%lld",
-                                               (long long)json_int(json_member(rule, "properties"),
-                                                                   "priority", 0)));
-    }
-    if (json_len(priorities) > 0) {
-        json_add_str(flat, "priorities", adoption_text(a, priorities));
-    }
-    return flat;
-}
-
 /* "…/providers/Microsoft.Network/loadBalancers/c1" → "loadBalancers/c1" */
 static const char *resource_of(const char *id)
 {
     const char *at = strstr(id, "/providers/");
     at = at == NULL ? NULL : strchr(at + strlen("/providers/"), '/');
     return at == NULL ? id : at + 1;
-}
-
-static void compare_documents(struct adoption_compare *c, const char *resource,
-                              struct json_object *want, struct json_object *got)
-{
-    struct json_object *w = flat_document(c->a, want);
-    struct json_object *g = flat_document(c->a, got);
-    json_object_object_foreach(w, field, value)
-    {
-        const char *ours = str_nonnull(json_str(g, field));
-        if (!str_eq(json_object_get_string(value), ours)) {
-            adoption_note(c, resource, field, json_object_get_string(value), ours);
-        }
-    }
-    json_object_object_foreach(g, other, extra)
-    {
-        if (json_member(w, other) == NULL) {
-            adoption_note(c, resource, other, "", json_object_get_string(extra));
-        }
-    }
 }
 
 /* Compares all resources ("azure" members of worlds); how many there are. */
@@ -174,7 +73,7 @@ static int compare_clouds(struct json_object *want, struct json_object *got,
         if (other == NULL) {
             adoption_note(&c, resource_of(id), "", "there", "missing");
         } else {
-            compare_documents(&c, resource_of(id), resource, other);
+            azure_documents_compare(&c, resource_of(id), resource, other);
         }
     }
     json_object_object_foreach(got, made, extra)
@@ -190,6 +89,11 @@ static int compare_clouds(struct json_object *want, struct json_object *got,
 }
 
 /* ---- addresses ----------------------------------------------------------------------------------- */
+
+static void put(void *o)
+{
+    json_object_put(o);
+}
 
 /* name of a public address or of an internal frontend → its address */
 static struct json_object *addresses_of(struct arena *a, struct json_object *azure)
