@@ -30,6 +30,16 @@ static void need_sets(struct azure_sync *y)
                azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSSS, y->p->config.resource_group));
 }
 
+/* IDs of nodes are kept in lower case; what is asked for is written as Azure documents it. */
+static const char *as_documented(struct azure_sync *y, enum azure_kind k, const char *id)
+{
+    struct arena *a = y->s->a;
+    const char *subscription = azure_id_part(a, id, "subscriptions");
+    return azure_eq(subscription, y->p->config.subscription_id)
+               ? azure_arm_id(a, &y->p->arm, k, azure_id_group(a, id), azure_id_last(id))
+               : id;
+}
+
 static bool has_flexible_sets(const struct azure_members *m)
 {
     for (size_t i = 0; i < m->sets.n; i++) {
@@ -59,7 +69,7 @@ static bool need_elsewhere(struct azure_sync *y, const struct azure_members *m,
     struct json_object *vm = azure_members_doc(&m->vms, e->machine);
     struct json_object *o;
     if (vm == NULL) {
-        azure_need_one(y, AZURE_VMS, e->machine);
+        azure_need_one(y, AZURE_VMS, as_documented(y, AZURE_VMS, e->machine));
     }
     AZURE_EACH (o, json_path(vm, "properties.networkProfile.networkInterfaces")) {
         azure_need_one(y, AZURE_NICS, azure_doc_id(o));
@@ -88,7 +98,8 @@ static bool need_interface(struct azure_sync *y, const struct azure_members *m,
 static bool need_instance(struct azure_sync *y, const struct azure_members *m,
                           const struct azure_machine_edit *e, const char *set)
 {
-    const char *list = azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSS_VMS, set);
+    const char *id = as_documented(y, AZURE_VMSSS, set);
+    const char *list = azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSS_VMS, id);
     bool lacks = azure_members_doc(&m->instances, e->machine) == NULL;
     bool again = lacks && azure_need_again(y, AZURE_VMSS_VMS, list);
     need_sets(y);
