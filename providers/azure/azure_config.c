@@ -14,7 +14,10 @@
 
 #include <string.h>
 
-#define LBS_KEY          "multipleStandardLoadBalancerConfigurations"
+#define LBS_KEY "multipleStandardLoadBalancerConfigurations"
+/* A Secret of Kubernetes holds no more than this; and so many balancers no region has. */
+#define TEXT_MAX         ((size_t)1024 * 1024)
+#define LBS_MAX          1000
 #define MAX_RULES        250
 #define PROBE_PORT       10256
 #define POOL_UPDATE_S    30
@@ -31,6 +34,7 @@ struct reader {
     struct arena *a;
     const char *text;
     size_t n;
+    int lbs_line;
     struct azure_unknown_list unknown;
 };
 
@@ -40,7 +44,7 @@ static struct azure_where place_of_lb(const struct reader *r, size_t i)
         .text = r->text,
         .n = r->n,
         .path = arena_printf(r->a, LBS_KEY "[%zu].", i),
-        .below = azure_config_line(r->text, r->n, LBS_KEY, 1, 0),
+        .below = r->lbs_line,
         .nth = 1,
     };
 }
@@ -96,6 +100,14 @@ static int read_lbs(struct reader *r, struct json_object *array, struct azure_co
                     struct err *err)
 {
     size_t n = json_len(array);
+    if (n == 0) {
+        return ERR_OK;
+    }
+    r->lbs_line = azure_config_line(r->text, r->n, LBS_KEY, 1, 0);
+    if (n > LBS_MAX) {
+        return err_set(err, ERR_INVALID, "line %d: %s: more than %d", r->lbs_line, LBS_KEY,
+                       LBS_MAX);
+    }
     struct azure_lb_config *lbs = ARENA_ARRAY(r->a, struct azure_lb_config, n);
     for (size_t i = 0; i < n; i++) {
         struct json_object *o = json_object_array_get_idx(array, i);
@@ -207,6 +219,9 @@ int azure_config_decode(struct arena *a, const char *text, size_t n, const struc
                         size_t *ret_n_unknown, struct err *err)
 {
     struct json_object *tree = NULL;
+    if (n > TEXT_MAX) {
+        return err_set(err, ERR_INVALID, "more than %zu bytes are no cloud config", TEXT_MAX);
+    }
     int rc = yaml_parse(a, text, n, &tree, err);
     if (rc != ERR_OK) {
         return rc;

@@ -151,7 +151,7 @@ int azure_config_parse(struct arena *a, const char *text, size_t n, const struct
                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
 
 /* The same without the checks: what stands in the text and what follows from it.  ERR_INVALID: no YAML, or a value of the
- * wrong type. */
+ * wrong type; a text of more than 1 MiB. */
 int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                         struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
                         size_t *ret_n_unknown, struct err *err) _warn_unused_;

@@ -14,6 +14,8 @@
 
 /* More members than any configuration has. */
 #define MEMBERS_MAX 2000
+/* Nobody reads on; and each is looked for in the whole text. */
+#define LINES_MAX 50
 
 /* ---- lines ------------------------------------------------------------------------------------------------- */
 
@@ -225,7 +227,7 @@ static void add_unknown(struct arena *a, const struct azure_where *place, const 
     }
     list->items[list->n++] = (struct azure_unknown_key){
         .path = arena_printf(a, "%s%s", place->path, key),
-        .line = line_of(place, key),
+        .line = list->n <= LINES_MAX ? line_of(place, key) : 0,
     };
 }
 

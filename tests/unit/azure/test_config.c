@@ -188,6 +188,29 @@ static void unknown_keys__are_told_with_path_and_line(void **state)
     assert_int_equal(unknown[2].line, 7);
 }
 
+static void size__what_nobody_writes_is_refused_in_time(void **state)
+{
+    struct arena *a = *state;
+    _cleanup_(str_buf_done) struct str_buf lbs = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf keys = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf bytes = STR_BUF_INIT;
+    str_append(&lbs, LBS ":\n");
+    for (int i = 0; i <= 2000; i++) {
+        str_append(&lbs, "- {}\n");
+        str_appendf(&keys, "key%d: x\n", i);
+    }
+    while (bytes.len <= 1024 * 1024) {
+        str_append(&bytes, "# a comment is as long as it is\n");
+    }
+    const struct str_buf *const texts[] = {&lbs, &keys, &bytes};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct azure_config c;
+        struct err err = ERR_INIT;
+        assert_int_equal(parse(a, str_buf_text(texts[i]), &c, &err), ERR_INVALID);
+        assert_non_null(strstr(err.message, "more than"));
+    }
+}
+
 static void environment__1_1__overrides_what_is_not_empty(void **state)
 {
     struct arena *a = *state;
@@ -290,6 +313,7 @@ int main(void)
         PURE_TEST(multi_slb__1_3__checks),
         PURE_TEST(multi_slb__selectors_and_placement),
         PURE_TEST(unknown_keys__are_told_with_path_and_line),
+        PURE_TEST(size__what_nobody_writes_is_refused_in_time),
         PURE_TEST(environment__1_1__overrides_what_is_not_empty),
         PURE_TEST(defaults__1_2__of_an_empty_file),
         PURE_TEST(tags_map__values_count_as_text),
