@@ -204,13 +204,19 @@ static struct json_object *pip_new(struct arena *a, const struct azure_pip_ask *
     return o;
 }
 
-static void ensure_found(struct arena *a, const struct azure_naming *n,
-                         const struct azure_service *s, struct azure_pip_want *w, bool *ret_user)
+static void ensure_found(struct arena *a, const struct azure_pip_ask *ask, struct azure_pip_want *w,
+                         bool *ret_user)
 {
+    const struct azure_naming *n = ask->naming;
+    const struct azure_service *s = ask->service;
+    enum azure_family f = ask->family;
     struct azure_pip_ownership o = azure_pip_owner(a, n, s, w->was);
     *ret_user = o.user_assigned;
     w->doc = azure_copy(a, w->was);
-    if (o.owns && !o.user_assigned) {
+    /* One that bears the name made from its UID is the Service's, also when only others are on it by now: they shared it
+     * while the Service was elsewhere, and would take it with them. */
+    bool named_after = str_eq(w->name, azure_pip_name(a, n, s->in, f));
+    if ((o.owns || named_after) && !o.user_assigned) {
         note(w, azure_pip_bind(a, azure_object_make(w->doc, "tags"), &s->key, 1),
              arena_printf(a, "%s uses it, too", s->key));
     }
@@ -254,7 +260,7 @@ int azure_pip_ensure(struct arena *a, const struct azure_pip_ask *ask, struct az
         w.doc = pip_new(a, ask, w.name);
         note(&w, true, "the Service has no address yet");
     } else {
-        ensure_found(a, n, s, &w, &user);
+        ensure_found(a, ask, &w, &user);
     }
     if (!user) {
         note(&w, azure_pip_tag(a, n, s, w.doc), "its tags are not as configured");

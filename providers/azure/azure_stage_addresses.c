@@ -188,6 +188,41 @@ static const char *desired(const struct azure_item *it, enum azure_family f)
     return want->was != NULL ? azure_doc_name(want->was) : want->name;
 }
 
+static bool names(const struct azure_pip_ownership *o, const char *key)
+{
+    for (size_t i = 0; i < o->n_services; i++) {
+        if (azure_eq(o->services[i], key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A Service that stays, but uses a shared public IP no more, takes its name away: else nobody would be the last one. */
+static void item_unbind(struct edits *e, struct azure_item *it, enum azure_family f)
+{
+    struct arena *a = e->y->s->a;
+    struct azure_pips all = pips_now(e);
+    struct azure_pips now = azure_pips_of_family(a, &all, f);
+    const char *used = desired(it, f);
+    for (size_t i = 0; it->want && i < now.n; i++) {
+        struct json_object *pip = now.items[i];
+        struct azure_pip_ownership o = azure_pip_owner(a, &e->y->p->naming, it->service, pip);
+        if (!o.owns || o.n_services < 2 || !names(&o, it->item->key) ||
+            (used != NULL && str_eq(azure_doc_name(pip), used))) {
+            continue;
+        }
+        struct json_object *doc = azure_copy(a, pip);
+        const char *const *left;
+        size_t n;
+        if (azure_pip_unbind(a, json_member(doc, "tags"), it->item->key, false, &left, &n,
+                             &it->item->err) == ERR_OK) {
+            edits_put(e, azure_doc_id(pip), pip, doc, "a Service does not use it any more",
+                      it->item->key);
+        }
+    }
+}
+
 static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azure_item *it,
                          enum azure_family f)
 {
@@ -223,12 +258,13 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct edits e;
     edits_begin(&e, y);
     azure_lb_edits_begin(&lbs, y, plan);
-    for (size_t i = 0; i < s->n_items; i++) {
-        struct azure_item *it = &y->items[i];
+    size_t n;
+    struct azure_item **items =
+        azure_items_in_order(y, &n); /* who goes first makes others the last */
+    for (size_t i = 0; i < n; i++) {
         for (int f = 0; f < AZURE_FAMILIES; f++) {
-            if (azure_item_takes_part(it)) {
-                item_release(&e, &lbs, it, (enum azure_family)f);
-            }
+            item_unbind(&e, items[i], (enum azure_family)f);
+            item_release(&e, &lbs, items[i], (enum azure_family)f);
         }
     }
     int rc = azure_lb_edits_emit(&lbs, err);

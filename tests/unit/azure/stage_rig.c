@@ -145,8 +145,9 @@ static int lb_put(struct stage_rig *r, struct json_object *lb, struct err *err)
             return err_set(err, ERR_INVALID, "PublicIPReferencedByMultipleIPConfigs: %s", pip);
         }
         if (pip == NULL && azure_prop_str(o, "privateIPAddress") == NULL) {
+            bool six = azure_eq(str_nonnull(azure_prop_str(o, "privateIPAddressVersion")), "IPv6");
             set_text(azure_props_make(o), "privateIPAddress",
-                     arena_printf(r->a, "10.0.0.%u", ++r->addresses));
+                     arena_printf(r->a, six ? "fd00::%u" : "10.0.0.%u", ++r->addresses));
         }
     }
     return lb_check_rules(lb, err);
