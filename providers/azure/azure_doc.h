@@ -47,9 +47,11 @@ struct json_object *azure_find(struct json_object *array, const char *name);
 /* Removes the element at `i`. */
 void azure_array_drop(struct json_object *array, size_t i);
 
+/* Each element; `array` is evaluated once.  Elements must not be removed meanwhile. */
 #define AZURE_EACH(var, array)                                                                     \
-    for (size_t var##_i = 0;                                                                       \
-         var##_i < json_len(array) && ((var) = json_object_array_get_idx((array), var##_i), 1);    \
-         var##_i++)
+    for (struct json_object *var##_in = (array); var##_in != NULL; var##_in = NULL)                \
+        for (size_t var##_i = 0; var##_i < json_len(var##_in) &&                                   \
+                                 ((var) = json_object_array_get_idx(var##_in, var##_i), 1);        \
+             var##_i++)
 
 #endif

@@ -176,7 +176,7 @@ static int taken(const struct tt_port *port, const char *word, struct json_objec
 
 static bool is_at(struct json_object *o, const char *id, const char *protocol)
 {
-    return refers(o, id) && azure_eq(str_nonnull(azure_prop_str(o, "protocol")), protocol);
+    return azure_eq(str_nonnull(azure_prop_str(o, "protocol")), protocol) && refers(o, id);
 }
 
 static int check_port(const struct azure_service *s, const struct tt_port *port, const char *id,
@@ -188,13 +188,13 @@ static int check_port(const struct azure_service *s, const struct tt_port *port,
         return ERR_OK; /* SCTP shares no port number with Tcp and Udp */
     }
     AZURE_EACH (o, azure_array(lb, "loadBalancingRules")) {
-        if (is_at(o, id, protocol) && azure_prop_int(o, "frontendPort", 0) == port->port &&
+        if (azure_prop_int(o, "frontendPort", 0) == port->port && is_at(o, id, protocol) &&
             !azure_owns_rule(s, azure_doc_name(o))) {
             return taken(port, "loadBalancing rule", o, err);
         }
     }
     AZURE_EACH (o, azure_array(lb, "inboundNatRules")) {
-        if (is_at(o, id, protocol) && azure_prop_int(o, "frontendPort", 0) == port->port) {
+        if (azure_prop_int(o, "frontendPort", 0) == port->port && is_at(o, id, protocol)) {
             return taken(port, "inbound NAT rule", o, err);
         }
     }
