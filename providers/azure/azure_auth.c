@@ -244,9 +244,13 @@ void azure_auth_drop(struct azure_auth *auth, enum azure_tenant tenant, const ch
 {
     mutex_lock(&auth->lock);
     struct slot *s = slot_of(auth, tenant);
-    /* A token that is another one by now was had after the refusal. */
-    if (s->token == NULL || str_eq(s->token, token)) {
+    /* A token that is another one by now was had after the refusal; of several refusals of one token, the one that says
+     * more counts. */
+    bool was_it = s->token == NULL || str_eq(s->token, token);
+    if (was_it) {
         free_secret(STEAL(s->token));
+    }
+    if (was_it && claims != NULL) {
         free(s->claims);
         s->claims = xstrdup(claims);
     }

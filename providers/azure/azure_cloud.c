@@ -133,7 +133,8 @@ static int ask_metadata(struct arena *a, const struct azure_config *c,
     job.req = (struct http_request){
         .method = "GET",
         .url = arena_printf(a, "%s" METADATA_PATH, without_slash(a, c->resource_manager_endpoint)),
-        .total_ms = 30000,
+        .connect_ms = 5000, /* a start waits for it */
+        .total_ms = 15000,
         .max_body = METADATA_MAX,
     };
     http_run(reach->http, jobs, 1);
