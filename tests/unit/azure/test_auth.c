@@ -358,6 +358,7 @@ static void challenge__its_claims_go_with_the_next_request(void **state)
     azure_auth_drop(k->auth, AZURE_TENANT_COMPUTE, "t1",
                     "eyJhY2Nlc3NfdG9rZW4iOnsibmJmIjp7ImVzc2VudGlhbCI6dHJ1ZX19fQ");
     same_text("dropped", kit_token(k), NULL);
+    azure_auth_drop(k->auth, AZURE_TENANT_COMPUTE, "t1", NULL); /* a second refusal of the same */
     kit_ask(k, AZURE_TENANT_COMPUTE);
     same_text(
         "claims", kit_form(k, "claims"),
