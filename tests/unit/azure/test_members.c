@@ -1,87 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_members.c: nodes into pools: documents in, operations out; section 7 of the Azure specification, rows 18, 21,
  * 31, 35, 38 of its section 14, and what its section 17 wants to be better. */
-#include "tests/unit/azure/members.h"
+#include "tests/unit/azure/members_rows.h"
 
 #include "providers/azure/azure_members_gather.h"
 #include "providers/azure/azure_members_vmss_plan.h"
-
-#define OTHER LB("other") "/backendAddressPools/other"
-
-struct row {
-    const char *what;
-    const char *nodes;
-    const char *members;      /* of pool kubernetes */
-    const char *sets[3];      /* "name pools…", "+flex name pools…" */
-    const char *instances[6]; /* "set id power pools…" */
-    const char *nics[4];      /* "name vm pools…" */
-    const char *want;
-};
-
-static char *rest(struct arena *a, char **word, size_t n, size_t from)
-{
-    return str_join(a, (const char *const *)word + from, n > from ? n - from : 0, " ");
-}
-
-static const char *array_of(struct world *w, const char *const *lines, size_t n,
-                            const char *(*one)(struct arena *a, char **word, size_t n))
-{
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    for (size_t i = 0; i < n && lines[i] != NULL; i++) {
-        size_t k;
-        char **word = str_split(w->a, lines[i], ' ', &k);
-        str_appendf(&b, "%s%s", i > 0 ? "," : "", one(w->a, word, k));
-    }
-    return arena_printf(w->a, "[%s]", str_buf_text(&b));
-}
-
-static const char *one_set(struct arena *a, char **word, size_t n)
-{
-    static const struct {
-        const char *word, *member;
-    } kinds[] = {{"+flex", "\"orchestrationMode\":\"Flexible\","},
-                 {"+deleting", "\"provisioningState\":\"Deleting\","}};
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        if (str_eq(word[0], kinds[i].word)) {
-            return world_set(a, word[1], rest(a, word, n, 2), kinds[i].member);
-        }
-    }
-    return world_set(a, word[0], rest(a, word, n, 1), "");
-}
-
-static const char *one_instance(struct arena *a, char **word, size_t n)
-{
-    return world_instance(a, word[0], word[1], rest(a, word, n, 3), word[2]);
-}
-
-static const char *one_nic(struct arena *a, char **word, size_t n)
-{
-    return world_nic(a, word[0], word[1], rest(a, word, n, 2));
-}
-
-static void build(struct world *w, const struct row *r)
-{
-    world_settle(w);
-    world_nodes(w, r->nodes);
-    world_service(w, "web", NULL, NULL, "kubernetes");
-    world_lb(w, world_pool(w->a, "kubernetes", r->members));
-    world_see(w, AZURE_VMSSS, array_of(w, r->sets, ARRAY_LEN(r->sets), one_set));
-    world_see(w, AZURE_VMSS_VMS, array_of(w, r->instances, ARRAY_LEN(r->instances), one_instance));
-    world_see(w, AZURE_NICS, array_of(w, r->nics, ARRAY_LEN(r->nics), one_nic));
-}
-
-static struct lb_plan *planned(struct world *w)
-{
-    struct lb_plan *plan = ARENA_NEW(w->a, struct lb_plan);
-    struct err err = ERR_INIT;
-    lb_plan_init(plan, w->a);
-    if (azure_plan_members(&w->s, plan, &err) != ERR_OK) {
-        fail_msg("%s", err.message);
-    }
-    return plan;
-}
-
-#define TWO "n0 vmss/0 10.0.0.4\nn1 vmss/1 10.0.0.5\n"
 
 static void machines__what_the_pool_lacks_and_has_too_much(void **state)
 {
@@ -320,6 +243,57 @@ static void shared__one_write_per_machine(void **state)
                                          "kubernetes") "\"}]}}]");
 }
 
+/* 7.4: the model of the set, and the interfaces of its machines; only the machine says which set it belongs to. */
+static void flexible__model_and_interfaces(void **state)
+{
+    static const struct row r = {
+        "", "n0 vm0 10.0.0.4\n", "", {"+flex flex", "vmss"}, .nics = {"nic0 vm0"}, .want = ""};
+    struct world *w = world_new(*state);
+    build(w, &r);
+    world_see(w, AZURE_VMS,
+              "[{\"id\":\"" VM("vm0") "\",\"properties\":{\"virtualMachineScaleSet\":{"
+                                      "\"id\":\"" SET("FLEX") "\"}}}]");
+    struct lb_plan *plan = planned(w);
+    same_text("7.4", world_show(w, plan),
+              "1 scale set flex: joins kubernetes\n2 network interface nic0: joins kubernetes\n");
+    same_text("7.4",
+              json_str(json_path(world_write(plan, 0)->spec.body,
+                                 "properties.virtualMachineProfile.networkProfile"),
+                       "networkApiVersion"),
+              "2020-11-01");
+}
+
+/* 7.3: Windows Server 2019 has no IPv6. */
+static void windows_2019__no_IPv6(void **state)
+{
+#define IMAGE(v)                                                                                   \
+    "/subscriptions/s/resourceGroups/r/providers/x/images/windows-2019-containerd/versions/" v
+    static const struct {
+        const char *image, *os;
+        bool joins;
+    } rows[] = {{IMAGE("17763.1.2"), "Windows", false},
+                {IMAGE("17763.1.2"), "Linux", true},
+                {"/images/windows-2022", "Windows", true}};
+    static const char *const pool = POOL("kubernetes-IPv6");
+    const struct azure_config c = azure_test_config();
+    const struct azure_refs refs = {.join = &pool, .n_join = 1};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct json_object *set = pure_json(
+            *state,
+            arena_printf(*state,
+                         "{\"properties\":{\"virtualMachineProfile\":{\"storageProfile\":{"
+                         "\"imageReference\":{\"id\":\"%s\"},\"osDisk\":{\"osType\":\"%s\"}},"
+                         "\"networkProfile\":{\"networkInterfaceConfigurations\":[{\"properties\":{"
+                         "\"ipConfigurations\":[{\"properties\":{\"privateIPAddressVersion\":"
+                         "\"IPv6\"}}]}}]}}}}",
+                         rows[i].image, rows[i].os));
+        const char *why_not = NULL;
+        if ((azure_vmss_model(*state, &c, set, &refs, &why_not) != NULL) != rows[i].joins) {
+            fail_msg("%s %s: joins %d", rows[i].image, rows[i].os, !rows[i].joins);
+        }
+    }
+}
+
 static void preconfigured__left_alone(void **state)
 {
     static const struct row r = {"", TWO, "", {"vmss"}, {"vmss 0 running"}, .want = ""};
@@ -328,228 +302,6 @@ static void preconfigured__left_alone(void **state)
     build(w, &r);
     same_text("M-06", world_show(w, planned(w)), "");
 }
-
-/* ---- pools of addresses ---------------------------------------------------------------------------- */
-
-static void addresses__7_6(void **state)
-{
-    static const struct row rows[] = {
-        {"all are there", TWO, "10.0.0.4 10.0.0.5",
-         .want = "1 backend address pool kubernetes: "
-                 "0 addresses join, 0 leave\n"},
-        {"one joins", TWO, "10.0.0.4",
-         .want = "1 backend address pool kubernetes: 1 addresses join, 0 leave\n"},
-        {"one leaves", "n0 vmss/0 10.0.0.4\n", "10.0.0.4 10.0.0.9",
-         .want = "1 backend address pool kubernetes: 0 addresses join, 1 leave\n"},
-        {"never the last ones", "n0 vmss/0 10.0.0.4 out\n", "10.0.0.4",
-         .want = "1 backend address pool kubernetes: 0 addresses join, 0 leave\n"},
-        {"the control plane never", "n0 vmss/0 10.0.0.4 kubernetes.io/role=master\n", "",
-         .want = ""},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct world *w = world_new(*state);
-        w->config.pool_type = AZURE_POOL_IP;
-        build(w, &rows[i]);
-        same_text(rows[i].what, world_show(w, planned(w)), rows[i].want);
-    }
-}
-
-static void addresses__document(void **state)
-{
-    static const struct row r = {"", TWO, "10.0.0.4", .want = ""};
-    struct world *w = world_new(*state);
-    w->config.pool_type = AZURE_POOL_IP;
-    build(w, &r);
-    struct lb_plan *plan = planned(w);
-    const struct azure_write *x = world_write(plan, 0);
-    same_text("no If-Match", x->spec.if_match, NULL);
-    same_text("body", json_text(*state, x->spec.body, JSON_COMPACT),
-              "{\"name\":\"kubernetes\",\"id\":\"" POOL(
-                  "kubernetes") "\",\"properties\":{"
-                                "\"backendIPConfigurations\":[],\"loadBalancerBackendAddresses\":["
-                                "{\"name\":\"x\",\"properties\":{\"ipAddress\":\"10.0.0.4\"}},"
-                                "{\"name\":\"n1\",\"properties\":{\"ipAddress\":\"10.0.0.5\"}}],"
-                                "\"virtualNetwork\":{\"id\":\"" RG
-                                "Microsoft.Network/virtualNetworks/vnet\"}}}");
-}
-
-/* ---- leaving ------------------------------------------------------------------------------------------- */
-
-static void decouple__models_first(void **state)
-{
-    static const struct row r = {"",
-                                 TWO,
-                                 "vmss/0 nic:nic1",
-                                 {"vmss " POOL("kubernetes"), "b"},
-                                 {"vmss 0 running " POOL("kubernetes")},
-                                 {"nic1 vm1 " POOL("kubernetes")},
-                                 .want = ""};
-    static const struct {
-        enum azure_vm_type type;
-        const char *want;
-    } rows[] = {{AZURE_VM_VMSS, "1 scale set vmss: leaves kubernetes\n"
-                                "2 scale set instance 0: leaves kubernetes\n"
-                                "2 network interface nic1: leaves kubernetes\n"},
-                {AZURE_VM_STANDARD, "1 scale set vmss: leaves kubernetes\n"}};
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct world *w = world_new(*state);
-        struct lb_plan plan;
-        const char *const keys[] = {"default/web"};
-        const struct str_set owners = str_set_make(*state, keys, 1);
-        w->config.vm_type = rows[i].type;
-        build(w, &r);
-        lb_plan_init(&plan, w->a);
-        assert_int_equal(azure_plan_decouple(&w->y, w->lbs[0], &owners, &plan, NULL), ERR_OK);
-        same_text("6.11", world_show(w, &plan), rows[i].want);
-    }
-}
-
-/* A machine that is in the pools of two balancers leaves both by one write, else the second would bring back the first. */
-static void decouple__two_balancers_one_write(void **state)
-{
-    static const char internal[] = LB("kubernetes-internal") "/backendAddressPools/kubernetes";
-    static const struct row r = {"",
-                                 TWO,
-                                 "vmss/0 nic:nic1",
-                                 {"vmss " POOL("kubernetes") " " LB(
-                                     "kubernetes-internal") "/backendAddressPools/kubernetes"},
-                                 {"vmss 0 running " POOL("kubernetes") " " LB(
-                                     "kubernetes-internal") "/backendAddressPools/kubernetes"},
-                                 {"nic1 vm1 " POOL("kubernetes") " " LB(
-                                     "kubernetes-internal") "/backendAddressPools/kubernetes"},
-                                 .want = ""};
-    struct world *w = world_new(*state);
-    struct lb_plan plan;
-    build(w, &r);
-    struct json_object *twin = json_copy(w->lbs[0]);
-    json_add_str(twin, "name", "kubernetes-internal");
-    w->lbs[w->y.lbs.n++] = azure_own(w->a, twin);
-    lb_plan_init(&plan, w->a);
-    for (size_t i = 0; i < 2; i++) {
-        const char *const key = i == 0 ? "default/web" : "default/api";
-        const struct str_set owners = str_set_make(w->a, &key, 1);
-        assert_int_equal(azure_plan_decouple(&w->y, w->lbs[i], &owners, &plan, NULL), ERR_OK);
-    }
-    same_text("6.11", world_show(w, &plan),
-              "1 scale set vmss: leaves kubernetes; leaves kubernetes\n"
-              "2 scale set instance 0: leaves kubernetes; leaves kubernetes\n"
-              "2 network interface nic1: leaves kubernetes; leaves kubernetes\n");
-    for (size_t i = 0; i < plan.n_ops; i++) {
-        const char *body = json_text(w->a, world_write(&plan, i)->spec.body, JSON_COMPACT);
-        assert_null(strstr(body, internal));
-        assert_null(strstr(body, POOL("kubernetes")));
-        assert_int_equal(plan.ops[i].owners.n, 2);
-    }
-}
-
-static void convert__7_5_and_7_6(void **state)
-{
-    static const struct {
-        const char *what;
-        enum azure_pool_type type;
-        bool api;
-        const char *members, *want;
-    } rows[] = {
-        {"right kind", AZURE_POOL_NIC, false, "vmss/0", ""},
-        {"right kind", AZURE_POOL_IP, false, "10.0.0.4", ""},
-        {"7.5", AZURE_POOL_NIC, false, "10.0.0.4",
-         "1 backend address pool kubernetes: addresses leave\n"},
-        {"7.6", AZURE_POOL_IP, false, "vmss/0",
-         "1 scale set vmss: leaves kubernetes\n2 scale set instance 0: leaves kubernetes\n"},
-        {"7.6 by Azure", AZURE_POOL_IP, true, "vmss/0",
-         "1 scale set vmss: leaves kubernetes\n"
-         "2 load balancer kubernetes: network interfaces become addresses\n"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct row r = {"",
-                              TWO,
-                              rows[i].members,
-                              {"vmss " POOL("kubernetes")},
-                              {"vmss 0 running " POOL("kubernetes")},
-                              .want = ""};
-        struct world *w = world_new(*state);
-        struct lb_plan plan;
-        w->config.pool_type = rows[i].type;
-        w->config.migrate_to_ip_pools = rows[i].api;
-        build(w, &r);
-        lb_plan_init(&plan, w->a);
-        assert_int_equal(azure_plan_convert(&w->s, &plan, NULL), ERR_OK);
-        same_text(rows[i].what, world_show(w, &plan), rows[i].want);
-    }
-}
-
-/* ---- several balancers ------------------------------------------------------------------------------------ */
-
-static void add_lb(struct world *w, const char *name, const char *members)
-{
-    world_lb(w, world_pool(w->a, "kubernetes", members));
-    const char *text = json_text(w->a, w->lbs[w->y.lbs.n - 1], JSON_COMPACT);
-    text = str_replace(w->a, text, "loadBalancers/kubernetes",
-                       arena_printf(w->a, "loadBalancers/%s", name));
-    w->lbs[w->y.lbs.n - 1] = pure_json(w->a, text);
-    json_add_str(w->lbs[w->y.lbs.n - 1], "name", name);
-}
-
-static void several__each_node_serves_one(void **state)
-{
-#define P(l) LB(l) "/backendAddressPools/kubernetes"
-    static const struct azure_lb_config configs[] = {
-        {.name = "lb1", .primary_vm_set = "a", .allow_placement = true},
-        {.name = "lb2", .primary_vm_set = "b", .allow_placement = true}};
-    static const struct {
-        const char *what, *in1, *in2;
-        const char *instances[3];
-        const char *want;
-    } rows[] = {
-        {"all are where they belong", "a/0", "b/0", {0}, ""},
-        {"a node of another balancer than the Service's is put there, too",
-         "",
-         "",
-         {"a 0 running", "b 0 running"},
-         "1 scale set a: joins kubernetes\n1 scale set b: joins kubernetes\n"
-         "2 scale set instance 0: joins kubernetes\n2 scale set instance 0: joins kubernetes\n"},
-        {"a node that moves is written once",
-         "a/0 b/0",
-         "",
-         {"a 0 running " P("lb1"), "b 0 running " P("lb1")},
-         "1 scale set b: joins kubernetes\n"
-         "2 scale set instance 0: joins kubernetes; leaves kubernetes\n"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct row r = {"",         "n0 a/0 10.0.0.4\nn1 b/0 10.0.0.5\n",         "",
-                              {"a", "b"}, {rows[i].instances[0], rows[i].instances[1]}, .want = ""};
-        struct world *w = world_new(*state);
-        w->config.lbs = configs;
-        w->config.n_lbs = 2;
-        build(w, &r);
-        w->azure_items[0].target = "lb1";
-        w->y.lbs.n = 0;
-        add_lb(w, "lb1", rows[i].in1);
-        add_lb(w, "lb2", rows[i].in2);
-        same_text(rows[i].what, world_show(w, planned(w)), rows[i].want);
-    }
-}
-
-static void several__pool_of_one_Service(void **state)
-{
-    static const struct azure_lb_config configs[] = {
-        {.name = "kubernetes", .primary_vm_set = "vmss", .allow_placement = true}};
-    static const struct tt_endpoint endpoints[] = {{.node_name = "n1"}};
-    static const struct tt_slice slice = {.endpoints = endpoints, .n_endpoints = 1};
-    static const struct tt_slice *const slices[] = {&slice};
-    const struct row r = {"", TWO, "", {"vmss"}, {"vmss 0 running", "vmss 1 running"}, .want = ""};
-    struct world *w = world_new(*state);
-    w->config.lbs = configs;
-    w->config.n_lbs = 1;
-    build(w, &r);
-    w->s.n_items = 0;
-    world_service(w, "web", NULL, "\"externalTrafficPolicy\":\"Local\"", "kubernetes");
-    w->in[0].slices = slices;
-    w->in[0].n_slices = w->in[0].has_slices = 1;
-    w->lbs[0] = pure_json(*state, "{\"name\":\"kubernetes\",\"properties\":{}}");
-    same_text("7.7", world_show(w, planned(w)), "1 scale set instance 1: joins default-web\n");
-}
-
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 static void reading__only_what_is_needed(void **state)
@@ -654,14 +406,9 @@ int main(void)
         PURE_TEST(coordinated__batch_size),
         PURE_TEST(bodies__what_is_sent),
         PURE_TEST(shared__one_write_per_machine),
+        PURE_TEST(flexible__model_and_interfaces),
+        PURE_TEST(windows_2019__no_IPv6),
         PURE_TEST(preconfigured__left_alone),
-        PURE_TEST(addresses__7_6),
-        PURE_TEST(addresses__document),
-        PURE_TEST(decouple__models_first),
-        PURE_TEST(decouple__two_balancers_one_write),
-        PURE_TEST(convert__7_5_and_7_6),
-        PURE_TEST(several__each_node_serves_one),
-        PURE_TEST(several__pool_of_one_Service),
         PURE_TEST(reading__only_what_is_needed),
         PURE_TEST(reading__what_an_old_list_lacks),
         PURE_TEST(facts__addresses_and_vm_sets),
