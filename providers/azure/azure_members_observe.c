@@ -156,6 +156,23 @@ static void remember(struct azure_sync *y)
     }
 }
 
+/* An instance joins by the model of its scale set, without a write that would be seen: when nodes come and go, what the pools
+ * hold is not told from a list of an earlier sync.  One list for all Services (12.6). */
+static void need_pools_again(struct azure_sync *y)
+{
+    bool nodes_changed = false;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        nodes_changed =
+            nodes_changed || (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE);
+    }
+    for (size_t i = 0; nodes_changed && i < y->n_seen; i++) {
+        if (y->seen[i].kind == AZURE_LBS) {
+            (void)azure_need_again(y, AZURE_LBS, y->seen[i].scope);
+        }
+    }
+}
+
 /* ---- the stage --------------------------------------------------------------------------------------------- */
 
 void azure_need_vm_sets(struct azure_sync *y)
@@ -188,6 +205,7 @@ int azure_observe_members(struct lb_sync *s, struct err *err)
     struct azure_members m;
     azure_need_nothing(y);
     azure_need_balancers(y);
+    need_pools_again(y);
     remember(y);
     int rc = azure_see(y, err);
     for (int step = 0; rc == ERR_OK && step < STEPS_MAX; step++) {
