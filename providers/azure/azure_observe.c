@@ -303,12 +303,14 @@ int azure_see(struct azure_sync *y, struct err *err)
         if (y->seen[i].needed && !is_known(y, &y->seen[i])) {
             missing[n++] = &y->seen[i];
         }
+        y->seen[i].err = (struct err)ERR_INIT;
     }
     int rc = n > 0 ? read_missing(y, missing, n, err) : ERR_OK;
     y->s->observed_fresh = true;
     for (size_t i = 0; i < y->n_seen; i++) {
         const struct azure_seen *seen = &y->seen[i];
-        bool counts = seen->needed && seen->kind != AZURE_PROVIDERS;
+        /* Who needs what could not be read has left the batch. */
+        bool counts = seen->needed && seen->kind != AZURE_PROVIDERS && seen->err.code == ERR_OK;
         y->s->observed_fresh = y->s->observed_fresh && (!counts || seen->read || y->p->offline);
     }
     if (rc == ERR_OK) {
