@@ -11,7 +11,8 @@
 
 #include "common/base/str.h"
 
-#define STEPS_MAX 5
+#define STEPS_MAX    5
+#define MACHINES_MAX 20000
 
 /* ---- what is needed ---------------------------------------------------------------------------------------- */
 
@@ -148,6 +149,9 @@ static void remember(struct azure_sync *y)
         azure_members_nodes(y->s->a, &y->p->config, batch->nodes, batch->n_nodes);
     if (y->p->machines == NULL) {
         y->p->machines = map_new(NULL);
+    }
+    if (map_size(y->p->machines) > MACHINES_MAX + 2 * (size_t)batch->n_nodes) {
+        map_clear(y->p->machines); /* long gone, most of them */
     }
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
         if (nodes[i].machine[0] != '\0') {
