@@ -3,6 +3,7 @@
  *
  *     fault-chaos                       episodes from TRIMTAB_SEED (1) on
  *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
+ *     fault-chaos --cloud azure …       in Azure: more Services, and somebody else who edits what they share
  *
  * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or slowed down, whole kinds of
  * calls are down, watches break, and the controller is stopped, or killed around a call.  Then all faults end, and when
@@ -17,11 +18,10 @@
 #include "tests/fault/pool.h"
 #include "tests/fault/stage.h"
 #include "tests/fault/world.h"
+#include "tests/fault/writer.h"
 
-#define EPISODES     30
 #define PARALLEL     2
-#define ACTIONS      60
-#define SERVICES_MAX 6
+#define SERVICES_MAX 40
 #define NODES_MIN    2
 #define NODES_MAX    9
 #define STATICS      8 /* users' addresses 203.0.113.200 … 207 */
@@ -34,15 +34,32 @@ struct wish {
     bool udp;
     bool local;
     bool sticky;
-    bool standard;   /* network tier */
+    bool standard;   /* Google: network tier */
+    bool internal;   /* Azure */
     bool narrow;     /* source ranges */
     bool cluster_ip; /* no load balancer */
-    int address;     /* which of the users' addresses; -1: none */
+    int address;     /* Google: which of the users' addresses; -1: none */
     unsigned check_port;
+};
+
+struct chaos;
+
+struct chaos_cloud {
+    const char *name;
+    size_t n_services; /* at once */
+    size_t n_at_first; /* created before anything goes wrong */
+    int actions;
+    size_t episodes;
+    const char *const *calls; /* of which some are down now and then */
+    size_t n_calls;
+    const char *(*annotations)(struct arena *a, const struct wish *w);
+    bool (*special)(struct chaos *c, struct wish *w); /* a change of its own; as change_wish() */
 };
 
 struct chaos {
     struct stage s;
+    const struct chaos_cloud *cloud;
+    struct writer *writer; /* NULL: nobody else writes */
     struct rng *rng;
     struct wish wishes[SERVICES_MAX];
     bool taken[STATICS]; /* a user's address is asked for once in an episode */
@@ -93,11 +110,46 @@ static const char *spec_of(struct arena *a, const struct wish *w)
         lb ? "true" : "null");
 }
 
-static const char *patch_of(struct arena *a, const struct wish *w)
+static const char *patch_of(const struct chaos *c, const struct wish *w)
 {
-    return arena_printf(
-        a, "{\"metadata\":{\"annotations\":{\"cloud.google.com/network-tier\":%s}},\"spec\":%s}",
-        w->standard ? "\"Standard\"" : "null", spec_of(a, w));
+    struct arena *a = c->s.a;
+    return arena_printf(a, "{\"metadata\":{\"annotations\":%s},\"spec\":%s}",
+                        c->cloud->annotations(a, w), spec_of(a, w));
+}
+
+static const char *google_annotations(struct arena *a, const struct wish *w)
+{
+    return arena_printf(a, "{\"cloud.google.com/network-tier\":%s}",
+                        w->standard ? "\"Standard\"" : "null");
+}
+
+static const char *azure_annotations(struct arena *a, const struct wish *w)
+{
+    return arena_printf(a, "{\"service.beta.kubernetes.io/azure-load-balancer-internal\":%s}",
+                        w->internal ? "\"true\"" : "null");
+}
+
+/* A tier, which is never taken back (a rule keeps its own), or a user's address. */
+static bool google_special(struct chaos *c, struct wish *w)
+{
+    if (one_in(c, 2)) {
+        w->standard = w->standard || w->address < 0;
+        return true;
+    }
+    for (int i = 0; i < STATICS && w->address < 0 && !w->standard; i++) {
+        if (!c->taken[i]) {
+            c->taken[i] = true;
+            w->address = i;
+        }
+    }
+    return true;
+}
+
+static bool azure_special(struct chaos *c, struct wish *w)
+{
+    (void)c;
+    w->internal = !w->internal;
+    return true;
 }
 
 /* Turns one thing of it.  True: its address may change with that. */
@@ -123,28 +175,38 @@ static bool change_wish(struct chaos *c, struct wish *w)
     case 6:
         w->cluster_ip = !w->cluster_ip;
         return true;
-    case 7: /* never taken back: a rule keeps its tier */
-        w->standard = w->standard || w->address < 0;
-        return true;
+    case 7:
     case 8:
-        for (int i = 0; i < STATICS && w->address < 0 && !w->standard; i++) {
-            if (!c->taken[i]) {
-                c->taken[i] = true;
-                w->address = i;
-            }
-        }
-        return true;
+        return c->cloud->special(c, w);
     default:
         w->port = 1000 + (unsigned)below(c, 1000);
         return false;
     }
 }
 
+static bool wants_check_port(const struct wish *w)
+{
+    return w->local && !w->cluster_ip;
+}
+
+/* A node port that nobody has: the API server gives away any of them. */
+static unsigned free_port(struct chaos *c)
+{
+    struct json_object *services = json_path(rig_world(c->s.rig), "kubernetes.services");
+    const char *text = json_text(c->s.a, services, JSON_COMPACT);
+    unsigned port = 32100 + c->n_named % 600;
+    while (strstr(text, arena_printf(c->s.a, ":%u", port)) != NULL) {
+        port++;
+    }
+    return port;
+}
+
 static struct wish *any_wish(struct chaos *c, bool existing)
 {
-    size_t from = below(c, SERVICES_MAX);
-    for (size_t i = 0; i < SERVICES_MAX; i++) {
-        struct wish *w = &c->wishes[(from + i) % SERVICES_MAX];
+    size_t n = c->cloud->n_services;
+    size_t from = below(c, n);
+    for (size_t i = 0; i < n; i++) {
+        struct wish *w = &c->wishes[(from + i) % n];
         if ((w->name[0] != '\0') == existing) {
             return w;
         }
@@ -180,9 +242,10 @@ static int create(struct chaos *c)
                        .sticky = one_in(c, 4),
                        .two_ports = one_in(c, 2),
                        .address = -1,
-                       .check_port = 32100 + c->n_named % 600};
+                       .check_port = free_port(c)};
     /* Names come back: what belonged to an older one of the same name must not be taken for the new one's. */
-    (void)snprintf(w->name, sizeof(w->name), "svc-%zu", one_in(c, 2) ? slot : 10 + c->n_named);
+    (void)snprintf(w->name, sizeof(w->name), "svc-%zu",
+                   one_in(c, 2) ? slot : SERVICES_MAX + c->n_named);
     c->n_named++;
     return tell(c, STEP_CREATE, w->name, spec_of(c->s.a, w));
 }
@@ -193,10 +256,15 @@ static int edit(struct chaos *c)
     if (w == NULL) {
         return create(c);
     }
-    if (change_wish(c, w)) {
+    bool had_port = wants_check_port(w);
+    bool moves = change_wish(c, w);
+    if (!had_port && wants_check_port(w)) {
+        w->check_port = free_port(c);
+    }
+    if (moves) {
         probe_may_move(c->s.probe, stage_uid(&c->s, w->name));
     }
-    return tell(c, STEP_PATCH, w->name, patch_of(c->s.a, w));
+    return tell(c, STEP_PATCH, w->name, patch_of(c, w));
 }
 
 static int delete(struct chaos *c)
@@ -254,26 +322,11 @@ static int add_fault(struct chaos *c, const char *fault)
 /* None of these hits what the test itself asks. */
 static int bring_down(struct chaos *c)
 {
-    static const char *const what[] = {
-        "compute.firewalls.*",
-        "compute.forwardingRules.*",
-        "compute.forwardingRules.insert",
-        "compute.targetPools.*",
-        "compute.addresses.*",
-        "compute.addresses.delete",
-        "compute.httpHealthChecks.*",
-        "compute.*.delete",
-        "compute.*.wait",
-        "compute.*.get",
-        "services.status.patch",
-        "configmaps.*",
-        "token",
-    };
     static const int statuses[] = {503, 403, 429, 409};
     return add_fault(
         c, arena_printf(c->s.a,
                         "{\"match\":{\"op\":\"%s\"},\"count\":%d,\"do\":\"refuse\",\"status\":%d}",
-                        what[below(c, ARRAY_LEN(what))], one_in(c, 2) ? 0 : 5,
+                        c->cloud->calls[below(c, c->cloud->n_calls)], one_in(c, 2) ? 0 : 5,
                         statuses[below(c, ARRAY_LEN(statuses))]));
 }
 
@@ -326,6 +379,7 @@ static int act(struct chaos *c)
 static int begin(struct chaos *c, struct json_object **ret_start)
 {
     struct stage *s = &c->s;
+    s->cloud = c->cloud->name;
     int rc = stage_open(s, NULL, flags);
     if (rc != ERR_OK) {
         return rc;
@@ -337,7 +391,27 @@ static int begin(struct chaos *c, struct json_object **ret_start)
         const char *text = json_text(s->a, rig_world(s->rig), JSON_COMPACT);
         rc = json_parse_arena(s->a, text, strlen(text), NULL, ret_start, s->err);
     }
-    return rc == ERR_OK ? stage_start(s) : rc;
+    if (rc == ERR_OK && str_eq(c->cloud->name, "azure")) {
+        c->writer = writer_new(rng_u64(c->rng));
+        probe_listen(s->probe, writer_before_call, c->writer);
+    }
+    rc = rc == ERR_OK ? stage_start(s) : rc;
+    for (size_t i = 0; i < c->cloud->n_at_first && rc == ERR_OK; i++) {
+        rc = create(c);
+    }
+    return rc;
+}
+
+/* Nothing of the other writer's was lost.  It goes, so that a world without it can be compared. */
+static int part_from_writer(struct chaos *c)
+{
+    struct stage *s = &c->s;
+    if (c->writer == NULL) {
+        return ERR_OK;
+    }
+    int rc = writer_check(c->writer, s->a, rig_world(s->rig), s->err);
+    writer_leave(c->writer, s->rig);
+    return rc;
 }
 
 /* The same Services in an empty cloud come to the same. */
@@ -381,17 +455,66 @@ static int play(struct chaos *c)
 {
     struct json_object *start = NULL;
     int rc = begin(c, &start);
-    for (int i = 0; i < ACTIONS && rc == ERR_OK; i++) {
+    for (int i = 0; i < c->cloud->actions && rc == ERR_OK; i++) {
         rc = act(c);
     }
     if (rc == ERR_OK) {
         rc = heal(c);
     }
     rc = rc == ERR_OK ? stage_settle(&c->s, RIG_LATER) : rc;
+    rc = rc == ERR_OK ? part_from_writer(c) : rc;
     return rc == ERR_OK ? judge(c, start) : rc;
 }
 
+static const char *const google_calls[] = {
+    "compute.firewalls.*",
+    "compute.forwardingRules.*",
+    "compute.forwardingRules.insert",
+    "compute.targetPools.*",
+    "compute.addresses.*",
+    "compute.addresses.delete",
+    "compute.httpHealthChecks.*",
+    "compute.*.delete",
+    "compute.*.wait",
+    "compute.*.get",
+    "services.status.patch",
+    "configmaps.*",
+    "token",
+};
+static const char *const azure_calls[] = {
+    "LoadBalancers.*",
+    "LoadBalancers.CreateOrUpdate",
+    "LoadBalancers.Delete",
+    "PublicIPAddresses.*",
+    "PublicIPAddresses.CreateOrUpdate",
+    "PublicIPAddresses.Delete",
+    "SecurityGroups.*",
+    "SecurityGroups.CreateOrUpdate",
+    "VirtualMachineScaleSetVMs.*",
+    "VirtualMachineScaleSets.CreateOrUpdate",
+    "*.List",
+    "services.status.patch",
+    "identityToken",
+};
+static const struct chaos_cloud clouds[] = {
+    {"gce", 6, 0, 60, 30, google_calls, ARRAY_LEN(google_calls), google_annotations,
+     google_special},
+    {"azure", SERVICES_MAX, 34, 60, 6, azure_calls, ARRAY_LEN(azure_calls), azure_annotations,
+     azure_special},
+};
+
+static const struct chaos_cloud *cloud_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(clouds); i++) {
+        if (str_eq(clouds[i].name, name)) {
+            return &clouds[i];
+        }
+    }
+    return NULL;
+}
+
 struct episode {
+    const struct chaos_cloud *cloud;
     uint64_t seed;
     bool verbose;
 };
@@ -400,7 +523,7 @@ static int episode_child(void *arg)
 {
     const struct episode *e = arg;
     struct err err = ERR_INIT;
-    struct chaos c = {.s = stage_new(&err), .rng = rng_seeded_new(e->seed)};
+    struct chaos c = {.s = stage_new(&err), .cloud = e->cloud, .rng = rng_seeded_new(e->seed)};
     int rc = play(&c);
     if (rc != ERR_OK) {
         printf("%s\n", str_buf_text(&c.story));
@@ -410,6 +533,7 @@ static int episode_child(void *arg)
         printf("%s\n", err.message);
     }
     stage_done(&c.s);
+    writer_free(c.writer);
     str_buf_done(&c.story);
     rng_free(c.rng);
     return rc == ERR_OK ? 0 : 1;
@@ -419,6 +543,7 @@ static int episode_child(void *arg)
 
 struct program {
     struct arena *a;
+    const struct chaos_cloud *cloud;
     uint64_t seed;
     size_t n; /* episodes */
 
@@ -433,7 +558,7 @@ static void episode_ended(void *arg, struct pool_job *job)
     p->ended++;
     if (job->code != 0) {
         p->failed++;
-        printf("# failed, code %d: fault-chaos --seed %llu\n", job->code,
+        printf("# failed, code %d: fault-chaos --cloud %s --seed %llu\n", job->code, e->cloud->name,
                (unsigned long long)e->seed);
         pool_print_story(job);
     }
@@ -451,13 +576,15 @@ static void parse(struct program *p, int argc, char **argv)
     for (int i = 1; i < argc; i += 2) {
         uint64_t value = 0;
         bool good = i + 1 < argc && str_to_u64(argv[i + 1], &value);
-        if (good && str_eq(argv[i], "--seed")) {
+        if (i + 1 < argc && str_eq(argv[i], "--cloud") && cloud_find(argv[i + 1]) != NULL) {
+            p->cloud = cloud_find(argv[i + 1]);
+        } else if (good && str_eq(argv[i], "--seed")) {
             p->seed = value;
             p->n = 1;
         } else if (good && str_eq(argv[i], "--episodes")) {
             p->n = value;
         } else {
-            fprintf(stderr, "usage: fault-chaos [--seed N] [--episodes N]\n");
+            fprintf(stderr, "usage: fault-chaos [--cloud gce|azure] [--seed N] [--episodes N]\n");
             exit(2);
         }
     }
@@ -466,8 +593,9 @@ static void parse(struct program *p, int argc, char **argv)
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/trimtab-chaos-XXXXXX";
-    struct program p = {.a = arena_new(), .n = EPISODES};
+    struct program p = {.a = arena_new(), .cloud = &clouds[0]};
     parse(&p, argc, argv);
+    p.n = p.n == 0 ? p.cloud->episodes : p.n;
     (void)setenv("TRIMTAB_TEST_DATA", TRIMTAB_TEST_DATA, 0); /* meson test has set it */
     if (mkdtemp(dir) == NULL) {
         perror(dir);
@@ -476,11 +604,12 @@ int main(int argc, char **argv)
     struct episode *episodes = ARENA_ARRAY(p.a, struct episode, p.n);
     struct pool_job *jobs = ARENA_ARRAY(p.a, struct pool_job, p.n);
     for (size_t i = 0; i < p.n; i++) {
-        episodes[i] = (struct episode){.seed = p.seed + i, .verbose = p.n == 1};
+        episodes[i] = (struct episode){.cloud = p.cloud, .seed = p.seed + i, .verbose = p.n == 1};
         jobs[i] = (struct pool_job){.fn = episode_child, .arg = &episodes[i]};
         jobs[i].file = arena_printf(p.a, "%s/%zu", dir, i);
     }
-    printf("1..%zu\n# seed %llu, %d actions each\n", p.n, (unsigned long long)p.seed, ACTIONS);
+    printf("1..%zu\n# seed %llu, %d actions each\n", p.n, (unsigned long long)p.seed,
+           p.cloud->actions);
     pool_run(jobs, p.n, PARALLEL, episode_ended, &p);
     (void)rmdir(dir);
     arena_free(p.a);

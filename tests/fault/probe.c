@@ -58,7 +58,9 @@ struct probe {
     int64_t kill_in; /* 0: not asked for */
     enum fault_effect kill_how;
     unsigned storm_per_mille;
-    struct rng *storm; /* NULL: never stormed */
+    struct rng *storm;                                        /* NULL: never stormed */
+    void (*listener)(void *arg, const struct sim_call *call); /* NULL: none */
+    void *listener_arg;
 };
 
 const struct fault_kind *fault_kind_find(const char *name)
@@ -324,6 +326,9 @@ static void hook(void *arg, const struct sim_call *call, bool after)
         return;
     }
     if (!after) {
+        if (p->listener != NULL) {
+            p->listener(p->listener_arg, call);
+        }
         before_call(p, call);
     } else if (str_eq(call->op, "services.status.patch")) {
         note_addresses(p, call->sim);
@@ -348,6 +353,26 @@ struct probe *probe_new(struct rig *r, struct names *names)
     p->may_move = map_new(NULL);
     rig_in_sim(r, install, p);
     return p;
+}
+
+struct ear {
+    struct probe *probe;
+    void (*fn)(void *arg, const struct sim_call *call);
+    void *arg;
+};
+
+static void lend_ear(struct sim *s, void *arg)
+{
+    const struct ear *ear = arg;
+    (void)s;
+    ear->probe->listener = ear->fn;
+    ear->probe->listener_arg = ear->arg;
+}
+
+void probe_listen(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg)
+{
+    struct ear ear = {p, fn, arg};
+    rig_in_sim(p->rig, lend_ear, &ear);
 }
 
 void probe_free(struct probe *p)
