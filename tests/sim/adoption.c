@@ -45,6 +45,26 @@ void adoption_expect_untouched(struct rig *r)
     }
 }
 
+bool adoption_is_logged(void)
+{
+    return getenv("TRIMTAB_ADOPTION_LOGS") != NULL;
+}
+
+void adoption_end(struct rig *r, const char *name)
+{
+    struct err err = ERR_INIT;
+    const char *folder = getenv("TRIMTAB_ADOPTION_LOGS");
+    assert_true(rig_stop(r));
+    if (folder != NULL) {
+        const char *to = arena_printf(rig_arena(r), "%s/%s.log", folder, name);
+        const char *text = adoption_read(rig_arena(r), rig_file(r, "traffic.log"));
+        if (file_write_atomic(to, text, strlen(text), 0600, &err) != ERR_OK) {
+            fail_msg("%s: %s", to, err.message);
+        }
+    }
+    rig_free(r);
+}
+
 const char *adoption_outcome(struct rig *r, const char *key)
 {
     /* The last line of a sync is "Synced" in either case, so it is looked for last. */

@@ -31,6 +31,10 @@ struct rig *adoption_rig(const struct rig_args *args);
 void adoption_run(struct rig *r);
 /* The cloud is not written, no Service is written; prints the calls when that is not so. */
 void adoption_expect_untouched(struct rig *r);
+/* Ends controller and rig.  With TRIMTAB_ADOPTION_LOGS in the environment the calls to the cloud, which the rig must have
+ * logged, are left in that folder as NAME.log (adoption_traffic_test.py). */
+bool adoption_is_logged(void);
+void adoption_end(struct rig *r, const char *name);
 /* "Synced" (ours), "Load balancer is implemented elsewhere", or NULL: which line the log has of a Service. */
 const char *adoption_outcome(struct rig *r, const char *key);
 

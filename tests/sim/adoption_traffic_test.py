@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What trimtab says to Azure while it takes over, builds, edits and dismantles the recorded worlds, and what it is answered.
 
-    adoption_traffic_test.py AZURE_ADOPTION DATA      (TAP on stdout)
+    adoption_traffic_test.py DATA AZURE_TEST…      (TAP on stdout)
 
-Plays azure_adoption.c once more with its calls logged; check_traffic.py judges every log, requests and answers alike.
+Plays azure_adoption.c and azure_traces.c once more with their calls logged; check_traffic.py judges every log, requests and answers alike.
 The last line shows that the logs hold the writes that building, editing and deleting take.  Without python3-jsonschema the test is skipped.
 """
 import json
@@ -16,11 +16,11 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
-PROGRAM, DATA = sys.argv[1:3]
+DATA, PROGRAMS = sys.argv[1], sys.argv[2:]
 LOGS = {f"{life}.log" for life in (
     "adopt-world-nic", "adopt-world-node-ip", "adopt-world-availability-sets",
     "build-world-nic", "build-world-nic-in-turn", "build-world-node-ip", "build-world-node-ip-in-turn",
-    "build-world-availability-sets-in-turn", "edits-nic", "edits-nic-in-turn")}
+    "build-world-availability-sets-in-turn", "edits-nic", "edits-nic-in-turn", "traces")}
 # Kinds of resources that must have been written, and how.
 WRITTEN = {"PUT loadBalancers", "PUT backendAddressPools", "PUT publicIPAddresses", "PUT networkSecurityGroups",
            "PUT networkInterfaces", "PUT virtualMachines", "DELETE publicIPAddresses",
@@ -47,7 +47,8 @@ def main():
         return tap.skip("python3-jsonschema is not installed")
     report = tap.Report()
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([PROGRAM], env={**os.environ, "TRIMTAB_ADOPTION_LOGS": folder}, capture_output=True, check=False)
+        for program in PROGRAMS:
+            subprocess.run([program], env={**os.environ, "TRIMTAB_ADOPTION_LOGS": folder}, capture_output=True, check=False)
         names = sorted(os.listdir(folder))
         report.check(f"{len(names)} lives are logged", sorted(LOGS - set(names)))
         seen = set()

@@ -3,15 +3,13 @@
  *
  * Each recorded world is loaded into the simulator.  Taken over, nothing is written, by the first controller, by the next,
  * or when time passes.  Built anew beside a cloud that has only machines, a network and the users' own addresses, all Services
- * at once or one by one, every document equals the recorded one; when all are deleted, that cloud is back.  Edited, the cloud ends as it ended under the Go controller.
- * With TRIMTAB_ADOPTION_LOGS in the environment the calls to the cloud are logged into that folder
- * (adoption_traffic_test.py). */
+ * at once or one by one, every document equals the recorded one; when all are deleted, that cloud is back.  Edited, the cloud
+ * ends as it ended under the Go controller. */
 #include "tests/sim/azure_documents.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/file.h"
 #include "common/base/str.h"
 
 static const char *const flags[] = {"--cluster-name=c1", "--v=4", NULL};
@@ -20,25 +18,8 @@ static const char *const flags[] = {"--cluster-name=c1", "--v=4", NULL};
 
 static struct rig *start(const char *file, struct json_object *world)
 {
-    return adoption_rig(&(struct rig_args){.world_file = file,
-                                           .world = world,
-                                           .flags = flags,
-                                           .log_traffic = getenv("TRIMTAB_ADOPTION_LOGS") != NULL});
-}
-
-static void end(struct rig *r, const char *name)
-{
-    struct err err = ERR_INIT;
-    const char *folder = getenv("TRIMTAB_ADOPTION_LOGS");
-    assert_true(rig_stop(r));
-    if (folder != NULL) {
-        const char *to = arena_printf(rig_arena(r), "%s/%s.log", folder, name);
-        const char *text = adoption_read(rig_arena(r), rig_file(r, "traffic.log"));
-        if (file_write_atomic(to, text, strlen(text), 0600, &err) != ERR_OK) {
-            fail_msg("%s: %s", to, err.message);
-        }
-    }
-    rig_free(r);
+    return adoption_rig(&(struct rig_args){
+        .world_file = file, .world = world, .flags = flags, .log_traffic = adoption_is_logged()});
 }
 
 static void read_world(struct arena *a, const char *file, struct json_object **ret)
@@ -192,7 +173,7 @@ static void adopt(const char *name, size_t n_services, bool has_gap)
     struct json_object *after = rig_world(r);
     assert_true(json_equal(json_member(before, "azure"), json_member(after, "azure")));
     assert_true(json_equal(services, json_path(after, "kubernetes.services")));
-    end(r, arena_printf(a, "adopt-%s", name));
+    adoption_end(r, arena_printf(a, "adopt-%s", name));
     arena_free(a);
 }
 
@@ -334,7 +315,7 @@ static void build(const struct build *b)
         b->resources);
     compare_status(a, want, built);
     dismantle(r, json_path(built, "kubernetes.services"), empty);
-    end(r, arena_printf(a, "build-%s%s", b->name, b->in_turn ? "-in-turn" : ""));
+    adoption_end(r, arena_printf(a, "build-%s%s", b->name, b->in_turn ? "-in-turn" : ""));
     arena_free(a);
 }
 
@@ -464,7 +445,7 @@ static void edit(bool in_turn)
     assert_true(rig_stop(r));
     adoption_run(r);
     assert_int_equal(rig_mutations(r), writes);
-    end(r, in_turn ? "edits-nic-in-turn" : "edits-nic");
+    adoption_end(r, in_turn ? "edits-nic-in-turn" : "edits-nic");
     arena_free(a);
 }
 
