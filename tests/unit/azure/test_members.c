@@ -6,7 +6,16 @@
 #include "providers/azure/azure_members_gather.h"
 #include "providers/azure/azure_members_vmss_plan.h"
 
-static void machines__what_the_pool_lacks_and_has_too_much(void **state)
+static void check(struct arena *a, const struct row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct world *w = world_new(a);
+        build(w, &rows[i]);
+        same_text(rows[i].what, world_show(w, planned(w)), rows[i].want);
+    }
+}
+
+static void instances__join(void **state)
 {
     static const struct row rows[] = {
         {"all are there", TWO, "vmss/0 vmss/1", .want = ""},
@@ -58,6 +67,19 @@ static void machines__what_the_pool_lacks_and_has_too_much(void **state)
          {"+deleting vmss"},
          {"vmss 0 running"},
          .want = ""},
+        {"14 row 21: a node without providerID is found by its name",
+         "vmss000001  10.0.0.5\n",
+         "",
+         {"vmss " POOL("kubernetes")},
+         {"vmss 1 running"},
+         .want = "1 scale set instance 1: joins kubernetes\n"},
+    };
+    check(*state, rows, ARRAY_LEN(rows));
+}
+
+static void instances__leave_or_stay(void **state)
+{
+    static const struct row rows[] = {
         {"an instance whose node is not there yet stays", TWO, "vmss/0 vmss/1 vmss/2", .want = ""},
         {"an excluded node leaves",
          "n0 vmss/0 10.0.0.4\nn1 vmss/1 10.0.0.5 kubernetes.azure.com/managed=false\n",
@@ -80,12 +102,13 @@ static void machines__what_the_pool_lacks_and_has_too_much(void **state)
                  "2 scale set instance 1: leaves kubernetes\n"},
         {"a node that takes no part does not join, and is not thrown out",
          "n0 vmss/0 10.0.0.4 out\nn1 vmss/1 10.0.0.5 out\n", "vmss/1", .want = ""},
-        {"14 row 21: a node without providerID is found by its name",
-         "vmss000001  10.0.0.5\n",
-         "",
-         {"vmss " POOL("kubernetes")},
-         {"vmss 1 running"},
-         .want = "1 scale set instance 1: joins kubernetes\n"},
+    };
+    check(*state, rows, ARRAY_LEN(rows));
+}
+
+static void interfaces__join_or_stay(void **state)
+{
+    static const struct row rows[] = {
         {"7.2: interfaces of single machines, side by side", "n0 vm0 10.0.0.4\nn1 vm1 10.0.0.5\n",
          "", .nics = {"nic0 vm0", "nic1 vm1"},
          .want = "1 network interface nic0: joins kubernetes\n"
@@ -106,12 +129,7 @@ static void machines__what_the_pool_lacks_and_has_too_much(void **state)
                  "2 scale set instance 0: joins kubernetes\n"
                  "2 network interface nic1: joins kubernetes\n"},
     };
-    struct arena *a = *state;
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct world *w = world_new(a);
-        build(w, &rows[i]);
-        same_text(rows[i].what, world_show(w, planned(w)), rows[i].want);
-    }
+    check(*state, rows, ARRAY_LEN(rows));
 }
 
 static void masters__excluded_on_standard_only(void **state)
@@ -400,7 +418,9 @@ static void names__instances_in_base_36(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PURE_TEST(machines__what_the_pool_lacks_and_has_too_much),
+        PURE_TEST(instances__join),
+        PURE_TEST(instances__leave_or_stay),
+        PURE_TEST(interfaces__join_or_stay),
         PURE_TEST(masters__excluded_on_standard_only),
         PURE_TEST(gone__a_machine_that_had_a_node_leaves),
         PURE_TEST(coordinated__batch_size),
