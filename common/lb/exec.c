@@ -232,7 +232,11 @@ static void slots_run(struct lb_exec *x, struct slot *slots, size_t n)
 static void wave_run(struct lb_exec *x, int wave)
 {
     const struct lb_plan *plan = x->plan;
-    struct slot *slots = ARENA_ARRAY(x->cfg->a, struct slot, plan->n_ops);
+    size_t most = 0;
+    for (size_t i = 0; i < plan->n_ops; i++) {
+        most += plan->ops[i].wave == wave; /* a plan may have as many waves as operations */
+    }
+    struct slot *slots = ARENA_ARRAY(x->cfg->a, struct slot, most + 1);
     size_t n = 0;
     for (size_t i = 0; i < plan->n_ops; i++) {
         const struct lb_op *op = &plan->ops[i];

@@ -99,7 +99,11 @@ int azure_pip_releases(struct arena *a, const struct azure_pip_ask *ask,
     const char *desired = ask->desired;
     struct ask x = {
         .n = ask->naming, .s = ask->service, .want = ask->want, .desired = ask->desired};
-    struct azure_pip_release *items = ARENA_ARRAY(a, struct azure_pip_release, pips->n + 1);
+    size_t n_owned = 0;
+    for (size_t i = 0; i < pips->n; i++) {
+        n_owned += azure_pip_owner(a, ask->naming, ask->service, pips->items[i]).owns;
+    }
+    struct azure_pip_release *items = ARENA_ARRAY(a, struct azure_pip_release, n_owned + 1);
     struct azure_pip_releases out = {.items = items};
     for (size_t i = 0; i < pips->n; i++) {
         struct json_object *pip = pips->items[i];

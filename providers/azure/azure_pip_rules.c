@@ -3,6 +3,9 @@
  *
  * Releasing stands in azure_pip_release_rules.c, tags in azure_pip_tags_rules.c.  Pure; docs/spec/azure.md 8.1 to 8.6. */
 #include "providers/azure/azure_pip_rules.h"
+
+#include <string.h>
+
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_pip_tags.h"
@@ -35,8 +38,12 @@ struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_n
     if (pip == NULL) {
         return o;
     }
+    const char *named = azure_pip_tag_services(tags);
+    o.user_assigned = named[0] == '\0';
+    if (strcasestr(named, s->key) == NULL && !is_selected(s, pip)) {
+        return o; /* every Service asks this of every address: nothing may be left behind for it */
+    }
     o.services = azure_pip_services(a, tags, &o.n_services);
-    o.user_assigned = azure_pip_tag_services(tags)[0] == '\0';
     for (size_t i = 0; i < o.n_services; i++) {
         if (azure_eq(o.services[i], s->key)) {
             const char *cluster = azure_pip_tag_cluster(tags);

@@ -19,7 +19,8 @@
 struct azure_pip_ownership {
     bool owns;
     bool user_assigned;
-    const char *const *services; /* items of the service tag, trimmed, without blanks */
+    /* Items of the service tag, trimmed, without blanks; none when the Service does not own it. */
+    const char *const *services;
     size_t n_services;
 };
 struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,

@@ -203,7 +203,9 @@ static void item_unbind(struct edits *e, struct azure_item *it, enum azure_famil
 {
     struct arena *a = e->y->s->a;
     struct azure_pips all = pips_now(e);
-    struct azure_pips now = azure_pips_of_family(a, &all, f);
+    _cleanup_(arena_freep) struct arena *passing =
+        arena_new(); /* a list per Service would add up */
+    struct azure_pips now = azure_pips_of_family(passing, &all, f);
     const char *used = desired(it, f);
     for (size_t i = 0; it->want && i < now.n; i++) {
         struct json_object *pip = now.items[i];
@@ -228,7 +230,8 @@ static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azu
 {
     struct azure_sync *y = e->y;
     struct azure_pips all = pips_now(e);
-    struct azure_pips now = azure_pips_of_family(y->s->a, &all, f);
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
+    struct azure_pips now = azure_pips_of_family(passing, &all, f);
     struct azure_pip_releases out;
     const struct azure_pip_ask ask = {
         .naming = &y->p->naming,

@@ -385,10 +385,14 @@ int azure_plan_links(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct linking l = {.y = y, .plan = plan, .subnets = map_new(NULL), .made = map_new(NULL)};
     size_t most = 1;
     (void)err;
+    size_t n_items = 0;
     for (size_t i = 0; i < y->lbs.n; i++) {
         most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
     }
-    l.links = ARENA_ARRAY(s->a, struct planned_link, most * (s->n_items + 1));
+    for (size_t i = 0; i < s->n_items; i++) {
+        n_items += has_link(&y->items[i]);
+    }
+    l.links = ARENA_ARRAY(s->a, struct planned_link, most * n_items + 1);
     l.doomed = list_new(y, plan);
     for (size_t i = 0; i < s->n_items; i++) {
         if (has_link(&y->items[i])) {
