@@ -188,6 +188,17 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
 
 /* ---- moving ------------------------------------------------------------------------------------------------ */
 
+/* The balancer as this batch leaves it so far. */
+static struct json_object *doc_now(struct azure_lb_edits *b, struct json_object *lb)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (azure_eq(b->items[i].name, azure_doc_name(lb)) && b->items[i].doc != NULL) {
+            return b->items[i].doc;
+        }
+    }
+    return lb;
+}
+
 /* A frontend that others use cannot be taken away, and its address cannot hang on two (5.3 step 2d). */
 static bool may_leave(struct azure_lb_edits *b, struct azure_item *it, struct json_object *lb)
 {
@@ -209,6 +220,36 @@ static bool may_leave(struct azure_lb_edits *b, struct azure_item *it, struct js
     return true;
 }
 
+/* Another Service's frontend with this public IP would make Azure refuse the whole document. */
+static bool is_free(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
+                    struct json_object *lb)
+{
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        if (azure_id_eq(azure_ref(o, "publicIPAddress"), pip) &&
+            !azure_frontend_owner(b->y->s->a, it->service, o, &b->y->pips).owns) {
+            (void)err_set(&it->item->err, ERR_IN_USE,
+                          "public IP %s hangs on frontend IP configuration %s of load balancer %s, "
+                          "which is not the Service's",
+                          azure_id_last(pip), azure_doc_name(o), azure_doc_name(lb));
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool addresses_are_free(struct azure_lb_edits *b, struct azure_item *it)
+{
+    bool are = true;
+    for (int f = 0; !it->service->internal && f < AZURE_FAMILIES; f++) {
+        const char *pip = it->service->has_family[f] ? it->pips[f].id : NULL;
+        for (size_t i = 0; are && pip != NULL && i < b->y->lbs.n; i++) {
+            are = is_free(b, it, pip, doc_now(b, b->y->lbs.items[i]));
+        }
+    }
+    return are;
+}
+
 static void note_move(struct azure_lb_edits *b, struct azure_item *it, size_t from, size_t to)
 {
     if (b->n_moves == b->cap_moves) {
@@ -228,13 +269,13 @@ bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it)
     size_t before = b->n_moves;
     size_t to = edit_of(b, it->target);
     for (size_t at = 0; (lb = next_left(b->y, it->service, it->target, &at)) != NULL;) {
-        if (!may_leave(b, it, lb)) {
+        if (!may_leave(b, it, doc_now(b, lb))) {
             b->n_moves = before;
             return false;
         }
         note_move(b, it, edit_of(b, azure_doc_name(lb)), to);
     }
-    if (!apply(b, it, it->service, &b->items[to], true)) {
+    if (!addresses_are_free(b, it) || !apply(b, it, it->service, &b->items[to], true)) {
         b->n_moves = before;
         return false;
     }

@@ -262,6 +262,24 @@ static void several__a_frontend_that_others_use_keeps_its_service(void **state)
     has_frontends(r, "Lb1", "aweb");
 }
 
+/* Both in one batch: the one that comes to share is older in the order of names, so the other one cannot leave. */
+static void several__who_is_joined_by_a_sharer_stays(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web = stage_rig_add(r, "web", ON("lb1"), NULL);
+    stage_rig_run(r);
+    struct rig_service *api = stage_rig_add(r, "api", "{\"azure-load-balancer-ipv4\":\"20.0.0.1\"}",
+                                            "\"ports\":[{\"port\":443}]");
+    move(web, ON("lb2"));
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_IN_USE);
+    succeeded(api);
+    has_balancers(r, "Lb1");
+    same_text("rules", stage_rig_elements(r, "Lb1", "loadBalancingRules"),
+              "aweb-TCP-80 aapi-TCP-443");
+}
+
 static void several__labels_of_the_namespace_decide(void **state)
 {
     struct stage_rig *r = *state;
@@ -336,6 +354,7 @@ int main(void)
         RIG_TEST(several__two_that_trade_places_leave_first),
         RIG_TEST(several__who_cannot_join_stays),
         RIG_TEST(several__a_frontend_that_others_use_keeps_its_service),
+        RIG_TEST(several__who_is_joined_by_a_sharer_stays),
         RIG_TEST(several__labels_of_the_namespace_decide),
         RIG_TEST(several__two_internal_ones_trade_places_too),
         RIG_TEST(floating_ip_off__nodes_are_destinations_until_it_goes),
