@@ -258,6 +258,17 @@ static struct json_object *next_after(struct json_object *services, int64_t afte
     return next;
 }
 
+/* On a busy machine the controller may seem at rest before it has taken up the change. */
+static void until_address(struct rig *r, const char *key)
+{
+    const char *address = "";
+    for (int i = 0; *address == '\0' && i < 1000; i++) {
+        assert_true(rig_settle(r, RIG_LATER));
+        address = adoption_address(rig_arena(r), rig_world(r), key);
+    }
+    assert_string_not_equal(address, "");
+}
+
 static void release_in_turn(struct rig *r, struct json_object *recorded)
 {
     struct arena *a = rig_arena(r);
@@ -268,7 +279,7 @@ static void release_in_turn(struct rig *r, struct json_object *recorded)
         const char *patch = arena_printf(a, "{\"spec\":%s}",
                                          json_text(a, json_member(service, "spec"), JSON_COMPACT));
         assert_int_equal(rig_kube(r, "PATCH", path, patch, NULL), 200);
-        assert_true(rig_settle(r, RIG_LATER));
+        until_address(r, adoption_key(a, service));
     }
 }
 
