@@ -181,14 +181,18 @@ struct azure_texts azure_addresses_of(struct azure_sync *y, const struct azure_s
     for (size_t i = 0; i < y->lbs.n; i++) {
         most += json_len(azure_array(y->lbs.items[i], "frontendIPConfigurations"));
     }
-    struct addresses x = {
-        .y = y, .service = service, .items = ARENA_ARRAY(y->s->a, const char *, most)};
+    /* Asked for every Service of a batch: only what is found is kept. */
+    const char **found = xcalloc(most, sizeof(*found));
+    struct addresses x = {.y = y, .service = service, .items = found};
     for (size_t i = 0; i < y->lbs.n; i++) {
         if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) == service->internal) {
             add_of_lb(&x, y->lbs.items[i]);
         }
     }
-    return (struct azure_texts){.items = x.items, .n = x.n};
+    struct azure_texts out = {.n = x.n};
+    out.items = x.n == 0 ? NULL : arena_memdup(y->s->a, found, x.n * sizeof(*found));
+    free(found);
+    return out;
 }
 
 /* A frontend of the Service without an address does not count for its family. */
