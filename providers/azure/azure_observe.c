@@ -37,7 +37,9 @@ static void need(struct azure_sync *y, enum azure_kind k, const char *scope, boo
     if (seen == NULL && y->n_seen == y->cap_seen) {
         y->cap_seen = y->cap_seen * 2 + 16;
         struct azure_seen *more = ARENA_ARRAY(y->s->a, struct azure_seen, y->cap_seen);
-        memcpy(more, y->seen, y->n_seen * sizeof(*more));
+        if (y->n_seen > 0) {
+            memcpy(more, y->seen, y->n_seen * sizeof(*more));
+        }
         y->seen = more;
     }
     if (seen == NULL) {

@@ -186,92 +186,92 @@ static void desired__probes__R_14_to_R_21(void **state)
     check_rows(*state, rows, ARRAY_LEN(rows));
 }
 
-static void desired__ports_and_modes__R_22_to_R_32(void **state)
-{
 #define RULE8000(probe)                                                                            \
     "rule atest1-TCP-8000 Tcp 8000>8000 floating reset 4min Default probe " probe "\n"
 #define BOTH(port)                                                                                 \
     PROBE80 "probe atest1-TCP-8000 Tcp " #port " 5x2\n" RULE80 RULE8000("atest1-TCP-8000")
-    static const struct row rows[] = {
-        {"R-22", STANDARD, NO_FLOATING, V4 PORTS(TCP80),
-         PROBE80 "rule atest1-TCP-80 Tcp 80>10080 reset 4min Default probe atest1-TCP-80\n", NULL},
-        {"6.7", STANDARD, NO_FLOATING, V4 PORTS(PORT("http", "TCP", 80, 0)), "invalid", NULL},
-        {"R-23", STANDARD, P8000 "port\":\"80\"", V4 PORTS(TCP80 "," TCP8000), BOTH(10080), NULL},
-        {"R-24", STANDARD, P8000 "port\":\"5080\"", V4 PORTS(TCP80 "," TCP8000), BOTH(5080), NULL},
-        {"R-25", STANDARD, P8000 "port\":\"HTTP\"", V4 PORTS(TCP80 "," TCP8000), BOTH(10080), NULL},
-        {"18 row 11, blank", STANDARD, P8000 "port\":\"\"", V4 PORTS(TCP80 "," TCP8000), "invalid",
-         NULL},
-        {"18 row 11, 0", STANDARD, P8000 "port\":\"0\"", V4 PORTS(TCP80 "," TCP8000), "invalid",
-         NULL},
-        {"65536", STANDARD, P8000 "port\":\"65536\"", V4 PORTS(TCP80 "," TCP8000), "invalid", NULL},
-        {"R-26", STANDARD, "\"port_8000_no_probe_rule\":\"true\"", V4 PORTS(TCP80 "," TCP8000),
-         PROBE80 RULE80 RULE8000("none"), NULL},
-        {"R-27", STANDARD, "\"port_8000_no_lb_rule\":\"True\"", V4 PORTS(TCP80 "," TCP8000),
-         PROBE80 RULE80, NULL},
-        {"R-28", STANDARD,
-         "\"azure-load-balancer-tcp-idle-timeout\":\"5\"," P80 "interval\":\"10\"," P80
-         "num-of-probe\":\"10\"",
-         V4 PORTS(TCP80),
-         "probe atest1-TCP-80 Tcp 10080 10x10\n"
-         "rule atest1-TCP-80 Tcp 80>80 floating reset 5min Default probe atest1-TCP-80\n",
-         NULL},
-        {"6.5 idle time-out 3", STANDARD, "\"azure-load-balancer-tcp-idle-timeout\":\"3\"",
-         V4 PORTS(TCP80), "invalid", NULL},
-        {"6.5 idle time-out 101", STANDARD, "\"azure-load-balancer-tcp-idle-timeout\":\"101\"",
-         V4 PORTS(TCP80), "invalid", NULL},
-        {"R-29", STANDARD,
-         P80 "interval\":\"20\"," P80 "num-of-probe\":\"5\"," P80 "protocol\":\"https\"," P80
-             "request-path\":\"/broken/local/path\"",
-         DUAL LOCAL PORTS(TCP80 "," PORT("b", "TCP", 443, 10443) "," PORT("c", "UDP", 421, 10421)),
-         "probe atest1-TCP-34567 Http 34567 /healthz 5x2\n"
-         "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-34567\n"
-         "rule atest1-TCP-443 Tcp 443>443 floating reset 4min Default probe atest1-TCP-34567\n"
-         "rule atest1-UDP-421 Udp 421>421 floating 4min Default probe atest1-TCP-34567\n",
-         "probe atest1-TCP-34567-IPv6 Http 34567 /healthz 5x2\n"
-         "rule atest1-TCP-80-IPv6 Tcp 80>80 floating reset 4min Default probe "
-         "atest1-TCP-34567-IPv6\n"
-         "rule atest1-TCP-443-IPv6 Tcp 443>443 floating reset 4min Default probe "
-         "atest1-TCP-34567-IPv6\n"
-         "rule atest1-UDP-421-IPv6 Udp 421>421 floating 4min Default probe "
-         "atest1-TCP-34567-IPv6\n"},
-        {"6.6 (1) timing of the node port", STANDARD, "\"port_34567_health-probe_interval\":\"7\"",
-         V4 LOCAL PORTS(TCP80),
-         "probe atest1-TCP-34567 Http 34567 /healthz 7x2\n"
-         "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-34567\n",
-         NULL},
-        {"18 row 11, no node port", STANDARD, "",
-         V4 "\"externalTrafficPolicy\":\"Local\"," PORTS(TCP80), "invalid", NULL},
-        {"6.6 (3) a port of its own, Local", STANDARD, P80 "port\":\"80\"", V4 LOCAL PORTS(TCP80),
-         PROBE80 RULE80, NULL},
-        {"6.6 (7) nobody needs the node's", STANDARD, "\"port_80_no_probe_rule\":\"true\"",
-         V4 LOCAL PORTS(TCP80),
-         "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe none\n", NULL},
-        {"R-30", STANDARD,
-         INTERNAL "," PLS "," P80 "protocol\":\"https\"," P80 "request-path\":\"/broken\"," P80
-                  "interval\":\"7\"," P80 "num-of-probe\":\"15\"",
-         V4 LOCAL PORTS(TCP80), "probe atest1-TCP-80 Https 10080 /broken 7x15\n" RULE80, NULL},
-        {"R-31", STANDARD,
-         INTERNAL "," PLS "," P80 "protocol\":\"https\"," P80 "request-path\":\"/broken\"," P80
-                  "interval\":\"7\"," P80 "num-of-probe\":\"15\"," P80 "port\":\"421\"",
-         V4 LOCAL PORTS(TCP80), "probe atest1-TCP-80 Https 421 /broken 7x15\n" RULE80, NULL},
-        {"R-32", STANDARD | SHARED, P80 "interval\":\"x\"", V4 PORTS(TCP80 "," TCP8000),
-         "probe cluster-service-shared-health-probe Http 10256 /healthz 5x2\n"
-         "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe "
-         "cluster-service-shared-health-probe\n" RULE8000("cluster-service-shared-health-probe"),
-         NULL},
-        {"R-32, Local", STANDARD | SHARED, "", V4 LOCAL PORTS(TCP80),
-         "probe atest1-TCP-34567 Http 34567 /healthz 5x2\n"
-         "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-34567\n",
-         NULL},
-        {"18 row 8", STANDARD, INTERNAL ",\"azure-load-balancer-internal-subnet\":\" sn \"",
-         V4 PORTS(TCP80),
-         "probe atest1-sn-TCP-80 Tcp 10080 5x2\n"
-         "rule atest1-sn-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-sn-TCP-80\n",
-         NULL},
-    };
-    check_rows(*state, rows, ARRAY_LEN(rows));
+static const struct row ports_and_modes[] = {
+    {"R-22", STANDARD, NO_FLOATING, V4 PORTS(TCP80),
+     PROBE80 "rule atest1-TCP-80 Tcp 80>10080 reset 4min Default probe atest1-TCP-80\n", NULL},
+    {"6.7", STANDARD, NO_FLOATING, V4 PORTS(PORT("http", "TCP", 80, 0)), "invalid", NULL},
+    {"R-23", STANDARD, P8000 "port\":\"80\"", V4 PORTS(TCP80 "," TCP8000), BOTH(10080), NULL},
+    {"R-24", STANDARD, P8000 "port\":\"5080\"", V4 PORTS(TCP80 "," TCP8000), BOTH(5080), NULL},
+    {"R-25", STANDARD, P8000 "port\":\"HTTP\"", V4 PORTS(TCP80 "," TCP8000), BOTH(10080), NULL},
+    {"18 row 11, blank", STANDARD, P8000 "port\":\"\"", V4 PORTS(TCP80 "," TCP8000), "invalid",
+     NULL},
+    {"18 row 11, 0", STANDARD, P8000 "port\":\"0\"", V4 PORTS(TCP80 "," TCP8000), "invalid", NULL},
+    {"65536", STANDARD, P8000 "port\":\"65536\"", V4 PORTS(TCP80 "," TCP8000), "invalid", NULL},
+    {"R-26", STANDARD, "\"port_8000_no_probe_rule\":\"true\"", V4 PORTS(TCP80 "," TCP8000),
+     PROBE80 RULE80 RULE8000("none"), NULL},
+    {"R-27", STANDARD, "\"port_8000_no_lb_rule\":\"True\"", V4 PORTS(TCP80 "," TCP8000),
+     PROBE80 RULE80, NULL},
+    {"R-28", STANDARD,
+     "\"azure-load-balancer-tcp-idle-timeout\":\"5\"," P80 "interval\":\"10\"," P80
+     "num-of-probe\":\"10\"",
+     V4 PORTS(TCP80),
+     "probe atest1-TCP-80 Tcp 10080 10x10\n"
+     "rule atest1-TCP-80 Tcp 80>80 floating reset 5min Default probe atest1-TCP-80\n",
+     NULL},
+    {"6.5 idle time-out 3", STANDARD, "\"azure-load-balancer-tcp-idle-timeout\":\"3\"",
+     V4 PORTS(TCP80), "invalid", NULL},
+    {"6.5 idle time-out 101", STANDARD, "\"azure-load-balancer-tcp-idle-timeout\":\"101\"",
+     V4 PORTS(TCP80), "invalid", NULL},
+    {"R-29", STANDARD,
+     P80 "interval\":\"20\"," P80 "num-of-probe\":\"5\"," P80 "protocol\":\"https\"," P80
+         "request-path\":\"/broken/local/path\"",
+     DUAL LOCAL PORTS(TCP80 "," PORT("b", "TCP", 443, 10443) "," PORT("c", "UDP", 421, 10421)),
+     "probe atest1-TCP-34567 Http 34567 /healthz 5x2\n"
+     "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-34567\n"
+     "rule atest1-TCP-443 Tcp 443>443 floating reset 4min Default probe atest1-TCP-34567\n"
+     "rule atest1-UDP-421 Udp 421>421 floating 4min Default probe atest1-TCP-34567\n",
+     "probe atest1-TCP-34567-IPv6 Http 34567 /healthz 5x2\n"
+     "rule atest1-TCP-80-IPv6 Tcp 80>80 floating reset 4min Default probe "
+     "atest1-TCP-34567-IPv6\n"
+     "rule atest1-TCP-443-IPv6 Tcp 443>443 floating reset 4min Default probe "
+     "atest1-TCP-34567-IPv6\n"
+     "rule atest1-UDP-421-IPv6 Udp 421>421 floating 4min Default probe "
+     "atest1-TCP-34567-IPv6\n"},
+    {"6.6 (1) timing of the node port", STANDARD, "\"port_34567_health-probe_interval\":\"7\"",
+     V4 LOCAL PORTS(TCP80),
+     "probe atest1-TCP-34567 Http 34567 /healthz 7x2\n"
+     "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-34567\n",
+     NULL},
+    {"18 row 11, no node port", STANDARD, "",
+     V4 "\"externalTrafficPolicy\":\"Local\"," PORTS(TCP80), "invalid", NULL},
+    {"6.6 (3) a port of its own, Local", STANDARD, P80 "port\":\"80\"", V4 LOCAL PORTS(TCP80),
+     PROBE80 RULE80, NULL},
+    {"6.6 (7) nobody needs the node's", STANDARD, "\"port_80_no_probe_rule\":\"true\"",
+     V4 LOCAL PORTS(TCP80), "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe none\n",
+     NULL},
+    {"R-30", STANDARD,
+     INTERNAL "," PLS "," P80 "protocol\":\"https\"," P80 "request-path\":\"/broken\"," P80
+              "interval\":\"7\"," P80 "num-of-probe\":\"15\"",
+     V4 LOCAL PORTS(TCP80), "probe atest1-TCP-80 Https 10080 /broken 7x15\n" RULE80, NULL},
+    {"R-31", STANDARD,
+     INTERNAL "," PLS "," P80 "protocol\":\"https\"," P80 "request-path\":\"/broken\"," P80
+              "interval\":\"7\"," P80 "num-of-probe\":\"15\"," P80 "port\":\"421\"",
+     V4 LOCAL PORTS(TCP80), "probe atest1-TCP-80 Https 421 /broken 7x15\n" RULE80, NULL},
+    {"R-32", STANDARD | SHARED, P80 "interval\":\"x\"", V4 PORTS(TCP80 "," TCP8000),
+     "probe cluster-service-shared-health-probe Http 10256 /healthz 5x2\n"
+     "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe "
+     "cluster-service-shared-health-probe\n" RULE8000("cluster-service-shared-health-probe"),
+     NULL},
+    {"R-32, Local", STANDARD | SHARED, "", V4 LOCAL PORTS(TCP80),
+     "probe atest1-TCP-34567 Http 34567 /healthz 5x2\n"
+     "rule atest1-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-TCP-34567\n",
+     NULL},
+    {"18 row 8", STANDARD, INTERNAL ",\"azure-load-balancer-internal-subnet\":\" sn \"",
+     V4 PORTS(TCP80),
+     "probe atest1-sn-TCP-80 Tcp 10080 5x2\n"
+     "rule atest1-sn-TCP-80 Tcp 80>80 floating reset 4min Default probe atest1-sn-TCP-80\n",
+     NULL},
+};
 #undef BOTH
 #undef RULE8000
+
+static void desired__ports_and_modes__R_22_to_R_32(void **state)
+{
+    check_rows(*state, ports_and_modes, ARRAY_LEN(ports_and_modes));
 }
 
 /* ---- comparing -------------------------------------------------------------------------------------- */
