@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures: calls, waves, memory, sizes, times, instructions.  Prints a table, never a verdict on a figure.
 
-    bench.py TRIMTAB-SIM SOURCE FOLDER [ROW…]     rows: calls create adopt big size instructions heap
+    bench.py TRIMTAB-SIM SOURCE FOLDER [ROW…]     rows: calls create adopt big size instructions heap azure-…
 
 Builds trimtab as it is released (--buildtype=release) in FOLDER/release, and measures that.  FOLDER also keeps the world
 of 1,000 load balancers that `create` leaves and `adopt` takes over.  It fails only when a run itself breaks.
 docs/performance.md says how each figure is counted and where upstream's come from.
 """
+import functools
 import json
 import os
 import re
@@ -17,6 +18,7 @@ import sys
 import time
 import urllib.error
 
+from bench_azure import AZURE
 from bench_rig import Broken, Rig, Timeline, cpu_s, took_ms
 
 MANY = 1000
@@ -47,8 +49,8 @@ class Programs:
         if done.returncode != 0:
             raise Broken(f"{' '.join(args)}: {done.stdout[-500:]}")
 
-    def rig(self, *flags):
-        return Rig(self.sim, self.trimtab, *flags)
+    def rig(self, *flags, cloud="gce"):
+        return Rig(self.sim, self.trimtab, *flags, cloud=cloud)
 
     def many(self):
         """A rig in which 1,000 Services have their load balancers already."""
@@ -253,12 +255,14 @@ def show():
 
 
 def main(sim, source, folder, *wanted):
-    names = ["size", "calls", "create", "adopt", "big", "instructions", "heap"]
+    rows = {n: globals()["bench_" + n] for n in ("size", "calls", "create", "adopt", "big", "instructions", "heap")}
+    rows.update({"azure-" + n: functools.partial(fn, row) for n, fn in AZURE.items()})
+    names = list(rows)
     names = [n for n in names if not wanted or n in wanted]
     programs, broken = Programs(sim, source, folder), 0
     for name in names:
         try:
-            globals()["bench_" + name](programs)
+            rows[name](programs)
             print(f"{name}: done", flush=True)
         except (Broken, OSError, subprocess.SubprocessError, urllib.error.URLError, ValueError, StopIteration) as e:
             broken += 1

@@ -16,9 +16,9 @@ import urllib.request
 PATIENCE_S = 900
 QUIET_S = 10  # docs/interfaces.md, Counting
 DELAY_MS = 200  # of every cloud call while waves are looked at: far more than a busy machine takes between two
-FLAGS = ["--cloud-provider=gce", "--leader-elect=false", "--secure-port=0", "--logging-format=json", "--kube-api-qps=-1",
+FLAGS = ["--leader-elect=false", "--secure-port=0", "--logging-format=json", "--kube-api-qps=-1",
          "--concurrent-service-syncs=10"]
-READ = re.compile(r"\.(get|list|aggregatedList)$")
+READ = re.compile(r"\.([gG]et|[lL]ist\w*|aggregatedList)$")
 WAIT = re.compile(r"Operations\.(wait|get)$")
 
 
@@ -51,7 +51,7 @@ class Calls:
         self.all = sum(counts.values())
         self.waits = sum(n for op, n in counts.items() if WAIT.search(op))
         self.reads = sum(n for op, n in counts.items() if READ.search(op) and not WAIT.search(op))
-        self.lists = sum(n for op, n in counts.items() if op.endswith("ist"))
+        self.lists = sum(n for op, n in counts.items() if READ.search(op) and "ist" in op.split(".")[-1])
         self.mutations = self.all - self.reads - self.waits
 
 
@@ -95,11 +95,12 @@ class Timeline:
 class Rig:
     """Use as a context manager."""
 
-    def __init__(self, sim, trimtab, *flags):
+    def __init__(self, sim, trimtab, *flags, cloud="gce"):
+        self.cloud, self.config = cloud, {"gce": "gce.conf", "azure": "azure.json"}[cloud]
         self.trimtab, self.folder = trimtab, tempfile.mkdtemp(prefix="trimtab-bench-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.child, self.log, self.log_at, self.seen, self.runs, self.begun_ms = None, None, 0, [], 0, 0
-        self.sim = subprocess.Popen([sim, "--port=0", "--seed=1", "--write-kubeconfig=" + self.kubeconfig,
+        self.sim = subprocess.Popen([sim, "--port=0", "--seed=1", "--cloud=" + cloud, "--write-kubeconfig=" + self.kubeconfig,
                                      "--write-cloud-config=" + self.folder, *flags], stdout=subprocess.PIPE, text=True)
         first = self.sim.stdout.readline()
         if not first.startswith("listening on "):
@@ -107,7 +108,7 @@ class Rig:
         self.url = first.split()[-1]
         # meson test fills fresh memory with a pattern, which touches pages that nobody uses.
         self.env = {k: v for k, v in os.environ.items() if k != "MALLOC_PERTURB_"}
-        with open(os.path.join(self.folder, "env-gce"), encoding="utf-8") as f:
+        with open(os.path.join(self.folder, "env-" + cloud), encoding="utf-8") as f:
             self.env.update(line.strip().split("=", 1) for line in f if "=" in line)
 
     def __enter__(self):
@@ -141,20 +142,21 @@ class Rig:
         items = self.call("GET", "/api/v1/services")["items"]
         return [i["metadata"] for i in items if i["spec"]["type"] == "LoadBalancer"]
 
-    def calls(self, api="gce"):
-        return Calls(self.call("GET", "/sim/calls").get(api, {}))
+    def calls(self, api=None):
+        return Calls(self.call("GET", "/sim/calls").get(api or self.cloud, {}))
 
     def forget_calls(self):
         self.call("DELETE", "/sim/calls")
 
     def slow_cloud(self):
-        self.call("POST", "/sim/faults", {"match": {"api": "gce"}, "count": 0, "do": "delay", "ms": DELAY_MS})
+        self.call("POST", "/sim/faults", {"match": {"api": self.cloud}, "count": 0, "do": "delay", "ms": DELAY_MS})
 
     # --- the controller ---
     def start(self, *flags, wrapper=()):
         self.runs += 1
         self.log, self.log_at, self.seen = os.path.join(self.folder, f"log-{self.runs}"), 0, []
-        args = [*wrapper, self.trimtab, *FLAGS, "--cloud-config=" + os.path.join(self.folder, "gce.conf"),
+        args = [*wrapper, self.trimtab, *FLAGS, "--cloud-provider=" + self.cloud,
+                "--cloud-config=" + os.path.join(self.folder, self.config),
                 "--kubeconfig=" + self.kubeconfig, *flags]
         self.begun_ms = time.time() * 1000
         with open(self.log, "wb") as log:
