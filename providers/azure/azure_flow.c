@@ -162,7 +162,7 @@ static void add_of_lb(struct addresses *x, struct json_object *lb)
 {
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (!azure_frontend_owner(x->y->s->a, x->service, o, &x->y->pips).owns) {
+        if (!azure_sync_owner(x->y, x->service, o).owns) {
             continue;
         }
         const char *pip = azure_ref(o, "publicIPAddress");

@@ -80,7 +80,7 @@ static bool has_frontend(struct azure_session *x, const struct azure_service *s,
 {
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (azure_frontend_owner(x->s.a, s, o, &x->y.pips).owns) {
+        if (azure_sync_owner(&x->y, s, o).owns) {
             return true;
         }
     }

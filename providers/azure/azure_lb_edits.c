@@ -98,7 +98,7 @@ bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
 {
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (azure_frontend_owner(y->s->a, s, o, &y->pips).owns) {
+        if (azure_sync_owner(y, s, o).owns) {
             return true;
         }
     }
@@ -205,7 +205,7 @@ static bool may_leave(struct azure_lb_edits *b, struct azure_item *it, struct js
     struct azure_sync *y = b->y;
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (!azure_frontend_owner(y->s->a, it->service, o, &y->pips).owns) {
+        if (!azure_sync_owner(y, it->service, o).owns) {
             continue;
         }
         const char *user = azure_frontend_in_use(y->s->a, it->service, azure_doc_id(o), lb);
@@ -227,7 +227,7 @@ static bool is_free(struct azure_lb_edits *b, struct azure_item *it, const char 
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         if (azure_id_eq(azure_ref(o, "publicIPAddress"), pip) &&
-            !azure_frontend_owner(b->y->s->a, it->service, o, &b->y->pips).owns) {
+            !azure_sync_owner(b->y, it->service, o).owns) {
             (void)err_set(&it->item->err, ERR_IN_USE,
                           "public IP %s hangs on frontend IP configuration %s of load balancer %s, "
                           "which is not the Service's",

@@ -391,7 +391,7 @@ static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
             continue;
         }
         AZURE_EACH (o, azure_array(y->lbs.items[i], "frontendIPConfigurations")) {
-            if (azure_frontend_owner(y->s->a, s, o, &y->pips).owns) {
+            if (azure_sync_owner(y, s, o).owns) {
                 return true;
             }
         }

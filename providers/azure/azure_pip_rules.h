@@ -20,7 +20,9 @@ struct azure_pip_ownership {
     bool owns;
     bool user_assigned;
     /* Items of the service tag, trimmed, without blanks; none when the Service does not own it. */
-    const char *const *services;
+    const char *const *
+        services; /* items of the service tag, trimmed, without blanks; left out where neither the tag
+                                  * nor its address or name speaks of the Service */
     size_t n_services;
 };
 struct azure_pip_ownership azure_pip_owner(struct arena *a, const struct azure_naming *n,

@@ -168,7 +168,7 @@ static bool is_leaving(struct azure_sync *y, const struct azure_item *it, struct
     }
     const struct azure_service *s =
         azure_lb_is_internal(name) == it->service->internal ? it->service : it->flip;
-    return azure_frontend_owner(y->s->a, s, frontend, &y->pips).owns;
+    return azure_sync_owner(y, s, frontend).owns;
 }
 
 /* No frontend will be left: the balancer will go, so its members must be known. */

@@ -31,7 +31,7 @@ static bool asked_before(const struct azure_item *it)
 static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
                        const struct azure_service *s, struct json_object *frontend)
 {
-    struct azure_ownership o = azure_frontend_owner(y->s->a, s, frontend, &y->pips);
+    struct azure_ownership o = azure_sync_owner(y, s, frontend);
     if (!o.owns || (!it->want && !o.primary)) {
         return false;
     }
@@ -336,7 +336,7 @@ static void plan_item(struct linking *l, struct azure_item *it)
     struct json_object *o;
     int rc = ERR_OK;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        struct azure_ownership own = azure_frontend_owner(y->s->a, it->service, o, &y->pips);
+        struct azure_ownership own = azure_sync_owner(y, it->service, o);
         bool wanted = false;
         if (!own.owns || rc != ERR_OK) {
             continue;

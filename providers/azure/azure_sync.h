@@ -24,6 +24,8 @@
 #include "providers/azure/azure_provider.h"
 #include "providers/azure/azure_select_rules.h"
 
+struct azure_kept_claim;
+
 /* One Service of the batch. */
 struct azure_item {
     struct lb_item *item;
@@ -61,10 +63,11 @@ struct azure_sync {
     size_t n_seen;
     size_t cap_seen;
     /* what the lists say; made by azure_see() */
-    struct azure_lbs lbs;    /* managed ones; without those that have to go with the old SKU */
-    struct azure_lbs old;    /* Basic ones of a Standard cluster (5.8) */
-    struct azure_pips pips;  /* of all groups that were listed */
-    struct json_object *nsg; /* NULL: there is none */
+    struct azure_lbs lbs; /* managed ones; without those that have to go with the old SKU */
+    struct azure_lbs old; /* Basic ones of a Standard cluster (5.8) */
+    struct azure_kept_claim *claims; /* azure_owner.c's */
+    struct azure_pips pips;          /* of all groups that were listed */
+    struct json_object *nsg;         /* NULL: there is none */
     const char *const *zones;
     size_t n_zones;
     struct azure_placement placement;
@@ -80,6 +83,9 @@ struct azure_sync *azure_sync_of(struct lb_sync *s);
 struct json_object *azure_sync_lb(const struct azure_sync *y, const char *name);
 /* All Services of the cluster that want a load balancer, into y->services. */
 void azure_services_read(struct azure_sync *y);
+/* As azure_frontend_owner(), for the public IPs of this sync. */
+struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure_service *s,
+                                        struct json_object *frontend);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */

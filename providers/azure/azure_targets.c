@@ -153,7 +153,7 @@ static const char *where_it_is(struct targets *t, const struct azure_service *s)
         struct json_object *lb = t->lbs.items[i - 1];
         AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
             if (azure_lb_is_internal(azure_doc_name(lb)) == s->internal &&
-                azure_frontend_owner(t->y->s->a, s, o, &t->y->pips).owns) {
+                azure_sync_owner(t->y, s, o).owns) {
                 return azure_doc_name(lb);
             }
         }

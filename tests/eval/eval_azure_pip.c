@@ -21,11 +21,14 @@ static int run_owner(struct arena *a, struct json_object *in, struct json_object
     const struct azure_service *s;
     int rc = eval_azure_service(a, in, &n, &s, err);
     if (rc == ERR_OK) {
-        struct azure_pip_ownership o = azure_pip_owner(a, n, s, json_member(in, "publicIP"));
+        struct json_object *pip = json_member(in, "publicIP");
+        struct azure_pip_ownership o = azure_pip_owner(a, n, s, pip);
+        size_t n_services;
+        const char **services = azure_pip_services(a, json_member(pip, "tags"), &n_services);
         *ret = json_object_new_object();
         json_add_bool(*ret, "owns", o.owns);
         json_add_bool(*ret, "userAssigned", o.user_assigned);
-        json_add(*ret, "services", json_strs(o.services, o.n_services));
+        json_add(*ret, "services", json_strs(services, n_services));
     }
     return rc;
 }
