@@ -252,7 +252,6 @@ static const char *const event_reasons[] = {
     "DeleteLoadBalancer",
     "DeletePublicIPAddress",
     "DeletingFrontendIPConfiguration",
-    "FailedToFindLoadBalancerForNode",
     "InvalidAllowedIPRanges",
     "InvalidAnnotation",
     "InvalidLoadBalancerIP",
