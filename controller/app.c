@@ -465,7 +465,10 @@ void app_free(struct app *a)
 
 bool app_is_idle(struct app *a)
 {
-    return is_running(a) && node_fanout_is_idle(a->watch.fanout) && queue_is_idle(a->queue);
+    bool quiet = kube_store_is_quiet(a->services) && kube_store_is_quiet(a->nodes) &&
+                 (a->slices == NULL || kube_store_is_quiet(a->slices));
+    return is_running(a) && quiet && node_fanout_is_idle(a->watch.fanout) &&
+           queue_is_idle(a->queue);
 }
 
 bool app_wait_idle(struct app *a, int64_t real_ms)

@@ -23,8 +23,9 @@ struct kube_store {
     enum kube_kind kind;
     struct kube_handler handlers[HANDLERS_MAX]; /* fixed before the writer starts */
     size_t n_handlers;
-    uint64_t round; /* the writer's: number of replaces begun */
-    bool replacing; /* the writer's */
+    uint64_t round;     /* the writer's: number of replaces begun */
+    bool replacing;     /* the writer's */
+    _Atomic int untold; /* changes whose handlers have not been told to the end */
 
     struct mutex lock;
     struct store_index by_key _guarded_by_(&lock);
@@ -187,6 +188,12 @@ static void index_by_service(struct kube_store *s, const struct kube_object *old
     }
 }
 
+/* Said under the lock, with the change of the index; tell() takes it back. */
+static void is_untold(struct kube_store *s, size_t n)
+{
+    atomic_fetch_add(&s->untold, (int)n);
+}
+
 static void tell(struct kube_store *s, struct kube_object *old_obj, struct kube_object *cur)
 {
     for (size_t i = 0; i < s->n_handlers; i++) {
@@ -194,6 +201,12 @@ static void tell(struct kube_store *s, struct kube_object *old_obj, struct kube_
             s->handlers[i].changed(s->handlers[i].arg, old_obj, cur);
         }
     }
+    atomic_fetch_sub(&s->untold, 1);
+}
+
+bool kube_store_is_quiet(const struct kube_store *s)
+{
+    return atomic_load(&s->untold) == 0;
 }
 
 /* Same object, same version: nobody is told, and the old block stays (§4.8: only a resync would be told). */
@@ -218,6 +231,7 @@ static void put(struct kube_store *s, struct kube_object *o)
     struct kube_object *old_obj = store_index_put(&s->by_key, o, s->round);
     index_by_service(s, old_obj, o);
     forget_snapshot(s);
+    is_untold(s, 1);
     mutex_unlock(&s->lock);
     tell(s, old_obj, told);
     kube_object_unref(old_obj);
@@ -237,6 +251,7 @@ static void delete_like(struct kube_store *s, struct kube_object *last)
     if (old_obj != NULL) {
         index_by_service(s, old_obj, NULL);
         forget_snapshot(s);
+        is_untold(s, 1);
     }
     mutex_unlock(&s->lock);
     if (old_obj != NULL) {
@@ -288,6 +303,7 @@ static void take_unseen(struct kube_store *s, struct store_index *ret)
     if (ret->n > 0) {
         drop_strays_by_service(s);
         forget_snapshot(s);
+        is_untold(s, ret->n);
     }
     mutex_unlock(&s->lock);
 }
