@@ -77,6 +77,7 @@ static void identity__each_row__status_and_text(void **state)
             fail_msg("%s: got %d, want %d and \"%s\": %s", r->what, status, r->status, r->text,
                      f->text);
         }
+        f->headers = NULL;
     }
     fixture_must(f, "GET", "/sim/calls", NULL);
     assert_string_equal(fixture_text(f, "metadata.endpoints"), "1");
