@@ -246,18 +246,12 @@ static int32_t batch_key(void *provider, const struct tt_service *service, char 
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const event_reasons[] = {
-    "ConflictConfiguration",
-    "CreateOrUpdateInterface",
-    "CreateOrUpdatePublicIPAddress",
-    "DeleteLoadBalancer",
-    "DeletePublicIPAddress",
-    "DeletingFrontendIPConfiguration",
-    "InvalidAllowedIPRanges",
-    "InvalidAnnotation",
-    "InvalidLoadBalancerIP",
-    "InvalidPort",
-    "InvalidSourceRanges",
-    "ListLoadBalancers",
+    "ConflictConfiguration",         "CreateOrUpdateInterface",
+    "CreateOrUpdatePublicIPAddress", "DeleteLoadBalancer",
+    "DeletePublicIPAddress",         "DeletingFrontendIPConfiguration",
+    "InvalidAllowedIPRanges",        "InvalidAnnotation",
+    "InvalidLoadBalancerIP",         "InvalidPort",
+    "InvalidSourceRanges",           "ListLoadBalancers",
 };
 /* Labels of namespaces decide between several balancers (1.3). */
 static const struct tt_kube_kind kube_kinds[] = {

@@ -486,7 +486,7 @@ static void look_up_tags(struct look *l)
 }
 
 /* What of the others matters to this Service. */
-static void judge_others(struct look *l)
+static int judge_others(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
     bool there = t->o.has_node_check == GCE_PRESENT || t->o.has_node_firewall == GCE_PRESENT;
@@ -494,8 +494,11 @@ static void judge_others(struct look *l)
         there && t->in.verb != TT_VERB_UPDATE && !t->in.others_want_node_check &&
         gce_snapshot_has_all(l->p->snapshot, GCE_POOLS) &&
         !gce_snapshot_check_is_used(l->p->snapshot, t->names.node_check, t->names.lb);
-    t->in.others_have_deny = l->p->options.deny_cleanup && t->in.verb == TT_VERB_ENSURE &&
-                             gce_tp_others_have_deny(l->s, t);
+    t->in.others_have_deny = false;
+    if (!l->p->options.deny_cleanup || t->in.verb != TT_VERB_ENSURE) {
+        return ERR_OK;
+    }
+    return gce_tp_others_have_deny(l->s, t, &t->in.others_have_deny, err);
 }
 
 /* Lists everything when nothing was ever listed, or when so many wait that it is cheaper; not
@@ -593,10 +596,12 @@ int gce_tp_observe(struct lb_sync *s, struct lb_item *item, struct err *err)
     ask_others(&l);
     slots_init(&l);
     int rc = l.p->offline ? observe_offline(&l, err) : observe_main(&l, err);
+    if (rc == ERR_OK) {
+        rc = judge_others(&l, err);
+    }
     if (rc != ERR_OK) {
         return rc;
     }
-    judge_others(&l);
     look_up_tags(&l);
     gce_tp_desired_tag(s->a, &l.t->desired, &l.t->in.tags);
     if (l.t->in.verb == TT_VERB_ENSURE &&

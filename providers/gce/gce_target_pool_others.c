@@ -63,12 +63,12 @@ static void wave_add(struct wave *w, struct lb_sync *s, const char *name)
     w->names[w->n++] = name;
 }
 
-/* Reads them; true when one of them stands, or may. */
-static bool wave_finds_any(struct wave *w, struct lb_sync *s)
+/* Reads them; *ret becomes true when one of them stands. */
+static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *err)
 {
     const struct gce_provider *p = s->provider;
     struct http_job *jobs[WAVE_MAX];
-    bool any = false;
+    int rc = ERR_OK;
     for (size_t i = 0; i < w->n; i++) {
         jobs[i] = &w->reads[i].job;
     }
@@ -77,43 +77,52 @@ static bool wave_finds_any(struct wave *w, struct lb_sync *s)
     }
     for (size_t i = 0; i < w->n; i++) {
         struct json_object *o = NULL;
-        struct err err = ERR_INIT;
-        int rc = gce_read_json(&w->reads[i], s->a, &o, &err);
+        struct err one = ERR_INIT;
+        int code = gce_read_json(&w->reads[i], s->a, &o, &one);
         s->reads += w->reads[i].call.requests;
-        if (rc == ERR_OK || rc == ERR_NOT_FOUND) {
+        if (code == ERR_OK || code == ERR_NOT_FOUND) {
             gce_snapshot_put(p->snapshot, GCE_FIREWALLS, w->names[i], o);
+        } else if (rc == ERR_OK) {
+            (void)err_prefix(&one, "error getting firewall %s", w->names[i]);
+            rc = err_copy(err, &one);
         }
-        any = any || rc != ERR_NOT_FOUND;
+        *ret = *ret || code == ERR_OK;
     }
     w->n = 0;
-    return any;
+    return rc;
 }
 
-static bool any_is_read(struct lb_sync *s, const struct gce_tp_item *t)
+static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, struct err *err)
 {
     const struct gce_provider *p = s->provider;
     const struct tt_service *const *all = NULL;
     struct wave *w = ARENA_NEW(s->a, struct wave);
     uint32_t n = 0;
-    bool any = false;
+    int rc = ERR_OK;
     p->host->services(p->host->ctx, s->call, &all, &n);
-    for (uint32_t i = 0; i < n && !any; i++) {
+    for (uint32_t i = 0; i < n && !*ret && rc == ERR_OK; i++) {
         struct gce_names names;
         if (str_eq(all[i]->uid, t->in.service->uid) || !is_ours(p, all[i])) {
             continue;
         }
         gce_names_make(s->a, all[i], t->in.cluster_id, &names);
         wave_add(w, s, names.deny_firewall);
-        any = w->n == WAVE_MAX && wave_finds_any(w, s);
+        rc = w->n == WAVE_MAX ? wave_read(w, s, ret, err) : ERR_OK;
     }
-    return any || wave_finds_any(w, s);
+    return *ret || rc != ERR_OK ? rc : wave_read(w, s, ret, err);
 }
 
-bool gce_tp_others_have_deny(struct lb_sync *s, const struct gce_tp_item *t)
+int gce_tp_others_have_deny(struct lb_sync *s, const struct gce_tp_item *t, bool *ret,
+                            struct err *err)
 {
     const struct gce_provider *p = s->provider;
-    if (gce_snapshot_has_deny(p->snapshot, t->names.deny_firewall)) {
-        return true;
+    *ret = gce_snapshot_has_deny(p->snapshot, t->names.deny_firewall);
+    if (*ret || p->offline || !s->observed_fresh || !would_leave_deny(t)) {
+        return ERR_OK;
     }
-    return !p->offline && s->observed_fresh && would_leave_deny(t) && any_is_read(s, t);
+    int rc = read_all(s, t, ret, err);
+    if (*ret) {
+        err_clear(err); /* one that stands is enough to know */
+    }
+    return *ret ? ERR_OK : rc;
 }
