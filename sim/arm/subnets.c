@@ -77,31 +77,27 @@ static bool hold_config(const struct arm_ip_config *c, void *arg)
     return true;
 }
 
-static bool hold_frontends(struct arm_resource *res, void *arg)
+/* Private addresses in a list of a balancer or a private link service. */
+static void hold_list(struct holders *h, const struct arm_resource *res, const char *list)
 {
-    struct holders *h = arg;
-    struct json_object *fips = json_path(res->body, "properties.frontendIPConfigurations");
-    for (size_t i = 0; i < json_len(fips); i++) {
-        struct json_object *o = json_object_array_get_idx(fips, i);
+    struct json_object *items = json_member(json_member(res->body, "properties"), list);
+    for (size_t i = 0; i < json_len(items); i++) {
+        struct json_object *o = json_object_array_get_idx(items, i);
         struct json_object *p = json_member(o, "properties");
         hold(h, arm_ref(p, "subnet"), json_str(p, "privateIPAddress"),
-             arena_printf(h->a, "%s/frontendIPConfigurations/%s", res->id,
-                          str_nonnull(json_str(o, "name"))));
+             arena_printf(h->a, "%s/%s/%s", res->id, list, str_nonnull(json_str(o, "name"))));
     }
+}
+
+static bool hold_frontends(struct arm_resource *res, void *arg)
+{
+    hold_list(arg, res, "frontendIPConfigurations");
     return true;
 }
 
 static bool hold_links(struct arm_resource *res, void *arg)
 {
-    struct holders *h = arg;
-    struct json_object *configs = json_path(res->body, "properties.ipConfigurations");
-    for (size_t i = 0; i < json_len(configs); i++) {
-        struct json_object *o = json_object_array_get_idx(configs, i);
-        struct json_object *p = json_member(o, "properties");
-        hold(h, arm_ref(p, "subnet"), json_str(p, "privateIPAddress"),
-             arena_printf(h->a, "%s/ipConfigurations/%s", res->id,
-                          str_nonnull(json_str(o, "name"))));
-    }
+    hold_list(arg, res, "ipConfigurations");
     return true;
 }
 
