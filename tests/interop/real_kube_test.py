@@ -213,27 +213,11 @@ def test_permissions__nothing_more_was_asked_for(w):
         ("patch", "events")}, used
 
 
-def with_books(test, w):
-    """The test; behind it, what was asked of the API server is added up and the cluster is tidied."""
-    def run():
-        try:
-            test(w)
-        except Exception as error:
-            error.log = [line for line in w.log().splitlines() if '"FLAG"' not in line]
-            raise
-        finally:
-            w.all_audit += w.audit()
-            w.refused += [a for a in w.audit() if a[2] == 403 and not w.restarted]
-            w.tidy_up()
-    return run
-
-
 def main():
     if not (APISERVER and ETCD and shutil.which("kubectl")):
         return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
     with RealCluster(PROGRAMS, OPERATIONS) as w:
-        w.all_audit, w.refused = [], []
-        return tap.run([(name, with_books(test, w)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
+        return tap.run([(name, w.with_books(test)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
 
 
 if __name__ == "__main__":

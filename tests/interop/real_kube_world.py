@@ -59,9 +59,10 @@ def free_port():
 class RealCluster(World):
     """World, but Services and nodes live in a real API server."""
 
-    def __init__(self, programs, documentation, *apiserver_flags):
+    def __init__(self, programs, documentation, *apiserver_flags, cloud="gce"):
         self.server, self.restarted = None, False
-        super().__init__(programs, "--nodes=6")
+        self.all_audit, self.refused = [], []
+        super().__init__(programs, "--nodes=6", cloud=cloud)
         self.extra = apiserver_flags
         self.apiserver = None
         self.etcd_url = f"http://127.0.0.1:{free_port()}"
@@ -243,7 +244,7 @@ current-context: real
         """Waits until trimtab has called nobody for a second."""
         before, since = None, time.monotonic()
         while before is None or time.monotonic() - since < 1:
-            now = (self.calls()["gce"], len(self.writes()))
+            now = (self.calls()[self.cloud_name], len(self.writes()))
             if now != before:
                 before, since = now, time.monotonic()
             time.sleep(0.05)
@@ -269,3 +270,17 @@ current-context: real
         self.forget_audit()
         self.forget_calls()
         self.heal()
+
+    def with_books(self, test):
+        """The test; behind it, what was asked of the API server is added up and the cluster is tidied."""
+        def run():
+            try:
+                test(self)
+            except Exception as error:
+                error.log = [line for line in self.log().splitlines() if '"FLAG"' not in line]
+                raise
+            finally:
+                self.all_audit += self.audit()
+                self.refused += [a for a in self.audit() if a[2] == 403 and not self.restarted]
+                self.tidy_up()
+        return run

@@ -16,16 +16,20 @@ import urllib.request
 
 LIMIT_S = 60
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
-FLAGS = ["--cloud-provider=gce", "--leader-elect=false", "--secure-port=0"]
+ALONE = ["--leader-elect=false", "--secure-port=0"]
+FLAGS = ["--cloud-provider=gce", *ALONE]
+CONFIG = {"gce": "gce.conf", "azure": "azure.json"}
 MUTATIONS = (".insert", ".patch", ".update", ".delete", ".addInstance", ".removeInstance", ".addHealthCheck",
-             ".removeHealthCheck", ".setTarget", ".set")
+             ".removeHealthCheck", ".setTarget", ".set",
+             ".CreateOrUpdate", ".Update", ".Delete")
 COMPLAINT = re.compile(r"^.*(?:(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|: runtime error:).*$", re.MULTILINE)
 
 
 class World:
     """One simulated cluster; use as a context manager."""
 
-    def __init__(self, programs, *sim_flags):
+    def __init__(self, programs, *sim_flags, cloud="gce"):
+        self.cloud_name = cloud
         self.sim_exe, self.trimtab_exe = programs
         self.folder = tempfile.mkdtemp(prefix="trimtab-test-")
         self.conf = os.path.join(self.folder, "conf")
@@ -33,7 +37,7 @@ class World:
         self.runs = 0
         self.trimtab = None
         self.sim = subprocess.Popen(
-            [self.sim_exe, "--port=0", "--seed=1", f"--write-kubeconfig={self.kubeconfig}",
+            [self.sim_exe, f"--cloud={cloud}", "--port=0", "--seed=1", f"--write-kubeconfig={self.kubeconfig}",
              f"--write-cloud-config={self.conf}", *sim_flags],
             stdout=subprocess.PIPE, stderr=self.file("sim.err"), text=True)
         self.url = self.sim.stdout.readline().split()[-1]
@@ -72,16 +76,18 @@ class World:
     def environment(self):
         env = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "ASAN_OPTIONS", "TSAN_OPTIONS",
                                                             "UBSAN_OPTIONS", "LD_LIBRARY_PATH")}
-        with open(os.path.join(self.conf, "env-gce"), encoding="utf-8") as f:
+        with open(os.path.join(self.conf, f"env-{self.cloud_name}"), encoding="utf-8") as f:
             env.update(line.strip().split("=", 1) for line in f)
         return env
+
+    def flags(self):
+        return [f"--cloud-provider={self.cloud_name}", *ALONE, f"--cloud-config={self.conf}/{CONFIG[self.cloud_name]}"]
 
     def start(self, *flags):
         """Starts trimtab and waits until it watches."""
         self.runs += 1
         self.trimtab = subprocess.Popen(
-            [self.trimtab_exe, *FLAGS, f"--kubeconfig={self.kubeconfig}", f"--cloud-config={self.conf}/gce.conf",
-             "-v=2", *flags],
+            [self.trimtab_exe, *self.flags(), f"--kubeconfig={self.kubeconfig}", "-v=2", *flags],
             stderr=self.file(f"run-{self.runs}"), env=self.environment())
         self.until("trimtab watches", lambda: '"Watching"' in self.log() or self.trimtab.poll() is not None)
         assert self.trimtab.poll() is None, self.log()
@@ -145,7 +151,7 @@ class World:
 
     def mutations(self):
         """Cloud calls that change something, with their counts."""
-        return {op: n for op, n in self.calls()["gce"].items() if op.endswith(MUTATIONS)}
+        return {op: n for op, n in self.calls()[self.cloud_name].items() if op.endswith(MUTATIONS)}
 
     def service_writes(self):
         return {op: n for op, n in self.calls()["kubernetes"].items()
@@ -198,7 +204,7 @@ class World:
     # --- the cloud ---
     def cloud(self, kind):
         """Resources of a kind ("forwardingRules"), by path."""
-        state = self.must("GET", "/sim/state")["gce"]
+        state = self.must("GET", "/sim/state")[self.cloud_name]
         return {path: r for path, r in state.items() if f"/{kind}/" in path}
 
     def members(self):
