@@ -23,205 +23,36 @@ static struct stage_rig *rig_of(struct lb_sync *s)
 
 /* ---- the cloud ----------------------------------------------------------------------------------------- */
 
-static void stamp(struct stage_rig *r, struct json_object *doc)
-{
-    json_object_object_del(doc, "etag");
-    json_add_str(doc, "etag", arena_printf(r->a, "W/\"%u\"", ++r->etags));
-}
-
-static struct json_object *by_id(struct stage_rig *r, enum azure_kind k, const char *id)
-{
-    struct json_object *o;
-    AZURE_EACH (o, r->lists[k]) {
-        if (azure_id_eq(azure_doc_id(o), id)) {
-            return o;
-        }
-    }
-    return NULL;
-}
-
-static void set_text(struct json_object *o, const char *name, const char *value)
-{
-    json_object_object_del(o, name);
-    json_add_str(o, name, value);
-}
-
-static void keep(struct stage_rig *r, enum azure_kind k, const char *id, struct json_object *doc)
-{
-    struct json_object *now = azure_own(r->a, json_object_new_array());
-    struct json_object *o;
-    bool there = false;
-    AZURE_EACH (o, r->lists[k]) {
-        bool same = azure_id_eq(azure_doc_id(o), id);
-        struct json_object *item = same ? doc : o;
-        there = there || same;
-        if (item != NULL) {
-            (void)json_object_array_add(now, json_object_get(item));
-        }
-    }
-    if (!there && doc != NULL) {
-        (void)json_object_array_add(now, json_object_get(doc));
-    }
-    r->lists[k] = now;
-}
-
 struct json_object *stage_rig_put(struct stage_rig *r, enum azure_kind k, const char *json)
 {
     struct json_object *doc = pure_json(r->a, json);
     if (azure_doc_id(doc)[0] == '\0') {
-        set_text(doc, "id", id_of(r, k, azure_doc_name(doc)));
+        json_add_str(doc, "id", id_of(r, k, azure_doc_name(doc)));
     }
-    stamp(r, doc);
-    keep(r, k, azure_doc_id(doc), doc);
+    arm_docs_stamp(&r->docs, doc);
+    arm_docs_put(&r->docs, k, azure_doc_id(doc), doc);
     return doc;
 }
 
 struct json_object *stage_rig_doc(struct stage_rig *r, enum azure_kind k, const char *name)
 {
-    return azure_find(r->lists[k], name);
-}
-
-/* The frontend that a public IP hangs on, on any balancer but `lb`. */
-static const char *frontend_of(struct stage_rig *r, const char *pip, const char *lb)
-{
-    struct json_object *doc, *o;
-    AZURE_EACH (doc, r->lists[AZURE_LBS]) {
-        AZURE_EACH (o, azure_array(doc, "frontendIPConfigurations")) {
-            if (azure_id_eq(azure_ref(o, "publicIPAddress"), pip) &&
-                !azure_id_eq(azure_doc_id(doc), lb)) {
-                return azure_doc_id(o);
-            }
-        }
-    }
-    return NULL;
-}
-
-/* Public IPs know the frontend that they hang on, and change with it (3.4). */
-static void attach_all(struct stage_rig *r)
-{
-    struct json_object *o;
-    struct json_object *before = r->lists[AZURE_PIPS];
-    AZURE_EACH (o, before) {
-        const char *frontend = frontend_of(r, azure_doc_id(o), NULL);
-        struct json_object *pip = azure_copy(r->a, o);
-        json_object_object_del(azure_props_make(pip), "ipConfiguration");
-        if (frontend != NULL) {
-            json_add(azure_props(pip), "ipConfiguration", azure_ref_new(frontend));
-        }
-        if (!str_eq(azure_ref(o, "ipConfiguration"), frontend)) {
-            stamp(r, pip);
-            keep(r, AZURE_PIPS, azure_doc_id(pip), pip);
-        }
-    }
-}
-
-static int lb_check_rules(struct json_object *lb, struct err *err)
-{
-    struct json_object *rule, *front;
-    AZURE_EACH (rule, azure_array(lb, "loadBalancingRules")) {
-        bool found = false;
-        AZURE_EACH (front, azure_array(lb, "frontendIPConfigurations")) {
-            found = found ||
-                    azure_id_eq(azure_ref(rule, "frontendIPConfiguration"), azure_doc_id(front));
-        }
-        if (!found) {
-            return err_set(err, ERR_INVALID, "InvalidResourceReference: %s", azure_doc_name(rule));
-        }
-    }
-    return ERR_OK;
-}
-
-static int lb_put(struct stage_rig *r, struct json_object *lb, struct err *err)
-{
-    struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        const char *pip = azure_ref(o, "publicIPAddress");
-        set_text(o, "id",
-                 azure_frontend_id(r->a, &r->p.naming, azure_doc_name(lb), azure_doc_name(o)));
-        if (pip != NULL && by_id(r, AZURE_PIPS, pip) == NULL) {
-            return err_set(err, ERR_INVALID, "InvalidResourceReference: %s", pip);
-        }
-        if (pip != NULL && frontend_of(r, pip, azure_doc_id(lb)) != NULL) {
-            return err_set(err, ERR_INVALID, "PublicIPReferencedByMultipleIPConfigs: %s", pip);
-        }
-        if (pip == NULL && azure_prop_str(o, "privateIPAddress") == NULL) {
-            bool six = azure_eq(str_nonnull(azure_prop_str(o, "privateIPAddressVersion")), "IPv6");
-            set_text(azure_props_make(o), "privateIPAddress",
-                     arena_printf(r->a, six ? "fd00::%u" : "10.0.0.%u", ++r->addresses));
-        }
-    }
-    return lb_check_rules(lb, err);
-}
-
-static void pip_put(struct stage_rig *r, struct json_object *pip)
-{
-    bool six = azure_eq(str_nonnull(azure_prop_str(pip, "publicIPAddressVersion")), "IPv6");
-    if (azure_prop_str(pip, "ipAddress") == NULL) {
-        set_text(azure_props_make(pip), "ipAddress",
-                 arena_printf(r->a, six ? "2001:db8::%u" : "20.0.0.%u", ++r->addresses));
-    }
-}
-
-static bool is_poisoned(struct stage_rig *r, struct json_object *doc)
-{
-    return r->poison != NULL && strstr(json_text(r->a, doc, JSON_COMPACT), r->poison) != NULL;
-}
-
-/* A pool is written as a resource of its own, and is a part of its balancer's document. */
-static void pool_put(struct stage_rig *r, const char *id, struct json_object *body)
-{
-    const char *lb = id_of(r, AZURE_LBS, azure_id_part(r->a, id, "loadBalancers"));
-    struct json_object *doc = azure_copy(r->a, by_id(r, AZURE_LBS, lb));
-    struct json_object *pool =
-        azure_find(azure_array(doc, "backendAddressPools"), azure_id_last(id));
-    assert_non_null(pool);
-    json_object_object_del(pool, "properties");
-    json_add(pool, "properties", json_copy(azure_props(body)));
-    stamp(r, doc);
-    keep(r, AZURE_LBS, lb, doc);
+    return azure_find(r->docs.lists[k], name);
 }
 
 /* One write, or why not. */
 static int carry_out(struct stage_rig *r, struct azure_write *w, struct err *err)
 {
     const struct azure_call_spec *spec = &w->spec;
-    struct json_object *was = by_id(r, spec->kind, spec->id);
     if (r->fail != NULL && r->fail_times > 0 && azure_eq(azure_id_last(spec->id), r->fail)) {
         r->fail_times--;
         return err_set(err, r->fail_code, "%s", str_nonnull(r->fail_message));
     }
-    if (spec->verb == AZURE_DELETE) {
-        if (spec->kind == AZURE_PIPS && frontend_of(r, spec->id, NULL) != NULL) {
-            return err_set(err, ERR_IN_USE, "PublicIPAddressCannotBeDeleted");
-        }
-        keep(r, spec->kind, spec->id, NULL);
-        attach_all(r);
-        return ERR_OK;
-    }
-    if (was != NULL && spec->if_match != NULL && !str_eq(spec->if_match, azure_doc_etag(was))) {
-        return err_set(err, ERR_CONFLICT, "PreconditionFailed");
-    }
-    struct json_object *doc = azure_copy(r->a, spec->body);
-    if (spec->kind == AZURE_POOLS) {
-        pool_put(r, spec->id, doc);
-        w->answer = doc;
-        return ERR_OK;
-    }
-    set_text(doc, "id", spec->id);
-    if (is_poisoned(r, doc) && (spec->kind == AZURE_LBS || spec->kind == AZURE_NSGS)) {
+    bool whole = spec->kind == AZURE_LBS || spec->kind == AZURE_NSGS;
+    if (r->poison != NULL && whole && spec->body != NULL &&
+        strstr(json_text(r->a, spec->body, JSON_COMPACT), r->poison) != NULL) {
         return err_set(err, ERR_INVALID, "InvalidRequestFormat: something is wrong");
     }
-    if (spec->kind == AZURE_LBS && lb_put(r, doc, err) != ERR_OK) {
-        return err->code;
-    }
-    if (spec->kind == AZURE_PIPS) {
-        pip_put(r, doc);
-    }
-    stamp(r, doc);
-    keep(r, spec->kind, spec->id, doc);
-    attach_all(r);
-    w->answer = doc;
-    return ERR_OK;
+    return arm_docs_write(&r->docs, spec, &w->answer, err);
 }
 
 /* ---- the stages ------------------------------------------------------------------------------------------ */
@@ -239,35 +70,21 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
 {
     struct stage_rig *r = run->provider;
     (void)resp;
+    struct azure_write *w = (struct azure_write *)(uintptr_t)run->op->arg;
+    struct json_object *was = arm_docs_find(&r->docs, w->spec.kind, w->spec.id);
     note(r, run->op);
-    (void)carry_out(r, (struct azure_write *)(uintptr_t)run->op->arg, run->err);
+    (void)carry_out(r, w, run->err);
+    if (r->wrote != NULL) {
+        r->wrote(r, run->op, was, run->err);
+    }
     return HTTP_DONE;
 }
 static const struct lb_op_type carried_out = {.name = "write", .state_size = 1, .step = step};
 
-static void show_cloud(struct stage_rig *r)
-{
-    static const enum azure_kind kinds[] = {AZURE_LBS, AZURE_PIPS, AZURE_SETS};
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        azure_snapshot_put_list(r->p.snapshot, kinds[i],
-                                azure_arm_collection(r->a, &r->p.arm, kinds[i], "rg"),
-                                r->lists[kinds[i]]);
-    }
-    static const enum azure_kind singles[] = {AZURE_NSGS, AZURE_SUBNETS};
-    for (size_t i = 0; i < ARRAY_LEN(singles); i++) {
-        struct json_object *o;
-        AZURE_EACH (o, r->lists[singles[i]]) {
-            struct json_object *one = azure_own(r->a, json_object_new_array());
-            (void)json_object_array_add(one, json_object_get(o));
-            azure_snapshot_put_list(r->p.snapshot, singles[i], azure_doc_id(o), one);
-        }
-    }
-}
-
 static int observe(struct lb_sync *s, size_t stage, struct err *err)
 {
     struct stage_rig *r = rig_of(s);
-    show_cloud(r);
+    arm_docs_show(&r->docs, &r->p);
     r->stage = azure_flow.stages[stage].name;
     return azure_flow.stages[stage].observe(s, err);
 }
@@ -277,12 +94,12 @@ static int plan(struct lb_sync *s, size_t stage, struct lb_plan *plan, struct er
     struct stage_rig *r = rig_of(s);
     size_t before = plan->n_ops;
     int rc = azure_flow.stages[stage].plan(s, plan, err);
+    r->plan = plan;
     for (size_t i = before; i < plan->n_ops; i++) {
-        if (plan->ops[i].verb != LB_KEEP) {
+        if (plan->ops[i].verb != LB_KEEP && s->planning) {
+            note(r, &plan->ops[i]);
+        } else if (plan->ops[i].verb != LB_KEEP) {
             plan->ops[i].type = &carried_out;
-            if (s->planning) {
-                note(r, &plan->ops[i]);
-            }
         }
     }
     return rc;
@@ -381,9 +198,11 @@ static int32_t host_hold(struct tt_host_ctx *ctx, const struct tt_call *call,
 
 static void host_plan(struct tt_host_ctx *ctx, const struct tt_call *call, const struct tt_plan *p)
 {
-    (void)ctx;
+    struct stage_rig *r = rig_of_ctx(ctx);
     (void)call;
-    (void)p;
+    if (r->reported != NULL) {
+        r->reported(r, p);
+    }
 }
 
 static void host_operation(struct tt_host_ctx *ctx, const struct tt_call *call,
@@ -446,9 +265,9 @@ static const struct tt_service *decode(struct stage_rig *r, const struct rig_ser
 {
     struct arena *a = r->a;
     size_t n = 0;
-    const struct tt_service *plain = azure_test_service(
-        a, s->name, s->annotations,
-        s->spec != NULL ? s->spec : "\"ports\":[{\"port\":80,\"nodePort\":30080}]");
+    const char *spec = s->spec != NULL ? s->spec : "\"ports\":[{\"port\":80,\"nodePort\":30080}]";
+    const struct tt_service *plain =
+        s->given != NULL ? s->given : azure_test_service(a, s->name, s->annotations, spec);
     char **ips = str_split(a, s->status, ' ', &n);
     struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, n + 1);
     struct tt_service *full = ARENA_NEW(a, struct tt_service);
@@ -557,7 +376,7 @@ static const char *names_of(struct stage_rig *r, struct json_object *array)
 
 const char *stage_rig_names(struct stage_rig *r, enum azure_kind k)
 {
-    return names_of(r, r->lists[k]);
+    return names_of(r, r->docs.lists[k]);
 }
 
 const char *stage_rig_elements(struct stage_rig *r, const char *lb, const char *array)
@@ -624,7 +443,8 @@ struct stage_rig *stage_rig_new(void)
                                .result_fail = result_fail,
                                .result_resource = result_resource,
                                .result_done = result_done};
-    r->p = (struct azure_provider){.host = &r->host, .clock = clock_real(), .offline = true};
+    r->p =
+        (struct azure_provider){.host = &r->host, .clock = clock_real(), .offline = true, .a = a};
     r->p.config = azure_test_config();
     r->p.naming = (struct azure_naming){.config = &r->p.config, .cluster = "kubernetes"};
     r->p.arm = (struct azure_arm){.base = "", .config = &r->p.config};
@@ -635,9 +455,7 @@ struct stage_rig *stage_rig_new(void)
     assert_true(azure_flow.n_stages <= ARRAY_LEN(wrapped));
     r->log = r->events = "";
     r->namespace_labels = "{}";
-    for (int k = 0; k < AZURE_KIND_MAX; k++) {
-        r->lists[k] = azure_own(a, json_object_new_array());
-    }
+    arm_docs_init(&r->docs, a);
     stage_rig_put(r, AZURE_NSGS, "{\"name\":\"nsg\",\"properties\":{\"securityRules\":[]}}");
     stage_rig_put(r, AZURE_SUBNETS,
                   "{\"name\":\"subnet\",\"properties\":{\"addressPrefix\":\"10.0.0.0/16\"}}");

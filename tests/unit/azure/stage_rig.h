@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage_rig.h: the stages of the Azure provider under the real driver, with a cloud that is three lists in memory.
+/* stage_rig.h: the stages of the Azure provider under the real driver, with a cloud in memory (arm_docs.h).
  *
- * Before each stage the provider's snapshot is made from the lists, and each operation of its plan is carried out on them
+ * Before each stage the provider's snapshot is made from the cloud, and each operation of its plan is carried out there
  * instead of being sent; so a test reads what was written, for whom and in which order:
  *
  *     addresses: create public IP kubernetes-aweb [default/web]
  *
- * The lists refuse what Azure refuses where order matters: a write with an old etag, a public IP on two frontends, rules
- * that point to nothing, deleting an address that is in use.  One thread. */
+ * One thread. */
 #ifndef TRIMTAB_TESTS_AZURE_STAGE_RIG_H
 #define TRIMTAB_TESTS_AZURE_STAGE_RIG_H
 
 #include "providers/azure/azure_sync.h"
+#include "tests/support/arm_docs.h"
 #include "tests/unit/azure/azure_test.h"
 
 #define RIG_SERVICES_MAX 16
 #define RIG_NODES_MAX    8
 
 struct rig_service {
+    const struct tt_service *given; /* this one, with another status; or NULL: by the next three */
     const char *name;
     const char *annotations; /* JSON without prefix, or NULL */
     const char *spec;        /* members, or NULL: one TCP port 80 */
@@ -32,7 +33,7 @@ struct stage_rig {
     struct arena *a;
     struct tt_host host;
     struct lb_flow flow;
-    struct json_object *lists[AZURE_KIND_MAX];
+    struct arm_docs docs;
     struct rig_service services[RIG_SERVICES_MAX];
     size_t n_services;
     const struct tt_service **all;
@@ -40,8 +41,13 @@ struct stage_rig {
     size_t n_nodes;
     const char *log;    /* lines of what was written, or planned */
     const char *events; /* lines "default/web Reason" */
-    unsigned etags;
-    unsigned addresses;
+    /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan is reported, whose
+     * operations stand in r->plan */
+    void (*wrote)(struct stage_rig *r, const struct lb_op *op, struct json_object *was,
+                  const struct err *err);
+    void (*reported)(struct stage_rig *r, const struct tt_plan *view);
+    void *arg; /* theirs */
+    const struct lb_plan *plan;
     /* faults */
     const char *fail;    /* the write of the document of that name fails */
     unsigned fail_times; /* so many times */

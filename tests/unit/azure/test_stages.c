@@ -196,7 +196,7 @@ static void delete_after_the_balancer_was_lost__nothing_stays_open(void **state)
     struct stage_rig *r = *state;
     struct rig_service *web = ADD(r, "web");
     stage_rig_run(r);
-    r->lists[AZURE_LBS] = azure_own(r->a, json_object_new_array());
+    r->docs.lists[AZURE_LBS] = azure_own(r->a, json_object_new_array());
     web->verb = TT_VERB_DELETE;
     stage_rig_run(r);
     has_rules(r, "");

@@ -165,7 +165,7 @@ static void misfortune(struct life *l)
 static bool has_address(struct stage_rig *r, const char *address)
 {
     struct json_object *o;
-    AZURE_EACH (o, r->lists[AZURE_PIPS]) {
+    AZURE_EACH (o, r->docs.lists[AZURE_PIPS]) {
         if (str_eq(azure_prop_str(o, "ipAddress"), address)) {
             return true;
         }
