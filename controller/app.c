@@ -196,9 +196,6 @@ static void make_stores(struct app *a)
 
     a->services = kube_store_new(KUBE_SERVICE);
     a->nodes = kube_store_new(KUBE_NODE);
-    if ((d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0) {
-        a->slices = kube_store_new(KUBE_SLICE);
-    }
     a->queue = queue_new(&(struct queue_limits){.debounce_idle_ms = d->debounce_idle_ms,
                                                 .debounce_max_ms = d->debounce_max_ms},
                          a->args.clock);
@@ -218,7 +215,6 @@ static void make_host(struct app *a)
         .events = a->events,
         .services = a->services,
         .nodes = a->nodes,
-        .slices = a->slices,
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .hooks = {.on_work = syncer_on_work},
@@ -267,6 +263,21 @@ static int open_provider(struct app *a, struct err *err)
     a->provider_open = true;
     log_info(0, "Cloud provider is open", LOG_S("provider", d->name), LOG_S("version", d->version));
     return ERR_OK;
+}
+
+/* Whether endpoints concern anybody may hang on the provider's configuration. */
+static void make_slices(struct app *a)
+{
+    const struct tt_provider *d = a->args.provider;
+    bool wanted = (d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0;
+
+    if (wanted && d->endpoints_delay_ms != NULL) {
+        wanted = d->endpoints_delay_ms(a->provider, NULL) >= 0;
+    }
+    if (wanted) {
+        a->slices = kube_store_new(KUBE_SLICE);
+        host_set_slices(a->host, a->slices);
+    }
 }
 
 static void make_syncer(struct app *a)
@@ -356,6 +367,7 @@ int app_start(struct app *a, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    make_slices(a);
     make_syncer(a);
     log_info(0, "Starting service controller");
     rc = start_reflectors(a, err);

@@ -110,6 +110,11 @@ static void host_slices(struct tt_host_ctx *h, const struct tt_call *call,
     mutex_unlock(&c->lock);
 }
 
+void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices)
+{
+    h->args.slices = slices;
+}
+
 /* ---- life ---------------------------------------------------------------------------------------- */
 
 struct tt_host_ctx *host_new(const struct host_args *args)

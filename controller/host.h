@@ -109,6 +109,8 @@ struct tt_host_ctx *host_new(const struct host_args *args) _warn_unused_;
 void host_free(struct tt_host_ctx *h); /* NULL is fine; the provider is closed */
 /* The table that the provider gets; valid until host_free(). */
 const struct tt_host *host_table(const struct tt_host_ctx *h);
+/* What is watched is known once the provider is open: before the first call that reads it. */
+void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices);
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 /* A call for n Services: results, snapshots and texts live in `a`, which no other thread may use until the call has

@@ -35,6 +35,23 @@ void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char
     }
 }
 
+int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_service *svc)
+{
+    int64_t delay_ms = SYNC_ENDPOINTS_MS;
+
+    if (s->slices == NULL) {
+        return -1;
+    }
+    if (s->desc->endpoints_delay_ms != NULL) {
+        delay_ms = s->desc->endpoints_delay_ms(s->provider, svc);
+    }
+    if (delay_ms < 0) {
+        return -1;
+    }
+    delay_ms = delay_ms < SYNC_ENDPOINTS_MS ? SYNC_ENDPOINTS_MS : delay_ms;
+    return delay_ms < SYNC_ENDPOINTS_MAX_MS ? delay_ms : SYNC_ENDPOINTS_MAX_MS;
+}
+
 /* ---- load and decide ----------------------------------------------------------------------------- */
 
 static bool backends_are_known(const struct sync_batch *b, const struct sync_item *item)
@@ -88,7 +105,7 @@ static void load(struct sync_batch *b, struct sync_item *item)
     } else if (item->known.state != NULL) {
         item->svc = item->known.state->service;
     }
-    if (item->obj != NULL && s->slices != NULL) {
+    if (item->obj != NULL && syncer_endpoints_delay_ms(s, item->svc) >= 0) {
         item->slices = kube_store_slices_of(s->slices, item->svc->ns, item->svc->name);
     }
 }

@@ -31,6 +31,9 @@
 /* A Service that is to be cleaned up is tried again at least this often: upstream's informer brings it back at
  * every re-sync of 30 s, whatever the back-off says (controller.md §1.3, 1.16). */
 #define SYNC_CLEANUP_RETRY_MS 30000
+/* Endpoint changes of one Service gather for so long, and no longer than that, whatever the provider says. */
+#define SYNC_ENDPOINTS_MS     100
+#define SYNC_ENDPOINTS_MAX_MS (60 * 60 * 1000)
 
 struct syncer {
     const struct tt_provider *desc;
@@ -58,5 +61,7 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch);
 void syncer_on_work(void *call_arg, struct tt_result *result);
 /* The batch key of a Service; `text` has n bytes. "" when the provider has none. */
 void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n);
+/* How long changes of its endpoints gather, SYNC_ENDPOINTS_MS at least; -1: they do not concern it. */
+int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_service *svc);
 
 #endif

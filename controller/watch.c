@@ -85,9 +85,13 @@ static void slice_touched(struct watch *w, const struct tt_slice *slice)
     _cleanup_(xfreep) char *key = xasprintf("%s/%s", slice->ns, slice->service);
     _cleanup_(kube_object_unrefp) struct kube_object *obj = kube_store_get(s->services, key);
     /* Also before its first sync: a worker may have read the old endpoints a moment ago. */
-    if (obj != NULL && scope_wants(&s->scope, obj->service)) {
+    if (obj == NULL || !scope_wants(&s->scope, obj->service)) {
+        return;
+    }
+    int64_t delay_ms = syncer_endpoints_delay_ms(s, obj->service);
+    if (delay_ms >= 0) {
         syncer_batch_key(s, obj->service, batch_key, sizeof(batch_key));
-        queue_add_after(s->queue, key, batch_key, TT_REASON_ENDPOINTS, WATCH_ENDPOINTS_MS);
+        queue_add_after(s->queue, key, batch_key, TT_REASON_ENDPOINTS, delay_ms);
     }
 }
 

@@ -12,9 +12,6 @@
 #include "controller/node_fanout.h"
 #include "controller/sync.h"
 
-/* Endpoint changes of one Service gather for so long. */
-#define WATCH_ENDPOINTS_MS 100
-
 struct watch {
     const struct syncer *syncer;
     struct node_fanout *fanout;

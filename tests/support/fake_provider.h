@@ -48,6 +48,7 @@ struct fake_provider {
     const char *hold;         /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
     bool skip_hold;           /* with it: this Service is another's, nothing is held */
     bool leave_unsettled;     /* reconcile_batch forgets its items */
+    int64_t endpoints_delay_ms; /* for tests that hand the question on */
     /* Called in each call, after it was written down and before it answers.  May be NULL. */
     void (*during)(void *arg, struct fake_provider *p, const struct tt_call *call,
                    const struct tt_item *item);

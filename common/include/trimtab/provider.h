@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 0u
+#define TRIMTAB_ABI_MINOR 1u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -418,6 +418,10 @@ struct tt_provider {
     /* Optional.  Reads the configuration without opening: findings through the host; TT_INVALID when it would
      * not start.  No network. */
     int32_t (*check_config)(const struct tt_open_args *args, struct tt_result *result);
+    /* Since 1.1.  Optional, for TT_CAP_WANTS_ENDPOINTS.  For how long, in ms, changes of the endpoints of a Service gather
+     * before it is synced for their sake; negative: they do not concern it.  `service` NULL: any Service at all; negative
+     * then: EndpointSlices need not be watched.  No I/O, quick, from any thread.  NULL: 100 for all. */
+    int64_t (*endpoints_delay_ms)(void *provider, const struct tt_service *service);
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

@@ -417,15 +417,71 @@ static void endpoints__changed__updated_after_a_moment(void **state)
     stand_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
     stand_slice(r, "other-1", "other", POD("10.0.0.9", "node1"));
     assert_int_equal(0, stand_run(r));
-    stand_advance(r, WATCH_ENDPOINTS_MS);
+    stand_advance(r, SYNC_ENDPOINTS_MS);
     assert_string_equal("update demo/web", stand_story(r));
     /* the same endpoints again */
     stand_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
-    stand_advance(r, WATCH_ENDPOINTS_MS);
+    stand_advance(r, SYNC_ENDPOINTS_MS);
     assert_string_equal("update demo/web", stand_story(r));
     stand_slice(r, "web-1", "web", POD("10.0.0.1", "node2"));
-    stand_advance(r, WATCH_ENDPOINTS_MS);
+    stand_advance(r, SYNC_ENDPOINTS_MS);
     assert_string_equal("update demo/web, update demo/web", stand_story(r));
+    stand_free(r);
+}
+
+/* "slow" waits for ten seconds; endpoints of others do not concern them. */
+static int64_t only_slow(void *provider, const struct tt_service *service)
+{
+    (void)provider;
+    return service == NULL || strcmp(service->name, "slow") == 0 ? 10000 : -1;
+}
+
+static void endpoints__the_provider_says_whom_they_concern_and_when(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(TT_CAP_WANTS_ENDPOINTS);
+
+    r->provider->desc.endpoints_delay_ms = only_slow;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_service(r, "slow", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    fake_provider_forget(r->provider);
+    stand_slice(r, "web-1", "web", POD("10.0.0.1", "node1"));
+    stand_slice(r, "slow-1", "slow", POD("10.0.0.2", "node1"));
+    stand_advance(r, 9999);
+    assert_string_equal("", stand_story(r));
+    stand_slice(r, "slow-1", "slow", POD("10.0.0.2", "node2"));
+    stand_advance(r, 1);
+    assert_string_equal("update demo/slow", stand_story(r));
+    stand_advance(r, 20000);
+    assert_string_equal("update demo/slow", stand_story(r));
+    stand_free(r);
+}
+
+static int64_t any_number(void *provider, const struct tt_service *service)
+{
+    (void)service;
+    return ((struct fake_provider *)provider)->endpoints_delay_ms;
+}
+
+static void endpoints__delays_of_a_provider__bounded(void **state)
+{
+    static const struct {
+        int64_t says, want;
+    } rows[] = {
+        {-5, -1}, {0, SYNC_ENDPOINTS_MS}, {30000, 30000}, {INT64_MAX, SYNC_ENDPOINTS_MAX_MS}};
+    (void)state;
+    struct stand *r = stand_new(TT_CAP_WANTS_ENDPOINTS);
+
+    r->provider->desc.endpoints_delay_ms = any_number;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        r->provider->endpoints_delay_ms = rows[i].says;
+        assert_int_equal(rows[i].want, syncer_endpoints_delay_ms(&r->syncer, NULL));
+    }
+    stand_free(r);
+    r = stand_new(0);
+    r->provider->desc.endpoints_delay_ms = any_number;
+    assert_int_equal(-1, syncer_endpoints_delay_ms(&r->syncer, NULL));
     stand_free(r);
 }
 
@@ -448,6 +504,8 @@ int main(void)
         cmocka_unit_test(nodes__update_does_not_end_the_wait_of_a_failed_ensure),
         cmocka_unit_test(nodes__changes_gather__one_pass),
         cmocka_unit_test(endpoints__changed__updated_after_a_moment),
+        cmocka_unit_test(endpoints__the_provider_says_whom_they_concern_and_when),
+        cmocka_unit_test(endpoints__delays_of_a_provider__bounded),
     };
     return cmocka_run_group_tests_name("controller-sync-nodes", tests, NULL, NULL);
 }
