@@ -88,8 +88,10 @@ static const char *azure_env_text(struct out *o)
 {
     const char *url = sim_url(o->s);
     const char *ca = sim_ca_pem(o->s)
-                         ? arena_printf(o->a, "SSL_CERT_FILE=%s/ca.crt\nCURL_CA_BUNDLE=%s/ca.crt\n",
-                                        o->dir, o->dir)
+                         ? arena_printf(o->a,
+                                        "SSL_CERT_FILE=%s/ca.crt\nCURL_CA_BUNDLE=%s/ca.crt\n"
+                                        "REQUESTS_CA_BUNDLE=%s/ca.crt\n",
+                                        o->dir, o->dir, o->dir)
                          : "";
     return arena_printf(o->a,
                         "IDENTITY_ENDPOINT=%s/msi/token\nIDENTITY_HEADER=" SIM_ARM_IDENTITY_HEADER
