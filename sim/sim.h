@@ -108,6 +108,9 @@ struct sim_module {
     /* watch-cut, watch-expire, watch-silence on open watches that match; NULL: has none.  Path is a glob
      * (NULL: any).  Returns how many were hit. */
     int (*watch_fault)(void *state, const char *kind, const char *path_glob);
+    /* PUT /sim/settings/NAME: takes new settings (borrowed; an object), which a world keeps at "sim.NAME"; nothing else
+     * changes, and unknown ones are refused.  NULL: has none. */
+    int (*configure)(void *state, struct json_object *settings, struct err *err);
 };
 
 /* Makes the simulator on `base` and listens.  The caller runs the loop. */

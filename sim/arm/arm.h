@@ -50,6 +50,7 @@ struct arm {
     struct map *addresses; /* lower-case id of a machine's IP configuration → its address, heap */
     struct map *operations; /* name → struct arm_operation, owned */
     struct map *tokens;     /* access token → int64_t* expiry (wall, s) */
+    struct map *buckets;    /* "reads" … → struct bucket of throttle.c, owned */
     char *subscription;     /* where new nodes go */
     char *group;
     char *location;
@@ -101,6 +102,8 @@ struct arm_request {
     struct json_object *answer;  /* owned until sent; NULL: no body */
     struct arm_resource *target; /* the document whose write may run on after the answer */
     bool created, removed, unchanged;
+    bool throttled;     /* this kind of request is rationed: */
+    int64_t allowance;  /* how many are left */
     struct map *picked; /* private addresses that this request was given already */
     struct map
         *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
@@ -235,8 +238,13 @@ void arm_each_config_of(struct arm *arm, struct arena *a, struct arm_resource *o
 
 void arm_name_call(void *state, struct sim_call *call);
 void arm_handle(void *state, struct sim_call *call);
+/* A parameter of the query; names are compared without case.  NULL: absent. */
+const char *arm_param(const struct arm_request *q, const char *name);
 /* route.c: finds the operation and takes the path apart; false: refused. */
 bool arm_route(struct arm_request *q);
+/* throttle.c: takes one request off the subscription's allowance, false: none is left; tells what is left. */
+bool arm_throttle(struct arm_request *q);
+void arm_throttle_headers(struct arm_request *q);
 bool arm_read_get(struct arm_request *q);
 /* As this request may see it: the instance view of a machine only on demand; new reference. */
 struct json_object *arm_shown(struct arm_request *q, const struct arm_resource *res);
@@ -259,6 +267,8 @@ void arm_operations_done(struct arm *arm);
 bool arm_operations_admit(struct arm_request *q, struct arm_resource *res);
 /* Answers a write that took effect: at once, or with an operation to poll. */
 void arm_operations_answer(struct arm_request *q);
+/* What a document says of itself while this runs: "Updating", "Deleting". */
+const char *arm_operation_state(const struct arm_operation *op);
 /* Somebody looks at a document: where its own state is the poll, that is one. */
 void arm_operations_look(struct arm_resource *res);
 bool arm_operation_get(struct arm_request *q);

@@ -253,11 +253,12 @@ struct json_object *arm_view(const struct arm_resource *res)
     struct json_object *o = json_copy(res->body);
     struct json_object *properties = json_member(o, "properties");
     if (res->op) {
-        set_states(o, "Updating");
+        const char *state = arm_operation_state(res->op);
+        set_states(o, state);
         for (const struct arm_child *c = res->kind->children; c && c->member; c++) {
             struct json_object *items = json_member(properties, c->member);
             for (size_t i = 0; i < json_len(items); i++) {
-                set_states(json_object_array_get_idx(items, i), "Updating");
+                set_states(json_object_array_get_idx(items, i), state);
             }
         }
     }

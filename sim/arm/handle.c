@@ -1,29 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c: a request to the resource manager from its arrival to its answer.
  *
- * Route, token, api-version, subscription, group, body; then the action or the generic verb; then the answer: the document,
- * a list, or a refusal.  Writes are answered by operations.c.  At --latency cloud answers travel as long as the cloud's. */
+ * Token, allowance, route, api-version, subscription, group, body; then the action or the generic verb; then the answer: the
+ * document, a list, or a refusal.  Writes are answered by operations.c.  At --latency cloud answers travel as long as the
+ * cloud's. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 
 #define TRAVEL_MS 60
+#define BODY_MAX  (4 * 1024 * 1024) /* what the resource manager's door lets in */
 
 /* --- answers -------------------------------------------------------------------------------------- */
 
-static void add_headers(struct arm_request *q, int status)
+/* "EASTUS:20261122T013000Z:id" */
+static const char *routing_id(struct arm_request *q, const char *id)
+{
+    time_t now = (time_t)clock_wall_s(sim_clock(q->arm->sim));
+    struct tm tm;
+    char text[32] = "", place[64] = "";
+    strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+    for (size_t i = 0; q->arm->location[i] && i + 1 < sizeof(place); i++) {
+        char c = q->arm->location[i];
+        place[i] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    }
+    return arena_printf(q->a, "%s:%s:%s", place, text, id);
+}
+
+static void add_headers(struct arm_request *q)
 {
     struct http_req *req = q->call->req;
     char *id = arm_uuid(q->arm, q->a);
-    bool read = str_eq(q->call->method, "GET");
+    const char *client = http_req_header(req, "x-ms-client-request-id");
+    const char *wanted = http_req_header(req, "x-ms-return-client-request-id");
+    http_req_add_header(req, "Cache-Control", "no-cache");
     http_req_add_header(req, "x-ms-request-id", id);
-    http_req_add_header(req, "x-ms-correlation-request-id", id);
-    if (status < 400) {
-        http_req_add_header(req,
-                            read ? "x-ms-ratelimit-remaining-subscription-reads"
-                                 : "x-ms-ratelimit-remaining-subscription-writes",
-                            "11999");
+    http_req_add_header(req, "x-ms-correlation-request-id",
+                        str_or(http_req_header(req, "x-ms-correlation-request-id"), id));
+    http_req_add_header(req, "x-ms-routing-request-id", routing_id(q, id));
+    if (client && str_eq_nocase(wanted, "true")) {
+        http_req_add_header(req, "x-ms-client-request-id", client);
     }
+    arm_throttle_headers(q);
     if (q->refusal.retry_after_s > 0) {
         http_req_add_header(req, "Retry-After", arena_printf(q->a, "%d", q->refusal.retry_after_s));
     }
@@ -32,7 +52,7 @@ static void add_headers(struct arm_request *q, int status)
 static void answer(struct arm_request *q, int status, struct json_object *body)
 {
     struct sim_call *call = q->call;
-    add_headers(q, status);
+    add_headers(q);
     int64_t ms = 0;
     if (sim_cfg(q->arm->sim)->latency != SIM_LATENCY_NONE) {
         ms = TRAVEL_MS / 2 + (int64_t)rng_below(sim_rng(q->arm->sim), TRAVEL_MS);
@@ -40,12 +60,29 @@ static void answer(struct arm_request *q, int status, struct json_object *body)
     sim_answer_after(call, ms, status, body);
 }
 
+const char *arm_param(const struct arm_request *q, const char *name)
+{
+    for (size_t i = 0; i < q->call->n_params; i++) {
+        if (str_eq_nocase(q->call->params[i].name, name)) {
+            return q->call->params[i].value;
+        }
+    }
+    return NULL;
+}
+
 /* --- checks before any verb ----------------------------------------------------------------------- */
 
 static bool check_version(struct arm_request *q)
 {
-    const char *version = sim_call_param(q->call, "api-version");
+    const char *version = arm_param(q, "api-version");
     bool polls = str_eq(q->verb, "Get") && !q->kind && strstr(q->op->id, "Operation");
+    for (size_t i = 0; i < q->call->n_params; i++) {
+        const struct url_param *p = &q->call->params[i];
+        if (str_eq_nocase(p->name, "api-version") && p->value != version) {
+            return arm_refuse(q, 400, "InvalidApiVersionParameter",
+                              "The api-version '%s,%s' is invalid.", version, p->value);
+        }
+    }
     if (str_is_empty(version)) {
         return polls || arm_refuse(q, 400, "MissingApiVersionParameter",
                                    "The api-version query parameter (?api-version=) is required "
@@ -115,15 +152,26 @@ static bool check_tags(struct arm_request *q)
     return true;
 }
 
+static bool is_json(struct arena *a, const char *media)
+{
+    return str_eq_nocase(str_trim(a, arena_strndup(a, media, strcspn(media, ";"))),
+                         "application/json");
+}
+
 static bool read_body(struct arm_request *q)
 {
     struct err err = ERR_INIT;
     const char *why = NULL;
+    if (q->call->body_len > BODY_MAX) {
+        return arm_refuse(q, 413, "RequestContentTooLarge",
+                          "The request content size exceeds the maximum size of %d MB.",
+                          BODY_MAX / 1024 / 1024);
+    }
     if (q->op->request < 0 || (q->call->body_len == 0 && str_eq(q->call->method, "POST"))) {
         return true;
     }
     const char *media = str_nonnull(http_req_header(q->call->req, "Content-Type"));
-    if (!str_has_prefix(str_lower(q->a, media), "application/json")) {
+    if (!is_json(q->a, media)) {
         return arm_refuse(q, 415, "UnsupportedMediaType",
                           "The content media type '%s' is not supported. Only 'application/json' "
                           "is supported.",
@@ -189,8 +237,8 @@ void arm_handle(void *state, struct sim_call *call)
     q->a = call->arena;
     q->picked = map_new(NULL);
     arena_defer(q->a, free_map, q->picked);
-    bool ok =
-        arm_route(q) && arm_token_check(q) && check_version(q) && check_place(q) && read_body(q);
+    bool ok = arm_token_check(q) && arm_throttle(q) && arm_route(q) && check_version(q) &&
+              check_place(q) && read_body(q);
     if (ok) {
         q->res = arm_get(q->arm, q->id);
         ok = run_verb(q);

@@ -25,6 +25,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     arm->next_public = 4;
     arm->next_public6 = 4;
     arm->tokens = map_new(free);
+    arm->buckets = map_new(free);
     arm_store_init(arm);
     arm_operations_init(arm);
     if (ours) {
@@ -40,6 +41,7 @@ static void module_done(void *state)
     arm_operations_done(arm);
     arm_store_done(arm);
     map_free(arm->tokens);
+    map_free(arm->buckets);
     json_object_put(arm->settings);
     free(arm->subscription);
     free(arm->group);
@@ -54,6 +56,65 @@ static bool module_claims(const void *state, const char *path)
     static const char root[] = "/subscriptions/";
     return str_eq_nocase(path, "/subscriptions") ||
            (strlen(path) > strlen(root) && strncasecmp(path, root, strlen(root)) == 0);
+}
+
+/* --- settings ------------------------------------------------------------------------------------- */
+
+static int check_settings(struct json_object *settings, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum json_type type;
+        const char *one_of[4]; /* of a text; NULL: any */
+    } known[] = {
+        {"async", json_type_string, {"azure-async", "location", "body"}},
+        {"polls", json_type_int, {NULL}},
+        {"retry_after", json_type_int, {NULL}},
+        {"retry_after_form", json_type_string, {"seconds", "ms", "date"}},
+        {"supersede", json_type_boolean, {NULL}},
+        {"conflict", json_type_string, {"in-progress", "retryable"}},
+        {"page_size", json_type_int, {NULL}},
+        {"limits", json_type_object, {NULL}},
+        {"throttle", json_type_object, {NULL}},
+        {"claims", json_type_string, {NULL}},
+    };
+    json_object_object_foreach(settings, name, value)
+    {
+        size_t i = 0;
+        while (i < ARRAY_LEN(known) && !str_eq(known[i].name, name)) {
+            i++;
+        }
+        if (i == ARRAY_LEN(known)) {
+            return err_set(err, ERR_INVALID, "azure has no setting \"%s\"", name);
+        }
+        bool ok = json_object_is_type(value, known[i].type);
+        bool among = !known[i].one_of[0];
+        for (size_t k = 0; ok && known[i].one_of[k]; k++) {
+            among = among || str_eq(known[i].one_of[k], json_object_get_string(value));
+        }
+        if (!ok || !among) {
+            return err_set(err, ERR_INVALID, "setting \"%s\" of azure cannot be %s", name,
+                           json_object_to_json_string(value));
+        }
+    }
+    return ERR_OK;
+}
+
+static void take_settings(struct arm *arm, struct json_object *settings)
+{
+    json_object_put(arm->settings);
+    arm->settings = settings ? json_copy(settings) : NULL;
+    map_free(arm->buckets);
+    arm->buckets = map_new(free);
+}
+
+static int module_configure(void *state, struct json_object *settings, struct err *err)
+{
+    int code = check_settings(settings, err);
+    if (!code) {
+        take_settings(state, settings);
+    }
+    return code;
 }
 
 /* --- worlds --------------------------------------------------------------------------------------- */
@@ -199,9 +260,7 @@ static int module_load(void *state, struct json_object *world, struct err *err)
     arm_store_done(arm);
     arm_store_init(arm);
     arm_operations_init(arm);
-    json_object_put(arm->settings);
-    struct json_object *settings = json_path(world, "sim.azure");
-    arm->settings = settings ? json_copy(settings) : NULL;
+    take_settings(arm, json_path(world, "sim.azure"));
     read_config(arm, a, json_str(world, "cloud_config"));
     int code = azure ? load_resources(arm, a, azure, err) : ERR_OK;
     if (!code) {
@@ -278,4 +337,5 @@ const struct sim_module sim_arm_module = {
     .error_body = arm_error_body,
     .load = module_load,
     .dump = module_dump,
+    .configure = module_configure,
 };

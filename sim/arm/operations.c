@@ -5,7 +5,7 @@
  * answer leads to an operation: by Azure-AsyncOperation, by Location, or by the document's own state.  A document that
  * is being written refuses the next write, or, as the network provider does with `supersede`, cancels the first.
  * Settings (world member "sim.azure"): async "azure-async" | "location" | "body", polls (how often it says InProgress),
- * retry_after (s), retry_after_form ("ms", "date"), supersede (bool).  Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
+ * retry_after (s), retry_after_form ("ms", "date"), supersede (bool), conflict ("retryable").  Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -147,6 +147,11 @@ static void fail_with(struct arm_operation *op, const char *end, const char *cod
     op->end = end;
 }
 
+const char *arm_operation_state(const struct arm_operation *op)
+{
+    return op->removes ? "Deleting" : "Updating";
+}
+
 void arm_operations_look(struct arm_resource *res)
 {
     if (res->op && res->op->style == STYLE_BODY) {
@@ -181,10 +186,23 @@ static struct arm_operation *balancer_write(struct arm_request *q, const struct 
     return lb ? lb->op : NULL;
 }
 
+/* The form that the network provider has for the same when it is busy: 429, and what is meant in the details. */
+static bool refuse_retryable(struct arm_request *q, const struct arm_operation *op)
+{
+    q->refusal.detail_code = "RetryableErrorDueToAnotherOperation";
+    q->refusal.detail = arena_printf(
+        q->a, "Operation %s is updating resource %s. The call can be retried in %d seconds.",
+        op->name, op->target, q->refusal.retry_after_s);
+    return arm_refuse(q, 429, "RetryableError", "A retryable error occurred.");
+}
+
 static bool refuse_conflict(struct arm_request *q, const struct arm_operation *op)
 {
     bool network = strstr(q->id, "/Microsoft.Network/") != NULL;
     q->refusal.retry_after_s = (int)(op->retry_after_s > 0 ? op->retry_after_s : 1);
+    if (network && str_eq(json_str(q->arm->settings, "conflict"), "retryable")) {
+        return refuse_retryable(q, op);
+    }
     return arm_refuse(
         q, 409, network ? "AnotherOperationInProgress" : "RetryableErrorDueToAnotherOperation",
         "Another operation on this or dependent resource is in progress. To retrieve status of the "

@@ -11,7 +11,7 @@
 
 static bool wants_instance_view(const struct arm_request *q)
 {
-    const char *expand = sim_call_param(q->call, "$expand");
+    const char *expand = arm_param(q, "$expand");
     return expand && str_eq_nocase(expand, "instanceView");
 }
 
@@ -43,8 +43,7 @@ bool arm_read_get(struct arm_request *q)
 bool arm_answer_page(struct arm_request *q, struct json_object *items)
 {
     int64_t size = json_int(q->arm->settings, "page_size", PAGE_ITEMS);
-    const char *token = sim_call_param(q->call, "$skiptoken");
-    token = token ? token : sim_call_param(q->call, "$skipToken");
+    const char *token = arm_param(q, "$skiptoken");
     int64_t from = 0;
     size = size > 0 ? size : 1;
     if (token && (!str_to_i64(token, &from) || from < 0)) {
@@ -110,7 +109,7 @@ bool arm_read_list(struct arm_request *q)
 {
     /* A list of the whole subscription holds what is in its groups. */
     struct listing l = {.q = q, .above = q->group ? q->id : ""};
-    const char *filter = sim_call_param(q->call, "$filter");
+    const char *filter = arm_param(q, "$filter");
     if (!q->group) {
         l.above = arena_printf(q->a, "/subscriptions/%s", q->subscription);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* route.c: from a path to an operation of the schema packs, and to the id of what it is about.
  *
- * Literal segments are compared without case, as ARM does; the id takes the spelling of the packs, and of the resource
- * group as it was first written. */
+ * Literal segments are compared without case, as ARM does, and one slash at the end does not matter; the id takes the
+ * spelling of the packs, and of the resource group as it was first written. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -14,7 +14,9 @@ struct path {
 
 static bool split(struct arena *a, const char *raw, struct path *ret)
 {
-    ret->segments = str_split(a, raw + 1, '/', &ret->n);
+    size_t len = strlen(raw + 1);
+    len -= len > 0 && raw[len] == '/';
+    ret->segments = str_split(a, arena_strndup(a, raw + 1, len), '/', &ret->n);
     for (size_t i = 0; i < ret->n; i++) {
         ret->segments[i] = url_unescape(a, ret->segments[i], false);
         if (!ret->segments[i] || !*ret->segments[i] || strchr(ret->segments[i], '/')) {
@@ -89,6 +91,21 @@ static void take_apart(struct arm_request *q, const struct path *p)
     str_buf_done(&id);
 }
 
+static bool refuse_unknown(struct arm_request *q, const struct path *p)
+{
+    const char *namespace = NULL;
+    for (size_t i = 0; i + 1 < p->n; i++) {
+        namespace = str_eq_nocase(p->segments[i], "providers") ? p->segments[i + 1] : namespace;
+    }
+    if (namespace && !str_eq_nocase(namespace, "Microsoft.Network") &&
+        !str_eq_nocase(namespace, "Microsoft.Compute")) {
+        return arm_refuse(q, 404, "InvalidResourceNamespace",
+                          "The resource namespace '%s' is invalid.", namespace);
+    }
+    return arm_refuse(q, 404, "InvalidResourceType",
+                      "The resource type of '%s' could not be found.", q->call->path);
+}
+
 bool arm_route(struct arm_request *q)
 {
     struct path p = {0};
@@ -103,8 +120,7 @@ bool arm_route(struct arm_request *q)
                           q->call->method);
     }
     if (!q->op) {
-        return arm_refuse(q, 404, "InvalidResourceType",
-                          "The resource type of '%s' could not be found.", q->call->path);
+        return refuse_unknown(q, &p);
     }
     take_apart(q, &p);
     const char *dot = strrchr(q->op->id, '.');

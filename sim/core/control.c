@@ -63,6 +63,58 @@ static void put_state(struct sim_call *call, const char *rest)
     }
 }
 
+/* --- settings ------------------------------------------------------------------------------------- */
+
+/* The module of that name that has settings; answers 404 and returns NULL otherwise. */
+static struct sim_slot *slot_of(struct sim_call *call, const char *name)
+{
+    struct sim *s = call->sim;
+    for (size_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].module->configure && str_eq(s->slots[i].module->name, name)) {
+            return &s->slots[i];
+        }
+    }
+    struct err err = ERR_INIT;
+    err_set(&err, ERR_NOT_FOUND, "\"%s\" has no settings", name);
+    answer_err(call, &err);
+    return NULL;
+}
+
+static void get_settings(struct sim_call *call, const char *rest)
+{
+    if (slot_of(call, rest)) {
+        struct json_object *now = json_member(json_member(call->sim->rest, "sim"), rest);
+        answer_ok(call, now ? json_object_get(now) : NULL);
+    }
+}
+
+static void put_settings(struct sim_call *call, const char *rest)
+{
+    struct sim *s = call->sim;
+    struct sim_slot *slot = slot_of(call, rest);
+    struct json_object *body = NULL;
+    struct err err = ERR_INIT;
+    if (!slot || !sim_call_json(call, &body)) {
+        return;
+    }
+    if (!json_object_is_type(body, json_type_object)) {
+        err_set(&err, ERR_INVALID, "settings are an object");
+        answer_err(call, &err);
+        return;
+    }
+    if (slot->module->configure(slot->state, body, &err)) {
+        answer_err(call, &err);
+        return;
+    }
+    /* As part of the world, so that a state that is saved has them. */
+    s->rest = s->rest ? s->rest : json_object_new_object();
+    if (!json_object_is_type(json_member(s->rest, "sim"), json_type_object)) {
+        json_add(s->rest, "sim", json_object_new_object());
+    }
+    json_add(json_member(s->rest, "sim"), rest, json_copy(body));
+    answer_ok(call, NULL);
+}
+
 /* --- faults --------------------------------------------------------------------------------------- */
 
 static void post_faults(struct sim_call *call, const char *rest)
@@ -204,7 +256,8 @@ static const struct control controls[] = {
     {"POST", "/sim/faults", post_faults},     {"GET", "/sim/faults", get_faults},
     {"DELETE", "/sim/faults", delete_faults}, {"DELETE", "/sim/faults/", delete_fault},
     {"POST", "/sim/nodes", post_nodes},       {"DELETE", "/sim/nodes/", delete_node},
-    {"PUT", "/sim/pods/", put_pods},
+    {"PUT", "/sim/pods/", put_pods},          {"GET", "/sim/settings/", get_settings},
+    {"PUT", "/sim/settings/", put_settings},
 };
 
 bool sim_control_claims(const char *path)
