@@ -121,7 +121,7 @@ struct arm_child {
 struct arm_kind {
     const char *type;                 /* "Microsoft.Network/loadBalancers"; NULL ends the table */
     const char *ops;                  /* of its operations: "LoadBalancers" */
-    const char *older;                /* older api-versions that are served too, or NULL */
+    const char *const *older;         /* older api-versions that are served too; NULL: none */
     const struct arm_child *children; /* NULL: none */
     const char *defaults;             /* JSON object of `properties` members, or NULL */
     bool located;                     /* needs a location */
@@ -142,8 +142,11 @@ int arm_kind_type(const struct arm_kind *k);
 struct arm_action {
     const char *op;
     bool (*run)(struct arm_request *q);
+    const char *const *older; /* as of a kind */
 };
 extern const struct arm_action arm_actions[];
+/* The request's operation is there in this api-version. */
+bool arm_is_served(const struct arm_request *q, const char *version);
 
 /* --- ids.c ---------------------------------------------------------------------------------------- */
 

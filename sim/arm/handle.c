@@ -88,8 +88,7 @@ static bool check_version(struct arm_request *q)
                                    "The api-version query parameter (?api-version=) is required "
                                    "for all requests.");
     }
-    if (polls || str_eq(version, q->op->api_version) ||
-        (q->kind && str_eq(version, q->kind->older))) {
+    if (polls || arm_is_served(q, version)) {
         return true;
     }
     return arm_refuse(q, 400, "NoRegisteredProviderFound",

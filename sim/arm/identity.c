@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define TOKEN_LIFE_S 86399
+#define TOKEN_LIFE_S           86399
+#define DIRECTORY_TOKEN_LIFE_S 3599
 
 const char *arm_token_new(struct arm *arm, struct arena *a, int64_t lifetime_s)
 {
@@ -174,6 +175,29 @@ static bool credentials_are_valid(struct arm *arm, struct sim_call *call,
     return str_eq(secret, SIM_ARM_CLIENT_SECRET);
 }
 
+/* The first version of the token endpoint, which is asked for a resource, says numbers as texts and when the token ends; without
+ * that a client asks for a new one before each call.  ADFS, in the same place, does not say it. */
+static void answer_token(struct arm *arm, struct sim_call *call, const char *resource)
+{
+    struct json_object *o = json_object_new_object();
+    int64_t now = clock_wall_s(sim_clock(arm->sim));
+    json_add_str(o, "token_type", "Bearer");
+    json_add_str(o, "access_token", arm_token_new(arm, call->arena, DIRECTORY_TOKEN_LIFE_S));
+    if (str_is_empty(resource)) {
+        json_add_int(o, "expires_in", DIRECTORY_TOKEN_LIFE_S);
+        json_add_int(o, "ext_expires_in", DIRECTORY_TOKEN_LIFE_S);
+    } else if (str_has_prefix(call->path, "/adfs/")) {
+        json_add_int(o, "expires_in", DIRECTORY_TOKEN_LIFE_S);
+    } else {
+        json_add_str(o, "resource", resource);
+        json_add_str(o, "expires_in", arena_printf(call->arena, "%d", DIRECTORY_TOKEN_LIFE_S));
+        json_add_str(o, "not_before", arena_printf(call->arena, "%lld", (long long)now));
+        json_add_str(o, "expires_on",
+                     arena_printf(call->arena, "%lld", (long long)(now + DIRECTORY_TOKEN_LIFE_S)));
+    }
+    sim_answer(call, 200, o);
+}
+
 static void directory_token(struct arm *arm, struct sim_call *call)
 {
     struct url_param *form = NULL;
@@ -195,12 +219,7 @@ static void directory_token(struct arm *arm, struct sim_call *call)
         answer_error(call, 401, "invalid_client", 7000215,
                      "AADSTS7000215: Invalid client secret or assertion provided.");
     } else {
-        struct json_object *o = json_object_new_object();
-        json_add_str(o, "token_type", "Bearer");
-        json_add_int(o, "expires_in", 3599);
-        json_add_int(o, "ext_expires_in", 3599);
-        json_add_str(o, "access_token", arm_token_new(arm, call->arena, 3599));
-        sim_answer(call, 200, o);
+        answer_token(arm, call, resource);
     }
 }
 
@@ -229,14 +248,30 @@ static void instance_discovery(struct arm *arm, struct sim_call *call)
     sim_answer(call, 200, o);
 }
 
+/* As clients from before 2019 ask, Azure Stack's among them: one cloud instead of a list of clouds. */
+static struct json_object *endpoints_of_one(struct arm *arm, struct json_object *login)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "galleryEndpoint", sim_url(arm->sim));
+    json_add_str(o, "graphEndpoint", sim_url(arm->sim));
+    json_add_str(o, "portalEndpoint", sim_url(arm->sim));
+    json_add(o, "authentication", login);
+    return o;
+}
+
 static void endpoints(struct arm *arm, struct sim_call *call)
 {
     const char *url = sim_url(arm->sim);
     const char *audiences[] = {arena_printf(call->arena, "%s/", url)};
-    struct json_object *list = json_object_new_array(), *o = json_object_new_object();
-    struct json_object *login = json_object_new_object(), *suffixes = json_object_new_object();
+    struct json_object *login = json_object_new_object();
     json_add_str(login, "loginEndpoint", audiences[0]);
     json_add(login, "audiences", json_strs(audiences, 1));
+    if (str_eq(sim_call_param(call, "api-version"), "1.0")) {
+        sim_answer(call, 200, endpoints_of_one(arm, login));
+        return;
+    }
+    struct json_object *list = json_object_new_array(), *o = json_object_new_object();
+    struct json_object *suffixes = json_object_new_object();
     json_add_str(login, "tenant", "common");
     json_add_str(login, "identityProvider", "AAD");
     json_add_str(suffixes, "storage", "core.windows.net");

@@ -18,11 +18,19 @@ static const struct arm_child table_children[] = {{"routes"}, {NULL}};
 static const struct arm_child link_children[] = {
     {"ipConfigurations"}, {"privateEndpointConnections"}, {NULL}};
 
+/* Azure Stack's versions, and those of the provider that was part of Kubernetes: a cloud serves them for many years.  They are
+ * answered in today's form. */
+static const char *const old_network[] = {"2018-11-01", "2019-06-01", NULL};
+static const char *const old_link[] = {"2019-03-01", NULL};
+static const char *const old_machine[] = {"2017-12-01", "2019-07-01", NULL};
+static const char *const old_compute[] = {"2019-07-01", NULL};
+static const char *const old_instance_network[] = {"2017-03-30", NULL};
+
 const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/loadBalancers",
         .ops = "LoadBalancers",
-        .older = "2018-11-01",
+        .older = old_network,
         .children = balancer_children,
         .located = true,
         .couples = true,
@@ -32,7 +40,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/publicIPAddresses",
         .ops = "PublicIPAddresses",
-        .older = "2018-11-01",
+        .older = old_network,
         .defaults = "{\"publicIPAddressVersion\":\"IPv4\",\"idleTimeoutInMinutes\":4,"
                     "\"ipTags\":[],\"ddosSettings\":{\"protectionMode\":"
                     "\"VirtualNetworkInherited\"}}",
@@ -43,7 +51,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/networkSecurityGroups",
         .ops = "SecurityGroups",
-        .older = "2018-11-01",
+        .older = old_network,
         .children = group_children,
         .located = true,
         .put = arm_nsg_put,
@@ -52,7 +60,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/virtualNetworks/subnets",
         .ops = "Subnets",
-        .older = "2018-11-01",
+        .older = old_network,
         .defaults = "{\"delegations\":[],\"privateEndpointNetworkPolicies\":\"Disabled\","
                     "\"privateLinkServiceNetworkPolicies\":\"Enabled\"}",
         .couples = true,
@@ -62,7 +70,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/routeTables",
         .ops = "RouteTables",
-        .older = "2018-11-01",
+        .older = old_network,
         .children = table_children,
         .defaults = "{\"disableBgpRoutePropagation\":false}",
         .located = true,
@@ -70,7 +78,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/networkInterfaces",
         .ops = "Interfaces",
-        .older = "2018-11-01",
+        .older = old_network,
         .children = nic_children,
         .defaults = "{\"enableAcceleratedNetworking\":false,\"enableIPForwarding\":false}",
         .located = true,
@@ -81,7 +89,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Network/privateLinkServices",
         .ops = "PrivateLinkServices",
-        .older = "2019-03-01",
+        .older = old_link,
         .children = link_children,
         .defaults = "{\"enableProxyProtocol\":false,\"fqdns\":[],\"visibility\":{"
                     "\"subscriptions\":[]},\"autoApproval\":{\"subscriptions\":[]}}",
@@ -93,14 +101,14 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Compute/availabilitySets",
         .ops = "AvailabilitySets",
-        .older = "2019-07-01",
+        .older = old_compute,
         .defaults = "{\"platformFaultDomainCount\":2,\"platformUpdateDomainCount\":5}",
         .located = true,
     },
     {
         .type = "Microsoft.Compute/virtualMachines",
         .ops = "VirtualMachines",
-        .older = "2017-12-01",
+        .older = old_machine,
         .located = true,
         .couples = true,
         .put = arm_vm_put,
@@ -108,7 +116,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Compute/virtualMachineScaleSets",
         .ops = "VirtualMachineScaleSets",
-        .older = "2019-07-01",
+        .older = old_compute,
         .located = true,
         .couples = true,
         .put = arm_vmss_put,
@@ -118,7 +126,7 @@ const struct arm_kind arm_kinds[] = {
     {
         .type = "Microsoft.Compute/virtualMachineScaleSets/virtualMachines",
         .ops = "VirtualMachineScaleSetVMs",
-        .older = "2019-07-01",
+        .older = old_compute,
         .located = true,
         .couples = true,
         .put = arm_vmss_vm_put,
@@ -149,27 +157,56 @@ int arm_kind_type(const struct arm_kind *k)
 }
 
 const struct arm_action arm_actions[] = {
-    {"LoadBalancers.MigrateToIPBased", arm_lb_migrate},
-    {"LoadBalancerBackendAddressPools.Get", arm_pool_get},
-    {"LoadBalancerBackendAddressPools.List", arm_pool_list},
-    {"LoadBalancerBackendAddressPools.CreateOrUpdate", arm_pool_put},
-    {"LoadBalancerBackendAddressPools.Delete", arm_pool_delete},
-    {"PrivateLinkServices.GetPrivateEndpointConnection", arm_pls_connection},
-    {"PrivateLinkServices.ListPrivateEndpointConnections", arm_pls_connection},
-    {"PrivateLinkServices.UpdatePrivateEndpointConnection", arm_pls_connection},
-    {"PrivateLinkServices.DeletePrivateEndpointConnection", arm_pls_connection},
-    {"VirtualMachines.InstanceView", arm_vm_instance_view},
-    {"VirtualMachineScaleSetVMs.GetInstanceView", arm_vm_instance_view},
-    {"network.Interfaces.GetVirtualMachineScaleSetNetworkInterface", arm_vmss_nic_get},
-    {"network.Interfaces.ListVirtualMachineScaleSetNetworkInterfaces", arm_vmss_nic_list},
-    {"network.Interfaces.ListVirtualMachineScaleSetVMNetworkInterfaces", arm_vmss_nic_list},
-    {"network.PublicIPAddresses.GetVirtualMachineScaleSetPublicIPAddress", arm_vmss_ip_get},
-    {"network.PublicIPAddresses.ListVirtualMachineScaleSetPublicIPAddresses", arm_vmss_ip_list},
-    {"network.PublicIPAddresses.ListVirtualMachineScaleSetVMPublicIPAddresses", arm_vmss_ip_list},
-    {"resources.Providers.Get", arm_provider_get},
-    {"resources.Providers.Register", arm_provider_get},
-    {"resources.Providers.List", arm_provider_list},
-    {"Operations.Get", arm_operation_get},
-    {"OperationResults.Get", arm_operation_result},
-    {NULL, NULL},
+    {"LoadBalancers.MigrateToIPBased", arm_lb_migrate, NULL},
+    {"LoadBalancerBackendAddressPools.Get", arm_pool_get, NULL},
+    {"LoadBalancerBackendAddressPools.List", arm_pool_list, NULL},
+    {"LoadBalancerBackendAddressPools.CreateOrUpdate", arm_pool_put, NULL},
+    {"LoadBalancerBackendAddressPools.Delete", arm_pool_delete, NULL},
+    {"PrivateLinkServices.GetPrivateEndpointConnection", arm_pls_connection, NULL},
+    {"PrivateLinkServices.ListPrivateEndpointConnections", arm_pls_connection, NULL},
+    {"PrivateLinkServices.UpdatePrivateEndpointConnection", arm_pls_connection, NULL},
+    {"PrivateLinkServices.DeletePrivateEndpointConnection", arm_pls_connection, NULL},
+    {"VirtualMachines.InstanceView", arm_vm_instance_view, NULL},
+    {"VirtualMachineScaleSetVMs.GetInstanceView", arm_vm_instance_view, NULL},
+    {"network.Interfaces.GetVirtualMachineScaleSetNetworkInterface", arm_vmss_nic_get,
+     old_instance_network},
+    {"network.Interfaces.ListVirtualMachineScaleSetNetworkInterfaces", arm_vmss_nic_list,
+     old_instance_network},
+    {"network.Interfaces.ListVirtualMachineScaleSetVMNetworkInterfaces", arm_vmss_nic_list,
+     old_instance_network},
+    {"network.PublicIPAddresses.GetVirtualMachineScaleSetPublicIPAddress", arm_vmss_ip_get,
+     old_instance_network},
+    {"network.PublicIPAddresses.ListVirtualMachineScaleSetPublicIPAddresses", arm_vmss_ip_list,
+     old_instance_network},
+    {"network.PublicIPAddresses.ListVirtualMachineScaleSetVMPublicIPAddresses", arm_vmss_ip_list,
+     old_instance_network},
+    {"resources.Providers.Get", arm_provider_get, NULL},
+    {"resources.Providers.Register", arm_provider_get, NULL},
+    {"resources.Providers.List", arm_provider_list, NULL},
+    {"Operations.Get", arm_operation_get, NULL},
+    {"OperationResults.Get", arm_operation_result, NULL},
+    {NULL, NULL, NULL},
 };
+
+static bool is_listed(const char *const *versions, const char *version)
+{
+    for (; versions && *versions; versions++) {
+        if (str_eq(*versions, version)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool arm_is_served(const struct arm_request *q, const char *version)
+{
+    if (str_eq(version, q->op->api_version) || (q->kind && is_listed(q->kind->older, version))) {
+        return true;
+    }
+    for (const struct arm_action *x = arm_actions; x->op; x++) {
+        if (str_eq(x->op, q->op->id) && is_listed(x->older, version)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -40,9 +40,12 @@ static struct json_object *type_json(struct arm_request *q, const struct arm_kin
     const char *places[] = {display_name(q->arm)};
     json_add_str(o, "resourceType", strchr(k->type, '/') + 1);
     json_add(o, "locations", json_strs(places, 1));
-    const char *versions[] = {is_in(k->type, "Microsoft.Network") ? "2025-05-01" : "2025-04-01",
-                              k->older};
-    json_add(o, "apiVersions", json_strs(versions, k->older ? 2 : 1));
+    const char *today[] = {is_in(k->type, "Microsoft.Network") ? "2025-05-01" : "2025-04-01"};
+    struct json_object *versions = json_strs(today, 1);
+    for (const char *const *older = k->older; older && *older; older++) {
+        json_object_array_add(versions, json_object_new_string(*older));
+    }
+    json_add(o, "apiVersions", versions);
     if (str_eq(k->ops, "VirtualMachines") || str_eq(k->ops, "VirtualMachineScaleSets") ||
         str_eq(k->ops, "PublicIPAddresses") || str_eq(k->ops, "LoadBalancers")) {
         add_zones(q, o);

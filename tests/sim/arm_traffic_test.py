@@ -144,7 +144,10 @@ def check_world(report, name):
 
 
 def judge_unit_test(folder):
-    """Violations in the logs of a unit test: of answers, and of requests that were accepted."""
+    """Violations in the logs of a unit test: of answers, and of requests that were accepted.
+
+    Api-versions that the packs do not have are no violation: the simulator serves some older ones, and refuses the others.
+    """
     import check_traffic
     packs = check_traffic.load_packs(f"{DATA}/schemas")
     options = type("Options", (), {"strict_readonly": False, "strict_errors": False})
@@ -157,7 +160,7 @@ def judge_unit_test(folder):
                 seen += 1
                 refused = (entry["status"] or 0) >= 400
                 wrong += [f"{name}: {op or entry['path']} {side} {path}: {message}" for side, path, message in found
-                          if not (refused and side == "request")]
+                          if side == "response" or not (refused or "query parameter api-version" in message)]
     return seen, wrong
 
 

@@ -55,12 +55,17 @@ static const struct row rows[] = {
     {"assertion without type", TENANT "/oauth2/v2.0/token",
      "client_assertion=" ASSERTION "&client_id=c&grant_type=client_credentials&scope=x%2F.default",
      NULL, 401, "invalid_client"},
-    {"ADFS", "/adfs/oauth2/token", SECRET "&resource=x", NULL, 200, "access_token"},
+    {"secret, first version", TENANT "/oauth2/token", SECRET "&resource=x", NULL, 200,
+     "\"expires_on\":\""},
+    {"ADFS", "/adfs/oauth2/token", SECRET "&resource=x", NULL, 200, "\"expires_in\":3599"},
     {"discovery", TENANT "/v2.0/.well-known/openid-configuration", NULL, NULL, 200,
      TENANT "/oauth2/v2.0/token"},
     {"instances", "/common/discovery/instance?api-version=1.1", NULL, NULL, 200,
      "tenant_discovery_endpoint"},
-    {"endpoints", "/metadata/endpoints?api-version=2019-05-01", NULL, NULL, 200, "\"audiences\""},
+    {"endpoints", "/metadata/endpoints?api-version=2019-05-01", NULL, NULL, 200,
+     "[{\"name\":\"AzureCloud\""},
+    {"endpoints as Azure Stack gives them", "/metadata/endpoints?api-version=1.0", NULL, NULL, 200,
+     "{\"galleryEndpoint\""},
 };
 
 static void identity__each_row__status_and_text(void **state)
@@ -80,7 +85,7 @@ static void identity__each_row__status_and_text(void **state)
         f->headers = NULL;
     }
     fixture_must(f, "GET", "/sim/calls", NULL);
-    assert_string_equal(fixture_text(f, "metadata.endpoints"), "1");
+    assert_string_equal(fixture_text(f, "metadata.endpoints"), "2");
     assert_int_equal(json_object_object_length(json_member(f->answer, "azure")), 0);
     fixture_stop(f);
 }

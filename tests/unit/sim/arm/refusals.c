@@ -469,6 +469,35 @@ static void refusals__each_row__status_and_code(void **state)
     fixture_stop(f);
 }
 
+/* The last row of each pair is one that never was. */
+static void versions__older_ones_that_clients_ask_for__served(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        int status;
+    } asked[] = {
+        {NSG "?api-version=2018-11-01", 200},
+        {NSG "?api-version=2019-06-01", 200},
+        {NSG "?api-version=2019-06-02", 400},
+        {CPU "/virtualMachines?api-version=2017-12-01", 200},
+        {CPU "/virtualMachines?api-version=2019-07-01", 200},
+        {CPU "/virtualMachines?api-version=2018-07-01", 400},
+        {VMSS "/virtualMachines/0/networkInterfaces/nic?api-version=2017-03-30", 200},
+        {VMSS "/virtualMachines/0/networkInterfaces/nic?api-version=2018-10-01", 200},
+        {VMSS "/virtualMachines/0/networkInterfaces/nic?api-version=2017-03-31", 400},
+    };
+    struct sim_config cfg = {.nodes = 1};
+    struct fixture *f = arm_start("versions", &cfg);
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        int status = arm_call(f, "GET", asked[i].path, NULL);
+        if (status != asked[i].status) {
+            fail_msg("%s: got %d, want %d: %s", asked[i].path, status, asked[i].status, f->text);
+        }
+    }
+    fixture_stop(f);
+}
+
 static void limits__of_settings__reached(void **state)
 {
     (void)state;
@@ -507,6 +536,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__status_and_code),
+        cmocka_unit_test(versions__older_ones_that_clients_ask_for__served),
         cmocka_unit_test(limits__of_settings__reached),
         cmocka_unit_test(quota__of_the_command_line__reached),
     };
