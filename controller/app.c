@@ -247,9 +247,11 @@ static int open_provider(struct app *a, struct err *err)
 
     if (o->cloud_config[0] != '\0') {
         args.config_path = o->cloud_config;
-        if (file_read(a->a, o->cloud_config, CONFIG_MAX, &text, &args.config_len, err) != ERR_OK) {
-            return err_prefix(err, "cannot read the cloud provider configuration %s",
-                              o->cloud_config);
+        int read = file_read(a->a, o->cloud_config, CONFIG_MAX, &text, &args.config_len, err);
+        if (read != ERR_OK) {
+            (void)err_prefix(err, "cannot read the cloud provider configuration %s",
+                             o->cloud_config);
+            return read;
         }
         args.config_text = text;
     }
@@ -258,7 +260,8 @@ static int open_provider(struct app *a, struct err *err)
     int code = host_result_outcome(host_call_result(c, 0), rc, false, err);
     host_call_end(c);
     if (code != ERR_OK) {
-        return err_prefix(err, "could not init cloud provider \"%s\"", d->name);
+        (void)err_prefix(err, "could not init cloud provider \"%s\"", d->name);
+        return code;
     }
     a->provider_open = true;
     log_info(0, "Cloud provider is open", LOG_S("provider", d->name), LOG_S("version", d->version));

@@ -194,9 +194,11 @@ static int set_defaults(struct options *o, struct err *err)
 {
     for (size_t i = 0; i < o->n_values; i++) {
         const struct option_def *def = o->values[i].def;
-        if (option_read(o->a, def->type, def->default_text, true, member_of(o, def),
-                        &o->values[i].text, err) != ERR_OK) {
-            return err_prefix(err, "default of --%s", def->name);
+        int rc = option_read(o->a, def->type, def->default_text, true, member_of(o, def),
+                             &o->values[i].text, err);
+        if (rc != ERR_OK) {
+            (void)err_prefix(err, "default of --%s", def->name);
+            return rc;
         }
     }
     return ERR_OK;

@@ -172,7 +172,8 @@ static int write_conditions(struct sync_item *item, struct err *err)
         int rc =
             patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, condition_patch(item->a, &c), err);
         if (rc != ERR_OK) {
-            return err_prefix(err, "failed to update condition %s", c.type);
+            (void)err_prefix(err, "failed to update condition %s", c.type);
+            return rc;
         }
     }
     return ERR_OK;
@@ -220,7 +221,10 @@ static int write_annotations(struct sync_item *item, struct err *err)
         return ERR_OK;
     }
     int rc = patch_if_there(item, NULL, KUBE_MERGE_PATCH, body, err);
-    return rc == ERR_OK ? ERR_OK : err_prefix(err, "failed to update annotations");
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "failed to update annotations");
+    }
+    return rc;
 }
 
 static int write_dropped_finalizers(struct sync_item *item, struct err *err)
@@ -234,7 +238,10 @@ static int write_dropped_finalizers(struct sync_item *item, struct err *err)
         return ERR_OK;
     }
     int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
-    return rc == ERR_OK ? ERR_OK : err_prefix(err, "failed to remove finalizers");
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "failed to remove finalizers");
+    }
+    return rc;
 }
 
 int sync_write_extras(struct sync_item *item, bool failed, struct err *err)

@@ -26,7 +26,10 @@ static int read_json(struct arena *a, const char *path, struct json_object **ret
         return code;
     }
     code = json_parse_arena(a, text, n, &world_limits, ret, err);
-    return code ? err_prefix(err, "%s", path) : ERR_OK;
+    if (code) {
+        (void)err_prefix(err, "%s", path);
+    }
+    return code;
 }
 
 /* --state wins over --world once it exists. */

@@ -260,8 +260,10 @@ int sim_options_parse(struct arena *a, int argc, char **argv, struct sim_options
         if (f->arg && !value) {
             return err_set(err, ERR_INVALID, "--%s needs a value: %s", f->name, f->arg);
         }
-        if (f->set(a, ret, value, err)) {
-            return err_prefix(err, "--%s", f->name);
+        int code = f->set(a, ret, value, err);
+        if (code) {
+            (void)err_prefix(err, "--%s", f->name);
+            return code;
         }
     }
     return ERR_OK;

@@ -124,7 +124,8 @@ static int refresh_ca(struct http *h, struct arena *a, bool *changed, struct err
     struct reading r;
     int rc = read_text(tls->ca_file, tls->ca_pem, a, &r, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "CA file");
+        (void)err_prefix(err, "CA file");
+        return rc;
     }
     if (r.text == NULL || !is_new(kept, &r)) {
         return ERR_OK;
@@ -149,7 +150,8 @@ static int refresh_pair(struct http *h, struct arena *a, bool *changed, struct e
         rc = read_text(tls->key_file, tls->key_pem, a, &k, err);
     }
     if (rc != ERR_OK) {
-        return err_prefix(err, "client certificate");
+        (void)err_prefix(err, "client certificate");
+        return rc;
     }
     if (c.text == NULL || k.text == NULL || (!is_new(cert, &c) && !is_new(key, &k))) {
         return ERR_OK;

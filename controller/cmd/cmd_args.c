@@ -150,7 +150,8 @@ static int check_option(struct parse *p, const struct tt_option *o, const char *
     if (o->type == TT_OPTION_DURATION) {
         int code = duration_parse(value, &number, err);
         if (code != ERR_OK) {
-            return err_prefix(err, "invalid argument for --%s", o->name);
+            (void)err_prefix(err, "invalid argument for --%s", o->name);
+            return code;
         }
         *ret = arena_printf(p->a, "%lld", (long long)(number / 1000000));
     }

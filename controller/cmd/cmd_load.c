@@ -267,7 +267,8 @@ static int read_world_services(struct cmd_session *s, struct err *err)
         struct kube_object *o = NULL;
         int code = decode(s, KUBE_SERVICE, json_object_array_get_idx(items, i), &o, err);
         if (code != ERR_OK) {
-            return err_prefix(err, "%s", s->args.state_file);
+            (void)err_prefix(err, "%s", s->args.state_file);
+            return code;
         }
         push_service(s, o->service);
     }
@@ -328,7 +329,8 @@ static int read_manifests(struct cmd_session *s, const char *file, struct err *e
             code = decode(s, KUBE_SERVICE, whole, &o, err);
         }
         if (code != ERR_OK) {
-            return err_prefix(err, "%s", file);
+            (void)err_prefix(err, "%s", file);
+            return code;
         }
         push_service(s, o->service);
         want(s, svc_key(s->a, o->service));

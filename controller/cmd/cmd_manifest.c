@@ -94,7 +94,8 @@ int cmd_objects_read(struct arena *a, const char *file, const char *kind, const 
         code = yaml_parse_all(a, text, n, &docs, &n_docs, err);
     }
     if (code != ERR_OK) {
-        return err_prefix(err, "%s", shown(file));
+        (void)err_prefix(err, "%s", shown(file));
+        return code;
     }
     for (size_t i = 0; i < n_docs; i++) {
         collect(&found, docs[i], kind, plural);

@@ -185,7 +185,8 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
         char *text;
         int code = file_read(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);
         if (code != ERR_OK) {
-            return err_prefix(err, "--cloud-config");
+            (void)err_prefix(err, "--cloud-config");
+            return code;
         }
         o->config_text = text;
     }
@@ -215,10 +216,11 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
     code = s->plugin->desc.open(&s->open_args, &s->provider, result);
     host_call_end(call);
     s->opened = code == TT_OK;
-    if (host_result_outcome(result, code, false, err) != ERR_OK || code != TT_OK) {
-        return err_prefix(err, "the provider %s did not open", s->plugin->desc.name);
+    code = host_result_outcome(result, code, false, err);
+    if (code != ERR_OK) {
+        (void)err_prefix(err, "the provider %s did not open", s->plugin->desc.name);
     }
-    return ERR_OK;
+    return code;
 }
 
 void cmd_session_done(struct cmd_session *s)

@@ -304,5 +304,6 @@ int kube_client_wait_ready(struct kube_client *c, int64_t timeout_ms,
         next_ms = next_ms + READY_EVERY_MS > now_ms ? next_ms + READY_EVERY_MS : now_ms;
     }
     err_copy(err, &last);
-    return err_prefix(err, "timed out waiting for the condition");
+    (void)err_prefix(err, "timed out waiting for the condition");
+    return last.code;
 }

@@ -142,8 +142,10 @@ static int set_server(struct kube_config *c, const char *server, struct err *err
     if (strstr(server, "://") == NULL) {
         text = arena_printf(c->a, "%s://%s", has_tls(c) ? "https" : "http", server);
     }
-    if (url_parse(c->a, text, &u, err) != ERR_OK) {
-        return err_prefix(err, "invalid configuration: server \"%s\"", server);
+    int rc = url_parse(c->a, text, &u, err);
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "invalid configuration: server \"%s\"", server);
+        return rc;
     }
     bool is_https = str_eq(u.scheme, "https");
     if (!is_https && !str_eq(u.scheme, "http")) {
@@ -453,8 +455,10 @@ int kube_config_blame(const char *kubeconfig, struct err *err)
         return err->code;
     }
     if (strstr(err->message, kubeconfig) != NULL) {
-        bool told = str_has_prefix(err->message, "error loading config file");
-        return told ? err->code : err_prefix(err, "kubeconfig");
+        if (!str_has_prefix(err->message, "error loading config file")) {
+            (void)err_prefix(err, "kubeconfig");
+        }
+        return err->code;
     }
     struct err why = *err;
     return err_set(err, why.code, "%.800s; look into %.200s", why.message, kubeconfig);

@@ -269,13 +269,13 @@ static struct kube_object *pack_object(struct pack *p, enum kube_kind kind, cons
 }
 
 /* "service demo/web: " before what is wrong with it. */
-static int name_error(const struct kube_kind_ops *ops, struct json_object *item, struct err *err)
+static void name_error(const struct kube_kind_ops *ops, struct json_object *item, struct err *err)
 {
     struct json_object *meta = json_member(item, "metadata");
     const char *ns = json_str(meta, "namespace");
     const char *name = json_str(meta, "name");
-    return err_prefix(err, "%s %.253s%s%.253s", ops->word, str_nonnull(ns), ns == NULL ? "" : "/",
-                      name == NULL ? "without a name" : name);
+    (void)err_prefix(err, "%s %.253s%s%.253s", ops->word, str_nonnull(ns), ns == NULL ? "" : "/",
+                     name == NULL ? "without a name" : name);
 }
 
 int kube_object_decode(enum kube_kind kind, struct json_object *item, struct kube_object **ret,
@@ -287,7 +287,7 @@ int kube_object_decode(enum kube_kind kind, struct json_object *item, struct kub
     struct err local = ERR_INIT; /* so that there is something to prefix when err is NULL */
     void *raw = ops->decode(a, item, &meta, &local);
     if (raw == NULL || raw_meta_finish(a, meta, ops->namespaced, &local) != ERR_OK) {
-        (void)name_error(ops, item, &local);
+        name_error(ops, item, &local);
         return err_copy(err, &local);
     }
     struct pack p;

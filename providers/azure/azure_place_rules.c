@@ -147,7 +147,8 @@ static int sift(struct sieve *v, const struct azure_lb_config *c, bool *ret, str
     }
     int rc = check_selector(v, &c->services, in->labels, in->n_labels, ret, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "serviceLabelSelector of load balancer \"%s\"", c->name);
+        (void)err_prefix(err, "serviceLabelSelector of load balancer \"%s\"", c->name);
+        return rc;
     }
     if (!*ret) {
         v->wrong_labels.items[v->wrong_labels.n++] = c->name;
@@ -155,7 +156,8 @@ static int sift(struct sieve *v, const struct azure_lb_config *c, bool *ret, str
     }
     rc = check_selector(v, &c->namespaces, p->namespace_labels, p->n_namespace_labels, ret, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "serviceNamespaceSelector of load balancer \"%s\"", c->name);
+        (void)err_prefix(err, "serviceNamespaceSelector of load balancer \"%s\"", c->name);
+        return rc;
     }
     if (!*ret) {
         v->wrong_namespace.items[v->wrong_namespace.n++] = c->name;
@@ -342,10 +344,11 @@ static int lb_by_public_ip(struct arena *a, const struct azure_placement *p,
     for (size_t i = 0; i < s->n_lb_ips; i++) {
         int rc = pip_by_ip(a, p, s, s->lb_ips[i], &pip, err);
         if (rc != ERR_OK) {
-            return err_prefix(err,
-                              "look up load balancer by public IP for service \"%s\": find public "
-                              "IP by address \"%s\"",
-                              service_name(s), s->lb_ips[i]);
+            (void)err_prefix(err,
+                             "look up load balancer by public IP for service \"%s\": find public "
+                             "IP by address \"%s\"",
+                             service_name(s), s->lb_ips[i]);
+            return rc;
         }
         *ret = lb_of_pip(a, p->naming, pip);
         if (*ret[0] != '\0') {

@@ -66,10 +66,11 @@ static int find_eligible(struct spread *s, const struct tt_node *node, struct er
         bool matches;
         int rc = azure_selector_matches(selector, node->labels, node->n_labels, &matches, err);
         if (rc != ERR_OK) {
-            return err_prefix(err, "nodeSelector of load balancer \"%s\"", s->config->lbs[i].name);
+            (void)err_prefix(err, "nodeSelector of load balancer \"%s\"", s->config->lbs[i].name);
+            return rc;
         }
         s->eligible[i] = matches && s->present[i];
-        any = any || s->eligible[i];
+        any = any || matches;
     }
     for (size_t i = 0; i < n && !any; i++) {
         s->eligible[i] = s->config->lbs[i].nodes.n == 0 && s->present[i];

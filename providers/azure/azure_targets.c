@@ -107,7 +107,8 @@ static int namespace_of(struct azure_sync *y, const char *name, const struct azu
     }
     int rc = labels_read(y->s->a, str_buf_text(&b), b.len, &one, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "namespace %s", name);
+        (void)err_prefix(err, "namespace %s", name);
+        return rc;
     }
     y->namespaces[y->n_namespaces] = one;
     *ret = &y->namespaces[y->n_namespaces++];

@@ -51,9 +51,12 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
             rc == ERR_TRANSIENT || (rc == ERR_OK && retry_classify(resp.status) != ERR_OK);
         if (!transient || !retry_next(&retry, clock_now_ms(clock_real()), 0, rng_unit(rng_real()),
                                       &req.not_before_ms)) {
-            return rc != ERR_OK ? err_prefix(err, "metadata server")
-                                : err_set(err, ERR_INVALID, "metadata server %s: %s answered %d",
-                                          base + strlen("http://"), path, resp.status);
+            if (rc == ERR_OK) {
+                return err_set(err, ERR_INVALID, "metadata server %s: %s answered %d",
+                               base + strlen("http://"), path, resp.status);
+            }
+            (void)err_prefix(err, "metadata server");
+            return rc;
         }
         err_clear(err);
     }

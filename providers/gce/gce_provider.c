@@ -105,7 +105,8 @@ static int load_state(struct gce_provider *p, const struct tt_open_args *args, s
     struct json_object *world;
     int rc = json_parse_arena(p->a, args->state_json, args->state_len, NULL, &world, err);
     if (rc != ERR_OK) {
-        return err_prefix(err, "saved state");
+        (void)err_prefix(err, "saved state");
+        return rc;
     }
     struct gce_fill *fills[GCE_SNAPSHOT_KINDS];
     for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {

@@ -295,7 +295,8 @@ static int look_up_user_address(struct look *l, struct err *err)
     s->reads += read.call.requests;
     if (read.job.err.code != ERR_OK) {
         (void)err_copy(err, &read.job.err);
-        return err_prefix(err, "error getting address %s", l->t->desired.user_ip);
+        (void)err_prefix(err, "error getting address %s", l->t->desired.user_ip);
+        return read.job.err.code;
     }
     return ERR_OK;
 }

@@ -109,7 +109,8 @@ static int init_modules(struct sim *s, struct err *err)
         int code = slot->module->init(s, &slot->state, err);
         if (code) {
             s->n_slots--;
-            return err_prefix(err, "module %s", slot->module->name);
+            (void)err_prefix(err, "module %s", slot->module->name);
+            return code;
         }
     }
     return ERR_OK;

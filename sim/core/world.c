@@ -23,7 +23,8 @@ static int load_modules(struct sim *s, struct json_object *world, struct err *er
         if (s->slots[i].module->load) {
             int code = s->slots[i].module->load(s->slots[i].state, world, err);
             if (code) {
-                return err_prefix(err, "world");
+                (void)err_prefix(err, "world");
+                return code;
             }
         }
     }

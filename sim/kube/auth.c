@@ -33,7 +33,8 @@ int kube_auth_load(const char *file, struct kube_auth **ret, struct err *err)
     }
     if (code) {
         arena_free(a);
-        return err_prefix(err, "%s", file);
+        (void)err_prefix(err, "%s", file);
+        return code;
     }
     *ret = auth;
     return ERR_OK;

@@ -425,7 +425,8 @@ static int check_against_fresh(struct chaos *c, struct json_object *end, const c
     rc = rc == ERR_OK ? stage_start(s) : rc;
     rc = rc == ERR_OK ? stage_settle(s, RIG_LATER) : rc;
     if (rc != ERR_OK) {
-        return err_prefix(s->err, "building it anew");
+        (void)err_prefix(s->err, "building it anew");
+        return rc;
     }
     const char *fresh = world_text(s->a, rig_world(s->rig), s->names);
     const char *diff = world_difference(s->a, fresh, end_text);

@@ -165,7 +165,8 @@ static int prepare(struct play *p, const char *dir)
     size_t n = 0;
     int rc = make_start(p, &world);
     if (rc != ERR_OK) {
-        return err_prefix(p->s.err, "the start state");
+        (void)err_prefix(p->s.err, "the start state");
+        return rc;
     }
     rc = run(p, world, NULL);
     if (rc != ERR_OK) {

@@ -85,7 +85,8 @@ int stage_start(struct stage *s)
             heal_in_time(s);
         }
     }
-    return err_prefix(s->err, "the controller does not start");
+    (void)err_prefix(s->err, "the controller does not start");
+    return s->err->code;
 }
 
 int stage_restart(struct stage *s)

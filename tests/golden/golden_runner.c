@@ -66,7 +66,10 @@ static int tree_read(struct arena *a, const char *folder, const char *name, cons
         return json_parse_arena(a, otherwise, strlen(otherwise), NULL, ret, err);
     }
     int rc = json_parse_arena(a, text, n, NULL, ret, err);
-    return rc == ERR_OK ? rc : err_prefix(err, "%s", name);
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "%s", name);
+    }
+    return rc;
 }
 
 /* ---- one case ------------------------------------------------------------------------------------------ */

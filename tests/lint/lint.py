@@ -219,6 +219,17 @@ def rule_banned(tree):
     return bad
 
 
+def rule_prefix(tree):
+    """A code is not taken from err_prefix(): it does not know it where a caller passed no struct err."""
+    bad = []
+    for f in tree.code():
+        if not f.startswith(("common/base/err", "tests/unit/base/")):
+            bare = strip_comments(tree.text(f))
+            for m in re.finditer(r"(?:return|=|\?|:)\s*err_prefix\s*\(", bare):
+                bad.append("%s:%d: return the code itself" % (f, line_of(bare, m.start())))
+    return bad
+
+
 def rule_meson(tree):
     """Every .c file is named in the meson.build of its folder or of one above it."""
     bad = []

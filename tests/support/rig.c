@@ -77,7 +77,10 @@ int rig_read_data(struct arena *a, const char *name, struct json_object **ret, s
     if (rc == ERR_OK) {
         rc = json_parse_arena(a, text, n, &limits, ret, err);
     }
-    return rc == ERR_OK ? ERR_OK : err_prefix(err, "%s", path);
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "%s", path);
+    }
+    return rc;
 }
 
 /* ---- clouds -------------------------------------------------------------------------------------- */

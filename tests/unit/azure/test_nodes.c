@@ -178,7 +178,8 @@ static void spread__one_node(void **state)
         {"selector moves it", "{\"pool\":\"a\"}", "x", NULL, 1, 0},
         {"no selector matches", "{\"pool\":\"b\"}", "x", NULL, AZURE_NO_LB, 1},
         {"it stays", "{}", "x", NULL, 1, 1},
-        {"selector of a balancer that is not there", "{\"pool\":\"c\"}", "x", NULL, AZURE_NO_LB, 1},
+        {"selector of a balancer that is not there", "{\"pool\":\"c\"}", "x", NULL, AZURE_NO_LB,
+         AZURE_NO_LB},
     };
     struct azure_lb_config lbs[] = {
         {.name = "lb1",
@@ -247,6 +248,35 @@ static void spread__many_nodes__evenly_and_those_that_are_there_stay(void **stat
               "In, NotIn, Exists or DoesNotExist");
 }
 
+/* What Kubernetes refuses is told with its code, also to those who want no text. */
+static void refused_selectors__the_code_counts_without_a_text(void **state)
+{
+    static const char bad[] =
+        "{\"matchExpressions\":[{\"key\":\"k\",\"operator\":\"In\",\"values\":[]}]}";
+    struct arena *a = *state;
+    struct azure_lb_config lb = {.name = "lb1", .primary_vm_set = "s", .allow_placement = true};
+    struct azure_config c = azure_test_config();
+    c.lbs = &lb;
+    c.n_lbs = 1;
+    const struct azure_naming naming = {.config = &c, .cluster = "kubernetes"};
+    const struct azure_placement p = {.naming = &naming};
+    const struct azure_service *s =
+        azure_service_read(a, &naming, azure_test_service(a, "web", NULL, "\"ports\":[]"));
+    const char *lb_name;
+    struct err err = ERR_INIT;
+    lb.services = selector(a, bad);
+    assert_int_equal(azure_place(a, &p, s, true, &lb_name, NULL), ERR_INVALID);
+    assert_int_equal(azure_place(a, &p, s, true, &lb_name, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "serviceLabelSelector of load balancer \"lb1\": "));
+    lb.services = (struct azure_selector){0};
+    lb.namespaces = selector(a, bad);
+    assert_int_equal(azure_place(a, &p, s, true, &lb_name, NULL), ERR_INVALID);
+    lb.nodes = selector(a, bad);
+    struct azure_lbs none = {0};
+    struct azure_spread_node node = {.node = node_with(a, "{}"), .vm_set = "", .lb = AZURE_NO_LB};
+    assert_int_equal(azure_spread_nodes(a, &c, &none, NULL, &node, 1, NULL), ERR_INVALID);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +287,7 @@ int main(void)
         PURE_TEST(machines__provider_ids),
         PURE_TEST(spread__one_node),
         PURE_TEST(spread__many_nodes__evenly_and_those_that_are_there_stay),
+        PURE_TEST(refused_selectors__the_code_counts_without_a_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
