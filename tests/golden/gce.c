@@ -10,6 +10,7 @@
  * userAddress; what is left out is absent, what is null was not read. */
 #include "providers/gce/gce_target_pool.h"
 #include "tests/golden/golden.h"
+#include "tests/golden/golden_dump.h"
 #include "tests/support/objects.h"
 
 #include "common/base/str.h"
@@ -121,4 +122,16 @@ static int plan(struct arena *a, const struct golden_case *c, struct lb_plan *pl
     return rc != ERR_OK ? rc : gce_tp_plan_ensure(plan, facts, in, d, o, err);
 }
 
-const struct golden_provider golden_gce = {.name = "gce", .plan = plan};
+static void show(struct arena *a, const struct golden_case *c, struct str_buf *text)
+{
+    struct lb_plan p;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, a);
+    if (plan(a, c, &p, &err) == ERR_OK && lb_plan_seal(&p, &err) == ERR_OK) {
+        golden_show_plan(text, lb_plan_view(&p), &p);
+    } else {
+        golden_show_error(text, &err);
+    }
+}
+
+const struct golden_provider golden_gce = {.name = "gce", .show = show};

@@ -6,17 +6,15 @@
  *     nodes.json     array of Nodes                              (absent: no nodes)
  *     facts.json     what the provider's facts() would have read  (absent: {})
  *     observed.json  the cloud's resources as they are            (absent: {})
- *     plan.txt       the plan as people see it, then the attributes that they do not see
- * The runner calls plan() once per case, seals the plan, and compares.  TRIMTAB_UPDATE_GOLDEN=1 rewrites plan.txt.
- * A planner that refuses (plan() returns a code) has "error: <code>: <message>" as its plan.txt.
+ *     plan.txt       what show() says: the plan as people see it, the attributes that they do not see, and more
+ * The runner calls show() once per case and compares.  TRIMTAB_UPDATE_GOLDEN=1 rewrites plan.txt.
  * What facts.json and observed.json hold is each provider's own affair, written down in its golden file. */
 #ifndef TRIMTAB_TESTS_GOLDEN_H
 #define TRIMTAB_TESTS_GOLDEN_H
 
 #include "common/base/arena.h"
-#include "common/base/err.h"
 #include "common/base/json.h"
-#include "common/lb/plan.h"
+#include "common/base/str.h"
 
 /* Trees are borrowed for the call; absent files come as empty objects or arrays, never NULL. */
 struct golden_case {
@@ -28,12 +26,12 @@ struct golden_case {
 
 struct golden_provider {
     const char *name; /* the folder below tests/golden */
-    /* Calls the pure planner: appends to *plan (initialised, not sealed) what it would do. */
-    int (*plan)(struct arena *a, const struct golden_case *in, struct lb_plan *plan,
-                struct err *err);
+    /* Asks the planner, and appends to *text what it says (golden_dump.h helps). */
+    void (*show)(struct arena *a, const struct golden_case *in, struct str_buf *text);
 };
 
 /* Each in a file of its own, tests/golden/<provider>.c. */
+extern const struct golden_provider golden_azure;
 extern const struct golden_provider golden_gce;
 
 #endif

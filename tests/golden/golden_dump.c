@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* golden_dump.c: prints the hard rules that a plan carries.
+/* golden_dump.c: prints a plan as people see it, and the hard rules that it carries.
  *
- * People do not need them, but a planner that forgets `critical` or `finally` loses an address one day, so
+ * People do not need these, but a planner that forgets `critical` or `finally` loses an address one day, so
  * golden files hold them.  Pure. */
 #include "tests/golden/golden_dump.h"
+
+#include "common/lb/plan_print.h"
 
 static void put_bits(struct str_buf *b, const char *title, unsigned bits, const char *const *words)
 {
@@ -38,13 +40,24 @@ static void put_op(struct str_buf *b, const struct lb_op *op, size_t n)
         str_appendf(b, ", only if %d", op->only_if_op + 1);
         put_bits(b, "is", op->only_if, outcomes);
     }
-    str_appendf(b, ", %u calls\n", op->calls);
+    str_appendf(b, ", %u calls", op->calls);
+    for (size_t i = 0; op->owners.n > 1 && i < op->owners.n; i++) {
+        str_appendf(b, "%s%s", i == 0 ? ", for " : " ", op->owners.items[i]);
+    }
+    str_append_c(b, '\n');
 }
 
-void golden_dump(struct str_buf *b, const struct lb_plan *plan)
+void golden_show_plan(struct str_buf *b, const struct tt_plan *view, const struct lb_plan *plan)
 {
+    const struct plan_print how = {.verbose = true};
+    plan_print_text(b, view, &how);
     str_append(b, "\nattributes\n");
     for (size_t i = 0; i < plan->n_ops; i++) {
         put_op(b, &plan->ops[i], i + 1);
     }
+}
+
+void golden_show_error(struct str_buf *b, const struct err *err)
+{
+    str_appendf(b, "error: %s: %s\n", err_code_name(err->code), err->message);
 }

@@ -9,14 +9,15 @@
 #include "common/base/file.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
-#include "common/lb/plan_print.h"
-#include "tests/golden/golden_dump.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct golden_provider *const providers[] = {
+#ifdef GOLDEN_AZURE
+    &golden_azure,
+#endif
 #ifdef GOLDEN_GCE
     &golden_gce,
 #endif
@@ -81,23 +82,6 @@ static int case_read(struct arena *a, const char *folder, struct golden_case *c,
     return rc != ERR_OK ? rc : tree_read(a, folder, "observed.json", "{}", &c->observed, err);
 }
 
-static void case_text(struct arena *a, const struct golden_provider *provider,
-                      const struct golden_case *c, struct str_buf *text)
-{
-    struct lb_plan plan;
-    struct err err = ERR_INIT;
-    lb_plan_init(&plan, a);
-    int rc = provider->plan(a, c, &plan, &err);
-    rc = rc != ERR_OK ? rc : lb_plan_seal(&plan, &err);
-    if (rc != ERR_OK) {
-        str_appendf(text, "error: %s: %s\n", err_code_name(rc), err.message);
-        return;
-    }
-    const struct plan_print how = {.verbose = true};
-    plan_print_text(text, lb_plan_view(&plan), &how);
-    golden_dump(text, &plan);
-}
-
 /* Shows the first line that differs, with its number. */
 static void show_difference(const char *want, const char *got)
 {
@@ -144,7 +128,7 @@ static bool case_run(const struct run *r, const struct golden_provider *provider
         return false;
     }
     struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
-    case_text(a, provider, &c, &text);
+    provider->show(a, &c, &text);
     return case_compare(a, r, folder, str_buf_text(&text));
 }
 

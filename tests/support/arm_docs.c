@@ -30,6 +30,15 @@ struct json_object *arm_docs_find(const struct arm_docs *c, enum azure_kind k, c
             return o;
         }
     }
+    /* Pools are parts of their balancers' documents. */
+    struct json_object *lb;
+    AZURE_EACH (lb, k == AZURE_POOLS ? c->lists[AZURE_LBS] : NULL) {
+        AZURE_EACH (o, azure_array(lb, "backendAddressPools")) {
+            if (azure_id_eq(azure_doc_id(o), id)) {
+                return o;
+            }
+        }
+    }
     return NULL;
 }
 
@@ -276,6 +285,9 @@ int arm_docs_write(struct arm_docs *c, const struct azure_call_spec *spec,
         merge(doc, spec->body);
     }
     set_text(doc, "id", spec->id);
+    if (azure_prop_str(doc, "provisioningState") != NULL) {
+        set_text(azure_props(doc), "provisioningState", "Succeeded");
+    }
     if (spec->kind == AZURE_LBS && lb_put(c, doc, err) != ERR_OK) {
         return err->code;
     }

@@ -292,6 +292,7 @@ static void run(struct stage_rig *r, bool planning)
     batch.n_nodes = (uint32_t)r->n_nodes;
     r->all = ARENA_ARRAY(r->a, const struct tt_service *, r->n_services);
     r->log = r->events = "";
+    r->plan = NULL;
     for (size_t i = 0; i < r->n_services; i++) {
         struct rig_service *s = &r->services[i];
         r->all[i] = decode(r, s);
@@ -321,6 +322,11 @@ static void run(struct stage_rig *r, bool planning)
                     : lb_driver_reconcile(&cfg, &call, &batch));
     rng_free(rng);
     http_pool_free(pool);
+}
+
+void stage_rig_reconcile(struct stage_rig *r)
+{
+    run(r, false);
 }
 
 void stage_rig_run(struct stage_rig *r)

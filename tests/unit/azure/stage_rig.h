@@ -42,7 +42,7 @@ struct stage_rig {
     const char *log;    /* lines of what was written, or planned */
     const char *events; /* lines "default/web Reason" */
     /* who listens; may be NULL: after each write (`was`: the document before it), and when a plan is reported, whose
-     * operations stand in r->plan */
+     * operations stand in r->plan (NULL: no stage was reached) */
     void (*wrote)(struct stage_rig *r, const struct lb_op *op, struct json_object *was,
                   const struct err *err);
     void (*reported)(struct stage_rig *r, const struct tt_plan *view);
@@ -66,7 +66,9 @@ struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const c
 void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip);
 /* Reconciles those with a verb; the log begins anew.  Afterwards their statuses are stored, deleted ones are gone. */
 void stage_rig_run(struct stage_rig *r);
-/* The same, but shows what would be done. */
+/* The same, but verbs stay as they are. */
+void stage_rig_reconcile(struct stage_rig *r);
+/* Shows what would be done. */
 void stage_rig_plan(struct stage_rig *r);
 /* Everybody is ensured once more: nothing may be planned. */
 void stage_rig_settled(struct stage_rig *r);
