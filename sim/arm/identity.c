@@ -280,6 +280,11 @@ static void endpoints(struct arm *arm, struct sim_call *call)
     json_add_str(o, "resourceManager", url);
     json_add(o, "authentication", login);
     json_add(o, "suffixes", suffixes);
+    if (strcmp(str_nonnull(sim_call_param(call, "api-version")), "2022-09-01") >= 0) {
+        json_object_put(list);
+        sim_answer(call, 200, o); /* a cloud of today speaks only of itself */
+        return;
+    }
     json_object_array_add(list, o);
     sim_answer(call, 200, list);
 }

@@ -64,6 +64,8 @@ static const struct row rows[] = {
      "tenant_discovery_endpoint"},
     {"endpoints", "/metadata/endpoints?api-version=2019-05-01", NULL, NULL, 200,
      "[{\"name\":\"AzureCloud\""},
+    {"endpoints as the az command asks for them", "/metadata/endpoints?api-version=2022-09-01",
+     NULL, NULL, 200, "{\"name\":\"AzureCloud\""},
     {"endpoints as Azure Stack gives them", "/metadata/endpoints?api-version=1.0", NULL, NULL, 200,
      "{\"galleryEndpoint\""},
 };
@@ -85,7 +87,7 @@ static void identity__each_row__status_and_text(void **state)
         f->headers = NULL;
     }
     fixture_must(f, "GET", "/sim/calls", NULL);
-    assert_string_equal(fixture_text(f, "metadata.endpoints"), "2");
+    assert_string_equal(fixture_text(f, "metadata.endpoints"), "3");
     assert_int_equal(json_object_object_length(json_member(f->answer, "azure")), 0);
     fixture_stop(f);
 }
