@@ -5,6 +5,7 @@
  * needs for a moment.  Everything here runs in the thread that starts and stops the app. */
 #include "controller/app.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,10 @@
 
 #include "common/base/arena.h"
 #include "common/base/cancel.h"
-#include "common/base/file.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
+#include "controller/config_watch.h"
 #include "controller/kube/reflector.h"
 #include "controller/kube/unreachable.h"
 #include "controller/node_fanout.h"
@@ -25,7 +26,6 @@
 
 #define API_WAIT_MS      10000
 #define EVENTS_FLUSH_MS  300
-#define CONFIG_MAX       (1024 * 1024)
 #define PROVIDER_OPEN_MS 120000
 
 struct app {
@@ -46,6 +46,9 @@ struct app {
     struct queue *queue;
     struct service_cache *cache;
     struct tt_host_ctx *host;
+    struct config_texts config; /* what the provider was opened with; in `a` */
+    struct config_watch *config_watch;
+    atomic_bool reload; /* the configuration has changed: that is why it stops */
     void *provider;
     bool provider_open;
     struct syncer syncer;
@@ -229,12 +232,28 @@ static unsigned worker_limit(const struct app *a)
     return most != 0 && most < wanted ? most : wanted;
 }
 
-static int open_provider(struct app *a, struct err *err)
+/* A Secret counts only together with reloading, as upstream's flags have it. */
+static struct config_source config_source_of(const struct app *a)
 {
     const struct options *o = a->args.options;
-    const struct tt_provider *d = a->args.provider;
-    struct tt_open_args args = {
-        .size = sizeof(args),
+
+    return (struct config_source){
+        .path = o->cloud_config,
+        .secret_ns = o->config_secret_ns,
+        .secret_name = o->dynamic_reloading ? o->config_secret_name : "",
+        .secret_key = o->config_secret_key,
+        .client = a->client,
+        .cancel = a->cancel,
+    };
+}
+
+static int make_open_args(struct app *a, const struct config_texts *config,
+                          struct tt_open_args *ret, struct err *err)
+{
+    const struct options *o = a->args.options;
+
+    *ret = (struct tt_open_args){
+        .size = sizeof(*ret),
         .host = host_table(a->host),
         .cluster_name = o->cluster_name,
         .options = o->provider_values,
@@ -242,22 +261,27 @@ static int open_provider(struct app *a, struct err *err)
         .allow_untagged = o->allow_untagged_cloud,
         .concurrency = worker_limit(a),
         .version = TRIMTAB_VERSION,
+        .reloads = o->dynamic_reloading,
     };
-    char *text = NULL;
+    return config_texts_fill(config, a->args.provider, ret, err);
+}
 
-    if (o->cloud_config[0] != '\0') {
-        args.config_path = o->cloud_config;
-        int read = file_read(a->a, o->cloud_config, CONFIG_MAX, &text, &args.config_len, err);
-        if (read != ERR_OK) {
-            (void)err_prefix(err, "cannot read the cloud provider configuration %s",
-                             o->cloud_config);
-            return read;
-        }
-        args.config_text = text;
+static int open_provider(struct app *a, struct err *err)
+{
+    const struct tt_provider *d = a->args.provider;
+    const struct config_source source = config_source_of(a);
+    struct tt_open_args args;
+
+    int code = config_source_read(&source, a->a, &a->config, err);
+    if (code == ERR_OK) {
+        code = make_open_args(a, &a->config, &args, err);
+    }
+    if (code != ERR_OK) {
+        return code;
     }
     struct host_call *c = host_call_begin(a->host, a->a, 1, PROVIDER_OPEN_MS, 0, NULL);
     int32_t rc = d->open(&args, &a->provider, host_call_result(c, 0));
-    int code = host_result_outcome(host_call_result(c, 0), rc, false, err);
+    code = host_result_outcome(host_call_result(c, 0), rc, false, err);
     host_call_end(c);
     if (code != ERR_OK) {
         (void)err_prefix(err, "could not init cloud provider \"%s\"", d->name);
@@ -266,6 +290,65 @@ static int open_provider(struct app *a, struct err *err)
     a->provider_open = true;
     log_info(0, "Cloud provider is open", LOG_S("provider", d->name), LOG_S("version", d->version));
     return ERR_OK;
+}
+
+/* ---- another configuration ----------------------------------------------------------------------- */
+
+/* Would the provider open with it?  One that cannot say is tried. */
+static int check_config(void *arg, const struct config_texts *config, struct err *err)
+{
+    struct app *a = arg;
+    const struct tt_provider *d = a->args.provider;
+    _cleanup_(arena_freep) struct arena *scratch = arena_new();
+    struct tt_open_args args;
+
+    int code = make_open_args(a, config, &args, err);
+    if (code != ERR_OK || d->check_config == NULL) {
+        return code;
+    }
+    struct host_call *c = host_call_begin(a->host, scratch, 1, PROVIDER_OPEN_MS, 0, NULL);
+    int32_t rc = d->check_config(&args, host_call_result(c, 0));
+    code = host_result_outcome(host_call_result(c, 0), rc, false, err);
+    host_call_end(c);
+    return code;
+}
+
+static void config_changed(void *arg)
+{
+    struct app *a = arg;
+
+    atomic_store(&a->reload, true);
+    app_request_stop(a);
+}
+
+static int watch_config(struct app *a, struct err *err)
+{
+    if (!a->args.options->dynamic_reloading) {
+        return ERR_OK;
+    }
+    a->config_watch = config_watch_new(&(struct config_watch_args){
+        .source = config_source_of(a),
+        .current = &a->config,
+        .clock = a->args.clock,
+        .check = check_config,
+        .changed = config_changed,
+        .arg = a,
+    });
+    return config_watch_start(a->config_watch, err);
+}
+
+/* The configuration says that this program is to do nothing: it waits for another one. */
+static int rest(struct app *a, struct err *err)
+{
+    log_warning("The configuration turns the cloud provider off: nothing is done until it changes",
+                LOG_S("reason", err->message));
+    err_clear(err);
+    return watch_config(a, err);
+}
+
+bool app_wants_reload(struct app *a)
+{
+    return atomic_load(&a->reload);
 }
 
 /* Whether endpoints concern anybody may hang on the provider's configuration. */
@@ -367,6 +450,9 @@ int app_start(struct app *a, struct err *err)
     make_stores(a);
     make_host(a);
     rc = open_provider(a, err);
+    if (rc == ERR_IMPLEMENTED_ELSEWHERE && a->args.options->dynamic_reloading) {
+        return rest(a, err);
+    }
     if (rc != ERR_OK) {
         return rc;
     }
@@ -386,6 +472,9 @@ int app_start(struct app *a, struct err *err)
              LOG_I("waiting", queue_counts(a->queue).waiting));
     a->workers = workers_new(&a->syncer, worker_limit(a));
     rc = workers_start(a->workers, err);
+    if (rc == ERR_OK) {
+        rc = watch_config(a, err);
+    }
     if (rc == ERR_OK) {
         mutex_lock(&a->lock);
         a->running = true;
@@ -431,6 +520,7 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     if (is_running(a)) {
         log_info(0, "Shutting down service controller");
     }
+    config_watch_free(STEAL(a->config_watch));
     if (a->queue != NULL) {
         queue_shutdown(a->queue, false);
     }

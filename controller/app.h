@@ -38,6 +38,8 @@ int app_start(struct app *a, struct err *err) _warn_unused_;
 void app_request_stop(struct app *a);
 /* Blocks until app_request_stop(). */
 void app_wait_stop(struct app *a);
+/* True: it stops (app_request_stop() was called) because the configuration has changed; another app is to follow. */
+bool app_wants_reload(struct app *a);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */
 bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;

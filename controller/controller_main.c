@@ -2,8 +2,9 @@
 /* controller_main.c: from argv to a running app and back.
  *
  * The main thread runs the event loop: signals now, the health and metrics server later.  The app is started and
- * stopped by a thread of its own, so that a signal is seen at once, whatever the start is waiting for.  The first
- * SIGTERM or SIGINT ends it in order, within STOP_MS; a second one at once. */
+ * stopped by a thread of its own, so that a signal is seen at once, whatever the start is waiting for; when the
+ * configuration changes, that thread builds another app.  The first SIGTERM or SIGINT ends it in order, within STOP_MS; a
+ * second one at once. */
 #include "controller/controller_main.h"
 
 #include <event2/event.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/base/arena.h"
+#include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/net/http.h"
@@ -24,7 +26,8 @@
 #include "controller/options.h"
 #include "controller/plugin.h"
 
-#define STOP_MS 1500 /* for calls into the provider; the whole exit stays within 2 s */
+#define STOP_MS   1500  /* for calls into the provider; the whole exit stays within 2 s */
+#define RELOAD_MS 30000 /* the same before another configuration is taken over */
 
 /* ---- before anything runs ------------------------------------------------------------------------ */
 
@@ -108,6 +111,14 @@ static void warn_content_type(const struct options *o)
     }
 }
 
+static void warn_secret(const struct options *o)
+{
+    if (o->config_secret_name[0] != '\0' && !o->dynamic_reloading) {
+        log_warning("--cloud-config-secret-name has no effect without --enable-dynamic-reloading",
+                    LOG_S("secret", o->config_secret_name));
+    }
+}
+
 static void set_up_log(const struct options *o)
 {
     log_setup(&(struct log_config){
@@ -142,11 +153,14 @@ static int check_options(const struct options *o, struct err *err)
 /* ---- running ------------------------------------------------------------------------------------- */
 
 struct run {
-    struct app *app;
+    struct app_args args;
     bool idle; /* --controllers turned the only one off: wait for a signal */
     struct event_base *base;
     int signals;
     int exit_code;
+    struct mutex lock;
+    struct app *app _guarded_by_(lock); /* the one that runs; another one follows after a reload */
+    bool stopping _guarded_by_(lock);   /* a signal came: none follows */
 };
 
 static void end_loop(evutil_socket_t fd, short what, void *arg)
@@ -158,25 +172,72 @@ static void end_loop(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(r->base);
 }
 
-static void *app_thread(void *arg)
+/* From the main thread, at a signal. */
+static void stop_run(struct run *r)
 {
-    struct run *r = arg;
+    mutex_lock(&r->lock);
+    r->stopping = true;
+    if (r->app != NULL) {
+        app_request_stop(r->app);
+    }
+    mutex_unlock(&r->lock);
+}
+
+/* Puts `app` in the place of the one before, NULL: none.  Returns that. */
+static struct app *exchange_app(struct run *r, struct app *app)
+{
+    mutex_lock(&r->lock);
+    struct app *before = r->app;
+    r->app = app;
+    if (app != NULL && r->stopping) {
+        app_request_stop(app);
+    }
+    mutex_unlock(&r->lock);
+    return before;
+}
+
+static bool is_stopping(struct run *r)
+{
+    mutex_lock(&r->lock);
+    bool stopping = r->stopping;
+    mutex_unlock(&r->lock);
+    return stopping;
+}
+
+/* One life of the app.  True: another one is to follow, with another configuration. */
+static bool run_once(struct run *r)
+{
+    struct app *app = app_new(&r->args);
     struct err err = ERR_INIT;
     int rc = ERR_OK;
 
+    (void)exchange_app(r, app);
     if (r->idle) {
         /* Said here, not earlier: whoever reads it may stop us from now on. */
         log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
     } else {
-        rc = app_start(r->app, &err);
+        rc = app_start(app, &err);
     }
     if (rc == ERR_OK) {
-        app_wait_stop(r->app);
+        app_wait_stop(app);
     } else if (rc != ERR_CANCELLED) {
         r->exit_code = fail(&err);
     }
-    if (!app_stop(r->app, STOP_MS)) {
-        _exit(r->exit_code); /* a call into the provider hangs: its memory cannot be freed */
+    bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);
+    if (!app_stop(app, again ? RELOAD_MS : STOP_MS)) {
+        /* A call into the provider hangs: its memory cannot be freed.  A reload becomes a restart. */
+        _exit(again ? 1 : r->exit_code);
+    }
+    app_free(exchange_app(r, NULL));
+    return again && !is_stopping(r);
+}
+
+static void *app_thread(void *arg)
+{
+    struct run *r = arg;
+
+    while (run_once(r)) {
+        log_info(0, "Starting anew with the changed configuration");
     }
     const struct timeval now = {0};
     event_base_once(r->base, -1, EV_TIMEOUT, end_loop, r, &now);
@@ -193,7 +254,7 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     }
     log_info(0, "Signal received, stopping",
              LOG_S("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
-    app_request_stop(r->app);
+    stop_run(r);
 }
 
 static int run_loop(struct run *r)
@@ -223,10 +284,14 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     }
     evthread_use_pthreads();
     signal(SIGPIPE, SIG_IGN);
-    struct run r = {.base = event_base_new(), .idle = !options_service_controller_on(o)};
-    r.app = app_new(&(struct app_args){.options = o, .provider = &plugin->desc});
+    struct run r = {
+        .args = {.options = o, .provider = &plugin->desc},
+        .idle = !options_service_controller_on(o),
+        .base = event_base_new(),
+    };
+    mutex_init(&r.lock);
     int rc = run_loop(&r);
-    app_free(r.app);
+    mutex_done(&r.lock);
     event_base_free(r.base);
     libevent_global_shutdown();
     http_global_done();
@@ -260,6 +325,7 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
     } else {
         log_flags(o);
         warn_content_type(o);
+        warn_secret(o);
         log_info(0, "Version", LOG_S("version", "v" TRIMTAB_VERSION));
         rc = run_app(o, plugin);
     }

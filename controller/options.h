@@ -60,6 +60,10 @@ struct options {
     /* the provider */
     const char *cloud_provider;
     const char *cloud_config;
+    const char *config_secret_name; /* --cloud-config-secret-name; "" = none */
+    const char *config_secret_ns;
+    const char *config_secret_key; /* --cloud-config-key */
+    bool dynamic_reloading;        /* --enable-dynamic-reloading */
     const char *cluster_name;
     const char *plugin_dir; /* --provider-plugin-dir */
     bool allow_untagged_cloud;

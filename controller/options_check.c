@@ -195,6 +195,21 @@ static void check_numbers(const struct options *o, struct problems *p)
     }
 }
 
+static void check_config_source(const struct options *o, struct problems *p)
+{
+    bool secret = !str_is_empty(o->config_secret_name);
+
+    if (o->dynamic_reloading && !secret && str_is_empty(o->cloud_config)) {
+        problem(p, "--enable-dynamic-reloading needs --cloud-config or --cloud-config-secret-name");
+    }
+    if (secret && str_is_empty(o->config_secret_ns)) {
+        problem(p, "--cloud-config-secret-namespace cannot be empty");
+    }
+    if (secret && str_is_empty(o->config_secret_key)) {
+        problem(p, "--cloud-config-key cannot be empty");
+    }
+}
+
 int options_validate(const struct options *o, struct err *err)
 {
     struct problems p = {.a = o->a};
@@ -203,6 +218,7 @@ int options_validate(const struct options *o, struct err *err)
         problem(&p, "--cloud-provider cannot be empty");
     }
     check_controllers(o, &p);
+    check_config_source(o, &p);
     check_numbers(o, &p);
     check_election(o, &p);
     if (!str_eq(o->logging_format, "text") && !str_eq(o->logging_format, "json")) {

@@ -59,6 +59,10 @@ const struct option_def options_table[] = {
     /* cloud provider */
     ROW("cloud-provider", S, "", CLOUD, AT(cloud_provider), "The provider: a built-in one, or NAME.so in --provider-plugin-dir"),
     ROW("cloud-config", S, "", CLOUD, AT(cloud_config), "The provider's configuration file"),
+    ROW("cloud-config-secret-name", S, "", CLOUD, AT(config_secret_name), "Secret that holds the provider's configuration, or a part of it; needs --enable-dynamic-reloading"),
+    ROW("cloud-config-secret-namespace", S, "kube-system", CLOUD, AT(config_secret_ns), "Namespace of that Secret"),
+    ROW("cloud-config-key", S, "cloud-config", CLOUD, AT(config_secret_key), "Key of that Secret"),
+    ROW("enable-dynamic-reloading", B, "false", CLOUD, AT(dynamic_reloading), "Take a changed configuration over without a restart"),
     ROW("cluster-name", S, "kubernetes", CLOUD, AT(cluster_name), "Name of the cluster, as the cloud's resources carry it"),
     OLD("allow-untagged-cloud", B, "false", CLOUD, AT(allow_untagged_cloud), "Start although the cluster has no cluster id",
         "This flag is deprecated and will be removed in a future release. A cluster-id will be required on cloud instances."),

@@ -12,6 +12,7 @@ struct kind_row {
     const char *version;
     const char *stack_version; /* on a real Azure Stack */
     bool compute; /* lives in the compute subscription, called with that tenant's token */
+    enum azure_limit limit;
 };
 
 #define NETWORK   "Microsoft.Network"
@@ -20,29 +21,34 @@ struct kind_row {
 #define V_COMPUTE "2025-04-01"
 
 static const struct kind_row rows[AZURE_KIND_MAX] = {
-    [AZURE_LBS] = {NETWORK, "loadBalancers", "load balancer", V_NETWORK, "2018-11-01", false},
+    [AZURE_LBS] = {NETWORK, "loadBalancers", "load balancer", V_NETWORK, "2018-11-01", false,
+                   AZURE_LIMIT_LB},
     [AZURE_PIPS] = {NETWORK, "publicIPAddresses", "public IP address", V_NETWORK, "2018-11-01",
-                    false},
+                    false, AZURE_LIMIT_PIP},
     [AZURE_NSGS] = {NETWORK, "networkSecurityGroups", "network security group", V_NETWORK,
-                    "2018-11-01", false},
-    [AZURE_SUBNETS] = {NULL, "subnets", "subnet", V_NETWORK, "2018-11-01", false},
+                    "2018-11-01", false, AZURE_LIMIT_NSG},
+    [AZURE_SUBNETS] = {NULL, "subnets", "subnet", V_NETWORK, "2018-11-01", false,
+                       AZURE_LIMIT_SUBNET},
     [AZURE_POOLS] = {NULL, "backendAddressPools", "backend address pool", V_NETWORK, V_NETWORK,
-                     false},
+                     false, AZURE_LIMIT_LB},
     [AZURE_PLSS] = {NETWORK, "privateLinkServices", "private link service", V_NETWORK, "2019-03-01",
-                    true},
+                    true, AZURE_LIMIT_PLS},
     [AZURE_PE_CONNECTIONS] = {NULL, "privateEndpointConnections", "private endpoint connection",
-                              V_NETWORK, "2019-03-01", true},
+                              V_NETWORK, "2019-03-01", true, AZURE_LIMIT_PLS},
     [AZURE_NICS] = {NETWORK, "networkInterfaces", "network interface", V_NETWORK, "2018-11-01",
-                    true},
-    [AZURE_VMS] = {COMPUTE, "virtualMachines", "virtual machine", V_COMPUTE, "2017-12-01", true},
-    [AZURE_SETS] = {COMPUTE, "availabilitySets", "availability set", V_COMPUTE, "2019-07-01", true},
-    [AZURE_VMSSS] = {COMPUTE, "virtualMachineScaleSets", "scale set", V_COMPUTE, "2019-07-01",
-                     true},
+                    true, AZURE_LIMIT_NIC},
+    [AZURE_VMS] = {COMPUTE, "virtualMachines", "virtual machine", V_COMPUTE, "2017-12-01", true,
+                   AZURE_LIMIT_VM},
+    [AZURE_SETS] = {COMPUTE, "availabilitySets", "availability set", V_COMPUTE, "2019-07-01", true,
+                    AZURE_LIMIT_SET},
+    [AZURE_VMSSS] = {COMPUTE, "virtualMachineScaleSets", "scale set", V_COMPUTE, "2019-07-01", true,
+                     AZURE_LIMIT_VMSS},
     [AZURE_VMSS_VMS] = {NULL, "virtualMachines", "scale set instance", V_COMPUTE, "2019-07-01",
-                        true},
+                        true, AZURE_LIMIT_VMSS},
     [AZURE_VMSS_NICS] = {NULL, "networkInterfaces", "network interface of a scale set",
-                         "2018-10-01", "2018-10-01", true},
-    [AZURE_PROVIDERS] = {NULL, "providers", "resource provider", "2021-04-01", "2021-04-01", true},
+                         "2018-10-01", "2018-10-01", true, AZURE_LIMIT_NIC},
+    [AZURE_PROVIDERS] = {NULL, "providers", "resource provider", "2021-04-01", "2021-04-01", true,
+                         AZURE_LIMIT_REST},
 };
 
 #define RETRIES_MAX    20
@@ -74,13 +80,13 @@ void azure_arm_init(struct azure_arm *arm)
     const struct azure_config *c = arm->config;
     arm->requests = policy_of(c);
     int64_t now = clock_now_ms(arm->clock);
-    double per_second[2] = {c->rate_limit ? c->rate_limit_qps : 0,
-                            c->rate_limit ? c->rate_limit_qps_write : 0};
-    int burst[2] = {c->rate_limit_bucket, c->rate_limit_bucket_write};
     mutex_init(&arm->lock);
     arm->gate = (struct azure_gate){0};
-    for (int i = 0; i < 2; i++) {
-        ratelimit_init(&arm->limits[i], per_second[i], burst[i] > 0 ? burst[i] : 1, now);
+    for (int i = 0; i < AZURE_LIMITS; i++) {
+        const struct azure_rate_limit *l = &c->limits[i];
+        ratelimit_init(&arm->limits[i][0], l->on ? l->qps : 0, l->bucket > 0 ? l->bucket : 1, now);
+        ratelimit_init(&arm->limits[i][1], l->on ? l->qps_write : 0,
+                       l->bucket_write > 0 ? l->bucket_write : 1, now);
     }
 }
 
@@ -161,6 +167,11 @@ const char *azure_arm_word(enum azure_kind k)
 const char *azure_arm_version(const struct azure_arm *arm, enum azure_kind k)
 {
     return azure_config_is_stack(arm->config) ? rows[k].stack_version : rows[k].version;
+}
+
+enum azure_limit azure_arm_limit(enum azure_kind k)
+{
+    return rows[k].limit;
 }
 
 bool azure_arm_is_compute(enum azure_kind k)

@@ -66,7 +66,7 @@ struct azure_arm {
         requests;      /* cloudProviderBackoff… (1.4), or our own; set by azure_arm_init() */
     struct mutex lock; /* guards what follows */
     struct azure_gate gate;
-    struct ratelimit limits[2]; /* reading, writing; off unless configured */
+    struct ratelimit limits[AZURE_LIMITS][2]; /* reading, writing; off unless configured */
 };
 void azure_arm_init(struct azure_arm *arm);
 void azure_arm_done(struct azure_arm *arm);
@@ -84,6 +84,7 @@ const char *azure_arm_word(enum azure_kind k); /* for people: "load balancer" */
 const char *azure_arm_version(const struct azure_arm *arm, enum azure_kind k);
 /* Belongs to the compute subscription and tenant (3.2, 2.6). */
 bool azure_arm_is_compute(enum azure_kind k);
+enum azure_limit azure_arm_limit(enum azure_kind k); /* whose rate limit counts */
 
 struct azure_call_spec {
     enum azure_kind kind;

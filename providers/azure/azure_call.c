@@ -65,7 +65,7 @@ static int64_t may_send_at(struct azure_call *c, bool write)
     int64_t now = clock_now_ms(arm->clock);
     mutex_lock(&arm->lock);
     int64_t gate = arm->gate.until_ms[c->spec.kind][write];
-    int64_t limit = ratelimit_take(&arm->limits[write], now);
+    int64_t limit = ratelimit_take(&arm->limits[azure_arm_limit(c->spec.kind)][write], now);
     mutex_unlock(&arm->lock);
     if (limit > now) {
         azure_metrics_held(arm, azure_arm_op_id(c->spec.kind, c->spec.verb), c->spec.id, false);

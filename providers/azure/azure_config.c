@@ -32,8 +32,7 @@
 
 struct reader {
     struct arena *a;
-    const char *text;
-    size_t n;
+    const struct azure_config_text *from;
     int lbs_line;
     struct azure_unknown_list unknown;
 };
@@ -41,8 +40,9 @@ struct reader {
 static struct azure_where place_of_lb(const struct reader *r, size_t i)
 {
     return (struct azure_where){
-        .text = r->text,
-        .n = r->n,
+        .text = r->from->text,
+        .n = r->from->n,
+        .file = r->from->file,
         .path = arena_printf(r->a, LBS_KEY "[%zu].", i),
         .below = r->lbs_line,
         .nth = 1,
@@ -83,6 +83,7 @@ static int read_lb(struct reader *r, size_t i, struct json_object *o, struct azu
         return err_set(err, ERR_INVALID, "line %d: %s[%zu]: want a mapping", place.below, LBS_KEY,
                        i);
     }
+    azure_keys_clear(azure_lb_config_keys, &raw);
     int rc = azure_keys_read(r->a, o, azure_lb_config_keys, &place, &raw, &r->unknown, err);
     if (rc == ERR_OK) {
         rc = read_selectors(r, &raw, ret, err);
@@ -100,10 +101,12 @@ static int read_lbs(struct reader *r, struct json_object *array, struct azure_co
                     struct err *err)
 {
     size_t n = json_len(array);
+    c->lbs = NULL;
+    c->n_lbs = 0;
     if (n == 0) {
         return ERR_OK;
     }
-    r->lbs_line = azure_config_line(r->text, r->n, LBS_KEY, 1, 0);
+    r->lbs_line = azure_config_line(r->from->text, r->from->n, LBS_KEY, 1, 0);
     if (n > LBS_MAX) {
         return err_set(err, ERR_INVALID, "line %d: %s: more than %d", r->lbs_line, LBS_KEY,
                        LBS_MAX);
@@ -121,20 +124,29 @@ static int read_lbs(struct reader *r, struct json_object *array, struct azure_co
     return ERR_OK;
 }
 
+/* Goes over what an earlier text gave: names that stand there already get the new value. */
 static void read_tags_map(struct arena *a, struct json_object *o, struct azure_config *c)
 {
-    if (o == NULL) {
-        return;
+    size_t n = c->n_tags_map;
+    size_t room = n + (size_t)json_object_object_length(o);
+    struct azure_kv *items = ARENA_ARRAY(a, struct azure_kv, room);
+    for (size_t i = 0; i < n; i++) {
+        items[i] = c->tags_map[i];
     }
-    struct azure_kv *items = ARENA_ARRAY(a, struct azure_kv, (size_t)json_object_object_length(o));
     json_object_object_foreach(o, key, value)
     {
-        items[c->n_tags_map++] = (struct azure_kv){
+        size_t at = 0;
+        while (at < n && !str_eq(items[at].key, key)) {
+            at++;
+        }
+        items[at] = (struct azure_kv){
             .key = arena_strdup(a, key),
             .value = value != NULL ? azure_scalar_text(a, value) : "",
         };
+        n += at == n;
     }
     c->tags_map = items;
+    c->n_tags_map = n;
 }
 
 /* ---- what follows ------------------------------------------------------------------------------------------ */
@@ -148,9 +160,8 @@ static void apply_env(const struct azure_env *env, struct azure_config *c)
     c->workload_identity = c->workload_identity || !str_is_empty(env->federated_token_file);
 }
 
-static void apply_groups(struct arena *a, struct azure_config *c)
+static void apply_groups(struct azure_config *c)
 {
-    c->resource_group = str_lower(a, c->resource_group);
     const char *group = c->resource_group;
     c->vnet_resource_group = str_or(c->vnet_resource_group_text, group);
     c->security_group_resource_group = str_or(c->security_group_resource_group, group);
@@ -185,6 +196,36 @@ static int32_t number_or(int32_t v, int32_t otherwise)
     return v != 0 ? v : otherwise;
 }
 
+/* What is not given is as `otherwise` has it. */
+static struct azure_rate_limit limit_or(const struct azure_rate_limit *l,
+                                        const struct azure_rate_limit *otherwise)
+{
+    return (struct azure_rate_limit){
+        .given = l->given,
+        .on = l->on,
+        .qps = l->qps > 0 ? l->qps : otherwise->qps,
+        .qps_write = l->qps_write > 0 ? l->qps_write : otherwise->qps_write,
+        .bucket = l->bucket > 0 ? l->bucket : otherwise->bucket,
+        .bucket_write = l->bucket_write > 0 ? l->bucket_write : otherwise->bucket_write,
+    };
+}
+
+/* A client with a block of its own is limited when that says so, and not by the common switch (3.7). */
+static void apply_limits(struct azure_config *c)
+{
+    static const struct azure_rate_limit initial = {
+        .qps = RATE_QPS,
+        .qps_write = RATE_QPS,
+        .bucket = RATE_BUCKET,
+        .bucket_write = RATE_BUCKET,
+    };
+    c->rate_limit = limit_or(&c->rate_limit, &initial);
+    for (int i = 0; i < AZURE_LIMITS; i++) {
+        struct azure_rate_limit *l = &c->limits[i];
+        *l = l->given ? limit_or(l, &c->rate_limit) : c->rate_limit;
+    }
+}
+
 static void apply_numbers(struct azure_config *c)
 {
     c->max_rules = number_or(c->max_rules, MAX_RULES);
@@ -194,10 +235,6 @@ static void apply_numbers(struct azure_config *c)
     c->backoff_duration_s = c->backoff ? number_or(c->backoff_duration_s, BACKOFF_S) : BACKOFF_S;
     c->backoff_exponent = c->backoff_exponent > 0 ? c->backoff_exponent : BACKOFF_EXPONENT;
     c->backoff_jitter = c->backoff_jitter > 0 ? c->backoff_jitter : BACKOFF_JITTER;
-    c->rate_limit_qps = c->rate_limit_qps > 0 ? c->rate_limit_qps : RATE_QPS;
-    c->rate_limit_qps_write = c->rate_limit_qps_write > 0 ? c->rate_limit_qps_write : RATE_QPS;
-    c->rate_limit_bucket = number_or(c->rate_limit_bucket, RATE_BUCKET);
-    c->rate_limit_bucket_write = number_or(c->rate_limit_bucket_write, RATE_BUCKET);
     int32_t *const cache_s[] = {
         &c->lb_cache_s, &c->nsg_cache_s, &c->pip_cache_s, &c->pls_cache_s, &c->vm_cache_s,
     };
@@ -214,63 +251,163 @@ static void apply_numbers(struct azure_config *c)
     }
 }
 
+/* "line 7: …" → "azure.json:7: …" */
+static int blame(const struct azure_config_text *from, struct err *err)
+{
+    static const char line[] = "line ";
+    if (from->file == NULL || err == NULL) {
+        return ERR_INVALID; /* nothing else comes here */
+    }
+    struct err why = *err;
+    bool has_line = str_has_prefix(why.message, line);
+    return err_set(err, ERR_INVALID, "%.200s:%s%.700s", from->file, has_line ? "" : " ",
+                   why.message + (has_line ? strlen(line) : 0));
+}
+
+/* *ret NULL: nothing stands there. */
+static int read_tree(struct arena *a, const struct azure_config_text *from,
+                     struct json_object **ret, struct err *err)
+{
+    if (from->n > TEXT_MAX) {
+        return err_set(err, ERR_INVALID, "more than %zu bytes are no cloud config", TEXT_MAX);
+    }
+    int rc = yaml_parse(a, from->text, from->n, ret, err);
+    if (rc == ERR_OK && *ret != NULL && !json_object_is_type(*ret, json_type_object)) {
+        rc = err_set(err, ERR_INVALID, "line 1: want a mapping of keys to values");
+    }
+    return rc;
+}
+
+/* One text, over what others gave. */
+static int read_text(struct reader *r, const struct azure_config_text *from, struct azure_raw *raw,
+                     struct err *err)
+{
+    const struct azure_where place = {
+        .text = from->text, .n = from->n, .file = from->file, .path = "", .nth = 1};
+    struct json_object *tree = NULL;
+    int rc = read_tree(r->a, from, &tree, err);
+    if (rc != ERR_OK || tree == NULL) {
+        return rc;
+    }
+    struct json_object *const lbs = raw->lbs;
+    struct json_object *const tags = raw->tags_map;
+    r->from = from;
+    rc = azure_keys_read(r->a, tree, azure_config_keys, &place, raw, &r->unknown, err);
+    if (rc == ERR_OK && raw->lbs != lbs) {
+        rc = read_lbs(r, raw->lbs, &raw->c, err);
+    }
+    if (rc == ERR_OK && raw->tags_map != NULL && raw->tags_map != tags) {
+        read_tags_map(r->a, raw->tags_map, &raw->c);
+    }
+    if (rc == ERR_OK && tags != NULL && raw->tags_map == NULL) {
+        raw->c.n_tags_map = 0; /* null: none */
+    }
+    return rc;
+}
+
+/* Which texts count (1.1): the type is the file's own word. */
+static int choose(struct arena *a, const struct azure_config_texts *texts, bool *ret_file,
+                  bool *ret_secret, struct err *err)
+{
+    struct json_object *tree = NULL;
+    *ret_file = texts->file.text != NULL;
+    *ret_secret = texts->secret.text != NULL;
+    if (!*ret_file || !*ret_secret) {
+        return ERR_OK;
+    }
+    struct azure_raw raw = {0};
+    struct azure_unknown_list unknown = {0};
+    const struct azure_where place = {
+        .text = texts->file.text, .n = texts->file.n, .path = "", .nth = 1};
+    int rc = read_tree(a, &texts->file, &tree, err);
+    azure_keys_clear(azure_config_keys, &raw);
+    if (rc == ERR_OK && tree != NULL) {
+        rc = azure_keys_read(a, tree, azure_config_keys, &place, &raw, &unknown, err);
+    }
+    if (rc != ERR_OK) {
+        return blame(&texts->file, err);
+    }
+    *ret_file = !azure_eq(raw.c.config_type, "secret");
+    *ret_secret = !azure_eq(raw.c.config_type, "file");
+    return ERR_OK;
+}
+
+static int decode(struct arena *a, const struct azure_config_texts *texts,
+                  const struct azure_env *env, struct azure_config *ret,
+                  struct azure_unknown_list *unknown, struct err *err)
+{
+    struct reader r = {.a = a};
+    struct azure_raw *raw = ARENA_NEW(a, struct azure_raw);
+    bool use_file, use_secret;
+    int rc = choose(a, texts, &use_file, &use_secret, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    azure_keys_clear(azure_config_keys, raw);
+    if (use_file) {
+        if (read_text(&r, &texts->file, raw, err) != ERR_OK) {
+            return blame(&texts->file, err);
+        }
+        raw->c.resource_group = str_lower(a, raw->c.resource_group);
+    }
+    if (use_secret && read_text(&r, &texts->secret, raw, err) != ERR_OK) {
+        return blame(&texts->secret, err);
+    }
+    apply_env(env, &raw->c);
+    apply_groups(&raw->c);
+    apply_kinds(raw, &raw->c);
+    apply_limits(&raw->c);
+    apply_numbers(&raw->c);
+    *ret = raw->c;
+    *unknown = r.unknown;
+    return ERR_OK;
+}
+
 int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                         struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
                         size_t *ret_n_unknown, struct err *err)
 {
-    struct json_object *tree = NULL;
-    if (n > TEXT_MAX) {
-        return err_set(err, ERR_INVALID, "more than %zu bytes are no cloud config", TEXT_MAX);
-    }
-    int rc = yaml_parse(a, text, n, &tree, err);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    if (tree == NULL) {
-        tree = azure_own(a, json_object_new_object());
-    }
-    if (!json_object_is_type(tree, json_type_object)) {
-        return err_set(err, ERR_INVALID, "line 1: want a mapping of keys to values");
-    }
-    struct reader r = {.a = a, .text = text, .n = n};
-    const struct azure_where place = {.text = text, .n = n, .path = "", .nth = 1};
-    struct azure_raw *raw = ARENA_NEW(a, struct azure_raw);
-    rc = azure_keys_read(a, tree, azure_config_keys, &place, raw, &r.unknown, err);
+    const struct azure_config_texts texts = {.file = {.text = text, .n = n}};
+    struct azure_unknown_list unknown;
+    int rc = decode(a, &texts, env, ret, &unknown, err);
     if (rc == ERR_OK) {
-        rc = read_lbs(&r, raw->lbs, &raw->c, err);
+        *ret_unknown = unknown.items;
+        *ret_n_unknown = unknown.n;
     }
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    read_tags_map(a, raw->tags_map, &raw->c);
-    apply_env(env, &raw->c);
-    apply_groups(a, &raw->c);
-    apply_kinds(raw, &raw->c);
-    apply_numbers(&raw->c);
-    *ret = raw->c;
-    *ret_unknown = r.unknown.items;
-    *ret_n_unknown = r.unknown.n;
-    return ERR_OK;
+    return rc;
 }
 
 /* ---- what stops a start ------------------------------------------------------------------------------------ */
 
 struct checked {
     const struct azure_config *c;
-    const char *text;
-    size_t n;
+    const struct azure_config_texts *texts;
     struct err *err;
 };
 
+static int line_in(const struct azure_config_text *from, const char *key, int nth)
+{
+    if (from->text == NULL) {
+        return 0;
+    }
+    int below = nth > 1 ? azure_config_line(from->text, from->n, LBS_KEY, 1, 0) : 0;
+    return azure_config_line(from->text, from->n, key, nth > 1 ? nth - 1 : 1, below);
+}
+
+/* The Secret overrides the file, so a key that stands in both is the Secret's. */
 static int refuse(const struct checked *k, const char *key, int nth, const char *why)
 {
-    int below = nth > 1 ? azure_config_line(k->text, k->n, LBS_KEY, 1, 0) : 0;
-    int line = azure_config_line(k->text, k->n, key, nth > 1 ? nth - 1 : 1, below);
+    const struct azure_config_text *from = &k->texts->secret;
+    int line = line_in(from, key, nth);
+    if (line == 0 && k->texts->file.text != NULL) {
+        from = &k->texts->file;
+        line = line_in(from, key, nth);
+    }
     (void)err_set(k->err, ERR_INVALID, "%s: %s", key, why);
     if (line > 0) {
         (void)err_prefix(k->err, "line %d", line);
     }
-    return ERR_INVALID;
+    return blame(from, k->err);
 }
 
 static bool is_one_of(const char *text, const char *const *items, size_t n)
@@ -383,15 +520,19 @@ static bool has_credentials(const struct azure_config *c, const struct azure_env
            !str_is_empty(c->msi_data_plane_path);
 }
 
-int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
-                       struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
-                       size_t *ret_n_unknown, struct err *err)
+int azure_config_parse_texts(struct arena *a, const struct azure_config_texts *texts,
+                             const struct azure_env *env, struct azure_config *ret,
+                             const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
+                             struct err *err)
 {
-    int rc = azure_config_decode(a, text, n, env, ret, ret_unknown, ret_n_unknown, err);
+    struct azure_unknown_list unknown;
+    int rc = decode(a, texts, env, ret, &unknown, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    const struct checked k = {.c = ret, .text = text, .n = n, .err = err};
+    *ret_unknown = unknown.items;
+    *ret_n_unknown = unknown.n;
+    const struct checked k = {.c = ret, .texts = texts, .err = err};
     rc = check_words(a, &k);
     if (rc == ERR_OK) {
         rc = check_pairs(a, &k);
@@ -405,4 +546,12 @@ int azure_config_parse(struct arena *a, const char *text, size_t n, const struct
                     "\"file\" without credentials needs useInstanceMetadata: true");
     }
     return rc;
+}
+
+int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
+                       struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
+                       size_t *ret_n_unknown, struct err *err)
+{
+    const struct azure_config_texts texts = {.file = {.text = text, .n = n}};
+    return azure_config_parse_texts(a, &texts, env, ret, ret_unknown, ret_n_unknown, err);
 }

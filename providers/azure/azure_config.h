@@ -39,8 +39,37 @@ struct azure_kv {
     const char *key;
     const char *value;
 };
+/* Who is limited by cloudProviderRateLimit…, and may have limits of its own (3.7). */
+enum azure_limit {
+    AZURE_LIMIT_LB = 0,
+    AZURE_LIMIT_PIP,
+    AZURE_LIMIT_NSG,
+    AZURE_LIMIT_SUBNET,
+    AZURE_LIMIT_PLS,
+    AZURE_LIMIT_NIC,
+    AZURE_LIMIT_VM,
+    AZURE_LIMIT_SET,  /* availability sets */
+    AZURE_LIMIT_VMSS, /* scale sets and their instances */
+    AZURE_LIMIT_REST, /* no client of upstream's: the common numbers */
+    AZURE_LIMITS,
+};
+struct azure_rate_limit {
+    bool given; /* a block of its own */
+    bool on;
+    double qps, qps_write;
+    int32_t bucket, bucket_write;
+};
+/* auxiliaryTokenProvider (2.6): a Key Vault secret that holds the token of the networks' tenant. */
+struct azure_vault {
+    bool given;
+    const char *subscription_id;
+    const char *resource_group;
+    const char *vault_name;
+    const char *secret_name;
+};
 /* A key of the file that nobody reads. */
 struct azure_unknown_key {
+    const char *file; /* as azure_config_text.file */
     const char *path; /* "loadBalancerSkuu", "multipleStandardLoadBalancerConfigurations[0].nme" */
     int line;         /* 1…; 0 when not known */
 };
@@ -109,10 +138,9 @@ struct azure_config {
     int32_t backoff_duration_s;
     double backoff_exponent;
     double backoff_jitter;
-    bool min_retry_after; /* enableMinimumRetryAfter */
-    bool rate_limit;      /* cloudProviderRateLimit */
-    double rate_limit_qps, rate_limit_qps_write;
-    int32_t rate_limit_bucket, rate_limit_bucket_write;
+    bool min_retry_after;                         /* enableMinimumRetryAfter */
+    struct azure_rate_limit rate_limit;           /* cloudProviderRateLimit… */
+    struct azure_rate_limit limits[AZURE_LIMITS]; /* effective */
     bool disable_api_call_cache;
     int32_t lb_cache_s, nsg_cache_s, pip_cache_s, pls_cache_s; /* …CacheTTLInSeconds */
     int32_t vm_cache_s, vmss_cache_s, vmss_vm_cache_s, vmss_flex_cache_s, vmss_flex_vm_cache_s;
@@ -130,6 +158,9 @@ struct azure_config {
     const char *federated_token_file;
     bool workload_identity;
     const char *msi_data_plane_path;
+    struct azure_vault vault;
+    bool
+        disabled; /* disableCloudProvider: with reloading, nothing is done until it changes (1.1) */
 };
 
 /* The environment that parsing and credentials read; NULL = not set (1.1). */
@@ -144,13 +175,31 @@ struct azure_env {
     const char *authority_host;       /* AZURE_AUTHORITY_HOST */
 };
 
+/* One text of the configuration.  With `file`, errors begin "FILE:LINE: ", else "line LINE: ". */
+struct azure_config_text {
+    const char *file; /* or NULL */
+    const char *text; /* NULL: there is no such text */
+    size_t n;
+};
+/* What cloudConfigType chooses from: what --cloud-config names, and what a Secret holds (1.1).  At least one. */
+struct azure_config_texts {
+    struct azure_config_text file;
+    struct azure_config_text secret;
+};
+
 /* Decodes, applies the environment and defaults, and checks what would stop upstream at the start (1.2, 1.3).
  * ERR_INVALID names line and key, or the two keys that do not go together. */
 int azure_config_parse(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                        struct azure_config *ret, const struct azure_unknown_key **ret_unknown,
                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
 
-/* The same without the checks: what stands in the text and what follows from it.  ERR_INVALID: no YAML, or a value of the
+/* The same of a file and a Secret: as cloudConfigType of the file says the file alone, the Secret alone, or the file with
+ * what the Secret gives over it, key by key (lists as a whole).  Without a Secret the file counts, whatever the type. */
+int azure_config_parse_texts(struct arena *a, const struct azure_config_texts *texts,
+                             const struct azure_env *env, struct azure_config *ret,
+                             const struct azure_unknown_key **ret_unknown, size_t *ret_n_unknown,
+                             struct err *err) _warn_unused_;
+/* The same as azure_config_parse() without the checks: what stands in the text and what follows from it.  ERR_INVALID: no YAML, or a value of the
  * wrong type; a text of more than 1 MiB. */
 int azure_config_decode(struct arena *a, const char *text, size_t n, const struct azure_env *env,
                         struct azure_config *ret, const struct azure_unknown_key **ret_unknown,

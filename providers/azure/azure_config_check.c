@@ -25,15 +25,36 @@ static void finding(const struct tt_open_args *args, uint32_t severity, const ch
     args->host->report_finding(args->host->ctx, severity, where, text);
 }
 
-static const char *place(struct arena *a, const struct tt_open_args *args, int line)
+static const char *place(struct arena *a, const char *file, int line)
 {
-    return line > 0 ? arena_printf(a, "%s:%d", file_of(args), line) : file_of(args);
+    return line > 0 ? arena_printf(a, "%s:%d", file, line) : file;
 }
 
-/* "azure.json:7", where the key stands; the file alone when it does not. */
+static struct azure_config_texts texts_of(const struct tt_open_args *args)
+{
+    struct azure_config_texts t = {
+        .file = {file_of(args), args->config_text, args->config_len},
+    };
+    if (TT_HAS(args, secret_len) && args->secret_text != NULL) {
+        t.secret = (struct azure_config_text){str_or(args->secret_path, "secret"),
+                                              args->secret_text, args->secret_len};
+    }
+    return t;
+}
+
+/* "azure.json:7", where the key stands, the Secret before the file; the file alone when it does not. */
 static const char *where_is(struct arena *a, const struct tt_open_args *args, const char *key)
 {
-    return place(a, args, azure_config_line(args->config_text, args->config_len, key, 1, 0));
+    const struct azure_config_texts t = texts_of(args);
+    const struct azure_config_text *const order[] = {&t.secret, &t.file};
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        const struct azure_config_text *from = order[i];
+        int line = from->text != NULL ? azure_config_line(from->text, from->n, key, 1, 0) : 0;
+        if (line > 0) {
+            return place(a, from->file, line);
+        }
+    }
+    return t.file.text != NULL ? t.file.file : t.secret.file;
 }
 
 static struct azure_env env_of_process(void)
@@ -73,7 +94,7 @@ static void tell_unknown(struct arena *a, const struct tt_open_args *args,
     for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
         const char *near = nearest_key(keys[i].path);
         const char *hint = near != NULL ? arena_printf(a, "; did you mean \"%s\"?", near) : "";
-        finding(args, TT_LOG_WARNING, place(a, args, keys[i].line),
+        finding(args, TT_LOG_WARNING, place(a, keys[i].file, keys[i].line),
                 arena_printf(a, "unknown key \"%.200s\" is ignored%s", keys[i].path, hint));
     }
     if (n > FINDINGS_MAX) {
@@ -84,33 +105,24 @@ static void tell_unknown(struct arena *a, const struct tt_open_args *args,
 
 /* ---- reading ----------------------------------------------------------------------------------------------- */
 
-/* "line 7: vmType: …" → "azure.json:7: vmType: …" */
-static int explain_error(const struct tt_open_args *args, struct err *err)
-{
-    static const char line[] = "line ";
-    struct err why = *err;
-    bool has_line = str_has_prefix(why.message, line);
-    return err_set(err, why.code, "%.200s:%s%.700s", file_of(args), has_line ? "" : " ",
-                   why.message + (has_line ? strlen(line) : 0));
-}
-
 int azure_config_load(struct arena *a, const struct tt_open_args *args, struct azure_env *ret_env,
                       struct azure_config *ret, struct err *err)
 {
+    const struct azure_config_texts texts = texts_of(args);
     const struct azure_unknown_key *unknown = NULL;
     size_t n = 0;
     *ret_env = env_of_process();
-    if (args->config_text == NULL) {
+    if (texts.file.text == NULL && texts.secret.text == NULL) {
         return err_set(err, ERR_INVALID,
                        "--cloud-config is needed with --cloud-provider=azure: a file in YAML or "
-                       "JSON, usually /etc/kubernetes/azure.json");
+                       "JSON, usually /etc/kubernetes/azure.json; or "
+                       "--cloud-config-secret-name with --enable-dynamic-reloading");
     }
-    if (azure_config_parse(a, args->config_text, args->config_len, ret_env, ret, &unknown, &n,
-                           err) != ERR_OK) {
-        return explain_error(args, err);
+    int rc = azure_config_parse_texts(a, &texts, ret_env, ret, &unknown, &n, err);
+    if (rc == ERR_OK) {
+        tell_unknown(a, args, unknown, n);
     }
-    tell_unknown(a, args, unknown, n);
-    return ERR_OK;
+    return rc;
 }
 
 /* ---- check-config ------------------------------------------------------------------------------------------ */

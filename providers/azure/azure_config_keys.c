@@ -15,6 +15,32 @@
         name_, AZURE_KEY_##type_, offsetof(struct azure_raw_lb, member)                            \
     }
 
+#define BLOCK(name_, member, below_)                                                               \
+    {                                                                                              \
+        name_, AZURE_KEY_BLOCK, offsetof(struct azure_raw, member), below_                         \
+    }
+#define LIMIT(name_, which) BLOCK(name_, c.limits[AZURE_LIMIT_##which], rate_limit_keys)
+#define IN(block, name_, type_, member)                                                            \
+    {                                                                                              \
+        name_, AZURE_KEY_##type_, offsetof(struct block, member)                                   \
+    }
+
+static const struct azure_key rate_limit_keys[] = {
+    IN(azure_rate_limit, "cloudProviderRateLimit", SWITCH, on),
+    IN(azure_rate_limit, "cloudProviderRateLimitQPS", REAL, qps),
+    IN(azure_rate_limit, "cloudProviderRateLimitQPSWrite", REAL, qps_write),
+    IN(azure_rate_limit, "cloudProviderRateLimitBucket", NUMBER, bucket),
+    IN(azure_rate_limit, "cloudProviderRateLimitBucketWrite", NUMBER, bucket_write),
+    {0},
+};
+static const struct azure_key vault_keys[] = {
+    IN(azure_vault, "subscriptionID", TEXT, subscription_id),
+    IN(azure_vault, "resourceGroup", TEXT, resource_group),
+    IN(azure_vault, "vaultName", TEXT, vault_name),
+    IN(azure_vault, "secretName", TEXT, secret_name),
+    {0},
+};
+
 const struct azure_key azure_config_keys[] = {
     /* where */
     KEY("cloud", TEXT, c.cloud),
@@ -73,11 +99,20 @@ const struct azure_key azure_config_keys[] = {
     KEY("cloudProviderBackoffExponent", REAL, c.backoff_exponent),
     KEY("cloudProviderBackoffJitter", REAL, c.backoff_jitter),
     KEY("enableMinimumRetryAfter", SWITCH, c.min_retry_after),
-    KEY("cloudProviderRateLimit", SWITCH, c.rate_limit),
-    KEY("cloudProviderRateLimitQPS", REAL, c.rate_limit_qps),
-    KEY("cloudProviderRateLimitQPSWrite", REAL, c.rate_limit_qps_write),
-    KEY("cloudProviderRateLimitBucket", NUMBER, c.rate_limit_bucket),
-    KEY("cloudProviderRateLimitBucketWrite", NUMBER, c.rate_limit_bucket_write),
+    KEY("cloudProviderRateLimit", SWITCH, c.rate_limit.on),
+    KEY("cloudProviderRateLimitQPS", REAL, c.rate_limit.qps),
+    KEY("cloudProviderRateLimitQPSWrite", REAL, c.rate_limit.qps_write),
+    KEY("cloudProviderRateLimitBucket", NUMBER, c.rate_limit.bucket),
+    KEY("cloudProviderRateLimitBucketWrite", NUMBER, c.rate_limit.bucket_write),
+    LIMIT("loadBalancerRateLimit", LB),
+    LIMIT("publicIPAddressRateLimit", PIP),
+    LIMIT("securityGroupRateLimit", NSG),
+    LIMIT("subnetsRateLimit", SUBNET),
+    LIMIT("privateLinkServiceRateLimit", PLS),
+    LIMIT("interfaceRateLimit", NIC),
+    LIMIT("virtualMachineRateLimit", VM),
+    LIMIT("availabilitySetRateLimit", SET),
+    LIMIT("virtualMachineScaleSetRateLimit", VMSS),
     KEY("disableAPICallCache", SWITCH, c.disable_api_call_cache),
     KEY("loadBalancerCacheTTLInSeconds", NUMBER, c.lb_cache_s),
     KEY("nsgCacheTTLInSeconds", NUMBER, c.nsg_cache_s),
@@ -102,10 +137,10 @@ const struct azure_key azure_config_keys[] = {
     KEY("aadFederatedTokenFile", TEXT, c.federated_token_file),
     KEY("useFederatedWorkloadIdentityExtension", SWITCH, c.workload_identity),
     KEY("aadMSIDataPlaneIdentityPath", TEXT, c.msi_data_plane_path),
+    BLOCK("auxiliaryTokenProvider", c.vault, vault_keys),
+    KEY("disableCloudProvider", SWITCH, c.disabled),
     /* read by the other controllers of a cluster, or by older releases */
     UNUSED("identitySystem", TEXT),
-    UNUSED("auxiliaryTokenProvider", OBJECT),
-    UNUSED("disableCloudProvider", SWITCH),
     UNUSED("nodeInstanceNotFoundGracePeriodInSeconds", NUMBER),
     UNUSED("nonVmssUniformNodesCacheTTLInSeconds", NUMBER),
     UNUSED("availabilitySetNodesCacheTTLInSeconds", NUMBER),
@@ -113,19 +148,18 @@ const struct azure_key azure_config_keys[] = {
     UNUSED("routeUpdateWaitingInSeconds", NUMBER),
     UNUSED("routeUpdateIntervalInSeconds", NUMBER),
     UNUSED("routeRateLimit", OBJECT),
-    UNUSED("subnetsRateLimit", OBJECT),
-    UNUSED("interfaceRateLimit", OBJECT),
     UNUSED("routeTableRateLimit", OBJECT),
-    UNUSED("loadBalancerRateLimit", OBJECT),
-    UNUSED("publicIPAddressRateLimit", OBJECT),
-    UNUSED("securityGroupRateLimit", OBJECT),
-    UNUSED("virtualMachineRateLimit", OBJECT),
-    UNUSED("virtualMachineScaleSetRateLimit", OBJECT),
-    UNUSED("availabilitySetRateLimit", OBJECT),
-    UNUSED("privateLinkServiceRateLimit", OBJECT),
     UNUSED("storageAccountRateLimit", OBJECT),
     UNUSED("diskRateLimit", OBJECT),
     UNUSED("snapshotRateLimit", OBJECT),
+    UNUSED("virtualMachineSizeRateLimit", OBJECT),
+    UNUSED("attachDetachDiskRateLimit", OBJECT),
+    UNUSED("containerServiceRateLimit", OBJECT),
+    UNUSED("deploymentRateLimit", OBJECT),
+    UNUSED("privateDNSRateLimit", OBJECT),
+    UNUSED("privateDNSZoneGroupRateLimit", OBJECT),
+    UNUSED("privateEndpointRateLimit", OBJECT),
+    UNUSED("virtualNetworkRateLimit", OBJECT),
     {0},
 };
 

@@ -22,13 +22,15 @@ enum azure_key_type {
     AZURE_KEY_MAP,      /* struct json_object *: values that count as text */
     AZURE_KEY_OBJECT,   /* struct json_object * */
     AZURE_KEY_LIST,     /* struct json_object * */
+    AZURE_KEY_BLOCK, /* a structure of its own, read by the table `below`; it begins with `bool given` */
 };
 /* Its offset says that the value is checked and dropped. */
 #define AZURE_KEY_UNUSED ((size_t)-1)
 struct azure_key {
     const char *name; /* NULL ends a table */
     enum azure_key_type type;
-    size_t offset; /* inside struct azure_raw, or struct azure_raw_lb */
+    size_t offset;                 /* inside struct azure_raw, struct azure_raw_lb, or the block */
+    const struct azure_key *below; /* BLOCK */
 };
 struct azure_flag {
     bool given;
@@ -63,11 +65,15 @@ struct azure_unknown_list {
 struct azure_where {
     const char *text;
     size_t n;
+    const char *file; /* as azure_config_text.file */
     const char *path; /* "" or "multipleStandardLoadBalancerConfigurations[0]." */
     int below;        /* as azure_config_line() */
     int nth;
 };
-/* Fills `out` by the table.  Texts that are absent become "".  ERR_INVALID: "line 3: vmType: want text, got a list". */
+/* Texts that nobody gives are "", not NULL: for fresh memory, before the first azure_keys_read(). */
+void azure_keys_clear(const struct azure_key *keys, void *out);
+/* Fills `out` by the table; what is absent stays as it is, so a second tree overrides a first.  ERR_INVALID:
+ * "line 3: vmType: want text, got a list". */
 int azure_keys_read(struct arena *a, struct json_object *o, const struct azure_key *keys,
                     const struct azure_where *place, void *out, struct azure_unknown_list *unknown,
                     struct err *err) _warn_unused_;

@@ -187,6 +187,9 @@ static bool read_value(struct arena *a, enum azure_key_type type, struct json_ob
         return read_tree(v, json_type_object, at);
     case AZURE_KEY_LIST:
         return read_tree(v, json_type_array, at);
+    case AZURE_KEY_BLOCK:
+        *(bool *)at = true; /* its members are read by its own table */
+        return json_object_is_type(v, json_type_object);
     }
     return false;
 }
@@ -198,6 +201,7 @@ static const char *wanted(enum azure_key_type type)
         [AZURE_KEY_FLAG] = "true or false", [AZURE_KEY_NUMBER] = "a whole number of 32 bits",
         [AZURE_KEY_REAL] = "a number",      [AZURE_KEY_MAP] = "a mapping of texts",
         [AZURE_KEY_OBJECT] = "a mapping",   [AZURE_KEY_LIST] = "a list",
+        [AZURE_KEY_BLOCK] = "a mapping",
     };
     return words[type];
 }
@@ -227,6 +231,7 @@ static void add_unknown(struct arena *a, const struct azure_where *place, const 
     }
     list->items[list->n++] = (struct azure_unknown_key){
         .path = arena_printf(a, "%s%s", place->path, key),
+        .file = place->file,
         .line = list->n <= LINES_MAX ? line_of(place, key) : 0,
     };
 }
@@ -243,11 +248,18 @@ static int wrong_type(const struct azure_where *place, const char *key, const st
     return ERR_INVALID;
 }
 
-static void texts_to_empty(const struct azure_key *keys, void *out)
+void azure_keys_clear(const struct azure_key *keys, void *out)
 {
     for (const struct azure_key *k = keys; k->name != NULL; k++) {
-        if (k->type == AZURE_KEY_TEXT && k->offset != AZURE_KEY_UNUSED) {
-            *(const char **)((char *)out + k->offset) = "";
+        void *at = (char *)out + k->offset;
+        if (k->offset == AZURE_KEY_UNUSED) {
+            continue;
+        }
+        if (k->type == AZURE_KEY_TEXT) {
+            *(const char **)at = "";
+        }
+        if (k->type == AZURE_KEY_BLOCK) {
+            azure_keys_clear(k->below, at);
         }
     }
 }
@@ -265,23 +277,64 @@ static bool is_overruled(struct json_object *o, const char *name)
     return false;
 }
 
+/* A place for what is checked and dropped. */
+union dropped {
+    const char *text;
+    int32_t number;
+    double real;
+    struct azure_flag flag;
+    struct json_object *tree;
+};
+
+static int read_block(struct arena *a, struct json_object *o, const struct azure_key *row,
+                      const struct azure_where *place, void *at, struct azure_unknown_list *unknown,
+                      struct err *err)
+{
+    int line = line_of(place, row->name);
+    const struct azure_where below = {
+        .text = place->text,
+        .n = place->n,
+        .file = place->file,
+        .path = arena_printf(a, "%s%s.", place->path, row->name),
+        .below = line,
+        .nth = 1,
+    };
+    return azure_keys_read(a, o, row->below, &below, at, unknown, err);
+}
+
+/* null takes back what an earlier text gave, where absent is not the same as a value; texts and numbers stay, as in Go. */
+static void read_null(const struct azure_key *row, void *at)
+{
+    if (row->type == AZURE_KEY_FLAG) {
+        *(struct azure_flag *)at = (struct azure_flag){0};
+    } else if (row->type == AZURE_KEY_LIST || row->type == AZURE_KEY_MAP) {
+        *(struct json_object **)at = NULL;
+    } else if (row->type == AZURE_KEY_BLOCK) {
+        *(bool *)at = false;
+    }
+}
+
+static int read_member(struct arena *a, const struct azure_key *row, struct json_object *value,
+                       const struct azure_where *place, void *at, struct err *err)
+{
+    if (value == NULL) {
+        read_null(row, at);
+        return ERR_OK;
+    }
+    return read_value(a, row->type, value, at) ? ERR_OK
+                                               : wrong_type(place, row->name, row, value, err);
+}
+
 int azure_keys_read(struct arena *a, struct json_object *o, const struct azure_key *keys,
                     const struct azure_where *place, void *out, struct azure_unknown_list *unknown,
                     struct err *err)
 {
-    texts_to_empty(keys, out);
     if (json_object_object_length(o) > MEMBERS_MAX) {
         return err_set(err, ERR_INVALID, "more than %d keys", MEMBERS_MAX);
     }
     json_object_object_foreach(o, key, value)
     {
-        union {
-            const char *text;
-            int32_t number;
-            double real;
-            struct azure_flag flag;
-            struct json_object *tree;
-        } dropped = {0};
+        union dropped dropped = {0};
         const struct azure_key *row = row_of(keys, key);
         if (row == NULL) {
             add_unknown(a, place, key, unknown);
@@ -289,8 +342,12 @@ int azure_keys_read(struct arena *a, struct json_object *o, const struct azure_k
         }
         bool counts = row->offset != AZURE_KEY_UNUSED && !is_overruled(o, key);
         void *at = counts ? (void *)((char *)out + row->offset) : (void *)&dropped;
-        if (value != NULL && !read_value(a, row->type, value, at)) {
-            return wrong_type(place, key, row, value, err);
+        int rc = read_member(a, row, value, place, at, err);
+        if (rc == ERR_OK && counts && row->type == AZURE_KEY_BLOCK && value != NULL) {
+            rc = read_block(a, value, row, place, at, unknown, err);
+        }
+        if (rc != ERR_OK) {
+            return rc;
         }
     }
     return ERR_OK;

@@ -106,6 +106,9 @@ int32_t azure_provider_open(const struct tt_open_args *args, struct clock *clock
     p->rng = rng != NULL ? rng : rng_real();
     p->offline = TT_HAS(args, state_json) && args->state_json != NULL;
     int rc = azure_config_load(p->a, args, &p->env, &p->config, &err);
+    if (rc == ERR_OK && p->config.disabled && TT_HAS(args, reloads) && args->reloads != 0) {
+        rc = err_set(&err, ERR_IMPLEMENTED_ELSEWHERE, "disableCloudProvider is true");
+    }
     if (rc == ERR_OK) {
         rc = open_cloud(p, args, &err);
     }
@@ -190,7 +193,8 @@ const struct tt_provider tt_azure_provider = {
     .size = sizeof(struct tt_provider),
     .name = "azure",
     .version = TRIMTAB_VERSION,
-    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK,
+    .capabilities =
+        TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK | TT_CAP_READS_SECRET,
     .max_parallel = 1,
     .debounce_idle_ms = 300, /* kubectl deletes five Services a second: they are to be one batch */
     .debounce_max_ms = 4000, /* about what one write of a balancer takes */

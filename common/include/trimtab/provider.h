@@ -330,6 +330,7 @@ struct tt_lease {
 #define TT_CAP_REPORTS_PLANS    0x2u /* calls host->report_plan in every sync */
 #define TT_CAP_WANTS_ENDPOINTS  0x4u /* EndpointSlices are watched for it */
 #define TT_CAP_BULK             0x8u /* call->waiting is used: many keys cost hardly more than one */
+#define TT_CAP_READS_SECRET     0x10u /* open() uses secret_text beside config_text (since 1.1) */
 
 /* What open() and check_config() get. */
 struct tt_open_args {
@@ -349,6 +350,15 @@ struct tt_open_args {
      * instead of the cloud itself; no network is used then.  NULL: the live cloud. */
     const char *state_json;
     size_t state_len;
+    /* since 1.1: a second text, from a Secret of the cluster (--cloud-config-secret-name), for providers with
+     * TT_CAP_READS_SECRET; others find it in config_text.  NULL: there is none.  Never to be printed. */
+    const char *secret_path; /* where it is from, for messages */
+    const char *secret_text;
+    size_t secret_len;
+    /* since 1.1: 1 when the configuration is watched: after a change close() and open() come again.  Then open() may say
+     * TT_IMPLEMENTED_ELSEWHERE: nothing is to be done until it changes. */
+    uint32_t reloads;
+    uint32_t reserved_;
 };
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */

@@ -215,7 +215,8 @@ static void open__what_it_refuses(void **state)
     } rows[] = {
         {NULL, TT_INVALID,
          "--cloud-config is needed with --cloud-provider=azure: a file in YAML or JSON, usually "
-         "/etc/kubernetes/azure.json"},
+         "/etc/kubernetes/azure.json; or --cloud-config-secret-name with "
+         "--enable-dynamic-reloading"},
         {"a: [\n", TT_INVALID, NULL},
         {"\nvmType: []\n", TT_INVALID, "azure.json:2: vmType: want text, got a list"},
         {"[]", TT_INVALID, "azure.json:1: want a mapping of keys to values"},
