@@ -402,7 +402,7 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .want = ask->want,
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
-        .shared_by_use = true,
+        .batched = true,
     };
     *ret = (struct azure_lb_result){0};
     bool pools = edit_pools(a, &d);

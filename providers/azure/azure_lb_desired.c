@@ -54,6 +54,7 @@ static struct json_object *rule_new(struct arena *a, const struct azure_fragment
                                     const struct shape *shape, int32_t idle_min)
 {
     const struct azure_service *s = ask->service;
+    const struct azure_config *c = ask->naming->config;
     struct json_object *o = azure_own(a, json_object_new_object());
     struct json_object *p = json_object_new_object();
     json_add_str(o, "name", shape->name);
@@ -66,7 +67,7 @@ static struct json_object *rule_new(struct arena *a, const struct azure_fragment
     if (shape->has_reset) {
         json_add_bool(p, "enableTcpReset", !s->disable_tcp_reset);
     }
-    json_add_bool(p, "disableOutboundSnat", ask->naming->config->disable_outbound_snat);
+    json_add_bool(p, "disableOutboundSnat", c->standard_sku && c->disable_outbound_snat);
     json_add_str(p, "loadDistribution",
                  str_eq(s->in->session_affinity, "ClientIP") ? "SourceIP" : "Default");
     json_add(p, "frontendIPConfiguration", azure_ref_new(ask->frontend_id));

@@ -108,8 +108,9 @@ static bool names_shared_probe(const struct expected *e)
 }
 
 /* Others may still need it when this Service goes, or when the mode was switched off, or when no port of this one is
- * probed.  A Local Service that was the last to use it takes it along. */
-static bool mind_shared_probe(const struct azure_merge *m, struct json_object *lb,
+ * probed.  A Local Service that was the last to use it takes it along.  While the mode is on, what stays is as it is
+ * configured; what an earlier mode left behind stays as it is. */
+static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, struct json_object *lb,
                               struct expected *e)
 {
     struct json_object *probes = azure_array(lb, PROBES);
@@ -120,10 +121,11 @@ static bool mind_shared_probe(const struct azure_merge *m, struct json_object *l
         }
         struct users u = users_of(m->service, lb, probe);
         bool unneeded = !m->want || !m->naming->config->shared_probe;
-        if (u.others && (unneeded || (m->shared_by_use && !names_shared_probe(e)))) {
-            e->items[e->n++] = probe;
+        if (u.others && (unneeded || (m->batched && !names_shared_probe(e)))) {
+            bool as_configured = m->naming->config->shared_probe && !m->service->local;
+            e->items[e->n++] = as_configured ? azure_probe_shared(a, m->naming->config) : probe;
         }
-        if (!u.others && m->service->local && (u.n == 1 || m->shared_by_use)) {
+        if (!u.others && m->service->local && (u.n == 1 || m->batched)) {
             azure_array_drop(probes, i);
             return true;
         }
@@ -166,21 +168,25 @@ static bool has(const struct kind *k, struct json_object *array, struct json_obj
     return false;
 }
 
-/* What is unknown to us in an element that is made anew under its name stays in it. */
+/* What is unknown to us in an element that is made anew under its name stays in it, but for what ARM fills in. */
 static struct json_object *renewed(struct json_object *old, struct json_object *wanted)
 {
-    struct json_object *o = json_copy(old != NULL ? old : wanted);
-    if (old != NULL) {
-        json_object_object_foreach(azure_props(wanted), name, value)
-        {
-            json_add(azure_props_make(o), name, json_copy(value));
-        }
-        static const char *const ours[] = {"probe", "enableTcpReset", "requestPath"};
-        for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-            if (json_member(azure_props(wanted), ours[i]) == NULL) {
-                json_object_object_del(azure_props(o), ours[i]);
-            }
-        }
+    static const char *const optional[] = {"probe", "enableTcpReset", "requestPath"};
+    if (old == NULL) {
+        return json_copy(wanted);
+    }
+    struct json_object *o = json_copy(old);
+    struct json_object *props = azure_props_make(o);
+    json_object_object_del(o, "id");
+    json_object_object_del(o, "etag");
+    json_object_object_del(props, RULES);
+    json_object_object_del(props, "provisioningState");
+    for (size_t i = 0; i < ARRAY_LEN(optional); i++) {
+        json_object_object_del(props, optional[i]);
+    }
+    json_object_object_foreach(azure_props(wanted), name, value)
+    {
+        json_add(props, name, json_copy(value));
     }
     return o;
 }
@@ -197,7 +203,7 @@ static bool merge(struct arena *a, const struct azure_merge *m, const struct kin
         struct json_object *o = json_object_array_get_idx(array, i - 1);
         if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o)) {
             dropped[n_dropped++] = azure_own(a, json_object_get(o));
-            if (k->rules) {
+            if (k->rules && m->batched) {
                 unlink_rule(lb, azure_doc_name(o));
             }
             azure_array_drop(array, i - 1);
@@ -225,7 +231,7 @@ bool azure_lb_merge(struct arena *a, const struct azure_merge *m, struct json_ob
     struct expected rules = collect(a, m, true);
     const struct kind of_probes = {.array = PROBES, .want = m->want};
     const struct kind of_rules = {.array = RULES, .rules = true, .want = m->want};
-    bool dropped = mind_shared_probe(m, lb, &probes);
+    bool dropped = mind_shared_probe(a, m, lb, &probes);
     bool changed = merge(a, m, &of_probes, &probes, lb);
     return merge(a, m, &of_rules, &rules, lb) || changed || dropped;
 }

@@ -89,16 +89,20 @@ static struct json_object *probe_new(struct arena *a, const char *name, const ch
     return o;
 }
 
+struct json_object *azure_probe_shared(struct arena *a, const struct azure_config *c)
+{
+    const struct timing t = {.interval_s = INTERVAL_S, .threshold = THRESHOLD};
+    return probe_new(a, AZURE_SHARED_PROBE, "Http", c->shared_probe_port, c->shared_probe_path, &t);
+}
+
 int azure_probe_node(struct arena *a, struct azure_probe_ask *ask, struct err *err)
 {
     const struct azure_service *s = ask->service;
     const struct azure_config *c = ask->naming->config;
-    struct timing t = {.interval_s = INTERVAL_S, .threshold = THRESHOLD};
     ask->node = NULL;
     ask->shared = c->shared_probe && !s->local;
     if (ask->shared) {
-        ask->node = probe_new(a, AZURE_SHARED_PROBE, "Http", c->shared_probe_port,
-                              c->shared_probe_path, &t);
+        ask->node = azure_probe_shared(a, c);
         return ERR_OK;
     }
     if (!s->local || (s->pls_create && s->pls_proxy_protocol)) {
@@ -110,6 +114,7 @@ int azure_probe_node(struct arena *a, struct azure_probe_ask *ask, struct err *e
                        "externalTrafficPolicy is Local but spec.healthCheckNodePort is not set, so "
                        "there is nothing to probe");
     }
+    struct timing t;
     int rc = timing_read(a, s->in, port, &t, err);
     if (rc == ERR_OK) {
         const char *name = azure_rule_name(a, s->in, "TCP", port, ask->family);
@@ -150,8 +155,9 @@ static int probed_port(struct arena *a, const struct tt_service *s, const struct
             return ERR_OK;
         }
     }
-    int32_t n;
-    if (!azure_text_i32(a, text, &n) || n < 1 || n > 65535) {
+    int32_t n; /* unlike other numbers, with no blanks around it */
+    if (!str_eq(text, str_trim_unicode(a, text)) || !azure_text_i32(a, text, &n) || n < 1 ||
+        n > 65535) {
         return err_set(err, ERR_INVALID,
                        "annotation " AZURE_ANNOTATION_PREFIX "port_%d_" PORT_PORT
                        ": want the name of a port of the Service or a number from 1 to 65535, got "

@@ -22,6 +22,8 @@ struct azure_probe_ask {
     struct json_object *node; /* the node-endpoint or shared probe, or NULL; azure_probe_node() */
     bool shared;              /* `node` is the shared one */
 };
+/* The probe that Services of the mode have in common, as the configuration wants it. */
+struct json_object *azure_probe_shared(struct arena *a, const struct azure_config *c);
 /* Fills `node` and `shared`.  ERR_INVALID names the annotation. */
 int azure_probe_node(struct arena *a, struct azure_probe_ask *ask, struct err *err) _warn_unused_;
 /* *ret NULL: none.  `name` is the rule's.  ERR_INVALID names the annotation. */

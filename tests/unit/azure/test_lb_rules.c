@@ -8,7 +8,6 @@
 
 #define STANDARD 1u
 #define SHARED   2u
-#define NO_SNAT  4u
 
 /* Members of spec, and annotations without their prefix. */
 #define PORT(name, protocol, port, node_port)                                                      \
@@ -43,7 +42,6 @@ static const char *desired(struct arena *a, unsigned flags, const char *annotati
     struct azure_config config = azure_test_config();
     config.standard_sku = (flags & STANDARD) != 0;
     config.shared_probe = (flags & SHARED) != 0;
-    config.disable_outbound_snat = (flags & NO_SNAT) != 0;
     const struct azure_naming *n = lb_naming(a, &config);
     const struct azure_service *s =
         azure_service_read(a, n, azure_test_service(a, "test1", annotations, spec));
@@ -199,6 +197,8 @@ static const struct row ports_and_modes[] = {
     {"R-25", STANDARD, P8000 "port\":\"HTTP\"", V4 PORTS(TCP80 "," TCP8000), BOTH(10080), NULL},
     {"18 row 11, blank", STANDARD, P8000 "port\":\"\"", V4 PORTS(TCP80 "," TCP8000), "invalid",
      NULL},
+    {"6.6 (3) not trimmed", STANDARD, P8000 "port\":\" 80\"", V4 PORTS(TCP80 "," TCP8000),
+     "invalid", NULL},
     {"18 row 11, 0", STANDARD, P8000 "port\":\"0\"", V4 PORTS(TCP80 "," TCP8000), "invalid", NULL},
     {"65536", STANDARD, P8000 "port\":\"65536\"", V4 PORTS(TCP80 "," TCP8000), "invalid", NULL},
     {"R-26", STANDARD, "\"port_8000_no_probe_rule\":\"true\"", V4 PORTS(TCP80 "," TCP8000),
@@ -375,6 +375,29 @@ static void probe_equal__6_6(void **state)
     }
 }
 
+/* A basic balancer has no outbound rules that it could leave the matter to (1.2, 6.5). */
+static void desired__no_outbound_snat__is_for_standard_balancers(void **state)
+{
+    struct arena *a = *state;
+    for (int standard = 0; standard < 2; standard++) {
+        struct azure_config config = azure_test_config();
+        config.disable_outbound_snat = true;
+        config.standard_sku = standard == 1;
+        const struct azure_naming *n = lb_naming(a, &config);
+        const struct azure_fragment_ask ask = {
+            .naming = n,
+            .service = azure_service_read(a, n, azure_test_service(a, "test1", "{}", PORTS(TCP80))),
+            .lb = "kubernetes",
+            .frontend_id = "/f",
+            .pool_id = "/pools/b",
+        };
+        struct azure_fragment f;
+        struct err err = ERR_INIT;
+        assert_int_equal(azure_lb_desired(a, &ask, &f, &err), ERR_OK);
+        assert_int_equal(azure_prop_bool(f.rules[0], "disableOutboundSnat", !standard), standard);
+    }
+}
+
 /* ---- merging ---------------------------------------------------------------------------------------- */
 
 #define SHARED_NAME "cluster-service-shared-health-probe"
@@ -390,10 +413,15 @@ static struct json_object *document(struct arena *a, const char *probes, const c
                                      probes, rules));
 }
 
-static bool merge(struct arena *a, bool shared, bool want, const char *spec, struct json_object *lb)
+struct merge_case {
+    bool shared, want, batched;
+};
+
+static bool merge_as(struct arena *a, struct merge_case how, const char *spec,
+                     struct json_object *lb)
 {
     struct azure_config config = azure_test_config();
-    config.shared_probe = shared;
+    config.shared_probe = how.shared;
     const struct azure_naming *n = lb_naming(a, &config);
     const struct azure_service *s =
         azure_service_read(a, n, azure_test_service(a, "test1", "{}", spec));
@@ -404,9 +432,18 @@ static bool merge(struct arena *a, bool shared, bool want, const char *spec, str
     if (azure_lb_desired(a, &ask, &fragment, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
-    const struct azure_merge m = {
-        .naming = n, .service = s, .want = want, .fragments = &fragment, .n_fragments = want};
+    const struct azure_merge m = {.naming = n,
+                                  .service = s,
+                                  .want = how.want,
+                                  .fragments = &fragment,
+                                  .n_fragments = how.want,
+                                  .batched = how.batched};
     return azure_lb_merge(a, &m, lb);
+}
+
+static bool merge(struct arena *a, bool shared, bool want, const char *spec, struct json_object *lb)
+{
+    return merge_as(a, (struct merge_case){.shared = shared, .want = want}, spec, lb);
 }
 
 static void merge__shared_probe__R_50_to_R_52(void **state)
@@ -446,6 +483,64 @@ static void merge__shared_probe__R_50_to_R_52(void **state)
     }
 }
 
+/* What stays for others is as configured while the mode is on; what an earlier mode left is let be. */
+static void merge__shared_probe_of_others__follows_the_configuration(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        bool shared;
+        const char *spec;
+        int64_t port;
+    } rows[] = {
+        {true, PORTS(TCP80), 10256}, {false, PORTS(TCP80), 7}, {true, LOCAL PORTS(TCP80), 7}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct json_object *lb = document(
+            a,
+            "{\"name\":\"" SHARED_NAME "\",\"properties\":{\"protocol\":\"Http\",\"port\":7,"
+            "\"requestPath\":\"/healthz\",\"intervalInSeconds\":5,\"probeThreshold\":2,"
+            "\"loadBalancingRules\":[" REF("aother-TCP-80") "]}}",
+            "");
+        assert_int_equal(merge(a, rows[i].shared, false, rows[i].spec, lb), rows[i].port != 7);
+        same_text("one probe", lb_names(a, lb, "probes"), SHARED_NAME);
+        struct json_object *probe = json_object_array_get_idx(azure_array(lb, "probes"), 0);
+        assert_int_equal(azure_prop_int(probe, "port", 0), rows[i].port);
+    }
+}
+
+/* Alone, as the Go controller does it: what ARM says of rules that go stays in probes that stay. */
+static void merge__back_references__are_kept_true_only_in_a_batch(void **state)
+{
+    struct arena *a = *state;
+    for (int batched = 0; batched < 2; batched++) {
+        struct json_object *lb =
+            document(a,
+                     "{\"name\":\"" SHARED_NAME "\",\"properties\":{\"loadBalancingRules\":[" REF(
+                         "atest1-TCP-80") "," REF("aother-TCP-80") "]}}",
+                     USING("atest1-TCP-80") "," USING("aother-TCP-80"));
+        assert_true(merge_as(a, (struct merge_case){.batched = batched == 1}, PORTS(TCP80), lb));
+        struct json_object *probe = json_object_array_get_idx(azure_array(lb, "probes"), 0);
+        assert_int_equal(json_len(azure_array(probe, "loadBalancingRules")), batched ? 1 : 2);
+    }
+}
+
+/* What ARM fills in is not ours to send for what is made anew. */
+static void merge__changed_probe__loses_what_arm_fills_in(void **state)
+{
+    struct arena *a = *state;
+    struct json_object *lb = document(
+        a,
+        "{\"id\":\"/p\",\"etag\":\"e\",\"name\":\"" SHARED_NAME "\",\"properties\":{\"port\":1,"
+        "\"noHealthyBackendsBehavior\":\"AllProbedUp\",\"provisioningState\":\"Succeeded\","
+        "\"loadBalancingRules\":[" REF("aother-TCP-80") "]}}",
+        "");
+    assert_true(merge(a, true, true, PORTS(TCP80), lb));
+    struct json_object *probe = json_object_array_get_idx(azure_array(lb, "probes"), 0);
+    same_text("the probe", json_text(a, probe, JSON_COMPACT),
+              "{\"name\":\"" SHARED_NAME "\",\"properties\":{\"port\":10256,"
+              "\"noHealthyBackendsBehavior\":\"AllProbedUp\",\"protocol\":\"Http\","
+              "\"requestPath\":\"/healthz\",\"intervalInSeconds\":5,\"probeThreshold\":2}}");
+}
+
 /* A rule that changes goes to the end of the list, with what we do not know in it (17 row 15). */
 static void merge__changed_rule__keeps_what_is_not_ours(void **state)
 {
@@ -474,6 +569,16 @@ static void merge__rule_without_probe__loses_it(void **state)
     same_text("protocol", azure_prop_str(rule, "protocol"), "Udp");
 }
 
+static void merge__rule_without_properties__is_made_anew(void **state)
+{
+    struct arena *a = *state;
+    struct json_object *lb = document(a, "", "{\"name\":\"atest1-TCP-80\",\"mine\":1}");
+    assert_true(merge(a, false, true, PORTS(TCP80), lb));
+    struct json_object *rule = azure_find(azure_array(lb, "loadBalancingRules"), "atest1-TCP-80");
+    assert_int_equal(azure_prop_int(rule, "frontendPort", 0), 80);
+    assert_non_null(json_member(rule, "mine"));
+}
+
 static void merge__second_time__changes_nothing(void **state)
 {
     struct arena *a = *state;
@@ -489,11 +594,16 @@ int main(void)
         PURE_TEST(desired__rules__R_01_to_R_13),
         PURE_TEST(desired__probes__R_14_to_R_21),
         PURE_TEST(desired__ports_and_modes__R_22_to_R_32),
+        PURE_TEST(desired__no_outbound_snat__is_for_standard_balancers),
         PURE_TEST(rule_equal__R_40_to_R_44),
         PURE_TEST(probe_equal__6_6),
         PURE_TEST(merge__shared_probe__R_50_to_R_52),
+        PURE_TEST(merge__shared_probe_of_others__follows_the_configuration),
+        PURE_TEST(merge__back_references__are_kept_true_only_in_a_batch),
+        PURE_TEST(merge__changed_probe__loses_what_arm_fills_in),
         PURE_TEST(merge__changed_rule__keeps_what_is_not_ours),
         PURE_TEST(merge__rule_without_probe__loses_it),
+        PURE_TEST(merge__rule_without_properties__is_made_anew),
         PURE_TEST(merge__second_time__changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
