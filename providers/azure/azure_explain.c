@@ -7,6 +7,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_lb_desired.h"
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_session.h"
 #include "providers/azure/azure_targets.h"
@@ -110,10 +111,12 @@ static void explain_nodes(struct str_buf *b, struct azure_session *x)
 /* ---- both -------------------------------------------------------------------------------------------------- */
 
 /* What a sync would refuse it for. */
-static int check(struct arena *a, const struct azure_service *s, struct err *err)
+static int check(struct arena *a, const struct azure_naming *naming, const struct azure_service *s,
+                 struct err *err)
 {
     int rc = azure_service_check(s, err);
-    return rc == ERR_OK ? azure_access_check(azure_access_read(a, s), err) : rc;
+    rc = rc == ERR_OK ? azure_access_check(azure_access_read(a, s), err) : rc;
+    return rc == ERR_OK ? azure_lb_check(naming, s, err) : rc;
 }
 
 /* By the same choice as a sync; Basic balancers, of which there is one per VM set, only where the Service is on one or on
@@ -138,7 +141,7 @@ static int explain_one(struct azure_session *x, struct azure_item *it, struct er
     const struct azure_service *s = it->service;
     struct err refused = ERR_INIT;
     const char *name = NULL;
-    if (check(x->s.a, s, &refused) == ERR_OK) {
+    if (check(x->s.a, &p->naming, s, &refused) == ERR_OK) {
         name = expected_lb(x, it, &refused);
     }
     if (refused.code != ERR_OK && refused.code != ERR_INVALID) {
@@ -190,7 +193,7 @@ int32_t azure_validate(void *provider, const struct tt_item *item)
     const struct azure_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct err err = ERR_INIT;
-    if (check(a, azure_service_read(a, &p->naming, item->service), &err) != ERR_OK) {
+    if (check(a, &p->naming, azure_service_read(a, &p->naming, item->service), &err) != ERR_OK) {
         p->host->result_fail(item->result, err.code, err.message, 0);
         return err.code;
     }

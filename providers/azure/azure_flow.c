@@ -8,6 +8,7 @@
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
+#include "providers/azure/azure_lb_desired.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_sync.h"
 
@@ -96,7 +97,8 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
         tell(y, it, access->findings, access->n_findings);
     }
     if (azure_service_check(it->service, &item->err) != ERR_OK ||
-        azure_access_check(access, &item->err) != ERR_OK) {
+        azure_access_check(access, &item->err) != ERR_OK ||
+        azure_lb_check(&y->p->naming, it->service, &item->err) != ERR_OK) {
         return; /* its error is its result */
     }
 }

@@ -201,6 +201,28 @@ int azure_lb_desired(struct arena *a, const struct azure_fragment_ask *ask,
     return rc;
 }
 
+int azure_lb_check(const struct azure_naming *naming, const struct azure_service *s,
+                   struct err *err)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    static const char *const pools[AZURE_FAMILIES] = {"any", "any-IPv6"};
+    int rc = ERR_OK;
+    for (int f = 0; rc == ERR_OK && f < AZURE_FAMILIES; f++) {
+        enum azure_family family = (enum azure_family)f;
+        const struct azure_fragment_ask ask = {
+            .naming = naming,
+            .service = s,
+            .lb = "any",
+            .family = family,
+            .frontend_id = azure_frontend_id(a, naming, "any", s->base),
+            .pool_id = azure_pool_id(a, naming, "any", pools[f]),
+        };
+        struct azure_fragment made;
+        rc = s->has_family[f] ? azure_lb_desired(a, &ask, &made, err) : ERR_OK;
+    }
+    return rc;
+}
+
 /* ---- comparing --------------------------------------------------------------------------------------- */
 
 static bool same_ref(struct json_object *x, struct json_object *y, const char *name)

@@ -31,6 +31,9 @@ struct azure_fragment_ask {
 /* ERR_INVALID: what 6.5 to 6.7 refuse, naming annotation or port. */
 int azure_lb_desired(struct arena *a, const struct azure_fragment_ask *ask,
                      struct azure_fragment *ret, struct err *err) _warn_unused_;
+/* What azure_lb_desired() would refuse, whatever balancer it is.  Keeps nothing. */
+int azure_lb_check(const struct azure_naming *naming, const struct azure_service *s,
+                   struct err *err) _warn_unused_;
 /* "Tcp", "Udp", "All"; NULL: no protocol that Azure knows. */
 const char *azure_lb_protocol(const char *kubernetes);
 /* Equal in everything that is ours (6.5).  `want`: the idle time-out counts. */

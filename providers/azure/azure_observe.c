@@ -5,6 +5,7 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
+#include "providers/azure/azure_targets.h"
 
 #include <string.h>
 
@@ -499,8 +500,13 @@ int azure_observe_addresses(struct lb_sync *s, struct err *err)
     need_lbs_and_pips(y);
     if (some_take_part(y, true)) {
         need_zones(y);
+        azure_need_vm_sets(y);
     }
-    return azure_see(y, err);
+    int rc = azure_see(y, err);
+    if (rc == ERR_OK) {
+        azure_targets_select(y); /* who has no place gets no address */
+    }
+    return rc;
 }
 
 void azure_need_balancers(struct azure_sync *y)

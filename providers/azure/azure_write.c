@@ -87,6 +87,24 @@ static void tell(const struct azure_sync *y, const struct lb_op *op, const struc
     }
 }
 
+/* A public IP that its Service goes on to use is deleted only to be made anew (8.7): the next sync does it, and until then
+ * there is no address to be told of. */
+static void come_again(struct azure_sync *y, const struct lb_op *op)
+{
+    const struct azure_write *w = op->arg;
+    for (size_t i = 0; w->spec.kind == AZURE_PIPS && i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        for (int f = 0; it->want && f < AZURE_FAMILIES; f++) {
+            if (it->pips[f].id != NULL && azure_id_eq(it->pips[f].id, w->spec.id) &&
+                lb_item_is_active(it->item)) {
+                (void)err_set(&it->item->err, ERR_TRANSIENT,
+                              "public IP %s was deleted, because %s; it is made anew", op->name,
+                              op->why);
+            }
+        }
+    }
+}
+
 void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -95,6 +113,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     bool known = gone || (outcome == LB_DONE && w->answer != NULL);
     if (outcome != LB_DONE && !gone) {
         tell(y, op, err);
+    }
+    if (gone) {
+        come_again(y, op);
     }
     if (known) {
         azure_snapshot_put(y->p->snapshot, w->spec.kind, w->spec.id, gone ? NULL : w->answer);

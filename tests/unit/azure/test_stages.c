@@ -485,6 +485,50 @@ static void balancer_full__only_the_last_one_fails(void **state)
     has_frontends(r, "kubernetes", "aone aweb");
 }
 
+/* An address costs, and is nobody's when the Service never gets a load balancer (12.6 step 2). */
+static void refused__gets_no_address(void **state)
+{
+    struct stage_rig *r = *state;
+    static const struct {
+        const char *annotations;
+        const char *spec;
+        bool basic;
+    } rows[] = {
+        {NULL, "\"ports\":[{\"protocol\":\"SCTP\",\"port\":9,\"nodePort\":30009}]", false},
+        {"{\"azure-disable-load-balancer-floating-ip\":\"true\"}", "\"ports\":[{\"port\":80}]",
+         false},
+        {"{\"port_80_health-probe_port\":\"none\"}", NULL, false},
+        {"{\"azure-load-balancer-mode\":\"no-such-set\"}", NULL, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig_service *web =
+            stage_rig_add(r, arena_printf(r->a, "w%zu", i), rows[i].annotations, rows[i].spec);
+        r->p.config.standard_sku = !rows[i].basic;
+        stage_rig_run(r);
+        assert_int_equal(web->code, ERR_INVALID);
+        has_pips(r, "");
+    }
+}
+
+/* The address is made anew by the next sync: nobody is told the old one, and that sync comes (8.7). */
+static void ip_tags_differ__the_sync_comes_again(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    same_text("before", web->status, "20.0.0.1");
+    web->annotations = "{\"azure-pip-ip-tags\":\"RoutingPreference=Internet\"}";
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    assert_int_equal(web->code, ERR_TRANSIENT);
+    has_pips(r, "");
+    web->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("after", web->status, "20.0.0.2");
+    stage_rig_settled(r);
+}
+
 static void poisoned_member__is_found_by_halves(void **state)
 {
     struct stage_rig *r = *state;
@@ -600,6 +644,8 @@ int main(void)
         RIG_TEST(balancer_in_state_failed__is_written_again),
         RIG_TEST(invalid_annotation__fails_alone_and_stays_as_it_is),
         RIG_TEST(balancer_full__only_the_last_one_fails),
+        RIG_TEST(refused__gets_no_address),
+        RIG_TEST(ip_tags_differ__the_sync_comes_again),
         RIG_TEST(poisoned_member__is_found_by_halves),
         RIG_TEST(conflict__looks_again_and_writes_once_more),
         RIG_TEST(balancer_fails_for_good__nothing_after_it_is_done),
