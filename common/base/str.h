@@ -51,7 +51,8 @@ char *str_trim_unicode(struct arena *a, const char *s);
 /* Splits at every `sep` ("a,,b" gives 3 items, "" gives 1 empty one), like Go's strings.Split. */
 char **str_split(struct arena *a, const char *s, char sep, size_t *ret_n);
 char *str_join(struct arena *a, const char *const *items, size_t n, const char *sep);
-char *str_lower(struct arena *a, const char *s); /* ASCII */
+char *str_count(struct arena *a, size_t n, const char *noun); /* "1 rule", "2 rules" */
+char *str_lower(struct arena *a, const char *s);              /* ASCII */
 char *str_upper(struct arena *a, const char *s);
 char *str_replace(struct arena *a, const char *s, const char *from, const char *to); /* every one */
 /* Decimal text, whole string, no blanks, no sign for the unsigned one; false when it is none or does

@@ -128,6 +128,11 @@ char *str_join(struct arena *a, const char *const *items, size_t n, const char *
     return text;
 }
 
+char *str_count(struct arena *a, size_t n, const char *noun)
+{
+    return arena_printf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
 char *str_lower(struct arena *a, const char *s)
 {
     char *copy = arena_strdup(a, s);

@@ -3,6 +3,7 @@
 #include "providers/azure/azure_emit.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_predict.h"
 
 #include <string.h>
 
@@ -70,6 +71,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
         op.fields = e->diff->fields;
         op.n_fields = e->diff->n;
     }
+    azure_predict(y, e->kind, e->id, e->doc);
     return lb_plan_add(plan, e->owners->keys[0], &op);
 }
 

@@ -351,6 +351,10 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
     lb_diff_init(&diff, a);
     (void)azure_tags_apply_config(a, e->doc, &b->y->p->config);
     azure_lb_diff(&diff, e->was, e->doc);
+    const char *const parts[] = {
+        str_count(a, json_len(azure_array(e->doc, "frontendIPConfigurations")), "frontend"),
+        str_count(a, json_len(azure_array(e->doc, "loadBalancingRules")), "rule"),
+    };
     const struct azure_emit op = {
         .kind = AZURE_LBS,
         .id = e->was != NULL ? azure_doc_id(e->was)
@@ -358,10 +362,9 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
                                             b->y->p->config.lb_resource_group, e->name),
         .was = e->was,
         .doc = e->doc,
-        .why = arena_printf(a, "%s changed", azure_owners_text(a, &e->owners)),
-        .summary = arena_printf(a, "%zu frontends, %zu rules",
-                                json_len(azure_array(e->doc, "frontendIPConfigurations")),
-                                json_len(azure_array(e->doc, "loadBalancingRules"))),
+        .why = arena_printf(a, e->was != NULL ? "%s changed" : "needed by %s",
+                            azure_owners_text(a, &e->owners)),
+        .summary = str_join(a, parts, ARRAY_LEN(parts), ", "),
         .owners = &e->owners,
         .diff = &diff,
         .shared = true,

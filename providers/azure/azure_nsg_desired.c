@@ -163,3 +163,16 @@ int azure_nsg_desired(struct arena *a, const struct azure_access *x,
     *ret_n = w.n;
     return ERR_OK;
 }
+
+bool azure_nsg_wants_any(struct arena *a, const struct azure_access *x)
+{
+    const char *some = "*";
+    struct str_set destinations[AZURE_FAMILIES];
+    const struct azure_nsg_want *wants;
+    size_t n = 0;
+    for (int f = 0; f < AZURE_FAMILIES; f++) {
+        bool has = x->service->has_family[f];
+        destinations[f] = str_set_make(a, &some, has ? 1 : 0);
+    }
+    return azure_nsg_desired(a, x, destinations, &wants, &n, NULL) != ERR_OK || n > 0;
+}

@@ -35,5 +35,7 @@ int azure_nsg_desired(struct arena *a, const struct azure_access *x,
                       const struct str_set destinations[AZURE_FAMILIES],
                       const struct azure_nsg_want **ret, size_t *ret_n,
                       struct err *err) _warn_unused_;
+/* Would the Service have any rule, once it has addresses? */
+bool azure_nsg_wants_any(struct arena *a, const struct azure_access *x);
 
 #endif

@@ -228,11 +228,18 @@ static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
 
 /* ---- one Service ----------------------------------------------------------------------------------- */
 
+/* One that goes may have let traffic in to its addresses before its floating IP was switched off. */
 static struct str_set destinations_of(const struct batch *b, const struct azure_nsg_change *c)
 {
     struct list l = {.a = b->a};
+    bool on_nodes = c->access->service->disable_floating_ip;
     list_add_texts(&l, &c->access->additional);
-    list_add_texts(&l, c->access->service->disable_floating_ip ? &c->backend_ips : &c->lb_ips);
+    if (on_nodes) {
+        list_add_texts(&l, &c->backend_ips);
+    }
+    if (!on_nodes || !c->want) {
+        list_add_texts(&l, &c->lb_ips);
+    }
     return list_set(&l);
 }
 
@@ -257,7 +264,7 @@ static int check_change(const struct batch *b, const struct azure_nsg_change *c,
     if (!c->want) {
         return ERR_OK; /* what is wrong with it must not keep its rules alive */
     }
-    if (set_of_texts(b->a, &c->lb_ips).n == 0) {
+    if (!c->planned && set_of_texts(b->a, &c->lb_ips).n == 0) {
         return err_set(err, ERR_TRANSIENT,
                        "no load balancer IP for setting up security rules for service %s",
                        c->access->service->key);

@@ -36,6 +36,7 @@ struct azure_nsg_change {
     struct azure_texts lb_ips; /* of its own frontends; what is no address is passed over */
     struct azure_texts
         backend_ips; /* nodes of its balancer's pools; used when floating IP is off */
+    bool planned;    /* in a plan: it may have no address yet */
 };
 struct azure_nsg_input {
     struct json_object *rules; /* properties.securityRules, borrowed */

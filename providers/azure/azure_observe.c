@@ -6,6 +6,7 @@
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_targets.h"
+#include "providers/azure/azure_predict.h"
 
 #include <string.h>
 
@@ -317,6 +318,7 @@ int azure_see(struct azure_sync *y, struct err *err)
         y->s->observed_fresh = y->s->observed_fresh && (!counts || seen->read || y->p->offline);
     }
     if (rc == ERR_OK) {
+        azure_predict_apply(y);
         look_through(y);
     }
     return rc;

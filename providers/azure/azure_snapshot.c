@@ -98,8 +98,7 @@ struct put {
     struct json_object *doc;
 };
 
-/* The scope of a document: its own ID, or its ID without the name. */
-static bool holds(const char *scope, const char *id)
+bool azure_snapshot_holds(const char *scope, const char *id)
 {
     size_t n = strlen(scope);
     const char *name = strrchr(id, '/');
@@ -112,7 +111,7 @@ static bool put_where_it_belongs(const char *key, void *value, void *arg)
     (void)key;
     const struct put *put = arg;
     struct seen *seen = value;
-    if (holds(seen->scope, put->id)) {
+    if (azure_snapshot_holds(seen->scope, put->id)) {
         replace(seen, put->id, put->doc);
     }
     return true;

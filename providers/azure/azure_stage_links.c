@@ -368,8 +368,9 @@ static void emit_links(struct linking *l)
             .doc = x->doc,
             .why = x->was != NULL ? "it differs from what the Service asks for"
                                   : "the Service asks for a private link",
-            .summary =
-                arena_printf(a, "%zu addresses", json_len(azure_array(x->doc, "ipConfigurations"))),
+            .summary = arena_printf(
+                a, "%zu NAT address%s", json_len(azure_array(x->doc, "ipConfigurations")),
+                json_len(azure_array(x->doc, "ipConfigurations")) == 1 ? "" : "es"),
             .owners = &owners,
             .parallel = i % AZURE_PARALLEL_MAX > 0,
             .touches_lbs = true,

@@ -8,6 +8,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_node_rules.h"
+#include "providers/azure/azure_nsg_desired.h"
 #include "providers/azure/azure_nsg_plan.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_tags_rules.h"
@@ -113,9 +114,10 @@ static void gather_nodes(struct batch *b)
 
 /* ---- the batch's ------------------------------------------------------------------------------------------- */
 
-/* A Service whose address nobody knows yet: in a plan that is so, in a sync it is tried again, because a status without
- * an address, or without one of its families, would look like success. */
-static bool is_unknown(struct batch *b, struct azure_item *it)
+/* A Service whose address nobody knows yet.  In a sync it is tried again, because a status without an address, or without
+ * one of its families, would look like success; a plan says that rules will follow, and goes on with what is known: what
+ * the Service had opened before goes away. */
+static bool is_refused(struct batch *b, struct azure_item *it)
 {
     struct azure_sync *y = b->y;
     if (!it->want || !azure_lacks_address(y, it->service)) {
@@ -124,10 +126,13 @@ static bool is_unknown(struct batch *b, struct azure_item *it)
     if (!y->s->planning) {
         (void)err_set(&it->item->err, ERR_TRANSIENT,
                       "the load balancer has no address yet, so no traffic is let in");
-    } else if (!it->service->disable_nsg_rule) {
+        return true;
+    }
+    if (!it->service->disable_nsg_rule && !it->service->disable_floating_ip &&
+        azure_nsg_wants_any(y->s->a, azure_access_read(y->s->a, it->service))) {
         azure_owners_add(y->s->a, &b->unknown, it->item->key);
     }
-    return true;
+    return false;
 }
 
 /* Growing list of texts. */
@@ -195,13 +200,14 @@ static void gather_changes(struct batch *b, bool want)
         if (!azure_item_takes_part(it) || it->want != want) {
             continue;
         }
-        if (is_unknown(b, it)) {
+        if (is_refused(b, it)) {
             continue;
         }
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
             .access = azure_access_read(y->s->a, it->service),
             .want = want,
+            .planned = b->y->s->planning,
             .lb_ips = addresses(y, it),
             .backend_ips = backends(b, it),
         };

@@ -25,6 +25,7 @@
 #include "providers/azure/azure_select_rules.h"
 
 struct azure_kept_claim;
+struct azure_predicted;
 
 /* One Service of the batch. */
 struct azure_item {
@@ -62,6 +63,9 @@ struct azure_sync {
     struct azure_seen *seen;
     size_t n_seen;
     size_t cap_seen;
+    struct azure_predicted *predicted; /* azure_predict.c's */
+    size_t n_predicted;
+    size_t cap_predicted;
     /* what the lists say; made by azure_see() */
     struct azure_lbs lbs; /* managed ones; without those that have to go with the old SKU */
     struct azure_lbs old; /* Basic ones of a Standard cluster (5.8) */

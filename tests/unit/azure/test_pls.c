@@ -249,10 +249,10 @@ static void links__made_changed_deleted(void **state)
         const char *want;
     } rows[] = {
         {"new", "{" CREATE "}", NULL, "Disabled", false,
-         "1 private link service pls-aweb: 1 addresses\n"},
+         "1 private link service pls-aweb: 1 NAT address\n"},
         {"the subnet first", "{" CREATE "}", NULL, "Enabled", false,
          "1 subnet subnet: network policies for private links off\n"
-         "2 private link service pls-aweb: 1 addresses\n"},
+         "2 private link service pls-aweb: 1 NAT address\n"},
         {"as it should be", "{" CREATE "}", MINE, "Enabled", true, ""},
         {"not asked for", "{\"azure-load-balancer-internal\":\"true\"}", MINE, "Enabled", false,
          ""},
