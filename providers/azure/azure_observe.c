@@ -5,8 +5,8 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
-#include "providers/azure/azure_targets.h"
 #include "providers/azure/azure_predict.h"
+#include "providers/azure/azure_targets.h"
 
 #include <string.h>
 
