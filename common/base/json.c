@@ -89,13 +89,67 @@ size_t json_len(struct json_object *array)
     return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
 
-struct json_object *json_copy(struct json_object *o)
+/* The fewest slots of json-c's table that take `n` members: it doubles the table when a member comes to one that is filled
+ * by LH_LOAD_FACTOR. */
+static int slots_for(size_t n)
+{
+    return n == 0 ? 1 : (int)((double)(n - 1) / LH_LOAD_FACTOR) + 1;
+}
+
+void json_slim(struct json_object *container)
+{
+    if (json_object_is_type(container, json_type_array)) {
+        must_add(json_object_array_shrink(container, 0));
+    } else if (json_object_is_type(container, json_type_object)) {
+        struct lh_table *t = json_object_get_object(container);
+        must_add(lh_table_resize(t, slots_for((size_t)lh_table_length(t))));
+    }
+}
+
+static struct json_object *scalar_copy(struct json_object *o)
 {
     struct json_object *copy = NULL;
-    if (o != NULL) {
-        must_add(json_object_deep_copy(o, &copy, NULL));
+    must_add(json_object_deep_copy(o, &copy, NULL));
+    return copy;
+}
+
+/* Recursion is as deep as the tree, which json_parse() caps. */
+static struct json_object *tree_copy(struct json_object *o, bool share)
+{
+    if (o == NULL) {
+        return NULL;
+    }
+    if (json_object_is_type(o, json_type_array)) {
+        size_t n = json_object_array_length(o);
+        struct json_object *copy = json_object_new_array_ext(n > 0 ? (int)n : 1);
+        for (size_t i = 0; i < n; i++) {
+            must_add(
+                json_object_array_add(copy, tree_copy(json_object_array_get_idx(o, i), share)));
+        }
+        return copy;
+    }
+    if (!json_object_is_type(o, json_type_object)) {
+        return share ? json_object_get(o) : scalar_copy(o);
+    }
+    struct json_object *copy = json_object_new_object();
+    must_add(lh_table_resize(json_object_get_object(copy),
+                             slots_for((size_t)json_object_object_length(o))));
+    json_object_object_foreach(o, name, value)
+    {
+        must_add(json_object_object_add_ex(copy, name, tree_copy(value, share),
+                                           JSON_C_OBJECT_ADD_KEY_IS_NEW));
     }
     return copy;
+}
+
+struct json_object *json_copy(struct json_object *o)
+{
+    return tree_copy(o, false);
+}
+
+struct json_object *json_share(struct json_object *o)
+{
+    return tree_copy(o, true);
 }
 
 void json_add(struct json_object *o, const char *name, struct json_object *v)

@@ -339,11 +339,12 @@ static int parse_container(struct parser *p, struct json_object **ret)
     p->depth_left--;
     bool is_object = peek(p) == '{';
     struct json_object *container _cleanup_(json_putp) =
-        is_object ? json_object_new_object() : json_object_new_array();
+        is_object ? json_object_new_object() : json_object_new_array_ext(1);
     int rc = is_object ? parse_items(p, '}', container, parse_member)
                        : parse_items(p, ']', container, parse_element);
     p->depth_left++;
     if (rc == ERR_OK) {
+        json_slim(container);
         *ret = STEAL(container);
     }
     return rc;

@@ -67,9 +67,11 @@ static void items_init(struct drive *d)
     s->n_items = s->batch->n_items;
     s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items);
     d->held = ARENA_ARRAY(s->a, bool, s->n_items);
+    d->by_key = map_new(NULL);
     for (size_t i = 0; i < s->n_items; i++) {
         s->items[i].in = s->batch->items[i];
         s->items[i].key = svc_key(s->a, s->batch->items[i]->service);
+        map_set(d->by_key, s->items[i].key, &s->items[i]);
     }
 }
 
@@ -88,6 +90,8 @@ static void drive_begin(struct drive *d, const struct lb_driver_config *cfg,
         .cancel = cancel_new(cfg->cancel),
         .planning = planning,
     };
+    d->s.life = d->s.a;
+    d->turn = cfg->flow->forgets && !planning ? arena_new() : NULL; /* a plan is of all stages */
     items_init(d);
     d->own_watch = cfg->watch == NULL ? call_watch_new() : NULL;
     d->entry = (struct call_watch_entry){.call = call, .host = cfg->host, .cancel = d->s.cancel};
@@ -102,7 +106,9 @@ static void drive_end(struct drive *d)
     http_pool_put(d->cfg->http, d->s.http);
     call_watch_remove(d->cfg->watch != NULL ? d->cfg->watch : d->own_watch, &d->entry);
     call_watch_free(d->own_watch);
-    arena_free(d->s.a);
+    map_free(d->by_key);
+    arena_free(d->turn);
+    arena_free(d->s.life);
     cancel_free(d->s.cancel);
 }
 
@@ -175,8 +181,8 @@ int32_t lb_driver_plan(const struct lb_driver_config *cfg, const struct tt_call 
     }
     for (size_t i = 0; i < d.s.n_items; i++) {
         struct lb_item *item = &d.s.items[i];
-        if (!item->settled) {
-            err_copy(&lb_plan_service(&d.plan, item->key)->err, &item->err);
+        if (!item->settled && item->err.code != ERR_OK) {
+            lb_plan_service(&d.plan, item->key)->err = &item->err;
         }
     }
     d.plan.reads = d.s.reads;

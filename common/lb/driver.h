@@ -42,7 +42,9 @@ struct lb_item {
 
 struct lb_sync {
     /* given */
-    struct arena *a; /* life of the sync */
+    struct arena
+        *a; /* life of the sync; of a flow that forgets: of the turn of a stage under way */
+    struct arena *life; /* life of the sync */
     void *provider;
     const struct tt_host *host;
     const struct tt_call *call;
@@ -75,6 +77,9 @@ struct lb_flow {
     int (*facts)(struct lb_sync *s, struct err *err);
     const struct lb_stage *stages;
     size_t n_stages;
+    /* What observe and plan allocate in s->a goes when the next turn begins, or the next stage; what later ones need is
+     * allocated in s->life.  For flows of big batches, which would pile up a dozen plans. */
+    bool forgets;
     /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
     size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names);

@@ -5,6 +5,7 @@
 #ifndef TRIMTAB_LB_DRIVER_INTERNAL_H
 #define TRIMTAB_LB_DRIVER_INTERNAL_H
 
+#include "common/base/map.h"
 #include "common/lb/driver.h"
 #include "common/lb/exec.h"
 
@@ -19,7 +20,9 @@ struct drive_failure {
 struct drive {
     const struct lb_driver_config *cfg;
     struct lb_sync s;
+    struct arena *turn;           /* s.a during a turn of a flow that forgets; else NULL */
     bool *held;                   /* per item: its finalizers are on */
+    struct map *by_key;           /* the items */
     struct call_watch *own_watch; /* when the provider has none */
     struct call_watch_entry entry;
     /* the plan under way */

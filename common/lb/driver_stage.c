@@ -95,15 +95,26 @@ static int stage_write_down(struct drive *d, const struct lb_stage *stage, struc
 }
 
 /* ---- finalizers --------------------------------------------------------------------------------------- */
-static bool item_has_changes(const struct drive *d, const struct lb_item *item)
+static struct lb_item *item_of(const struct drive *d, const char *key)
 {
+    return map_get(d->by_key, key);
+}
+
+/* Per item: does the plan change something for it? */
+static bool *items_with_changes(struct drive *d)
+{
+    bool *changes = ARENA_ARRAY(d->s.a, bool, d->s.n_items);
     for (size_t i = 0; i < d->plan.n_ops; i++) {
         const struct lb_op *op = &d->plan.ops[i];
-        if (op->verb != LB_KEEP && str_set_has(&op->owners, item->key)) {
-            return true;
+        const char *key;
+        STR_SET_EACH (key, &op->owners) {
+            const struct lb_item *item = op->verb != LB_KEEP ? item_of(d, key) : NULL;
+            if (item != NULL) {
+                changes[item - d->s.items] = true;
+            }
         }
     }
-    return false;
+    return changes;
 }
 
 static bool item_lacks(const struct lb_item *item, const char *const *names, size_t n)
@@ -118,7 +129,7 @@ static bool item_lacks(const struct lb_item *item, const char *const *names, siz
 /* The finalizer goes on before the first mutation: a Service deleted meanwhile must wait for us.  A healthy
  * load balancer whose Service lost its finalizer gets it back, too; an UPDATE with nothing to do does not
  * care.  The host makes no request when all are there. */
-static int item_hold(struct drive *d, size_t i, struct err *err)
+static int item_hold(struct drive *d, size_t i, bool changes, struct err *err)
 {
     const struct lb_sync *s = &d->s;
     struct lb_item *item = &d->s.items[i];
@@ -128,7 +139,7 @@ static int item_hold(struct drive *d, size_t i, struct err *err)
     }
     const char *const *names = NULL;
     size_t n = d->cfg->flow->finalizers != NULL ? d->cfg->flow->finalizers(s, item, &names) : 0;
-    if (!item_has_changes(d, item) && !(verb == TT_VERB_ENSURE && item_lacks(item, names, n))) {
+    if (!changes && !(verb == TT_VERB_ENSURE && item_lacks(item, names, n))) {
         return ERR_OK;
     }
     int32_t code = s->host->hold_finalizers(s->host->ctx, s->call, item->in, names, (uint32_t)n);
@@ -143,9 +154,10 @@ static int item_hold(struct drive *d, size_t i, struct err *err)
 static bool stage_hold(struct drive *d)
 {
     bool all = true;
+    const bool *changes = items_with_changes(d);
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct err err = ERR_INIT;
-        if (item_hold(d, i, &err) != ERR_OK) {
+        if (item_hold(d, i, changes[i], &err) != ERR_OK) {
             drive_fail_item(&d->s.items[i], &err);
             all = false;
         }
@@ -154,16 +166,6 @@ static bool stage_hold(struct drive *d)
 }
 
 /* ---- executing ---------------------------------------------------------------------------------------- */
-static struct lb_item *item_of(struct drive *d, const char *key)
-{
-    for (size_t i = 0; i < d->s.n_items; i++) {
-        if (strcmp(d->s.items[i].key, key) == 0) {
-            return &d->s.items[i];
-        }
-    }
-    return NULL;
-}
-
 /* A permission that we can do without: its owners are told what to do by hand. */
 static void tell_forbidden(struct drive *d, const struct lb_op *op)
 {
@@ -340,9 +342,18 @@ static enum turn stage_look_closer(struct drive *d)
     return TURN_AGAIN;
 }
 
+static void forget_last_turn(struct drive *d)
+{
+    if (d->turn != NULL) {
+        arena_reset(d->turn);
+        d->s.a = d->turn;
+    }
+}
+
 static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
 {
     struct err err = ERR_INIT;
+    forget_last_turn(d);
     if (cancel_fired(d->s.cancel)) {
         err_set(&err, ERR_CANCELLED, "stopped in stage %s", stage->name);
         drive_fail_active(d, &err);

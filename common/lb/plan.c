@@ -6,9 +6,12 @@
  * wave, every operation says why and for whom, one operation at most is critical.  Texts handed in are
  * borrowed (they are arena-owned or literals); lists are grown here.  Pure; one thread. */
 #include "common/lb/plan.h"
+#include "common/base/map.h"
 #include "common/base/str.h"
 
 #include <string.h>
+
+#define INDEX_FROM 16
 
 void lb_plan_init(struct lb_plan *p, struct arena *a)
 {
@@ -29,18 +32,51 @@ static void *array_grown(struct arena *a, const void *items, size_t n, size_t si
     return bigger;
 }
 
-struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key)
+static void put_map(void *arg)
 {
+    map_free(arg);
+}
+
+/* A handful is compared one by one; thousands would take millions of steps. */
+static void index_services(struct lb_plan *p)
+{
+    if (p->by_key == NULL && p->n_services >= INDEX_FROM) {
+        p->by_key = map_new(NULL);
+        arena_defer(p->a, put_map, p->by_key);
+        for (size_t i = 0; i < p->n_services; i++) {
+            map_set(p->by_key, p->services[i].key, (void *)(i + 1));
+        }
+    } else if (p->by_key != NULL) {
+        map_set(p->by_key, p->services[p->n_services - 1].key, (void *)p->n_services);
+    }
+}
+
+static struct lb_plan_service *find_service(const struct lb_plan *p, const char *key)
+{
+    if (p->by_key != NULL) {
+        size_t at = (size_t)map_get(p->by_key, key);
+        return at > 0 ? &p->services[at - 1] : NULL;
+    }
     for (size_t i = 0; i < p->n_services; i++) {
         if (strcmp(p->services[i].key, key) == 0) {
             return &p->services[i];
         }
+    }
+    return NULL;
+}
+
+struct lb_plan_service *lb_plan_service(struct lb_plan *p, const char *key)
+{
+    struct lb_plan_service *found = find_service(p, key);
+    if (found != NULL) {
+        return found;
     }
     struct lb_plan_service *grown =
         array_grown(p->a, p->services, p->n_services, sizeof *p->services);
     p->services = grown != NULL ? grown : p->services;
     struct lb_plan_service *s = &p->services[p->n_services++];
     *s = (struct lb_plan_service){.key = arena_strdup(p->a, key)};
+    index_services(p);
     return s;
 }
 

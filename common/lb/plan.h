@@ -121,7 +121,7 @@ struct lb_plan_service {
     const char **effects;
     size_t n_effects;
     unsigned checked;
-    struct err err; /* why it cannot be planned; ERR_OK otherwise */
+    const struct err *err; /* why it cannot be planned; NULL: it can */
 };
 
 struct lb_plan {
@@ -131,8 +131,9 @@ struct lb_plan {
     size_t cap_ops;
     struct lb_plan_service *services;
     size_t n_services;
-    int waves;      /* after lb_plan_seal() */
-    unsigned reads; /* requests made to plan it; set by the driver */
+    struct map *by_key; /* the same from a number of them on: index + 1 of each; NULL before */
+    int waves;          /* after lb_plan_seal() */
+    unsigned reads;     /* requests made to plan it; set by the driver */
     bool sealed;
 };
 

@@ -70,8 +70,8 @@ static const struct tt_plan_service *service_view(struct arena *a, const struct 
         .n_because = (uint32_t)s->n_because,
         .n_effects = (uint32_t)s->n_effects,
         .checked = s->checked,
-        .code = s->err.code,
-        .message = s->err.code != ERR_OK ? s->err.message : NULL,
+        .code = s->err != NULL ? s->err->code : ERR_OK,
+        .message = s->err != NULL ? s->err->message : NULL,
     };
     return out;
 }

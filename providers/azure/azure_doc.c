@@ -19,7 +19,7 @@ struct json_object *azure_own(struct arena *a, struct json_object *o)
 
 struct json_object *azure_copy(struct arena *a, struct json_object *o)
 {
-    return azure_own(a, json_copy(o));
+    return azure_own(a, json_share(o));
 }
 
 const char *azure_doc_name(struct json_object *o)

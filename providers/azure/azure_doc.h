@@ -18,7 +18,7 @@
 
 /* Gives `o` to the arena; returns it. */
 struct json_object *azure_own(struct arena *a, struct json_object *o);
-/* A deep copy that the arena owns. */
+/* A copy that the arena owns: what is in it may be added, replaced and taken away (json_share()). */
 struct json_object *azure_copy(struct arena *a, struct json_object *o);
 
 const char *azure_doc_name(struct json_object *o); /* "" when absent */

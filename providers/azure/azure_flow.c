@@ -266,6 +266,7 @@ const struct lb_flow azure_flow = {
     .facts = facts,
     .stages = stages,
     .n_stages = ARRAY_LEN(stages),
+    .forgets = true,
     .status = status,
     .culprits = azure_culprits,
     .wrote = azure_wrote,

@@ -34,6 +34,7 @@ void azure_session_begin(struct azure_session *x, struct azure_provider *p,
         .fresh = fresh,
         .n_items = batch->n_items,
     };
+    s->life = s->a;
     s->items = ARENA_ARRAY(s->a, struct lb_item, s->n_items);
     x->y = (struct azure_sync){.s = s, .p = p};
     x->y.items = ARENA_ARRAY(s->a, struct azure_item, s->n_items);

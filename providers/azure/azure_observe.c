@@ -14,12 +14,18 @@
 #define ZONES_AGE_MS 1800000
 #define ANY_AGE_MS   INT64_MAX
 
-/* What was asked for by its name because a list lacked it is looked at as long as the list is. */
+/* What was asked for by its name because a list lacked it is looked at as long as the list is.  What another stage has read
+ * stays in sight as the snapshot has it by now. */
 void azure_need_nothing(struct azure_sync *y)
 {
+    y->claims = NULL; /* the last turn's */
     for (size_t i = 0; i < y->n_seen; i++) {
-        const struct azure_seen *seen = &y->seen[i];
-        y->seen[i].needed = seen->one && (seen->kind == AZURE_LBS || seen->kind == AZURE_PIPS);
+        struct azure_seen *seen = &y->seen[i];
+        seen->needed = seen->one && (seen->kind == AZURE_LBS || seen->kind == AZURE_PIPS);
+        if (seen->array != NULL) {
+            seen->array =
+                azure_snapshot_list(y->p->snapshot, seen->kind, seen->scope, ANY_AGE_MS, y->s->a);
+        }
     }
 }
 
@@ -38,7 +44,7 @@ static void need(struct azure_sync *y, enum azure_kind k, const char *scope, boo
     struct azure_seen *seen = find(y, k, scope);
     if (seen == NULL && y->n_seen == y->cap_seen) {
         y->cap_seen = y->cap_seen * 2 + 16;
-        struct azure_seen *more = ARENA_ARRAY(y->s->a, struct azure_seen, y->cap_seen);
+        struct azure_seen *more = ARENA_ARRAY(y->s->life, struct azure_seen, y->cap_seen);
         if (y->n_seen > 0) {
             memcpy(more, y->seen, y->n_seen * sizeof(*more));
         }
@@ -46,7 +52,8 @@ static void need(struct azure_sync *y, enum azure_kind k, const char *scope, boo
     }
     if (seen == NULL) {
         seen = &y->seen[y->n_seen++];
-        *seen = (struct azure_seen){.kind = k, .scope = scope, .one = one};
+        *seen =
+            (struct azure_seen){.kind = k, .scope = arena_strdup(y->s->life, scope), .one = one};
     }
     seen->needed = true;
 }
@@ -255,10 +262,10 @@ static void collect_zones(struct azure_sync *y)
                 continue;
             }
             struct json_object *zones = json_member(mapping, "zones");
-            const char **items = ARENA_ARRAY(y->s->a, const char *, json_len(zones) + 1);
+            const char **items = ARENA_ARRAY(y->s->life, const char *, json_len(zones) + 1);
             y->n_zones = 0;
             AZURE_EACH (zone, zones) {
-                items[y->n_zones++] = json_object_get_string(zone);
+                items[y->n_zones++] = arena_strdup(y->s->life, json_object_get_string(zone));
             }
             y->zones = items;
         }
@@ -284,6 +291,7 @@ static void split_by_sku(struct azure_sync *y, struct azure_lbs lbs)
 
 static void look_through(struct azure_sync *y)
 {
+    y->claims = NULL;
     struct json_object **items;
     size_t n;
     collect(y, AZURE_LBS, &items, &n);

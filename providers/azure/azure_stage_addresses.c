@@ -131,6 +131,16 @@ static void edits_emit(struct edits *e, struct lb_plan *plan)
 
 /* ---- making --------------------------------------------------------------------------------------------- */
 
+/* Later stages ask for its ID, and for its name as Azure spells it: an annotation may write it in another case. */
+static void keep_for_later(struct arena *life, struct azure_pip_want *want)
+{
+    const char *name = want->was != NULL ? azure_doc_name(want->was) : want->name;
+    *want = (struct azure_pip_want){
+        .name = arena_strdup(life, name),
+        .id = arena_strdup(life, want->id),
+    };
+}
+
 static void item_ensure(struct edits *e, struct azure_item *it, enum azure_family f,
                         struct lb_plan *plan)
 {
@@ -154,6 +164,7 @@ static void item_ensure(struct edits *e, struct azure_item *it, enum azure_famil
     } else {
         azure_emit_keep(y, plan, AZURE_PIPS, want->id, it->item->key);
     }
+    keep_for_later(y->s->life, want);
 }
 
 int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *err)
@@ -177,15 +188,11 @@ int azure_plan_addresses(struct lb_sync *s, struct lb_plan *plan, struct err *er
 
 /* ---- releasing ------------------------------------------------------------------------------------------ */
 
-/* The name of what the Service uses, as Azure spells it: an annotation may write it in another case. */
+/* The name of what the Service uses. */
 static const char *desired(const struct azure_item *it, enum azure_family f)
 {
-    const struct azure_pip_want *want = &it->pips[f];
     bool external = it->want && !it->service->internal && it->service->has_family[f];
-    if (!external) {
-        return NULL;
-    }
-    return want->was != NULL ? azure_doc_name(want->was) : want->name;
+    return external ? it->pips[f].name : NULL;
 }
 
 static bool names(const struct azure_pip_ownership *o, const char *key)

@@ -105,7 +105,7 @@ static int namespace_of(struct azure_sync *y, const char *name, const struct azu
     if (code != TT_OK) {
         return err_set(err, code, "namespace %s could not be read: %s", name, err_code_name(code));
     }
-    int rc = labels_read(y->s->a, str_buf_text(&b), b.len, &one, err);
+    int rc = labels_read(y->s->life, str_buf_text(&b), b.len, &one, err);
     if (rc != ERR_OK) {
         (void)err_prefix(err, "namespace %s", name);
         return rc;
@@ -243,7 +243,7 @@ static void select_one(struct targets *t, struct azure_item *it)
         rc = choose_basic(t, it, &it->item->err);
     }
     if (rc == ERR_OK) {
-        it->target = spelled(y, it->target);
+        it->target = arena_strdup(y->s->life, spelled(y, it->target));
         count(t, it);
     }
 }
@@ -258,7 +258,7 @@ void azure_targets_select(struct azure_sync *y)
     t.by_config = (size_t(*)[2])ARENA_ARRAY(a, size_t, 2 * (c->n_lbs + 1));
     t.by_name = ARENA_ARRAY(a, struct coming, n + 1);
     if (y->namespaces == NULL) {
-        y->namespaces = ARENA_ARRAY(a, struct azure_namespace, y->s->n_items + 1);
+        y->namespaces = ARENA_ARRAY(y->s->life, struct azure_namespace, y->s->n_items + 1);
     }
     if (azure_config_is_multi_slb(c)) {
         y->placement.active = azure_active_from_rules(a, c, &y->lbs, y->services, y->n_services,

@@ -49,7 +49,8 @@ static inline struct world *world_new(struct arena *a)
     w->p.clock = clock_real();
     w->p.snapshot = azure_snapshot_new(w->p.clock);
     arena_defer(a, world_put_snapshot, w->p.snapshot);
-    w->s = (struct lb_sync){.a = a, .provider = &w->p, .host = &w->host, .batch = &w->batch};
+    w->s = (struct lb_sync){
+        .a = a, .life = a, .provider = &w->p, .host = &w->host, .batch = &w->batch};
     w->s.items = w->items;
     w->s.data = &w->y;
     w->batch.nodes = w->nodes;

@@ -62,6 +62,8 @@ struct fixture {
     bool fenced;            /* may_mutate says no */
     const char *url;        /* operations send a mutating request there first */
     size_t n_stages;
+    bool forgets;      /* the flow does; each turn then says how much it found in its arena */
+    const char *first; /* kept from the first stage for the second */
     /* the call */
     struct tt_host host;
     struct tt_call call;
@@ -124,6 +126,12 @@ static int stage_observe(struct lb_sync *s, const char *stage, struct err *err)
     int code = note(f, "observe%s %s", s->fresh ? "!" : "", stage);
     s->observed_fresh = (s->fresh || !f->snapshot) && !f->stubborn;
     s->reads++;
+    if (f->forgets) {
+        (void)note(f, "found %zu", arena_used(s->a));
+        (void)note(f, "takes %d", *(char *)arena_alloc(s->a, 100000));
+        f->first = f->first != NULL ? f->first : arena_strdup(s->life, stage);
+        (void)note(f, "first was %s", f->first);
+    }
     return code != ERR_OK ? err_set(err, code, "the list of %s", stage) : ERR_OK;
 }
 
@@ -434,6 +442,7 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                                  .facts = flow_facts,
                                  .stages = stages,
                                  .n_stages = f->n_stages,
+                                 .forgets = f->forgets,
                                  .finalizers = flow_finalizers,
                                  .status = flow_status,
                                  .culprits = flow_culprits};

@@ -152,7 +152,9 @@ static void lb_plan_view__sealed_plan__numbers_and_late_values(void **state)
         (void)lb_plan_add(&p, "n/b", &ops[i]);
     }
     struct lb_plan_service *s = lb_plan_service(&p, "n/a");
-    err_set(&s->err, ERR_INVALID, "no tier");
+    struct err err = ERR_INIT;
+    err_set(&err, ERR_INVALID, "no tier");
+    s->err = &err;
     s->checked = 4;
     p.reads = 5;
     assert_int_equal(lb_plan_seal(&p, NULL), ERR_OK);
