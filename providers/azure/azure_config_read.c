@@ -2,7 +2,8 @@
 /* azure_config_read.c: a tree of YAML or JSON into structures, by a table of keys (azure_config_keys.h).
  *
  * Follows Go's decoder as upstream uses it: keys without case, and of several that differ in case only the one that sorts
- * last; null counts as absent; numbers and booleans where text is wanted count as their text.
+ * last; null counts as absent; numbers and booleans where text is wanted count as their text, but not in what upstream
+ * reads into an embedded structure (credentials, subscriptions, the cloud, a balancer's primary VM set).
  * Pure; docs/spec/azure.md 1.1, 18 row 5. */
 #include "common/base/str.h"
 #include "providers/azure/azure_config_keys.h"
@@ -169,6 +170,8 @@ static bool is_map_of_scalars(struct arena *a, struct json_object *v)
 static bool read_value(struct arena *a, enum azure_key_type type, struct json_object *v, void *at)
 {
     switch (type) {
+    case AZURE_KEY_WORD:
+        return json_object_is_type(v, json_type_string) && read_text(a, v, at);
     case AZURE_KEY_TEXT:
         return read_text(a, v, at);
     case AZURE_KEY_SWITCH:
@@ -201,7 +204,7 @@ static const char *wanted(enum azure_key_type type)
         [AZURE_KEY_FLAG] = "true or false", [AZURE_KEY_NUMBER] = "a whole number of 32 bits",
         [AZURE_KEY_REAL] = "a number",      [AZURE_KEY_MAP] = "a mapping of texts",
         [AZURE_KEY_OBJECT] = "a mapping",   [AZURE_KEY_LIST] = "a list",
-        [AZURE_KEY_BLOCK] = "a mapping",
+        [AZURE_KEY_BLOCK] = "a mapping",    [AZURE_KEY_WORD] = "text",
     };
     return words[type];
 }
@@ -255,7 +258,7 @@ void azure_keys_clear(const struct azure_key *keys, void *out)
         if (k->offset == AZURE_KEY_UNUSED) {
             continue;
         }
-        if (k->type == AZURE_KEY_TEXT) {
+        if (k->type == AZURE_KEY_TEXT || k->type == AZURE_KEY_WORD) {
             *(const char **)at = "";
         }
         if (k->type == AZURE_KEY_BLOCK) {

@@ -14,7 +14,8 @@ static void check_texts(const struct azure_config *c)
 {
     /* The member c is the first of struct azure_raw, so the table's offsets are those of the configuration, too. */
     for (const struct azure_key *k = azure_config_keys; k->name != NULL; k++) {
-        if (k->type == AZURE_KEY_TEXT && k->offset != AZURE_KEY_UNUSED) {
+        if ((k->type == AZURE_KEY_TEXT || k->type == AZURE_KEY_WORD) &&
+            k->offset != AZURE_KEY_UNUSED) {
             FUZZ_CHECK(*(const char *const *)((const char *)c + k->offset) != NULL);
         }
     }

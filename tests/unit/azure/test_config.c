@@ -122,15 +122,18 @@ static void multi_slb__1_3__checks(void **state)
         const char *text;
         const char *want; /* NULL: fine */
     } rows[] = {
-        {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n- name: b\n  primaryVMSet: y\n", NULL},
+        {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n- name: b\n  primaryVMSet: v\n", NULL},
         {LBS ":\n- name: a\n  primaryVMSet: x\n",
          "line 1: " LBS ": needs loadBalancerBackendPoolConfigurationType: nodeIP (pools of "
          "addresses)"},
         {"loadBalancerSku: basic\n" LBS ":\n- name: a\n", NULL},
-        {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n- name: A\n  primaryVMSet: y\n",
+        {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n- name: A\n  primaryVMSet: v\n",
          "line 5: name: " LBS "[1]: \"A\" is there twice"},
         {IP_POOLS LBS ":\n- name: a\n  primaryVMSet: x\n- name: b\n  primaryVMSet: X\n",
          "line 6: primaryVMSet: " LBS "[1]: \"X\" is there twice"},
+        /* y is true in YAML, and no text where upstream reads into an embedded structure */
+        {IP_POOLS LBS ":\n- name: y\n  primaryVMSet: y\n",
+         "line 4: " LBS "[0].primaryVMSet: want text, got true or false"},
         {IP_POOLS LBS ":\n- name: a\n", "line 2: " LBS ": [0] \"a\" has no primaryVMSet"},
         {IP_POOLS LBS ":\n- ~\n", "line 2: " LBS ": [0] \"\" has no primaryVMSet"},
         {IP_POOLS LBS ": ~\n", NULL},
@@ -156,7 +159,7 @@ static void multi_slb__selectors_and_placement(void **state)
                            IP_POOLS LBS ":\n- name: kubernetes\n  primaryVMSet: x\n"
                                         "  allowServicePlacement: false\n"
                                         "  ServiceLabelSelector:\n    matchLabels: {a: b}\n"
-                                        "- name: two\n  primaryVMSet: y\n",
+                                        "- name: two\n  primaryVMSet: v\n",
                            &c, NULL),
                      ERR_OK);
     assert_int_equal(c.n_lbs, 2);

@@ -65,7 +65,7 @@ static void merge__each_kind_of_value(void **state)
         "resourceGroup: File-RG\nmaximumLoadBalancerRuleCount: 7\nexcludeMasterFromStandardLB: "
         "false\ndisableOutboundSNAT: true\ntagsMap: {a: '1', b: '2'}\nloadBalancerBackendPoolConfig"
         "urationType: nodeIP\nmultipleStandardLoadBalancerConfigurations:\n- name: x\n  "
-        "primaryVMSet: x\n- name: y\n  primaryVMSet: y\n",
+        "primaryVMSet: x\n- name: y\n  primaryVMSet: v\n",
         "{\"tagsMap\": {\"b\": \"3\", \"c\": 4}, \"cloudProviderBackoff\": true,"
         "\"disableOutboundSNAT\": false, \"multipleStandardLoadBalancerConfigurations\":"
         "[{\"name\": \"z\", \"primaryVMSet\": \"z\"}]}",
