@@ -180,6 +180,14 @@ static void find_fatal(struct arena *a, struct azure_access *x, struct azure_fin
                                      AZURE_ANNOTATION_PREFIX, ADDITIONAL_IPS, x->bad_additional),
                         true});
     }
+    if (has_empty(&x->tags) && !x->service->disable_nsg_rule) {
+        add_finding(
+            x, findings,
+            (struct azure_finding){"InvalidAnnotation",
+                                   "annotation " AZURE_ANNOTATION_PREFIX SERVICE_TAGS
+                                   " has an empty item between its commas, which Azure refuses",
+                                   true});
+    }
 }
 
 static void find_doubtful(struct arena *a, struct azure_access *x, struct azure_finding *findings)
@@ -207,14 +215,6 @@ static void find_doubtful(struct arena *a, struct azure_access *x, struct azure_
                 " instead of spec.loadBalancerSourceRanges while using " AZURE_ANNOTATION_PREFIX
                     SERVICE_TAGS " annotation at the same time.",
                 false});
-    }
-    if (has_empty(&x->tags)) {
-        add_finding(
-            x, findings,
-            (struct azure_finding){"InvalidAnnotation",
-                                   "annotation " AZURE_ANNOTATION_PREFIX SERVICE_TAGS
-                                   " has an empty item between its commas, which Azure refuses",
-                                   false});
     }
 }
 
@@ -270,6 +270,12 @@ int azure_access_check_sources(const struct azure_access *x, struct err *err)
 {
     bool refused = (x->source_ranges.n > 0 && x->allowed_ranges.n > 0) || x->bad_protocol != NULL;
     return refused ? azure_access_check(x, err) : ERR_OK;
+}
+
+int azure_access_check_rules(const struct azure_access *x, struct err *err)
+{
+    int rc = azure_access_check_sources(x, err);
+    return rc == ERR_OK && x->bad_additional != NULL ? azure_access_check(x, err) : rc;
 }
 
 struct azure_prefixes azure_access_prefixes(struct arena *a, const struct azure_access *x)

@@ -58,7 +58,9 @@ struct azure_access {
 const struct azure_access *azure_access_read(struct arena *a, const struct azure_service *s);
 /* ERR_INVALID when ranges of both kinds are given, or a port has a protocol that no rule can name. */
 int azure_access_check_sources(const struct azure_access *x, struct err *err) _warn_unused_;
-/* The same, and that the additional addresses are addresses. */
+/* The same, and that the additional addresses are addresses: what upstream refuses. */
+int azure_access_check_rules(const struct azure_access *x, struct err *err) _warn_unused_;
+/* Every fatal finding: the same, and service tags that Azure would refuse, with the whole security group. */
 int azure_access_check(const struct azure_access *x, struct err *err) _warn_unused_;
 /* Ranges of both kinds, aggregated. */
 struct azure_prefixes azure_access_prefixes(struct arena *a, const struct azure_access *x);

@@ -269,7 +269,7 @@ static int check_change(const struct batch *b, const struct azure_nsg_change *c,
                        "no load balancer IP for setting up security rules for service %s",
                        c->access->service->key);
     }
-    return azure_access_check(c->access, err);
+    return azure_access_check_rules(c->access, err);
 }
 
 static int apply_change(struct batch *b, size_t at, struct err *err)
