@@ -135,3 +135,35 @@ void azure_array_drop(struct json_object *array, size_t i)
 {
     (void)json_object_array_del_idx(array, i, 1);
 }
+
+/* The object without one member, which is shared as all others are. */
+static struct json_object *without(struct json_object *o, const char *name)
+{
+    struct json_object *copy = json_object_new_object();
+    if (!json_object_is_type(o, json_type_object)) {
+        return copy;
+    }
+    json_object_object_foreach(o, key, value)
+    {
+        if (!str_eq(key, name)) {
+            json_add(copy, key, json_object_get(value));
+        }
+    }
+    return copy;
+}
+
+struct json_object *azure_with_element(struct arena *a, struct json_object *o, const char *array,
+                                       struct json_object *element)
+{
+    struct json_object *copy = azure_own(a, without(o, "properties"));
+    struct json_object *properties = without(azure_props(o), array);
+    struct json_object *items = json_object_new_array();
+    struct json_object *item;
+    AZURE_EACH (item, azure_array(o, array)) {
+        bool same = azure_eq(azure_doc_name(item), azure_doc_name(element));
+        (void)json_object_array_add(items, json_object_get(same ? element : item));
+    }
+    json_add(properties, array, items);
+    json_add(copy, "properties", properties);
+    return copy;
+}

@@ -46,6 +46,10 @@ struct json_object *azure_ref_new(const char *id); /* {"id": …}, new reference
 struct json_object *azure_find(struct json_object *array, const char *name);
 /* Removes the element at `i`. */
 void azure_array_drop(struct json_object *array, size_t i);
+/* `o` with `element` in place of the one of its name in properties.<array>; shares all else with `o`, so neither may be
+ * edited.  Arena-owned. */
+struct json_object *azure_with_element(struct arena *a, struct json_object *o, const char *array,
+                                       struct json_object *element);
 
 /* Each element; `array` is evaluated once.  Elements must not be removed meanwhile. */
 #define AZURE_EACH(var, array)                                                                     \

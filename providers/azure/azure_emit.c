@@ -59,6 +59,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
     struct azure_write *w = azure_write_new(y, &spec);
     w->touches_pips = e->touches_pips;
     w->touches_lbs = e->touches_lbs;
+    w->announced = e->announced;
     enum lb_verb change = e->was != NULL ? LB_CHANGE : LB_CREATE;
     struct lb_op op =
         LB_OP(.verb = e->doc != NULL ? change : LB_DELETE, .kind = azure_arm_word(e->kind),

@@ -34,6 +34,7 @@ struct azure_emit {
     bool touches_pips;
     bool touches_lbs;
     bool unguarded; /* without If-Match, where Azure's clients send none (3.4) */
+    bool announced; /* as in azure_write */
     unsigned tolerate;
 };
 /* Returns the operation's index. */

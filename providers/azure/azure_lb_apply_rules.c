@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_merge_rules.h"
+#include "providers/azure/azure_local_rules.h"
 
 #define FRONTENDS      "frontendIPConfigurations"
 #define RULES_STANDARD 1500
@@ -55,8 +56,8 @@ bool azure_lb_is_orphan(struct json_object *lb)
 const char *azure_lb_pool(struct arena *a, const struct azure_naming *n,
                           const struct azure_service *s, enum azure_family f)
 {
-    return azure_config_is_multi_slb(n->config) && s->local ? azure_local_pool_name(a, s->in, f)
-                                                            : azure_pool_name(a, n, f);
+    return azure_local_counts(n->config, s->in) ? azure_local_pool_name(a, s->in, f)
+                                                : azure_pool_name(a, n, f);
 }
 
 /* ---- frontends that are there ------------------------------------------------------------------------- */
@@ -382,6 +383,19 @@ static bool edit_pools(struct arena *a, const struct decision *d)
     return changed;
 }
 
+/* Pools of its own that the Service does not use, or no longer. */
+static bool drop_pools(const struct decision *d)
+{
+    const struct azure_naming *n = d->ask->naming;
+    const struct tt_service *s = d->ask->service->in;
+    bool local = azure_local_counts(n->config, s);
+    const bool keep[AZURE_FAMILIES] = {
+        local && d->frontend_id[AZURE_IPV4] != NULL,
+        local && d->frontend_id[AZURE_IPV6] != NULL,
+    };
+    return azure_local_drop_pools(n, s, keep, d->lb);
+}
+
 int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_object *lb,
                    struct azure_lb_result *ret, struct err *err)
 {
@@ -408,6 +422,7 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
     bool pools = edit_pools(a, &d);
     edit_frontends(a, &d, ret);
     bool rules = azure_lb_merge(a, &m, lb);
-    ret->changed = pools || rules || ret->frontends_changed;
+    bool dropped = drop_pools(&d);
+    ret->changed = pools || rules || dropped || ret->frontends_changed;
     return ERR_OK;
 }

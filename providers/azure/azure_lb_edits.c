@@ -3,6 +3,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_diff.h"
+#include "providers/azure/azure_local_rules.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_tags_rules.h"
@@ -99,6 +100,12 @@ bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         if (azure_sync_owner(y, s, o).owns) {
+            return true;
+        }
+    }
+    enum azure_family f;
+    AZURE_EACH (o, azure_array(lb, "backendAddressPools")) {
+        if (azure_local_owns_pool(&y->p->naming, s->in, azure_doc_name(o), &f)) {
             return true;
         }
     }

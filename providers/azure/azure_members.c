@@ -150,7 +150,7 @@ static struct azure_machine_edit of_set(struct azure_members_planning *p, struct
                    azure_members_wants(in, &in->pools[i], k);
         }
         /* Pools of one Service hold some nodes only; what is new has none of its endpoints. */
-        if (some && in->pools[i].local == NULL) {
+        if (some && in->pools[i].hosts == NULL) {
             e.join[e.n_join++] = &in->pools[i];
         }
     }
@@ -210,6 +210,15 @@ static void plan_models(struct azure_members_planning *p)
 
 /* ---- pools of addresses ------------------------------------------------------------------------------------ */
 
+static const char *why_of_pool(const struct azure_pool *pool, const struct azure_ip_change *change)
+{
+    if (change->joined + change->left == 0) {
+        return "the network belongs to the pool";
+    }
+    return pool->hosts != NULL ? "it holds the nodes that have endpoints of the Service"
+                               : "the nodes changed";
+}
+
 static void plan_addresses(struct azure_members_planning *p)
 {
     struct arena *a = p->y->s->a;
@@ -225,14 +234,14 @@ static void plan_addresses(struct azure_members_planning *p)
             .id = pool->id,
             .was = pool->doc,
             .doc = change.doc,
-            .why = change.joined + change.left > 0 ? "the nodes changed"
-                                                   : "the network belongs to the pool",
+            .why = why_of_pool(pool, &change),
             .summary = arena_printf(a, "%zu addresses join, %zu leave", change.joined, change.left),
             .owners = pool->owners,
             .rank = AZURE_RANK_POOLS,
             .lane = pool->lb,
             .lane_max = 1,
             .unguarded = true,
+            .announced = pool->hosts != NULL && pool->follows,
         };
         azure_member_writes_add(a, &p->writes, &w);
     }

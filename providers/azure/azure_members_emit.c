@@ -36,6 +36,7 @@ static void emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_
         .parallel = parallel,
         .touches_lbs = true,
         .unguarded = w->unguarded,
+        .announced = w->announced,
         .tolerate = w->kind == AZURE_VMSS_VMS || w->kind == AZURE_NICS ? LB_TOLERATE_ABSENT : 0u,
     };
     (void)azure_emit(y, plan, &e);

@@ -31,6 +31,7 @@ struct azure_member_write {
     const char *lane; /* NULL: none */
     size_t lane_max;
     bool unguarded;
+    bool announced;
     bool emitted;
 };
 struct azure_member_writes {

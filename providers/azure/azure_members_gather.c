@@ -191,11 +191,13 @@ static void add_pool(struct azure_sync *y, struct azure_members_in *in, const st
         i++;
     }
     if (i == in->n_pools) {
-        bool local = azure_config_is_multi_slb(&y->p->config) && it->service->local;
         in->pools[in->n_pools++] =
             azure_members_pool(y, it->target, azure_sync_lb(y, it->target), name);
-        in->pools[i].local = local ? it->item->in : NULL;
+        in->pools[i].ipv6 = f == AZURE_IPV6;
+        in->pools[i].hosts = azure_members_hosts(y, it, &in->pools[i]);
     }
+    in->pools[i].follows =
+        in->pools[i].follows || (it->item->in->reasons & TT_REASON_ENDPOINTS) != 0;
     azure_owners_add(y->s->a, &in->pools[i].owners, it->item->key);
 }
 

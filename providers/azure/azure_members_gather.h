@@ -18,13 +18,21 @@ struct azure_members {
         const struct map *by_id;                     /* lower-case ID → document */
     } nics, sets, instances, vms, availability_sets; /* documents that this stage has seen */
     const struct map *primary_nics;                  /* lower-case ID of a machine → document */
+    const bool
+        *unplaced; /* per node: none of several balancers takes it; NULL: there are not several */
 };
 /* Nodes, pools of the batch, documents, and the differences.  ERR_INVALID: a selector of the configuration is none. */
 int azure_members_gather(struct azure_sync *y, struct azure_members *m,
                          struct err *err) _warn_unused_;
+/* Per node of the batch: does it belong into that pool of the Service, if it is a pool of Local Services; NULL: it is not
+ * (azure_members_local.c). */
+const bool *azure_members_hosts(struct azure_sync *y, const struct azure_item *it,
+                                const struct azure_pool *p);
 /* Which of several balancers each node serves; their pools are added (azure_members_spread.c). */
 int azure_members_spread(struct azure_sync *y, struct azure_members *m,
                          struct err *err) _warn_unused_;
+/* An event for each node that is without a balancer and was not, as far as this process knows (5.5). */
+void azure_members_tell_unplaced(struct azure_sync *y, const struct azure_members *m);
 /* The same with these pools instead of the batch's. */
 void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, size_t n,
                               struct azure_members *m);

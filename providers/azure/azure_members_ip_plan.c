@@ -103,7 +103,7 @@ void azure_ip_pool_plan(struct arena *a, const struct azure_members_in *in,
 {
     struct json_object *doc = copy_of(a, p);
     struct map *want = wanted(in, p);
-    bool may_empty = p->local != NULL || azure_config_is_multi_slb(in->config);
+    bool may_empty = azure_config_is_multi_slb(in->config);
     *ret = (struct azure_ip_change){0};
     ret->left = leave(azure_array(doc, ADDRESSES), want, may_empty);
     ret->joined = map_size(want);

@@ -165,10 +165,11 @@ static void remember(struct azure_sync *y)
 static void need_pools_again(struct azure_sync *y)
 {
     bool nodes_changed = false;
-    for (size_t i = 0; i < y->s->n_items; i++) {
+    for (size_t i = 0; y->p->config.pool_type == AZURE_POOL_NIC && i < y->s->n_items; i++) {
         const struct azure_item *it = &y->items[i];
         nodes_changed =
-            nodes_changed || (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE);
+            nodes_changed || (azure_item_takes_part(it) && it->item->in->verb == TT_VERB_UPDATE &&
+                              it->item->in->reasons != TT_REASON_ENDPOINTS);
     }
     for (size_t i = 0; nodes_changed && i < y->n_seen; i++) {
         if (y->seen[i].kind == AZURE_LBS) {
@@ -206,9 +207,11 @@ static void need_flexible(struct azure_sync *y, const struct azure_members *m)
 int azure_observe_members(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
-    struct azure_members m;
+    struct azure_members m = {0};
     azure_need_nothing(y);
-    azure_need_balancers(y);
+    /* Addresses do not matter here: a pool that follows its endpoints costs one list. */
+    azure_need(y, AZURE_LBS,
+               azure_arm_collection(s->a, &y->p->arm, AZURE_LBS, y->p->config.lb_resource_group));
     need_pools_again(y);
     remember(y);
     int rc = azure_see(y, err);
@@ -225,6 +228,9 @@ int azure_observe_members(struct lb_sync *s, struct err *err)
             break;
         }
         rc = azure_see(y, err);
+    }
+    if (rc == ERR_OK && !s->planning) {
+        azure_members_tell_unplaced(y, &m);
     }
     return rc;
 }

@@ -42,19 +42,6 @@ struct azure_member_node *azure_members_nodes(struct arena *a, const struct azur
     return ret;
 }
 
-static bool has_endpoint(const struct tt_item *item, const char *node)
-{
-    for (uint32_t i = 0; i < item->n_slices; i++) {
-        const struct tt_slice *slice = item->slices[i];
-        for (uint32_t k = 0; k < slice->n_endpoints; k++) {
-            if (azure_eq(str_nonnull(slice->endpoints[k].node_name), node)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 bool azure_members_wants(const struct azure_members_in *in, const struct azure_pool *p, size_t node)
 {
     const struct azure_member_node *n = &in->nodes[node];
@@ -64,7 +51,7 @@ bool azure_members_wants(const struct azure_members_in *in, const struct azure_p
         (no_masters && azure_node_is_control_plane(n->node))) {
         return false;
     }
-    if (p->local != NULL && p->local->has_slices && !has_endpoint(p->local, n->node->name)) {
+    if (p->hosts != NULL && !p->hosts[node]) {
         return false;
     }
     if (p->vm_set != NULL && !azure_eq(p->vm_set, n->vm_set)) {
@@ -178,7 +165,7 @@ static bool has_to_leave(const struct compare *c, const struct azure_pool *p, co
     }
     size_t at = (size_t)(n - c->in->nodes);
     bool moves = p->elsewhere != NULL && p->elsewhere[at];
-    return n->excluded || moves || (p->local != NULL && !azure_members_wants(c->in, p, at));
+    return n->excluded || moves || (p->hosts != NULL && !azure_members_wants(c->in, p, at));
 }
 
 static struct member *members_of(struct compare *c, const struct azure_pool *p, size_t *ret_n,

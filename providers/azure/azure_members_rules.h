@@ -31,11 +31,13 @@ struct azure_pool {
     const char *id;
     bool ipv6;
     bool internal;
-    struct json_object *doc;     /* in its balancer; NULL: not there yet */
-    const char *vm_set;          /* only its machines (Basic); NULL: all */
-    const struct tt_item *local; /* only nodes with an endpoint of this Service; NULL: all */
-    const bool *spread;          /* per node: its balancer has it (several balancers); NULL: all */
-    const bool *elsewhere;       /* per node: another balancer has it; NULL: none */
+    struct json_object *doc; /* in its balancer; NULL: not there yet */
+    const char *vm_set;      /* only its machines (Basic); NULL: all */
+    const bool *
+        hosts; /* per node: it has an endpoint of a Local Service whose pool this is; NULL: all count */
+    bool follows;          /* its Service is synced because its endpoints changed */
+    const bool *spread;    /* per node: its balancer has it (several balancers); NULL: all */
+    const bool *elsewhere; /* per node: another balancer has it; NULL: none */
     struct azure_owners owners;
 };
 /* One machine that joins or leaves pools. */

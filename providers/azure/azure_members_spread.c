@@ -114,6 +114,18 @@ static void mark(struct spreading *x, struct azure_pool *p)
     p->elsewhere = elsewhere;
 }
 
+static const bool *unplaced_of(const struct spreading *x)
+{
+    const struct azure_members_in *in = &x->m->in;
+    bool *unplaced = ARENA_ARRAY(x->y->s->a, bool, in->n_nodes + 1);
+    for (size_t i = 0; i < in->n_nodes; i++) {
+        const struct tt_node *node = in->nodes[i].node;
+        unplaced[i] = x->nodes[i].lb == AZURE_NO_LB && !in->nodes[i].excluded &&
+                      (node->flags & TT_NODE_ELIGIBLE) != 0 && !azure_node_is_control_plane(node);
+    }
+    return unplaced;
+}
+
 /* A balancer that is only planned yet counts as there. */
 static const char *coming(const struct azure_sync *y)
 {
@@ -138,7 +150,7 @@ int azure_members_spread(struct azure_sync *y, struct azure_members *m, struct e
     index_nodes(&x);
     add_others(&x);
     for (size_t i = 0; i < m->in.n_pools; i++) {
-        if (m->in.pools[i].local == NULL) {
+        if (m->in.pools[i].hosts == NULL) {
             place_members(&x, &m->in.pools[i]);
         }
     }
@@ -147,10 +159,54 @@ int azure_members_spread(struct azure_sync *y, struct azure_members *m, struct e
                                 more != NULL ? azure_lb_base(y->s->a, more) : NULL, x.nodes,
                                 m->in.n_nodes, err);
     for (size_t i = 0; rc == ERR_OK && i < m->in.n_pools; i++) {
-        if (m->in.pools[i].local == NULL) {
+        if (m->in.pools[i].hosts == NULL) {
             mark(&x, &m->in.pools[i]);
         }
     }
+    if (rc == ERR_OK) {
+        m->unplaced = unplaced_of(&x);
+    }
     map_free(x.by_member);
     return rc;
+}
+
+/* ---- nodes without a balancer ------------------------------------------------------------------------------ */
+
+static const struct azure_item *oldest(struct azure_sync *y)
+{
+    size_t n;
+    struct azure_item **items = azure_items_in_order(y, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (items[i]->want) {
+            return items[i];
+        }
+    }
+    return NULL;
+}
+
+void azure_members_tell_unplaced(struct azure_sync *y, const struct azure_members *m)
+{
+    const struct tt_host *host = y->p->host;
+    const struct azure_item *it = m->unplaced != NULL ? oldest(y) : NULL;
+    if (it == NULL) {
+        return;
+    }
+    struct map *now = map_new(NULL);
+    for (size_t i = 0; i < m->in.n_nodes; i++) {
+        const char *name = m->in.nodes[i].node->name;
+        if (!m->unplaced[i]) {
+            continue;
+        }
+        map_set(now, name, NULL);
+        if (y->p->unplaced == NULL || !map_has(y->p->unplaced, name)) {
+            host->event(host->ctx, it->service->in, TT_EVENT_WARNING,
+                        "FailedToFindLoadBalancerForNode",
+                        arena_printf(y->s->a,
+                                     "node %s gets no traffic: no load balancer that is there "
+                                     "takes it by primaryVMSet or nodeSelector",
+                                     name));
+        }
+    }
+    map_free(y->p->unplaced);
+    y->p->unplaced = now;
 }

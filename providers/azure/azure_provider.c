@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "providers/azure/azure_local_rules.h"
 #include "providers/azure/azure_metrics.h"
 #include "providers/azure/azure_service.h"
 #include "providers/azure/azure_state.h"
@@ -25,6 +26,7 @@ static void close_provider(void *provider)
     }
     map_free(p->assigned);
     map_free(p->machines);
+    map_free(p->unplaced);
     azure_snapshot_free(p->snapshot);
     call_watch_free(p->watch);
     http_pool_free(p->http);
@@ -172,15 +174,35 @@ static int32_t batch_key(void *provider, const struct tt_service *service, char 
     return TT_OK;
 }
 
+/* Only pools of Local Services under several balancers follow endpoints, all of them at the same moments (7.7). */
+static int64_t endpoints_delay_ms(void *provider, const struct tt_service *service)
+{
+    const struct azure_provider *p = provider;
+    const struct azure_config *c = &p->config;
+    bool concerns = service != NULL ? azure_local_counts(c, service) : azure_config_is_multi_slb(c);
+    return concerns ? azure_local_delay_ms(1000 * (int64_t)c->pool_update_interval_s,
+                                           clock_now_ms(p->clock))
+                    : -1;
+}
+
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const event_reasons[] = {
-    "ConflictConfiguration",         "CreateOrUpdateInterface",
-    "CreateOrUpdatePublicIPAddress", "DeleteLoadBalancer",
-    "DeletePublicIPAddress",         "DeletingFrontendIPConfiguration",
-    "InvalidAllowedIPRanges",        "InvalidAnnotation",
-    "InvalidLoadBalancerIP",         "InvalidPort",
-    "InvalidSourceRanges",           "ListLoadBalancers",
+    "ConflictConfiguration",
+    "CreateOrUpdateInterface",
+    "CreateOrUpdatePublicIPAddress",
+    "DeleteLoadBalancer",
+    "DeletePublicIPAddress",
+    "DeletingFrontendIPConfiguration",
+    "FailedToFindLoadBalancerForNode",
+    "InvalidAllowedIPRanges",
+    "InvalidAnnotation",
+    "InvalidLoadBalancerIP",
+    "InvalidPort",
+    "InvalidSourceRanges",
+    "ListLoadBalancers",
+    "LoadBalancerBackendPoolUpdateFailed",
+    "LoadBalancerBackendPoolUpdated",
 };
 /* Labels of namespaces decide between several balancers (1.3). */
 static const struct tt_kube_kind kube_kinds[] = {
@@ -193,8 +215,8 @@ const struct tt_provider tt_azure_provider = {
     .size = sizeof(struct tt_provider),
     .name = "azure",
     .version = TRIMTAB_VERSION,
-    .capabilities =
-        TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK | TT_CAP_READS_SECRET,
+    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_WANTS_ENDPOINTS |
+                    TT_CAP_BULK | TT_CAP_READS_SECRET,
     .max_parallel = 1,
     .debounce_idle_ms = 300, /* kubectl deletes five Services a second: they are to be one batch */
     .debounce_max_ms = 4000, /* about what one write of a balancer takes */
@@ -217,4 +239,5 @@ const struct tt_provider tt_azure_provider = {
     .explain = azure_explain,
     .validate = azure_validate,
     .check_config = azure_config_check,
+    .endpoints_delay_ms = endpoints_delay_ms,
 };

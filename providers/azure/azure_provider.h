@@ -36,7 +36,8 @@ struct azure_provider {
         assigned; /* "ns/name" → char *: addresses that were given out, blank separated; a status may lag behind */
     struct map *
         machines; /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until the first batch */
-    bool offline; /* plan --state: the snapshot is the cloud, nothing is asked */
+    struct map *unplaced; /* nodes of which was told that no balancer takes them; NULL: none yet */
+    bool offline;         /* plan --state: the snapshot is the cloud, nothing is asked */
 };
 
 /* The descriptor of the provider, for the table of built-in ones and for tests. */

@@ -111,6 +111,7 @@ struct azure_write {
     struct json_object *answer; /* PUT: filled when done */
     bool touches_pips;          /* frontends change: etags of public IPs go stale (3.4) */
     bool touches_lbs;           /* members or links change: etags of balancers go stale */
+    bool announced;             /* the first owner is told that it went well, or that it failed */
 };
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
 extern const struct lb_op_type azure_put_type;

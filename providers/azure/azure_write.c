@@ -105,6 +105,49 @@ static void come_again(struct azure_sync *y, const struct lb_op *op)
     }
 }
 
+/* A pool that follows its endpoints: as upstream's updater, the first of its Services hears of it (4.5). */
+static void announce(const struct azure_sync *y, const struct lb_op *op, bool done,
+                     const struct err *err)
+{
+    const struct tt_host *host = y->p->host;
+    for (size_t i = 0; (done || err->code != ERR_CONFLICT) && i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        if (it->service == NULL || !str_eq(it->item->key, op->owners.items[0])) {
+            continue;
+        }
+        host->event(
+            host->ctx, it->service->in, done ? TT_EVENT_NORMAL : TT_EVENT_WARNING,
+            done ? "LoadBalancerBackendPoolUpdated" : "LoadBalancerBackendPoolUpdateFailed",
+            done ? arena_printf(y->s->a, "backend pool %s: %s", op->name, str_nonnull(op->summary))
+                 : err->message);
+    }
+}
+
+/* A pool is a part of its balancer.  What is known of that stays good to look at; its etag is an old one now (3.4), so it is
+ * read again before it is written. */
+static void pool_written(struct azure_sync *y, const struct azure_write *w)
+{
+    struct arena *a = y->s->a;
+    const char *end = strcasestr(w->spec.id, "/backendAddressPools/");
+    const char *id = end != NULL ? arena_strndup(a, w->spec.id, (size_t)(end - w->spec.id)) : "";
+    for (size_t i = 0; i < y->n_seen; i++) {
+        struct json_object *o;
+        if (y->seen[i].kind != AZURE_LBS) {
+            continue;
+        }
+        y->seen[i].read = false;
+        AZURE_EACH (
+            o, azure_snapshot_list(y->p->snapshot, AZURE_LBS, y->seen[i].scope, INT64_MAX, a)) {
+            if (!azure_id_eq(azure_doc_id(o), id)) {
+                continue;
+            }
+            azure_snapshot_put(y->p->snapshot, AZURE_LBS, id,
+                               azure_with_element(a, o, "backendAddressPools", w->answer));
+            break; /* that was a list of its own */
+        }
+    }
+}
+
 void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -117,6 +160,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (gone) {
         come_again(y, op);
     }
+    if (w->announced) {
+        announce(y, op, outcome == LB_DONE, err);
+    }
     if (known) {
         azure_snapshot_put(y->p->snapshot, w->spec.kind, w->spec.id, gone ? NULL : w->answer);
     } else {
@@ -125,7 +171,9 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (w->touches_pips) {
         forget(y, AZURE_PIPS);
     }
-    if (w->touches_lbs) {
+    if (known && w->spec.kind == AZURE_POOLS) {
+        pool_written(y, w);
+    } else if (w->touches_lbs) {
         forget(y, AZURE_LBS);
     }
     if (w->spec.kind == AZURE_VMSS_VMS) {

@@ -174,6 +174,39 @@ static void host_services(struct tt_host_ctx *ctx, const struct tt_call *call,
     *ret = all;
 }
 
+/* One slice with an endpoint per host. */
+static const struct tt_slice *const *slices_of(struct stage_rig *r, const struct rig_service *s)
+{
+    size_t n;
+    char **hosts = str_split(r->a, str_nonnull(s->hosts), ' ', &n);
+    struct tt_endpoint *endpoints = ARENA_ARRAY(r->a, struct tt_endpoint, n + 1);
+    struct tt_slice *slice = ARENA_NEW(r->a, struct tt_slice);
+    const struct tt_slice **slices = ARENA_ARRAY(r->a, const struct tt_slice *, 1);
+    for (size_t i = 0; i < n; i++) {
+        endpoints[i].node_name = hosts[i];
+    }
+    *slice = (struct tt_slice){
+        .size = sizeof(*slice), .endpoints = endpoints, .n_endpoints = (uint32_t)n};
+    slices[0] = slice;
+    return slices;
+}
+
+static void host_slices(struct tt_host_ctx *ctx, const struct tt_call *call,
+                        const struct tt_service *service, const struct tt_slice *const **ret,
+                        uint32_t *ret_n, uint32_t *ret_known)
+{
+    struct stage_rig *r = rig_of_ctx(ctx);
+    (void)call;
+    *ret = NULL;
+    *ret_n = *ret_known = 0;
+    for (size_t i = 0; i < r->n_services; i++) {
+        if (str_eq(r->services[i].name, service->name) && r->services[i].hosts != NULL) {
+            *ret = slices_of(r, &r->services[i]);
+            *ret_n = *ret_known = 1;
+        }
+    }
+}
+
 static int32_t host_kube_get(struct tt_host_ctx *ctx, const struct tt_call *call,
                              const struct tt_kube_ref *ref, const struct tt_text_sink *ret)
 {
@@ -305,6 +338,10 @@ static void run(struct stage_rig *r, bool planning)
         s->message = "";
         *item = (struct tt_item){.size = sizeof(*item),
                                  .verb = s->verb,
+                                 .reasons = s->reasons,
+                                 .slices = slices_of(r, s),
+                                 .n_slices = s->hosts != NULL,
+                                 .has_slices = s->hosts != NULL,
                                  .service = r->all[i],
                                  .result = (struct tt_result *)(void *)&outcomes[i]};
         items[batch.n_items++] = item;
@@ -335,7 +372,7 @@ void stage_rig_run(struct stage_rig *r)
     for (size_t i = 0; i < r->n_services; i++) {
         struct rig_service *s = &r->services[i];
         s->gone = s->gone || (s->verb == TT_VERB_DELETE && s->code == TT_OK);
-        s->verb = 0;
+        s->verb = s->reasons = 0;
     }
 }
 
@@ -441,6 +478,7 @@ struct stage_rig *stage_rig_new(void)
                                .event = host_event,
                                .may_mutate = host_may_mutate,
                                .services = host_services,
+                               .slices = host_slices,
                                .kube_get = host_kube_get,
                                .hold_finalizers = host_hold,
                                .report_plan = host_plan,
@@ -473,5 +511,6 @@ void stage_rig_free(struct stage_rig *r)
     azure_snapshot_free(r->p.snapshot);
     map_free(r->p.assigned);
     map_free(r->p.machines);
+    map_free(r->p.unplaced);
     arena_free(r->a);
 }
