@@ -55,6 +55,17 @@ void azure_predict(struct azure_sync *y, enum azure_kind kind, const char *id,
         json_add_str(p->doc, "name", azure_id_last(id));
         name_elements(a, p->doc, id);
     }
+    azure_predict_members(y, kind, id, doc);
+}
+
+struct json_object *azure_predicted_doc(struct azure_sync *y, enum azure_kind kind, const char *id)
+{
+    for (size_t i = y->n_predicted; i > 0; i--) {
+        if (y->predicted[i - 1].kind == kind && azure_id_eq(y->predicted[i - 1].id, id)) {
+            return y->predicted[i - 1].doc;
+        }
+    }
+    return NULL;
 }
 
 /* The list without the document, or with it in its new form. */
@@ -86,6 +97,8 @@ void azure_predict_apply(struct azure_sync *y)
             if (seen->kind == p->kind && seen->array != NULL &&
                 azure_snapshot_holds(seen->scope, p->id)) {
                 seen->array = with(y->s->a, seen->array, p);
+            } else if (seen->kind == AZURE_NICS && p->kind == AZURE_LBS && p->doc == NULL) {
+                seen->array = azure_predict_detached(y, seen->array, p->id);
             }
         }
     }

@@ -13,7 +13,17 @@
 /* A write of a plan: `doc` (copied) will be there under `id`; NULL: nothing will.  Nothing is done unless it is a plan. */
 void azure_predict(struct azure_sync *y, enum azure_kind kind, const char *id,
                    struct json_object *doc);
+/* The document that a plan has written under that ID; NULL: none, or it goes.  May be edited. */
+struct json_object *azure_predicted_doc(struct azure_sync *y, enum azure_kind kind, const char *id);
 /* Lays all of them over the lists in y->seen. */
 void azure_predict_apply(struct azure_sync *y);
+
+/* ---- for azure_predict.c itself */
+/* What the write says of the members of pools. */
+void azure_predict_members(struct azure_sync *y, enum azure_kind kind, const char *id,
+                           struct json_object *doc);
+/* Network interfaces as they are without the balancer. */
+struct json_object *azure_predict_detached(struct azure_sync *y, struct json_object *nics,
+                                           const char *lb);
 
 #endif

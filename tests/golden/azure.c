@@ -10,7 +10,7 @@
  *
  * plan.txt has four parts.  "plan": what `trimtab plan` shows, where the outputs of a stage are not known to the next ones.
  * "carried out": each write of a sync under the stage that makes it, as the difference between the document that was there
- * and the body that is sent, every member counted.  "results": what Services and their owners are told.  "then": the plan
+ * and the body that is sent, every member counted.  "not as planned": when these are not the writes of the plan.  "results": what Services and their owners are told.  "then": the plan
  * of the next sync, which shall be empty. */
 #include "tests/golden/azure_doc_lines.h"
 #include "tests/golden/golden.h"
@@ -229,10 +229,14 @@ static void show(struct arena *a, const struct golden_case *c, struct str_buf *t
     r->reported = reported;
     if (read_case(&s, r, &err) == ERR_OK) {
         stage_rig_plan(r);
+        const char *planned = r->log;
         s.stage = "";
         s.verbose = false;
         str_append(text, "\ncarried out\n");
         stage_rig_reconcile(r);
+        if (!str_eq(planned, r->log)) {
+            str_appendf(text, "\nnot as planned\n%s", planned);
+        }
         show_results(&s, r);
         s.stage = NULL;
         show_then(&s, r);

@@ -253,6 +253,29 @@ static void merge(struct json_object *into, struct json_object *from)
     }
 }
 
+/* A balancer that goes takes its pools from the interfaces of machines; scale sets must have let go before. */
+static void detach_interfaces(struct arm_docs *c, const char *lb)
+{
+    const char *pools = arena_printf(c->a, "%s/backendAddressPools/", lb);
+    struct json_object *o, *config;
+    struct json_object *before = c->lists[AZURE_NICS];
+    AZURE_EACH (o, before) {
+        struct json_object *nic = azure_copy(c->a, o);
+        AZURE_EACH (config, azure_array(nic, "ipConfigurations")) {
+            struct json_object *refs = azure_array(config, "loadBalancerBackendAddressPools");
+            for (size_t i = json_len(refs); i > 0; i--) {
+                const char *id = azure_doc_id(json_object_array_get_idx(refs, i - 1));
+                if (azure_has_prefix(id, pools)) {
+                    azure_array_drop(refs, i - 1);
+                }
+            }
+        }
+        if (!json_equal(nic, o)) {
+            arm_docs_put(c, AZURE_NICS, azure_doc_id(nic), nic);
+        }
+    }
+}
+
 static int take_away(struct arm_docs *c, const struct azure_call_spec *spec, struct err *err)
 {
     if (spec->kind == AZURE_PIPS && frontend_of(c, spec->id, NULL) != NULL) {
@@ -260,6 +283,9 @@ static int take_away(struct arm_docs *c, const struct azure_call_spec *spec, str
     }
     arm_docs_put(c, spec->kind, spec->id, NULL);
     attach_pips(c);
+    if (spec->kind == AZURE_LBS) {
+        detach_interfaces(c, spec->id);
+    }
     return ERR_OK;
 }
 
