@@ -221,6 +221,8 @@ bool arm_is_derived(const struct arm_links *l, const struct arm_resource *res);
 const char *arm_links_holder(const struct arm_links *l, const char *public_ip);
 /* Ids of the IP configurations that are in a pool (array), or NULL; borrowed. */
 struct json_object *arm_links_members(const struct arm_links *l, const char *pool);
+/* A scale set whose model names the pool, or NULL. */
+const char *arm_links_model(const struct arm_links *l, const char *pool);
 
 /* --- machines' IP configurations: of NICs and of scale-set instances ------------------------------ */
 
@@ -257,6 +259,8 @@ bool arm_answer_page(struct arm_request *q, struct json_object *items);
 bool arm_write_put(struct arm_request *q);
 bool arm_write_patch(struct arm_request *q);
 bool arm_write_delete(struct arm_request *q);
+/* Of something new: the last segment of the path is a name (what exists may be called anything). */
+bool arm_check_name(struct arm_request *q, bool exists);
 /* If-Match and If-None-Match against what is there; false: refused. */
 bool arm_check_etag(struct arm_request *q, const char *current);
 /* Removes what an answer's schema does not have, such as an etag of a kind without. */
@@ -289,13 +293,23 @@ bool arm_lb_is_standard(struct json_object *body);
 void arm_sku_fill(struct json_object *body, const char *name);
 /* Defaults of the sku, frontends, rules and probes. */
 void arm_lb_fill(struct json_object *body);
-/* Rules, probes, NAT rules: their references and conflicts. */
+/* NAT rules and pools, outbound rules (nat_rules.c). */
+bool arm_lb_check_nat(struct arm_request *q, struct json_object *body);
+/* "…/probes/x" must be a child of this balancer; refuses the reference otherwise. */
+bool arm_lb_check_ref(struct arm_request *q, struct json_object *lb, const char *by, const char *id,
+                      const char *member);
+bool arm_check_range(struct arm_request *q, const char *by, struct json_object *p,
+                     const char *member, int64_t min, int64_t max);
+/* Rules, probes: their references and conflicts. */
 bool arm_lb_check_rules(struct arm_request *q, struct json_object *body);
 bool arm_lb_check_pools(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_pool_get(struct arm_request *q);
 bool arm_pool_list(struct arm_request *q);
 bool arm_pool_put(struct arm_request *q);
 bool arm_pool_delete(struct arm_request *q);
+/* Zones of the region, each once; refuses otherwise, naming `id`. */
+bool arm_check_zones(struct arm_request *q, struct json_object *zones, const char *id,
+                     const char *location);
 bool arm_pip_put(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_pip_remove(struct arm_request *q);
 /* Empty arrays and default rules. */
@@ -304,7 +318,9 @@ bool arm_nsg_put(struct arm_request *q, struct json_object *old, struct json_obj
 bool arm_nsg_remove(struct arm_request *q);
 bool arm_subnet_put(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_subnet_remove(struct arm_request *q);
-/* The pools that an IP configuration `by` names are there and fit together. */
+bool arm_route_table_remove(struct arm_request *q);
+bool arm_availability_set_remove(struct arm_request *q);
+/* The pools that an IP configuration `by` names are there, where it is, and fit together. */
 bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, const char *by);
 bool arm_nic_put(struct arm_request *q, struct json_object *old, struct json_object *body);
 bool arm_nic_remove(struct arm_request *q);
@@ -340,6 +356,10 @@ struct map *arm_private_holders(struct arm *arm, struct arena *a, const char *vn
 int64_t arm_limit(const struct arm *arm, const char *name, int64_t otherwise);
 /* The subnet exists; refuses otherwise, naming `by`. */
 bool arm_subnet_exists(struct arm_request *q, const char *subnet, const char *by);
+/* The resource is where its user is (what has no location is everywhere); refuses the reference otherwise. */
+bool arm_check_region(struct arm_request *q, const char *id, const char *location, const char *by);
+/* A static IP configuration has an address of its version. */
+bool arm_check_static(struct arm_request *q, struct json_object *p, const char *by);
 char *arm_public_pick(struct arm *arm, struct arena *a, bool ipv6, const char *prefix);
 /* The address of a machine's IP configuration; made up when nothing is known. */
 const char *arm_machine_address(struct arm *arm, struct arena *a, const struct arm_ip_config *c);

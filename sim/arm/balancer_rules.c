@@ -89,8 +89,7 @@ void arm_lb_fill(struct json_object *body)
     }
 }
 
-/* "…/probes/x" must be a child of this balancer. */
-static bool check_ref(struct arm_request *q, struct json_object *lb, const char *by, const char *id,
+bool arm_lb_check_ref(struct arm_request *q, struct json_object *lb, const char *by, const char *id,
                       const char *member)
 {
     const char *parent = id ? arm_id_parent(q->a, id) : "";
@@ -101,8 +100,8 @@ static bool check_ref(struct arm_request *q, struct json_object *lb, const char 
     return ok || arm_refuse_reference(q, str_nonnull(id), by);
 }
 
-static bool check_range(struct arm_request *q, const char *by, struct json_object *p,
-                        const char *member, int64_t min, int64_t max)
+bool arm_check_range(struct arm_request *q, const char *by, struct json_object *p,
+                     const char *member, int64_t min, int64_t max)
 {
     int64_t v = json_int(p, member, min);
     return (v >= min && v <= max) ||
@@ -119,18 +118,23 @@ static bool check_probe(struct arm_request *q, struct json_object *lb, struct js
     struct json_object *p = arm_properties(o);
     bool tcp = str_eq(json_str(p, "protocol"), "Tcp");
     bool https = str_eq(json_str(p, "protocol"), "Https");
-    if (tcp == (json_str(p, "requestPath") != NULL)) {
+    if (tcp == !str_is_empty(json_str(p, "requestPath"))) {
         return arm_refuse(q, 400, tcp ? "ProbeRequestPathNotAllowed" : "ProbeRequestPathMissing",
                           "Probe %s has the protocol %s: a request path is %s.", self,
                           json_str(p, "protocol"), tcp ? "not allowed" : "required");
+    }
+    if (strlen(str_nonnull(json_str(p, "requestPath"))) > 2048) {
+        return arm_refuse(q, 400, "ProbeRequestPathTooLong",
+                          "Probe %s: the request path has more than 2048 characters.", self);
     }
     if (https && !arm_lb_is_standard(lb)) {
         return arm_refuse(q, 400, "HttpsProbeNotSupportedForBasicLoadBalancer",
                           "Probe %s: Https is not supported by a Basic load balancer.", self);
     }
-    return check_range(q, self, p, "port", 1, 65535) &&
-           check_range(q, self, p, "intervalInSeconds", 5, INT32_MAX) &&
-           check_range(q, self, p, "probeThreshold", 1, 100);
+    return arm_check_range(q, self, p, "port", 1, 65535) &&
+           arm_check_range(q, self, p, "intervalInSeconds", 5, INT32_MAX) &&
+           arm_check_range(q, self, p, "probeThreshold", 1, 100) &&
+           arm_check_range(q, self, p, "numberOfProbes", 1, INT32_MAX);
 }
 
 /* --- rules ---------------------------------------------------------------------------------------- */
@@ -144,7 +148,7 @@ static bool check_rule_pools(struct arm_request *q, struct json_object *lb, cons
     for (size_t i = 0; i < json_len(pools); i++) {
         const char *id = json_str(json_object_array_get_idx(pools, i), "id");
         same = same || str_eq_nocase(id, pool);
-        if (!check_ref(q, lb, self, id, "backendAddressPools")) {
+        if (!arm_lb_check_ref(q, lb, self, id, "backendAddressPools")) {
             return false;
         }
     }
@@ -155,21 +159,35 @@ static bool check_rule_pools(struct arm_request *q, struct json_object *lb, cons
                       self, pool);
 }
 
+static bool frontend_is_public(struct json_object *lb, struct json_object *rule)
+{
+    const char *id = arm_ref(rule, "frontendIPConfiguration");
+    struct json_object *fip = arm_named(json_path(lb, "properties.frontendIPConfigurations"),
+                                        id ? arm_id_name(id) : NULL, NULL);
+    return arm_ref(json_member(fip, "properties"), "subnet") == NULL;
+}
+
 static bool check_rule(struct arm_request *q, struct json_object *lb, struct json_object *o)
 {
     const char *self = arena_printf(q->a, "%s/loadBalancingRules/%s", q->id, json_str(o, "name"));
     struct json_object *p = arm_properties(o);
     const char *probe = arm_ref(p, "probe");
     bool all = str_eq(json_str(p, "protocol"), "All");
-    if (!check_ref(q, lb, self, arm_ref(p, "frontendIPConfiguration"),
-                   "frontendIPConfigurations") ||
-        !check_rule_pools(q, lb, self, p) || (probe && !check_ref(q, lb, self, probe, "probes"))) {
+    if (!arm_lb_check_ref(q, lb, self, arm_ref(p, "frontendIPConfiguration"),
+                          "frontendIPConfigurations") ||
+        !check_rule_pools(q, lb, self, p) ||
+        (probe && !arm_lb_check_ref(q, lb, self, probe, "probes"))) {
         return false;
     }
     bool any_port = json_int(p, "frontendPort", 0) == 0;
-    if (any_port && !all) {
+    if ((any_port || json_int(p, "backendPort", 0) == 0) && !all) {
         return arm_refuse(q, 400, "LoadBalancingRuleInvalidPort",
                           "Load balancing rule %s: the port 0 is for the protocol All only.", self);
+    }
+    if (any_port && frontend_is_public(lb, p)) {
+        return arm_refuse(q, 400, "HAPortsNotSupportedForPublicFrontend",
+                          "Load balancing rule %s: all ports at once are for internal frontends.",
+                          self);
     }
     if (all && !arm_lb_is_standard(lb)) {
         return arm_refuse(q, 400, "HAPortsNotSupportedForBasicLoadBalancer",
@@ -183,9 +201,9 @@ static bool check_rule(struct arm_request *q, struct json_object *lb, struct jso
                           "balancer.",
                           self);
     }
-    return check_range(q, self, p, "frontendPort", 0, 65534) &&
-           check_range(q, self, p, "backendPort", 0, 65535) &&
-           check_range(q, self, p, "idleTimeoutInMinutes", 4, 100);
+    return arm_check_range(q, self, p, "frontendPort", 0, 65534) &&
+           arm_check_range(q, self, p, "backendPort", 0, 65535) &&
+           arm_check_range(q, self, p, "idleTimeoutInMinutes", 4, 100);
 }
 
 /* --- conflicts ------------------------------------------------------------------------------------ */
@@ -206,6 +224,11 @@ static bool take_frontend(struct arm_request *q, struct map *seen, const char *n
     const char *fip = str_nonnull(arm_ref(p, "frontendIPConfiguration"));
     char *key = arena_printf(q->a, "%s %s %lld", arm_id_key(q->a, fip), json_str(p, "protocol"),
                              (long long)json_int(p, "frontendPort", 0));
+    /* All ports leave nothing for another rule. */
+    char *any = arena_printf(q->a, "%s any", arm_id_key(q->a, fip));
+    char *all = arena_printf(q->a, "%s All 0", arm_id_key(q->a, fip));
+    bool takes_all = str_eq(key, all);
+    key = map_has(seen, all) ? all : takes_all && map_has(seen, any) ? any : key;
     if (map_has(seen, key)) {
         return arm_refuse(q, 400, "RulesUseSameFrontendPortProtocolAndIPConfig",
                           "Load balancing rules %s and %s with the same protocol %s and frontend "
@@ -214,6 +237,7 @@ static bool take_frontend(struct arm_request *q, struct map *seen, const char *n
                           (long long)json_int(p, "frontendPort", 0), fip);
     }
     map_set(seen, key, (void *)name);
+    map_set(seen, any, (void *)name);
     return true;
 }
 
@@ -259,65 +283,6 @@ static bool check_conflicts(struct arm_request *q, struct json_object *rules)
     return ok;
 }
 
-/* --- others that refer to frontends and pools ----------------------------------------------------- */
-
-static bool check_others(struct arm_request *q, struct json_object *lb, const char *member)
-{
-    struct json_object *items = json_path(lb, arena_printf(q->a, "properties.%s", member));
-    for (size_t i = 0; i < json_len(items); i++) {
-        struct json_object *o = json_object_array_get_idx(items, i);
-        struct json_object *p = arm_properties(o);
-        const char *self = arena_printf(q->a, "%s/%s/%s", q->id, member, json_str(o, "name"));
-        struct json_object *many = json_member(p, "frontendIPConfigurations");
-        const char *one = arm_ref(p, "frontendIPConfiguration");
-        const char *pool = arm_ref(p, "backendAddressPool");
-        if ((one && !check_ref(q, lb, self, one, "frontendIPConfigurations")) ||
-            (pool && !check_ref(q, lb, self, pool, "backendAddressPools"))) {
-            return false;
-        }
-        for (size_t k = 0; k < json_len(many); k++) {
-            if (!check_ref(q, lb, self, json_str(json_object_array_get_idx(many, k), "id"),
-                           "frontendIPConfigurations")) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-/* Who has an outbound rule on its frontend must not translate by itself. */
-static bool check_snat(struct arm_request *q, struct json_object *body)
-{
-    struct json_object *rules = json_path(body, "properties.loadBalancingRules");
-    struct json_object *outbound = json_path(body, "properties.outboundRules");
-    struct map *taken = map_new(NULL);
-    bool ok = true;
-    for (size_t i = 0; i < json_len(outbound); i++) {
-        struct json_object *o = json_object_array_get_idx(outbound, i);
-        struct json_object *many = json_path(o, "properties.frontendIPConfigurations");
-        for (size_t k = 0; k < json_len(many); k++) {
-            const char *id = str_nonnull(json_str(json_object_array_get_idx(many, k), "id"));
-            map_set(taken, arm_id_key(q->a, id), (void *)json_str(o, "name"));
-        }
-    }
-    for (size_t i = 0; i < json_len(rules) && ok && map_size(taken) > 0; i++) {
-        struct json_object *o = json_object_array_get_idx(rules, i);
-        struct json_object *p = json_member(o, "properties");
-        const char *fip = str_nonnull(arm_ref(p, "frontendIPConfiguration"));
-        const char *by = map_get(taken, arm_id_key(q->a, fip));
-        ok = !by || json_bool(p, "disableOutboundSnat", false) ||
-             arm_refuse(
-                 q, 400,
-                 "LoadBalancingRuleMustDisableSNATSinceSameFrontendIPConfigurationIsReferenced"
-                 "ByOutboundRule",
-                 "Load balancing rule %s must disable SNAT since same frontend IP "
-                 "configuration %s is referenced by the outbound rule %s.",
-                 json_str(o, "name"), fip, by);
-    }
-    map_free(taken);
-    return ok;
-}
-
 bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
 {
     struct json_object *probes = json_path(body, "properties.probes");
@@ -340,7 +305,5 @@ bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
             return false;
         }
     }
-    return check_conflicts(q, rules) && check_snat(q, body) &&
-           check_others(q, body, "outboundRules") && check_others(q, body, "inboundNatRules") &&
-           check_others(q, body, "inboundNatPools");
+    return check_conflicts(q, rules) && arm_lb_check_nat(q, body);
 }

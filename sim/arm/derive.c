@@ -15,6 +15,7 @@ struct arm_links {
     struct map *groups;     /* lower security group id → array of {"id": subnet} */
     struct map *sets;       /* lower availability set id → array of {"id": machine} */
     struct map *group_nics; /* lower security group id → array of {"id": NIC} */
+    struct map *models;     /* lower pool id → id of a scale set whose model names it */
 };
 
 static void put_json(void *o)
@@ -103,6 +104,27 @@ static bool collect_nic(struct arm_resource *res, void *arg)
     return true;
 }
 
+static bool collect_model(struct arm_resource *res, void *arg)
+{
+    struct arm_links *l = arg;
+    struct json_object *nics =
+        json_path(res->body,
+                  "properties.virtualMachineProfile.networkProfile.networkInterfaceConfigurations");
+    for (size_t i = 0; i < json_len(nics); i++) {
+        struct json_object *configs =
+            json_path(json_object_array_get_idx(nics, i), "properties.ipConfigurations");
+        for (size_t k = 0; k < json_len(configs); k++) {
+            struct json_object *pools = json_path(json_object_array_get_idx(configs, k),
+                                                  "properties.loadBalancerBackendAddressPools");
+            for (size_t m = 0; m < json_len(pools); m++) {
+                const char *id = json_str(json_object_array_get_idx(pools, m), "id");
+                map_set(l->models, arm_id_key(l->a, str_nonnull(id)), res->id);
+            }
+        }
+    }
+    return true;
+}
+
 struct arm_links *arm_links_new(struct arm *arm)
 {
     struct arm_links *l = xcalloc(1, sizeof(*l));
@@ -113,11 +135,13 @@ struct arm_links *arm_links_new(struct arm *arm)
     l->groups = map_new(put_json);
     l->sets = map_new(put_json);
     l->group_nics = map_new(put_json);
+    l->models = map_new(NULL);
     arm_each_ip_config(arm, l->a, collect_config, l);
     arm_each(arm, "Microsoft.Network/loadBalancers", collect_balancer, l);
     arm_each(arm, "Microsoft.Compute/virtualMachines", collect_machine, l);
     arm_each(arm, "Microsoft.Network/virtualNetworks/subnets", collect_subnet, l);
     arm_each(arm, "Microsoft.Network/networkInterfaces", collect_nic, l);
+    arm_each(arm, "Microsoft.Compute/virtualMachineScaleSets", collect_model, l);
     return l;
 }
 
@@ -129,6 +153,7 @@ void arm_links_free(struct arm_links *l)
     map_free(l->groups);
     map_free(l->sets);
     map_free(l->group_nics);
+    map_free(l->models);
     arena_free(l->a);
     free(l);
 }
@@ -141,6 +166,11 @@ const char *arm_links_holder(const struct arm_links *l, const char *public_ip)
 struct json_object *arm_links_members(const struct arm_links *l, const char *pool)
 {
     return map_get(l->pools, arm_id_key(l->a, pool));
+}
+
+const char *arm_links_model(const struct arm_links *l, const char *pool)
+{
+    return map_get(l->models, arm_id_key(l->a, pool));
 }
 
 /* --- deriving ------------------------------------------------------------------------------------- */

@@ -120,6 +120,23 @@ static bool bad_body(struct arm_request *q, const char *why)
     return arm_refuse(q, 400, "InvalidRequestFormat", "Cannot parse the request.");
 }
 
+/* Tag names are compared without case. */
+static bool check_tag_twice(struct arm_request *q, struct json_object *tags)
+{
+    struct map *seen = map_new(NULL);
+    const char *twice = NULL;
+    json_object_object_foreach(tags, name, value)
+    {
+        (void)value;
+        twice = map_has(seen, str_lower(q->a, name)) ? name : twice;
+        map_set(seen, str_lower(q->a, name), NULL);
+    }
+    map_free(seen);
+    return !twice ||
+           arm_refuse(q, 400, "InvalidRequestContent",
+                      "The request content was invalid: the tag '%s' is given twice.", twice);
+}
+
 /* Tags are strings; a null is no string. */
 static bool check_tags(struct arm_request *q)
 {
@@ -148,7 +165,7 @@ static bool check_tags(struct arm_request *q)
                               name);
         }
     }
-    return true;
+    return check_tag_twice(q, tags);
 }
 
 static bool is_json(struct arena *a, const char *media)

@@ -181,6 +181,9 @@ bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, c
         if (!pool || !strstr(arm_id_key(q->a, id), "/backendaddresspools/")) {
             return arm_refuse_reference(q, id, by);
         }
+        if (!arm_check_region(q, lb->id, json_str(q->body, "location"), by)) {
+            return false;
+        }
         const char *now = arm_lb_is_standard(lb->body) ? "Standard" : "Basic";
         if (sku && !str_eq(sku, now)) {
             return arm_refuse(
@@ -206,6 +209,53 @@ bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, c
 
 /* --- NICs ----------------------------------------------------------------------------------------- */
 
+/* A public address is there, and held by nobody else. */
+static bool check_public(struct arm_request *q, const char *public, const char *by)
+{
+    const struct arm_resource *ip = arm_get(q->arm, public);
+    const char *holder =
+        ip ? arm_ref(json_member(ip->body, "properties"), "ipConfiguration") : NULL;
+    if (!ip) {
+        return arm_refuse_reference(q, public, by);
+    }
+    return !holder || str_eq_nocase(holder, by) ||
+           arm_refuse(q, 400, "PublicIPReferencedByMultipleIPConfigs",
+                      "Public IP address %s is referenced by multiple ipconfigs: %s and %s.",
+                      ip->id, by, holder);
+}
+
+/* The configurations of one interface: each name and each address once, one primary. */
+static bool check_together(struct arm_request *q, struct json_object *configs)
+{
+    struct map *seen = map_new(NULL);
+    size_t primaries = 0;
+    bool ok = true;
+    for (size_t i = 0; i < json_len(configs) && ok; i++) {
+        struct json_object *o = json_object_array_get_idx(configs, i);
+        struct json_object *p = json_member(o, "properties");
+        const char *name = str_lower(q->a, str_nonnull(json_str(o, "name")));
+        const char *address = str_nonnull(json_str(p, "privateIPAddress"));
+        primaries += json_bool(p, "primary", false);
+        if (map_has(seen, name)) {
+            ok = arm_refuse(q, 400, "DuplicateResourceName",
+                            "Resource %s has two child resources with the same name (%s).", q->id,
+                            name);
+        } else if (map_has(seen, address)) {
+            ok = arm_refuse(q, 400, "PrivateIPAddressInUse",
+                            "Two IP configurations of %s use the private IP address %s.", q->id,
+                            address);
+        }
+        map_set(seen, name, NULL);
+        map_set(seen, address, NULL);
+    }
+    map_free(seen);
+    return ok && (primaries == 1 ||
+                  arm_refuse(q, 400, "NetworkInterfaceMustHaveOnePrimaryIpConfiguration",
+                             "Network interface %s must have exactly one primary IP configuration, "
+                             "not %zu.",
+                             q->id, primaries));
+}
+
 static bool put_config(struct arm_request *q, struct json_object *old, struct json_object *o)
 {
     const char *name = str_nonnull(json_str(o, "name"));
@@ -225,19 +275,26 @@ static bool put_config(struct arm_request *q, struct json_object *old, struct js
     if (!arm_subnet_exists(q, subnet, self) || !arm_check_pools_of(q, p, self)) {
         return false;
     }
-    if (public && !arm_get(q->arm, public)) {
-        return arm_refuse_reference(q, public, self);
+    if (!arm_check_region(q, arm_id_parent(q->a, subnet), json_str(q->body, "location"), self) ||
+        (public && !check_public(q, public, self)) ||
+        (is_static && !arm_check_static(q, p, self))) {
+        return false;
     }
     if (!json_str(p, "privateIPAddressVersion")) {
         json_add_str(p, "privateIPAddressVersion", "IPv4");
     }
     bool ipv6 = str_eq(json_str(p, "privateIPAddressVersion"), "IPv6");
+    bool stays = str_eq_nocase(arm_ref(was, "subnet"), subnet) &&
+                 str_eq(json_str(was, "privateIPAddressVersion"), ipv6 ? "IPv6" : "IPv4");
     const char *address = is_static ? json_str(p, "privateIPAddress")
-                          : str_eq_nocase(arm_ref(was, "subnet"), subnet)
-                              ? json_str(was, "privateIPAddress")
-                              : NULL;
+                          : stays   ? json_str(was, "privateIPAddress")
+                                    : NULL;
     address = address ? address : arm_subnet_pick(q, subnet, ipv6);
-    json_add_str(p, "privateIPAddress", arena_strdup(q->a, str_nonnull(address)));
+    if (!address) {
+        return arm_refuse(q, 400, "SubnetIsFull",
+                          "Subnet %s does not have enough capacity for 1 IP addresses.", subnet);
+    }
+    json_add_str(p, "privateIPAddress", arena_strdup(q->a, address));
     json_add_str(p, "privateIPAllocationMethod", is_static ? "Static" : "Dynamic");
     return !is_static || arm_subnet_check(q, subnet, json_str(p, "privateIPAddress"), self);
 }
@@ -262,6 +319,9 @@ bool arm_nic_put(struct arm_request *q, struct json_object *old, struct json_obj
         if (!put_config(q, old, o)) {
             return false;
         }
+    }
+    if (!check_together(q, configs)) {
+        return false;
     }
     const char *nsg = arm_ref(arm_properties(body), "networkSecurityGroup");
     return !nsg || arm_get(q->arm, nsg) || arm_refuse_reference(q, nsg, q->id);

@@ -74,6 +74,7 @@ const struct arm_kind arm_kinds[] = {
         .children = table_children,
         .defaults = "{\"disableBgpRoutePropagation\":false}",
         .located = true,
+        .remove = arm_route_table_remove,
     },
     {
         .type = "Microsoft.Network/networkInterfaces",
@@ -104,6 +105,7 @@ const struct arm_kind arm_kinds[] = {
         .older = old_compute,
         .defaults = "{\"platformFaultDomainCount\":2,\"platformUpdateDomainCount\":5}",
         .located = true,
+        .remove = arm_availability_set_remove,
     },
     {
         .type = "Microsoft.Compute/virtualMachines",

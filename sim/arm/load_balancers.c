@@ -134,15 +134,13 @@ static bool check_private(struct frontends *f, const char *fip, const char *name
     struct arm_request *q = f->q;
     const char *subnet = arena_strdup(q->a, arm_ref(p, "subnet"));
     bool is_static = str_eq(json_str(p, "privateIPAllocationMethod"), "Static");
-    if (!arm_subnet_exists(q, subnet, fip)) {
+    if (!arm_subnet_exists(q, subnet, fip) ||
+        !arm_check_region(q, arm_id_parent(q->a, subnet), json_str(f->body, "location"), fip)) {
         return false;
     }
     const char *address = is_static ? json_str(p, "privateIPAddress") : kept_address(f, name, p);
-    if (is_static && !address) {
-        return arm_refuse(q, 400, "PrivateIPAddressMissing",
-                          "IP configuration %s has the allocation method Static but no private IP "
-                          "address.",
-                          fip);
+    if (is_static && !arm_check_static(q, p, fip)) {
+        return false;
     }
     address = address ? arm_id_key(q->a, address) : NULL;
     while (!address) {
@@ -175,6 +173,20 @@ static bool check_zones(struct frontends *f, const char *fip, const char *name,
     struct json_object *fips = json_path(f->old, "properties.frontendIPConfigurations");
     struct json_object *was = arm_named(fips, name, NULL);
     struct json_object *now = json_member(o, "zones"), *then = json_member(was, "zones");
+    if (json_len(now) && !arm_lb_is_standard(f->body)) {
+        return arm_refuse(f->q, 400, "SkuNotSupportedInAvailabilityZone",
+                          "Frontend IP configuration %s: zones need a Standard load balancer.",
+                          fip);
+    }
+    if (json_len(now) && arm_ref(json_member(o, "properties"), "publicIPAddress")) {
+        return arm_refuse(f->q, 400, "FrontendIPConfigurationWithPublicIPCannotHaveZones",
+                          "Frontend IP configuration %s references a public IP address: its zones "
+                          "are those of the address.",
+                          fip);
+    }
+    if (!arm_check_zones(f->q, now, fip, json_str(f->body, "location"))) {
+        return false;
+    }
     bool same = json_len(now) == json_len(then);
     for (size_t i = 0; i < json_len(now) && same; i++) {
         same = json_equal(json_object_array_get_idx(now, i), json_object_array_get_idx(then, i));

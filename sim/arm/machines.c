@@ -54,6 +54,17 @@ bool arm_vm_instance_view(struct arm_request *q)
     return true;
 }
 
+bool arm_availability_set_remove(struct arm_request *q)
+{
+    struct json_object *machines = json_path(q->res->body, "properties.virtualMachines");
+    return json_len(machines) == 0 ||
+           arm_refuse(
+               q, 409, "OperationNotAllowed",
+               "Availability Set '%s' cannot be deleted. Before deleting an Availability Set "
+               "please ensure that it does not contain any VM.",
+               q->name);
+}
+
 /* --- scale sets ----------------------------------------------------------------------------------- */
 
 static struct json_object *model_nics(struct json_object *vmss)
@@ -110,6 +121,22 @@ static void keep_profile(struct json_object *old, struct json_object *body)
     }
 }
 
+/* What a scale set is built on cannot be built on anew. */
+static bool check_fixed(struct arm_request *q, struct json_object *old, struct json_object *body)
+{
+    static const char *const fixed[] = {
+        "properties.orchestrationMode", "properties.platformFaultDomainCount",
+        "properties.virtualMachineProfile.osProfile.computerNamePrefix"};
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        struct json_object *was = json_path(old, fixed[i]), *now = json_path(body, fixed[i]);
+        if (was && now && !json_equal(was, now)) {
+            return arm_refuse(q, 409, "PropertyChangeNotAllowed",
+                              "Changing property '%s' is not allowed.", strrchr(fixed[i], '.') + 1);
+        }
+    }
+    return true;
+}
+
 bool arm_vmss_put(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
     static const char *const top[] = {"sku", "zones", "tags", "identity", "plan"};
@@ -129,7 +156,7 @@ bool arm_vmss_put(struct arm_request *q, struct json_object *old, struct json_ob
         keep_member(json_member(old, "properties"), arm_properties(body), inner[i]);
     }
     keep_profile(old, body);
-    return check_nics(q, model_nics(body));
+    return check_fixed(q, old, body) && check_nics(q, model_nics(body));
 }
 
 /* The ids of all balancers whose pools these NIC configurations name, each with a blank behind it. */

@@ -132,7 +132,16 @@ static bool check_gone(struct arm_request *q, const struct arm_links *l, const c
         const char *name = json_str(json_object_array_get_idx(was, i), "name");
         const char *pool = arena_printf(q->a, "%s/backendAddressPools/%s", lb, name);
         struct json_object *members = arm_links_members(l, pool);
-        if (json_len(members) > 0 && !arm_named(pools_of(body), name, NULL)) {
+        if (arm_named(pools_of(body), name, NULL)) {
+            continue;
+        }
+        if (arm_links_model(l, pool)) {
+            return arm_refuse(q, 400, "InUseBackendAddressPoolCannotBeDeleted",
+                              "Cannot remove backend address pool %s from load balancer since it "
+                              "is in use by virtual machine scale set %s.",
+                              name, arm_links_model(l, pool));
+        }
+        if (json_len(members) > 0) {
             return arm_refuse(q, 400, "InUseBackendAddressPoolCannotBeDeleted",
                               "Backend address pool %s cannot be deleted because it is in use by "
                               "%s.",
@@ -226,7 +235,8 @@ bool arm_pool_put(struct arm_request *q)
         return refuse_parent(q, "write");
     }
     struct json_object *was = find_pool(q, lb->body);
-    if (!arm_check_etag(q, json_str(was, "etag")) || !arm_operations_admit(q, lb)) {
+    if (!arm_check_name(q, was != NULL) || !arm_check_etag(q, json_str(was, "etag")) ||
+        !arm_operations_admit(q, lb)) {
         return false;
     }
     struct json_object *body = json_copy(lb->body), *pool = json_copy(q->body);

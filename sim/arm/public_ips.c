@@ -58,23 +58,44 @@ static bool same_list(struct json_object *x, struct json_object *y)
     return same;
 }
 
-static bool check_zones(struct arm_request *q, struct json_object *old, struct json_object *body)
+bool arm_check_zones(struct arm_request *q, struct json_object *zones, const char *id,
+                     const char *location)
 {
-    struct json_object *zones = json_member(body, "zones");
     size_t n = 0;
     const char **known = arm_zones(q->arm, q->a, &n);
     for (size_t i = 0; i < json_len(zones); i++) {
         const char *zone = json_object_get_string(json_object_array_get_idx(zones, i));
-        bool found = false;
+        size_t found = n;
         for (size_t k = 0; k < n; k++) {
-            found = found || str_eq(known[k], zone);
+            found = str_eq(known[k], zone) ? k : found;
         }
-        if (!found) {
+        for (size_t k = 0; k < i; k++) {
+            const char *before = json_object_get_string(json_object_array_get_idx(zones, k));
+            found = str_eq(before, zone) ? n : found;
+        }
+        if (found == n) {
             return arm_refuse(q, 400, "InvalidAvailabilityZone",
                               "The zone(s) '%s' for resource '%s' is not supported in location "
                               "'%s'.",
-                              zone, q->id, json_str(body, "location"));
+                              zone, id, location);
         }
+    }
+    return true;
+}
+
+/* One zone, or all of the region. */
+static bool check_zones(struct arm_request *q, struct json_object *old, struct json_object *body)
+{
+    struct json_object *zones = json_member(body, "zones");
+    size_t n = 0;
+    (void)arm_zones(q->arm, q->a, &n);
+    if (!arm_check_zones(q, zones, q->id, json_str(body, "location"))) {
+        return false;
+    }
+    if (json_len(zones) > 1 && json_len(zones) != n) {
+        return arm_refuse(q, 400, "InvalidAvailabilityZone",
+                          "Public IP address %s: either one zone or all %zu zones of the region.",
+                          q->id, n);
     }
     if (json_len(zones) && str_eq(json_str(json_member(body, "sku"), "name"), "Basic")) {
         return arm_refuse(q, 400, "SkuNotSupportedInAvailabilityZone",
@@ -87,6 +108,27 @@ static bool check_zones(struct arm_request *q, struct json_object *old, struct j
                "another one. Zones cannot be added/updated/removed once the resource is "
                "created.",
                q->id);
+}
+
+/* What an address is made of stays: whoever wants it otherwise makes another one. */
+static bool check_fixed(struct arm_request *q, struct json_object *old, struct json_object *body)
+{
+    struct json_object *p = json_member(body, "properties"), *was = json_member(old, "properties");
+    const char *tier = json_str(json_member(body, "sku"), "tier");
+    const char *had = str_or(json_str(json_member(old, "sku"), "tier"), "Regional");
+    const char *fixed =
+        !str_eq(tier, had) ? "Tier"
+        : !str_eq_nocase(arm_ref(p, "publicIPPrefix"), arm_ref(was, "publicIPPrefix"))
+            ? "PublicIPPrefix"
+        : !same_list(json_member(p, "ipTags"), json_member(was, "ipTags")) ? "IpTags"
+        : !str_eq_nocase(json_str(json_member(body, "extendedLocation"), "name"),
+                         json_str(json_member(old, "extendedLocation"), "name"))
+            ? "ExtendedLocation"
+            : NULL;
+    return !old || !fixed ||
+           arm_refuse(q, 400, arena_printf(q->a, "PublicIPAddress%sCannotBeChanged", fixed),
+                      "The %s of public IP address %s cannot be changed once it is created.", fixed,
+                      q->id);
 }
 
 /* --- DNS ------------------------------------------------------------------------------------------ */
@@ -191,7 +233,8 @@ bool arm_pip_put(struct arm_request *q, struct json_object *old, struct json_obj
                           (long long)idle, q->id);
     }
     return (old || check_limit(q)) && check_sku(q, old, body) && check_allocation(q, old, body) &&
-           check_zones(q, old, body) && check_dns(q, body) && set_address(q, old, body);
+           check_zones(q, old, body) && check_fixed(q, old, body) && check_dns(q, body) &&
+           set_address(q, old, body);
 }
 
 bool arm_pip_remove(struct arm_request *q)

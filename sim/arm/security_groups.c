@@ -7,8 +7,9 @@
 
 #include <string.h>
 
-#define RULES_MAX    1000
-#define PREFIXES_MAX 4000
+#define RULES_MAX       1000
+#define PREFIXES_MAX    4000
+#define DESCRIPTION_MAX 140
 
 static const char default_rules[] =
     "[{\"name\":\"AllowVnetInBound\",\"properties\":{\"description\":\"Allow inbound traffic from "
@@ -127,6 +128,76 @@ static bool check_value(struct arm_request *q, const char *rule, const struct va
                                                rule, text);
 }
 
+/* --- lists of values ------------------------------------------------------------------------------ */
+
+static int compare_nets(const void *x, const void *y)
+{
+    const struct ip_net *a = x, *b = y;
+    if (a->addr.len != b->addr.len) {
+        return a->addr.len < b->addr.len ? -1 : 1;
+    }
+    int order = memcmp(a->addr.bytes, b->addr.bytes, a->addr.len);
+    return order ? order : (a->prefix > b->prefix) - (a->prefix < b->prefix);
+}
+
+/* Sorted, what contains another stands right before it. */
+static bool check_overlap(struct arm_request *q, const char *rule, const struct value_check *c,
+                          struct json_object *many)
+{
+    size_t n = json_len(many);
+    struct ip_net *nets = ARENA_ARRAY(q->a, struct ip_net, n);
+    char one[IP_TEXT_MAX], other[IP_TEXT_MAX];
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_object_get_string(json_object_array_get_idx(many, i));
+        if (!ip_net_parse(text, &nets[i]) && ip_parse(text, &nets[i].addr)) {
+            nets[i].prefix = (uint8_t)(nets[i].addr.len * 8);
+        }
+    }
+    qsort(nets, n, sizeof(*nets), compare_nets);
+    for (size_t i = 1; i < n; i++) {
+        if (nets[i].addr.len == nets[i - 1].addr.len &&
+            ip_net_contains(&nets[i - 1], &nets[i].addr)) {
+            ip_net_format(&nets[i - 1], one);
+            ip_net_format(&nets[i], other);
+            return arm_refuse(q, 400, "OverlappingSubnetsNotPermittedInSecurityRule",
+                              "Security rule parameter %s for rule %s cannot specify overlapping "
+                              "subnets: %s, %s.",
+                              c->many, rule, one, other);
+        }
+    }
+    return true;
+}
+
+/* A list holds addresses and ranges; what stands for all of something stands alone. */
+static bool check_list(struct arm_request *q, const char *rule, const struct value_check *c,
+                       struct json_object *many)
+{
+    struct map *seen = map_new(NULL);
+    bool ok = true;
+    for (size_t i = 0; i < json_len(many) && ok; i++) {
+        const char *text = json_object_get_string(json_object_array_get_idx(many, i));
+        bool plain = !str_eq(text, "*") && (c->is_port || strpbrk(text, "/:") ||
+                                            strspn(text, "0123456789.") == strlen(text));
+        if (!check_value(q, rule, c, text)) {
+            ok = false;
+        } else if (!plain) {
+            ok = arm_refuse(q, 400, "SecurityRuleParameterContainsUnsupportedValue",
+                            "Security rule parameter %s for rule %s cannot specify existing "
+                            "VIRTUALNETWORK, INTERNET, AZURELOADBALANCER, '*' or system tags. "
+                            "Unsupported value used: %s.",
+                            c->many, rule, text);
+        } else if (map_has(seen, str_lower(q->a, text))) {
+            ok = arm_refuse(q, 400, "SecurityRuleDuplicateParameterValue",
+                            "Security rule %s: %s is given twice in %s.", rule, text, c->many);
+        }
+        map_set(seen, str_lower(q->a, text), NULL);
+    }
+    map_free(seen);
+    return ok && (c->is_port || check_overlap(q, rule, c, many));
+}
+
+/* --- one rule ------------------------------------------------------------------------------------- */
+
 /* Exactly one of a member and its plural; `optional`: security groups of applications may stand for them. */
 static bool check_pair(struct arm_request *q, const char *rule, struct json_object *p,
                        const struct value_check *c, bool optional, size_t *ret_n)
@@ -138,30 +209,20 @@ static bool check_pair(struct arm_request *q, const char *rule, struct json_obje
                           "Security rule %s: only one of %s and %s may be given.", rule, c->one,
                           c->many);
     }
+    if (optional && (one || json_len(many))) {
+        return arm_refuse(q, 400, "SecurityRuleParameterConflict",
+                          "Security rule %s: application security groups cannot be given together "
+                          "with %s.",
+                          rule, c->one);
+    }
     if (str_is_empty(one) && json_len(many) == 0) {
         return optional ||
                arm_refuse(q, 400, "SecurityRuleParameterMissing",
                           "Security rule %s: one of %s and %s is required.", rule, c->one, c->many);
     }
     *ret_n += one ? 1 : json_len(many);
-    for (size_t i = 0; i < json_len(many); i++) {
-        const char *text = json_object_get_string(json_object_array_get_idx(many, i));
-        bool everything = !c->is_port && (str_eq(text, "*") || strpbrk(text, "./:") == NULL);
-        if (everything && json_len(many) > 1 && str_eq(text, "*")) {
-            return arm_refuse(q, 400, "SecurityRuleInvalidAddressPrefix",
-                              "Security rule %s has invalid Address prefix. Value provided: %s",
-                              rule, text);
-        }
-        if (!check_value(q, rule, c, text)) {
-            return false;
-        }
-        for (size_t k = 0; k < i; k++) {
-            if (str_eq_nocase(json_object_get_string(json_object_array_get_idx(many, k)), text)) {
-                return arm_refuse(q, 400, "SecurityRuleDuplicateParameterValue",
-                                  "Security rule %s: %s is given twice in %s.", rule, text,
-                                  c->many);
-            }
-        }
+    if (json_len(many) && !check_list(q, rule, c, many)) {
+        return false;
     }
     return !one || check_value(q, rule, c, one);
 }
@@ -211,6 +272,11 @@ static bool check_rule(struct arm_request *q, struct json_object *rule, size_t *
     size_t *counts[] = {&ports, &ports, ret_sources, ret_destinations};
     if (!arm_name_is_valid(name, 80)) {
         return arm_refuse(q, 400, "InvalidResourceName", "Resource name %s is invalid.", name);
+    }
+    if (strlen(str_nonnull(json_str(p, "description"))) > DESCRIPTION_MAX) {
+        return arm_refuse(q, 400, "SecurityRuleDescriptionTooLong",
+                          "Security rule %s: the description has more than %d characters.", name,
+                          DESCRIPTION_MAX);
     }
     if (priority < 100 || priority > 4096) {
         return arm_refuse(q, 400, "SecurityRuleInvalidPriority",

@@ -13,17 +13,22 @@
 
 /* --- prefixes ------------------------------------------------------------------------------------- */
 
-/* The i-th prefix of a subnet; false: there are fewer. */
-static bool prefix_at(struct json_object *subnet, size_t i, struct ip_net *ret)
+/* The i-th prefix of a subnet as it is written; NULL: there are fewer. */
+static const char *prefix_text(struct json_object *subnet, size_t i)
 {
     struct json_object *p = json_member(subnet, "properties");
     const char *one = json_str(p, "addressPrefix");
     struct json_object *many = json_member(p, "addressPrefixes");
     if (one && json_len(many) == 0) {
-        return i == 0 && ip_net_parse(one, ret);
+        return i == 0 ? one : NULL;
     }
-    return i < json_len(many) &&
-           ip_net_parse(json_object_get_string(json_object_array_get_idx(many, i)), ret);
+    return i < json_len(many) ? json_object_get_string(json_object_array_get_idx(many, i)) : NULL;
+}
+
+static bool prefix_at(struct json_object *subnet, size_t i, struct ip_net *ret)
+{
+    const char *text = prefix_text(subnet, i);
+    return text && ip_net_parse(text, ret);
 }
 
 static bool prefix_of(struct json_object *subnet, bool ipv6, struct ip_net *ret)
@@ -55,7 +60,8 @@ static bool is_reserved(const struct ip_net *net, const struct ip_addr *ip)
 struct holders {
     struct arm *arm;
     struct arena *a;
-    const char *vnet;       /* lower */
+    const char *vnet;
+    const char *subnet;     /* only of this one; NULL: of all */
     struct map *by_address; /* address → id of the IP configuration */
 };
 
@@ -64,7 +70,7 @@ static void hold(struct holders *h, const char *subnet, const char *address, con
     struct ip_addr ip;
     char text[IP_TEXT_MAX];
     if (subnet && address && str_eq_nocase(arm_id_parent(h->a, subnet), h->vnet) &&
-        ip_parse(address, &ip)) {
+        (!h->subnet || str_eq_nocase(subnet, h->subnet)) && ip_parse(address, &ip)) {
         ip_format(&ip, text);
         map_set(h->by_address, text, arena_strdup(h->a, id));
     }
@@ -101,12 +107,17 @@ static bool hold_links(struct arm_resource *res, void *arg)
     return true;
 }
 
+static void hold_all(struct holders *h)
+{
+    arm_each_ip_config(h->arm, h->a, hold_config, h);
+    arm_each(h->arm, "Microsoft.Network/loadBalancers", hold_frontends, h);
+    arm_each(h->arm, "Microsoft.Network/privateLinkServices", hold_links, h);
+}
+
 struct map *arm_private_holders(struct arm *arm, struct arena *a, const char *vnet)
 {
     struct holders h = {.arm = arm, .a = a, .vnet = vnet, .by_address = map_new(NULL)};
-    arm_each_ip_config(arm, a, hold_config, &h);
-    arm_each(arm, "Microsoft.Network/loadBalancers", hold_frontends, &h);
-    arm_each(arm, "Microsoft.Network/privateLinkServices", hold_links, &h);
+    hold_all(&h);
     return h.by_address;
 }
 
@@ -159,6 +170,32 @@ bool arm_subnet_exists(struct arm_request *q, const char *subnet, const char *by
                       "Subnet %s that is referenced by resource %s is not found in virtual network "
                       "%s.",
                       subnet, by, vnet);
+}
+
+bool arm_check_region(struct arm_request *q, const char *id, const char *location, const char *by)
+{
+    const struct arm_resource *res = arm_get(q->arm, id);
+    const char *there = res ? json_str(res->body, "location") : NULL;
+    there = there ? str_lower(q->a, str_replace(q->a, there, " ", "")) : NULL;
+    const char *here = location ? str_lower(q->a, str_replace(q->a, location, " ", "")) : NULL;
+    return !there || !here || str_eq(there, here) || arm_refuse_reference(q, id, by);
+}
+
+bool arm_check_static(struct arm_request *q, struct json_object *p, const char *by)
+{
+    const char *address = json_str(p, "privateIPAddress");
+    bool ipv6 = str_eq(json_str(p, "privateIPAddressVersion"), "IPv6");
+    struct ip_addr ip;
+    if (str_is_empty(address)) {
+        return arm_refuse(q, 400, "PrivateIPAddressMissing",
+                          "IP configuration %s has the allocation method Static but no private IP "
+                          "address.",
+                          by);
+    }
+    return !ip_parse(address, &ip) || (ip.len == 16) == ipv6 ||
+           arm_refuse(q, 400, "PrivateIPAddressVersionMismatch",
+                      "IP configuration %s: private IP address %s is not of the version %s.", by,
+                      address, ipv6 ? "IPv6" : "IPv4");
 }
 
 bool arm_subnet_check(struct arm_request *q, const char *subnet, const char *address,
@@ -244,6 +281,24 @@ static bool overlaps(const struct ip_net *x, const struct ip_net *y)
            (ip_net_contains(x, &y->addr) || ip_net_contains(y, &x->addr));
 }
 
+/* Without host bits, and with room for what the cloud takes. */
+static bool check_notation(struct arm_request *q, const char *written, const struct ip_net *net)
+{
+    struct ip_net host;
+    char text[IP_TEXT_MAX];
+    ip_net_format(net, text);
+    if (!ip_net_parse_host(written, &host) || !ip_eq(&host.addr, &net->addr)) {
+        return arm_refuse(q, 400, "InvalidCIDRNotation",
+                          "The address prefix %s in resource %s has an invalid CIDR notation. For "
+                          "the given prefix length, the address prefix should be %s.",
+                          written, q->id, text);
+    }
+    return net->prefix <= (net->addr.len == 4 ? 29 : 127) ||
+           arm_refuse(q, 400, "NetcfgInvalidSubnet",
+                      "Subnet '%s' is not valid in its virtual network: %s is too small.", q->name,
+                      text);
+}
+
 struct sibling {
     struct arm_request *q;
     const struct ip_net *net;
@@ -280,15 +335,57 @@ static bool in_address_space(struct arm_request *q, const struct ip_net *net)
     return json_len(spaces) == 0;
 }
 
+struct outside {
+    struct json_object *body;
+    const char *address, *holder;
+};
+
+static bool find_outside(const char *address, void *value, void *arg)
+{
+    struct outside *o = arg;
+    struct ip_addr ip;
+    struct ip_net net;
+    bool inside = !ip_parse(address, &ip);
+    for (size_t i = 0; !inside && prefix_at(o->body, i, &net); i++) {
+        inside = ip_net_contains(&net, &ip);
+    }
+    o->address = inside ? o->address : address;
+    o->holder = inside ? o->holder : value;
+    return inside;
+}
+
+/* What has an address of the subnet must find it there afterwards. */
+static bool check_prefixes_kept(struct arm_request *q, struct json_object *body)
+{
+    struct holders h = {.arm = q->arm,
+                        .a = q->a,
+                        .vnet = arm_id_parent(q->a, q->id),
+                        .subnet = q->id,
+                        .by_address = map_new(NULL)};
+    struct outside o = {.body = body};
+    hold_all(&h);
+    map_each(h.by_address, find_outside, &o);
+    bool ok =
+        !o.holder ||
+        arm_refuse(q, 400, "InUsePrefixCannotBeDeleted",
+                   "IpPrefix on Subnet %s has active allocations and cannot be deleted: %s is "
+                   "allocated to %s.",
+                   q->name, o.address, o.holder);
+    map_free(h.by_address);
+    return ok;
+}
+
 bool arm_subnet_put(struct arm_request *q, struct json_object *old, struct json_object *body)
 {
     struct ip_net net;
     size_t n = 0;
-    (void)old;
     for (; prefix_at(body, n, &net); n++) {
         char text[IP_TEXT_MAX];
         struct sibling s = {.q = q, .net = &net};
         ip_net_format(&net, text);
+        if (!check_notation(q, prefix_text(body, n), &net)) {
+            return false;
+        }
         if (!in_address_space(q, &net)) {
             return arm_refuse(q, 400, "NetcfgSubnetRangeOutsideVnet",
                               "Subnet '%s' is not valid because its IP address range '%s' is "
@@ -303,9 +400,15 @@ bool arm_subnet_put(struct arm_request *q, struct json_object *old, struct json_
                               q->name, s.other);
         }
     }
-    const char *nsg = arm_ref(arm_properties(body), "networkSecurityGroup");
-    if (nsg && !arm_get(q->arm, nsg)) {
-        return arm_refuse_reference(q, nsg, q->id);
+    static const char *const refs[] = {"networkSecurityGroup", "routeTable"};
+    for (size_t i = 0; i < ARRAY_LEN(refs); i++) {
+        const char *ref = arm_ref(arm_properties(body), refs[i]);
+        if (ref && !arm_get(q->arm, ref)) {
+            return arm_refuse_reference(q, ref, q->id);
+        }
+    }
+    if (old && !check_prefixes_kept(q, body)) {
+        return false;
     }
     return n > 0 ||
            arm_refuse(q, 400, "InvalidCIDRNotation",
@@ -315,7 +418,7 @@ bool arm_subnet_put(struct arm_request *q, struct json_object *old, struct json_
 }
 
 struct subnet_user {
-    const char *subnet;
+    const char *subnet; /* or the route table */
     const char *found;
     struct arena *a;
 };
@@ -352,5 +455,26 @@ bool arm_subnet_remove(struct arm_request *q)
     return !u.found || arm_refuse(q, 400, "InUseSubnetCannotBeDeleted",
                                   "Subnet %s is in use by %s and cannot be deleted. In order to "
                                   "delete the subnet, delete all the resources within the subnet.",
+                                  q->name, u.found);
+}
+
+/* --- route tables --------------------------------------------------------------------------------- */
+
+static bool find_routed(struct arm_resource *res, void *arg)
+{
+    struct subnet_user *u = arg;
+    if (str_eq_nocase(arm_ref(json_member(res->body, "properties"), "routeTable"), u->subnet)) {
+        u->found = res->id;
+    }
+    return !u->found;
+}
+
+bool arm_route_table_remove(struct arm_request *q)
+{
+    struct subnet_user u = {.subnet = q->res->id, .a = q->a};
+    arm_each(q->arm, "Microsoft.Network/virtualNetworks/subnets", find_routed, &u);
+    return !u.found || arm_refuse(q, 400, "InUseRouteTableCannotBeDeleted",
+                                  "Route table %s is in use and cannot be deleted. It is used by "
+                                  "subnet %s.",
                                   q->name, u.found);
 }

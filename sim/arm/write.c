@@ -25,9 +25,9 @@ bool arm_check_etag(struct arm_request *q, const char *current)
     return arm_refuse(q, 412, "PreconditionFailed", "Precondition failed.");
 }
 
-static bool check_name(struct arm_request *q)
+bool arm_check_name(struct arm_request *q, bool exists)
 {
-    return q->res || arm_name_is_valid(q->name, 80) ||
+    return exists || arm_name_is_valid(q->name, 80) ||
            arm_refuse(q, 400, "InvalidResourceName",
                       "Resource name %s is invalid. The name can be up to 80 characters long. It "
                       "must begin with a word character, and it must end with a word character or "
@@ -38,6 +38,48 @@ static bool check_name(struct arm_request *q)
 static char *plain_location(struct arena *a, const char *location)
 {
     return str_lower(a, str_replace(a, str_nonnull(location), " ", ""));
+}
+
+/* Where the cloud is: the regions of the public cloud, and that of this world. */
+static bool is_region(struct arm_request *q, const char *location)
+{
+    static const char *const regions[] = {
+        "australiacentral", "australiacentral2",
+        "australiaeast",    "australiasoutheast",
+        "austriaeast",      "belgiumcentral",
+        "brazilsouth",      "brazilsoutheast",
+        "canadacentral",    "canadaeast",
+        "centralindia",     "centralus",
+        "centraluseuap",    "chilecentral",
+        "eastasia",         "eastus",
+        "eastus2",          "eastus2euap",
+        "francecentral",    "francesouth",
+        "germanynorth",     "germanywestcentral",
+        "indonesiacentral", "israelcentral",
+        "italynorth",       "japaneast",
+        "japanwest",        "jioindiacentral",
+        "jioindiawest",     "koreacentral",
+        "koreasouth",       "malaysiawest",
+        "mexicocentral",    "newzealandnorth",
+        "northcentralus",   "northeurope",
+        "norwayeast",       "norwaywest",
+        "polandcentral",    "qatarcentral",
+        "southafricanorth", "southafricawest",
+        "southcentralus",   "southeastasia",
+        "southindia",       "spaincentral",
+        "swedencentral",    "swedensouth",
+        "switzerlandnorth", "switzerlandwest",
+        "uaecentral",       "uaenorth",
+        "uksouth",          "ukwest",
+        "westcentralus",    "westeurope",
+        "westindia",        "westus",
+        "westus2",          "westus3",
+    };
+    bool found = str_eq(location, plain_location(q->a, q->arm->location));
+    for (size_t i = 0; i < ARRAY_LEN(regions) && !found; i++) {
+        found = str_eq(regions[i], location);
+    }
+    return found;
 }
 
 static bool check_location(struct arm_request *q, struct json_object *old, struct json_object *body)
@@ -59,7 +101,10 @@ static bool check_location(struct arm_request *q, struct json_object *old, struc
                           q->name, was, str_nonnull(q->group), location);
     }
     json_add_str(body, "location", was ? was : plain_location(q->a, location));
-    return true;
+    return was || is_region(q, plain_location(q->a, location)) ||
+           arm_refuse(q, 400, "LocationNotAvailableForResourceType",
+                      "The provided location '%s' is not available for resource type '%s'.",
+                      location, q->kind->type);
 }
 
 /* A child needs its parent. */
@@ -127,7 +172,7 @@ static bool put_body(struct arm_request *q, struct json_object *body)
 bool arm_write_put(struct arm_request *q)
 {
     const char *etag = q->res ? json_str(q->res->body, "etag") : NULL;
-    return check_name(q) && check_parent(q) &&
+    return arm_check_name(q, q->res != NULL) && check_parent(q) &&
            arm_check_etag(q, q->res ? str_or(etag, "-") : NULL) &&
            arm_operations_admit(q, q->res) && put_body(q, json_copy(q->body));
 }

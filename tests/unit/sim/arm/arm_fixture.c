@@ -59,6 +59,22 @@ void arm_expect(struct fixture *f, const char *what, int got, int want, const ch
     }
 }
 
+void arm_check_refusals(struct fixture *f, const struct arm_row *rows, size_t n)
+{
+    fixture_must(f, "GET", "/sim/state", NULL);
+    const char *before = arena_strdup(f->a, f->text);
+    for (size_t i = 0; i < n; i++) {
+        const struct arm_row *r = &rows[i];
+        int status = arm_call(f, r->method, r->id, r->body);
+        arm_expect(f, r->what, status, r->status, r->code);
+        if (r->text && !strstr(f->text, r->text)) {
+            fail_msg("%s: \"%s\" is not in %s", r->what, r->text, f->text);
+        }
+    }
+    fixture_must(f, "GET", "/sim/state", NULL);
+    assert_string_equal(f->text, before);
+}
+
 void arm_must(struct fixture *f, const char *method, const char *id, const char *body)
 {
     int status = arm_call(f, method, id, body);

@@ -45,6 +45,15 @@
     LB_OF("Standard", FRONT("f", PIP), K, RULE("r", "f", "80", ",\"probe\":" ID(LB "/probes/p")),  \
           PROBE("p", "30080"))
 
+/* A request that must change nothing. */
+struct arm_row {
+    const char *what;
+    const char *method, *id, *body;
+    int status;
+    const char *code;
+    const char *text; /* must be in the message or the details; NULL: not looked at */
+};
+
 /* `name`: of the log; NULL: none is written, because its answers will be nonsense.  `cfg` NULL: three nodes.  The cloud is Azure. */
 struct fixture *arm_start(const char *name, const struct sim_config *cfg);
 /* Calls with the api-version of the path's namespace, unless the path has one. */
@@ -53,6 +62,8 @@ int arm_call_if(struct fixture *f, const char *method, const char *id, const cha
                 const char *etag);
 /* Asserts the status and the error code (NULL: none is looked at). */
 void arm_expect(struct fixture *f, const char *what, int got, int want, const char *code);
+/* Makes each call and asserts status, code and text, and at the end that the whole state is as it was. */
+void arm_check_refusals(struct fixture *f, const struct arm_row *rows, size_t n);
 /* Makes the call and asserts 200 or 201. */
 void arm_must(struct fixture *f, const char *method, const char *id, const char *body);
 const char *arm_code(struct fixture *f);

@@ -8,14 +8,6 @@
 
 #include <string.h>
 
-struct row {
-    const char *what;
-    const char *method, *id, *body;
-    int status;
-    const char *code;
-    const char *text; /* must be in the message or the details; NULL: not looked at */
-};
-
 #define IN LB "-in"
 #define IN_FRONT(name, more)                                                                       \
     "{\"name\":\"" name "\",\"properties\":{\"subnet\":" ID(SUBNET) more "}}"
@@ -43,7 +35,7 @@ struct row {
 #define FAILED     NET "/publicIPAddresses/pip-failed"
 #define ONE(front) LB_OF("Standard", front, K, "", "")
 
-static const struct row rows[] = {
+static const struct arm_row rows[] = {
     /* paths, versions, places */
     {"no api-version", "GET", LB "?api-version=", NULL, 400, "MissingApiVersionParameter", NULL},
     {"unknown api-version", "GET", LB "?api-version=2031-01-01", NULL, 400,
@@ -454,18 +446,7 @@ static void refusals__each_row__status_and_code(void **state)
     (void)state;
     struct fixture *f = arm_start("refusals", NULL);
     make_world(f);
-    fixture_must(f, "GET", "/sim/state", NULL);
-    const char *before = arena_strdup(f->a, f->text);
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct row *r = &rows[i];
-        int status = arm_call(f, r->method, r->id, r->body);
-        arm_expect(f, r->what, status, r->status, r->code);
-        if (r->text && !strstr(f->text, r->text)) {
-            fail_msg("%s: \"%s\" is not in %s", r->what, r->text, f->text);
-        }
-    }
-    fixture_must(f, "GET", "/sim/state", NULL);
-    assert_string_equal(f->text, before);
+    arm_check_refusals(f, rows, ARRAY_LEN(rows));
     fixture_stop(f);
 }
 

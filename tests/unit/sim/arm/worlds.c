@@ -179,9 +179,11 @@ static void nodes__of_a_flexible_set__are_machines_in_its_pools(void **state)
     fixture_must(f, "DELETE", "/sim/nodes/node-0", NULL);
     fixture_must(f, "DELETE", "/sim/nodes/node-1", NULL);
     fixture_must(f, "DELETE", "/sim/nodes/node-2", NULL);
+    arm_must(f, "DELETE", VMSS, NULL); /* the mode of a scale set is for ever */
     arm_must(
         f, "PUT", VMSS,
-        "{\"location\":\"eastus\",\"properties\":{\"orchestrationMode\":\"Flexible\","
+        "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard_D2s_v3\",\"capacity\":0},"
+        "\"properties\":{\"orchestrationMode\":\"Flexible\","
         "\"virtualMachineProfile\":{\"networkProfile\":{\"networkApiVersion\":\"2020-11-01\","
         "\"networkInterfaceConfigurations\":[{\"name\":\"nic\",\"properties\":{\"primary\":true,"
         "\"ipConfigurations\":[{\"name\":\"ipconfig1\",\"properties\":{\"primary\":true,"
