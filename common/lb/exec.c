@@ -165,7 +165,7 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
         x->critical_open |= s->run.op->critical;
     }
     enum http_next next = s->run.op->type->step(&s->run, resp);
-    if (next == HTTP_SEND) {
+    if (next != HTTP_DONE) {
         err_clear(&job->err); /* a failure that the step mends by asking again is none */
     } else {
         s->ended = true;

@@ -167,7 +167,7 @@ void http_start(struct http *h, struct http_job *job)
     if (job->cancel != NULL) {
         t->cancel_hook = cancel_hook(job->cancel, poke_cb, h);
     }
-    http_transfer_first_step(t);
+    http_transfer_step(t);
 }
 
 void http_finish_job(struct http_transfer *t)

@@ -93,6 +93,7 @@ struct http_request {
     int64_t total_ms;      /* 0 = 120,000; -1 = no limit */
     size_t max_body;       /* 0 = 32 MiB, of the decoded body */
     int max_redirects;     /* 0 = none are followed; credentials are dropped across hosts */
+    bool direct; /* never through a proxy: what is on this machine or link, and hands out secrets */
 };
 /* One answer.  Lives until the job's step function returns. */
 struct http_response {
@@ -113,7 +114,9 @@ int64_t http_retry_after_ms(const struct http_response *r, int64_t wall_s);
 
 enum http_next {
     HTTP_SEND = 0, /* job->req is filled: send it */
-    HTTP_DONE,     /* nothing more; job->err says how it ended */
+    HTTP_WAIT, /* nothing to send yet: step is called again, with resp NULL, whenever something happened on this
+                    * handle, and at job->req.not_before_ms at the latest */
+    HTTP_DONE, /* nothing more; job->err says how it ended */
 };
 /* A job.  The caller embeds or allocates it, fills the first group and keeps it until it is done.
  * Callbacks run in the thread that drives the handle and must not block. */

@@ -111,11 +111,15 @@ static bool has_turn(const struct http_transfer *t)
     return t->http->n_counted < HTTP_MAX_RUNNING || http_transfer_is_endless(t);
 }
 
+static bool is_due(const struct http_transfer *t, int64_t now_ms)
+{
+    return t->waits || (t->job->req.not_before_ms <= now_ms && has_turn(t));
+}
+
 static struct http_transfer *find_due(struct http *h, int64_t now_ms)
 {
     for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
-        if (!t->running && t->round != h->round && t->job->req.not_before_ms <= now_ms &&
-            has_turn(t)) {
+        if (!t->running && t->round != h->round && is_due(t, now_ms)) {
             return t;
         }
     }
@@ -129,7 +133,11 @@ static void begin_due(struct http *h)
     h->round++;
     while ((t = find_due(h, now_ms)) != NULL) {
         t->round = h->round;
-        http_transfer_begin(t);
+        if (t->waits) {
+            http_transfer_step(t);
+        } else {
+            http_transfer_begin(t);
+        }
     }
 }
 
@@ -191,7 +199,7 @@ static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
         } else if (t->running) {
             ms = min_ms(ms, remaining(total_deadline(t), real_ms));
             ms = min_ms(ms, remaining(idle_deadline(t), real_ms));
-        } else if (has_turn(t)) {
+        } else if (t->waits || has_turn(t)) {
             until_ms = min_ms(until_ms, t->job->req.not_before_ms);
         }
     }

@@ -74,6 +74,7 @@ struct http_transfer {
     struct http_transfer *prev, *next;
     CURL *easy;   /* from the first send until the answer is built; else NULL */
     bool running; /* in the multi; else it waits for not_before_ms or for its turn */
+    bool waits;   /* its step said HTTP_WAIT: nothing is to be sent */
     bool in_step; /* job->step is on the stack */
     bool stopped; /* http_stop() came while libcurl or the step was on the stack */
     bool ended;   /* by us, with `err`, at the next turn of the loop */
@@ -127,7 +128,8 @@ struct http_transfer *http_transfer_new(struct http *h, struct http_job *job);
 void http_transfer_free(struct http_transfer *t);
 /* Gives the easy handle back, if there is one. */
 void http_transfer_release(struct http_transfer *t);
-void http_transfer_first_step(struct http_transfer *t);
+/* A step without an answer: the first one, or after HTTP_WAIT. */
+void http_transfer_step(struct http_transfer *t);
 void http_transfer_begin(struct http_transfer *t);
 /* The transfer left libcurl with `code`, or never got there (t->err is set). */
 void http_transfer_complete(struct http_transfer *t, CURLcode code);

@@ -119,8 +119,9 @@ static bool name_is_token(const char *s)
 /* Headers that must not follow a redirect to another origin. */
 static bool is_credential(const char *name)
 {
-    static const char *const names[] = {"Authorization", "Cookie", "Proxy-Authorization",
-                                        "X-Amz-Security-Token"};
+    static const char *const names[] = {"Authorization",       "Cookie",
+                                        "Proxy-Authorization", "X-Amz-Security-Token",
+                                        "X-IDENTITY-HEADER",   "x-ms-authorization-auxiliary"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (str_eq_nocase(name, names[i])) {
             return true;
@@ -287,7 +288,7 @@ static const char *curl_proxy(struct arena *a, const char *proxy)
 
 static int set_proxy(struct http_transfer *t, struct err *err)
 {
-    const char *configured = t->http->cfg.proxy_url;
+    const char *configured = t->job->req.direct ? "" : t->http->cfg.proxy_url;
     if (configured != NULL) {
         t->proxy = *configured == '\0' ? NULL : configured;
     } else {

@@ -34,10 +34,17 @@ bool http_tls_has_files(const struct http *h)
 
 /* --- judging contents ------------------------------------------------------------------------ */
 
+/* A daemon has nobody to ask: OpenSSL would do it at the terminal, for certificates as well as for keys. */
+static int no_passphrase(char *buf, int size, int rwflag, void *arg)
+{
+    (void)buf, (void)size, (void)rwflag, (void)arg;
+    return -1;
+}
+
 static X509 *first_cert(const char *pem, size_t n)
 {
     BIO *bio = BIO_new_mem_buf(pem, (int)n);
-    X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+    X509 *cert = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
     BIO_free(bio);
     ERR_clear_error();
     return cert;
@@ -48,12 +55,6 @@ static bool holds_cert(const char *pem, size_t n)
     X509 *cert = first_cert(pem, n);
     X509_free(cert);
     return cert != NULL;
-}
-
-static int no_passphrase(char *buf, int size, int rwflag, void *arg)
-{
-    (void)buf, (void)size, (void)rwflag, (void)arg;
-    return -1;
 }
 
 static bool pair_fits(const char *cert_pem, size_t cert_n, const char *key_pem, size_t key_n)

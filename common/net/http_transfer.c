@@ -26,7 +26,7 @@ struct http_transfer *http_transfer_new(struct http *h, struct http_job *job)
     }
     t->next = NULL;
     t->job = job;
-    t->stopped = t->ended = false;
+    t->stopped = t->ended = t->waits = false;
     t->round = 0;
     return t;
 }
@@ -91,6 +91,7 @@ static void take_step(struct http_transfer *t, const struct http_response *resp)
     t->in_step = true;
     enum http_next next = t->job->step(t->job, resp);
     t->in_step = false;
+    t->waits = next == HTTP_WAIT;
     if (t->stopped) {
         http_end_job(t);
     } else if (next == HTTP_DONE) {
@@ -100,7 +101,7 @@ static void take_step(struct http_transfer *t, const struct http_response *resp)
     }
 }
 
-void http_transfer_first_step(struct http_transfer *t)
+void http_transfer_step(struct http_transfer *t)
 {
     take_step(t, NULL);
 }
@@ -327,7 +328,7 @@ void http_transfer_cancel(struct http_transfer *t)
     t->in_step = true;
     enum http_next next = job->step(job, &resp);
     t->in_step = false;
-    if (next == HTTP_SEND || job->err.code == ERR_OK) {
+    if (next != HTTP_DONE || job->err.code == ERR_OK) {
         err_copy(&job->err, &err); /* nothing more is sent, whatever it wishes */
     }
     http_finish_job(t);

@@ -23,6 +23,8 @@ struct slot {
     int64_t refresh_ms; /* from when on a new one is had early */
     char *claims;       /* of the challenge that the last token met, or NULL */
     bool fetching;
+    unsigned failures; /* how many fetches have failed */
+    struct err failed; /* the last of them */
 };
 struct azure_auth {
     struct arena *a;
@@ -285,22 +287,75 @@ static void wake(void *arg)
     mutex_unlock(&auth->lock);
 }
 
-/* True: this caller is to fetch.  False: a usable token is there, or the wait was cancelled. */
-static bool claim(struct azure_auth *auth, enum azure_tenant tenant, struct cancel *cancel)
+static bool needs_new(const struct azure_auth *auth, const struct slot *s)
+{
+    return !is_valid(auth, s) || clock_now_ms(auth->cfg.clock) >= s->refresh_ms;
+}
+
+/* Blocks while another one fetches what is needed now.  Without a token, what that one met is this one's outcome, too. */
+static enum azure_turn claim(struct azure_auth *auth, enum azure_tenant tenant,
+                             struct cancel *cancel, struct err *err)
 {
     int hook = cancel_hook(cancel, wake, auth);
     mutex_lock(&auth->lock);
     struct slot *s = slot_of(auth, tenant);
+    unsigned failures = s->failures;
     while (!is_valid(auth, s) && s->fetching && !cancel_fired(cancel)) {
         clock_wait(auth->cfg.clock, &auth->changed, &auth->lock, CLOCK_NEVER);
     }
-    int64_t now = clock_now_ms(auth->cfg.clock);
-    bool mine =
-        !s->fetching && !cancel_fired(cancel) && (!is_valid(auth, s) || now >= s->refresh_ms);
-    s->fetching = s->fetching || mine;
+    enum azure_turn turn = AZURE_TURN_READY;
+    if (cancel_fired(cancel)) {
+        turn = AZURE_TURN_FAILED;
+        (void)err_set(err, ERR_CANCELLED, "asked to stop");
+    } else if (!is_valid(auth, s) && s->failures != failures) {
+        turn = AZURE_TURN_FAILED;
+        (void)err_copy(err, &s->failed);
+    } else if (!s->fetching && needs_new(auth, s)) {
+        turn = AZURE_TURN_MINE;
+        s->fetching = true;
+    }
     mutex_unlock(&auth->lock);
     cancel_unhook(cancel, hook);
-    return mine;
+    return turn;
+}
+
+enum azure_turn azure_auth_turn(struct azure_auth *auth, enum azure_tenant tenant,
+                                struct azure_wait *wait, struct err *err)
+{
+    enum azure_turn turn = AZURE_TURN_MINE;
+    mutex_lock(&auth->lock);
+    struct slot *s = slot_of(auth, tenant);
+    if (is_valid(auth, s)) {
+        turn = AZURE_TURN_READY;
+    } else if (s->fetching) {
+        turn = AZURE_TURN_WAIT;
+        wait->failures = wait->waits ? wait->failures : s->failures;
+        wait->waits = true;
+    } else if (wait->waits && wait->failures != s->failures) {
+        turn = AZURE_TURN_FAILED;
+        (void)err_copy(err, &s->failed);
+    } else {
+        s->fetching = true;
+    }
+    mutex_unlock(&auth->lock);
+    return turn;
+}
+
+void azure_auth_ended(struct azure_auth *auth, enum azure_tenant tenant, const struct err *err)
+{
+    mutex_lock(&auth->lock);
+    struct slot *s = slot_of(auth, tenant);
+    s->fetching = false;
+    if (err->code != ERR_OK) {
+        s->refresh_ms = clock_now_ms(auth->cfg.clock) + EARLY_RETRY_MS;
+    }
+    /* Whoever was told to stop says nothing about the others' chances. */
+    if (err->code != ERR_OK && err->code != ERR_CANCELLED) {
+        s->failures++;
+        s->failed = *err;
+    }
+    cond_broadcast(&auth->changed);
+    mutex_unlock(&auth->lock);
 }
 
 struct fetch_job {
@@ -314,32 +369,32 @@ static enum http_next step(struct http_job *job, const struct http_response *res
     return azure_fetch_step(&f->fetch, &job->req, resp, rng_unit(f->rng), &job->err);
 }
 
+static bool has_valid(struct azure_auth *auth, enum azure_tenant tenant)
+{
+    mutex_lock(&auth->lock);
+    bool valid = is_valid(auth, slot_of(auth, tenant));
+    mutex_unlock(&auth->lock);
+    return valid;
+}
+
 int azure_auth_ready(struct azure_auth *auth, enum azure_tenant tenant, struct http *http,
                      struct cancel *cancel, struct err *err)
 {
-    if (!claim(auth, tenant, cancel)) {
-        return cancel_fired(cancel) ? err_set(err, ERR_CANCELLED, "asked to stop") : ERR_OK;
+    struct err why = ERR_INIT;
+    enum azure_turn turn = claim(auth, tenant, cancel, &why);
+    if (turn != AZURE_TURN_MINE) {
+        return turn == AZURE_TURN_READY ? ERR_OK : err_copy(err, &why);
     }
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct fetch_job f = {.rng = rng_real()};
     struct http_job job = {.step = step, .arg = &f, .cancel = cancel};
     struct http_job *jobs[] = {&job};
     azure_fetch_begin(&f.fetch, auth, tenant, a);
+    f.fetch.once = has_valid(auth, tenant);
     http_run(http, jobs, 1);
-
-    mutex_lock(&auth->lock);
-    struct slot *s = slot_of(auth, tenant);
-    bool usable = is_valid(auth, s);
-    if (job.err.code != ERR_OK) {
-        s->refresh_ms = clock_now_ms(auth->cfg.clock) + EARLY_RETRY_MS;
-    }
-    s->fetching = false;
-    cond_broadcast(&auth->changed);
-    mutex_unlock(&auth->lock);
-    if (usable) {
-        return ERR_OK; /* the old one is good enough while its successor could not be had */
-    }
-    return err_copy(err, &job.err);
+    azure_auth_ended(auth, tenant, &job.err);
+    /* The old one is good enough while its successor could not be had. */
+    return has_valid(auth, tenant) ? ERR_OK : err_copy(err, &job.err);
 }
 
 int azure_auth_ready_all(struct azure_auth *auth, struct http *http, struct cancel *cancel,

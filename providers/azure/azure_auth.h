@@ -53,9 +53,27 @@ char *azure_auth_token(struct azure_auth *auth, enum azure_tenant tenant, struct
 void azure_auth_drop(struct azure_auth *auth, enum azure_tenant tenant, const char *token,
                      const char *claims);
 
+/* Who gets the next token?  Asked by calls that run beside each other on one thread, and so cannot block. */
+enum azure_turn {
+    AZURE_TURN_READY = 0, /* there is one */
+    AZURE_TURN_MINE, /* this caller: azure_fetch_begin(), and azure_auth_ended() whatever came of it */
+    AZURE_TURN_WAIT,   /* another one is at it: ask again */
+    AZURE_TURN_FAILED, /* the one that was waited for has failed: *err says how */
+};
+/* What a caller remembers while it waits; zeroes at first, and again for another token. */
+struct azure_wait {
+    bool waits;
+    unsigned failures; /* of the slot, when it began to wait */
+};
+enum azure_turn azure_auth_turn(struct azure_auth *auth, enum azure_tenant tenant,
+                                struct azure_wait *wait, struct err *err);
+/* The fetch has ended; `err` is its outcome. */
+void azure_auth_ended(struct azure_auth *auth, enum azure_tenant tenant, const struct err *err);
+
 /* One fetch under way. */
 struct azure_fetch {
     struct azure_auth *auth;
+    bool once; /* the old token still serves: what fails is not tried again at once */
     enum azure_tenant tenant;
     struct arena *a; /* for the requests */
     int phase;

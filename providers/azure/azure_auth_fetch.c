@@ -71,6 +71,7 @@ static void ask_managed(struct azure_fetch *f, struct http_request *req)
         .n_headers = 1,
         .connect_ms = 5000,
         .total_ms = 60000,
+        .direct = true,
         .max_body = MAX_BODY,
         .not_before_ms = req->not_before_ms,
     };
@@ -329,7 +330,7 @@ static bool is_passing(const struct azure_fetch *f, const struct http_response *
 
 static bool again(struct azure_fetch *f, struct http_request *req, int64_t asked_ms, double unit)
 {
-    int most = cred_of(f)->kind == AZURE_AUTH_MANAGED ? TRIES_MANAGED : TRIES_OAUTH;
+    int most = f->once ? 1 : cred_of(f)->kind == AZURE_AUTH_MANAGED ? TRIES_MANAGED : TRIES_OAUTH;
     if (++f->tries >= most || asked_ms > RETRY_AFTER_MS) {
         return false;
     }

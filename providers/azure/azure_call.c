@@ -17,6 +17,9 @@
 #define PAGES_MAX 1000
 /* A load balancer of 1,500 rules has some 2 MiB. */
 #define CALL_MAX_BODY (64u * 1024 * 1024)
+/* How often a call looks for a token that another thread fetches; what its own thread brings it sees at once. */
+#define TOKEN_LOOK_MS 50
+#define BEARER        "Bearer "
 
 enum phase {
     BEGIN = 0,
@@ -58,18 +61,24 @@ void azure_call_begin(struct azure_call *c, struct azure_arm *arm, const struct 
 
 /* ---- gates --------------------------------------------------------------------------------------------- */
 
-/* When this request may be sent; the rate limiter's token is taken here. */
-static int64_t may_send_at(struct azure_call *c, bool write)
+/* When this request may be sent; the rate limiter's token is taken here.  A gate that stays closed for long is told in
+ * *ret_closed_ms, and takes no token: whoever comes back would find the bucket emptier each time. */
+static int64_t may_send_at(struct azure_call *c, bool write, int64_t *ret_closed_ms)
 {
     struct azure_arm *arm = c->arm;
     int64_t now = clock_now_ms(arm->clock);
+    int64_t limit = now;
     mutex_lock(&arm->lock);
     int64_t gate = arm->gate.until_ms[c->spec.kind][write];
-    int64_t limit = ratelimit_take(&arm->limits[azure_arm_limit(c->spec.kind)][write], now);
+    bool closed = gate - now > AZURE_GATE_WAIT_MS;
+    if (!closed) {
+        limit = ratelimit_take(&arm->limits[azure_arm_limit(c->spec.kind)][write], now);
+    }
     mutex_unlock(&arm->lock);
     if (limit > now) {
         azure_metrics_held(arm, azure_arm_op_id(c->spec.kind, c->spec.verb), c->spec.id, false);
     }
+    *ret_closed_ms = closed ? gate - now : 0;
     return gate > limit ? gate : limit;
 }
 
@@ -127,12 +136,12 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
         [AZURE_GET] = "GET",       [AZURE_LIST] = "GET",     [AZURE_PUT] = "PUT",
         [AZURE_DELETE] = "DELETE", [AZURE_MIGRATE] = "POST",
     };
-    int64_t now = clock_now_ms(c->arm->clock);
-    int64_t gate = may_send_at(c, writes(c));
-    if (gate - now > AZURE_GATE_WAIT_MS) {
+    int64_t closed_ms;
+    int64_t gate = may_send_at(c, writes(c), &closed_ms);
+    if (closed_ms > 0) {
         (void)err_set(err, ERR_THROTTLED, "%s: throttled due to too many requests",
                       azure_arm_word(c->spec.kind));
-        err->retry_after_ms = gate - now;
+        err->retry_after_ms = closed_ms;
         return HTTP_DONE;
     }
     c->url = c->url != NULL ? c->url : first_url(c);
@@ -328,6 +337,7 @@ static enum http_next take_refusal(struct azure_call *c, struct http_request *re
     bool poll = c->phase == POLL;
     (void)azure_error_of_answer(resp->status, resp->body, resp->body_len, err);
     err_mask(err, c->bearer);
+    err_mask(err, c->auxiliary != NULL ? c->auxiliary + strlen(BEARER) : NULL);
     int64_t asked = http_retry_after_ms(resp, clock_wall_s(c->arm->clock));
     err->retry_after_ms = asked > 0 ? asked : err->retry_after_ms;
     if (resp->status == 429) {
@@ -350,8 +360,13 @@ static enum http_next take_answer(struct azure_call *c, struct http_request *req
     if (resp->status == 401 && !c->token_renewed) {
         azure_auth_drop(c->arm->auth, c->tenant, c->bearer,
                         azure_lro_claims(c->a, http_response_header(resp, "WWW-Authenticate")));
+        if (c->auxiliary != NULL) { /* it may have been that one */
+            azure_auth_drop(c->arm->auth, AZURE_TENANT_NETWORK, c->auxiliary + strlen(BEARER),
+                            NULL);
+        }
         c->token_renewed = true;
         c->bearer = NULL;
+        c->auxiliary = NULL;
         return azure_call_step(c, req, NULL, err);
     }
     if (resp->status < 200 || resp->status >= 300) {
@@ -371,7 +386,7 @@ static bool has_tokens(struct azure_call *c)
     bool aux = c->tenant == AZURE_TENANT_COMPUTE && azure_auth_is_multi_tenant(c->arm->auth);
     if (aux && c->auxiliary == NULL) {
         const char *token = azure_auth_token(c->arm->auth, AZURE_TENANT_NETWORK, c->a);
-        c->auxiliary = token != NULL ? arena_printf(c->a, "Bearer %s", token) : NULL;
+        c->auxiliary = token != NULL ? arena_printf(c->a, BEARER "%s", token) : NULL;
     }
     return c->bearer != NULL && (!aux || c->auxiliary != NULL);
 }
@@ -379,12 +394,33 @@ static bool has_tokens(struct azure_call *c)
 static enum http_next fetch_token(struct azure_call *c, struct http_request *req,
                                   const struct http_response *resp, struct err *err)
 {
-    enum http_next next = azure_fetch_step(&c->fetch, req, resp, rng_unit(c->arm->rng), err);
-    if (next == HTTP_SEND || err->code != ERR_OK) {
-        return next;
+    if (azure_fetch_step(&c->fetch, req, resp, rng_unit(c->arm->rng), err) == HTTP_SEND) {
+        return HTTP_SEND;
     }
+    azure_auth_ended(c->arm->auth, c->fetch.tenant, err);
     c->fetch.auth = NULL;
-    return azure_call_step(c, req, NULL, err);
+    return err->code != ERR_OK ? HTTP_DONE : azure_call_step(c, req, NULL, err);
+}
+
+/* A wave whose token has expired is refused as a whole: one call gets a new one, the others wait for it. */
+static enum http_next get_token(struct azure_call *c, struct http_request *req, struct err *err)
+{
+    enum azure_tenant tenant = c->bearer == NULL ? c->tenant : AZURE_TENANT_NETWORK;
+    switch (azure_auth_turn(c->arm->auth, tenant, &c->wait, err)) {
+    case AZURE_TURN_FAILED:
+        return HTTP_DONE;
+    case AZURE_TURN_WAIT:
+        req->not_before_ms = clock_now_ms(c->arm->clock) + TOKEN_LOOK_MS;
+        return HTTP_WAIT;
+    case AZURE_TURN_READY: /* just now */
+        c->wait = (struct azure_wait){0};
+        return azure_call_step(c, req, NULL, err);
+    case AZURE_TURN_MINE:
+        break;
+    }
+    c->wait = (struct azure_wait){0};
+    azure_fetch_begin(&c->fetch, c->arm->auth, tenant, c->a);
+    return fetch_token(c, req, NULL, err);
 }
 
 enum http_next azure_call_step(struct azure_call *c, struct http_request *req,
@@ -393,15 +429,17 @@ enum http_next azure_call_step(struct azure_call *c, struct http_request *req,
     if (c->fetch.auth != NULL) {
         return fetch_token(c, req, resp, err);
     }
+    if (resp != NULL && c->wait.waits) {
+        return HTTP_DONE; /* the wait was cancelled */
+    }
     if (resp != NULL) {
         return take_answer(c, req, resp, err);
     }
     if (has_tokens(c)) {
+        c->wait = (struct azure_wait){0};
         return send_again(c, req, 0, err);
     }
-    azure_fetch_begin(&c->fetch, c->arm->auth, c->bearer == NULL ? c->tenant : AZURE_TENANT_NETWORK,
-                      c->a);
-    return fetch_token(c, req, NULL, err);
+    return get_token(c, req, err);
 }
 
 /* ---- reads as jobs ------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* azure_lro.c: answers of long-running operations (azure_lro.h).  Pure. */
 #include "providers/azure/azure_lro.h"
 #include "common/base/str.h"
+#include "common/net/url.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_errors.h"
 #include "providers/azure/azure_names.h"
@@ -26,10 +27,19 @@ static enum state state_of(const char *text)
     return azure_eq(text, "Failed") || azure_eq(text, "Canceled") ? FAILED : RUNNING;
 }
 
+/* Some resource providers spell out the port that the scheme has anyway. */
 bool azure_lro_is_ours(const char *base, const char *url)
 {
-    size_t n = strlen(base);
-    return strncasecmp(url, base, n) == 0 && (url[n] == '/' || url[n] == '?');
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct url ours;
+    struct url u;
+    if (url_parse(a, base, &ours, NULL) != ERR_OK || url_parse(a, url, &u, NULL) != ERR_OK) {
+        return false;
+    }
+    size_t n = strlen(ours.path);
+    bool below = strncasecmp(u.path, ours.path, n) == 0 && (u.path[n] == '/' || u.path[n] == '\0');
+    return u.userinfo == NULL && str_eq(u.scheme, ours.scheme) && str_eq(u.host, ours.host) &&
+           u.port == ours.port && below && (u.path[n] == '/' || u.query != NULL);
 }
 
 /* Which way this write is followed; headers before bodies (3.5). */

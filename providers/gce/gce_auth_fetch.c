@@ -90,6 +90,7 @@ static enum http_next ask_metadata(struct gce_fetch *f, struct http_request *req
         .n_headers = 1,
         .connect_ms = 2000,
         .total_ms = 5000,
+        .direct = true,
         .max_body = MAX_BODY,
         .not_before_ms = req->not_before_ms,
     };
@@ -181,6 +182,16 @@ static int64_t lasts_until(struct gce_fetch *f, const char *when)
     return ms < LASTS_MIN_MS ? LASTS_MIN_MS : ms;
 }
 
+/* A header cannot carry anything else, so nothing else may be kept until it expires. */
+static bool is_token(const char *s)
+{
+    const char *p = str_nonnull(s);
+    while (*p > ' ' && *p <= '~') {
+        p++;
+    }
+    return *p == '\0' && !str_is_empty(s);
+}
+
 /* {"access_token","expires_in"} of Google's endpoints, {"accessToken","expireTime"} of alternate
  * sources. */
 static bool read_token(struct gce_fetch *f, const struct http_response *resp, const char **ret,
@@ -192,7 +203,9 @@ static bool read_token(struct gce_fetch *f, const struct http_response *resp, co
     }
     const char *token = json_str(o, "access_token");
     int64_t lasts_s = json_int(o, "expires_in", 0);
-    int64_t lasts_ms = lasts_s > LASTS_MAX_MS / 1000 ? LASTS_MAX_MS : lasts_s * 1000;
+    int64_t lasts_ms = lasts_s > LASTS_MAX_MS / 1000 ? LASTS_MAX_MS
+                       : lasts_s > 0                 ? lasts_s * 1000
+                                                     : 0;
     if (token == NULL) {
         token = json_str(o, "accessToken");
         lasts_ms = lasts_until(f, json_str(o, "expireTime"));
@@ -200,7 +213,7 @@ static bool read_token(struct gce_fetch *f, const struct http_response *resp, co
     *ret = token;
     *ret_lasts_ms = lasts_ms > LASTS_MAX_MS ? LASTS_MAX_MS : lasts_ms;
     *ret_refresh = json_str(o, "refresh_token");
-    return !str_is_empty(token) && lasts_ms > 0;
+    return is_token(token) && lasts_ms > 0;
 }
 
 static bool again(struct gce_fetch *f, struct http_request *req, int status, double unit)

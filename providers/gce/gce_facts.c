@@ -33,6 +33,7 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
         .n_headers = 1,
         .connect_ms = 2000,
         .total_ms = 5000,
+        .direct = true,
         .max_body = METADATA_MAX,
     };
     struct retry retry;

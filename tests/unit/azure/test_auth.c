@@ -283,7 +283,7 @@ static void choice__what_cannot_be_used__is_told_by_its_key(void **state)
         {"useFederatedWorkloadIdentityExtension: true\n",
          "useFederatedWorkloadIdentityExtension needs aadFederatedTokenFile or "
          "AZURE_FEDERATED_TOKEN_FILE"},
-        {"tenantId: t\nnetworkResourceTenantID: n\nuseManagedIdentityExtension: true\n",
+        {"tenantId: t\nnetworkResourceTenantID: net\nuseManagedIdentityExtension: true\n",
          "networkResourceTenantID does not go with useManagedIdentityExtension: "
          "auxiliaryTokenProvider is not served; use a client secret or certificate"},
         {"aadMSIDataPlaneIdentityPath: /x\n",

@@ -512,6 +512,27 @@ static void rate_limit__of_the_configuration__waits(void **state)
     call_close(&c);
 }
 
+/* Waiting is what the user asked for, however long; a refusal would only come back and ask for more. */
+static void rate_limit__a_long_queue__is_waited_for(void **state)
+{
+    struct kit *k = *state;
+    struct call_kit c;
+    call_open(&c, k,
+              CONFIG "loadBalancerRateLimit: {cloudProviderRateLimit: true, "
+                     "cloudProviderRateLimitQPS: 1, cloudProviderRateLimitBucket: 1}\n");
+    for (int i = 0; i < 100; i++) {
+        ask_now(&c, AZURE_GET, HTTP_SEND, i * INT64_C(1000));
+    }
+    /* A gate that a 429 has closed takes no turn of the queue. */
+    c.arm.gate.until_ms[AZURE_LBS][0] = clock_now_ms(k->clock) + 200000;
+    ask_now(&c, AZURE_GET, HTTP_DONE, 0);
+    assert_int_equal(k->err.code, ERR_THROTTLED);
+    assert_int_equal(k->err.retry_after_ms, 200000);
+    c.arm.gate.until_ms[AZURE_LBS][0] = 0;
+    ask_now(&c, AZURE_GET, HTTP_SEND, 100000);
+    call_close(&c);
+}
+
 /* 1.4, 17 row 9: the user's numbers count, where they are switched on. */
 static void retries__of_the_configuration(void **state)
 {
@@ -563,6 +584,7 @@ int main(void)
         KIT_TEST(gate__429_closes_it_for_its_kind_and_direction),
         KIT_TEST(gate__closed_for_long__is_told_with_the_time_that_is_left),
         KIT_TEST(rate_limit__of_the_configuration__waits),
+        KIT_TEST(rate_limit__a_long_queue__is_waited_for),
         KIT_TEST(retries__of_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

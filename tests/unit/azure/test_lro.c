@@ -165,6 +165,11 @@ static void is_ours__only_the_API(void **state)
         {BASE ".evil.example/x", false},
         {BASE "@evil.example/x", false},
         {BASE ":444/x", false},
+        {BASE ":443/x", true}, /* so nextLink is spelled by some resource providers */
+        {BASE ":443@evil.example/x", false},
+        {"https://user@management.azure.com/x", false},
+        {"http://management.azure.com/x", false},
+        {"http://management.azure.com:443/x", false},
         {BASE "\\@evil.example/x", false},
         {"", false},
     };

@@ -184,6 +184,35 @@ static void token_url__three_quick_tries__then_one_every_20_s(void **state)
     }
 }
 
+/* What no header can carry, or what has no time left, must not be kept: every call would fail until it expires. */
+static void token__that_is_none__auth(void **state)
+{
+    static const char *const bodies[] = {
+        TOKEN("a\\r\\nX: y", "3600"),
+        TOKEN("a b", "3600"),
+        TOKEN("\\u00e4", "3600"),
+        TOKEN("", "3600"),
+        TOKEN("t", "0"),
+        TOKEN("t", "-5"),
+        TOKEN("t", "-9223372036854775808"),
+        TOKEN("t", "-9223372036854775000"),
+    };
+    struct kit *k = *state;
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        struct gce_fetch f;
+        struct http_request req = {0};
+        struct err err = ERR_INIT;
+        assert_int_equal(open_auth(k, "", &err), ERR_OK);
+        gce_fetch_begin(&f, k->auth, k->a);
+        assert_int_equal(gce_fetch_step(&f, &req, NULL, 0, &err), HTTP_SEND);
+        assert_true(req.direct); /* the metadata server is asked through no proxy */
+        struct http_response resp = answer(200, bodies[i]);
+        assert_int_equal(gce_fetch_step(&f, &req, &resp, 0, &err), HTTP_DONE);
+        assert_int_equal(err.code, ERR_AUTH);
+        same_text(bodies[i], gce_auth_token(k->auth, k->a), NULL);
+    }
+}
+
 static void write_credentials(struct kit *k, const char *json)
 {
     char path[] = "/tmp/trimtab-adc-XXXXXX";
@@ -386,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KIT_TEST(metadata__token_is_cached_until_it_expires),
         KIT_TEST(metadata__no_token__auth),
+        KIT_TEST(token__that_is_none__auth),
         KIT_TEST(token_url__metadata_token_then_post__counted),
         KIT_TEST(token_url__three_quick_tries__then_one_every_20_s),
         KIT_TEST(adc__authorized_user__form_and_rotation),

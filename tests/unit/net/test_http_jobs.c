@@ -289,6 +289,84 @@ static void http_wait__until__by_the_clock_handed_in(void **state)
     clock_fake_free(clock);
 }
 
+/* --- waiting for another job ------------------------------------------------------------------- */
+
+/* Waits until the other one has its answer; then asks, or is done. */
+struct waiter {
+    struct http_job job;
+    const struct get_job *other;
+    const char *url;
+    int looks;
+    int status; /* of its own request; -1: cancelled */
+};
+
+static enum http_next waiter_step(struct http_job *job, const struct http_response *resp)
+{
+    struct waiter *w = CONTAINER_OF(job, struct waiter, job);
+    if (resp != NULL) {
+        w->status = resp->status == 0 ? -1 : resp->status;
+        return HTTP_DONE;
+    }
+    w->looks++;
+    if (w->other == NULL || w->other->status == 0) {
+        job->req.not_before_ms = 2000;
+        return HTTP_WAIT;
+    }
+    job->req = (struct http_request){.method = "GET", .url = w->url};
+    return HTTP_SEND;
+}
+
+/* Without the clock, which stands still: what happens on the handle is reason enough to look. */
+static void http_run__wait__until_another_job_has_ended(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct clock *clock = clock_fake_new(1000, 0);
+    struct fixture f = fixture_new(&(struct http_config){.clock = clock});
+    struct get_job other = get_job(test_server_url(s, "/ok"));
+    struct waiter w = {
+        .job = {.step = waiter_step}, .other = &other, .url = test_server_url(s, "/status/204")};
+    struct http_job *jobs[] = {&w.job, &other.job};
+    http_run(f.http, jobs, ARRAY_LEN(jobs));
+    assert_int_equal(other.status, 200);
+    assert_int_equal(w.status, 204);
+    assert_int_equal(w.job.err.code, ERR_OK);
+    assert_true(w.looks >= 2);
+    str_buf_done(&other.body);
+    fixture_done(&f);
+    clock_fake_free(clock);
+    test_server_stop(s);
+}
+
+static void *look_twice(void *arg)
+{
+    struct waiter *w = arg;
+    struct clock *clock = w->job.arg;
+    (void)wait_announced(clock);
+    clock_fake_advance(clock, 1000);
+    cancel_fire(w->job.cancel);
+    return NULL;
+}
+
+static void http_run__wait__ends_when_it_is_cancelled(void **state)
+{
+    (void)state;
+    struct clock *clock = clock_fake_new(1000, 0);
+    struct fixture f = fixture_new(&(struct http_config){.clock = clock});
+    struct cancel *cancel = cancel_new(NULL);
+    struct waiter w = {.job = {.step = waiter_step, .cancel = cancel, .arg = clock}};
+    struct http_job *jobs[] = {&w.job};
+    pthread_t thread;
+    pthread_create(&thread, NULL, look_twice, &w);
+    http_run(f.http, jobs, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(w.status, -1);
+    assert_int_equal(w.job.err.code, ERR_CANCELLED);
+    fixture_done(&f);
+    cancel_free(cancel);
+    clock_fake_free(clock);
+}
+
 /* --- fencing --------------------------------------------------------------------------------- */
 
 struct fence {
@@ -454,6 +532,8 @@ int main(void)
         cmocka_unit_test(http_run__cannot_connect__within_connect_ms),
         cmocka_unit_test(http_run__not_before__by_the_clock_handed_in),
         cmocka_unit_test(http_wait__until__by_the_clock_handed_in),
+        cmocka_unit_test(http_run__wait__until_another_job_has_ended),
+        cmocka_unit_test(http_run__wait__ends_when_it_is_cancelled),
         cmocka_unit_test(may_mutate__asked_before_each_mutation_only),
         cmocka_unit_test(http_do__kept_connection_dies__mutation_is_not_repeated),
         cmocka_unit_test(observe__once_per_request__with_answer_or_error),

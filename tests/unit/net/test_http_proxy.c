@@ -231,6 +231,26 @@ static void proxy__environment__asked_only_without_config(void **state)
     raw_server_stop(s);
 }
 
+/* Metadata services hand out tokens to whoever asks: no proxy may stand between, whoever configured it. */
+static void proxy__direct_request__goes_round_it(void **state)
+{
+    (void)state;
+    struct proxy proxy = {0};
+    struct raw_server *s = raw_server_start(serve_proxy, &proxy);
+    struct test_server *server = test_server_start(NULL);
+    struct fixture f = fixture_new(NULL);
+    use_proxy(&f, proxy_url(s, &f, ""), NULL);
+    for (int direct = 0; direct < 2; direct++) {
+        struct http_request req = {.url = test_server_url(server, "/ok"), .direct = direct == 1};
+        assert_ok(&f, fixture_send(&f, &req));
+        assert_string_equal(f.resp.body, direct == 1 ? "ok" : "proxied");
+        assert_int_equal(raw_server_connections(s), 1);
+    }
+    fixture_done(&f);
+    test_server_stop(server);
+    raw_server_stop(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +260,7 @@ int main(void)
         cmocka_unit_test(proxy__not_there__error_names_both),
         cmocka_unit_test(proxy__socks5__proxy_resolves_the_name),
         cmocka_unit_test(proxy__environment__asked_only_without_config),
+        cmocka_unit_test(proxy__direct_request__goes_round_it),
     };
     return cmocka_run_group_tests_name("http_proxy", tests, http_group_setup, http_group_teardown);
 }
