@@ -100,6 +100,7 @@ static bool check_location(struct arm_request *q, struct json_object *old, struc
                           "'%s'. Please select a new resource name.",
                           q->name, was, str_nonnull(q->group), location);
     }
+    location = arena_strdup(q->a, location);
     json_add_str(body, "location", was ? was : plain_location(q->a, location));
     return was || is_region(q, plain_location(q->a, location)) ||
            arm_refuse(q, 400, "LocationNotAvailableForResourceType",
