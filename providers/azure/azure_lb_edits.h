@@ -54,6 +54,8 @@ void azure_lb_edits_mend(struct azure_lb_edits *b, struct azure_item *it, bool i
 bool azure_lb_edits_break(struct azure_lb_edits *b);
 /* Takes the frontends with that public IP off their balancers, where nobody but the Service uses them (8.9). */
 void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip);
+/* All Services of the batch are put where they have to be, for nothing but the errors of those that cannot. */
+void azure_lb_edits_try(struct azure_sync *y, struct lb_plan *plan);
 /* What is left behind empty is deleted; operations are appended level by level. */
 int azure_lb_edits_emit(struct azure_lb_edits *b, struct err *err) _warn_unused_;
 /* Deletes a balancer as it is, members first. */

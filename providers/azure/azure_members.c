@@ -90,6 +90,7 @@ static void plan_instance(struct azure_members_planning *p, const struct azure_m
         .rank = e->n_join > 0 ? AZURE_RANK_JOIN : AZURE_RANK_LEAVE,
         .lane = set,
         .lane_max = azure_vmss_batch(p->m.in.config, model, AZURE_PARALLEL_MAX),
+        .may_be_gone = true,
     };
     azure_member_writes_add(a, &p->writes, &w);
 }
@@ -116,6 +117,7 @@ static void plan_nic(struct azure_members_planning *p, const struct azure_machin
         .leaves = {.leave = refs.leave, .n_leave = refs.n_leave},
         .rank = e->n_join > 0 ? AZURE_RANK_JOIN : AZURE_RANK_LEAVE,
         .unguarded = true,
+        .may_be_gone = true,
     };
     azure_member_writes_add(a, &p->writes, &w);
 }
@@ -242,6 +244,7 @@ static void plan_addresses(struct azure_members_planning *p)
             .lane_max = 1,
             .unguarded = true,
             .announced = pool->hosts != NULL && pool->follows,
+            .may_be_gone = pool->hosts != NULL && pool->follows,
         };
         azure_member_writes_add(a, &p->writes, &w);
     }

@@ -37,7 +37,7 @@ static void emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_
         .touches_lbs = true,
         .unguarded = w->unguarded,
         .announced = w->announced,
-        .tolerate = w->kind == AZURE_VMSS_VMS || w->kind == AZURE_NICS ? LB_TOLERATE_ABSENT : 0u,
+        .tolerate = w->may_be_gone ? LB_TOLERATE_ABSENT : 0u,
     };
     (void)azure_emit(y, plan, &e);
 }

@@ -32,6 +32,7 @@ struct azure_member_write {
     size_t lane_max;
     bool unguarded;
     bool announced;
+    bool may_be_gone; /* then there is nothing to do */
     bool emitted;
 };
 struct azure_member_writes {

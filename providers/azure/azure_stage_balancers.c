@@ -60,6 +60,13 @@ static void join_all(struct azure_lb_edits *b)
     }
 }
 
+void azure_lb_edits_try(struct azure_sync *y, struct lb_plan *plan)
+{
+    struct azure_lb_edits b;
+    azure_lb_edits_begin(&b, y, plan);
+    join_all(&b);
+}
+
 /* Those who use a balancer as it is: it is kept for them, or written for its own sake. */
 static void look_after(struct azure_lb_edits *b, struct azure_lb_edit *e)
 {

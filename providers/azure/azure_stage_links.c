@@ -6,7 +6,7 @@
  * frontend goes.  What another cluster, another Service or a person made is never deleted (17 row 17).
  * Source: docs/spec/azure.md 6.1 (11a), 10.6. */
 #include "providers/azure/azure_doc.h"
-#include "providers/azure/azure_emit.h"
+#include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pls_rules.h"
 
@@ -27,15 +27,23 @@ static bool asked_before(const struct azure_item *it)
     return before != NULL && azure_annotation(before, "azure-pls-create") != NULL;
 }
 
-/* Will the balancer lose this frontend, as far as can be told before balancers are planned? */
+/* It is on a balancer of its kind that is not the one where it has to be. */
+static bool is_moving(const struct azure_item *it, struct json_object *lb)
+{
+    return it->want && it->target != NULL && !azure_eq(azure_doc_name(lb), it->target);
+}
+
+/* Will the balancer lose this frontend, as far as can be told before balancers are planned?  A frontend of the same name on
+ * the balancer where the Service has to be is another one. */
 static bool is_leaving(struct azure_sync *y, const struct azure_item *it,
-                       const struct azure_service *s, struct json_object *frontend)
+                       const struct azure_service *s, struct json_object *lb,
+                       struct json_object *frontend)
 {
     struct azure_ownership o = azure_sync_owner(y, s, frontend);
     if (!o.owns || (!it->want && !o.primary)) {
         return false;
     }
-    if (!it->want || s->internal != it->service->internal) {
+    if (!it->want || s->internal != it->service->internal || is_moving(it, lb)) {
         return o.primary;
     }
     enum azure_family f = azure_frontend_family(s, frontend, &o);
@@ -60,7 +68,7 @@ static void visit_kind(struct visit *v, const struct azure_service *s)
             continue;
         }
         AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-            if (is_leaving(y, v->item, s, o)) {
+            if (is_leaving(y, v->item, s, lb, o)) {
                 v->found = true;
                 v->each(v, lb, o);
             }
@@ -226,16 +234,28 @@ static struct doomed_list list_new(struct azure_sync *y, struct lb_plan *plan)
     return (struct doomed_list){.plan = plan, .items = ARENA_ARRAY(y->s->a, struct doomed, most)};
 }
 
-int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+static struct doomed_list leaving_links(struct azure_sync *y, struct lb_plan *plan)
 {
-    struct azure_sync *y = azure_sync_of(s);
     struct doomed_list list = list_new(y, plan);
-    (void)err;
-    for (size_t i = 0; i < s->n_items; i++) {
+    for (size_t i = 0; i < y->s->n_items; i++) {
         struct visit v = {.y = y, .item = &y->items[i], .each = doom_leaving, .arg = &list};
         if (azure_item_takes_part(v.item)) {
             visit_leaving(&v);
         }
+    }
+    return list;
+}
+
+/* Who cannot be put where it has to be stays, with its link: it leaves the batch here, for the reason for which it would
+ * leave it later. */
+int azure_plan_unlink(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct azure_sync *y = azure_sync_of(s);
+    struct doomed_list list = leaving_links(y, plan);
+    (void)err;
+    if (list.n > 0) {
+        azure_lb_edits_try(y, plan);
+        list = leaving_links(y, plan);
     }
     emit_doomed(y, &list);
     return ERR_OK;

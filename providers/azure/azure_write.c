@@ -160,7 +160,7 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     if (gone) {
         come_again(y, op);
     }
-    if (w->announced) {
+    if (w->announced && outcome != LB_TOLERATED) {
         announce(y, op, outcome == LB_DONE, err);
     }
     if (known) {

@@ -190,10 +190,33 @@ static void lb_name_elements(const struct arm_docs *c, struct json_object *lb)
     }
 }
 
+/* A frontend on which a private link service stands cannot go; `lb` NULL: the whole balancer is to go. */
+static int links_allow(const struct arm_docs *c, const char *id, struct json_object *lb,
+                       struct err *err)
+{
+    struct json_object *pls, *ref, *o;
+    AZURE_EACH (pls, c->lists[AZURE_PLSS]) {
+        AZURE_EACH (ref, azure_array(pls, "loadBalancerFrontendIpConfigurations")) {
+            bool stays = !azure_has_prefix(azure_doc_id(ref), arena_printf(c->a, "%s/", id));
+            AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+                stays = stays || azure_id_eq(azure_doc_id(o), azure_doc_id(ref));
+            }
+            if (!stays) {
+                return err_set(err, ERR_IN_USE, "InUsePrivateLinkService: %s stands on it",
+                               azure_doc_name(pls));
+            }
+        }
+    }
+    return ERR_OK;
+}
+
 static int lb_put(struct arm_docs *c, struct json_object *lb, struct err *err)
 {
     struct json_object *o;
     lb_name_elements(c, lb);
+    if (links_allow(c, azure_doc_id(lb), lb, err) != ERR_OK) {
+        return err->code;
+    }
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         const char *pip = azure_ref(o, "publicIPAddress");
         if (pip != NULL && arm_docs_find(c, AZURE_PIPS, pip) == NULL) {
@@ -280,6 +303,9 @@ static int take_away(struct arm_docs *c, const struct azure_call_spec *spec, str
 {
     if (spec->kind == AZURE_PIPS && frontend_of(c, spec->id, NULL) != NULL) {
         return err_set(err, ERR_IN_USE, "PublicIPAddressCannotBeDeleted");
+    }
+    if (spec->kind == AZURE_LBS && links_allow(c, spec->id, NULL, err) != ERR_OK) {
+        return err->code;
     }
     arm_docs_put(c, spec->kind, spec->id, NULL);
     attach_pips(c);

@@ -289,7 +289,14 @@ static void unlink__before_the_frontend_goes(void **state)
         const char *what, *frontend, *tags;
         bool want;
         const char *ops;
+        const char *target; /* NULL: the balancer where it is */
     } rows[] = {
+        {"it moves to another balancer", "aweb", MINE, true,
+         "1 private endpoint connection c1: deleted\n2 private link service pls-fip: deleted\n",
+         "other-internal"},
+        {"names without case are one balancer", "aweb", MINE, true, "", "KUBERNETES-Internal"},
+        {"it moves, but the link is another's", "aweb", "\"k8s-azure-cluster-name\":\"c2\"", true,
+         "", "other-internal"},
         {"the Service goes", "aweb", MINE, false,
          "1 private endpoint connection c1: deleted\n2 private link service pls-fip: deleted\n"},
         {"17 row 17: not ours", "aweb", "\"k8s-azure-cluster-name\":\"c2\"", false, ""},
@@ -304,6 +311,8 @@ static void unlink__before_the_frontend_goes(void **state)
         build(w, "{" CREATE "}", rows[i].frontend, link_of(w->a, rows[i].frontend, rows[i].tags),
               "Disabled");
         w->azure_items[0].want = rows[i].want;
+        w->azure_items[0].target =
+            rows[i].target != NULL ? rows[i].target : w->azure_items[0].target;
         w->azure_items[0].flip = azure_service_flip(w->a, &w->p.naming, w->azure_items[0].service);
         same_text(rows[i].what, planned(w, azure_plan_unlink, &plan), rows[i].ops);
         for (size_t k = 0; k < plan.n_ops; k++) {

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_stages_links.c: private link services while their Services move between balancers, change sides, or go;
+ * docs/spec/azure.md 5.3, 6.1 (11a), 10.6, under the real driver with a cloud in memory (stage_rig.h).
+ *
+ * The cloud refuses to take away a frontend on which a link stands, so a wrong order fails. */
+#include "tests/unit/azure/stage_rig.h"
+
+#include "providers/azure/azure_doc.h"
+
+static int setup(void **state)
+{
+    *state = stage_rig_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    stage_rig_free(*state);
+    return 0;
+}
+
+#define RIG_TEST(fn)     cmocka_unit_test_setup_teardown(fn, setup, teardown)
+#define written(r, want) same_text("written", (r)->log, want)
+#define succeeded(s)     same_text((s)->name, (s)->message, "")
+#define CREATE           "\"azure-pls-create\":\"true\""
+#define INTERNAL         "\"azure-load-balancer-internal\":\"true\""
+#define ON(lb)           "\"azure-load-balancer-configurations\":\"" lb "\""
+
+static void make_multi(struct stage_rig *r)
+{
+    struct azure_lb_config *lbs = ARENA_ARRAY(r->a, struct azure_lb_config, 2);
+    lbs[0] = (struct azure_lb_config){
+        .name = "lb1", .primary_vm_set = "vmss-1", .allow_placement = true};
+    lbs[1] = (struct azure_lb_config){
+        .name = "lb2", .primary_vm_set = "vmss-2", .allow_placement = true};
+    r->p.config.lbs = lbs;
+    r->p.config.n_lbs = 2;
+    r->p.config.pool_type = AZURE_POOL_IP;
+}
+
+static void ensure(struct stage_rig *r, struct rig_service *s, const char *annotations)
+{
+    s->annotations = annotations;
+    s->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+}
+
+/* "lb2-internal/aweb": the balancer and frontend that a link stands on. */
+static const char *stands_on(struct stage_rig *r, const char *link)
+{
+    struct json_object *list =
+        azure_array(stage_rig_doc(r, AZURE_PLSS, link), "loadBalancerFrontendIpConfigurations");
+    const char *id = json_len(list) == 1 ? azure_doc_id(json_object_array_get_idx(list, 0)) : "";
+    return id[0] == '\0' ? ""
+                         : arena_printf(r->a, "%s/%s", azure_id_part(r->a, id, "loadBalancers"),
+                                        azure_id_last(id));
+}
+
+static void moves__the_link_goes_first_and_comes_last(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
+    (void)stage_rig_add(r, "api", "{" INTERNAL "," ON("lb1") "}", NULL);
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("before", stands_on(r, "pls-aweb"), "lb1-internal/aweb");
+    ensure(r, web, "{" CREATE "," INTERNAL "," ON("lb2") "}");
+    succeeded(web);
+    written(r, "unlink: delete private link service pls-aweb [web]\n"
+               "balancers: change load balancer lb1-internal [web]\n"
+               "balancers: create load balancer lb2-internal [web]\n"
+               "links: create private link service pls-aweb [web]\n");
+    same_text("after", stands_on(r, "pls-aweb"), "lb2-internal/aweb");
+    stage_rig_settled(r);
+}
+
+static void last_one_moves__the_old_balancer_can_go(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
+    stage_rig_run(r);
+    ensure(r, web, "{" CREATE "," INTERNAL "," ON("lb2") "}");
+    succeeded(web);
+    written(r, "unlink: delete private link service pls-aweb [web]\n"
+               "balancers: delete load balancer lb1-internal [web]\n"
+               "balancers: create load balancer lb2-internal [web]\n"
+               "links: create private link service pls-aweb [web]\n");
+    stage_rig_settled(r);
+}
+
+static void two_trade_places__their_links_too(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
+    struct rig_service *api =
+        stage_rig_add(r, "api", "{" CREATE "," INTERNAL "," ON("lb2") "}", NULL);
+    stage_rig_run(r);
+    web->annotations = "{" CREATE "," INTERNAL "," ON("lb2") "}";
+    web->verb = TT_VERB_ENSURE;
+    ensure(r, api, "{" CREATE "," INTERNAL "," ON("lb1") "}");
+    succeeded(web);
+    succeeded(api);
+    same_text("web", stands_on(r, "pls-aweb"), "lb2-internal/aweb");
+    same_text("api", stands_on(r, "pls-aapi"), "lb1-internal/aapi");
+    stage_rig_settled(r);
+}
+
+/* Nothing is taken away from a Service that cannot have what it asks for. */
+static void cannot_move__keeps_its_link(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web =
+        stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
+    stage_rig_run(r);
+    ensure(r, web,
+           "{" CREATE "," INTERNAL
+           "," ON("lb2") ",\"azure-load-balancer-internal-subnet\":\"nowhere\"}");
+    assert_int_equal(web->code, ERR_NOT_FOUND);
+    written(r, "");
+    same_text("link", stands_on(r, "pls-aweb"), "lb1-internal/aweb");
+}
+
+/* A move that was cut off: frontends of one name on both balancers, the link on one or the other. */
+static void half_moved__only_the_link_on_the_old_one_goes(void **state)
+{
+    static const struct {
+        const char *link_on, *want;
+    } rows[] = {
+        {"lb1-internal", "unlink: delete private link service pls-aweb [web]\n"
+                         "balancers: delete load balancer lb1-internal [web]\n"
+                         "links: create private link service pls-aweb [web]\n"},
+        {"lb2-internal", "balancers: delete load balancer lb1-internal [web]\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        make_multi(r);
+        struct rig_service *web =
+            stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb2") "}", NULL);
+        stage_rig_run(r);
+        const char *lb2 =
+            json_text(r->a, stage_rig_doc(r, AZURE_LBS, "lb2-internal"), JSON_COMPACT);
+        (void)stage_rig_put(r, AZURE_LBS, str_replace(r->a, lb2, "lb2-internal", "lb1-internal"));
+        const char *pls = json_text(r->a, stage_rig_doc(r, AZURE_PLSS, "pls-aweb"), JSON_COMPACT);
+        (void)stage_rig_put(r, AZURE_PLSS, str_replace(r->a, pls, "lb2-internal", rows[i].link_on));
+        web->verb = TT_VERB_ENSURE;
+        stage_rig_run(r);
+        succeeded(web);
+        written(r, rows[i].want);
+        same_text("link", stands_on(r, "pls-aweb"), "lb2-internal/aweb");
+        stage_rig_settled(r);
+        stage_rig_free(r);
+    }
+}
+
+static void internal_to_external__link_with_it(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web = stage_rig_add(r, "web", "{" CREATE "," INTERNAL "}", NULL);
+    stage_rig_run(r);
+    ensure(r, web, "{" CREATE ",\"azure-disable-load-balancer-floating-ip\":\"true\"}");
+    succeeded(web);
+    written(r, "addresses: create public IP address kubernetes-aweb [web]\n"
+               "unlink: delete private link service pls-aweb [web]\n"
+               "balancers: create load balancer lb1 [web]\n"
+               "links: create private link service pls-aweb [web]\n"
+               "tidy: delete load balancer lb1-internal [web]\n");
+    same_text("link", stands_on(r, "pls-aweb"), "lb1/aweb");
+    stage_rig_settled(r);
+}
+
+static void deleted__link_before_frontend(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web = stage_rig_add(r, "web", "{" CREATE "," INTERNAL "}", NULL);
+    stage_rig_run(r);
+    web->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    succeeded(web);
+    written(r, "unlink: delete private link service pls-aweb [web]\n"
+               "balancers: delete load balancer lb1-internal [web]\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RIG_TEST(moves__the_link_goes_first_and_comes_last),
+        RIG_TEST(last_one_moves__the_old_balancer_can_go),
+        RIG_TEST(two_trade_places__their_links_too),
+        RIG_TEST(cannot_move__keeps_its_link),
+        RIG_TEST(half_moved__only_the_link_on_the_old_one_goes),
+        RIG_TEST(internal_to_external__link_with_it),
+        RIG_TEST(deleted__link_before_frontend),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
