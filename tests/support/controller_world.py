@@ -29,7 +29,7 @@ class World:
     """One simulated cluster; use as a context manager."""
 
     def __init__(self, programs, *sim_flags, cloud="gce"):
-        self.cloud_name = cloud
+        self.cloud_name, self.headers = cloud, {}
         self.sim_exe, self.trimtab_exe = programs
         self.folder = tempfile.mkdtemp(prefix="trimtab-test-")
         self.conf = os.path.join(self.folder, "conf")
@@ -118,7 +118,8 @@ class World:
     # --- the simulator ---
     def call(self, method, path, body=None, content_type="application/json"):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.url + path, data, {"Content-Type": content_type}, method=method)
+        headers = {"Content-Type": content_type, **self.headers}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
                 text = answer.read().decode()
