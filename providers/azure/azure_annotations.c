@@ -3,10 +3,20 @@
  *
  * The reference page of the provider is printed from this table, and a test holds it against the specification, so
  * that code, page and messages cannot drift apart.  Rows stand in the order of docs/spec/azure.md 11; where we differ
- * from upstream, the row says what we do (18).  Pure. */
+ * from upstream, the row says what we do (18).  Values that merely lose their effect are told by the table, too.
+ * Pure. */
 #include "providers/azure/azure_service.h"
 
-#define FALSE_OTHERWISE "anything else counts as false"
+#include <string.h>
+
+#include "common/base/str.h"
+#include "providers/azure/azure_text.h"
+
+#define PORT_PREFIX     "port_<port>_"
+#define FALSE_OTHERWISE "anything else counts as false", AZURE_VALUE_SWITCH
+#define FALSE_UNTRIMMED "anything else counts as false", AZURE_VALUE_SWITCH_TRIMMED
+#define TCP_OTHERWISE   "anything else counts as tcp", AZURE_VALUE_PROBE
+#define PAIRS           "pairs without exactly one = are left out", AZURE_VALUE_PAIRS
 #define REFUSED         "the Service is refused"
 #define BY_AZURE        "Azure refuses it"
 
@@ -32,10 +42,8 @@ const struct azure_annotation azure_annotation_table[] = {
      "New public addresses come from this prefix.", BY_AZURE},
     {"azure-pip-prefix-id-ipv6", "ID of a public IP prefix", "none", "The same for IPv6.",
      BY_AZURE},
-    {"azure-pip-ip-tags", "type=value, ...", "none", "IP tags of new public addresses.",
-     "pairs without exactly one = are left out"},
-    {"azure-pip-tags", "key=value, ...", "none", "Further tags of public addresses.",
-     "pairs without exactly one = are left out"},
+    {"azure-pip-ip-tags", "type=value, ...", "none", "IP tags of new public addresses.", PAIRS},
+    {"azure-pip-tags", "key=value, ...", "none", "Further tags of public addresses.", PAIRS},
     {"azure-load-balancer-ipv4", "IPv4 address", "spec.loadBalancerIP",
      "Address of the load balancer; several Services with different ports may share one.", REFUSED},
     {"azure-load-balancer-ipv6", "IPv6 address", "spec.loadBalancerIP", "The same for IPv6.",
@@ -44,7 +52,8 @@ const struct azure_annotation azure_annotation_table[] = {
      "Addresses that the security group admits and the status shows beside the load balancer's.",
      REFUSED},
     {"azure-allowed-service-tags", "service tags with commas between them", "Internet",
-     "Only these service tags are admitted.", BY_AZURE},
+     "Only these service tags are admitted.",
+     "the Service is refused for an empty item; what is no tag, Azure refuses"},
     {"azure-allowed-ip-ranges", "CIDRs with commas between them", "everybody",
      "Only these ranges are admitted.", "wrong ranges are left out, and all others are denied"},
     {"load-balancer-source-ranges", "CIDRs with commas between them", "everybody",
@@ -66,7 +75,7 @@ const struct azure_annotation azure_annotation_table[] = {
      "One rule for all ports and protocols; internal Standard load balancers only.",
      FALSE_OTHERWISE},
     {"azure-load-balancer-health-probe-protocol", "tcp, http, https", "tcp",
-     "Protocol of the health probes.", "anything else counts as tcp"},
+     "Protocol of the health probes.", TCP_OTHERWISE},
     {"azure-load-balancer-health-probe-interval", "5 or more (seconds)", "5",
      "Time between probes; with the number of probes less than 120 s.", REFUSED},
     {"azure-load-balancer-health-probe-num-of-probe", "2 or more", "2",
@@ -78,7 +87,7 @@ const struct azure_annotation azure_annotation_table[] = {
     {"port_<port>_no_probe_rule", "true", "false", "No probe for this port.", FALSE_OTHERWISE},
     {"port_<port>_health-probe_protocol", "tcp, http, https",
      "appProtocol of the port, then azure-load-balancer-health-probe-protocol",
-     "Protocol of the probe of this port.", "anything else counts as tcp"},
+     "Protocol of the probe of this port.", TCP_OTHERWISE},
     {"port_<port>_health-probe_port", "1-65535, or the name of a port", "the node port",
      "Port of the probe; a port of the Service stands for its node port.", REFUSED},
     {"port_<port>_health-probe_interval", "5 or more (seconds)",
@@ -93,7 +102,7 @@ const struct azure_annotation azure_annotation_table[] = {
      "the Service is refused when none of them is configured"},
     {"azure-pls-create", "true", "false",
      "A private link service in front of the frontend; internal Services, or without floating IP.",
-     FALSE_OTHERWISE},
+     FALSE_UNTRIMMED},
     {"azure-pls-resource-group", "resource group",
      "privateLinkServiceResourceGroup of the cloud-config",
      "Resource group of the private link service.", BY_AZURE},
@@ -117,5 +126,96 @@ const struct azure_annotation azure_annotation_table[] = {
      "Whose connections are approved without asking.", BY_AZURE},
     {"azure-shared-securityrule", "true", "false", "Ignored: security rules are always shared.",
      "ignored"},
-    {NULL, NULL, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL, AZURE_VALUE_OTHER},
 };
+
+/* ---- values that lose their effect ----------------------------------------------------------------- */
+
+static bool is_one_of(const char *value, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (azure_eq(value, texts[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A blank item, as behind a last comma, is nobody's slip. */
+static bool are_pairs(struct arena *a, const char *value)
+{
+    size_t n;
+    char **items = str_split(a, value, ',', &n);
+    for (size_t i = 0; i < n; i++) {
+        size_t sides;
+        (void)str_split(a, items[i], '=', &sides);
+        if (sides != 2 && *str_trim_unicode(a, items[i]) != '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is wanted instead; NULL when the value has its effect, or says nothing. */
+static const char *wanted(struct arena *a, enum azure_value kind, const char *value)
+{
+    static const char *const switches[] = {"", "true", "false"};
+    static const char *const protocols[] = {"", "tcp", "http", "https"};
+    const char *trimmed = str_trim_unicode(a, value);
+    switch (kind) {
+    case AZURE_VALUE_SWITCH:
+        return is_one_of(value, switches, ARRAY_LEN(switches))
+                   ? NULL
+                   : "\"true\" or \"false\"; it counts as false";
+    case AZURE_VALUE_SWITCH_TRIMMED:
+        return wanted(a, AZURE_VALUE_SWITCH, trimmed);
+    case AZURE_VALUE_PROBE:
+        return is_one_of(trimmed, protocols, ARRAY_LEN(protocols))
+                   ? NULL
+                   : "tcp, http or https; it counts as tcp";
+    case AZURE_VALUE_PAIRS:
+        return are_pairs(a, value)
+                   ? NULL
+                   : "key=value with commas between them; what is no such pair is left out";
+    case AZURE_VALUE_OTHER:
+        break;
+    }
+    return NULL;
+}
+
+static void add_hint(struct arena *a, const struct tt_service *s, enum azure_value kind,
+                     const char *name, struct azure_finding *ret, size_t *n)
+{
+    const char *value = azure_annotation(s, name);
+    const char *want = value == NULL ? NULL : wanted(a, kind, value);
+    if (want != NULL) {
+        ret[(*n)++] = (struct azure_finding){
+            .reason = "InvalidAnnotation",
+            .message = arena_printf(a, "annotation " AZURE_ANNOTATION_PREFIX "%s: \"%s\": want %s",
+                                    name, value, want),
+        };
+    }
+}
+
+size_t azure_annotation_hints(struct arena *a, const struct tt_service *s,
+                              struct azure_finding *ret, size_t most)
+{
+    size_t n = 0;
+    for (const struct azure_annotation *row = azure_annotation_table; row->name != NULL; row++) {
+        if (row->value == AZURE_VALUE_OTHER) {
+            continue;
+        }
+        if (!str_has_prefix(row->name, PORT_PREFIX)) {
+            if (n < most) {
+                add_hint(a, s, row->value, row->name, ret, &n);
+            }
+            continue;
+        }
+        for (uint32_t i = 0; i < s->n_ports && n < most; i++) {
+            const char *name = arena_printf(a, "port_%d_%s", (int)s->ports[i].port,
+                                            row->name + strlen(PORT_PREFIX));
+            add_hint(a, s, row->value, name, ret, &n);
+        }
+    }
+    return n;
+}

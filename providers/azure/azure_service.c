@@ -56,17 +56,10 @@ static const char *filled(struct reader *r, const char *name)
     return trimmed[0] == '\0' ? NULL : trimmed;
 }
 
-/* Anything but "true" is false; what is neither is told. */
-static bool flag(struct reader *r, const char *name)
+/* Anything but "true" is false; azure_annotation_hints() tells what is neither. */
+static bool flag(const struct reader *r, const char *name)
 {
-    const char *value = azure_annotation(r->in, name);
-    if (azure_text_true(value)) {
-        return true;
-    }
-    if (!str_is_empty(value) && !azure_eq(value, "false")) {
-        bad_annotation(r, false, name, "\"true\" or \"false\"; it counts as false");
-    }
-    return false;
+    return azure_text_true(azure_annotation(r->in, name));
 }
 
 /* A whole number within bounds; `otherwise` when absent, 0 with a finding when it is none. */
@@ -336,6 +329,8 @@ const struct azure_service *azure_service_read(struct arena *a, const struct azu
     read_ips(&r);
     read_public_ips(&r);
     read_pls(&r);
+    out->n_findings +=
+        azure_annotation_hints(a, s, &r.findings[out->n_findings], FINDINGS_MAX - out->n_findings);
     out->findings = arena_memdup(a, r.findings, out->n_findings * sizeof(r.findings[0]));
     return out;
 }

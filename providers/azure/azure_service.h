@@ -19,12 +19,21 @@
 
 #define AZURE_ANNOTATION_PREFIX "service.beta.kubernetes.io/"
 
+/* What a wrong value is, where it only loses its effect; the other kinds are judged by those who read them. */
+enum azure_value {
+    AZURE_VALUE_OTHER,
+    AZURE_VALUE_SWITCH,         /* true, or it counts as false */
+    AZURE_VALUE_SWITCH_TRIMMED, /* the same, and blanks around it do not count */
+    AZURE_VALUE_PROBE,          /* a probe's protocol, or it counts as tcp */
+    AZURE_VALUE_PAIRS,          /* key=value, ...; what is no pair is left out */
+};
 struct azure_annotation {
     const char *name;    /* without the prefix; "port_<port>_…" stands for every port */
     const char *values;  /* for people: "true", "4-100", "CIDR, …" */
     const char *initial; /* when absent */
     const char *effect;  /* one sentence */
     const char *invalid; /* what a wrong value does */
+    enum azure_value value;
 };
 extern const struct azure_annotation azure_annotation_table[]; /* ends with name NULL */
 
@@ -50,6 +59,10 @@ struct azure_finding {
     const char *message; /* names annotation, value and what is allowed */
     bool fatal;          /* an ENSURE is refused: ERR_INVALID with this message */
 };
+
+/* Values that lose their effect, by the table: at most `most` findings, none of them fatal. */
+size_t azure_annotation_hints(struct arena *a, const struct tt_service *s,
+                              struct azure_finding *ret, size_t most);
 
 struct azure_service {
     const struct tt_service *in;

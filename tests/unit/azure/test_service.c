@@ -4,8 +4,11 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "common/base/file.h"
+#include "providers/azure/azure_access_rules.h"
+#include "providers/azure/azure_lb_desired.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define DUAL "\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
 #define V4   "\"ipFamilies\":[\"IPv4\"]"
@@ -333,6 +336,165 @@ static void table__has_every_row_of_the_specification(void **state)
     assert_int_equal(n_names, n_rows);
 }
 
+/* ---- wrong values -------------------------------------------------------------------------------- */
+
+/* A wrong value of each annotation that is judged without asking Azure, and what the owner reads is allowed. */
+static const struct {
+    const char *name, *value, *allowed;
+    bool blank_is_wrong; /* "" is no number */
+} wrong_values[] = {
+    {"azure-load-balancer-internal", "yes", "\"true\" or \"false\"", false},
+    {"azure-pip-ip-tags", "a=b,c", "key=value with commas", false},
+    {"azure-pip-tags", "a=b=c", "key=value with commas", false},
+    {"azure-load-balancer-ipv4", "1.2.3", "an IPv4 address", false},
+    {"azure-load-balancer-ipv6", "x", "an IPv6 address", false},
+    {"azure-additional-public-ips", "1.2.3.4,x", "an IP address", false},
+    {"azure-allowed-service-tags", "foo,", "an empty item between its commas", false},
+    {"azure-allowed-ip-ranges", "10.0.0.1/8", "DenyAll", false},
+    {"load-balancer-source-ranges", "10.0.0.1/8", "DenyAll", false},
+    {"azure-deny-all-except-load-balancer-source-ranges", "1", "\"true\" or \"false\"", false},
+    {"azure-disable-load-balancer-nsg-rule", "true ", "\"true\" or \"false\"", false},
+    {"azure-load-balancer-tcp-idle-timeout", "101", "a whole number from 4 to 100", true},
+    {"azure-load-balancer-disable-tcp-reset", "on", "\"true\" or \"false\"", false},
+    {"azure-disable-load-balancer-floating-ip", "on", "\"true\" or \"false\"", false},
+    {"azure-load-balancer-enable-high-availability-ports", "t", "\"true\" or \"false\"", false},
+    {"azure-load-balancer-health-probe-protocol", "grpc", "tcp, http or https", false},
+    {"azure-load-balancer-health-probe-interval", "4", "a whole number of at least 5", true},
+    {"azure-load-balancer-health-probe-num-of-probe", "1", "a whole number of at least 2", true},
+    {"port_<port>_no_lb_rule", "yes", "\"true\" or \"false\"", false},
+    {"port_<port>_no_probe_rule", "yes", "\"true\" or \"false\"", false},
+    {"port_<port>_health-probe_protocol", "udp", "tcp, http or https", false},
+    {"port_<port>_health-probe_port", "65536", "the name of a port of the Service or a number from",
+     true},
+    {"port_<port>_health-probe_interval", "5s", "a whole number of at least 5", true},
+    {"port_<port>_health-probe_num-of-probe", "1", "a whole number of at least 2", true},
+    {"azure-pls-create", "1", "\"true\" or \"false\"", false},
+    {"azure-pls-ip-configuration-ip-address-count", "9", "a whole number from 1 to 8", true},
+    {"azure-pls-ip-configuration-ip-address", "::1", "IPv4 addresses with blanks", false},
+    {"azure-pls-proxy-protocol", "yes", "\"true\" or \"false\"", false},
+};
+
+struct told {
+    const char *texts; /* of all findings, and of the refusal */
+    bool refused;
+};
+
+/* What the owner of an internal Service hears of one annotation. */
+static struct told tell(struct arena *a, const char *name, const char *value)
+{
+    const char *annotations = arena_printf(a, "\"%s\":\"%s\"", name, value);
+    if (!str_eq(name, "azure-load-balancer-internal")) {
+        annotations = arena_printf(a, "%s,\"azure-load-balancer-internal\":\"true\"", annotations);
+    }
+    if (str_has_prefix(name, "azure-pls-ip-")) {
+        annotations = arena_printf(a, "%s,\"azure-pls-create\":\"true\"", annotations);
+    }
+    const struct azure_service *s =
+        read_service(a, arena_printf(a, "{%s}", annotations),
+                     "\"ports\":[{\"port\":80,\"protocol\":\"TCP\",\"nodePort\":30080}]");
+    const struct azure_access *x = azure_access_read(a, s);
+    struct told told = {.texts = ""};
+    for (size_t i = 0; i < s->n_findings + x->n_findings; i++) {
+        const struct azure_finding *f =
+            i < s->n_findings ? &s->findings[i] : &x->findings[i - s->n_findings];
+        told.texts = arena_printf(a, "%s%s\n", told.texts, f->message);
+    }
+    struct err err = ERR_INIT;
+    told.refused = azure_service_check(s, &err) != ERR_OK ||
+                   azure_access_check(x, &err) != ERR_OK ||
+                   azure_lb_check(naming(a), s, &err) != ERR_OK;
+    told.texts = arena_printf(a, "%s%s", told.texts, err.message);
+    return told;
+}
+
+static size_t wrong_value_of(const char *name)
+{
+    size_t i = 0;
+    while (i < ARRAY_LEN(wrong_values) && !str_eq(wrong_values[i].name, name)) {
+        i++;
+    }
+    return i;
+}
+
+/* Ranges of both annotations are told under the name of the first, as upstream does. */
+static const char *told_name(const char *name)
+{
+    return str_eq(name, "load-balancer-source-ranges") ? "azure-allowed-ip-ranges" : name;
+}
+
+static void table__wrong_values__are_told_with_name_and_what_is_allowed(void **state)
+{
+    struct arena *a = *state;
+    size_t n = 0;
+    for (const struct azure_annotation *r = azure_annotation_table; r->name != NULL; r++) {
+        size_t i = wrong_value_of(r->name);
+        if (i == ARRAY_LEN(wrong_values)) {
+            bool asks_azure = strstr(r->invalid, "Azure refuses") != NULL ||
+                              str_has_prefix(r->name, "azure-pip-name") ||
+                              str_has_prefix(r->invalid, "the Service is refused when ");
+            assert_true(asks_azure || str_eq(r->invalid, "ignored"));
+            continue;
+        }
+        n++;
+        const char *name = str_replace(a, r->name, "<port>", "80");
+        struct told told = tell(a, name, wrong_values[i].value);
+        const char *key = arena_printf(a, KEY "%s", told_name(name));
+        if (strstr(told.texts, key) == NULL ||
+            strstr(told.texts, wrong_values[i].allowed) == NULL) {
+            fail_msg("%s: told is \"%s\"", name, told.texts);
+        }
+        bool must_refuse = str_eq(r->invalid, "the Service is refused") ||
+                           str_eq(r->name, "azure-allowed-service-tags");
+        if (told.refused != must_refuse) {
+            fail_msg("%s: refused %d, but the page says: %s", name, told.refused, r->invalid);
+        }
+        struct told blank = tell(a, name, "");
+        if (blank.refused != wrong_values[i].blank_is_wrong ||
+            (!blank.refused && *blank.texts != '\0')) {
+            fail_msg("%s, blank: %s", name, blank.texts);
+        }
+    }
+    assert_int_equal(n, ARRAY_LEN(wrong_values));
+}
+
+/* What has its effect is not complained of. */
+static void hints__right_values__say_nothing(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *name, *value;
+    } rows[] = {
+        {"azure-disable-load-balancer-nsg-rule", "FALSE"},
+        {"azure-disable-load-balancer-nsg-rule", "True"},
+        {"azure-pls-create", " true "},
+        {"azure-load-balancer-health-probe-protocol", " HTTPS "},
+        {"port_80_health-probe_protocol", ""},
+        {"port_81_no_lb_rule", "yes"}, /* no such port */
+        {"azure-pip-tags", "a=b, c = d,"},
+        {"azure-pip-ip-tags", "=,a="},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        same_text(rows[i].name, tell(a, rows[i].name, rows[i].value).texts, "");
+    }
+}
+
+/* Many ports with wrong values: there is an end. */
+static void hints__too_many__are_cut(void **state)
+{
+    struct arena *a = *state;
+    const char *annotations = "\"x\":\"y\"";
+    const char *ports = "";
+    for (int i = 1; i <= 40; i++) {
+        annotations = arena_printf(a, "%s,\"port_%d_no_lb_rule\":\"yes\"", annotations, i);
+        ports =
+            arena_printf(a, "%s%s{\"port\":%d,\"protocol\":\"TCP\"}", ports, i > 1 ? "," : "", i);
+    }
+    const struct azure_service *s = read_service(a, arena_printf(a, "{%s}", annotations),
+                                                 arena_printf(a, "\"ports\":[%s]", ports));
+    assert_in_range(s->n_findings, 10, 39);
+    assert_int_equal(azure_service_check(s, NULL), ERR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +507,9 @@ int main(void)
         PURE_TEST(read__switches_lists_and_groups),
         PURE_TEST(flip__there_and_back),
         PURE_TEST(table__has_every_row_of_the_specification),
+        PURE_TEST(table__wrong_values__are_told_with_name_and_what_is_allowed),
+        PURE_TEST(hints__right_values__say_nothing),
+        PURE_TEST(hints__too_many__are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
