@@ -283,7 +283,6 @@ static int apply_change(struct batch *b, size_t at, struct err *err)
     struct azure_nsg_pass pass = {
         .access = c->access,
         .patch = c->want && !c->access->service->disable_nsg_rule,
-        .gone = !c->want,
         .shared = shared_for(b, at, &destinations),
         .allowed = b->always,
         .allowed_now = allowed_for(b, at),
@@ -298,9 +297,6 @@ static const char *why_of(const struct azure_nsg_rule *r, enum lb_verb verb)
 {
     if (verb == LB_CREATE) {
         return "clients must get through to the Service";
-    }
-    if (r->outdated) {
-        return "releases before 1.29 made it; the Service's present rules replace it";
     }
     if (verb == LB_DELETE) {
         return r->stale ? "its last destination is stale" : "no Service needs it any more";

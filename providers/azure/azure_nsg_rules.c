@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common/base/str.h"
-#include "providers/azure/azure_names.h"
 
 /* Azure's limits of one security group (9.6). */
 #define MAX_RULES        1000
@@ -316,34 +315,12 @@ static void take_back(struct azure_nsg *g, const struct mark *m)
     g->n = m->n;
 }
 
-/* Since the mark was made. */
-static bool differs(const struct azure_nsg *g, const struct mark *m, size_t at)
-{
-    return at >= m->n || g->rules[at]->outdated != m->rules[at].outdated ||
-           !azure_nsg_body_eq(&g->rules[at]->now, &m->rules[at].now);
-}
-
-/* Their names are the Service's base name and what they let in: "a<uid>-TCP-80-Internet". */
-static void replace_outdated(struct azure_nsg *g, const struct azure_nsg_pass *p,
-                             const struct mark *m)
-{
-    bool due = p->gone;
-    for (size_t i = 0; i < g->n && p->patch && !due; i++) {
-        due = differs(g, m, i);
-    }
-    const char *prefix = arena_printf(g->a, "%s-", p->access->service->base);
-    for (size_t i = 0; i < g->n && due; i++) {
-        struct azure_nsg_rule *r = g->rules[i];
-        r->outdated = r->outdated || azure_has_prefix(r->name, prefix);
-    }
-}
-
 static void note_owner(struct azure_nsg *g, const struct mark *m, const char *key)
 {
     struct str_set owner = str_set_make(g->a, &key, 1);
     for (size_t i = 0; i < g->n; i++) {
         struct azure_nsg_rule *r = g->rules[i];
-        if (differs(g, m, i)) {
+        if (i >= m->n || !azure_nsg_body_eq(&r->now, &m->rules[i].now)) {
             r->owners = str_set_union(g->a, &r->owners, &owner);
         }
     }
@@ -359,7 +336,6 @@ int azure_nsg_apply(struct azure_nsg *g, const struct azure_nsg_pass *p, struct 
     }
     if (rc == ERR_OK) {
         retain(g, p);
-        replace_outdated(g, p, &m);
         rc = check_limits(&before, g, err);
     }
     if (rc == ERR_OK) {

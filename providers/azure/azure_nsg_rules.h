@@ -4,13 +4,11 @@
  *   clean    its addresses leave every rule of ours, but for ports that other Services still need there
  *   patch    the rules that it wants get its addresses; what is missing is made
  *   retain   what no Service and no node has leaves every rule of ours
- *   replace  rules that releases before 1.29 named after the Service go, together with a change of its present ones
- *            or with itself: they would let in whom it shuts out.  What stands still is left alone
  *
  * Clean before patch: the rules of a Service that did not change end as they were, and nothing is written.  Rules
  * that have become empty stay until the group is written, so that the next Service of a batch finds them with
  * their priorities.  Sets everywhere: a value given twice counts once (18 row 1).
- * Source: docs/spec/azure.md 9.4, 9.5, 9.8, 9.9; 12.5 (4); 18 rows 1, 2, 12, 13.  Pure. */
+ * Source: docs/spec/azure.md 9.4, 9.5, 9.8; 12.5 (4); 18 rows 1, 2, 12, 13.  Pure. */
 #ifndef TRIMTAB_AZURE_NSG_RULES_H
 #define TRIMTAB_AZURE_NSG_RULES_H
 
@@ -28,8 +26,7 @@ struct azure_nsg_shared {
 
 struct azure_nsg_pass {
     const struct azure_access *access;
-    bool patch; /* false: clean and retain only */
-    bool gone;  /* the Service is deleted, or none of ours any more */
+    bool patch;                                  /* false: clean and retain only */
     struct str_set destinations[AZURE_FAMILIES]; /* canonical addresses */
     struct azure_nsg_shared shared;
     struct str_set allowed;     /* addresses that may be destinations: for a whole batch … */

@@ -6,16 +6,6 @@
 #define MORE "azure-additional-public-ips"
 #define DENY "azure-deny-all-except-load-balancer-source-ranges"
 
-static const char *names_of(struct arena *a, struct json_object *rules)
-{
-    const char *all = "";
-    for (size_t i = 0; i < json_len(rules); i++) {
-        const char *name = json_str(json_object_array_get_idx(rules, i), "name");
-        all = arena_printf(a, "%s%s%s", all, i > 0 ? " " : "", name);
-    }
-    return all;
-}
-
 /* 18 row 2: b shares the address of a, both deny all else on TCP; a goes. */
 static void deny__stays_while_an_owner_wants_it(void **state)
 {
@@ -80,52 +70,6 @@ static void deny__goes_when_nobody_wants_it(void **state)
         .n_changes = 1};
     struct azure_nsg_result r = nsg_plan(a, &in);
     same_text("without a", nsg_show(a, r.rules), "");
-}
-
-#define OLD(name) RULE(name, 600, "Tcp", "\"Internet\"", "\"20.1.2.3\"", "\"80\"")
-
-/* Rules that releases before 1.29 made, beside those of today: 9.9. */
-static void outdated__go_with_the_first_change_of_their_service(void **state)
-{
-    struct arena *a = *state;
-    static const char today[] = RULE("k8s-azure-lb_allow_IPv4_d39272f7f57ed937951650d93992ad77",
-                                     500, "Tcp", "\"Internet\"", "\"20.1.2.3\"", "\"80\"");
-    static const struct {
-        const char *what, *rules;
-        bool want;
-        const char *ranges, *left;
-    } rows[] = {
-        {"taken over from the old release", OLD("auida-TCP-80-Internet"), true, "",
-         "k8s-azure-lb_allow_IPv4_d39272f7f57ed937951650d93992ad77"},
-        {"without case", OLD("AUIDA-tcp-80-internet"), true, "",
-         "k8s-azure-lb_allow_IPv4_d39272f7f57ed937951650d93992ad77"},
-        {"another Service's, and a user's",
-         OLD("auidab-TCP-80-Internet") "," OLD("shared-TCP-80-Internet"), true, "",
-         "auidab-TCP-80-Internet shared-TCP-80-Internet "
-         "k8s-azure-lb_allow_IPv4_d39272f7f57ed937951650d93992ad77"},
-        {"nothing else differs", OLD("auida-TCP-80-Internet") ",%s", true, "",
-         "auida-TCP-80-Internet k8s-azure-lb_allow_IPv4_d39272f7f57ed937951650d93992ad77"},
-        {"fewer may come", OLD("auida-TCP-80-Internet") ",%s", true, "\"10.0.0.0/8\"",
-         "k8s-azure-lb_allow_IPv4_2e80b3cfd2a6a84924746e76e404cce0"},
-        {"the Service goes", OLD("auida-TCP-80-Internet"), false, "", ""},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct azure_nsg_member member = {
-            .access = nsg_access(a, "a", "", rows[i].ranges, TCP(80), "20.1.2.3")};
-        struct azure_nsg_change change = {
-            .access = member.access, .want = rows[i].want, .lb_ips = nsg_texts(a, "20.1.2.3")};
-        const char *rules = str_replace(a, rows[i].rules, "%s", today);
-        struct azure_nsg_input in = {.rules = pure_json(a, arena_printf(a, "[%s]", rules)),
-                                     .members = &member,
-                                     .n_members = 1,
-                                     .changes = &change,
-                                     .n_changes = 1};
-        struct azure_nsg_result r = nsg_plan(a, &in);
-        same_text(rows[i].what, names_of(a, r.rules), rows[i].left);
-        for (size_t k = 0; k < r.n_diff; k++) {
-            same_text(rows[i].what, str_set_text(a, &r.diff[k].owners, " "), "ns/a");
-        }
-    }
 }
 
 /* a has no floating IP: its rules are about nodes, but for an additional address that it has in common with b. */
@@ -263,7 +207,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PURE_TEST(deny__stays_while_an_owner_wants_it),
         PURE_TEST(deny__goes_when_nobody_wants_it),
-        PURE_TEST(outdated__go_with_the_first_change_of_their_service),
         PURE_TEST(no_floating_ip__additional_address_is_shared),
         PURE_TEST(sibling__address_of_the_batch_survives),
         PURE_TEST(batch__what_undoes_itself_is_not_written),
