@@ -141,8 +141,8 @@ bool azure_nsg_is_managed(const struct azure_nsg_rule *r)
 
 bool azure_nsg_is_empty(const struct azure_nsg_rule *r)
 {
-    return azure_nsg_is_managed(r) && r->now.destinations.n == 0 &&
-           r->now.destination_groups.n == 0;
+    return r->dropped || (azure_nsg_is_managed(r) && r->now.destinations.n == 0 &&
+                          r->now.destination_groups.n == 0);
 }
 
 struct azure_nsg_rule *azure_nsg_find(const struct azure_nsg *g, const char *name)

@@ -44,6 +44,7 @@ struct azure_nsg_rule {
     struct azure_nsg_body was; /* as read */
     struct str_set owners;     /* keys of the Services that changed it */
     bool stale;                /* it lost a destination that nobody uses */
+    bool dropped; /* another release's (azure_nsg_legacy.h): left out when the group is written */
 };
 struct azure_nsg {
     struct arena *a;
@@ -57,7 +58,7 @@ struct azure_nsg {
 int azure_nsg_read(struct arena *a, struct json_object *rules, struct azure_nsg *ret,
                    struct err *err) _warn_unused_;
 bool azure_nsg_is_managed(const struct azure_nsg_rule *r);
-/* A rule of ours that applies to nothing any more: it is left out when the group is written. */
+/* A rule of ours that applies to nothing any more, or a dropped one: it is left out when the group is written. */
 bool azure_nsg_is_empty(const struct azure_nsg_rule *r);
 /* By name, without case, as ARM keeps them apart; NULL when there is none. */
 struct azure_nsg_rule *azure_nsg_find(const struct azure_nsg *g, const char *name);

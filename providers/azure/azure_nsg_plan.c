@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "providers/azure/azure_nsg_legacy.h"
 #include "providers/azure/azure_nsg_rules.h"
 
 /* ---- addresses ------------------------------------------------------------------------------------- */
@@ -205,6 +206,7 @@ static void add_shared(const struct batch *b, const struct member *m, bool on_no
         struct str_set ports = azure_access_ports(b->a, m->access, p);
         s->ports[p] = str_set_union(b->a, &s->ports[p], &ports);
     }
+    s->addresses = str_set_union(b->a, &s->addresses, on_nodes ? destinations : &m->addresses);
     if (m->access->deny_all && !m->access->service->disable_nsg_rule) {
         s->denied = str_set_union(b->a, &s->denied, on_nodes ? destinations : &m->addresses);
     }
@@ -295,6 +297,9 @@ static int apply_change(struct batch *b, size_t at, struct err *err)
 
 static const char *why_of(const struct azure_nsg_rule *r, enum lb_verb verb)
 {
+    if (r->dropped) {
+        return "a release before 1.29 made it; today's rules do its work";
+    }
     if (verb == LB_CREATE) {
         return "clients must get through to the Service";
     }
@@ -337,6 +342,47 @@ static void describe_all(const struct batch *b, struct azure_nsg_result *ret)
     }
 }
 
+/* ---- rules of older releases (9.9) ------------------------------------------------------------------- */
+
+/* The addresses of a Service that no other one has. */
+static struct str_set own_addresses(const struct batch *b, size_t at)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    struct str_set own = destinations_of(b, c);
+    for (size_t i = 0; i < b->n_members; i++) {
+        const struct member *m = &b->members[i];
+        struct list l = {.a = b->a};
+        if (needs_ports(b, m, at)) {
+            add_member_addresses(&l, m);
+            struct str_set theirs = list_set(&l);
+            own = str_set_minus(b->a, &own, &theirs);
+        }
+    }
+    return own;
+}
+
+static bool is_touched(const struct batch *b, const struct azure_nsg_change *c)
+{
+    for (size_t i = 0; i < b->g.n; i++) {
+        if (str_set_has(&b->g.rules[i]->owners, c->access->service->key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a Service that stays they go together with a change of its own rules, or when repairs are asked for: taking over a
+ * cluster makes no write.  Its rules of today are in the document by then. */
+static void drop_legacy(struct batch *b, size_t at)
+{
+    const struct azure_nsg_change *c = &b->in->changes[at];
+    bool opens = c->want && !c->access->service->disable_nsg_rule;
+    if (!c->want || (opens && (b->in->repair_adopted || is_touched(b, c)))) {
+        struct str_set own = own_addresses(b, at);
+        azure_nsg_drop_legacy(&b->g, c->access, &own);
+    }
+}
+
 int azure_nsg_plan(struct arena *a, const struct azure_nsg_input *in, struct azure_nsg_result *ret,
                    struct err *err)
 {
@@ -350,7 +396,10 @@ int azure_nsg_plan(struct arena *a, const struct azure_nsg_input *in, struct azu
     read_members(&b);
     bool any = false;
     for (size_t i = 0; i < in->n_changes; i++) {
-        any = apply_change(&b, i, &b.errs[i]) == ERR_OK || any;
+        if (apply_change(&b, i, &b.errs[i]) == ERR_OK) {
+            drop_legacy(&b, i);
+            any = true;
+        }
     }
     ret->errs = b.errs;
     if (!any || !azure_nsg_changed(&b.g)) {

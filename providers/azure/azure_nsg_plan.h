@@ -45,6 +45,8 @@ struct azure_nsg_input {
     const struct azure_nsg_change *changes;
     size_t n_changes;
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
+    bool
+        repair_adopted; /* rules of releases before 1.29 go also where nothing else is to be written */
 };
 
 /* One rule that is not as it was. */

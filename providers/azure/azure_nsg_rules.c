@@ -123,7 +123,8 @@ static void clean_deny(const struct clean *c, struct azure_nsg_rule *r)
     r->now.destinations = str_set_minus(a, &r->now.destinations, &go);
 }
 
-/* 9.5.  What others need is split off into a rule of its own, for all addresses of this Service. */
+/* 9.5.  What others need is split off into a rule of its own, for those addresses of this Service that the rule had and
+ * another one has: nobody is let in where nobody was. */
 static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct err *err)
 {
     struct arena *a = c->g->a;
@@ -136,15 +137,17 @@ static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct e
     if (keep.n == ports.n) {
         return ERR_OK;
     }
-    r->now.destinations = str_set_minus(a, &r->now.destinations, destinations);
-    if (keep.n == 0) {
+    struct str_set hit = common(a, &r->now.destinations, destinations);
+    struct str_set split_off = common(a, &hit, &c->p->shared.addresses);
+    r->now.destinations = str_set_minus(a, &r->now.destinations, &hit);
+    if (keep.n == 0 || split_off.n == 0) {
         return ERR_OK;
     }
     struct azure_nsg_want split = {
         .protocol = c->protocol,
         .sources = r->now.sources,
         .ports = keep,
-        .destinations = *destinations,
+        .destinations = split_off,
     };
     int rc = azure_nsg_allow_name(a, &split, c->family, &split.name, err);
     return rc == ERR_OK ? put_rule(c->g, &split, err) : rc;

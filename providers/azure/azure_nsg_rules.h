@@ -22,6 +22,7 @@
 struct azure_nsg_shared {
     struct str_set ports[AZURE_PROTOCOLS]; /* decimal texts */
     struct str_set denied;                 /* addresses for which one of them wants the deny rule */
+    struct str_set addresses; /* where one of them is: what is split off opens no other */
 };
 
 struct azure_nsg_pass {

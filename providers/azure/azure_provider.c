@@ -97,6 +97,17 @@ static int open_cloud(struct azure_provider *p, const struct tt_open_args *args,
     return rc;
 }
 
+static bool option_is_on(const struct tt_open_args *args, const char *name)
+{
+    bool on = false;
+    for (uint32_t i = 0; i < args->n_options; i++) {
+        if (str_eq(args->options[i].key, name)) {
+            return str_to_go_bool(str_nonnull(args->options[i].value), &on) && on;
+        }
+    }
+    return false;
+}
+
 int32_t azure_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
                             void **ret_provider, struct tt_result *result)
 {
@@ -106,6 +117,7 @@ int32_t azure_provider_open(const struct tt_open_args *args, struct clock *clock
     p->host = args->host;
     p->clock = clock != NULL ? clock : clock_real();
     p->rng = rng != NULL ? rng : rng_real();
+    p->repair_adopted = option_is_on(args, "repair-adopted");
     p->offline = TT_HAS(args, state_json) && args->state_json != NULL;
     int rc = azure_config_load(p->a, args, &p->env, &p->config, &err);
     if (rc == ERR_OK && p->config.disabled && TT_HAS(args, reloads) && args->reloads != 0) {

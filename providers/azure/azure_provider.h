@@ -37,6 +37,7 @@ struct azure_provider {
     struct map *
         machines; /* IDs of machines that had a node, lower case: they leave the pools when it goes; NULL until the first batch */
     struct map *unplaced; /* nodes of which was told that no balancer takes them; NULL: none yet */
+    bool repair_adopted;  /* --repair-adopted */
     bool offline;         /* plan --state: the snapshot is the cloud, nothing is asked */
 };
 

@@ -361,6 +361,7 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, bool want, struct
     if (b.in.rules == NULL) {
         b.in.rules = azure_own(s->a, json_object_new_array());
     }
+    b.in.repair_adopted = b.y->p->repair_adopted;
     struct azure_nsg_result r;
     int rc = azure_nsg_plan(s->a, &b.in, &r, err);
     if (rc != ERR_OK) {

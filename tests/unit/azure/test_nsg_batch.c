@@ -116,7 +116,7 @@ static const char *random_foreign(struct world *w)
                     "\"priority\":%llu,\"direction\":\"%s\",\"access\":\"%s\",\"protocol\":\"%s\","
                     "\"sourceAddressPrefix\":\"*\",\"sourceAddressPrefixes\":[],"
                     "\"sourcePortRange\":\"*\",\"destinationPortRanges\":[\"80\",\"443\"],%s}}",
-                    i > 0 ? "," : "", PICK(w, "user-", "shared-TCP-80-", "a0000-TCP-"), i,
+                    i > 0 ? "," : "", PICK(w, "user-", "shared-TCP-http-", "a0000-TCP-"), i,
                     (unsigned long long)(496 + 3 * i + below(w, 3)),
                     PICK(w, "Inbound", "Inbound", "Outbound"), PICK(w, "Allow", "Deny"),
                     PICK(w, "Tcp", "Udp", "*"),
