@@ -37,13 +37,46 @@ struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o)
     return str_set_make(a, o->keys, o->n);
 }
 
-const char *azure_owners_text(struct arena *a, const struct azure_owners *o)
+static bool all_go(const struct azure_sync *y, const struct azure_owners *o)
 {
-    struct str_set set = azure_owners_set(a, o);
-    if (set.n == 0) {
-        return "nobody";
+    bool go = true;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        const struct azure_item *it = &y->items[i];
+        go = go && (it->service == NULL || !it->want || !azure_owners_have(o, it->item->key));
     }
-    return set.n == 1 ? set.items[0] : arena_printf(a, "%s and %zu more", set.items[0], set.n - 1);
+    return go;
+}
+
+const char *azure_owners_why(const struct azure_sync *y, const struct azure_owners *o, bool is_new)
+{
+    struct arena *a = y->s->a;
+    struct str_set set = azure_owners_set(a, o);
+    bool many = set.n > 1;
+    const char *who =
+        many ? arena_printf(a, "%s and %zu more", set.items[0], set.n - 1) : set.items[0];
+    if (all_go(y, o)) {
+        return arena_printf(a, "%s %s", who, many ? "go" : "goes");
+    }
+    return is_new ? arena_printf(a, "%s %s it", who, many ? "need" : "needs")
+                  : arena_printf(a, "it is not as %s %s for", who, many ? "ask" : "asks");
+}
+
+/* What is a part of something has its name in front: "vmss/0", "kubernetes-internal/kubernetes". */
+static const char *name_of(struct arena *a, enum azure_kind kind, const char *id)
+{
+    static const struct {
+        enum azure_kind kind;
+        const char *of;
+    } parts[] = {{AZURE_POOLS, "loadBalancers"},
+                 {AZURE_VMSS_VMS, "virtualMachineScaleSets"},
+                 {AZURE_PE_CONNECTIONS, "privateLinkServices"}};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        const char *of = parts[i].kind == kind ? azure_id_part(a, id, parts[i].of) : NULL;
+        if (of != NULL) {
+            return arena_printf(a, "%s/%s", of, azure_id_last(id));
+        }
+    }
+    return arena_strdup(a, azure_id_last(id));
 }
 
 int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_emit *e)
@@ -63,7 +96,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
     enum lb_verb change = e->was != NULL ? LB_CHANGE : LB_CREATE;
     struct lb_op op =
         LB_OP(.verb = e->doc != NULL ? change : LB_DELETE, .kind = azure_arm_word(e->kind),
-              .name = arena_strdup(a, azure_id_last(e->id)), .why = e->why, .summary = e->summary,
+              .name = name_of(a, e->kind, e->id), .why = e->why, .summary = e->summary,
               .owners = azure_owners_set(a, e->owners), .shared = e->shared,
               .parallel = e->parallel,
               .tolerate = e->tolerate | (e->doc == NULL ? LB_TOLERATE_ABSENT : 0u),

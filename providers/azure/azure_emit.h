@@ -17,8 +17,9 @@ struct azure_owners {
 void azure_owners_add(struct arena *a, struct azure_owners *o, const char *key);
 bool azure_owners_have(const struct azure_owners *o, const char *key);
 struct str_set azure_owners_set(struct arena *a, const struct azure_owners *o);
-/* "default/web", "default/web and 3 more". */
-const char *azure_owners_text(struct arena *a, const struct azure_owners *o);
+/* Why a document that they share is written: "it is not as default/web and 3 more ask for", "default/web needs it" (when it
+ * is new), "default/web goes".  At least one owner. */
+const char *azure_owners_why(const struct azure_sync *y, const struct azure_owners *o, bool is_new);
 
 struct azure_emit {
     enum azure_kind kind;

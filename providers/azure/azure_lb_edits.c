@@ -351,6 +351,20 @@ int azure_lb_emit_delete(struct azure_sync *y, struct lb_plan *plan, struct json
     return rc;
 }
 
+static const char *why_of(struct azure_lb_edits *b, const struct azure_lb_edit *e,
+                          const struct lb_diff *d)
+{
+    bool only_tags = d->n > 0;
+    for (size_t i = 0; i < d->n; i++) {
+        only_tags = only_tags && str_has_prefix(d->fields[i].path, "tags");
+    }
+    if (e->was != NULL && azure_lb_is_failed(e->was)) {
+        return "it is in state Failed";
+    }
+    return e->was != NULL && only_tags ? "its tags are not as configured"
+                                       : azure_owners_why(b->y, &e->owners, e->was == NULL);
+}
+
 static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool parallel)
 {
     struct arena *a = b->y->s->a;
@@ -369,8 +383,7 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
                                             b->y->p->config.lb_resource_group, e->name),
         .was = e->was,
         .doc = e->doc,
-        .why = arena_printf(a, e->was != NULL ? "%s changed" : "needed by %s",
-                            azure_owners_text(a, &e->owners)),
+        .why = why_of(b, e, &diff),
         .summary = str_join(a, parts, ARRAY_LEN(parts), ", "),
         .owners = &e->owners,
         .diff = &diff,

@@ -221,6 +221,22 @@ static const char *why_of_pool(const struct azure_pool *pool, const struct azure
                                : "the nodes changed";
 }
 
+/* "2 nodes join, 1 node leaves" */
+static const char *summary_of_pool(struct arena *a, const struct azure_ip_change *c)
+{
+    const char *parts[2];
+    size_t n = 0;
+    if (c->joined > 0) {
+        parts[n++] = arena_printf(a, "%s %s", str_count(a, c->joined, "node"),
+                                  c->joined == 1 ? "joins" : "join");
+    }
+    if (c->left > 0) {
+        parts[n++] = arena_printf(a, "%s %s", str_count(a, c->left, "node"),
+                                  c->left == 1 ? "leaves" : "leave");
+    }
+    return n > 0 ? str_join(a, parts, n, ", ") : NULL;
+}
+
 static void plan_addresses(struct azure_members_planning *p)
 {
     struct arena *a = p->y->s->a;
@@ -237,7 +253,7 @@ static void plan_addresses(struct azure_members_planning *p)
             .was = pool->doc,
             .doc = change.doc,
             .why = why_of_pool(pool, &change),
-            .summary = arena_printf(a, "%zu addresses join, %zu leave", change.joined, change.left),
+            .summary = summary_of_pool(a, &change),
             .owners = pool->owners,
             .rank = AZURE_RANK_POOLS,
             .lane = pool->lb,

@@ -6,6 +6,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
@@ -280,6 +281,8 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     int rc = azure_lb_edits_emit(&lbs, err);
     if (rc == ERR_OK) {
         edits_emit(&e, plan);
+        const struct azure_pips left = pips_now(&e);
+        azure_effects_end(y, plan, &left);
     }
     return rc;
 }

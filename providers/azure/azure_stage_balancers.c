@@ -10,6 +10,7 @@
  * alone; the documents stay as they were for the next.  Source: docs/spec/azure.md 4.2, 5.3, 5.8, 6, 12.6 (4). */
 #include "providers/azure/azure_describe.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_effects.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
@@ -25,6 +26,7 @@ int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     struct azure_sync *y = azure_sync_of(s);
     struct azure_owners owners = {0};
     int rc = ERR_OK;
+    azure_effects_begin(y, plan);
     for (size_t i = 0; i < s->n_items; i++) {
         if (azure_item_takes_part(&y->items[i])) {
             azure_owners_add(s->a, &owners, s->items[i].key);

@@ -285,18 +285,25 @@ static const char *why_of(struct batch *b, const struct azure_nsg_result *r)
     if (r->n_diff == 0 && b->unknown.n > 0) {
         return "traffic to the new address has to be let in";
     }
-    return r->n_diff == 1
-               ? r->diff[0].why
-               : arena_printf(b->y->s->a, "%s changed", azure_owners_text(b->y->s->a, &b->owners));
+    if (r->n_diff == 0) {
+        return "its tags are not as configured";
+    }
+    return r->n_diff == 1 ? r->diff[0].why : azure_owners_why(b->y, &b->owners, false);
 }
 
 static const char *summary_of(struct batch *b, const struct azure_nsg_result *r)
 {
-    const char *more = b->unknown.n > 0 ? "rules known after the address" : NULL;
-    return r->n_diff == 0 && more != NULL
-               ? more
-               : arena_printf(b->y->s->a, "%zu rules differ%s%s", r->n_diff,
-                              more != NULL ? "; " : "", str_nonnull(more));
+    struct arena *a = b->y->s->a;
+    const char *parts[2];
+    size_t n = 0;
+    if (r->n_diff > 0) {
+        parts[n++] = arena_printf(a, "%s %s", str_count(a, r->n_diff, "rule"),
+                                  r->n_diff == 1 ? "differs" : "differ");
+    }
+    if (b->unknown.n > 0) {
+        parts[n++] = "rules known after the address";
+    }
+    return n > 0 ? str_join(a, parts, n, "; ") : NULL;
 }
 
 static void emit(struct batch *b, const struct azure_nsg_result *r)

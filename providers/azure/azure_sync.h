@@ -35,6 +35,8 @@ struct azure_item {
     bool want;
     bool left;          /* an UPDATE of a Service that has no load balancer: nothing is done */
     const char *target; /* name of its balancer, once it is selected; NULL without `want` */
+    const char *was_on; /* planning: the balancer that it is on before; NULL: none */
+    bool was_old;       /* that one is a Basic one that has to go */
     struct azure_pip_want pips[AZURE_FAMILIES]; /* external; name NULL: none of this family */
 };
 

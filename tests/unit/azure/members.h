@@ -246,7 +246,8 @@ static inline const char *world_nic(struct arena *a, const char *name, const cha
                         name, name, vm, world_refs(a, pools));
 }
 
-/* "2 scale set instance 0: joins kubernetes", one line per operation; the number is its wave. */
+/* "2 scale set instance 0: joins kubernetes", one line per operation; the number is its wave.  Names without what they are
+ * part of. */
 static inline const char *world_show(struct world *w, struct lb_plan *plan)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
@@ -256,7 +257,7 @@ static inline const char *world_show(struct world *w, struct lb_plan *plan)
     }
     for (size_t i = 0; i < plan->n_ops; i++) {
         const struct lb_op *op = &plan->ops[i];
-        str_appendf(&b, "%d %s %s: %s\n", op->wave, op->kind, op->name,
+        str_appendf(&b, "%d %s %s: %s\n", op->wave, op->kind, azure_id_last(op->name),
                     op->verb == LB_DELETE ? "deleted" : str_nonnull(op->summary));
     }
     return str_buf_to_arena(&b, w->a);

@@ -219,7 +219,7 @@ static void endpoints_changed__one_write_and_an_event(void **state)
         endpoints_move(web, rows[i].hosts);
         stage_rig_run(r);
         succeeded(web);
-        written(r, "members: change backend address pool default-web [web]\n");
+        written(r, "members: change backend address pool lb1/default-web [web]\n");
         same_text(rows[i].hosts, members(r, "lb1", "default-web"), rows[i].members);
         same_text("event", r->events, "web LoadBalancerBackendPoolUpdated\n");
         stage_rig_settled(r);
@@ -242,8 +242,8 @@ static void endpoints_of_many__one_write_per_pool(void **state)
     endpoints_move(api, "n2");
     endpoints_move(one, "n1");
     stage_rig_run(r);
-    written(r, "members: change backend address pool default-web [web]\n"
-               "members: change backend address pool default-api [api]\n");
+    written(r, "members: change backend address pool lb1/default-web [web]\n"
+               "members: change backend address pool lb2/default-api [api]\n");
     same_text("one", members(r, "lb1", "default-one"), "10.0.1.1");
 }
 
@@ -305,7 +305,7 @@ static void policy_changes__its_pool_comes_and_goes(void **state)
     stage_rig_run(r);
     succeeded(web);
     written(r, "balancers: change load balancer lb1 [web]\n"
-               "members: change backend address pool kubernetes [web]\n");
+               "members: change backend address pool lb1/kubernetes [web]\n");
     has_pools(r, "lb1", "kubernetes");
     stage_rig_settled(r);
     web->spec = LOCAL(PORT);
@@ -313,7 +313,7 @@ static void policy_changes__its_pool_comes_and_goes(void **state)
     stage_rig_run(r);
     succeeded(web);
     written(r, "balancers: change load balancer lb1 [web]\n"
-               "members: change backend address pool default-web [web]\n");
+               "members: change backend address pool lb1/default-web [web]\n");
     has_pools(r, "lb1", "kubernetes default-web");
     stage_rig_settled(r);
 }
@@ -331,7 +331,7 @@ static void moves__its_pool_goes_with_it(void **state)
     succeeded(web);
     written(r, "balancers: change load balancer lb1 [web]\n"
                "balancers: create load balancer lb2 [web]\n"
-               "members: change backend address pool default-web [web]\n");
+               "members: change backend address pool lb2/default-web [web]\n");
     has_pools(r, "lb1", "kubernetes");
     same_text("members", members(r, "lb2", "default-web"), "10.0.1.1");
     stage_rig_settled(r);

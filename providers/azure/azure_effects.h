@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_effects.h: what a plan means for those who use the Services: does the address stay, is there an interruption.
+ *
+ * Compares what there was before the first stage with what the plan leaves (azure_predict.h).  Only plans are told.  Pure. */
+#ifndef TRIMTAB_AZURE_EFFECTS_H
+#define TRIMTAB_AZURE_EFFECTS_H
+
+#include "providers/azure/azure_sync.h"
+
+/* In the first stage: keeps in mind where each Service is, and describes those that go. */
+void azure_effects_begin(struct azure_sync *y, struct lb_plan *plan);
+/* In the last stage: a sentence or two per Service.  `left`: the public IPs that the plan leaves. */
+void azure_effects_end(struct azure_sync *y, struct lb_plan *plan, const struct azure_pips *left);
+
+#endif
