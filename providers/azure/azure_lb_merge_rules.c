@@ -168,10 +168,12 @@ static bool has(const struct kind *k, struct json_object *array, struct json_obj
     return false;
 }
 
-/* What is unknown to us in an element that is made anew under its name stays in it, but for what ARM fills in. */
+/* What is unknown to us in an element that is made anew under its name stays in it, but for what ARM fills in: of a rule's
+ * pool it makes a list, too, which must not go on to name the old one. */
 static struct json_object *renewed(struct json_object *old, struct json_object *wanted)
 {
-    static const char *const optional[] = {"probe", "enableTcpReset", "requestPath"};
+    static const char *const optional[] = {"probe", "enableTcpReset", "requestPath",
+                                           "backendAddressPools"};
     if (old == NULL) {
         return json_copy(wanted);
     }
