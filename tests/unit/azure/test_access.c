@@ -177,7 +177,7 @@ static void prefix__G50(void **state)
         const char *text, *canonical; /* NULL: refused */
     } rows[] = {
         {"10.10.10.0/24", "10.10.10.0/24"},
-        {"", NULL},
+        {"", NULL}, /* G-50, with the next three and 10.10.10.0/24 */
         {"foo", NULL},
         {"10.10.10.1/24", NULL},
         {"2001:db8::5/32", NULL},

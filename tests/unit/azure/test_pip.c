@@ -302,6 +302,7 @@ static void name__P_50_to_P_54(void **state)
     }
 }
 
+/* P-55 is what is no address, P-56 what is not public; P-57, what Azure keeps for itself, is part of that here. */
 static void candidate__P_55_to_P_57(void **state)
 {
     (void)state;
@@ -529,7 +530,8 @@ static void service_tag__P_70_to_P_73(void **state)
     assert_int_equal(azure_pip_unbind(a, tags, "NS2/svc2", false, &left, &n, &err), ERR_OK);
     assert_int_equal(n, 2);
     same_text("P-72", json_str(tags, AZURE_TAG_SERVICE), "ns1/svc1,ns3/svc3");
-    assert_int_equal(azure_pip_unbind(a, NULL, "ns2/svc2", false, &left, &n, &err), ERR_INVALID);
+    assert_int_equal(azure_pip_unbind(a, NULL, "ns2/svc2", false, &left, &n, &err),
+                     ERR_INVALID); /* P-73 */
 }
 
 static void ip_tags__P_80_and_P_81(void **state)
@@ -551,7 +553,7 @@ static void ip_tags__P_80_and_P_81(void **state)
     }
     struct json_object *x = pure_json(a, "[" T("B", "A") "," T("A", "B") "]");
     struct json_object *y = pure_json(a, "[" T("A", "B") "," T("B", "A") "]");
-    assert_true(azure_ip_tags_eq(a, x, y));
+    assert_true(azure_ip_tags_eq(a, x, y)); /* P-81 */
     assert_true(azure_ip_tags_eq(a, NULL, pure_json(a, "[]")));
     assert_false(azure_ip_tags_eq(a, x, pure_json(a, "[" T("A", "B") "]")));
 #undef T

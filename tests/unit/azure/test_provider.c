@@ -270,10 +270,10 @@ static void get__10_3__what_counts_as_a_load_balancer(void **state)
         int32_t exists;
         const char *ingress;
     } rows[] = {
-        {"nothing", NULL, "", 0, ""},
+        {"S-61 nothing", NULL, "", 0, ""},
         {"frontend and public IP", NULL, LB("kubernetes", PUBLIC) "," PIP_DOC(OURS), 1, "20.1.2.3"},
         {"frontend without its public IP", NULL, LB("kubernetes", PUBLIC), 1, ""},
-        {"public IP alone", NULL, PIP_DOC(OURS), 1, ""},
+        {"S-60 public IP alone", NULL, PIP_DOC(OURS), 1, ""},
         {"public IP of somebody else", NULL, PIP_DOC(""), 0, ""},
         {"another Service's frontend", NULL,
          LB("kubernetes", "{\"name\":\"aother\",\"properties\":{}}"), 0, ""},

@@ -36,6 +36,56 @@ static void has_frontends(struct stage_rig *r, const char *lb, const char *want)
     same_text(lb, stage_rig_elements(r, lb, "frontendIPConfigurations"), want);
 }
 
+/* ---- what is there already -------------------------------------------------------------------------------------------- */
+
+/* S-04: Azure spells names as whoever made them did. */
+static void existing__balancer_in_another_case__is_kept(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    struct json_object *lb = stage_rig_doc(r, AZURE_LBS, "kubernetes");
+    json_object_object_del(lb, "name");
+    json_add_str(lb, "name", "Kubernetes");
+    (void)ADD(r, "api");
+    stage_rig_run(r);
+    has_balancers(r, "Kubernetes");
+    has_frontends(r, "Kubernetes", "aweb aapi");
+    stage_rig_settled(r);
+    web->verb = TT_VERB_DELETE; /* S-01: found by its frontend */
+    stage_rig_run(r);
+    has_frontends(r, "Kubernetes", "aapi");
+}
+
+/* S-50, S-53; the controller sends no update of what is deleted or no load balancer (S-51, S-52: sync_rules.c). */
+static void update__changes_members_of_what_is_there_and_makes_nothing(void **state)
+{
+    struct stage_rig *r = *state;
+    r->p.config.pool_type = AZURE_POOL_IP;
+    stage_rig_add_node(r, "vm-0", "10.0.1.0");
+    struct rig_service *web = ADD(r, "web");
+    stage_rig_run(r);
+    stage_rig_add_node(r, "vm-1", "10.0.1.1");
+    struct rig_service *api = ADD(r, "api");
+    web->verb = TT_VERB_UPDATE;
+    api->verb = TT_VERB_UPDATE;
+    stage_rig_run(r);
+    succeeded(web);
+    succeeded(api);
+    written(r, "members: change backend address pool kubernetes [web]\n");
+    has_frontends(r, "kubernetes", "aweb");
+}
+
+/* S-03, S-61: nothing is there, nothing is made to be deleted. */
+static void delete__nothing_is_there__nothing_is_made(void **state)
+{
+    struct stage_rig *r = *state;
+    ADD(r, "web")->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    written(r, "");
+    has_balancers(r, "");
+}
+
 /* ---- Basic ------------------------------------------------------------------------------------------------------------ */
 
 static void make_basic(struct stage_rig *r)
@@ -342,6 +392,9 @@ static void floating_ip_off__nodes_are_destinations_until_it_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        RIG_TEST(existing__balancer_in_another_case__is_kept),
+        RIG_TEST(update__changes_members_of_what_is_there_and_makes_nothing),
+        RIG_TEST(delete__nothing_is_there__nothing_is_made),
         RIG_TEST(basic__without_mode_the_primary_set),
         RIG_TEST(basic__any_set_spreads_a_batch),
         RIG_TEST(basic__a_named_set_and_another_later),
