@@ -55,6 +55,7 @@ struct arm {
     char *group;
     char *location;
     char *tenant;
+    char *network_tenant;         /* of networks in another directory, or the same */
     struct json_object *settings; /* world member "sim.azure", or NULL */
     uint64_t next_seq;
     uint64_t next_public; /* cursor: a freed address is not handed out again at once */
@@ -374,5 +375,13 @@ const char **arm_zones(const struct arm *arm, struct arena *a, size_t *ret_n);
 /* identity.c */
 const char *arm_token_new(struct arm *arm, struct arena *a, int64_t lifetime_s);
 bool arm_token_check(struct arm_request *q);
+
+/* assertions.c: why the directory does not believe an assertion of `client`; NULL: it does. */
+struct arm_denial {
+    int number;       /* of AADSTS */
+    const char *text; /* with the number */
+};
+const struct arm_denial *arm_assertion_judge(struct arm *arm, struct sim_call *call,
+                                             const char *jwt, const char *client);
 
 #endif

@@ -114,6 +114,41 @@ static void answer_error(struct sim_call *call, int status, const char *error, i
 
 /* --- managed identities --------------------------------------------------------------------------- */
 
+/* "2018-02-01" or later. */
+static bool version_is_known(const char *version)
+{
+    bool ok = version && strlen(version) == 10 && strcmp(version, "2018-02-01") >= 0;
+    for (size_t i = 0; ok && i < 10; i++) {
+        ok = i == 4 || i == 7 ? version[i] == '-' : version[i] >= '0' && version[i] <= '9';
+    }
+    return ok;
+}
+
+/* Which identity is asked for, against those that the settings give the machine ("identities"); NULL: that one may. */
+static const char *wrong_identity(const struct arm *arm, const struct sim_call *call)
+{
+    static const char *const names[] = {"client_id", "msi_res_id", "mi_res_id", "object_id",
+                                        "principal_id"};
+    struct json_object *have = json_member(arm->settings, "identities");
+    const char *wanted = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !wanted; i++) {
+        wanted = sim_call_param(call, names[i]);
+    }
+    if (!have) {
+        return NULL;
+    }
+    if (!wanted && json_len(have) > 1) {
+        return "Multiple user assigned identities exist, please specify the clientId / resourceId "
+               "of the identity in the token request";
+    }
+    bool found = !wanted && json_len(have) == 1;
+    for (size_t i = 0; i < json_len(have); i++) {
+        const char *id = json_object_get_string(json_object_array_get_idx(have, i));
+        found = found || str_eq_nocase(id, wanted);
+    }
+    return found ? NULL : "Identity not found";
+}
+
 static void identity_token(struct arm *arm, struct sim_call *call)
 {
     const char *secret = http_req_header(call->req, "X-IDENTITY-HEADER");
@@ -127,9 +162,27 @@ static void identity_token(struct arm *arm, struct sim_call *call)
         answer_error(call, 400, "invalid_request", 0, "Required metadata header not specified");
         return;
     }
+    if (!str_eq(call->method, "GET")) {
+        answer_error(call, 405, "invalid_request", 0, "The method is not allowed.");
+        return;
+    }
+    if (!app_service && http_req_header(call->req, "X-Forwarded-For")) {
+        answer_error(call, 400, "invalid_request", 0,
+                     "Requests that were forwarded (X-Forwarded-For) are not answered.");
+        return;
+    }
     if (str_is_empty(sim_call_param(call, "api-version")) || str_is_empty(resource)) {
         answer_error(call, 400, "invalid_request", 0,
                      "Required query variable 'api-version' or 'resource' is missing");
+        return;
+    }
+    if (!version_is_known(sim_call_param(call, "api-version"))) {
+        answer_error(call, 400, "invalid_request", 0, "The api-version is not supported.");
+        return;
+    }
+    const char *wrong = wrong_identity(arm, call);
+    if (wrong) {
+        answer_error(call, 400, "invalid_request", 0, wrong);
         return;
     }
     int64_t now = clock_wall_s(sim_clock(arm->sim));
@@ -145,34 +198,36 @@ static void identity_token(struct arm *arm, struct sim_call *call)
 
 /* --- the directory -------------------------------------------------------------------------------- */
 
-/* Three parts of base64url, of which the first two are JSON; it has not expired. */
-static bool assertion_is_valid(struct arm *arm, struct arena *a, const char *jwt)
+static const struct arm_denial *judge(struct arm *arm, struct sim_call *call,
+                                      const struct url_param *form, size_t n)
 {
-    size_t n = 0;
-    char **part = str_split(a, jwt, '.', &n);
-    struct json_object *claims = NULL;
-    for (size_t i = 0; i < 2 && n == 3; i++) {
-        unsigned char *text = NULL;
-        size_t len = 0;
-        if (!str_base64_decode(a, part[i], true, &text, &len) ||
-            json_parse_arena(a, (const char *)text, len, NULL, &claims, NULL)) {
-            return false;
-        }
-    }
-    return n == 3 && json_int(claims, "exp", INT64_MAX) > clock_wall_s(sim_clock(arm->sim));
-}
-
-static bool credentials_are_valid(struct arm *arm, struct sim_call *call,
-                                  const struct url_param *form, size_t n)
-{
+    static const struct arm_denial no_type = {
+        27001, "AADSTS27001: The 'client_assertion_type' is not the one of a JWT."};
+    static const struct arm_denial no_secret = {7000215,
+                                                "AADSTS7000215: Invalid client secret provided."};
+    static const struct arm_denial nothing = {
+        7000218, "AADSTS7000218: The request body must contain the following parameter: "
+                 "'client_assertion' or 'client_secret'."};
     const char *secret = url_query_get(form, n, "client_secret");
     const char *assertion = url_query_get(form, n, "client_assertion");
     const char *type = url_query_get(form, n, "client_assertion_type");
-    if (assertion) {
-        return str_eq(type, "urn:ietf:params:oauth:client-assertion-type:jwt-bearer") &&
-               assertion_is_valid(arm, call->arena, assertion);
+    if (!assertion) {
+        return str_is_empty(secret)                    ? &nothing
+               : str_eq(secret, SIM_ARM_CLIENT_SECRET) ? NULL
+                                                       : &no_secret;
     }
-    return str_eq(secret, SIM_ARM_CLIENT_SECRET);
+    if (!str_eq(type, "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")) {
+        return &no_type;
+    }
+    return arm_assertion_judge(arm, call, assertion, url_query_get(form, n, "client_id"));
+}
+
+/* The directories of this world, and that of an Azure Stack. */
+static bool tenant_is_known(const struct arm *arm, struct sim_call *call)
+{
+    const char *tenant = arena_strndup(call->arena, call->path + 1, strcspn(call->path + 1, "/"));
+    return str_eq_nocase(tenant, arm->tenant) || str_eq_nocase(tenant, arm->network_tenant) ||
+           str_eq_nocase(tenant, "adfs");
 }
 
 /* The first version of the token endpoint, which is asked for a resource, says numbers as texts and when the token ends; without
@@ -202,11 +257,20 @@ static void directory_token(struct arm *arm, struct sim_call *call)
 {
     struct url_param *form = NULL;
     size_t n = 0;
-    bool is_form = url_query_parse(call->arena, call->body, &form, &n, NULL) == ERR_OK;
+    const char *media = str_nonnull(http_req_header(call->req, "Content-Type"));
+    bool is_form =
+        str_has_prefix(str_lower(call->arena, media), "application/x-www-form-urlencoded") &&
+        url_query_parse(call->arena, call->body, &form, &n, NULL) == ERR_OK;
+    const struct arm_denial *denial = NULL;
     const char *scope = is_form ? url_query_get(form, n, "scope") : NULL;
     const char *resource = is_form ? url_query_get(form, n, "resource") : NULL;
     if (!str_eq(call->method, "POST")) {
-        answer_error(call, 400, "invalid_request", 900561, "The endpoint only accepts POST.");
+        answer_error(call, 400, "invalid_request", 900561,
+                     "AADSTS900561: The endpoint only accepts POST requests.");
+    } else if (!tenant_is_known(arm, call)) {
+        answer_error(call, 400, "invalid_request", 90002,
+                     arena_printf(call->arena, "AADSTS90002: Tenant '%.*s' not found.",
+                                  (int)strcspn(call->path + 1, "/"), call->path + 1));
     } else if (!is_form || !str_eq(url_query_get(form, n, "grant_type"), "client_credentials") ||
                str_is_empty(url_query_get(form, n, "client_id"))) {
         answer_error(call, 400, "invalid_request", 900144,
@@ -215,9 +279,8 @@ static void directory_token(struct arm *arm, struct sim_call *call)
         answer_error(call, 400, "invalid_scope", 70011,
                      "AADSTS70011: The provided value for the input parameter 'scope' is not "
                      "valid.");
-    } else if (!credentials_are_valid(arm, call, form, n)) {
-        answer_error(call, 401, "invalid_client", 7000215,
-                     "AADSTS7000215: Invalid client secret or assertion provided.");
+    } else if ((denial = judge(arm, call, form, n)) != NULL) {
+        answer_error(call, 401, "invalid_client", denial->number, denial->text);
     } else {
         answer_token(arm, call, resource);
     }

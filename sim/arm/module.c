@@ -21,6 +21,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     arm->subscription = xstrdup(ARM_SUBSCRIPTION);
     arm->group = xstrdup(ARM_GROUP);
     arm->tenant = xstrdup(ARM_TENANT);
+    arm->network_tenant = xstrdup(ARM_TENANT);
     arm->location = ours && dash ? xstrndup(zone, (size_t)(dash - zone)) : xstrdup("eastus");
     arm->next_public = 4;
     arm->next_public6 = 4;
@@ -46,6 +47,7 @@ static void module_done(void *state)
     free(arm->subscription);
     free(arm->group);
     free(arm->tenant);
+    free(arm->network_tenant);
     free(arm->location);
     free(arm);
 }
@@ -77,6 +79,7 @@ static int check_settings(struct json_object *settings, struct err *err)
         {"limits", json_type_object, {NULL}},
         {"throttle", json_type_object, {NULL}},
         {"claims", json_type_string, {NULL}},
+        {"identities", json_type_array, {NULL}},
     };
     json_object_object_foreach(settings, name, value)
     {
@@ -211,6 +214,7 @@ static void read_config(struct arm *arm, struct arena *a, const char *text)
     set_text(&arm->group, json_str(o, "resourceGroup"));
     set_text(&arm->location, json_str(o, "location"));
     set_text(&arm->tenant, json_str(o, "tenantId"));
+    set_text(&arm->network_tenant, json_str(o, "networkResourceTenantID"));
 }
 
 static bool count_one(struct arm_resource *res, void *arg)
