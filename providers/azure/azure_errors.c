@@ -2,6 +2,7 @@
 /* azure_errors.c: answers of Azure to codes that can be acted on (azure_errors.h).  Pure. */
 #include "providers/azure/azure_errors.h"
 #include "common/base/str.h"
+#include "providers/azure/azure_names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -128,4 +129,25 @@ int azure_error_of_operation(struct json_object *error, const char *status, stru
         return err_set(err, ERR_TRANSIENT, "the operation ended %s", status);
     }
     return fill(error, ERR_TRANSIENT, err);
+}
+
+/* ---- balancers that cannot go -------------------------------------------------------------------------- */
+
+const char *azure_error_clinging_set(struct arena *a, const struct err *err, const char *group)
+{
+    const char *set = strcasestr(err->message, "/virtualMachineScaleSets/");
+    if (strcasestr(err->message, "LoadBalancerInUseByVirtualMachineScaleSet") == NULL ||
+        set == NULL) {
+        return NULL;
+    }
+    const char *id = set;
+    while (id > err->message && strcspn(id - 1, " \t\"'(,;") > 0) {
+        id--;
+    }
+    size_t n = strcspn(id, " \t\"'),;");
+    while (n > 0 && id[n - 1] == '.') {
+        n--; /* the stop of the sentence; no name ends with one */
+    }
+    const char *ret = arena_strndup(a, id, n);
+    return azure_eq(azure_id_group(a, ret), group) ? ret : NULL;
 }

@@ -6,6 +6,7 @@
 #ifndef TRIMTAB_AZURE_ERRORS_H
 #define TRIMTAB_AZURE_ERRORS_H
 
+#include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/json.h"
 
@@ -15,5 +16,9 @@
 int azure_error_of_answer(int status, const char *body, size_t n, struct err *err);
 /* The same for {"code","message"} of an operation that ended Failed or Canceled. */
 int azure_error_of_operation(struct json_object *error, const char *status, struct err *err);
+
+/* A balancer cannot go, because the model of a scale set still names its pools: the ID of that set; NULL: it is another
+ * error, or the set is of another resource group, which is none of our business (6.11). */
+const char *azure_error_clinging_set(struct arena *a, const struct err *err, const char *group);
 
 #endif

@@ -35,8 +35,14 @@ static struct azure_refs_docs docs_of(struct azure_sync *y, enum azure_kind k)
     for (size_t i = 0; i < y->n_seen; i++) {
         struct json_object *o;
         AZURE_EACH (o, y->seen[i].kind == k && y->seen[i].needed ? y->seen[i].array : NULL) {
-            map_set(by_id, str_lower(y->s->a, azure_doc_id(o)), o);
-            d.items[d.n++] = o;
+            const char *id = str_lower(y->s->a, azure_doc_id(o));
+            struct json_object **listed = map_get(by_id, id);
+            if (listed != NULL) {
+                *listed = o; /* asked for by its name, too: it tells more than the list */
+            } else {
+                map_set(by_id, id, &d.items[d.n]);
+                d.items[d.n++] = o;
+            }
         }
     }
     d.by_id = by_id;
@@ -45,7 +51,8 @@ static struct azure_refs_docs docs_of(struct azure_sync *y, enum azure_kind k)
 
 struct json_object *azure_members_doc(const struct azure_refs_docs *docs, const char *id)
 {
-    return map_get(docs->by_id, id);
+    struct json_object **at = map_get(docs->by_id, id);
+    return at != NULL ? *at : NULL;
 }
 
 struct json_object *azure_members_nic_doc(const struct azure_members *m,

@@ -15,7 +15,7 @@ struct azure_members {
     struct azure_refs_docs {
         struct json_object **items;
         size_t n;
-        const struct map *by_id;                     /* lower-case ID → document */
+        const struct map *by_id;                     /* lower-case ID → its place in items */
     } nics, sets, instances, vms, availability_sets; /* documents that this stage has seen */
     const struct map *primary_nics;                  /* lower-case ID of a machine → document */
     const bool

@@ -26,6 +26,9 @@ static void need_sets(struct azure_sync *y)
             y, AZURE_VMSSS,
             azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSSS, y->p->config.resource_group));
     }
+    for (const struct clinging_set *set = y->clinging; set != NULL; set = set->next) {
+        azure_need_one(y, AZURE_VMSSS, set->id);
+    }
 }
 
 /* Reads what is needed so that all members of the pools can leave. */
@@ -140,6 +143,48 @@ static int wrong_pools(struct azure_sync *y, struct pools *ret, struct err *err)
     return rc;
 }
 
+/* ---- models of sets where pools hold addresses -------------------------------------------------------------- */
+
+/* A model that still names such a pool, of the time when it held interfaces, would bring new instances into it beside their
+ * addresses, and keep its balancer from being deleted.  Nobody but us writes it, so it is looked at once (7.6). */
+static bool models_are_unseen(const struct azure_sync *y)
+{
+    const struct azure_config *c = &y->p->config;
+    return c->pool_type == AZURE_POOL_IP && c->vm_type != AZURE_VM_STANDARD && !y->p->models_seen;
+}
+
+static struct azure_owners users(struct azure_sync *y)
+{
+    struct azure_owners owners = {0};
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i]) && y->items[i].want) {
+            azure_owners_add(y->s->a, &owners, y->items[i].item->key);
+        }
+    }
+    return owners;
+}
+
+static void plan_models(struct azure_sync *y, struct lb_plan *plan)
+{
+    struct azure_members_planning p = {.y = y};
+    const struct azure_owners owners = users(y);
+    struct pools all = pools_of(y, y->lbs.items, y->lbs.n);
+    size_t n = 0;
+    for (size_t i = 0; owners.n > 0 && i < all.n; i++) {
+        if (!azure_pool_is_wrong_kind(&y->p->config, &all.items[i])) {
+            all.items[n] = all.items[i]; /* others are emptied anyway, models first */
+            all.items[n++].owners = owners;
+        }
+    }
+    if (n == 0) {
+        return;
+    }
+    azure_members_gather_for(y, all.items, n, &p.m);
+    azure_members_plan_forget(&p, "pools of addresses take no instances");
+    y->p->models_seen = p.writes.n == 0 && !y->s->planning;
+    azure_member_writes_emit(y, &p.writes, plan);
+}
+
 int azure_observe_convert(struct lb_sync *s, struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -151,7 +196,11 @@ int azure_observe_convert(struct lb_sync *s, struct err *err)
         rc = wrong_pools(y, &pools, err);
     }
     if (rc == ERR_OK && pools.n > 0 && y->p->config.pool_type == AZURE_POOL_IP) {
-        rc = observe_leaving(y, &pools, err);
+        return observe_leaving(y, &pools, err);
+    }
+    if (rc == ERR_OK && models_are_unseen(y) && y->lbs.n > 0) {
+        need_sets(y);
+        rc = azure_see(y, err);
     }
     return rc;
 }
@@ -254,6 +303,9 @@ int azure_plan_convert(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         plan_to_addresses(&p, &pools, plan);
     } else if (pools.n > 0) {
         plan_to_interfaces(&p, &pools, plan);
+    }
+    if (models_are_unseen(p.y)) {
+        plan_models(p.y, plan);
     }
     return ERR_OK;
 }

@@ -82,6 +82,11 @@ struct azure_sync {
     size_t n_services;
     struct azure_namespace *namespaces;
     size_t n_namespaces;
+    /* IDs of scale sets of which Azure said that they hold a balancer that has to go */
+    struct clinging_set {
+        const char *id;
+        struct clinging_set *next;
+    } *clinging;
 };
 /* The sync of a stage function. */
 struct azure_sync *azure_sync_of(struct lb_sync *s);
@@ -116,6 +121,9 @@ struct azure_write {
     bool announced;             /* the first owner is told that it went well, or that it failed */
 };
 struct azure_write *azure_write_new(struct azure_sync *y, const struct azure_call_spec *spec);
+/* A balancer could not be deleted for a scale set's sake, of which the list did not tell: that is a conflict, it is looked
+ * again, at that set by its name, and once more deleted (6.11).  Other failures stay as they are. */
+void azure_write_failed(const struct azure_write *w, struct err *err);
 extern const struct lb_op_type azure_put_type;
 extern const struct lb_op_type azure_delete_type;
 /* As lb_flow.wrote: keeps the snapshot true. */

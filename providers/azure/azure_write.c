@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "providers/azure/azure_doc.h"
+#include "providers/azure/azure_errors.h"
 
 #include <string.h>
 
@@ -24,6 +25,15 @@ static struct azure_write *write_of(const struct lb_op *op)
     return (struct azure_write *)(uintptr_t)op->arg;
 }
 
+void azure_write_failed(const struct azure_write *w, struct err *err)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    if (w->spec.kind == AZURE_LBS && w->spec.verb == AZURE_DELETE &&
+        azure_error_clinging_set(a, err, w->arm->config->resource_group) != NULL) {
+        err->code = ERR_CONFLICT;
+    }
+}
+
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
 {
     struct azure_call *c = run->state;
@@ -38,6 +48,8 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         if (address != NULL) {
             lb_run_output(run, "address", address);
         }
+    } else if (next == HTTP_DONE) {
+        azure_write_failed(w, run->err);
     }
     return next;
 }
@@ -148,6 +160,20 @@ static void pool_written(struct azure_sync *y, const struct azure_write *w)
     }
 }
 
+static void remember_clinging(struct azure_sync *y, const struct azure_write *w,
+                              const struct err *err)
+{
+    bool refused = w->spec.kind == AZURE_LBS && w->spec.verb == AZURE_DELETE;
+    const char *id =
+        refused ? azure_error_clinging_set(y->s->life, err, y->p->config.resource_group) : NULL;
+    if (id != NULL) {
+        struct clinging_set *set = ARENA_NEW(y->s->life, struct clinging_set);
+        *set = (struct clinging_set){.id = id, .next = y->clinging};
+        y->clinging = set;
+        forget(y, AZURE_VMSSS);
+    }
+}
+
 void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
     struct azure_sync *y = azure_sync_of(s);
@@ -156,6 +182,7 @@ void azure_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, co
     bool known = gone || (outcome == LB_DONE && w->answer != NULL);
     if (outcome != LB_DONE && !gone) {
         tell(y, op, err);
+        remember_clinging(y, w, err);
     }
     if (gone) {
         come_again(y, op);

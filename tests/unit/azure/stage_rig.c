@@ -73,7 +73,9 @@ static enum http_next step(struct lb_op_run *run, const struct http_response *re
     struct azure_write *w = (struct azure_write *)(uintptr_t)run->op->arg;
     struct json_object *was = arm_docs_find(&r->docs, w->spec.kind, w->spec.id);
     note(r, run->op);
-    (void)carry_out(r, w, run->err);
+    if (carry_out(r, w, run->err) != ERR_OK) {
+        azure_write_failed(w, run->err);
+    }
     if (r->wrote != NULL) {
         r->wrote(r, run->op, was, run->err);
     }

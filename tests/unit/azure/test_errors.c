@@ -124,6 +124,33 @@ static void operation__without_an_error__names_its_status(void **state)
                      ERR_IN_USE);
 }
 
+#define SETS                                                                                       \
+    "/subscriptions/s/resourceGroups/RG/providers/Microsoft.Compute/virtualMachineScaleSets/"
+
+static void clinging__3_8__which_set_holds_the_balancer(void **state)
+{
+    static const struct {
+        const char *message, *want;
+    } rows[] = {
+        {"load balancer lb: LoadBalancerInUseByVirtualMachineScaleSet: it is used by " SETS "vmss.",
+         SETS "vmss"},
+        {"LoadBalancerInUseByVirtualMachineScaleSet: used by (\"" SETS "a.b-1\"), go on",
+         SETS "a.b-1"},
+        {"loadbalancerinusebyvirtualmachinescaleset: " SETS "vmss", SETS "vmss"},
+        {"LoadBalancerInUseByVirtualMachineScaleSet: /subscriptions/s/resourceGroups/other/"
+         "providers/Microsoft.Compute/virtualMachineScaleSets/vmss.",
+         NULL},
+        {"LoadBalancerInUseByVirtualMachineScaleSet: by somebody", NULL},
+        {"InUse: " SETS "vmss.", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        (void)snprintf(err.message, sizeof(err.message), "%s", rows[i].message);
+        same_text(rows[i].message, azure_error_clinging_set(*state, &err, "rg"), rows[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +158,7 @@ int main(void)
         PURE_TEST(answer__message__quotes_Azure),
         PURE_TEST(answer__wait_in_the_message),
         PURE_TEST(operation__without_an_error__names_its_status),
+        PURE_TEST(clinging__3_8__which_set_holds_the_balancer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

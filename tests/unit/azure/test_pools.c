@@ -123,7 +123,8 @@ static void convert__7_5_and_7_6(void **state)
         const char *members, *want;
     } rows[] = {
         {"right kind", AZURE_POOL_NIC, false, "vmss/0", ""},
-        {"right kind", AZURE_POOL_IP, false, "10.0.0.4", ""},
+        {"only a model is of the old kind", AZURE_POOL_IP, false, "10.0.0.4",
+         "1 scale set vmss: leaves kubernetes\n"},
         {"7.5", AZURE_POOL_NIC, false, "10.0.0.4",
          "1 backend address pool kubernetes: addresses leave\n"},
         {"7.6", AZURE_POOL_IP, false, "vmss/0",
@@ -147,6 +148,43 @@ static void convert__7_5_and_7_6(void **state)
         lb_plan_init(&plan, w->a);
         assert_int_equal(azure_plan_convert(&w->s, &plan, NULL), ERR_OK);
         same_text(rows[i].what, world_show(w, &plan), rows[i].want);
+    }
+}
+
+/* A set without instances, whose pools hold addresses already: its model lets go, once. */
+static void convert__models_that_still_name_a_pool(void **state)
+{
+    static const struct {
+        const char *what;
+        enum azure_pool_type type;
+        enum azure_vm_type vm_type;
+        const char *set, *want;
+        bool seen;
+    } rows[] = {
+        {"it names the pool", AZURE_POOL_IP, AZURE_VM_VMSS, "vmss " POOL("kubernetes"),
+         "1 scale set vmss: leaves kubernetes\n", false},
+        {"it names another", AZURE_POOL_IP, AZURE_VM_VMSS,
+         "vmss " LB("x") "/backendAddressPools/kubernetes", "", true},
+        {"it names none", AZURE_POOL_IP, AZURE_VM_VMSS, "vmss", "", true},
+        {"interfaces are configured", AZURE_POOL_NIC, AZURE_VM_VMSS, "vmss " POOL("kubernetes"), "",
+         false},
+        {"no scale sets", AZURE_POOL_IP, AZURE_VM_STANDARD, "vmss " POOL("kubernetes"), "", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct row r = {"", TWO, "", {rows[i].set}, .want = ""};
+        struct world *w = world_new(*state);
+        struct lb_plan plan;
+        w->config.pool_type = rows[i].type;
+        w->config.vm_type = rows[i].vm_type;
+        build(w, &r);
+        lb_plan_init(&plan, w->a);
+        assert_int_equal(azure_plan_convert(&w->s, &plan, NULL), ERR_OK);
+        same_text(rows[i].what, world_show(w, &plan), rows[i].want);
+        assert_int_equal(w->p.models_seen, rows[i].seen);
+        w->p.models_seen = true;
+        lb_plan_init(&plan, w->a);
+        assert_int_equal(azure_plan_convert(&w->s, &plan, NULL), ERR_OK);
+        same_text("not looked at again", world_show(w, &plan), "");
     }
 }
 
@@ -230,6 +268,7 @@ int main(void)
         PURE_TEST(decouple__models_first),
         PURE_TEST(decouple__two_balancers_one_write),
         PURE_TEST(convert__7_5_and_7_6),
+        PURE_TEST(convert__models_that_still_name_a_pool),
         PURE_TEST(several__each_node_serves_one),
         PURE_TEST(several__pool_of_one_Service),
     };

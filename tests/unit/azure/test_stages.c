@@ -152,6 +152,44 @@ static void delete_last__the_balancer_goes(void **state)
     has_pips(r, "");
 }
 
+/* 6.11: a scale set of which the list did not tell holds the balancer; it is looked at by its name, and once more deleted. */
+static void delete_last__a_scale_set_clings_to_it(void **state)
+{
+    static const struct {
+        const char *group;
+        int code;
+        const char *log;
+    } rows[] = {
+        {"RG", ERR_OK,
+         "withdraw: change network security group nsg [web]\n"
+         "balancers: delete load balancer kubernetes [web]\n"
+         "balancers: delete load balancer kubernetes [web]\n"
+         "release: delete public IP address kubernetes-aweb [web]\n"},
+        {"other", ERR_IN_USE,
+         "withdraw: change network security group nsg [web]\n"
+         "balancers: delete load balancer kubernetes [web]\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stage_rig *r = stage_rig_new();
+        struct rig_service *web = ADD(r, "web");
+        stage_rig_run(r);
+        r->fail = "kubernetes";
+        r->fail_times = 1;
+        r->fail_code = ERR_IN_USE;
+        r->fail_message = arena_printf(
+            r->a,
+            "LoadBalancerInUseByVirtualMachineScaleSet: it is used by /subscriptions/s/"
+            "resourceGroups/%s/providers/Microsoft.Compute/virtualMachineScaleSets/vmss.",
+            rows[i].group);
+        web->verb = TT_VERB_DELETE;
+        stage_rig_run(r);
+        assert_int_equal(web->code, rows[i].code);
+        same_text(rows[i].group, r->log, rows[i].log);
+        stage_rig_free(r);
+    }
+}
+
 static void mixed_batch__group_written_twice_and_never_between(void **state)
 {
     struct stage_rig *r = *state;
@@ -623,6 +661,7 @@ int main(void)
         RIG_TEST(nothing_changed__nothing_written),
         RIG_TEST(delete_one__group_before_balancer_before_address),
         RIG_TEST(delete_last__the_balancer_goes),
+        RIG_TEST(delete_last__a_scale_set_clings_to_it),
         RIG_TEST(mixed_batch__group_written_twice_and_never_between),
         RIG_TEST(delete_without_group__is_not_held_up),
         RIG_TEST(delete_of_what_never_was__nothing_to_do),
