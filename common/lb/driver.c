@@ -141,6 +141,9 @@ static int32_t results_report(struct drive *d)
         struct lb_item *item = &d->s.items[i];
         if (item->err.code != ERR_OK) {
             item_explain_deadline(d, item);
+            if (d->cfg->flow->failed != NULL) {
+                d->cfg->flow->failed(&d->s, item);
+            }
             host->result_fail(item->in->result, item->err.code, item->err.message,
                               item->err.retry_after_ms);
             first = first == TT_OK ? item->err.code : first;

@@ -85,6 +85,8 @@ struct lb_flow {
                          const char *const **ret_names);
     /* After all stages went well for the item: sets its results through the host.  May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);
+    /* Told of an item that ends with a failure, before its result is set; for metrics.  May be NULL. */
+    void (*failed)(struct lb_sync *s, const struct lb_item *item);
     /* Which owners does this failure concern?  NULL: all owners of the operation.  An empty set: nobody knows; when
      * the cloud refused the operation for what is in it, the driver finds out by halves, else all owners fail. */
     struct str_set (*culprits)(const struct lb_sync *s, const struct lb_op *op,

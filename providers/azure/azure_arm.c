@@ -174,6 +174,21 @@ enum azure_limit azure_arm_limit(enum azure_kind k)
     return rows[k].limit;
 }
 
+int64_t azure_arm_age_ms(const struct azure_arm *arm, enum azure_kind k)
+{
+    const struct azure_config *c = arm->config;
+    const int32_t given_s[AZURE_KIND_MAX] = {
+        [AZURE_LBS] = c->lb_cache_s,     [AZURE_PIPS] = c->pip_cache_s,
+        [AZURE_NSGS] = c->nsg_cache_s,   [AZURE_PLSS] = c->pls_cache_s,
+        [AZURE_VMS] = c->vm_cache_s,     [AZURE_SETS] = c->availability_set_cache_s,
+        [AZURE_VMSSS] = c->vmss_cache_s, [AZURE_VMSS_VMS] = c->vmss_vm_cache_s,
+    };
+    if (c->disable_api_call_cache) {
+        return 0;
+    }
+    return given_s[k] > 0 ? INT64_C(1000) * given_s[k] : AZURE_AGE_MS;
+}
+
 bool azure_arm_is_compute(enum azure_kind k)
 {
     return rows[k].compute;

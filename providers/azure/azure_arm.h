@@ -84,6 +84,9 @@ const char *azure_arm_word(enum azure_kind k); /* for people: "load balancer" */
 const char *azure_arm_version(const struct azure_arm *arm, enum azure_kind k);
 /* Belongs to the compute subscription and tenant (3.2, 2.6). */
 bool azure_arm_is_compute(enum azure_kind k);
+/* How old what was read of it may be for "nothing to do" (3.9); 0: it is read in every sync. */
+int64_t azure_arm_age_ms(const struct azure_arm *arm, enum azure_kind k);
+#define AZURE_AGE_MS 60000                           /* unless the cloud-config says otherwise */
 enum azure_limit azure_arm_limit(enum azure_kind k); /* whose rate limit counts */
 
 struct azure_call_spec {

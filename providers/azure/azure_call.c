@@ -18,8 +18,9 @@
 /* A load balancer of 1,500 rules has some 2 MiB. */
 #define CALL_MAX_BODY (64u * 1024 * 1024)
 /* How often a call looks for a token that another thread fetches; what its own thread brings it sees at once. */
-#define TOKEN_LOOK_MS 50
-#define BEARER        "Bearer "
+#define TOKEN_LOOK_MS      50
+#define BEARER             "Bearer "
+#define MIN_RETRY_AFTER_MS 5000
 
 enum phase {
     BEGIN = 0,
@@ -297,6 +298,9 @@ static enum http_next take_progress(struct azure_call *c, struct http_request *r
     int64_t now = clock_now_ms(c->arm->clock);
     if (azure_lro_look(c->a, &lro, resp, o, clock_wall_s(c->arm->clock), err) != ERR_OK) {
         return lro.done ? give_up(c, err) : failed(c, req, err);
+    }
+    if (c->arm->config->min_retry_after && lro.retry_after_ms < MIN_RETRY_AFTER_MS) {
+        lro.retry_after_ms = 0; /* enableMinimumRetryAfter: our own pace (3.6) */
     }
     c->poll_style = lro.style;
     c->poll_url = lro.poll_url;

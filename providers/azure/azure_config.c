@@ -235,20 +235,6 @@ static void apply_numbers(struct azure_config *c)
     c->backoff_duration_s = c->backoff ? number_or(c->backoff_duration_s, BACKOFF_S) : BACKOFF_S;
     c->backoff_exponent = c->backoff_exponent > 0 ? c->backoff_exponent : BACKOFF_EXPONENT;
     c->backoff_jitter = c->backoff_jitter > 0 ? c->backoff_jitter : BACKOFF_JITTER;
-    int32_t *const cache_s[] = {
-        &c->lb_cache_s, &c->nsg_cache_s, &c->pip_cache_s, &c->pls_cache_s, &c->vm_cache_s,
-    };
-    static const int32_t initial_s[] = {120, 120, 120, 120, 60};
-    for (size_t i = 0; i < ARRAY_LEN(cache_s); i++) {
-        *cache_s[i] = number_or(*cache_s[i], initial_s[i]);
-    }
-    int32_t *const long_s[] = {
-        &c->vmss_cache_s,         &c->vmss_vm_cache_s,          &c->vmss_flex_cache_s,
-        &c->vmss_flex_vm_cache_s, &c->availability_set_cache_s,
-    };
-    for (size_t i = 0; i < ARRAY_LEN(long_s); i++) {
-        *long_s[i] = number_or(*long_s[i], 600);
-    }
 }
 
 /* "line 7: …" → "azure.json:7: …" */

@@ -142,7 +142,8 @@ struct azure_config {
     struct azure_rate_limit rate_limit;           /* cloudProviderRateLimit… */
     struct azure_rate_limit limits[AZURE_LIMITS]; /* effective */
     bool disable_api_call_cache;
-    int32_t lb_cache_s, nsg_cache_s, pip_cache_s, pls_cache_s; /* …CacheTTLInSeconds */
+    /* …CacheTTLInSeconds, as written; 0: not given (azure_arm_age_ms() tells what counts) */
+    int32_t lb_cache_s, nsg_cache_s, pip_cache_s, pls_cache_s;
     int32_t vm_cache_s, vmss_cache_s, vmss_vm_cache_s, vmss_flex_cache_s, vmss_flex_vm_cache_s;
     int32_t availability_set_cache_s;
     bool vmss_vm_without_instance_view; /* listVmssVirtualMachinesWithoutInstanceView */

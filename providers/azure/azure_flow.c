@@ -10,6 +10,7 @@
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_lb_desired.h"
 #include "providers/azure/azure_members.h"
+#include "providers/azure/azure_metrics.h"
 #include "providers/azure/azure_sync.h"
 
 #include "common/base/str.h"
@@ -246,6 +247,15 @@ static void status(struct lb_sync *s, struct lb_item *item)
     s->host->result_ingress(item->in->result, ingress, (uint32_t)n);
 }
 
+/* Who is told to stop, or is served by somebody else, has not failed. */
+static void failed(struct lb_sync *s, const struct lb_item *item)
+{
+    int code = item->err.code;
+    if (!s->planning && code != ERR_CANCELLED && code != ERR_IMPLEMENTED_ELSEWHERE) {
+        azure_metrics_failed(azure_sync_of(s)->p, item->in);
+    }
+}
+
 static const struct lb_stage stages[] = {
     {"withdraw", azure_observe_withdraw, azure_plan_withdraw},
     {"clean", azure_observe_clean, azure_plan_clean},
@@ -268,6 +278,7 @@ const struct lb_flow azure_flow = {
     .n_stages = ARRAY_LEN(stages),
     .forgets = true,
     .status = status,
+    .failed = failed,
     .culprits = azure_culprits,
     .wrote = azure_wrote,
 };

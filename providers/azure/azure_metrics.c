@@ -23,6 +23,11 @@ const struct tt_metric azure_metrics[AZURE_METRICS] = {
      .n_labels = ARRAY_LEN(labels),
      .buckets = op_buckets,
      .n_buckets = ARRAY_LEN(op_buckets)},
+    {.name = OP "failure_count",
+     .help = "Syncs of a Service that failed",
+     .type = TT_METRIC_COUNTER,
+     .labels = labels,
+     .n_labels = ARRAY_LEN(labels)},
     {.name = API "duration_seconds",
      .help = "Latency of a request to Azure",
      .type = TT_METRIC_HISTOGRAM,
@@ -90,27 +95,43 @@ void azure_metrics_held(const struct azure_arm *arm, const char *op, const char 
                      N_LABELS, 1);
 }
 
-void azure_metrics_batch(const struct azure_provider *p, const struct tt_batch *batch,
-                         int64_t took_ms)
+/* False: a verb that upstream does not count. */
+static bool fill_item(struct arena *a, const struct azure_provider *p, const struct tt_item *item,
+                      struct tt_kv ret[N_LABELS])
 {
     static const char *const requests[] = {
         [TT_VERB_ENSURE] = "services_ensure_loadbalancer",
         [TT_VERB_UPDATE] = "services_update_loadbalancer",
         [TT_VERB_DELETE] = "services_ensure_loadbalancer_deleted",
     };
+    if (item->verb < TT_VERB_ENSURE || item->verb > TT_VERB_DELETE) {
+        return false;
+    }
+    ret[0] = (struct tt_kv){"request", requests[item->verb]};
+    ret[1] = (struct tt_kv){"resource_group", str_lower(a, p->config.resource_group)};
+    ret[2] = (struct tt_kv){"source", azure_service_name(a, item->service)};
+    ret[3] = (struct tt_kv){"subscription_id", p->config.subscription_id};
+    return true;
+}
+
+void azure_metrics_failed(const struct azure_provider *p, const struct tt_item *item)
+{
     _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct tt_kv kv[N_LABELS];
+    if (p->host->metric_add != NULL && fill_item(a, p, item, kv)) {
+        p->host->metric_add(p->host->ctx, OP "failure_count", kv, N_LABELS, 1);
+    }
+}
+
+void azure_metrics_batch(const struct azure_provider *p, const struct tt_batch *batch,
+                         int64_t took_ms)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct tt_kv kv[N_LABELS];
     for (uint32_t i = 0; p->host->metric_observe != NULL && i < batch->n_items; i++) {
-        const struct tt_item *item = batch->items[i];
-        if (item->verb < TT_VERB_ENSURE || item->verb > TT_VERB_DELETE) {
-            continue;
+        if (fill_item(a, p, batch->items[i], kv)) {
+            p->host->metric_observe(p->host->ctx, OP "duration_seconds", kv, N_LABELS,
+                                    (double)took_ms / 1000);
         }
-        const struct tt_kv kv[N_LABELS] = {
-            {"request", requests[item->verb]},
-            {"resource_group", p->config.resource_group},
-            {"source", azure_service_name(a, item->service)},
-            {"subscription_id", p->config.subscription_id},
-        };
-        p->host->metric_observe(p->host->ctx, OP "duration_seconds", kv, N_LABELS,
-                                (double)took_ms / 1000);
     }
 }

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define AZURE_METRICS 5u
+#define AZURE_METRICS 6u
 extern const struct tt_metric azure_metrics[AZURE_METRICS];
 
 /* One request has ended; `status` 0: without an answer.  The group is the one in `id`. */
@@ -19,6 +19,8 @@ void azure_metrics_request(const struct azure_arm *arm, const char *op, const ch
 /* A request waited for the configuration's rate limiter, or (`throttled`) was answered 429. */
 void azure_metrics_held(const struct azure_arm *arm, const char *op, const char *id,
                         bool throttled);
+/* A Service could not be brought to where it should be. */
+void azure_metrics_failed(const struct azure_provider *p, const struct tt_item *item);
 /* All Services of a batch that took so long. */
 void azure_metrics_batch(const struct azure_provider *p, const struct tt_batch *batch,
                          int64_t took_ms);

@@ -90,12 +90,12 @@ struct json_object *azure_seen_list(const struct azure_sync *y, enum azure_kind 
 
 static bool is_known(struct azure_sync *y, struct azure_seen *seen)
 {
-    int64_t age = AZURE_SNAPSHOT_AGE_MS;
+    int64_t age = azure_arm_age_ms(&y->p->arm, seen->kind);
     if (seen->kind == AZURE_PROVIDERS) {
         age = ZONES_AGE_MS;
     } else if (seen->read || y->p->offline) {
         age = ANY_AGE_MS;
-    } else if (y->s->fresh) {
+    } else if (y->s->fresh || age == 0) {
         return false;
     }
     seen->array = azure_snapshot_list(y->p->snapshot, seen->kind, seen->scope, age, y->s->a);

@@ -16,8 +16,6 @@
 
 #include <stdbool.h>
 
-#define AZURE_SNAPSHOT_AGE_MS 60000
-
 struct azure_snapshot;
 struct azure_snapshot *azure_snapshot_new(struct clock *clock);
 void azure_snapshot_free(struct azure_snapshot *s);

@@ -142,5 +142,31 @@ def test_disabled__rests_until_it_changes():
         assert code == 0, code
 
 
+def lists_for_a_look(w):
+    """How often balancers are listed for a Service that is as it should be, looked at three times."""
+    w.create("web")
+    w.until_address("web")
+    w.until("it was synced", lambda: w.logged('"Synced"', "default/web"))
+    before = None
+    for turn in range(4):
+        seen = len(w.logged('"Synced"', "default/web"))
+        w.patch("web", {"metadata": {"annotations": {"service.beta.kubernetes.io/azure-pls-fqdns": f"n{turn}"}}})
+        w.until("it was looked at", lambda s=seen: len(w.logged('"Synced"', "default/web")) > s)
+        # The first look follows the writes, which make some of what was read stale.
+        before = w.calls()["azure"].get("LoadBalancers.List", 0) if turn == 0 else before
+    return w.calls()["azure"].get("LoadBalancers.List", 0) - before
+
+
+def test_cache_switched_off__read_in_every_sync():
+    for off in (False, True):
+        with Azure() as w:
+            if off:
+                with open(w.config_path(), "w", encoding="utf-8") as f:
+                    f.write(w.config.replace("{", '{"disableAPICallCache": true, ', 1))
+            w.start()
+            lists = lists_for_a_look(w)
+            assert lists == (3 if off else 0), (off, lists)
+
+
 if __name__ == "__main__":
     sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))

@@ -533,6 +533,38 @@ static void rate_limit__a_long_queue__is_waited_for(void **state)
     call_close(&c);
 }
 
+/* 3.6: enableMinimumRetryAfter.  How long it is waited before the first poll. */
+static void retry_after__small_ones_may_be_passed_over(void **state)
+{
+    static const struct {
+        const char *config;
+        const char *retry_after;
+        int64_t wait_ms;
+    } rows[] = {
+        {CONFIG, "1", 1000},
+        {CONFIG, "7", 7000},
+        {CONFIG "enableMinimumRetryAfter: true\n", "1", 0},
+        {CONFIG "enableMinimumRetryAfter: true\n", "7", 7000},
+    };
+    struct kit *k = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct call_kit c;
+        const struct http_header headers[] = {{"Azure-AsyncOperation", STATUS},
+                                              {"Retry-After", rows[i].retry_after}};
+        const struct http_response taken = {
+            .status = 202, .body = "", .headers = headers, .n_headers = ARRAY_LEN(headers)};
+        call_open(&c, k, rows[i].config);
+        call_begin(&c, AZURE_PUT);
+        assert_int_equal(azure_call_step(&c.call, &k->req, NULL, &k->err), HTTP_SEND);
+        assert_int_equal(azure_call_step(&c.call, &k->req, &taken, &k->err), HTTP_SEND);
+        same_text("poll", k->req.url, STATUS);
+        int64_t wait =
+            k->req.not_before_ms == 0 ? 0 : k->req.not_before_ms - clock_now_ms(k->clock);
+        assert_int_equal(wait, rows[i].wait_ms);
+        call_close(&c);
+    }
+}
+
 /* 1.4, 17 row 9: the user's numbers count, where they are switched on. */
 static void retries__of_the_configuration(void **state)
 {
@@ -585,6 +617,7 @@ int main(void)
         KIT_TEST(gate__closed_for_long__is_told_with_the_time_that_is_left),
         KIT_TEST(rate_limit__of_the_configuration__waits),
         KIT_TEST(rate_limit__a_long_queue__is_waited_for),
+        KIT_TEST(retry_after__small_ones_may_be_passed_over),
         KIT_TEST(retries__of_the_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,9 +246,9 @@ static void defaults__1_2__of_an_empty_file(void **state)
         same_text("path", c.shared_probe_path, "/healthz");
         assert_int_equal(c.backoff_retries, 1);
         assert_int_equal(c.backoff_duration_s, 5);
-        assert_int_equal(c.lb_cache_s, 120);
-        assert_int_equal(c.vm_cache_s, 60);
-        assert_int_equal(c.vmss_cache_s, 600);
+        assert_int_equal(c.lb_cache_s, 0);
+        assert_int_equal(c.vm_cache_s, 0);
+        assert_int_equal(c.vmss_cache_s, 0);
         same_text("primary", azure_config_primary_vm_set(&c), "");
     }
 }

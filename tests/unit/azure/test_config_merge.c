@@ -222,6 +222,35 @@ static void limits__each_kind_has_its_client(void **state)
     }
 }
 
+/* 3.9 */
+static void ages__of_what_was_read(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *text;
+        enum azure_kind kind;
+        int64_t want_ms;
+    } rows[] = {
+        {"", AZURE_LBS, 60000},
+        {"loadBalancerCacheTTLInSeconds: 300\n", AZURE_LBS, 300000},
+        {"loadBalancerCacheTTLInSeconds: 300\n", AZURE_PIPS, 60000},
+        {"publicIPCacheTTLInSeconds: 2147483647\n", AZURE_PIPS, 2147483647000},
+        {"nsgCacheTTLInSeconds: 0\n", AZURE_NSGS, 60000},
+        {"nsgCacheTTLInSeconds: -5\n", AZURE_NSGS, 60000},
+        {"plsCacheTTLInSeconds: 1\n", AZURE_PLSS, 1000},
+        {"vmCacheTTLInSeconds: 7\n", AZURE_VMS, 7000},
+        {"vmssCacheTTLInSeconds: 8\n", AZURE_VMSSS, 8000},
+        {"vmssVirtualMachinesCacheTTLInSeconds: 9\n", AZURE_VMSS_VMS, 9000},
+        {"availabilitySetsCacheTTLInSeconds: 10\n", AZURE_SETS, 10000},
+        {"disableAPICallCache: true\nloadBalancerCacheTTLInSeconds: 300\n", AZURE_LBS, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct seen s = parse(a, rows[i].text, NULL, NULL);
+        const struct azure_arm arm = {.config = &s.c};
+        assert_int_equal(azure_arm_age_ms(&arm, rows[i].kind), rows[i].want_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,7 +258,7 @@ int main(void)
         PURE_TEST(merge__null__takes_back),          PURE_TEST(group__of_a_secret__keeps_its_case),
         PURE_TEST(environment__wins_over_both),      PURE_TEST(faults__name_their_text_and_line),
         PURE_TEST(unknown_keys__name_their_text),    PURE_TEST(limits__of_single_clients),
-        PURE_TEST(limits__each_kind_has_its_client),
+        PURE_TEST(limits__each_kind_has_its_client), PURE_TEST(ages__of_what_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
