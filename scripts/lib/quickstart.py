@@ -42,7 +42,8 @@ CLOUDS = {
         "ours": r"/(loadBalancers|publicIPAddresses|privateLinkServices)/",
         "empty": "no load balancer, public IP or private link service is left",
         "annotate": "service.beta.kubernetes.io/azure-load-balancer-internal=true",
-        "list": "curl -s $IDENTITY_ENDPOINT -H X-IDENTITY-HEADER:$IDENTITY_HEADER   # a token; see docs/simulator.md",
+        "list": "curl -s -H \"Authorization: Bearer $(cat {folder}/access-token)\" '{url}/subscriptions/00000000-0000-4000-8000-"
+                "000000000001/resourceGroups/rg/providers/Microsoft.Network/loadBalancers?api-version=2025-05-01'",
         "fault": "LoadBalancers.CreateOrUpdate",
     },
 }
@@ -286,7 +287,8 @@ class Demo:
             self.leave()
             return
         self.delete()
-        say("\nThat was %.0f s. Try it yourself: scripts/quickstart --keep" % (time.monotonic() - self.started))
+        say("\nThat was %.0f s. Try it yourself: scripts/quickstart%s --keep" % (
+            time.monotonic() - self.started, "" if self.cloud == "gce" else " --cloud " + self.cloud))
 
     def leave(self):
         pids = " ".join(str(child.pid) for _, child in self.children)
@@ -301,7 +303,7 @@ class Demo:
                      "tail -f " + self.path("trimtab.log"),
                      "build/trimtab plan " + flags,
                      "build/trimtab explain demo/web " + flags,
-                     self.words["list"],
+                     self.words["list"].format(folder=self.folder, url=self.url),
                      "curl -s %s/sim/calls; curl -s %s/sim/state" % (self.url, self.url),
                      "curl -s -X POST %s/sim/nodes -d '{\"count\": 2}'" % self.url,
                      "curl -s -X POST %s/sim/faults -d '%s'" % (self.url, json.dumps(fault))):
