@@ -5,6 +5,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_auth_internal.h"
+#include "providers/azure/azure_identity.h"
 #include "providers/azure/azure_names.h"
 
 #include <stdlib.h>
@@ -71,17 +72,55 @@ static int use_managed(struct azure_auth *auth, struct err *err)
 {
     const struct azure_env *env = auth->cfg.env;
     struct azure_credentials *cred = &auth->cred;
-    if (auth->multi_tenant) {
+    const struct azure_vault *v = &auth->cfg.config->vault;
+    bool whole = v->given && !str_is_empty(v->subscription_id) &&
+                 !str_is_empty(v->resource_group) && !str_is_empty(v->vault_name) &&
+                 !str_is_empty(v->secret_name);
+    if (auth->multi_tenant && !whole) {
         return err_set(err, ERR_AUTH,
-                       "networkResourceTenantID does not go with useManagedIdentityExtension: "
-                       "auxiliaryTokenProvider is not served; use a client secret or certificate");
+                       "networkResourceTenantID with useManagedIdentityExtension needs "
+                       "auxiliaryTokenProvider: subscriptionID, resourceGroup, vaultName and "
+                       "secretName");
     }
+    cred->vault = auth->multi_tenant ? v : NULL;
     cred->kind = AZURE_AUTH_MANAGED;
     cred->origin = "managed identity";
     bool app_service = !str_is_empty(env->identity_endpoint) && !str_is_empty(env->identity_header);
     cred->identity_endpoint = app_service ? env->identity_endpoint : NULL;
     cred->identity_header = env->identity_header;
     cred->identity = auth->cfg.config->user_assigned_identity;
+    return ERR_OK;
+}
+
+/* It is read for each token; here only to tell early what is wrong with it. */
+static int use_identity_file(struct azure_auth *auth, struct err *err)
+{
+    struct azure_credentials *cred = &auth->cred;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct azure_identity id;
+    char *text;
+    size_t n;
+    uint64_t generation;
+    if (auth->multi_tenant) {
+        return err_set(
+            err, ERR_AUTH,
+            "networkResourceTenantID does not go with aadMSIDataPlaneIdentityPath: use a "
+            "client secret or certificate");
+    }
+    cred->kind = AZURE_AUTH_IDENTITY;
+    cred->origin = "managed identity's data plane";
+    cred->assertion_path = auth->cfg.config->msi_data_plane_path;
+    cred->assertion =
+        file_watch_new(cred->assertion_path, CERT_MAX, ASSERTION_AGE, auth->cfg.clock);
+    int rc = file_watch_get(cred->assertion, a, &text, &n, &generation, err);
+    if (rc == ERR_OK) {
+        rc = azure_identity_read(a, text, n, &id, err);
+    }
+    if (rc != ERR_OK) {
+        struct err why = *err;
+        return err_set(err, ERR_AUTH, "aadMSIDataPlaneIdentityPath %s: %s", cred->assertion_path,
+                       why.message);
+    }
     return ERR_OK;
 }
 
@@ -126,7 +165,7 @@ static int find_credentials(struct azure_auth *auth, struct err *err)
     } else if (!str_is_empty(c->client_cert_path)) {
         rc = use_certificate(auth, err);
     } else if (!str_is_empty(c->msi_data_plane_path)) {
-        return err_set(err, ERR_AUTH, "aadMSIDataPlaneIdentityPath is not served: use another way");
+        return use_identity_file(auth, err);
     } else {
         return err_set(err, ERR_AUTH,
                        "no credentials: set useManagedIdentityExtension, "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* azure_auth_fetch.c: the requests by which a token is had, as a state machine (azure_auth.h, struct azure_fetch).
  *
- * One endpoint per fetch: the metadata service, App Service's, or the identity authority's.  What an endpoint says in
+ * One endpoint per fetch: the metadata service, App Service's, or the identity authority's (a Key Vault's token needs four:
+ * azure_auth_vault.c).  What an endpoint says in
  * words is not quoted, because it may echo what we sent; its codes are.
  * Source: docs/spec/azure.md 2.2 to 2.7. */
 #include "common/base/file.h"
@@ -10,6 +11,7 @@
 #include "common/net/retry.h"
 #include "common/net/url.h"
 #include "providers/azure/azure_auth_internal.h"
+#include "providers/azure/azure_identity.h"
 #include "providers/azure/azure_names.h"
 
 #include <string.h>
@@ -43,7 +45,7 @@ static const struct azure_credentials *cred_of(const struct azure_fetch *f)
 
 /* ---- managed identity (2.2) -------------------------------------------------------------------------------- */
 
-static void ask_managed(struct azure_fetch *f, struct http_request *req)
+void azure_fetch_ask_managed(struct azure_fetch *f, struct http_request *req, const char *audience)
 {
     const struct azure_credentials *c = cred_of(f);
     bool app = c->identity_endpoint != NULL;
@@ -57,7 +59,7 @@ static void ask_managed(struct azure_fetch *f, struct http_request *req)
         url_append_param(&url, "api-version", "2018-02-01");
         f->headers[0] = (struct http_header){"Metadata", "true"};
     }
-    url_append_param(&url, "resource", azure_auth_cloud(f->auth)->audience);
+    url_append_param(&url, "resource", audience);
     if (!str_is_empty(c->identity)) {
         const char *upper = str_upper(f->a, c->identity);
         bool is_id = strstr(upper, "/SUBSCRIPTIONS/") != NULL;
@@ -85,20 +87,53 @@ static void form_value(struct str_buf *b, const char *name, const char *value)
     url_append_query_escaped(b, value);
 }
 
+/* Of the identity's file when it is one's own, as it stands now. */
+static const char *tenant_of(const struct azure_fetch *f)
+{
+    const struct azure_identity *id = f->more;
+    return id != NULL ? id->tenant_id : cred_of(f)->tenants[f->tenant];
+}
+
+static const char *client_of(const struct azure_fetch *f)
+{
+    const struct azure_identity *id = f->more;
+    return id != NULL ? id->client_id : cred_of(f)->client_id;
+}
+
 static bool is_adfs(const struct azure_fetch *f)
 {
-    return azure_eq(cred_of(f)->tenants[f->tenant], "adfs");
+    return azure_eq(tenant_of(f), "adfs");
+}
+
+static int read_identity(struct azure_fetch *f, struct err *err)
+{
+    char *text;
+    size_t n;
+    uint64_t generation;
+    struct azure_identity *id = ARENA_NEW(f->a, struct azure_identity);
+    int rc = file_watch_get(cred_of(f)->assertion, f->a, &text, &n, &generation, err);
+    if (rc == ERR_OK) {
+        rc = azure_identity_read(f->a, text, n, id, err);
+    }
+    if (rc != ERR_OK) {
+        struct err why = *err;
+        return err_set(err, ERR_AUTH, "access token: aadMSIDataPlaneIdentityPath %s: %s",
+                       cred_of(f)->assertion_path, why.message);
+    }
+    f->more = id;
+    return ERR_OK;
 }
 
 static const char *token_url(const struct azure_fetch *f)
 {
-    const char *authority = azure_auth_cloud(f->auth)->authority;
+    const struct azure_identity *id = f->more;
+    const char *authority = id != NULL ? id->authority : azure_auth_cloud(f->auth)->authority;
     if (is_adfs(f)) {
         return arena_printf(f->a, "%sadfs/oauth2/token", authority);
     }
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     str_append(&b, authority);
-    url_append_path_escaped(&b, cred_of(f)->tenants[f->tenant]);
+    url_append_path_escaped(&b, tenant_of(f));
     str_append(&b, "/oauth2/v2.0/token");
     return str_buf_to_arena(&b, f->a);
 }
@@ -147,12 +182,13 @@ static int assertion_of(struct azure_fetch *f, const char *url, const char **ret
     rng_uuid(rng_real(), jti);
     const struct azure_assertion about = {
         .audience = url,
-        .client_id = c->client_id,
+        .client_id = client_of(f),
         .jti = jti,
         .now_s = clock_wall_s(azure_auth_clock(f->auth)),
         .adfs = is_adfs(f),
     };
-    if (azure_cert_sign(f->a, c->cert, &about, &text, err) != ERR_OK) {
+    const struct azure_identity *id = f->more;
+    if (azure_cert_sign(f->a, id != NULL ? id->cert : c->cert, &about, &text, err) != ERR_OK) {
         struct err why = *err;
         return err_set(err, ERR_AUTH, "access token: client certificate: %s", why.message);
     }
@@ -165,7 +201,7 @@ static int form_of(struct azure_fetch *f, const char *url, struct str_buf *b, st
     const struct azure_credentials *c = cred_of(f);
     const char *audience = azure_auth_cloud(f->auth)->audience;
     form_value(b, "grant_type", "client_credentials");
-    form_value(b, "client_id", c->client_id);
+    form_value(b, "client_id", client_of(f));
     if (is_adfs(f)) {
         form_value(b, "resource", audience);
     } else {
@@ -188,6 +224,9 @@ static int form_of(struct azure_fetch *f, const char *url, struct str_buf *b, st
 
 static int ask_authority(struct azure_fetch *f, struct http_request *req, struct err *err)
 {
+    if (cred_of(f)->kind == AZURE_AUTH_IDENTITY && read_identity(f, err) != ERR_OK) {
+        return ERR_AUTH;
+    }
     const char *url = token_url(f);
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     int rc = form_of(f, url, &b, err);
@@ -214,7 +253,7 @@ static int ask_authority(struct azure_fetch *f, struct http_request *req, struct
 static enum http_next ask(struct azure_fetch *f, struct http_request *req, struct err *err)
 {
     if (cred_of(f)->kind == AZURE_AUTH_MANAGED) {
-        ask_managed(f, req);
+        azure_fetch_ask_managed(f, req, azure_auth_cloud(f->auth)->audience);
     } else if (ask_authority(f, req, err) != ERR_OK) {
         return HTTP_DONE;
     }
@@ -246,7 +285,7 @@ static int64_t lasts_ms(const struct azure_fetch *f, struct json_object *o)
 }
 
 /* A header cannot carry anything else. */
-static bool is_token(const char *s)
+bool azure_fetch_is_token(const char *s)
 {
     for (const char *p = s; *p != '\0'; p++) {
         if (*p <= ' ' || *p > '~') {
@@ -256,16 +295,32 @@ static bool is_token(const char *s)
     return *s != '\0';
 }
 
-static bool take_token(struct azure_fetch *f, const struct http_response *resp)
+static const char *read_token(struct azure_fetch *f, const struct http_response *resp,
+                              int64_t *ret_lasts_ms, int64_t *ret_refresh_s)
 {
     struct json_object *o;
     if (json_parse_arena(f->a, resp->body, resp->body_len, NULL, &o, NULL) != ERR_OK) {
-        return false;
+        return NULL;
     }
     const char *token = str_nonnull(json_str(o, "access_token"));
-    int64_t lasts = lasts_ms(f, o);
-    int64_t refresh_s = json_int(o, "refresh_in", 0);
-    if (!is_token(token) || lasts <= 0) {
+    *ret_lasts_ms = lasts_ms(f, o);
+    *ret_refresh_s = json_int(o, "refresh_in", 0);
+    return azure_fetch_is_token(token) && *ret_lasts_ms > 0 ? token : NULL;
+}
+
+const char *azure_fetch_token_of(struct azure_fetch *f, const struct http_response *resp)
+{
+    int64_t lasts;
+    int64_t refresh_s;
+    return read_token(f, resp, &lasts, &refresh_s);
+}
+
+static bool take_token(struct azure_fetch *f, const struct http_response *resp)
+{
+    int64_t lasts;
+    int64_t refresh_s;
+    const char *token = read_token(f, resp, &lasts, &refresh_s);
+    if (token == NULL) {
         return false;
     }
     azure_auth_store(f->auth, f->tenant, token, lasts, refresh_s > 0 ? bounded_ms(refresh_s) : 0);
@@ -296,6 +351,11 @@ static const char *advice(const struct azure_fetch *f, int status)
     const struct azure_credentials *c = cred_of(f);
     switch (c->kind) {
     case AZURE_AUTH_MANAGED:
+        if (f->tenant == AZURE_TENANT_NETWORK && c->vault != NULL) {
+            return "check auxiliaryTokenProvider: may the identity read the vault and its secret, "
+                   "and is the "
+                   "token in it still valid?";
+        }
         return status == 400 ? "is the identity assigned to this machine? see "
                                "userAssignedIdentityID in the cloud config"
                              : "away from Azure set aadClientSecret or aadClientCertPath";
@@ -303,6 +363,8 @@ static const char *advice(const struct azure_fetch *f, int status)
         return "check aadClientId, tenantId and the federated credential of the identity";
     case AZURE_AUTH_CERTIFICATE:
         return "check aadClientId and tenantId; is the certificate registered and still valid?";
+    case AZURE_AUTH_IDENTITY:
+        return "is the file of aadMSIDataPlaneIdentityPath still renewed?";
     case AZURE_AUTH_SECRET:
         break;
     }
@@ -341,9 +403,21 @@ static bool again(struct azure_fetch *f, struct http_request *req, int64_t asked
     return true;
 }
 
-static enum http_next failed(struct azure_fetch *f, const struct http_request *req,
-                             const struct http_response *resp, int64_t asked_ms, struct err *err)
+bool azure_fetch_again(struct azure_fetch *f, struct http_request *req,
+                       const struct http_response *resp, double unit, struct err *err)
 {
+    int64_t asked = http_retry_after_ms(resp, clock_wall_s(azure_auth_clock(f->auth)));
+    bool yes = is_passing(f, resp, err) && again(f, req, asked, unit);
+    if (yes) {
+        err_clear(err);
+    }
+    return yes;
+}
+
+enum http_next azure_fetch_failed(struct azure_fetch *f, const struct http_request *req,
+                                  const struct http_response *resp, struct err *err)
+{
+    int64_t asked_ms = http_retry_after_ms(resp, clock_wall_s(azure_auth_clock(f->auth)));
     const char *origin = cred_of(f)->origin;
     struct err why = *err;
     if (resp->status == 0) {
@@ -369,6 +443,9 @@ static enum http_next failed(struct azure_fetch *f, const struct http_request *r
 enum http_next azure_fetch_step(struct azure_fetch *f, struct http_request *req,
                                 const struct http_response *resp, double unit, struct err *err)
 {
+    if (f->tenant == AZURE_TENANT_NETWORK && cred_of(f)->vault != NULL) {
+        return azure_vault_step(f, req, resp, unit, err);
+    }
     if (f->phase == START || resp == NULL) {
         req->not_before_ms = 0;
         return ask(f, req, err);
@@ -376,13 +453,11 @@ enum http_next azure_fetch_step(struct azure_fetch *f, struct http_request *req,
     if (resp->status == 200 && take_token(f, resp)) {
         return HTTP_DONE;
     }
-    int64_t asked = http_retry_after_ms(resp, clock_wall_s(azure_auth_clock(f->auth)));
-    if (is_passing(f, resp, err) && again(f, req, asked, unit)) {
-        err_clear(err);
+    if (azure_fetch_again(f, req, resp, unit, err)) {
         return ask(f, req, err);
     }
-    if (cred_of(f)->kind == AZURE_AUTH_WORKLOAD) {
+    if (cred_of(f)->assertion != NULL) {
         file_watch_expire(cred_of(f)->assertion); /* it may have been renewed meanwhile */
     }
-    return failed(f, req, resp, asked, err);
+    return azure_fetch_failed(f, req, resp, err);
 }

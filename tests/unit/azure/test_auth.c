@@ -284,10 +284,18 @@ static void choice__what_cannot_be_used__is_told_by_its_key(void **state)
          "useFederatedWorkloadIdentityExtension needs aadFederatedTokenFile or "
          "AZURE_FEDERATED_TOKEN_FILE"},
         {"tenantId: t\nnetworkResourceTenantID: net\nuseManagedIdentityExtension: true\n",
-         "networkResourceTenantID does not go with useManagedIdentityExtension: "
-         "auxiliaryTokenProvider is not served; use a client secret or certificate"},
-        {"aadMSIDataPlaneIdentityPath: /x\n",
-         "aadMSIDataPlaneIdentityPath is not served: use another way"},
+         "networkResourceTenantID with useManagedIdentityExtension needs auxiliaryTokenProvider: "
+         "subscriptionID, resourceGroup, vaultName and secretName"},
+        {"tenantId: t\nnetworkResourceTenantID: net\nuseManagedIdentityExtension: true\n"
+         "auxiliaryTokenProvider: {vaultName: v, secretName: s, resourceGroup: rg}\n",
+         "networkResourceTenantID with useManagedIdentityExtension needs auxiliaryTokenProvider: "
+         "subscriptionID, resourceGroup, vaultName and secretName"},
+        {"tenantId: t\nnetworkResourceTenantID: net\naadMSIDataPlaneIdentityPath: /x\n",
+         "networkResourceTenantID does not go with aadMSIDataPlaneIdentityPath: use a client "
+         "secret or certificate"},
+        {"aadMSIDataPlaneIdentityPath: /nonexistent/x\n",
+         "aadMSIDataPlaneIdentityPath /nonexistent/x: stat /nonexistent/x: no such file or "
+         "directory"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         assert_int_equal(kit_try(k, rows[i].text, NULL), ERR_AUTH);
