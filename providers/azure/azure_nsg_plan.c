@@ -217,7 +217,7 @@ static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
                                           const struct str_set *destinations)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
-    struct azure_nsg_shared s = {0};
+    struct azure_nsg_shared s = {.everywhere = b->in->as_upstream};
     for (size_t i = 0; i < b->n_members; i++) {
         const struct member *m = &b->members[i];
         bool on_nodes = meet_on_nodes(m, c);
@@ -377,7 +377,8 @@ static void drop_legacy(struct batch *b, size_t at)
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
     bool opens = c->want && !c->access->service->disable_nsg_rule;
-    if (!c->want || (opens && (b->in->repair_adopted || is_touched(b, c)))) {
+    bool goes = !c->want || (opens && (b->in->repair_adopted || is_touched(b, c)));
+    if (goes && !b->in->as_upstream) {
         struct str_set own = own_addresses(b, at);
         azure_nsg_drop_legacy(&b->g, c->access, &own);
     }

@@ -47,6 +47,9 @@ struct azure_nsg_input {
     struct azure_texts node_ips; /* InternalIPs of all managed nodes */
     bool
         repair_adopted; /* rules of releases before 1.29 go also where nothing else is to be written */
+    /* Nothing but what the Go controller does, with which trimtab-eval is compared: what is split off for others opens
+     * every address of the Service (9.5), and rules of releases before 1.29 stay (9.9). */
+    bool as_upstream;
 };
 
 /* One rule that is not as it was. */

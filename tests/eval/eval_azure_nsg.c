@@ -255,11 +255,12 @@ RUN(desired)
     return rc;
 }
 
-/* The ports that other Services need.  Who of them wants the deny rule is not told here: upstream takes any port of
- * protocol "*" for a yes. */
+/* The ports that other Services need.  Who of them wants the deny rule, and where they are, is not told here: upstream
+ * takes any port of protocol "*" for a yes, and all destinations for theirs. */
 static void read_shared(struct arena *a, struct json_object *in, struct azure_nsg_pass *p)
 {
     struct json_object *ports = json_member(in, "retainedPorts");
+    p->shared.everywhere = true;
     for (int i = 0; i < AZURE_PROTOCOLS; i++) {
         p->shared.ports[i] = read_set(a, ports, azure_protocol_text(i));
     }
@@ -342,7 +343,11 @@ RUN(reconcile)
         .backend_ips = read_texts(a, in, "backendIPs"),
     };
     struct azure_nsg_input input = {
-        .rules = json_member(in, "rules"), .changes = &change, .n_changes = 1};
+        .rules = json_member(in, "rules"),
+        .changes = &change,
+        .n_changes = 1,
+        .as_upstream = true,
+    };
     struct azure_nsg_result result;
     int rc = read_access(a, json_member(in, "service"), &change.access, err);
     if (rc == ERR_OK) {
