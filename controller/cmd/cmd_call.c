@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_call.c: one call into the provider; see the header. */
+/* cmd_call.c: calls into the provider; see the header. */
 #include "controller/cmd/cmd_call.h"
+
+#include "controller/sync_internal.h"
 
 #define CALL_MS 120000
 
@@ -26,29 +28,53 @@ int cmd_validate(struct cmd_session *s, const char *key, struct err *err)
     return code;
 }
 
-int cmd_call(struct cmd_session *s, const char *key,
-             int32_t (*fn)(void *provider, const struct tt_call *call,
-                           const struct tt_batch *batch),
-             const char **ret_text, struct err *err)
+const char *cmd_batch_key(const struct cmd_session *s, const char *key)
 {
-    const struct tt_service *svc = cmd_session_service(s, key);
-    struct host_call *call =
-        host_call_begin(s->host, s->a, 1, CALL_MS, (uint32_t)s->n_wanted - 1, NULL);
-    struct tt_item *item = ARENA_NEW(s->a, struct tt_item);
-    struct tt_batch batch = {.size = sizeof batch, .key = "", .n_items = 1};
-    const struct tt_item *items[] = {item};
-    *item = (struct tt_item){.size = sizeof *item,
-                             .verb = cmd_verb(s, svc),
-                             .reasons = TT_REASON_RESYNC,
-                             .service = svc};
-    host_call_item(call, 0, item);
-    batch.items = items;
+    const struct tt_provider *d = &s->plugin->desc;
+    char text[SYNC_BATCH_KEY_MAX] = "";
+    bool batches = d->batch_key != NULL && d->reconcile_batch != NULL;
+    if (!batches ||
+        d->batch_key(s->provider, cmd_session_service(s, key), text, sizeof(text)) != TT_OK) {
+        return "";
+    }
+    text[sizeof(text) - 1] = '\0';
+    return arena_strdup(s->a, text);
+}
+
+void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_fn *fn)
+{
+    struct host_call *call = host_call_begin(s->host, s->a, (uint32_t)b->n, CALL_MS,
+                                             (uint32_t)(s->n_wanted - b->n), NULL);
+    struct tt_item *all = ARENA_ARRAY(s->a, struct tt_item, b->n);
+    const struct tt_item **items = ARENA_ARRAY(s->a, const struct tt_item *, b->n);
+    struct tt_batch batch = {
+        .size = sizeof batch, .key = b->key, .items = items, .n_items = (uint32_t)b->n};
+    for (size_t i = 0; i < b->n; i++) {
+        const struct tt_service *svc = cmd_session_service(s, b->services[i]);
+        all[i] = (struct tt_item){.size = sizeof all[i],
+                                  .verb = cmd_verb(s, svc),
+                                  .reasons = TT_REASON_RESYNC,
+                                  .service = svc};
+        host_call_item(call, (uint32_t)i, &all[i]);
+        items[i] = &all[i];
+    }
     host_call_nodes(call, &batch.nodes, &batch.n_nodes);
     int32_t rc = fn(s->provider, host_call_abi(call), &batch);
-    if (ret_text != NULL) {
-        *ret_text = item->result->text;
+    for (size_t i = 0; i < b->n; i++) {
+        b->texts[i] = all[i].result->text;
+        (void)host_result_outcome(all[i].result, rc, false, &b->errs[i]);
     }
-    int code = host_result_outcome(item->result, rc, false, err);
     host_call_end(call);
-    return code;
+}
+
+int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, const char **ret_text,
+             struct err *err)
+{
+    const char *text = NULL;
+    const struct cmd_batch one = {.key = "", .services = &key, .n = 1, .errs = err, .texts = &text};
+    cmd_call_batch(s, &one, fn);
+    if (ret_text != NULL) {
+        *ret_text = text;
+    }
+    return err->code;
 }

@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_call.h: calling an optional, read-only operation of a provider for one Service. */
+/* cmd_call.h: calling an optional, read-only operation of a provider, for one Service or for a batch. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_CALL_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_CALL_H
 
 #include "controller/cmd/cmd_session.h"
 
-/* Calls `fn` (plan or explain) with a batch of the one Service.  The verb follows from the Service.  *ret_text gets what
- * result_text() was given, or NULL.  IMPLEMENTED_ELSEWHERE comes back as such, with its message. */
-int cmd_call(struct cmd_session *s, const char *key,
-             int32_t (*fn)(void *provider, const struct tt_call *call,
-                           const struct tt_batch *batch),
-             const char **ret_text, struct err *err) _warn_unused_;
+typedef int32_t(cmd_call_fn)(void *provider, const struct tt_call *call,
+                             const struct tt_batch *batch);
+
+/* Services that the provider wants to see at once, and how it went with each. */
+struct cmd_batch {
+    const char *key;             /* batch_key's text; "": a Service by itself */
+    const char *const *services; /* keys */
+    size_t n;
+    struct err *errs;   /* n of them; filled */
+    const char **texts; /* n of them: what result_text() was given, or NULL; filled */
+};
+/* What the controller would put the Service into a batch by; "" alone. */
+const char *cmd_batch_key(const struct cmd_session *s, const char *key);
+/* Calls `fn` (plan) once for all of them.  Verbs follow from the Services. */
+void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *batch, cmd_call_fn *fn);
+/* Calls `fn` (plan or explain) with a batch of the one Service.  *ret_text gets what result_text() was given, or NULL.
+ * IMPLEMENTED_ELSEWHERE comes back as such, with its message. */
+int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, const char **ret_text,
+             struct err *err) _warn_unused_;
 /* What the provider's validate() says of the Service; ERR_OK when it has none. */
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* TT_VERB_… that a sync of this Service would use. */

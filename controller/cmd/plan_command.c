@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan_command.c: `trimtab plan`: what a sync would do, and why, without doing it.
  *
- * Asks the provider for each Service's plan, joins them and prints text for people or JSON for programs (ux.md,
+ * Asks the provider for the plans of Services, those together that a sync takes together, joins them and prints text for people or JSON for programs (ux.md,
  * interfaces.md).  Exit 0: nothing to do; 2: changes; 1: error.  A provider that cannot plan gets a sentence. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,27 +100,61 @@ static const struct tt_plan *refused_plan(struct arena *a, const char *key, cons
     return plan;
 }
 
-/* Asks for one Service's plan; its plans are among s->plans then.  Returns false for what is an error. */
-static bool plan_one(struct cmd_session *s, const char *key, const struct tt_plan **ret_extra)
+/* What is asked, and what came of it so far. */
+struct asking {
+    struct cmd_session *s;
+    const char **batch_keys; /* per wanted Service */
+    bool *asked;
+    const struct tt_plan **extra; /* beside s->plans */
+    size_t n_extra;
+    bool failed;
+};
+
+static bool is_told(const struct cmd_session *s, size_t from, const char *key)
 {
-    struct err err = ERR_INIT;
-    size_t before = s->n_plans;
-    int code = cmd_call(s, key, s->plugin->desc.plan, NULL, &err);
-    *ret_extra = NULL;
-    if (code == ERR_OK) {
-        return true;
-    }
-    bool told = false;
-    for (size_t i = before; i < s->n_plans; i++) {
+    for (size_t i = from; i < s->n_plans; i++) {
         for (uint32_t k = 0; k < s->plans[i]->n_services; k++) {
-            told |= str_eq(s->plans[i]->services[k]->key, key) &&
-                    s->plans[i]->services[k]->code != TT_OK;
+            const struct tt_plan_service *svc = s->plans[i]->services[k];
+            if (str_eq(svc->key, key) && svc->code != TT_OK) {
+                return true;
+            }
         }
     }
-    if (!told) {
-        *ret_extra = refused_plan(s->a, key, &err);
+    return false;
+}
+
+/* Asks for the plan of Services that are synced together; it is among s->plans then. */
+static void plan_batch(struct asking *x, struct cmd_batch *b)
+{
+    struct cmd_session *s = x->s;
+    size_t before = s->n_plans;
+    b->errs = ARENA_ARRAY(s->a, struct err, b->n);
+    b->texts = ARENA_ARRAY(s->a, const char *, b->n);
+    cmd_call_batch(s, b, s->plugin->desc.plan);
+    for (size_t i = 0; i < b->n; i++) {
+        const struct err *err = &b->errs[i];
+        if (err->code != ERR_OK && !is_told(s, before, b->services[i])) {
+            x->extra[x->n_extra++] = refused_plan(s->a, b->services[i], err);
+        }
+        x->failed |= err->code != ERR_OK && err->code != ERR_IMPLEMENTED_ELSEWHERE;
     }
-    return code == ERR_IMPLEMENTED_ELSEWHERE;
+}
+
+/* The Service at `first` and, where it is synced in a batch, all later ones of that. */
+static struct cmd_batch batch_of(struct asking *x, size_t first)
+{
+    struct cmd_session *s = x->s;
+    const char *key = x->batch_keys[first];
+    size_t most = key[0] == '\0' ? 1 : s->n_wanted - first;
+    const char **services = ARENA_ARRAY(s->a, const char *, most);
+    struct cmd_batch b = {.key = key, .services = services};
+    for (size_t i = first; b.n < most && i < s->n_wanted; i++) {
+        if (i == first || (!x->asked[i] && str_eq(key, x->batch_keys[i]))) {
+            services[b.n++] = s->wanted[i];
+            x->asked[i] = true;
+        }
+    }
+    return b;
 }
 
 static void print_plan(struct cmd_session *s, const struct tt_plan *plan)
@@ -137,29 +171,45 @@ static void print_plan(struct cmd_session *s, const struct tt_plan *plan)
     fputs(str_buf_text(&text), stdout);
 }
 
-static int plan_all(struct cmd_session *s)
+static void ask_all(struct asking *x)
 {
-    const struct tt_plan **extra = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_wanted);
-    size_t n_extra = 0;
-    bool failed = false;
+    struct cmd_session *s = x->s;
+    size_t done = 0;
     int64_t since = clock_now_ms(clock_real());
     for (size_t i = 0; i < s->n_wanted; i++) {
-        failed |= !plan_one(s, s->wanted[i], &extra[n_extra]);
-        n_extra += extra[n_extra] != NULL;
-        cmd_progress("planning", i + 1, s->n_wanted, since);
+        x->batch_keys[i] = cmd_batch_key(s, s->wanted[i]);
+    }
+    for (size_t i = 0; i < s->n_wanted; i++) {
+        if (!x->asked[i]) {
+            struct cmd_batch batch = batch_of(x, i);
+            plan_batch(x, &batch);
+            done += batch.n;
+            cmd_progress("planning", done, s->n_wanted, since);
+        }
     }
     cmd_progress_end();
-    const struct tt_plan **all = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_plans + n_extra);
-    for (size_t i = 0; i < s->n_plans + n_extra; i++) {
-        all[i] = i < s->n_plans ? s->plans[i] : extra[i - s->n_plans];
+}
+
+static int plan_all(struct cmd_session *s)
+{
+    struct asking x = {
+        .s = s,
+        .batch_keys = ARENA_ARRAY(s->a, const char *, s->n_wanted + 1),
+        .asked = ARENA_ARRAY(s->a, bool, s->n_wanted + 1),
+        .extra = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_wanted + 1),
+    };
+    ask_all(&x);
+    const struct tt_plan **all = ARENA_ARRAY(s->a, const struct tt_plan *, s->n_plans + x.n_extra);
+    for (size_t i = 0; i < s->n_plans + x.n_extra; i++) {
+        all[i] = i < s->n_plans ? s->plans[i] : x.extra[i - s->n_plans];
     }
-    const struct tt_plan *plan = plan_join(s->a, all, s->n_plans + n_extra);
+    const struct tt_plan *plan = plan_join(s->a, all, s->n_plans + x.n_extra);
     bool changes = false;
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         changes |= plan->operations[i]->verb != TT_OP_KEEP;
     }
     print_plan(s, plan);
-    return failed ? 1 : changes ? 2 : 0;
+    return x.failed ? 1 : changes ? 2 : 0;
 }
 
 int cmd_plan(int argc, char **argv)

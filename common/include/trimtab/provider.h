@@ -417,7 +417,8 @@ struct tt_provider {
     int32_t (*batch_key)(void *provider, const struct tt_service *service, char *text, size_t n);
     int32_t (*reconcile_batch)(void *provider, const struct tt_call *call,
                                const struct tt_batch *batch);
-    /* Optional.  Reports (host->report_plan) what reconciling would do, and changes nothing. */
+    /* Optional.  Reports (host->report_plan) what reconciling would do, and changes nothing.  With a batch_key, Services of
+     * one key come at once, as to reconcile_batch. */
     int32_t (*plan)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
     /* Optional.  result_text: which load balancer the Service gets, by which rule. */
     int32_t (*explain)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
