@@ -239,7 +239,7 @@ static struct str_set destinations_of(const struct batch *b, const struct azure_
     if (on_nodes) {
         list_add_texts(&l, &c->backend_ips);
     }
-    if (!on_nodes || !c->want) {
+    if (!on_nodes || (!c->want && !b->in->as_upstream)) {
         list_add_texts(&l, &c->lb_ips);
     }
     return list_set(&l);

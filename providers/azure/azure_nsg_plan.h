@@ -48,7 +48,8 @@ struct azure_nsg_input {
     bool
         repair_adopted; /* rules of releases before 1.29 go also where nothing else is to be written */
     /* Nothing but what the Go controller does, with which trimtab-eval is compared: what is split off for others opens
-     * every address of the Service (9.5), and rules of releases before 1.29 stay (9.9). */
+     * every address of the Service (9.5), rules of releases before 1.29 stay (9.9), and a Service without floating IP
+     * that is deleted leaves its balancer's address in rules that have it (4.4). */
     bool as_upstream;
 };
 
