@@ -29,6 +29,9 @@ struct cmd_list {
 struct cmd_args {
     const char *cloud_provider; /* --cloud-provider */
     const char *cloud_config;
+    const char *secret_name; /* --cloud-config-secret-name; NULL: none */
+    const char *secret_ns;
+    const char *secret_key; /* --cloud-config-key */
     const char *cluster_name;
     const char *plugin_dir;
     const char *kubeconfig;

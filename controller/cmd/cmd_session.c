@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
 #include "common/net/http.h"
+#include "controller/config_source.h"
 #include "controller/fence.h"
 #include "providers/builtin.h"
 
@@ -167,6 +168,27 @@ void cmd_session_host(struct cmd_session *s)
     });
 }
 
+/* As the controller reads it with --enable-dynamic-reloading. */
+static int read_secret(struct cmd_session *s, struct err *err)
+{
+    struct tt_open_args *o = &s->open_args;
+    const struct config_source source = {
+        .secret_ns = str_or(s->args.secret_ns, "kube-system"),
+        .secret_name = s->args.secret_name,
+        .secret_key = str_or(s->args.secret_key, "cloud-config"),
+        .client = s->client,
+    };
+    struct config_texts t;
+    int code = config_source_read(&source, s->a, &t, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    t.path = o->config_path;
+    t.text = o->config_text;
+    t.len = o->config_len;
+    return config_texts_fill(&t, &s->plugin->desc, o, err);
+}
+
 int cmd_session_open_args(struct cmd_session *s, struct err *err)
 {
     struct tt_open_args *o = &s->open_args;
@@ -198,6 +220,9 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
             o->config_text = json_str(s->world, "cloud_config");
             o->config_len = strlen(o->config_text);
         }
+    }
+    if (!str_is_empty(s->args.secret_name)) {
+        return read_secret(s, err);
     }
     return ERR_OK;
 }

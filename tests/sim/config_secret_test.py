@@ -142,6 +142,23 @@ def test_disabled__rests_until_it_changes():
         assert code == 0, code
 
 
+def test_plan__reads_the_secret_as_the_controller_does():
+    with Azure() as w:
+        w.secret('{"tags": "from=secret"}')
+        w.create("web")
+        flags = ["plan", "--cloud-provider=azure", f"--cloud-config={w.config_path()}", f"--kubeconfig={w.kubeconfig}",
+                 "--verbose"]
+        for secret in (False, True):
+            more = ["--cloud-config-secret-name=azure-cloud-provider"] if secret else []
+            r = subprocess.run([w.trimtab_exe, *flags, *more], capture_output=True, text=True, check=False, timeout=60,
+                               env=w.environment())
+            assert r.returncode == 2, r
+            assert ("from" in r.stdout) == secret, r.stdout
+        r = subprocess.run([w.trimtab_exe, *flags, "--cloud-config-secret-name=none"], capture_output=True, text=True,
+                           check=False, timeout=60, env=w.environment())
+        assert r.returncode == 1 and "secret kube-system/none" in r.stderr, r
+
+
 def lists_for_a_look(w):
     """How often balancers are listed for a Service that is as it should be, looked at three times."""
     w.create("web")
