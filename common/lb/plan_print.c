@@ -293,6 +293,34 @@ static void print_sentences(struct printer *p, const struct tt_plan_service *s)
     }
 }
 
+#define WITH_SHOWN 3
+
+/* "~ and 2 shared with demo/db": the Services with which they are printed. */
+static void print_elsewhere(struct printer *p, const struct tt_plan_service *s, uint32_t n,
+                            bool any)
+{
+    const char *with[WITH_SHOWN];
+    uint32_t n_with = 0;
+    bool more = false;
+    for (uint32_t i = 0; i < p->plan->n_operations; i++) {
+        const struct tt_operation *op = p->plan->operations[i];
+        bool known = op->verb == TT_OP_KEEP || !is_owner(op, s->key) || is_printed_with(op, s);
+        for (uint32_t k = 0; !known && k < n_with; k++) {
+            known = strcmp(with[k], op->owners[0]) == 0;
+        }
+        if (!known && n_with < WITH_SHOWN) {
+            with[n_with++] = op->owners[0];
+        } else if (!known) {
+            more = true;
+        }
+    }
+    str_appendf(p->b, "%s      ~ and %u shared with", any ? "" : "\n", n);
+    for (uint32_t k = 0; k < n_with; k++) {
+        str_appendf(p->b, "%s %s", k > 0 ? "," : "", with[k]);
+    }
+    str_append(p->b, more ? " and others\n" : "\n");
+}
+
 static void print_operations(struct printer *p, const struct tt_plan_service *s)
 {
     struct columns c = columns_measure(p, s);
@@ -310,8 +338,7 @@ static void print_operations(struct printer *p, const struct tt_plan_service *s)
         }
     }
     if (elsewhere > 0) {
-        str_appendf(p->b, "%s      ~ and %u shared with the Service above\n", any ? "" : "\n",
-                    elsewhere);
+        print_elsewhere(p, s, elsewhere, any);
     }
     if (kept > 0 && !p->how->verbose) {
         str_appendf(p->b, "      %s=%s %u resource%s as %s should be\n", color_on(p, "="),

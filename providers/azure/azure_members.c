@@ -37,15 +37,37 @@ static struct azure_owners owners_of(struct arena *a, const struct azure_machine
 }
 
 /* "joins kubernetes, kubernetes-IPv6; leaves x" */
+/* Pools of several balancers have the same names; then the balancer's stands in front. */
+static bool is_on_several(struct arena *a, const struct azure_refs *refs)
+{
+    const char *first = NULL;
+    bool several = false;
+    for (size_t i = 0; i < refs->n_join + refs->n_leave; i++) {
+        const char *id = i < refs->n_join ? refs->join[i] : refs->leave[i - refs->n_join];
+        const char *lb = azure_id_part(a, id, "loadBalancers");
+        several = several || (first != NULL && !azure_eq(lb, first));
+        first = lb;
+    }
+    return several;
+}
+
+static const char *pool_name(struct arena *a, const char *id, bool with_lb)
+{
+    return with_lb
+               ? arena_printf(a, "%s/%s", azure_id_part(a, id, "loadBalancers"), azure_id_last(id))
+               : azure_id_last(id);
+}
+
 static const char *summary_of(struct arena *a, const struct azure_refs *refs)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    bool with_lb = is_on_several(a, refs);
     for (size_t i = 0; i < refs->n_join; i++) {
-        str_appendf(&b, "%s%s", i == 0 ? "joins " : ", ", azure_id_last(refs->join[i]));
+        str_appendf(&b, "%s%s", i == 0 ? "joins " : ", ", pool_name(a, refs->join[i], with_lb));
     }
     for (size_t i = 0; i < refs->n_leave; i++) {
         const char *sep = refs->n_join > 0 ? "; leaves " : "leaves ";
-        str_appendf(&b, "%s%s", i == 0 ? sep : ", ", azure_id_last(refs->leave[i]));
+        str_appendf(&b, "%s%s", i == 0 ? sep : ", ", pool_name(a, refs->leave[i], with_lb));
     }
     return str_buf_to_arena(&b, a);
 }

@@ -84,7 +84,7 @@ def test_text__shows_a_shared_write_once():
     _, out, _ = plan(manifests=[service("one", 81), service("two", 82)])
     assert out.count("load balancer           c1") == 1, out
     assert "for default/one, default/two" in out, out
-    assert "~ and 2 shared with the Service above" in out, out
+    assert "~ and 2 shared with default/one\n" in out, out
     assert "Plan: 2 to create, 2 to change, 0 to delete, in 3 waves" in " ".join(out.split()), out
 
 

@@ -223,7 +223,7 @@ static void several__each_node_serves_one(void **state)
          "",
          {"a 0 running " P("lb1"), "b 0 running " P("lb1")},
          "1 scale set b: joins kubernetes\n"
-         "2 scale set instance 0: joins kubernetes; leaves kubernetes\n"},
+         "2 scale set instance 0: joins lb2/kubernetes; leaves lb1/kubernetes\n"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct row r = {"",         "n0 a/0 10.0.0.4\nn1 b/0 10.0.0.5\n",         "",

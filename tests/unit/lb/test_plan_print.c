@@ -213,7 +213,7 @@ static void plan_print_text__shared_and_refused__each_said_once(void **state)
                 "\n"
                 "Service demo/b\n"
                 "\n"
-                "      ~ and 1 shared with the Service above\n"
+                "      ~ and 1 shared with demo/a\n"
                 "\n"
                 "Service demo/c\n"
                 "  ! annotation cloud.google.com/network-tier: \"Gold\" is not a tier; allowed: "
