@@ -279,6 +279,8 @@ void arm_operations_answer(struct arm_request *q);
 const char *arm_operation_state(const struct arm_operation *op);
 /* Somebody looks at a document: where its own state is the poll, that is one. */
 void arm_operations_look(struct arm_resource *res);
+/* Counts as a look at each running write of a document below that id. */
+void arm_operations_pass(struct arm *arm, const char *above);
 bool arm_operation_get(struct arm_request *q);
 bool arm_operation_result(struct arm_request *q);
 

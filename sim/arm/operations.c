@@ -136,6 +136,22 @@ static void poll(struct arm_operation *op)
     }
 }
 
+static bool pass(const char *name, void *value, void *arg)
+{
+    struct arm_operation *op = value;
+    (void)name;
+    if (arm_id_is_below(op->target, arg)) {
+        poll(op);
+    }
+    return true;
+}
+
+/* A client that is gone does not poll: its writes end all the same. */
+void arm_operations_pass(struct arm *arm, const char *above)
+{
+    map_each(arm->operations, pass, (void *)above);
+}
+
 static void fail_with(struct arm_operation *op, const char *end, const char *code,
                       const char *message)
 {
@@ -196,13 +212,15 @@ static bool refuse_retryable(struct arm_request *q, const struct arm_operation *
     return arm_refuse(q, 429, "RetryableError", "A retryable error occurred.");
 }
 
-static bool refuse_conflict(struct arm_request *q, const struct arm_operation *op)
+static bool refuse_conflict(struct arm_request *q, struct arm_operation *op)
 {
     bool network = strstr(q->id, "/Microsoft.Network/") != NULL;
     q->refusal.retry_after_s = (int)(op->retry_after_s > 0 ? op->retry_after_s : 1);
     if (network && str_eq(json_str(q->arm->settings, "conflict"), "retryable")) {
+        poll(op);
         return refuse_retryable(q, op);
     }
+    poll(op);
     return arm_refuse(
         q, 409, network ? "AnotherOperationInProgress" : "RetryableErrorDueToAnotherOperation",
         "Another operation on this or dependent resource is in progress. To retrieve status of the "

@@ -125,6 +125,7 @@ bool arm_read_list(struct arm_request *q)
                           "parent resource '%s' could not be found.",
                           strchr(q->kind->type, '/') + 1, parent);
     }
+    arm_operations_pass(q->arm, l.above);
     l.items = json_object_new_array();
     arm_each(q->arm, q->kind->type, add_item, &l);
     return arm_answer_page(q, l.items);
