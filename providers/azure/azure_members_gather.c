@@ -255,12 +255,23 @@ void azure_members_gather_for(struct azure_sync *y, struct azure_pool *pools, si
     azure_members_compare(a, &m->in, &m->diff);
 }
 
+/* A balancer may go with the last of its Services: others take its nodes then, not when somebody syncs the next time. */
+static bool somebody_goes(const struct azure_sync *y)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i]) && !y->items[i].want) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int azure_members_gather(struct azure_sync *y, struct azure_members *m, struct err *err)
 {
     struct azure_members_in in = {0};
     pools_of_batch(y, &in);
     azure_members_gather_for(y, in.pools, in.n_pools, m);
-    if (!azure_config_is_multi_slb(&y->p->config) || in.n_pools == 0) {
+    if (!azure_config_is_multi_slb(&y->p->config) || (in.n_pools == 0 && !somebody_goes(y))) {
         return ERR_OK;
     }
     int rc = azure_members_spread(y, m, err);

@@ -6,6 +6,7 @@
  * Source: docs/spec/azure.md 7, 12.6 (5), 17 row 10. */
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_members_gather.h"
+#include "providers/azure/azure_members_nic_plan.h"
 #include "providers/azure/azure_members_vmss_plan.h"
 #include "providers/azure/azure_observe.h"
 
@@ -78,6 +79,22 @@ static bool need_elsewhere(struct azure_sync *y, const struct azure_members *m,
     return false;
 }
 
+/* The balancer says that a machine has to be edited, an earlier list of interfaces or instances that nothing is to be done:
+ * somebody else has edited it since. */
+static bool is_contradicted(struct azure_sync *y, const struct azure_members *m,
+                            const struct azure_machine_edit *e, const char *set)
+{
+    struct arena *a = y->s->a;
+    const struct azure_refs refs = azure_members_refs(a, e);
+    const char *why = NULL;
+    if (set != NULL) {
+        struct json_object *vm = azure_members_doc(&m->instances, e->machine);
+        return vm != NULL && azure_vmss_instance(a, &y->p->config, vm, &refs, &why) == NULL;
+    }
+    struct json_object *nic = azure_members_nic_doc(m, e);
+    return nic != NULL && azure_nic_edit(a, &y->p->config, nic, &refs, &why) == NULL;
+}
+
 static bool need_interface(struct azure_sync *y, const struct azure_members *m,
                            const struct azure_machine_edit *e)
 {
@@ -90,8 +107,11 @@ static bool need_interface(struct azure_sync *y, const struct azure_members *m,
         azure_need(y, AZURE_VMS,
                    azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMS, c->resource_group));
     }
-    if (y->p->offline || m->nics.n == 0 || azure_members_nic_doc(m, e) != NULL) {
+    if (y->p->offline || m->nics.n == 0) {
         return false;
+    }
+    if (azure_members_nic_doc(m, e) != NULL) {
+        return is_contradicted(y, m, e, NULL) && need_nics_again(y, m);
     }
     return need_nics_again(y, m) || need_elsewhere(y, m, e);
 }
@@ -101,8 +121,9 @@ static bool need_instance(struct azure_sync *y, const struct azure_members *m,
 {
     const char *id = as_documented(y, AZURE_VMSSS, set);
     const char *list = azure_arm_collection(y->s->a, &y->p->arm, AZURE_VMSS_VMS, id);
-    bool lacks = azure_members_doc(&m->instances, e->machine) == NULL;
-    bool again = lacks && azure_need_again(y, AZURE_VMSS_VMS, list);
+    bool old =
+        azure_members_doc(&m->instances, e->machine) == NULL || is_contradicted(y, m, e, set);
+    bool again = old && azure_need_again(y, AZURE_VMSS_VMS, list);
     need_sets(y);
     azure_need(y, AZURE_VMSS_VMS, list);
     return again;
@@ -180,14 +201,29 @@ static void need_pools_again(struct azure_sync *y)
 
 /* ---- the stage --------------------------------------------------------------------------------------------- */
 
+static const char *vm_sets_list(const struct azure_sync *y)
+{
+    return azure_arm_collection(y->s->a, &y->p->arm, AZURE_SETS, y->p->config.resource_group);
+}
+
 void azure_need_vm_sets(struct azure_sync *y)
 {
     const struct azure_config *c = &y->p->config;
     bool spread = azure_config_is_multi_slb(c) && c->vm_type == AZURE_VM_STANDARD;
     if (!c->standard_sku || spread) {
-        azure_need(y, AZURE_SETS,
-                   azure_arm_collection(y->s->a, &y->p->arm, AZURE_SETS, c->resource_group));
+        azure_need(y, AZURE_SETS, vm_sets_list(y));
     }
+}
+
+/* A machine of no set may have come after the sets were listed. */
+static bool need_vm_sets_again(struct azure_sync *y, const struct azure_members *m)
+{
+    bool some = false;
+    for (size_t i = 0; i < m->in.n_nodes; i++) {
+        const struct azure_member_node *node = &m->in.nodes[i];
+        some = some || (node->machine[0] != '\0' && node->vm_set == NULL && !node->excluded);
+    }
+    return some && azure_need_again(y, AZURE_SETS, vm_sets_list(y));
 }
 
 /* Only a machine itself says that it belongs to a flexible scale set; several balancers must know before they share out the
@@ -224,7 +260,8 @@ int azure_observe_members(struct lb_sync *s, struct err *err)
             azure_need_vm_sets(y);
             need_flexible(y, &m);
         }
-        if (!azure_members_need(y, &m) && step > 0) {
+        bool again = step > 0 && need_vm_sets_again(y, &m);
+        if (!azure_members_need(y, &m) && !again && step > 0) {
             break;
         }
         rc = azure_see(y, err);

@@ -139,13 +139,23 @@ static const char *coming(const struct azure_sync *y)
     return NULL;
 }
 
+/* For whose sake the nodes are shared out anew: those that stay, else those that go. */
+static void own_by(struct spreading *x, bool want)
+{
+    struct azure_sync *y = x->y;
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (azure_item_takes_part(&y->items[i]) && y->items[i].want == want) {
+            azure_owners_add(y->s->a, &x->owners, y->items[i].item->key);
+        }
+    }
+}
+
 int azure_members_spread(struct azure_sync *y, struct azure_members *m, struct err *err)
 {
     struct spreading x = {.y = y, .m = m, .by_member = map_new(NULL)};
-    for (size_t i = 0; i < y->s->n_items; i++) {
-        if (azure_item_takes_part(&y->items[i]) && y->items[i].want) {
-            azure_owners_add(y->s->a, &x.owners, y->items[i].item->key);
-        }
+    own_by(&x, true);
+    if (x.owners.n == 0) {
+        own_by(&x, false);
     }
     index_nodes(&x);
     add_others(&x);

@@ -104,12 +104,25 @@ int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return azure_lb_edits_break(&b) ? azure_lb_edits_emit(&b, err) : ERR_OK;
 }
 
+/* A balancer that a Service has left by a write that then failed: nobody else may come to it. */
+static void mend_left(struct azure_lb_edits *b)
+{
+    struct azure_sync *y = b->y;
+    for (size_t i = 0; !has_one_pair(&y->p->config) && i < y->s->n_items; i++) {
+        struct azure_item *it = &y->items[i];
+        if (azure_item_takes_part(it) && it->want && it->target != NULL) {
+            azure_lb_edits_mend(b, it, it->service->internal);
+        }
+    }
+}
+
 int azure_plan_balancers(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct azure_lb_edits b;
     azure_lb_edits_begin(&b, azure_sync_of(s), plan);
     azure_describe(b.y, plan);
     join_all(&b);
+    mend_left(&b);
     for (size_t i = 0; i < b.n; i++) {
         look_after(&b, &b.items[i]);
     }
