@@ -3,7 +3,7 @@
  *
  * A flow is data.  Its start state is made once, by a faultless controller (or it is a world that upstream left), and every
  * sweep point begins there anew.  Then the edits happen, one call fails, and after recovery the world must be that of
- * the faultless run.  A new flow is a new row in flows.c (Google) or flows_azure.c. */
+ * the faultless run.  A new flow is a new row in flows.c (Google) or one of flows_azure*.c. */
 #ifndef TRIMTAB_TESTS_FAULT_FLOWS_H
 #define TRIMTAB_TESTS_FAULT_FLOWS_H
 
@@ -11,7 +11,8 @@
 #include <stddef.h>
 
 #define FLOW_SERVICES_MAX 10
-#define FLOW_STEPS_MAX    13
+#define FLOW_STEPS_MAX    14
+#define FLOW_ENDS_MAX     6
 
 /* A Service of namespace "default". */
 struct flow_service {
@@ -22,12 +23,14 @@ struct flow_service {
 
 enum step_do {
     STEP_END = 0,
-    STEP_CREATE,      /* Service `what` with spec `body` */
-    STEP_PATCH,       /* Service `what`, merge patch `body` */
-    STEP_DELETE,      /* Service `what` */
-    STEP_ADD_NODES,   /* `what` of them */
-    STEP_REMOVE_NODE, /* of that name */
-    STEP_REST,        /* until all is done that can be; each Service but `what` is served then */
+    STEP_CREATE,       /* Service `what` with spec `body`, in which "<web>" is the address of web */
+    STEP_PATCH,        /* Service `what`, merge patch `body`; the same */
+    STEP_DELETE,       /* Service `what` */
+    STEP_ADD_NODES,    /* `what` of them */
+    STEP_REMOVE_NODE,  /* of that name */
+    STEP_REST,         /* until all is done that can be; each Service but `what` is served then */
+    STEP_PODS,         /* of Service `what`, per node: body */
+    STEP_FORGET_POOLS, /* somebody takes the Azure resource `what` out of all pools */
 };
 
 struct step {
@@ -41,24 +44,39 @@ struct flow {
     const char *cloud; /* "azure"; NULL: Google's */
     /* start */
     const char *world; /* a recorded world below tests/data; NULL: ours, with six nodes */
+    const char *site;  /* of site.h, Azure only; NULL: the simulator's own */
     bool alone;        /* no user has put anything into the balancer that is ours */
     struct flow_service start[FLOW_SERVICES_MAX];
     const char *const *start_flags; /* of the controller that makes the start; NULL: none */
+    const char
+        *start_config; /* and members of its cloud-config beside those of the site; NULL: none */
     /* what happens */
     const char *const *flags; /* of the controller that meets the fault; NULL: none */
-    bool cold;                /* it starts when the flow begins: its first calls are swept, too */
+    const char *config;       /* as start_config */
+    const char *
+        poison; /* Azure refuses each document that holds this text, and does not say why; NULL: none */
+    bool cold; /* it starts when the flow begins: its first calls are swept, too */
     struct step steps[FLOW_STEPS_MAX];
     /* what must hold */
     const char *moves; /* this Service's address may change: the user asked for it; NULL: none's */
-    bool quiet;        /* nothing at all is written */
+    const char *ends
+        [FLOW_ENDS_MAX]; /* texts that occur in what world_text() says of the end; "!text" does not */
+    bool quiet;          /* nothing at all is written */
     /* how much of it the default sweep covers */
     bool whole; /* every point; else a seeded tenth */
 };
 
-/* Ended by a row without a name. */
+/* Each ended by a row without a name. */
 extern const struct flow flows_gce[];
 extern const struct flow flows_azure[];
-const struct flow *flows_of(const char *cloud); /* "gce" (or NULL), "azure"; NULL: no such cloud */
+extern const struct flow flows_azure_addresses[];
+extern const struct flow flows_azure_batches[];
+extern const struct flow flows_azure_machines[];
+extern const struct flow flows_azure_moves[];
+extern const struct flow flows_azure_links[];
+
+/* The i-th flow of a cloud: "gce" (or NULL), "azure"; NULL: there are no more. */
+const struct flow *flow_at(const char *cloud, size_t i);
 const struct flow *flow_find(const char *name); /* NULL: no such flow */
 
 #endif

@@ -15,9 +15,7 @@
 #define STATE_MAX    (64 << 20)
 
 /* Where tests/data/fault/foreign-azure.json puts users' elements beside ours. */
-#define AZURE_OWN_BALANCER                                                                         \
-    "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/rg/providers/"             \
-    "Microsoft.Network/loadBalancers/kubernetes"
+#define AZURE_OWN_BALANCER STAGE_AZURE_GROUP "Network/loadBalancers/kubernetes"
 
 struct play {
     struct stage s;
@@ -56,13 +54,39 @@ int play_calls(struct arena *a, const struct flow *f, const char *dir, char ***r
     return rc;
 }
 
+/* ---- poison --------------------------------------------------------------------------------------- */
+
+static void refuse_poison(void *arg, const struct sim_call *call)
+{
+    const struct flow *f = arg;
+    if (str_eq(call->op, "LoadBalancers.CreateOrUpdate") && call->body != NULL &&
+        memmem(call->body, call->body_len, f->poison, strlen(f->poison)) != NULL) {
+        probe_strike_now(call, "{\"do\":\"refuse\",\"status\":400,\"body\":{\"error\":{\"code\":"
+                               "\"InvalidParameter\",\"message\":\"The request is not valid.\"}}}");
+    }
+}
+
+/* Settings that a flow has beside its site's. */
+static int open_stage(struct play *p, struct json_object *world, const char *config,
+                      const char *const *flags)
+{
+    p->s.cloud = p->flow->cloud;
+    p->s.config = config;
+    p->s.site = p->flow->cloud == NULL ? NULL : site_find(p->flow->site);
+    int rc = stage_open(&p->s, world, flags);
+    if (rc == ERR_OK && p->flow->poison != NULL) {
+        probe_listen(p->s.probe, refuse_poison, (void *)p->flow);
+    }
+    return rc;
+}
+
 /* ---- the run ------------------------------------------------------------------------------------- */
 
 /* From the start state through the edits to rest. */
 static int run(struct play *p, struct json_object *world, const char *call)
 {
     const struct flow *f = p->flow;
-    int rc = stage_open(&p->s, world, f->flags);
+    int rc = open_stage(p, world, f->config, f->flags);
     if (rc == ERR_OK && !f->cold) {
         rc = stage_start(&p->s);
         rc = rc == ERR_OK ? stage_settle(&p->s, RIG_LATER) : rc;
@@ -129,34 +153,65 @@ static int judge(struct play *p, struct json_object *before, struct json_object 
 
 /* ---- once per flow ------------------------------------------------------------------------------- */
 
+/* The Services of the start, one after another where one names another's address. */
+static int make_services(struct play *p)
+{
+    const struct flow *f = p->flow;
+    int rc = ERR_OK;
+    bool runs = false;
+    for (size_t i = 0; i < FLOW_SERVICES_MAX && f->start[i].name != NULL && rc == ERR_OK; i++) {
+        const struct step s = {STEP_CREATE, f->start[i].name, f->start[i].spec};
+        if (strchr(s.body, '<') != NULL) {
+            rc = runs ? ERR_OK : stage_start(&p->s);
+            rc = rc == ERR_OK ? stage_settle(&p->s, RIG_LATER) : rc;
+            runs = true;
+        }
+        rc = rc == ERR_OK ? stage_step(&p->s, &s) : rc;
+    }
+    if (rc == ERR_OK && f->start[0].name != NULL) {
+        rc = runs ? ERR_OK : stage_start(&p->s);
+        rc = rc == ERR_OK ? stage_settle(&p->s, RIG_LATER) : rc;
+    }
+    return rc;
+}
+
 static int make_start(struct play *p, struct json_object **ret)
 {
     const struct flow *f = p->flow;
     struct json_object *world = NULL;
-    p->s.cloud = f->cloud;
     int rc = f->world == NULL ? ERR_OK : rig_read_data(p->s.a, f->world, &world, p->s.err);
-    rc = rc == ERR_OK ? stage_open(&p->s, world, f->start_flags) : rc;
+    rc = rc == ERR_OK ? open_stage(p, world, f->start_config, f->start_flags) : rc;
     if (rc == ERR_OK && f->world == NULL) {
         world = rig_world(p->s.rig);
         rc = world_add_foreign(p->s.a, world, p->s.err);
         if (f->alone) {
             json_object_object_del(json_member(world, f->cloud), AZURE_OWN_BALANCER);
         }
+        if (p->s.site != NULL) {
+            site_build(p->s.site, p->s.a, world);
+        }
         rc = rc == ERR_OK ? rig_load(p->s.rig, world, p->s.err) : rc;
     }
-    for (size_t i = 0; i < FLOW_SERVICES_MAX && f->start[i].name != NULL && rc == ERR_OK; i++) {
-        const struct step s = {STEP_CREATE, f->start[i].name, f->start[i].spec};
-        rc = stage_step(&p->s, &s);
-    }
-    if (rc == ERR_OK && f->start[0].name != NULL) {
-        rc = stage_start(&p->s);
-        rc = rc == ERR_OK ? stage_settle(&p->s, RIG_LATER) : rc;
-    }
+    rc = rc == ERR_OK ? make_services(p) : rc;
     if (rc == ERR_OK) {
         const char *text = json_text(p->s.a, rig_world(p->s.rig), JSON_COMPACT);
         rc = json_parse_arena(p->s.a, text, strlen(text), NULL, ret, p->s.err);
     }
     return rc == ERR_OK ? stage_close(&p->s) : rc;
+}
+
+/* The user got what was asked for. */
+static int check_end(struct play *p, const char *end)
+{
+    for (size_t i = 0; i < FLOW_ENDS_MAX && p->flow->ends[i] != NULL; i++) {
+        const char *want = p->flow->ends[i];
+        bool not = *want == '!';
+        if ((strstr(end, want + not ) != NULL) == not ) {
+            printf("%s\n", end);
+            return err_set(p->s.err, ERR_CONFLICT, "at the end: %s", want);
+        }
+    }
+    return ERR_OK;
 }
 
 static int prepare(struct play *p, const char *dir)
@@ -175,7 +230,8 @@ static int prepare(struct play *p, const char *dir)
     const char **calls = probe_calls(p->s.probe, p->s.a, &n);
     struct json_object *end = rig_world(p->s.rig);
     const char *end_text = world_text(p->s.a, end, p->s.names);
-    rc = judge(p, world, end);
+    rc = check_end(p, end_text);
+    rc = rc == ERR_OK ? judge(p, world, end) : rc;
     rc = rc == ERR_OK ? write_text(p, dir, "start", json_text(p->s.a, world, JSON_COMPACT)) : rc;
     rc = rc == ERR_OK ? write_text(p, dir, "end", end_text) : rc;
     rc = rc == ERR_OK ? write_text(p, dir, "calls", str_join(p->s.a, calls, n, "\n")) : rc;
@@ -187,7 +243,9 @@ int play_prepare(const struct flow *f, const char *dir, struct err *err)
     struct play p = {.s = stage_new(err), .flow = f};
     int rc = prepare(&p, dir);
     if (rc != ERR_OK && p.s.rig != NULL) {
-        printf("%s", rig_log(p.s.rig));
+        size_t n = 0;
+        const char **calls = probe_calls(p.s.probe, p.s.a, &n);
+        printf("%s\n%s", str_join(p.s.a, calls, n, "\n"), rig_log(p.s.rig));
     }
     stage_done(&p.s);
     return rc;

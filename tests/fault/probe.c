@@ -195,6 +195,11 @@ static void add_fault(struct sim *s, const char *text)
     }
 }
 
+void probe_strike_now(const struct sim_call *call, const char *fault)
+{
+    add_fault(call->sim, fault);
+}
+
 /* `kind` has the details of a refusal; NULL for killing. */
 static void strike(struct probe *p, const struct sim_call *call, enum fault_effect effect,
                    const struct fault_kind *kind)

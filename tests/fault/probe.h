@@ -47,6 +47,8 @@ struct probe *probe_new(struct rig *r, struct names *names) _warn_unused_;
 void probe_free(struct probe *p); /* the rig must be gone */
 /* `fn` is called in the simulator's thread before each call of the controller. */
 void probe_listen(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg);
+/* For who listens: that fault befalls this very call. */
+void probe_strike_now(const struct sim_call *call, const char *fault);
 /* Forgets what was written down, and lets that call fail when it comes (NULL: none). */
 void probe_begin(struct probe *p, const struct fault_kind *kind, const char *call);
 /* All calls since then, sorted, in the arena. */

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/arm/arm.h"
 #include "tests/fault/world.h"
 
 #define STARTS_MAX    6
 #define PATIENT_TRIES 4 /* then all faults are taken away */
 #define EDITS_MAX     6
 #define RESTS_MAX     6
+#define NODES         6 /* of a world that is ours */
 
 struct stage stage_new(struct err *err)
 {
@@ -31,9 +33,18 @@ void stage_done(struct stage *s)
 int stage_open(struct stage *s, struct json_object *world, const char *const *flags)
 {
     static const char *const none[] = {NULL};
-    struct rig_args args = {.world = world,
-                            .sim = {.nodes = world == NULL ? 6 : 0, .seed = 7, .cloud = s->cloud},
-                            .flags = flags == NULL ? none : flags};
+    struct rig_args args = {
+        .world = world,
+        .sim = {.nodes = world == NULL ? NODES : 0, .seed = 7, .cloud = s->cloud},
+        .flags = flags == NULL ? none : flags};
+    if (s->site != NULL) {
+        args.sim.ipv4 = args.sim.ipv6 = s->site->ipv6;
+        args.sim.nodes = world == NULL && s->site->nodes > 0 ? s->site->nodes : args.sim.nodes;
+        args.cloud_config = site_config(s->site, s->a, s->config);
+    }
+    if (s->site != NULL && world != NULL) {
+        site_set(s->site, world);
+    }
     int rc = rig_new(&args, &s->rig, s->err);
     if (rc == ERR_OK) {
         s->probe = probe_new(s->rig, s->names);
@@ -148,14 +159,64 @@ static const char *manifest(struct arena *a, const char *name, const char *spec)
                         name, annotations, json_text(a, tree, JSON_COMPACT));
 }
 
+/* "<web>" is the address that the Service web has. */
+static const char *with_addresses(struct stage *s, const char *body)
+{
+    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
+    for (size_t i = 0; strchr(body, '<') != NULL && i < json_len(services); i++) {
+        struct json_object *service = json_object_array_get_idx(services, i);
+        const char *ip = world_published_ip(service);
+        const char *name = json_str(json_member(service, "metadata"), "name");
+        if (ip != NULL) {
+            body = str_replace(s->a, body, arena_printf(s->a, "<%s>", name), ip);
+        }
+    }
+    return body;
+}
+
+/* Its machines' part in pools of balancers is forgotten: they are what somebody else wrote. */
+static void forget_pools(struct json_object *o)
+{
+    for (size_t i = 0; i < json_len(o); i++) {
+        forget_pools(json_object_array_get_idx(o, i));
+    }
+    if (json_object_is_type(o, json_type_object)) {
+        json_object_object_del(o, "loadBalancerBackendAddressPools");
+        json_object_object_foreach(o, key, value)
+        {
+            (void)key;
+            forget_pools(value);
+        }
+    }
+}
+
+static void forget_in_sim(struct sim *sim, void *arg)
+{
+    struct arm *arm = sim_module_state(sim, "azure");
+    struct arm_resource *res = arm_get(arm, arg);
+    if (res != NULL) {
+        struct json_object *body = json_copy(res->body);
+        forget_pools(body);
+        (void)arm_commit(arm, res->id, body, NULL);
+        arm_settle(arm);
+    }
+}
+
 static int try_step(struct stage *s, const struct step *step)
 {
     const char *path = arena_printf(s->a, SERVICES "/%s", step->what);
     switch (step->act) {
     case STEP_CREATE:
-        return rig_kube(s->rig, "POST", SERVICES, manifest(s->a, step->what, step->body), NULL);
+        return rig_kube(s->rig, "POST", SERVICES,
+                        manifest(s->a, step->what, with_addresses(s, step->body)), NULL);
     case STEP_PATCH:
-        return rig_kube(s->rig, "PATCH", path, step->body, NULL);
+        return rig_kube(s->rig, "PATCH", path, with_addresses(s, step->body), NULL);
+    case STEP_PODS:
+        return rig_kube(s->rig, "PUT", arena_printf(s->a, "/sim/pods/default/%s", step->what),
+                        step->body, NULL);
+    case STEP_FORGET_POOLS:
+        rig_in_sim(s->rig, forget_in_sim, arena_printf(s->a, STAGE_AZURE_GROUP "%s", step->what));
+        return 200;
     case STEP_DELETE:
         return rig_kube(s->rig, "DELETE", path, NULL, NULL);
     case STEP_ADD_NODES:

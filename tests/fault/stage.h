@@ -8,8 +8,13 @@
 
 #include "tests/fault/flows.h"
 #include "tests/fault/probe.h"
+#include "tests/fault/site.h"
 
 #define STAGE_HEALED_MS 90000 /* of the fake clock: so long a refusal lasts that lasts */
+
+/* Where everything of the simulated Azure is. */
+#define STAGE_AZURE_GROUP                                                                          \
+    "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/rg/providers/Microsoft."
 
 struct stage {
     struct arena *a;
@@ -17,7 +22,10 @@ struct stage {
     struct rig *rig;
     struct probe *probe;
     struct err *err;
-    const char *cloud;             /* of a rig without a world; NULL: Google's */
+    const char *cloud; /* of a rig without a world; NULL: Google's */
+    const struct site
+        *site; /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
+    const char *config;            /* members of the cloud-config beside the site's; NULL: none */
     const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
     int64_t began_ms;              /* by the fake clock: when it could strike first */
     int64_t until_ms;              /* of stage_live() */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c: fault-sweep, which lets every call of every flow fail in every way, one at a time.
  *
- *     fault-sweep                        flows marked `whole` whole, a seeded tenth of the others (TRIMTAB_SWEEP=all: everything)
+ *     fault-sweep                        flows marked `whole` whole, a seeded tenth of the others (--all, TRIMTAB_SWEEP=all: everything)
  *     fault-sweep --cloud azure          that cloud's flows (gce)
  *     fault-sweep --flow F               every point of one flow
  *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
@@ -33,10 +33,10 @@ struct sweep {
     const char *dir;
     const char *program;
     /* the command line */
-    const struct flow *flows; /* of the cloud */
-    const char *flow;         /* NULL: all */
-    const char *call;         /* number or words; NULL: all */
-    const char *kind;         /* NULL: all */
+    const char *cloud;
+    const char *flow; /* NULL: all */
+    const char *call; /* number or words; NULL: all */
+    const char *kind; /* NULL: all */
     bool list;
     bool all;
     uint64_t seed;
@@ -221,13 +221,15 @@ static void parse(struct sweep *s, int argc, char **argv)
         if (str_eq(argv[i], "--flow")) {
             s->flow = value_of(argc, argv, &i);
         } else if (str_eq(argv[i], "--cloud")) {
-            s->flows = flows_of(value_of(argc, argv, &i));
+            s->cloud = value_of(argc, argv, &i);
         } else if (str_eq(argv[i], "--call")) {
             s->call = value_of(argc, argv, &i);
         } else if (str_eq(argv[i], "--kind")) {
             s->kind = value_of(argc, argv, &i);
         } else if (str_eq(argv[i], "--jobs")) {
             s->parallel = (unsigned)strtoul(value_of(argc, argv, &i), NULL, 10);
+        } else if (str_eq(argv[i], "--all")) {
+            s->all = true;
         } else if (str_eq(argv[i], "--list")) {
             s->list = true;
         } else {
@@ -236,8 +238,8 @@ static void parse(struct sweep *s, int argc, char **argv)
         }
     }
     const struct flow *only = s->flow == NULL ? NULL : flow_find(s->flow);
-    s->flows = only == NULL ? s->flows : flows_of(only->cloud);
-    bool known = s->flows != NULL && (s->flow == NULL || only != NULL) &&
+    s->cloud = only == NULL ? s->cloud : str_or(only->cloud, "gce");
+    bool known = flow_at(s->cloud, 0) != NULL && (s->flow == NULL || only != NULL) &&
                  (s->kind == NULL || fault_kind_find(s->kind) != NULL) && s->parallel > 0;
     if (!known) {
         fprintf(stderr, "no such cloud, flow or kind; see --list\n");
@@ -247,7 +249,8 @@ static void parse(struct sweep *s, int argc, char **argv)
 
 static void list_names(const struct sweep *s)
 {
-    for (const struct flow *f = s->flows; f->name != NULL; f++) {
+    const struct flow *f = NULL;
+    for (size_t i = 0; (f = flow_at(s->cloud, i)) != NULL; i++) {
         printf("flow %s\n", f->name);
     }
     for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
@@ -273,7 +276,8 @@ static void remove_dir(const char *dir)
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/trimtab-sweep-XXXXXX";
-    struct sweep s = {.a = arena_new(), .parallel = PARALLEL, .flows = flows_gce};
+    struct sweep s = {.a = arena_new(), .parallel = PARALLEL, .cloud = "gce"};
+    const struct flow *f = NULL;
     size_t planned = 0;
     parse(&s, argc, argv);
     (void)setenv("TRIMTAB_TEST_DATA", TRIMTAB_TEST_DATA, 0); /* meson test has set it */
@@ -287,14 +291,14 @@ int main(int argc, char **argv)
         return 1;
     }
     s.dir = dir;
-    for (const struct flow *f = s.flows; f->name != NULL; f++) {
+    for (size_t i = 0; (f = flow_at(s.cloud, i)) != NULL; i++) {
         planned += s.flow == NULL || str_eq(s.flow, f->name);
     }
     if (!s.list) {
         printf("1..%zu\n# seed %llu%s\n", planned, (unsigned long long)s.seed,
                s.all ? ", every point" : "");
     }
-    for (const struct flow *f = s.flows; f->name != NULL; f++) {
+    for (size_t i = 0; (f = flow_at(s.cloud, i)) != NULL; i++) {
         if (s.flow == NULL || str_eq(s.flow, f->name)) {
             sweep_flow(&s, f);
         }

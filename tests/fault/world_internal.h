@@ -40,9 +40,7 @@ extern const struct world_rules world_rules_gce;
 extern const struct world_rules world_rules_azure;
 const struct world_rules *world_rules_of(struct json_object *world);
 
-/* For those: */
-const char *world_published_ip(struct json_object *service); /* or NULL */
-/* Members that are lists of texts become sets. */
+/* For those: members that are lists of texts become sets. */
 void world_sort_lists(struct arena *a, struct json_object *o);
 
 #endif
