@@ -45,7 +45,7 @@ static const char *pool_line(struct arena *a, struct json_object *o)
 static const struct {
     const char *array;
     const char *(*line)(struct arena *a, struct json_object *o);
-    const char *members[10]; /* what is compared */
+    const char *members[11]; /* what is compared */
 } kinds[] = {
     {"frontendIPConfigurations",
      frontend_line,
@@ -55,7 +55,7 @@ static const struct {
      rule_line,
      {"protocol", "frontendPort", "backendPort", "enableFloatingIP", "idleTimeoutInMinutes",
       "enableTcpReset", "disableOutboundSnat", "loadDistribution", "probe",
-      "frontendIPConfiguration"}},
+      "frontendIPConfiguration", "backendAddressPool"}},
     {"probes",
      probe_line,
      {"protocol", "port", "requestPath", "intervalInSeconds", "probeThreshold"}},
