@@ -86,6 +86,14 @@ struct json_object *arm_error_body(void *state, const struct sim_call *call, int
 
 /* --- a request ------------------------------------------------------------------------------------ */
 
+/* Names of a list's items (lower case) → items, borrowed. */
+struct arm_index {
+    struct json_object *array;
+    size_t len;
+    struct map *by_name;
+};
+#define ARM_INDEXES_MAX 8
+
 struct arm_request {
     struct arm *arm;
     struct sim_call *call;
@@ -103,8 +111,9 @@ struct arm_request {
     struct json_object *answer;  /* owned until sent; NULL: no body */
     struct arm_resource *target; /* the document whose write may run on after the answer */
     bool created, removed, unchanged;
-    bool throttled;     /* this kind of request is rationed: */
-    int64_t allowance;  /* how many are left */
+    bool throttled;                            /* this kind of request is rationed: */
+    int64_t allowance;                         /* how many are left */
+    struct arm_index indexes[ARM_INDEXES_MAX]; /* long lists that were searched, by name */
     struct map *picked; /* private addresses that this request was given already */
     struct map
         *holders; /* who holds which private address of `holders_vnet`; NULL: not asked yet */
@@ -164,6 +173,8 @@ bool arm_id_is_below(const char *id, const char *parent); /* parent + "/…", wi
 const char *arm_ref(struct json_object *properties, const char *member);
 /* The item of that name (without case) in an array of named objects, or NULL; *ret_i may be NULL. */
 struct json_object *arm_named(struct json_object *array, const char *name, size_t *ret_i);
+/* The same for lists that are searched for each of their items: O(1), while nobody changes names in it. */
+struct json_object *arm_find(struct arm_request *q, struct json_object *array, const char *name);
 /* The object's "properties", made when it lacks them. */
 struct json_object *arm_properties(struct json_object *o);
 bool arm_name_is_valid(const char *name, size_t max);

@@ -96,7 +96,7 @@ bool arm_lb_check_ref(struct arm_request *q, struct json_object *lb, const char 
     const char *kind = id ? arena_strndup(q->a, id, (size_t)(arm_id_name(id) - id - 1)) : NULL;
     struct json_object *items = json_path(lb, arena_printf(q->a, "properties.%s", member));
     bool ok = id && str_eq_nocase(parent, q->id) && str_eq_nocase(arm_id_name(kind), member) &&
-              arm_named(items, arm_id_name(id), NULL);
+              arm_find(q, items, arm_id_name(id));
     return ok || arm_refuse_reference(q, str_nonnull(id), by);
 }
 
@@ -159,11 +159,12 @@ static bool check_rule_pools(struct arm_request *q, struct json_object *lb, cons
                       self, pool);
 }
 
-static bool frontend_is_public(struct json_object *lb, struct json_object *rule)
+static bool frontend_is_public(struct arm_request *q, struct json_object *lb,
+                               struct json_object *rule)
 {
     const char *id = arm_ref(rule, "frontendIPConfiguration");
-    struct json_object *fip = arm_named(json_path(lb, "properties.frontendIPConfigurations"),
-                                        id ? arm_id_name(id) : NULL, NULL);
+    struct json_object *fip = arm_find(q, json_path(lb, "properties.frontendIPConfigurations"),
+                                       id ? arm_id_name(id) : NULL);
     return arm_ref(json_member(fip, "properties"), "subnet") == NULL;
 }
 
@@ -184,7 +185,7 @@ static bool check_rule(struct arm_request *q, struct json_object *lb, struct jso
         return arm_refuse(q, 400, "LoadBalancingRuleInvalidPort",
                           "Load balancing rule %s: the port 0 is for the protocol All only.", self);
     }
-    if (any_port && frontend_is_public(lb, p)) {
+    if (any_port && frontend_is_public(q, lb, p)) {
         return arm_refuse(q, 400, "HAPortsNotSupportedForPublicFrontend",
                           "Load balancing rule %s: all ports at once are for internal frontends.",
                           self);

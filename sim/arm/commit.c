@@ -220,11 +220,19 @@ struct settling {
     const struct arm_links *links;
 };
 
+/* What is not derived yet is going to change, for certain: in place, under a new etag. */
 static bool settle_one(struct arm_resource *res, void *arg)
 {
     struct settling *s = arg;
     if (res->kind && !arm_is_derived(s->links, res)) {
-        (void)commit(s->arm, s->links, res->id, json_copy(res->body), NULL);
+        struct arena *a = arena_new();
+        struct dress d = {.a = a, .etag = new_etag(s->arm, a)};
+        const char *state = json_str(json_member(res->body, "properties"), "provisioningState");
+        d.state = arena_strdup(a, str_or(state, "Succeeded"));
+        fill_text(arm_properties(res->body), res->kind->defaults);
+        arm_derive(s->arm, s->links, res->kind, res->id, res->body);
+        dress(&d, res->kind, res->id, res->body);
+        arena_free(a);
     }
     return true;
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ids.c: taking Azure's resource ids apart, and small helpers on its documents.
  *
- * Ids are compared without case everywhere: ARM does, and clients rely on it (docs/spec/azure.md, conventions).  Pure. */
+ * Ids are compared without case everywhere: ARM does, and clients rely on it (docs/spec/azure.md, conventions).  Pure, but
+ * for the indexes that a request keeps. */
 #include "sim/arm/arm.h"
 
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
+
+#define SHORT_LIST 16 /* searched as it is */
 
 char *arm_id_key(struct arena *a, const char *id)
 {
@@ -92,6 +95,41 @@ struct json_object *arm_named(struct json_object *array, const char *name, size_
         }
     }
     return NULL;
+}
+
+static void free_map(void *m)
+{
+    map_free(m);
+}
+
+static struct map *index_of(struct arm_request *q, struct json_object *array)
+{
+    struct arm_index *x = q->indexes;
+    while (x < q->indexes + ARM_INDEXES_MAX && x->array &&
+           (x->array != array || x->len != json_len(array))) {
+        x++;
+    }
+    if (x == q->indexes + ARM_INDEXES_MAX) {
+        return NULL;
+    }
+    if (!x->array) {
+        *x = (struct arm_index){.array = array, .len = json_len(array), .by_name = map_new(NULL)};
+        arena_defer(q->a, free_map, x->by_name);
+        for (size_t i = 0; i < x->len; i++) {
+            struct json_object *item = json_object_array_get_idx(array, i);
+            const char *key = str_lower(q->a, str_nonnull(json_str(item, "name")));
+            if (!map_has(x->by_name, key)) {
+                map_set(x->by_name, key, item);
+            }
+        }
+    }
+    return x->by_name;
+}
+
+struct json_object *arm_find(struct arm_request *q, struct json_object *array, const char *name)
+{
+    struct map *by_name = name && json_len(array) > SHORT_LIST ? index_of(q, array) : NULL;
+    return by_name ? map_get(by_name, str_lower(q->a, name)) : arm_named(array, name, NULL);
 }
 
 struct json_object *arm_properties(struct json_object *o)

@@ -122,7 +122,7 @@ static bool is_ipv6(struct json_object *p)
 static const char *kept_address(struct frontends *f, const char *name, struct json_object *p)
 {
     struct json_object *fips = json_path(f->old, "properties.frontendIPConfigurations");
-    struct json_object *was = json_member(arm_named(fips, name, NULL), "properties");
+    struct json_object *was = json_member(arm_find(f->q, fips, name), "properties");
     bool same =
         str_eq_nocase(arm_ref(was, "subnet"), arm_ref(p, "subnet")) && is_ipv6(was) == is_ipv6(p);
     return same ? json_str(was, "privateIPAddress") : NULL;
@@ -171,7 +171,7 @@ static bool check_zones(struct frontends *f, const char *fip, const char *name,
                         struct json_object *o)
 {
     struct json_object *fips = json_path(f->old, "properties.frontendIPConfigurations");
-    struct json_object *was = arm_named(fips, name, NULL);
+    struct json_object *was = arm_find(f->q, fips, name);
     struct json_object *now = json_member(o, "zones"), *then = json_member(was, "zones");
     if (json_len(now) && !arm_lb_is_standard(f->body)) {
         return arm_refuse(f->q, 400, "SkuNotSupportedInAvailabilityZone",
@@ -270,7 +270,7 @@ static bool check_gone(struct arm_request *q, struct json_object *old, struct js
     struct json_object *was = json_path(old, "properties.frontendIPConfigurations");
     for (size_t i = 0; i < json_len(was); i++) {
         const char *name = json_str(json_object_array_get_idx(was, i), "name");
-        if (arm_named(json_member(p, "frontendIPConfigurations"), name, NULL)) {
+        if (arm_find(q, json_member(p, "frontendIPConfigurations"), name)) {
             continue;
         }
         const char *fip = arena_printf(q->a, "%s/frontendIPConfigurations/%s", q->res->id, name);

@@ -175,12 +175,12 @@ static void run_one(struct talk *t, char *text, size_t n)
     }
     path = path[0] == '/' ? path : arena_printf(t->a, GROUP "%s", path);
     const char *method = method_of(text[0]);
-    if (!method || str_has_prefix(path, "/sim/")) {
-        return;
+    bool azure = strncasecmp(path, "/subscriptions/", strlen("/subscriptions/")) == 0;
+    if (!method || !(azure || str_has_prefix(path, "/metadata/") || strstr(path, "/oauth2/"))) {
+        return; /* other APIs have targets of their own */
     }
     send_request(t, method, path, end ? end + 1 : "", end ? n - head - 1 : 0);
     check_answer(t);
-    bool azure = strncasecmp(path, "/subscriptions/", strlen("/subscriptions/")) == 0;
     if (azure && text[0] == 'W' && (t->status == 200 || t->status == 201)) {
         check_written(t, path);
     }

@@ -346,12 +346,54 @@ static void pool__that_only_the_model_names__stays(void **state)
     fixture_stop(f);
 }
 
+/* `n` rules, each with a probe of its own, on one frontend; the rule `odd` asks for a probe that is not there. */
+static const char *many_rules(struct arena *a, int n, int odd)
+{
+    struct str_buf rules = STR_BUF_INIT, probes = STR_BUF_INIT;
+    for (int i = 0; i < n; i++) {
+        const char *comma = i ? "," : "";
+        str_appendf(&rules,
+                    "%s{\"name\":\"R%d\",\"properties\":{\"protocol\":\"Tcp\",\"frontendPort\":%d,"
+                    "\"backendPort\":%d,\"frontendIPConfiguration\":{\"id\":\"%s\"},\"probe\":{"
+                    "\"id\":\"%s/p%d\"}}}",
+                    comma, i, 1000 + i, 1000 + i, LB "/frontendIPConfigurations/F", LB "/probes",
+                    i == odd ? n : i);
+        str_appendf(&probes,
+                    "%s{\"name\":\"P%d\",\"properties\":{\"protocol\":\"Tcp\",\"port\":%d}}", comma,
+                    i, 1000 + i);
+    }
+    const char *body = arena_printf(
+        a,
+        "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+        "\"frontendIPConfigurations\":[%s],\"loadBalancingRules\":[%s],\"probes\":[%s]}}",
+        FRONT("f", PIP), str_buf_text(&rules), str_buf_text(&probes));
+    str_buf_done(&rules);
+    str_buf_done(&probes);
+    return body;
+}
+
+static void balancer__of_many_rules__references_are_found_in_any_case(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("many", NULL);
+    arm_must(f, "PUT", PIP, PIP_BODY);
+    arm_must(f, "PUT", LB, many_rules(f->a, 60, -1));
+    int status = arm_call(f, "PUT", LB, many_rules(f->a, 60, 59));
+    arm_expect(f, "no probe", status, 400, "InvalidResourceReference");
+    assert_non_null(strstr(f->text, "probes/p60"));
+    arm_must(f, "GET", LB, NULL);
+    assert_string_equal(arm_text(f, "properties.probes.59.properties.loadBalancingRules.0.id"),
+                        LB "/loadBalancingRules/R59");
+    fixture_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values__each_row__refused_with_its_code),
         cmocka_unit_test(values__just_inside__taken),
         cmocka_unit_test(pool__that_only_the_model_names__stays),
+        cmocka_unit_test(balancer__of_many_rules__references_are_found_in_any_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
