@@ -13,22 +13,28 @@ static const struct azure_ownership nobody;
 
 static void claim(struct azure_claim *c, struct json_object *pip)
 {
-    if (pip != NULL && azure_pip_address(pip)[0] != '\0') {
+    if (azure_pip_address(pip)[0] != '\0') {
         c->pips[c->n_pips++] = pip;
     }
 }
 
+/* One that is not there ends the list, of names as of addresses (6.3). */
 static void claim_by_name(struct arena *a, const struct azure_pips *pips, struct azure_claim *c)
 {
     const struct azure_service *s = c->service;
     for (int f = 0; f < AZURE_FAMILIES; f++) {
-        if (s->pip_name[f] != NULL) {
-            claim(c, azure_pip_by_name(a, pips, s->pip_group, s->pip_name[f]));
+        if (s->pip_name[f] == NULL) {
+            continue;
         }
+        struct json_object *pip = azure_pip_by_name(a, pips, s->pip_group, s->pip_name[f]);
+        if (pip == NULL) {
+            return;
+        }
+        claim(c, pip);
     }
 }
 
-/* An address that cannot be, or is not there, ends the list (6.3). */
+/* So does an address that cannot be. */
 static void claim_by_address(struct arena *a, const struct azure_pips *pips, struct azure_claim *c)
 {
     const struct azure_service *s = c->service;

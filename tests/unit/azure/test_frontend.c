@@ -85,6 +85,13 @@ static void owner__F_10_to_F_20(void **state)
          FIP_DOC("auid", "\"privateIPAddress\":\"fd00::eef0\""), "", "IPv6"},
         {"F-20", "secondary", "\"azure-pip-name\":\"PIP1\"", V4 TCP80,
          FIP_DOC("auid", ON_PIP("pip1")), PIP_DOC("pip1", "IPv4", "1.2.3.4"), "IPv4"},
+        {"F-20 both families", "secondary",
+         "\"azure-pip-name\":\"pip1\",\"azure-pip-name-ipv6\":\"pip6\"", DUAL TCP80,
+         FIP_DOC("auid", ON_PIP("pip6")),
+         PIP_DOC("pip1", "IPv4", "1.2.3.4") "," PIP_DOC("pip6", "IPv6", "2603:1030::1"), "IPv6"},
+        {"F-20 one that is missing ends the list", "secondary",
+         "\"azure-pip-name\":\"pip1\",\"azure-pip-name-ipv6\":\"pip6\"", DUAL TCP80,
+         FIP_DOC("auid", ON_PIP("pip6")), PIP_DOC("pip6", "IPv6", "2603:1030::1"), "no"},
         {"F-20 no address yet", "secondary", "\"azure-pip-name\":\"pip1\"", V4 TCP80,
          FIP_DOC("auid", ON_PIP("pip1")), PIP_DOC("pip1", "IPv4", ""), "no"},
     };
