@@ -26,8 +26,8 @@
 #include "controller/options.h"
 #include "controller/plugin.h"
 
-#define STOP_MS   1500  /* for calls into the provider; the whole exit stays within 2 s */
-#define RELOAD_MS 30000 /* the same before another configuration is taken over */
+#define STOP_MS   1500 /* for calls into the provider; the whole exit stays within 2 s */
+#define RELOAD_MS 5000 /* the same before another configuration is taken over */
 
 /* ---- before anything runs ------------------------------------------------------------------------ */
 

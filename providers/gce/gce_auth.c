@@ -25,6 +25,8 @@ struct gce_auth {
     int64_t expires_ms _guarded_by_(lock);  /* monotonic */
     bool fetching _guarded_by_(lock);
     bool stale_failed _guarded_by_(lock); /* an early refresh failed: wait for the real expiry */
+    unsigned failures _guarded_by_(lock); /* how many fetches have failed */
+    struct err failed _guarded_by_(lock); /* the last of them */
 };
 
 int gce_auth_new(const struct gce_auth_config *cfg, struct gce_auth **ret, struct err *err)
@@ -146,21 +148,65 @@ static void wake(void *arg)
     mutex_unlock(&auth->lock);
 }
 
-/* True: this caller is to fetch.  False: a usable token is there, or the wait was cancelled. */
-static bool claim(struct gce_auth *auth, struct cancel *cancel)
+/* Blocks while another one fetches what is needed now.  Without a token, what that one met is this one's outcome, too. */
+static enum gce_turn claim(struct gce_auth *auth, struct cancel *cancel, struct err *err)
 {
     int hook = cancel_hook(cancel, wake, auth);
     mutex_lock(&auth->lock);
+    unsigned failures = auth->failures;
     while (left_ms(auth) <= 0 && auth->fetching && !cancel_fired(cancel)) {
         clock_wait(auth->cfg.clock, &auth->changed, &auth->lock, CLOCK_NEVER);
     }
     int64_t left = left_ms(auth);
-    bool mine = !auth->fetching && !cancel_fired(cancel) &&
-                (left <= 0 || (left <= GCE_TOKEN_EARLY_MS && !auth->stale_failed));
-    auth->fetching = auth->fetching || mine;
+    bool early = left <= GCE_TOKEN_EARLY_MS && !auth->stale_failed;
+    enum gce_turn turn = GCE_TURN_READY;
+    if (cancel_fired(cancel)) {
+        turn = GCE_TURN_FAILED;
+        (void)err_set(err, ERR_CANCELLED, "asked to stop");
+    } else if (left <= 0 && auth->failures != failures) {
+        turn = GCE_TURN_FAILED;
+        (void)err_copy(err, &auth->failed);
+    } else if (!auth->fetching && (left <= 0 || early)) {
+        turn = GCE_TURN_MINE;
+        auth->fetching = true;
+    }
     mutex_unlock(&auth->lock);
     cancel_unhook(cancel, hook);
-    return mine;
+    return turn;
+}
+
+enum gce_turn gce_auth_turn(struct gce_auth *auth, struct gce_wait *wait, struct err *err)
+{
+    enum gce_turn turn = GCE_TURN_MINE;
+    mutex_lock(&auth->lock);
+    if (left_ms(auth) > 0) {
+        turn = GCE_TURN_READY;
+    } else if (auth->fetching) {
+        turn = GCE_TURN_WAIT;
+        wait->failures = wait->waits ? wait->failures : auth->failures;
+        wait->waits = true;
+    } else if (wait->waits && wait->failures != auth->failures) {
+        turn = GCE_TURN_FAILED;
+        (void)err_copy(err, &auth->failed);
+    } else {
+        auth->fetching = true;
+    }
+    mutex_unlock(&auth->lock);
+    return turn;
+}
+
+void gce_auth_ended(struct gce_auth *auth, const struct err *err)
+{
+    mutex_lock(&auth->lock);
+    auth->fetching = false;
+    auth->stale_failed = left_ms(auth) > 0 && err->code != ERR_OK;
+    /* Whoever was told to stop says nothing about the others' chances. */
+    if (err->code != ERR_OK && err->code != ERR_CANCELLED) {
+        auth->failures++;
+        auth->failed = *err;
+    }
+    cond_broadcast(&auth->changed);
+    mutex_unlock(&auth->lock);
 }
 
 struct fetch_job {
@@ -174,10 +220,20 @@ static enum http_next step(struct http_job *job, const struct http_response *res
     return gce_fetch_step(&f->fetch, &job->req, resp, rng_unit(f->rng), &job->err);
 }
 
+static bool has_valid(struct gce_auth *auth)
+{
+    mutex_lock(&auth->lock);
+    bool valid = left_ms(auth) > 0;
+    mutex_unlock(&auth->lock);
+    return valid;
+}
+
 int gce_auth_ready(struct gce_auth *auth, struct http *http, struct cancel *cancel, struct err *err)
 {
-    if (!claim(auth, cancel)) {
-        return cancel_fired(cancel) ? err_set(err, ERR_CANCELLED, "asked to stop") : ERR_OK;
+    struct err why = ERR_INIT;
+    enum gce_turn turn = claim(auth, cancel, &why);
+    if (turn != GCE_TURN_MINE) {
+        return turn == GCE_TURN_READY ? ERR_OK : err_copy(err, &why);
     }
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct fetch_job f = {.rng = rng_real()};
@@ -185,15 +241,7 @@ int gce_auth_ready(struct gce_auth *auth, struct http *http, struct cancel *canc
     struct http_job *jobs[] = {&job};
     gce_fetch_begin(&f.fetch, auth, a);
     http_run(http, jobs, 1);
-
-    mutex_lock(&auth->lock);
-    bool usable = left_ms(auth) > 0;
-    auth->stale_failed = usable && job.err.code != ERR_OK;
-    auth->fetching = false;
-    cond_broadcast(&auth->changed);
-    mutex_unlock(&auth->lock);
-    if (usable) {
-        return ERR_OK; /* a stale token is good enough while its successor could not be had */
-    }
-    return err_copy(err, &job.err);
+    gce_auth_ended(auth, &job.err);
+    /* A stale token is good enough while its successor could not be had. */
+    return has_valid(auth) ? ERR_OK : err_copy(err, &job.err);
 }

@@ -81,6 +81,22 @@ char *gce_auth_token(struct gce_auth *auth, struct arena *a);
 /* Google answered 401 to this token: it is not used again. */
 void gce_auth_drop(struct gce_auth *auth, const char *token);
 
+/* Who gets the next token?  Asked by calls that run beside each other on one thread, and so cannot block. */
+enum gce_turn {
+    GCE_TURN_READY = 0, /* there is one */
+    GCE_TURN_MINE,   /* this caller: gce_fetch_begin(), and gce_auth_ended() whatever came of it */
+    GCE_TURN_WAIT,   /* another one is at it: ask again */
+    GCE_TURN_FAILED, /* the one that was waited for has failed: *err says how */
+};
+/* What a caller remembers while it waits; zeroes at first. */
+struct gce_wait {
+    bool waits;
+    unsigned failures; /* of all fetches, when it began to wait */
+};
+enum gce_turn gce_auth_turn(struct gce_auth *auth, struct gce_wait *wait, struct err *err);
+/* The fetch has ended; `err` is its outcome. */
+void gce_auth_ended(struct gce_auth *auth, const struct err *err);
+
 /* One fetch under way. */
 struct gce_fetch {
     struct gce_auth *auth;

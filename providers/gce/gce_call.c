@@ -23,6 +23,9 @@
 /* A list page may hold 500 pools of thousands of members. */
 #define LIST_MAX_BODY (512u * 1024 * 1024)
 
+/* How often a call looks for a token that another thread fetches; what its own thread brings it sees at once. */
+#define TOKEN_LOOK_MS 50
+
 enum phase {
     BEGIN = 0,
     TOKEN,
@@ -285,34 +288,59 @@ static enum http_next take_answer(struct gce_call *c, struct http_request *req,
     return done(c, err);
 }
 
+static enum http_next fetch_token(struct gce_call *c, struct http_request *req,
+                                  const struct http_response *resp, struct err *err)
+{
+    enum http_next next = gce_fetch_step(&c->fetch, req, resp, rng_unit(c->api->rng), err);
+    if (next == HTTP_SEND) {
+        return next;
+    }
+    gce_auth_ended(c->api->auth, err);
+    if (err->code != ERR_OK) {
+        return done(c, err);
+    }
+    c->token = gce_auth_token(c->api->auth, c->a);
+    if (c->token == NULL) {
+        (void)err_set(err, ERR_AUTH, "access token: it is expired already");
+        return done(c, err);
+    }
+    return send_again(c, req, 0);
+}
+
+static enum http_next get_token(struct gce_call *c, struct http_request *req, struct err *err)
+{
+    switch (gce_auth_turn(c->api->auth, &c->wait, err)) {
+    case GCE_TURN_FAILED:
+        return done(c, err);
+    case GCE_TURN_WAIT:
+        req->not_before_ms = clock_now_ms(c->api->clock) + TOKEN_LOOK_MS;
+        return HTTP_WAIT;
+    case GCE_TURN_READY: /* just now */
+        return gce_call_step(c, req, NULL, err);
+    case GCE_TURN_MINE:
+        break;
+    }
+    c->wait = (struct gce_wait){0};
+    gce_fetch_begin(&c->fetch, c->api->auth, c->a);
+    c->phase = TOKEN;
+    return fetch_token(c, req, NULL, err);
+}
+
 enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
                              const struct http_response *resp, struct err *err)
 {
     if (c->phase == BEGIN) {
-        c->token = gce_auth_token(c->api->auth, c->a);
-        if (c->token != NULL) {
-            return send_again(c, req, 0);
-        }
-        gce_fetch_begin(&c->fetch, c->api->auth, c->a);
-        c->phase = TOKEN;
-        resp = NULL;
-    }
-    if (c->phase == TOKEN) {
-        enum http_next next = gce_fetch_step(&c->fetch, req, resp, rng_unit(c->api->rng), err);
-        if (next == HTTP_SEND) {
-            return next;
-        }
-        if (err->code != ERR_OK) {
-            return done(c, err);
+        if (resp != NULL && c->wait.waits) {
+            return done(c, err); /* the wait was cancelled */
         }
         c->token = gce_auth_token(c->api->auth, c->a);
         if (c->token == NULL) {
-            (void)err_set(err, ERR_AUTH, "access token: it is expired already");
-            return done(c, err);
+            return get_token(c, req, err);
         }
+        c->wait = (struct gce_wait){0};
         return send_again(c, req, 0);
     }
-    return take_answer(c, req, resp, err);
+    return c->phase == TOKEN ? fetch_token(c, req, resp, err) : take_answer(c, req, resp, err);
 }
 
 /* ---- reads as jobs --------------------------------------------------------------------------------- */
