@@ -110,6 +110,16 @@ struct lb_driver_config {
     struct cancel *cancel;    /* of the provider; may be NULL */
     struct call_watch *watch; /* of the provider: notices cancelled calls; NULL: one per call */
 };
+/* That of a provider whose handle has members of these names. */
+#define LB_DRIVER_CONFIG(the_flow, p)                                                              \
+    ((struct lb_driver_config){.flow = (the_flow),                                                 \
+                               .provider = (p),                                                    \
+                               .host = (p)->host,                                                  \
+                               .http = (p)->http,                                                  \
+                               .clock = (p)->clock,                                                \
+                               .rng = (p)->rng,                                                    \
+                               .cancel = (p)->cancel,                                              \
+                               .watch = (p)->watch})
 /* Reconciles every item of the batch and sets each one's result through the host.  Returns TT_OK when all went
  * well, else the code of the first item that failed. */
 int32_t lb_driver_reconcile(const struct lb_driver_config *cfg, const struct tt_call *call,

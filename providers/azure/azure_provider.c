@@ -143,24 +143,10 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-static struct lb_driver_config driver_of(struct azure_provider *p)
-{
-    return (struct lb_driver_config){
-        .flow = &azure_flow,
-        .provider = p,
-        .host = p->host,
-        .http = p->http,
-        .clock = p->clock,
-        .rng = p->rng,
-        .cancel = p->cancel,
-        .watch = p->watch,
-    };
-}
-
 static int32_t reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct azure_provider *p = provider;
-    const struct lb_driver_config cfg = driver_of(p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&azure_flow, p);
     int64_t begun = clock_now_ms(p->clock);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
     azure_metrics_batch(p, batch, clock_now_ms(p->clock) - begun);
@@ -169,7 +155,8 @@ static int32_t reconcile(void *provider, const struct tt_call *call, const struc
 
 static int32_t plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
-    const struct lb_driver_config cfg = driver_of(provider);
+    struct azure_provider *p = provider;
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&azure_flow, p);
     return lb_driver_plan(&cfg, call, batch);
 }
 

@@ -196,20 +196,6 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-static struct lb_driver_config driver_of(struct gce_provider *p)
-{
-    return (struct lb_driver_config){
-        .flow = &gce_target_pool_flow,
-        .provider = p,
-        .host = p->host,
-        .http = p->http,
-        .clock = p->clock,
-        .rng = p->rng,
-        .cancel = p->cancel,
-        .watch = p->watch,
-    };
-}
-
 /* The gauge of load balancers by state: what upstream rebuilds every ten minutes follows each
  * sync here. */
 static void note_state(struct gce_provider *p, const struct tt_batch *batch, int32_t code)
@@ -233,7 +219,7 @@ static void note_state(struct gce_provider *p, const struct tt_batch *batch, int
 static int32_t reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct gce_provider *p = provider;
-    const struct lb_driver_config cfg = driver_of(p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_target_pool_flow, p);
     int32_t code = lb_driver_reconcile(&cfg, call, batch);
     note_state(p, batch, code);
     return code;
@@ -241,7 +227,8 @@ static int32_t reconcile(void *provider, const struct tt_call *call, const struc
 
 static int32_t plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
-    const struct lb_driver_config cfg = driver_of(provider);
+    struct gce_provider *p = provider;
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_target_pool_flow, p);
     return lb_driver_plan(&cfg, call, batch);
 }
 

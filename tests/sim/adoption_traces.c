@@ -5,7 +5,7 @@
  * deleted, and a node comes and goes.  After each step, what we sent is compared with what was recorded: each change
  * (method, path, body; addresses translated, lists sorted) that one side sent and the other did not must be in the table
  * of deviations.  The order is not compared: it differs on purpose, and others test it. */
-#include "tests/sim/adoption.h"
+#include "tests/sim/trace_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,37 +14,24 @@
 
 #define CLUSTER_ID "552125a0ed214320" /* of the recording */
 #define API        "/compute/v1/projects/p1/"
-#define SERVICES   "/api/v1/namespaces/default/services/"
 
 static const char *const flags[] = {"--cluster-name=c1", NULL};
 
 /* ---- the Services -------------------------------------------------------------------------------- */
 
-#define SERVICE(name, uid, cluster_ip, spec)                                                       \
-    "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"" name                   \
-    "\",\"namespace\":\"default\",\"uid\":\"" uid                                                  \
-    "\",\"creationTimestamp\":\"2026-11-21T10:00:00Z\"},"                                          \
-    "\"spec\":{\"type\":\"LoadBalancer\",\"clusterIP\":\"" cluster_ip                              \
-    "\",\"clusterIPs\":[\"" cluster_ip                                                             \
-    "\"],\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":\"SingleStack\","                            \
-    "\"internalTrafficPolicy\":\"Cluster\",\"allocateLoadBalancerNodePorts\":true,"                \
-    "\"sessionAffinity\":\"None\"," spec "},\"status\":{\"loadBalancer\":{}}}"
-#define PORT(name, number, node_port)                                                              \
-    "{\"name\":\"" name "\",\"port\":" number ",\"protocol\":\"TCP\",\"targetPort\":" number       \
-    ",\"nodePort\":" node_port "}"
-
 /* Load balancers' names are made of the uids: "a715de69d8d38449587e67cfb71104b2" … */
 #define EXT1                                                                                       \
-    SERVICE("ext1", "715de69d-8d38-4495-87e6-7cfb71104b20", "10.0.0.11",                           \
-            "\"externalTrafficPolicy\":\"Cluster\",\"ports\":[" PORT("a", "80", "31001") "," PORT( \
-                "b", "443", "31002") "]")
+    TRACE_SERVICE("ext1", "715de69d-8d38-4495-87e6-7cfb71104b20", "", "10.0.0.11",                 \
+                  "\"externalTrafficPolicy\":\"Cluster\",\"ports\":[" TRACE_PORT(                  \
+                      "a", "80", "31001") "," TRACE_PORT("b", "443", "31002") "]")
 #define EXT2                                                                                       \
-    SERVICE("ext2", "aa7f64f8-7b5c-494a-bcbe-244f70f60d60", "10.0.0.12",                           \
-            "\"externalTrafficPolicy\":\"Cluster\",\"ports\":[" PORT("a", "80", "31003") "]")
+    TRACE_SERVICE(                                                                                 \
+        "ext2", "aa7f64f8-7b5c-494a-bcbe-244f70f60d60", "", "10.0.0.12",                           \
+        "\"externalTrafficPolicy\":\"Cluster\",\"ports\":[" TRACE_PORT("a", "80", "31003") "]")
 #define EXTL                                                                                       \
-    SERVICE("extl", "951560d6-fa06-4216-bdab-9cf21108d540", "10.0.0.13",                           \
-            "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31200,\"ports\":[" PORT(  \
-                "a", "80", "31004") "]")
+    TRACE_SERVICE("extl", "951560d6-fa06-4216-bdab-9cf21108d540", "", "10.0.0.13",                 \
+                  "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31200,\"ports\":"   \
+                  "[" TRACE_PORT("a", "80", "31004") "]")
 
 struct play {
     struct arena *a;
@@ -52,92 +39,23 @@ struct play {
     size_t log_at; /* lines of the traffic log that were looked at */
 };
 
-static void patch(struct play *p, const char *name, const char *body)
-{
-    const char *path = arena_printf(p->a, SERVICES "%s", name);
-    assert_int_equal(rig_kube(p->r, "PATCH", path, body, NULL), 200);
-}
-
-static void create_ext1(struct play *p)
-{
-    adoption_create(p->r, EXT1);
-}
-
-static void create_ext2(struct play *p)
-{
-    adoption_create(p->r, EXT2);
-}
-
-static void create_local(struct play *p)
-{
-    adoption_create(p->r, EXTL);
-}
-
-static void restart(struct play *p)
-{
-    struct err err = ERR_INIT;
-    assert_true(rig_stop(p->r));
-    assert_int_equal(rig_start(p->r, &err), ERR_OK);
-}
-
-static void change_port(struct play *p)
-{
-    patch(p, "ext1",
-          "{\"spec\":{\"ports\":[" PORT("a", "80", "31001") "," PORT("b", "8443", "31002") "]}}");
-}
-
-static void change_ranges(struct play *p)
-{
-    patch(p, "ext1", "{\"spec\":{\"loadBalancerSourceRanges\":[\"10.0.0.0/8\",\"192.0.2.0/24\"]}}");
-}
-
-static void change_affinity(struct play *p)
-{
-    patch(p, "ext1", "{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}");
-}
-
-static void make_local(struct play *p)
-{
-    patch(p, "ext2",
-          "{\"spec\":{\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32158}}");
-}
-
-static void add_node(struct play *p)
-{
-    assert_int_equal(rig_kube(p->r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
-}
-
-static void remove_node(struct play *p)
-{
-    assert_int_equal(rig_kube(p->r, "DELETE", "/sim/nodes/node-6", NULL, NULL), 200);
-}
-
-static void delete_ext2(struct play *p)
-{
-    assert_int_equal(rig_kube(p->r, "DELETE", SERVICES "ext2", NULL, NULL), 200);
-}
-
-static void delete_ext1(struct play *p)
-{
-    assert_int_equal(rig_kube(p->r, "DELETE", SERVICES "ext1", NULL, NULL), 200);
-}
-
-static const struct {
-    const char *name; /* in the recording */
-    void (*act)(struct play *p);
-} scenarios[] = {
-    {"external-first-create", create_ext1},
-    {"external-second-create", create_ext2},
-    {"external-local-create", create_local},
-    {"external-noop-restart-3-services", restart},
-    {"external-port-change", change_port},
-    {"external-source-ranges", change_ranges},
-    {"external-affinity", change_affinity},
-    {"external-cluster-to-local", make_local},
-    {"external-node-added-3-services", add_node},
-    {"external-node-removed-3-services", remove_node},
-    {"external-delete", delete_ext2},
-    {"external-delete-last", delete_ext1},
+#define EDITED_PORTS                                                                               \
+    "{\"spec\":{\"ports\":[" TRACE_PORT("a", "80", "31001") "," TRACE_PORT("b", "8443",            \
+                                                                           "31002") "]}}"
+#define LOCAL "{\"spec\":{\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32158}}"
+static const struct trace_step scenarios[] = {
+    {"external-first-create", TRACE_CREATE, EXT1, NULL},
+    {"external-second-create", TRACE_CREATE, EXT2, NULL},
+    {"external-local-create", TRACE_CREATE, EXTL, NULL},
+    {"external-noop-restart-3-services", TRACE_RESTART, NULL, NULL},
+    {"external-port-change", TRACE_PATCH, "ext1", EDITED_PORTS},
+    {"external-source-ranges", TRACE_PATCH, "ext1", TRACE_RANGES},
+    {"external-affinity", TRACE_PATCH, "ext1", "{\"spec\":{\"sessionAffinity\":\"ClientIP\"}}"},
+    {"external-cluster-to-local", TRACE_PATCH, "ext2", LOCAL},
+    {"external-node-added-3-services", TRACE_ADD_NODE, NULL, NULL},
+    {"external-node-removed-3-services", TRACE_REMOVE_NODE, "/sim/nodes/node-6", NULL},
+    {"external-delete", TRACE_DELETE, "ext2", NULL},
+    {"external-delete-last", TRACE_DELETE, "ext1", NULL},
 };
 
 /* ---- deviations ---------------------------------------------------------------------------------- */
@@ -275,7 +193,7 @@ static const char *translate(struct play *p, const char *text)
     }
     for (size_t i = 0; i < ARRAY_LEN(map); i++) {
         struct json_object *service =
-            rig_get(p->r, arena_printf(p->a, SERVICES "%s", map[i].service));
+            rig_get(p->r, arena_printf(p->a, TRACE_SERVICES "%s", map[i].service));
         struct json_object *ingress = json_path(service, "status.loadBalancer.ingress");
         const char *ip = json_len(ingress) == 0
                              ? map[i].recorded
@@ -300,10 +218,7 @@ static int report(char side, const char *scenario, const struct str_set *request
 static int play_scenario(struct play *p, size_t i, const char *recorded)
 {
     size_t from = 0;
-    scenarios[i].act(p);
-    if (!rig_settle(p->r, RIG_LATER)) {
-        fail_msg("%s: no rest:\n%s", scenarios[i].name, rig_log(p->r));
-    }
+    trace_step_play(p->r, &scenarios[i]);
     struct str_set ours = sent(p);
     struct str_set theirs = changes(p->a, translate(p, recorded), &from, scenarios[i].name);
     struct str_set only_ours = str_set_minus(p->a, &ours, &theirs);

@@ -7,47 +7,35 @@
  * wrote and the other did not, and a leaf that differs, must be in the table of deviations.  How often a document is
  * written in one step is not compared: most are written less often. */
 #include "tests/sim/azure_documents.h"
+#include "tests/sim/trace_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/str.h"
 
-#define SERVICES "/api/v1/namespaces/default/services/"
-
 static const char *const flags[] = {"--cluster-name=c1", NULL};
 
 /* ---- the Services -------------------------------------------------------------------------------- */
 
-#define SERVICE(name, uid, annotations, cluster_ip, spec)                                          \
-    "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"" name                   \
-    "\",\"namespace\":\"default\",\"annotations\":{" annotations "},\"uid\":\"" uid                \
-    "\",\"creationTimestamp\":\"2026-11-21T10:00:00Z\"},"                                          \
-    "\"spec\":{\"type\":\"LoadBalancer\",\"clusterIP\":\"" cluster_ip                              \
-    "\",\"clusterIPs\":[\"" cluster_ip                                                             \
-    "\"],\"ipFamilies\":[\"IPv4\"],\"ipFamilyPolicy\":\"SingleStack\","                            \
-    "\"internalTrafficPolicy\":\"Cluster\",\"allocateLoadBalancerNodePorts\":true,"                \
-    "\"sessionAffinity\":\"None\"," spec "},\"status\":{\"loadBalancer\":{}}}"
-#define PORT(name, number, node_port)                                                              \
-    "{\"name\":\"" name "\",\"port\":" number ",\"protocol\":\"TCP\",\"targetPort\":" number       \
-    ",\"nodePort\":" node_port "}"
 #define CLUSTER  "\"externalTrafficPolicy\":\"Cluster\","
 #define INTERNAL "\"service.beta.kubernetes.io/azure-load-balancer-internal\":\"true\""
 
 /* Frontends are named after the uids: "a06f9a148ae2043ed856c60ad2abff1a" … */
 #define EXT1                                                                                       \
-    SERVICE("ext1", "06f9a148-ae20-43ed-856c-60ad2abff1a0", "", "10.0.0.11",                       \
-            CLUSTER "\"ports\":[" PORT("a", "80", "31449") "," PORT("b", "443", "31894") "]")
+    TRACE_SERVICE("ext1", "06f9a148-ae20-43ed-856c-60ad2abff1a0", "", "10.0.0.11",                 \
+                  CLUSTER "\"ports\":[" TRACE_PORT("a", "80", "31449") "," TRACE_PORT(             \
+                      "b", "443", "31894") "]")
 #define EXT2                                                                                       \
-    SERVICE("ext2", "c2d395e9-8549-4a19-91ce-3c81e89eaf20", "", "10.0.0.12",                       \
-            CLUSTER "\"ports\":[" PORT("a", "80", "30823") "]")
+    TRACE_SERVICE("ext2", "c2d395e9-8549-4a19-91ce-3c81e89eaf20", "", "10.0.0.12",                 \
+                  CLUSTER "\"ports\":[" TRACE_PORT("a", "80", "30823") "]")
 #define EXTL                                                                                       \
-    SERVICE("extl", "c61d44e0-e042-4232-a5ae-49f707660cb0", "", "10.0.0.13",                       \
-            "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":30999,\"ports\":[" PORT(  \
-                "a", "80", "31004") "]")
+    TRACE_SERVICE("extl", "c61d44e0-e042-4232-a5ae-49f707660cb0", "", "10.0.0.13",                 \
+                  "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":30999,\"ports\":"   \
+                  "[" TRACE_PORT("a", "80", "31004") "]")
 #define INT1                                                                                       \
-    SERVICE("int1", "b3c2528f-8b07-4a97-b236-04776ff30de0", INTERNAL, "10.0.0.14",                 \
-            CLUSTER "\"ports\":[" PORT("a", "80", "30701") "]")
+    TRACE_SERVICE("int1", "b3c2528f-8b07-4a97-b236-04776ff30de0", INTERNAL, "10.0.0.14",           \
+                  CLUSTER "\"ports\":[" TRACE_PORT("a", "80", "30701") "]")
 
 /* Recorded addresses, and those that our Services got first. */
 static const struct {
@@ -66,99 +54,25 @@ struct play {
     struct adoption_compare compare;
 };
 
-static void patch(struct play *p, const char *name, const char *body)
-{
-    const char *path = arena_printf(p->a, SERVICES "%s", name);
-    assert_int_equal(rig_kube(p->r, "PATCH", path, body, NULL), 200);
-}
-
-static void delete_service(struct play *p, const char *name)
-{
-    const char *path = arena_printf(p->a, SERVICES "%s", name);
-    assert_int_equal(rig_kube(p->r, "DELETE", path, NULL, NULL), 200);
-}
-
-static void create_ext1(struct play *p)
-{
-    adoption_create(p->r, EXT1);
-}
-
-static void create_ext2(struct play *p)
-{
-    adoption_create(p->r, EXT2);
-}
-
-static void create_local(struct play *p)
-{
-    adoption_create(p->r, EXTL);
-}
-
-static void create_internal(struct play *p)
-{
-    adoption_create(p->r, INT1);
-}
-
-static void restart(struct play *p)
-{
-    struct err err = ERR_INIT;
-    assert_true(rig_stop(p->r));
-    assert_int_equal(rig_start(p->r, &err), ERR_OK);
-}
-
-static void change_port(struct play *p)
-{
-    patch(p, "ext1",
-          "{\"spec\":{\"ports\":[" PORT("a", "80", "31449") "," PORT("b", "8443", "31894") "]}}");
-}
-
-static void change_ranges(struct play *p)
-{
-    patch(p, "ext1", "{\"spec\":{\"loadBalancerSourceRanges\":[\"10.0.0.0/8\",\"192.0.2.0/24\"]}}");
-}
-
-static void add_node(struct play *p)
-{
-    assert_int_equal(rig_kube(p->r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
-}
-
-/* Its machine stays. */
-static void remove_node(struct play *p)
-{
-    assert_int_equal(rig_kube(p->r, "DELETE", "/api/v1/nodes/vmss000006", NULL, NULL), 200);
-}
-
-static void change_sides(struct play *p)
-{
-    patch(p, "extl", "{\"metadata\":{\"annotations\":{" INTERNAL "}}}");
-}
-
-static void delete_ext2(struct play *p)
-{
-    delete_service(p, "ext2");
-}
-
-static void delete_internal(struct play *p)
-{
-    delete_service(p, "extl"); /* which is one now */
-}
-
-static void delete_last_two(struct play *p)
-{
-    delete_service(p, "ext1");
-    delete_service(p, "int1");
-}
-
-static const struct {
-    const char *name; /* in the recording */
-    void (*act)(struct play *p);
-} scenarios[] = {
-    {"external-first-create", create_ext1},   {"external-second-create", create_ext2},
-    {"external-local-create", create_local},  {"internal-first-create", create_internal},
-    {"noop-restart-4-services", restart},     {"port-change", change_port},
-    {"source-ranges", change_ranges},         {"node-added-4-services", add_node},
-    {"node-removed-4-services", remove_node}, {"external-to-internal", change_sides},
-    {"external-delete", delete_ext2},         {"internal-delete", delete_internal},
-    {"delete-last-two", delete_last_two},
+#define EDITED_PORTS                                                                               \
+    "{\"spec\":{\"ports\":[" TRACE_PORT("a", "80", "31449") "," TRACE_PORT("b", "8443",            \
+                                                                           "31894") "]}}"
+#define TURNED_INTERNAL "{\"metadata\":{\"annotations\":{" INTERNAL "}}}"
+static const struct trace_step scenarios[] = {
+    {"external-first-create", TRACE_CREATE, EXT1, NULL},
+    {"external-second-create", TRACE_CREATE, EXT2, NULL},
+    {"external-local-create", TRACE_CREATE, EXTL, NULL},
+    {"internal-first-create", TRACE_CREATE, INT1, NULL},
+    {"noop-restart-4-services", TRACE_RESTART, NULL, NULL},
+    {"port-change", TRACE_PATCH, "ext1", EDITED_PORTS},
+    {"source-ranges", TRACE_PATCH, "ext1", TRACE_RANGES},
+    {"node-added-4-services", TRACE_ADD_NODE, NULL, NULL},
+    /* its machine stays */
+    {"node-removed-4-services", TRACE_REMOVE_NODE, "/api/v1/nodes/vmss000006", NULL},
+    {"external-to-internal", TRACE_PATCH, "extl", TURNED_INTERNAL},
+    {"external-delete", TRACE_DELETE, "ext2", NULL},
+    {"internal-delete", TRACE_DELETE, "extl", NULL}, /* which is one now */
+    {"delete-last-two", TRACE_DELETE, "ext1 int1", NULL},
 };
 
 /* ---- deviations ---------------------------------------------------------------------------------- */
@@ -255,10 +169,7 @@ static void play_scenario(struct play *p, size_t i, const char *recorded)
 {
     size_t from = 0;
     const char *name = scenarios[i].name;
-    scenarios[i].act(p);
-    if (!rig_settle(p->r, RIG_LATER)) {
-        fail_msg("%s: no rest:\n%s", name, rig_log(p->r));
-    }
+    trace_step_play(p->r, &scenarios[i]);
     learn_addresses(p);
     struct json_object *ours =
         changes(p->a, adoption_read(p->a, rig_file(p->r, "traffic.log")), &p->log_at, NULL);

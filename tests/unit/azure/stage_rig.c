@@ -508,6 +508,18 @@ struct stage_rig *stage_rig_new(void)
     return r;
 }
 
+int stage_rig_setup(void **state)
+{
+    *state = stage_rig_new();
+    return 0;
+}
+
+int stage_rig_teardown(void **state)
+{
+    stage_rig_free(*state);
+    return 0;
+}
+
 void stage_rig_free(struct stage_rig *r)
 {
     azure_snapshot_free(r->p.snapshot);

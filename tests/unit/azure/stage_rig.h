@@ -62,6 +62,15 @@ struct stage_rig {
 
 struct stage_rig *stage_rig_new(void);
 void stage_rig_free(struct stage_rig *r);
+/* A test whose state is a rig. */
+int stage_rig_setup(void **state);
+int stage_rig_teardown(void **state);
+#define RIG_TEST(fn)     cmocka_unit_test_setup_teardown(fn, stage_rig_setup, stage_rig_teardown)
+#define ADD(r, name)     stage_rig_add(r, name, NULL, NULL)
+#define written(r, want) same_text("written", (r)->log, want)
+#define succeeded(s)     same_text((s)->name, (s)->message, "")
+/* Annotations: that balancer. */
+#define ON(lb) "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const char *annotations,
                                   const char *spec);
 /* A machine of the group, with that InternalIP. */

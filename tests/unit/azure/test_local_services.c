@@ -8,22 +8,6 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_local_rules.h"
 
-static int setup(void **state)
-{
-    *state = stage_rig_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define RIG_TEST(fn)          cmocka_unit_test_setup_teardown(fn, setup, teardown)
-#define written(r, want)      same_text("written", (r)->log, want)
-#define succeeded(s)          same_text((s)->name, (s)->message, "")
-#define ON(lb)                "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 #define LOCAL(ports)          "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31000," ports
 #define PORT                  "\"ports\":[{\"port\":80,\"nodePort\":30080}]"
 #define has_pools(r, l, want) same_text(l, stage_rig_elements(r, l, "backendAddressPools"), want)

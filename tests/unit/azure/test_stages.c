@@ -7,29 +7,13 @@
 
 #include "providers/azure/azure_doc.h"
 
-static int setup(void **state)
-{
-    *state = stage_rig_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define RIG_TEST(fn)     cmocka_unit_test_setup_teardown(fn, setup, teardown)
-#define INTERNAL         "{\"azure-load-balancer-internal\":\"true\"}"
-#define ADD(r, name)     stage_rig_add(r, name, NULL, NULL)
-#define PORTS(port)      "\"ports\":[{\"port\":" #port ",\"nodePort\":3" #port "}]"
-#define DUAL             "\"ports\":[{\"port\":80}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
-#define written(r, want) same_text("written", (r)->log, want)
+#define INTERNAL    "{\"azure-load-balancer-internal\":\"true\"}"
+#define PORTS(port) "\"ports\":[{\"port\":" #port ",\"nodePort\":3" #port "}]"
+#define DUAL        "\"ports\":[{\"port\":80}],\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
 #define has_frontends(r, lb, w)                                                                    \
     same_text("frontends", stage_rig_elements(r, lb, "frontendIPConfigurations"), w)
 #define has_pips(r, want)  same_text("public IPs", stage_rig_names(r, AZURE_PIPS), want)
 #define has_rules(r, want) same_text("security rules", stage_rig_rules(r), want)
-#define succeeded(s)       same_text((s)->name, (s)->message, "")
 
 /* ---- one after the other ------------------------------------------------------------------------------------- */
 

@@ -12,24 +12,7 @@
     "virtualMachines/" name "\"}"
 #define SET(set, vm) "{\"name\":\"" set "\",\"properties\":{\"virtualMachines\":[" VM(vm) "]}}"
 
-static int setup(void **state)
-{
-    *state = stage_rig_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define RIG_TEST(fn)           cmocka_unit_test_setup_teardown(fn, setup, teardown)
-#define ADD(r, name)           stage_rig_add(r, name, NULL, NULL)
-#define written(r, want)       same_text("written", (r)->log, want)
 #define has_balancers(r, want) same_text("balancers", stage_rig_names(r, AZURE_LBS), want)
-#define succeeded(s)           same_text((s)->name, (s)->message, "")
-#define ON(lb)                 "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 
 static void has_frontends(struct stage_rig *r, const char *lb, const char *want)
 {
@@ -72,7 +55,7 @@ static void update__changes_members_of_what_is_there_and_makes_nothing(void **st
     stage_rig_run(r);
     succeeded(web);
     succeeded(api);
-    written(r, "members: change backend address pool kubernetes [web]\n");
+    written(r, "members: change backend address pool kubernetes/kubernetes [web]\n");
     has_frontends(r, "kubernetes", "aweb");
 }
 
@@ -237,15 +220,22 @@ static void several__who_moves_leaves_before_it_joins(void **state)
     stage_rig_settled(r);
 }
 
-static void several__a_chain_of_moves_has_an_order(void **state)
+/* "web" on lb1 and "api" on lb2, each with somebody who stays. */
+static struct rig_service *two_balancers(struct stage_rig *r, struct rig_service **ret_api)
 {
-    struct stage_rig *r = *state;
     make_multi(r);
     struct rig_service *web = stage_rig_add(r, "web", ON("lb1"), NULL);
-    struct rig_service *api = stage_rig_add(r, "api", ON("lb2"), NULL);
+    *ret_api = stage_rig_add(r, "api", ON("lb2"), NULL);
     (void)stage_rig_add(r, "one", ON("lb1"), NULL);
     (void)stage_rig_add(r, "two", ON("lb2"), NULL);
     stage_rig_run(r);
+    return web;
+}
+
+static void several__a_chain_of_moves_has_an_order(void **state)
+{
+    struct stage_rig *r = *state;
+    struct rig_service *api, *web = two_balancers(r, &api);
     move(web, ON("lb2"));
     move(api, ON("lb3"));
     stage_rig_run(r);
@@ -260,12 +250,7 @@ static void several__a_chain_of_moves_has_an_order(void **state)
 static void several__two_that_trade_places_leave_first(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
-    struct rig_service *web = stage_rig_add(r, "web", ON("lb1"), NULL);
-    struct rig_service *api = stage_rig_add(r, "api", ON("lb2"), NULL);
-    (void)stage_rig_add(r, "one", ON("lb1"), NULL);
-    (void)stage_rig_add(r, "two", ON("lb2"), NULL);
-    stage_rig_run(r);
+    struct rig_service *api, *web = two_balancers(r, &api);
     move(web, ON("lb2"));
     move(api, ON("lb1"));
     stage_rig_run(r);
