@@ -114,6 +114,14 @@ static bool has_audience(struct json_object *claims, const char *wanted)
     return found;
 }
 
+/* A NumericDate of RFC 7519: whole seconds, or with a fraction, as some clients write it. */
+static int64_t date_of(struct json_object *claims, const char *name)
+{
+    struct json_object *o = json_member(claims, name);
+    bool number = json_object_is_type(o, json_type_int) || json_object_is_type(o, json_type_double);
+    return number ? json_object_get_int64(o) : 0;
+}
+
 static const struct arm_denial *deny(struct arena *a, int number, const char *text)
 {
     struct arm_denial *d = ARENA_NEW(a, struct arm_denial);
@@ -155,7 +163,7 @@ const struct arm_denial *arm_assertion_judge(struct arm *arm, struct sim_call *c
     if (!take_apart(a, jwt, &t)) {
         return deny(a, 50027, "JWT token is invalid or malformed.");
     }
-    if (json_int(t.claims, "exp", 0) <= now || json_int(t.claims, "nbf", 0) > now + SKEW_S) {
+    if (date_of(t.claims, "exp") <= now || date_of(t.claims, "nbf") > now + SKEW_S) {
         return deny(a, 700024, "Client assertion is not within its valid time range.");
     }
     if (json_member(t.header, "x5t") || json_member(t.header, "x5t#S256")) {

@@ -98,7 +98,8 @@ def test_credentials__workload_identity__let_in(cloud):
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
     path = f"{cloud.folder}/federated-token"
     with open(path, "w", encoding="utf-8") as f:
-        f.write(".".join([part({"alg": "RS256"}), part({"exp": 4102444800}), "c2ln"]))
+        claims = {"aud": ["api://AzureADTokenExchange"], "iss": "https://cluster", "sub": "system:serviceaccount:kube-system:ccm", "exp": 4102444800}
+        f.write(".".join([part({"alg": "RS256", "kid": "k"}), part(claims), "c2ln"]))
     assert is_let_in(cloud, WorkloadIdentityCredential(token_file_path=path, **directory(cloud)))
 
 

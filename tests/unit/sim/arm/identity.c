@@ -274,6 +274,8 @@ struct signed_case {
 static const struct signed_case signed_cases[] = {
     {"PS256", "PS256", "x5t#S256", false, "c", "c", YEAR_2100, NULL, NULL},
     {"RS256", "RS256", "x5t", false, "c", "c", YEAR_2100, NULL, NULL},
+    {"a date with a fraction", "PS256", "x5t#S256", false, "c", "c",
+     ",\"jti\":\"j\",\"exp\":4102444800.25", NULL, NULL},
     {"RS256 with the wide thumbprint", "RS256", "x5t#S256", false, "c", "c", YEAR_2100, NULL,
      "AADSTS700027"},
     {"another's certificate", "PS256", "x5t#S256", true, "c", "c", YEAR_2100, NULL, "AADSTS700027"},
