@@ -3,7 +3,7 @@
  *
  *     fault-chaos                       episodes from TRIMTAB_SEED (1) on
  *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
- *     fault-chaos --cloud azure …       in Azure: more Services, and somebody else who edits what they share
+ *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what they share
  *
  * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or slowed down, whole kinds of
  * calls are down, watches break, and the controller is stopped, or killed around a call.  Then all faults end, and when
@@ -21,7 +21,7 @@
 #include "tests/fault/writer.h"
 
 #define PARALLEL     2
-#define SERVICES_MAX 40
+#define SERVICES_MAX 200
 #define NODES_MIN    2
 #define NODES_MAX    9
 #define STATICS      8 /* users' addresses 203.0.113.200 … 207 */
@@ -241,8 +241,8 @@ static int create(struct chaos *c)
                        .local = one_in(c, 3),
                        .sticky = one_in(c, 4),
                        .two_ports = one_in(c, 2),
-                       .address = -1,
-                       .check_port = free_port(c)};
+                       .address = -1};
+    w->check_port = w->local ? free_port(c) : 0;
     /* Names come back: what belonged to an older one of the same name must not be taken for the new one's. */
     (void)snprintf(w->name, sizeof(w->name), "svc-%zu",
                    one_in(c, 2) ? slot : SERVICES_MAX + c->n_named);
@@ -500,7 +500,7 @@ static const char *const azure_calls[] = {
 static const struct chaos_cloud clouds[] = {
     {"gce", 6, 0, 60, 30, google_calls, ARRAY_LEN(google_calls), google_annotations,
      google_special},
-    {"azure", SERVICES_MAX, 34, 60, 6, azure_calls, ARRAY_LEN(azure_calls), azure_annotations,
+    {"azure", SERVICES_MAX, 170, 60, 2, azure_calls, ARRAY_LEN(azure_calls), azure_annotations,
      azure_special},
 };
 

@@ -62,6 +62,7 @@ struct flow {
     const char *ends
         [FLOW_ENDS_MAX]; /* texts that occur in what world_text() says of the end; "!text" does not */
     bool quiet;          /* nothing at all is written */
+    const char *but;     /* the kind that is left out, for a reason that stands there; NULL: none */
     /* how much of it the default sweep covers */
     bool whole; /* every point; else a seeded tenth */
 };

@@ -24,6 +24,14 @@ const struct fault_kind fault_kinds[] = {
     {"lost", EFFECT_LOST, 0, SCOPE_ALL},
     {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_ALL},
     {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_ALL},
+    {"refused-500", EFFECT_REFUSED, 500, SCOPE_AZURE},
+    {"retryable", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
+     "{\"do\":\"refuse\",\"status\":429,\"body\":{\"error\":{\"code\":\"RetryableError\","
+     "\"message\":"
+     "\"A retryable error occurred.\",\"details\":[{\"code\":"
+     "\"RetryableErrorDueToAnotherOperation\",\"message\":\"Operation "
+     "PutLoadBalancerOperation is updating resource. The call can be retried in 1 "
+     "seconds.\"}]}}}"},
     {"throttled", EFFECT_FAULT, 0, SCOPE_AZURE, "{\"do\":\"throttle\",\"retry_after\":20}"},
     {"busy", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
      "{\"do\":\"refuse\",\"status\":409,\"body\":{\"error\":{\"code\":"

@@ -162,8 +162,10 @@ static const char *manifest(struct arena *a, const char *name, const char *spec)
 /* "<web>" is the address that the Service web has. */
 static const char *with_addresses(struct stage *s, const char *body)
 {
-    struct json_object *services = json_path(rig_world(s->rig), "kubernetes.services");
-    for (size_t i = 0; strchr(body, '<') != NULL && i < json_len(services); i++) {
+    bool any = strchr(body, '<') != NULL;
+    struct json_object *services =
+        any ? json_path(rig_world(s->rig), "kubernetes.services") : NULL; /* it may be large */
+    for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_object_array_get_idx(services, i);
         const char *ip = world_published_ip(service);
         const char *name = json_str(json_member(service, "metadata"), "name");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.h: somebody else who edits the balancer and the security group that trimtab edits, right before it does.
+/* writer.h: somebody else who edits what trimtab edits, right before it does.
  *
- * As AKS and users do: a tag and a NAT rule on the balancer, a rule in the group, each time under a new name.  It acts
- * in the simulator's thread, between what the controller has read and what it writes, so that write meets another
+ * As AKS and users do: a tag, a NAT rule and other outbound ports on the balancer, a rule in the security group, a tag on the
+ * public IP, each time something new.  It acts in the simulator's thread, between what the controller has read and what it writes, so that write meets another
  * etag (docs/spec/azure.md 3.4, 12.6).  Whatever it has written must still be there at the end. */
 #ifndef TRIMTAB_TESTS_FAULT_WRITER_H
 #define TRIMTAB_TESTS_FAULT_WRITER_H
