@@ -47,7 +47,7 @@ static const struct kind_row rows[AZURE_KIND_MAX] = {
                         true, AZURE_LIMIT_VMSS},
     [AZURE_VMSS_NICS] = {NULL, "networkInterfaces", "network interface of a scale set",
                          "2018-10-01", "2018-10-01", true, AZURE_LIMIT_NIC},
-    [AZURE_PROVIDERS] = {NULL, "providers", "resource provider", "2021-04-01", "2021-04-01", true,
+    [AZURE_PROVIDERS] = {NULL, "providers", "resource provider", "2021-04-01", "2021-04-01", false,
                          AZURE_LIMIT_REST},
 };
 

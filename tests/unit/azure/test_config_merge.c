@@ -222,6 +222,25 @@ static void limits__each_kind_has_its_client(void **state)
     }
 }
 
+/* 3.2, 1.6: the zones are asked for in the networks' subscription, so with its tenant's token. */
+static void tenants__of_each_kind(void **state)
+{
+    static const struct {
+        enum azure_kind kind;
+        bool compute;
+    } rows[] = {
+        {AZURE_LBS, false},     {AZURE_POOLS, false},    {AZURE_PIPS, false},
+        {AZURE_NSGS, false},    {AZURE_SUBNETS, false},  {AZURE_PROVIDERS, false},
+        {AZURE_NICS, true},     {AZURE_PLSS, true},      {AZURE_PE_CONNECTIONS, true},
+        {AZURE_VMS, true},      {AZURE_SETS, true},      {AZURE_VMSSS, true},
+        {AZURE_VMSS_VMS, true}, {AZURE_VMSS_NICS, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(azure_arm_is_compute(rows[i].kind), rows[i].compute);
+    }
+}
+
 /* 3.9 */
 static void ages__of_what_was_read(void **state)
 {
