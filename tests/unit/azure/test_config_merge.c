@@ -277,7 +277,8 @@ int main(void)
         PURE_TEST(merge__null__takes_back),          PURE_TEST(group__of_a_secret__keeps_its_case),
         PURE_TEST(environment__wins_over_both),      PURE_TEST(faults__name_their_text_and_line),
         PURE_TEST(unknown_keys__name_their_text),    PURE_TEST(limits__of_single_clients),
-        PURE_TEST(limits__each_kind_has_its_client), PURE_TEST(ages__of_what_was_read),
+        PURE_TEST(limits__each_kind_has_its_client), PURE_TEST(tenants__of_each_kind),
+        PURE_TEST(ages__of_what_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
