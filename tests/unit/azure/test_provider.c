@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_provider.c: the ways into the Azure provider that change nothing: opening, checking a configuration, looking for a load
- * balancer, explaining (docs/spec/azure.md 1.2, 10.3).  The cloud is a saved state. */
+ * balancer, explaining (docs/spec/azure.md 1.2, 10.3).  The cloud is a saved state, or a server on loopback. */
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_provider.h"
+#include "tests/support/test_server.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the host was told. */
 struct tt_result {
@@ -299,6 +301,72 @@ static void get__10_3__what_counts_as_a_load_balancer(void **state)
     }
 }
 
+/* ---- with a server ------------------------------------------------------------------------------------------ */
+
+struct cloud_server {
+    struct test_server *server;
+    int lbs_status; /* of the list of balancers */
+    char metadata[512];
+};
+
+static void serve(void *arg, struct http_req *req)
+{
+    const struct cloud_server *c = arg;
+    const char *path = http_req_path(req);
+    int status = 200;
+    const char *body = "{\"value\":[]}";
+    if (strstr(path, "/metadata/endpoints") != NULL) {
+        body = c->metadata;
+    } else if (strstr(path, "/token") != NULL) {
+        body = "{\"access_token\":\"t\",\"expires_in\":3600,\"token_type\":\"Bearer\"}";
+    } else if (strstr(path, "/loadBalancers") != NULL) {
+        status = c->lbs_status;
+        body =
+            status == 200 ? body : "{\"error\":{\"code\":\"Told\",\"message\":\"by the server\"}}";
+    }
+    http_req_add_header(req, "Content-Type", "application/json");
+    http_req_answer(req, status, body, strlen(body));
+}
+
+/* S-40: a resource group that is not there holds no balancer.  S-41: anything else is an error. */
+static void get__balancers_cannot_be_listed__404_is_none(void **state)
+{
+    struct world *w = *state;
+    static const struct {
+        int status;
+        int32_t code;
+    } rows[] = {{200, TT_OK}, {404, TT_OK}, {400, TT_INVALID}, {403, TT_FORBIDDEN}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct cloud_server c = {.lbs_status = rows[i].status};
+        c.server = test_server_start(&(struct test_server_config){.handle = serve, .arg = &c});
+        (void)snprintf(
+            c.metadata, sizeof(c.metadata),
+            "[{\"name\":\"AzureCloud\",\"authentication\":{\"audiences\":[\"https://arm/\"],"
+            "\"loginEndpoint\":\"%s\"}}]",
+            test_server_url(c.server, ""));
+        const char *config = arena_printf(
+            w->a,
+            "subscriptionId: s\nresourceGroup: rg\nlocation: westus\ntenantId: t\naadClientId: c\n"
+            "aadClientSecret: secret\nresourceManagerEndpoint: %s\n",
+            test_server_url(c.server, ""));
+        const struct tt_open_args args = args_of(w, config, NULL);
+        assert_int_equal(tt_azure_provider.open(&args, &w->provider, &w->r), TT_OK);
+        const struct tt_item item = {
+            .size = sizeof(item),
+            .verb = TT_VERB_ENSURE,
+            .service = azure_test_service(w->a, "web", NULL, NULL),
+            .result = &w->r,
+        };
+        (void)tt_azure_provider.get_load_balancer(w->provider, &w->call, &item);
+        if (w->r.code != rows[i].code || w->r.exists) {
+            fail_msg("%d: code %d, exists %d: %s", rows[i].status, (int)w->r.code, w->r.exists,
+                     w->r.message);
+        }
+        close_world(w);
+        test_server_stop(c.server);
+    }
+}
+
 static void open__broken_state__is_refused_or_passed_over(void **state)
 {
     struct world *w = *state;
@@ -424,6 +492,7 @@ int main(void)
         WORLD_TEST(open__what_it_refuses),
         WORLD_TEST(open__unknown_keys_are_told),
         WORLD_TEST(get__10_3__what_counts_as_a_load_balancer),
+        WORLD_TEST(get__balancers_cannot_be_listed__404_is_none),
         WORLD_TEST(open__broken_state__is_refused_or_passed_over),
         WORLD_TEST(explain__answer_facts_nodes),
         WORLD_TEST(validate__what_a_sync_would_refuse),
