@@ -20,7 +20,7 @@ static void check_texts(const struct azure_config *c)
         }
     }
     FUZZ_CHECK(c->vnet_resource_group != NULL && c->vm_type_text[0] != '\0');
-    FUZZ_CHECK(c->max_rules != 0 && c->shared_probe_port != 0 && c->lb_cache_s != 0);
+    FUZZ_CHECK(c->max_rules != 0 && c->shared_probe_port != 0 && c->limits[0].bucket > 0);
     for (size_t i = 0; i < c->n_tags_map; i++) {
         FUZZ_CHECK(c->tags_map[i].key != NULL && c->tags_map[i].value != NULL);
     }
@@ -38,6 +38,27 @@ static void check_unknown(const struct azure_unknown_key *keys, size_t n, size_t
 {
     for (size_t i = 0; i < n; i++) {
         FUZZ_CHECK(keys[i].path != NULL && keys[i].line >= 0 && (size_t)keys[i].line <= size + 1);
+    }
+}
+
+/* The first half as a file, the rest as a Secret over it. */
+static void check_merged(struct arena *a, const char *text, size_t size)
+{
+    static const struct azure_env env;
+    const struct azure_config_texts texts = {
+        .file = {"file", text, size / 2},
+        .secret = {"secret", text + size / 2, size - size / 2},
+    };
+    struct azure_config merged;
+    const struct azure_unknown_key *unknown = NULL;
+    size_t n = 0;
+    struct err err = ERR_INIT;
+    if (azure_config_parse_texts(a, &texts, &env, &merged, &unknown, &n, &err) == ERR_OK) {
+        check_texts(&merged);
+        check_lbs(&merged);
+    } else {
+        FUZZ_CHECK(err.code == ERR_INVALID && (strncmp(err.message, "file:", 5) == 0 ||
+                                               strncmp(err.message, "secret:", 7) == 0));
     }
 }
 
@@ -64,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         FUZZ_CHECK(parsing == ERR_INVALID && err.message[0] != '\0');
     }
+    check_merged(a, text, size);
     arena_free(a);
     return 0;
 }
