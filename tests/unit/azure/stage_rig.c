@@ -395,6 +395,18 @@ void stage_rig_settled(struct stage_rig *r)
     }
 }
 
+void stage_rig_two_balancers(struct stage_rig *r)
+{
+    struct azure_lb_config *lbs = ARENA_ARRAY(r->a, struct azure_lb_config, 2);
+    lbs[0] = (struct azure_lb_config){
+        .name = "lb1", .primary_vm_set = "vmss-1", .allow_placement = true};
+    lbs[1] = (struct azure_lb_config){
+        .name = "lb2", .primary_vm_set = "vmss-2", .allow_placement = true};
+    r->p.config.lbs = lbs;
+    r->p.config.n_lbs = 2;
+    r->p.config.pool_type = AZURE_POOL_IP;
+}
+
 void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip)
 {
     assert_true(r->n_nodes < RIG_NODES_MAX);

@@ -69,10 +69,10 @@ int stage_rig_teardown(void **state);
 #define ADD(r, name)     stage_rig_add(r, name, NULL, NULL)
 #define written(r, want) same_text("written", (r)->log, want)
 #define succeeded(s)     same_text((s)->name, (s)->message, "")
-/* Annotations: that balancer. */
-#define ON(lb) "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 struct rig_service *stage_rig_add(struct stage_rig *r, const char *name, const char *annotations,
                                   const char *spec);
+/* Two Standard balancers, lb1 and lb2, with pools of addresses. */
+void stage_rig_two_balancers(struct stage_rig *r);
 /* A machine of the group, with that InternalIP. */
 void stage_rig_add_node(struct stage_rig *r, const char *name, const char *ip);
 /* Reconciles those with a verb; the log begins anew.  Afterwards their statuses are stored, deleted ones are gone. */

@@ -8,6 +8,7 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_local_rules.h"
 
+#define ON(lb)                "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 #define LOCAL(ports)          "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31000," ports
 #define PORT                  "\"ports\":[{\"port\":80,\"nodePort\":30080}]"
 #define has_pools(r, l, want) same_text(l, stage_rig_elements(r, l, "backendAddressPools"), want)
@@ -123,14 +124,7 @@ static void delay__all_Services_share_the_moments(void **state)
 
 static void make_multi(struct stage_rig *r)
 {
-    struct azure_lb_config *lbs = ARENA_ARRAY(r->a, struct azure_lb_config, 2);
-    lbs[0] = (struct azure_lb_config){
-        .name = "lb1", .primary_vm_set = "vmss-1", .allow_placement = true};
-    lbs[1] = (struct azure_lb_config){
-        .name = "lb2", .primary_vm_set = "vmss-2", .allow_placement = true};
-    r->p.config.lbs = lbs;
-    r->p.config.n_lbs = 2;
-    r->p.config.pool_type = AZURE_POOL_IP;
+    stage_rig_two_balancers(r);
     stage_rig_add_node(r, "n0", "10.0.1.0");
     stage_rig_add_node(r, "n1", "10.0.1.1");
     stage_rig_add_node(r, "n2", "10.0.1.2");

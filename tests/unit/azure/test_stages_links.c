@@ -7,36 +7,9 @@
 
 #include "providers/azure/azure_doc.h"
 
-static int setup(void **state)
-{
-    *state = stage_rig_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define RIG_TEST(fn)     cmocka_unit_test_setup_teardown(fn, setup, teardown)
-#define written(r, want) same_text("written", (r)->log, want)
-#define succeeded(s)     same_text((s)->name, (s)->message, "")
-#define CREATE           "\"azure-pls-create\":\"true\""
-#define INTERNAL         "\"azure-load-balancer-internal\":\"true\""
-#define ON(lb)           "\"azure-load-balancer-configurations\":\"" lb "\""
-
-static void make_multi(struct stage_rig *r)
-{
-    struct azure_lb_config *lbs = ARENA_ARRAY(r->a, struct azure_lb_config, 2);
-    lbs[0] = (struct azure_lb_config){
-        .name = "lb1", .primary_vm_set = "vmss-1", .allow_placement = true};
-    lbs[1] = (struct azure_lb_config){
-        .name = "lb2", .primary_vm_set = "vmss-2", .allow_placement = true};
-    r->p.config.lbs = lbs;
-    r->p.config.n_lbs = 2;
-    r->p.config.pool_type = AZURE_POOL_IP;
-}
+#define CREATE   "\"azure-pls-create\":\"true\""
+#define INTERNAL "\"azure-load-balancer-internal\":\"true\""
+#define ON(lb)   "\"azure-load-balancer-configurations\":\"" lb "\""
 
 static void ensure(struct stage_rig *r, struct rig_service *s, const char *annotations)
 {
@@ -59,7 +32,7 @@ static const char *stands_on(struct stage_rig *r, const char *link)
 static void moves__the_link_goes_first_and_comes_last(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
+    stage_rig_two_balancers(r);
     struct rig_service *web =
         stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
     (void)stage_rig_add(r, "api", "{" INTERNAL "," ON("lb1") "}", NULL);
@@ -79,7 +52,7 @@ static void moves__the_link_goes_first_and_comes_last(void **state)
 static void last_one_moves__the_old_balancer_can_go(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
+    stage_rig_two_balancers(r);
     struct rig_service *web =
         stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
     stage_rig_run(r);
@@ -95,7 +68,7 @@ static void last_one_moves__the_old_balancer_can_go(void **state)
 static void two_trade_places__their_links_too(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
+    stage_rig_two_balancers(r);
     struct rig_service *web =
         stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
     struct rig_service *api =
@@ -115,7 +88,7 @@ static void two_trade_places__their_links_too(void **state)
 static void cannot_move__keeps_its_link(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
+    stage_rig_two_balancers(r);
     struct rig_service *web =
         stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb1") "}", NULL);
     stage_rig_run(r);
@@ -141,7 +114,7 @@ static void half_moved__only_the_link_on_the_old_one_goes(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct stage_rig *r = stage_rig_new();
-        make_multi(r);
+        stage_rig_two_balancers(r);
         struct rig_service *web =
             stage_rig_add(r, "web", "{" CREATE "," INTERNAL "," ON("lb2") "}", NULL);
         stage_rig_run(r);
@@ -163,7 +136,7 @@ static void half_moved__only_the_link_on_the_old_one_goes(void **state)
 static void internal_to_external__link_with_it(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
+    stage_rig_two_balancers(r);
     struct rig_service *web = stage_rig_add(r, "web", "{" CREATE "," INTERNAL "}", NULL);
     stage_rig_run(r);
     ensure(r, web, "{" CREATE ",\"azure-disable-load-balancer-floating-ip\":\"true\"}");
@@ -180,7 +153,7 @@ static void internal_to_external__link_with_it(void **state)
 static void deleted__link_before_frontend(void **state)
 {
     struct stage_rig *r = *state;
-    make_multi(r);
+    stage_rig_two_balancers(r);
     struct rig_service *web = stage_rig_add(r, "web", "{" CREATE "," INTERNAL "}", NULL);
     stage_rig_run(r);
     web->verb = TT_VERB_DELETE;

@@ -10,22 +10,7 @@
 #define GROUP   "/subscriptions/subscription/resourceGroups/rg/providers/"
 #define COMPUTE GROUP "Microsoft.Compute/"
 
-static int setup(void **state)
-{
-    *state = stage_rig_new();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    stage_rig_free(*state);
-    return 0;
-}
-
-#define RIG_TEST(fn)     cmocka_unit_test_setup_teardown(fn, setup, teardown)
-#define written(r, want) same_text("written", (r)->log, want)
-#define succeeded(s)     same_text((s)->name, (s)->message, "")
-#define MODE(set)        "{\"azure-load-balancer-mode\":\"" set "\"}"
+#define MODE(set) "{\"azure-load-balancer-mode\":\"" set "\"}"
 
 /* ---- machines ---------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 
 #include "providers/azure/azure_doc.h"
 
+#define ON(lb) "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 #define VM(name)                                                                                   \
     "{\"id\":\"/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Compute/"         \
     "virtualMachines/" name "\"}"
