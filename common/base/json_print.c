@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define OWN_TEXT ((size_t)64 * 1024)
+
 struct printer {
     struct str_buf *b;
     bool pretty;
@@ -191,5 +193,11 @@ char *json_text(struct arena *a, struct json_object *o, enum json_style style)
 {
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
     json_print(&b, o, style);
-    return str_buf_to_arena(&b, a);
+    if (b.len < OWN_TEXT) {
+        return str_buf_to_arena(&b, a);
+    }
+    char *text =
+        xrealloc(STEAL(b.data), b.len + 1); /* a document of megabytes is not copied once more */
+    arena_defer(a, free, text);
+    return text;
 }

@@ -77,8 +77,8 @@ struct lb_flow {
     int (*facts)(struct lb_sync *s, struct err *err);
     const struct lb_stage *stages;
     size_t n_stages;
-    /* What observe and plan allocate in s->a goes when the next turn begins, or the next stage; what later ones need is
-     * allocated in s->life.  For flows of big batches, which would pile up a dozen plans. */
+    /* What observe and plan allocate in s->a goes when the next turn begins, or the next stage, and what an operation
+     * allocates, when wrote() was told of it; what later ones need is allocated in s->life.  For flows of big batches, which would pile up a dozen plans. */
     bool forgets;
     /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
     size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,

@@ -297,6 +297,7 @@ static enum turn stage_execute(struct drive *d)
     d->n_failures = 0;
     struct lb_exec_config cfg = {
         .a = s->a,
+        .forgets = d->cfg->flow->forgets,
         .http = s->http,
         .clock = s->clock,
         .rng = s->rng,

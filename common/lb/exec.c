@@ -24,6 +24,7 @@ struct output {
 struct slot {
     struct http_job job;
     struct lb_op_run run;
+    struct arena *own; /* of a caller that forgets; else NULL */
     int index;
     bool started;
     int64_t started_ms;
@@ -45,10 +46,11 @@ static void wave_run(struct lb_exec *x, int wave);
 /* ---- what steps call -------------------------------------------------------------------------------- */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value)
 {
-    struct output *out = ARENA_NEW(run->a, struct output);
+    struct arena *a = run->exec->cfg->a;
+    struct output *out = ARENA_NEW(a, struct output);
     struct output **list = &run->exec->outputs[run->op - run->exec->plan->ops];
     *out = (struct output){
-        .name = arena_strdup(run->a, name), .value = arena_strdup(run->a, value), .next = *list};
+        .name = arena_strdup(a, name), .value = arena_strdup(a, value), .next = *list};
     *list = out; /* the newest of a name is found first */
 }
 
@@ -177,13 +179,13 @@ static enum http_next slot_step(struct http_job *job, const struct http_response
 static void slot_init(struct lb_exec *x, struct slot *s, int index)
 {
     const struct lb_op *op = &x->plan->ops[index];
-    *s = (struct slot){.index = index};
+    *s = (struct slot){.index = index, .own = x->cfg->forgets ? arena_new() : NULL};
     s->job.step = slot_step;
     s->job.cancel = x->cfg->cancel;
     s->run = (struct lb_op_run){
         .op = op,
         .exec = x,
-        .a = x->cfg->a,
+        .a = s->own != NULL ? s->own : x->cfg->a,
         .provider = x->cfg->provider,
         .state = arena_alloc(x->cfg->a, op->type->state_size),
         .req = &s->job.req,
@@ -212,6 +214,7 @@ static void slot_settle(struct lb_exec *x, struct slot *s)
         int64_t took_ms = s->started ? end_ms - s->started_ms : 0;
         x->cfg->on_done(x->cfg->arg, op, s->index, outcome, &s->job.err, took_ms);
     }
+    arena_free(s->own);
 }
 
 static void slots_run(struct lb_exec *x, struct slot *slots, size_t n)

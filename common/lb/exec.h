@@ -19,7 +19,8 @@ struct lb_exec;
 struct lb_op_run {
     const struct lb_op *op;
     struct lb_exec *exec;
-    struct arena *a;          /* the sync's */
+    struct arena
+        *a; /* the sync's; of a caller that forgets: the operation's, until on_done was told */
     void *provider;           /* the provider's handle */
     void *state;              /* op->type->state_size zeroed bytes */
     struct http_request *req; /* fill it, then return HTTP_SEND */
@@ -28,13 +29,14 @@ struct lb_op_run {
     int64_t wall_us;
     double unit; /* randomness for this step, [0,1) */
 };
-/* Outputs: strings copied to the arena. */
+/* Outputs: strings copied; they live as long as the plan. */
 void lb_run_output(struct lb_op_run *run, const char *name, const char *value);
 /* The text of a value: known, or an output of an operation that is done.  NULL when absent or not known. */
 const char *lb_run_value(const struct lb_op_run *run, struct lb_value v);
 
 struct lb_exec_config {
     struct arena *a;
+    bool forgets; /* requests and answers of an operation go once on_done was told of it */
     struct http *http;
     struct clock *clock;
     struct rng *rng;

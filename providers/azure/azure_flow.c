@@ -163,8 +163,9 @@ static void add_address(struct addresses *x, const char *ip)
 
 static void add_of_lb(struct addresses *x, struct json_object *lb)
 {
-    struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+    struct azure_elements mine = azure_sync_frontends(x->y, x->service, lb);
+    for (size_t i = 0; i < mine.n; i++) {
+        struct json_object *o = mine.items[i];
         if (!azure_sync_owner(x->y, x->service, o).owns) {
             continue;
         }

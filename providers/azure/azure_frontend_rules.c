@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/azure_lb_index.h"
 #include "providers/azure/azure_probe_rules.h"
 
 /* ---- whose -------------------------------------------------------------------------------------------- */
@@ -185,26 +186,36 @@ static bool is_at(struct json_object *o, const char *id, const char *protocol)
     return azure_eq(str_nonnull(azure_prop_str(o, "protocol")), protocol) && refers(o, id);
 }
 
-static int check_port(const struct azure_service *s, const struct tt_port *port, const char *id,
-                      struct json_object *lb, struct err *err)
+/* Where a port may be taken. */
+struct place {
+    const char *id;
+    struct json_object *lb;
+    struct json_object *const *rules; /* those that can be at the frontend */
+    size_t n_rules;
+};
+
+static int check_port(const struct azure_service *s, const struct tt_port *port,
+                      const struct place *at, struct err *err)
 {
     const char *protocol = str_nonnull(azure_lb_protocol(port->protocol));
+    const char *id = at->id;
     struct json_object *o;
     if (azure_eq(protocol, "All")) {
         return ERR_OK; /* SCTP shares no port number with Tcp and Udp */
     }
-    AZURE_EACH (o, azure_array(lb, "loadBalancingRules")) {
+    for (size_t i = 0; i < at->n_rules; i++) {
+        o = at->rules[i];
         if (azure_prop_int(o, "frontendPort", 0) == port->port && is_at(o, id, protocol) &&
             !azure_owns_rule(s, azure_doc_name(o))) {
             return taken(port, "loadBalancing rule", o, err);
         }
     }
-    AZURE_EACH (o, azure_array(lb, "inboundNatRules")) {
+    AZURE_EACH (o, azure_array(at->lb, "inboundNatRules")) {
         if (azure_prop_int(o, "frontendPort", 0) == port->port && is_at(o, id, protocol)) {
             return taken(port, "inbound NAT rule", o, err);
         }
     }
-    AZURE_EACH (o, azure_array(lb, "inboundNatPools")) {
+    AZURE_EACH (o, azure_array(at->lb, "inboundNatPools")) {
         if (is_at(o, id, protocol) &&
             azure_prop_int(o, "frontendPortRangeStart", 65536) <= port->port &&
             azure_prop_int(o, "frontendPortRangeEnd", -1) >= port->port) {
@@ -214,12 +225,22 @@ static int check_port(const struct azure_service *s, const struct tt_port *port,
     return ERR_OK;
 }
 
+int azure_frontend_check_ports_among(const struct azure_service *s, const char *id,
+                                     struct json_object *lb, struct json_object *const *rules,
+                                     size_t n_rules, struct err *err)
+{
+    const struct place at = {.id = id, .lb = lb, .rules = rules, .n_rules = n_rules};
+    int rc = ERR_OK;
+    for (uint32_t i = 0; rc == ERR_OK && i < s->in->n_ports; i++) {
+        rc = check_port(s, &s->in->ports[i], &at, err);
+    }
+    return rc;
+}
+
 int azure_frontend_check_ports(const struct azure_service *s, const char *id,
                                struct json_object *lb, struct err *err)
 {
-    int rc = ERR_OK;
-    for (uint32_t i = 0; rc == ERR_OK && i < s->in->n_ports; i++) {
-        rc = check_port(s, &s->in->ports[i], id, lb, err);
-    }
-    return rc;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct azure_elements rules = azure_lb_rules_at(a, NULL, lb, id);
+    return azure_frontend_check_ports_among(s, id, lb, rules.items, rules.n, err);
 }

@@ -42,5 +42,9 @@ const char *azure_frontend_in_use(struct arena *a, const struct azure_service *s
 /* ERR_INVALID: a port of the Service is taken on that frontend (6.8). */
 int azure_frontend_check_ports(const struct azure_service *s, const char *id,
                                struct json_object *lb, struct err *err) _warn_unused_;
+/* The same when these are all load balancing rules that can be at the frontend. */
+int azure_frontend_check_ports_among(const struct azure_service *s, const char *id,
+                                     struct json_object *lb, struct json_object *const *rules,
+                                     size_t n_rules, struct err *err) _warn_unused_;
 
 #endif

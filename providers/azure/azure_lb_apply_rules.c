@@ -234,16 +234,12 @@ static int frontend_make(struct arena *a, struct decision *d, enum azure_family 
 
 static int decide_frontends(struct arena *a, struct decision *d, struct err *err)
 {
-    struct json_object *o;
     int rc = ERR_OK;
-    size_t n_owned = 0;
     d->claim = azure_frontend_claim(a, d->ask->service, d->ask->pips);
-    AZURE_EACH (o, azure_array(d->lb, FRONTENDS)) {
-        n_owned += azure_frontend_owned_by(&d->claim, o).owns;
-    }
-    d->drop = ARENA_ARRAY(a, struct json_object *, n_owned + 1);
-    AZURE_EACH (o, azure_array(d->lb, FRONTENDS)) {
-        rc = rc == ERR_OK ? look_at(a, d, o, err) : rc;
+    struct azure_elements owned = azure_lb_claimed(a, d->ask->index, d->lb, &d->claim);
+    d->drop = ARENA_ARRAY(a, struct json_object *, owned.n + 1);
+    for (size_t i = 0; rc == ERR_OK && i < owned.n; i++) {
+        rc = look_at(a, d, owned.items[i], err);
     }
     for (int f = 0; rc == ERR_OK && d->ask->want && f < AZURE_FAMILIES; f++) {
         if (!d->ask->service->has_family[f]) {
@@ -279,7 +275,9 @@ static int decide_fragments(struct arena *a, struct decision *d, struct err *err
                 azure_pool_id(a, ask->naming, lb,
                               azure_lb_pool(a, ask->naming, ask->service, (enum azure_family)f)),
         };
-        rc = azure_frontend_check_ports(ask->service, d->frontend_id[f], d->lb, err);
+        struct azure_elements rules = azure_lb_rules_at(a, ask->index, d->lb, d->frontend_id[f]);
+        rc = azure_frontend_check_ports_among(ask->service, d->frontend_id[f], d->lb, rules.items,
+                                              rules.n, err);
         if (rc == ERR_OK) {
             rc = azure_lb_desired(a, &fragment, &d->fragments[d->n_fragments++], err);
         }
@@ -287,23 +285,24 @@ static int decide_fragments(struct arena *a, struct decision *d, struct err *err
     return rc;
 }
 
-static size_t count_owned(const struct azure_service *s, struct json_object *rules)
+static size_t count_owned(struct arena *a, const struct decision *d)
 {
+    struct azure_elements rules =
+        azure_lb_named(a, d->ask->index, d->lb, AZURE_LB_RULES, d->ask->service);
     size_t n = 0;
-    struct json_object *o;
-    AZURE_EACH (o, rules) {
-        n += azure_owns_rule(s, azure_doc_name(o));
+    for (size_t i = 0; i < rules.n; i++) {
+        n += azure_owns_rule(d->ask->service, azure_doc_name(rules.items[i]));
     }
     return n;
 }
 
 /* Azure's limits: one Service too many must fail by itself, not with the whole document. */
-static int check_limits(const struct decision *d, struct err *err)
+static int check_limits(struct arena *a, const struct decision *d, struct err *err)
 {
     const struct azure_config *c = d->ask->naming->config;
     struct json_object *rules = azure_array(d->lb, "loadBalancingRules");
     size_t most = c->standard_sku ? RULES_STANDARD : RULES_BASIC;
-    size_t others = json_len(rules) - count_owned(d->ask->service, rules);
+    size_t others = json_len(rules) - count_owned(a, d);
     size_t mine = 0;
     for (size_t i = 0; i < d->n_fragments; i++) {
         mine += d->fragments[i].n_rules;
@@ -350,14 +349,16 @@ static void edit_frontends(struct arena *a, struct decision *d, struct azure_lb_
             .kept_by = user,
         };
         if (user == NULL) {
+            azure_lb_index_drop(d->ask->index, AZURE_LB_FRONTENDS, o);
             frontend_drop(d->lb, o);
             ret->frontends_changed = true;
         }
     }
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         if (d->make[f] != NULL) {
-            (void)json_object_array_add(azure_array_make(d->lb, FRONTENDS),
-                                        json_object_get(d->make[f]));
+            struct json_object *made = json_share(d->make[f]);
+            (void)json_object_array_add(azure_array_make(d->lb, FRONTENDS), made);
+            azure_lb_index_add(d->ask->index, AZURE_LB_FRONTENDS, made);
             ret->frontends_changed = true;
         }
         ret->frontend_id[f] = d->frontend_id[f] != NULL ? arena_strdup(a, d->frontend_id[f]) : NULL;
@@ -405,7 +406,7 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         rc = decide_fragments(a, &d, err);
     }
     if (rc == ERR_OK) {
-        rc = check_limits(&d, err);
+        rc = check_limits(a, &d, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -414,6 +415,7 @@ int azure_lb_apply(struct arena *a, const struct azure_lb_ask *ask, struct json_
         .naming = ask->naming,
         .service = ask->service,
         .want = ask->want,
+        .index = ask->index,
         .fragments = d.fragments,
         .n_fragments = d.n_fragments,
         .batched = true,

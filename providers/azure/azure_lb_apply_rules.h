@@ -8,13 +8,14 @@
 #ifndef TRIMTAB_AZURE_LB_APPLY_RULES_H
 #define TRIMTAB_AZURE_LB_APPLY_RULES_H
 
-#include "providers/azure/azure_frontend_rules.h"
+#include "providers/azure/azure_lb_index.h"
 
 struct azure_lb_ask {
     const struct azure_naming *naming;
     const struct azure_service *service;
     bool want;
     const struct azure_pips *pips;
+    struct azure_lb_index *index; /* of the document; told of what is edited; NULL: there is none */
     /* with `want`: */
     const char *pip_id[AZURE_FAMILIES]; /* external: the public IP that the frontend has to use */
     struct json_object *subnet;         /* internal: as it was read */

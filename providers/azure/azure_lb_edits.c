@@ -35,6 +35,7 @@ static struct json_object *doc_of(struct azure_lb_edits *b, struct azure_lb_edit
         struct arena *a = b->y->s->a;
         e->doc =
             e->was != NULL ? azure_copy(a, e->was) : azure_lb_new(a, &b->y->p->config, e->name);
+        e->index = azure_lb_index_new(a, e->doc);
     }
     return e->doc;
 }
@@ -59,18 +60,22 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
                   struct azure_lb_edit *e, bool want)
 {
     struct azure_sync *y = b->y;
+    struct json_object *doc = doc_of(b, e);
     const struct azure_lb_ask ask = {
         .naming = &y->p->naming,
         .service = s,
         .want = want,
         .pips = &y->pips,
+        .index = e->index,
         .pip_id = {it->pips[AZURE_IPV4].id, it->pips[AZURE_IPV6].id},
         .subnet = want && s->internal ? azure_seen_subnet(y, s) : NULL,
         .zones = y->zones,
         .n_zones = y->n_zones,
     };
+    /* What the Service should have is merged into the document; nothing else of it is needed any more. */
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
     struct azure_lb_result r;
-    if (azure_lb_apply(y->s->a, &ask, doc_of(b, e), &r, &it->item->err) != ERR_OK) {
+    if (azure_lb_apply(passing, &ask, doc, &r, &it->item->err) != ERR_OK) {
         (void)err_prefix(&it->item->err, "load balancer %s", e->name);
         return false;
     }
@@ -83,11 +88,12 @@ static bool apply(struct azure_lb_edits *b, struct azure_item *it, const struct 
     return true;
 }
 
-static bool owns_some(struct json_object *array, const char *base)
+static bool owns_some(struct azure_sync *y, struct json_object *lb, enum azure_lb_part part,
+                      const struct azure_service *s)
 {
-    struct json_object *o;
-    AZURE_EACH (o, array) {
-        if (azure_has_prefix(azure_doc_name(o), base)) {
+    struct azure_elements some = azure_lb_named(y->s->a, azure_sync_index(y, lb), lb, part, s);
+    for (size_t i = 0; i < some.n; i++) {
+        if (azure_has_prefix(azure_doc_name(some.items[i]), s->base)) {
             return true;
         }
     }
@@ -98,8 +104,9 @@ bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
                          struct json_object *lb)
 {
     struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (azure_sync_owner(y, s, o).owns) {
+    struct azure_elements mine = azure_sync_frontends(y, s, lb);
+    for (size_t i = 0; i < mine.n; i++) {
+        if (azure_sync_owner(y, s, mine.items[i]).owns) {
             return true;
         }
     }
@@ -109,8 +116,7 @@ bool azure_lb_has_pieces(struct azure_sync *y, const struct azure_service *s,
             return true;
         }
     }
-    return owns_some(azure_array(lb, "loadBalancingRules"), s->base) ||
-           owns_some(azure_array(lb, "probes"), s->base);
+    return owns_some(y, lb, AZURE_LB_RULES, s) || owns_some(y, lb, AZURE_LB_PROBES, s);
 }
 
 /* The next balancer of the kind of `s` from `*at` on that is not `target` and has something of the Service. */
@@ -176,10 +182,11 @@ static void drop_frontend(struct json_object *lb, const char *frontend)
 void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, const char *pip)
 {
     struct azure_sync *y = b->y;
-    struct json_object *o;
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
-        AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        struct azure_elements with = azure_lb_with_pip(y->s->a, azure_sync_index(y, lb), lb, pip);
+        for (size_t k = 0; k < with.n; k++) {
+            struct json_object *o = with.items[k];
             const char *id = azure_doc_id(o);
             if (!azure_id_eq(azure_ref(o, "publicIPAddress"), pip) ||
                 azure_frontend_in_use(y->s->a, it->service, id, lb) != NULL) {
@@ -187,6 +194,7 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
             }
             struct azure_lb_edit *e = &b->items[edit_of(b, azure_doc_name(lb))];
             drop_frontend(doc_of(b, e), id);
+            e->index = azure_lb_index_new(y->s->a, e->doc);
             azure_owners_add(y->s->a, &e->owners, it->item->key);
             e->changed = e->frontends_changed = true;
         }
@@ -195,15 +203,22 @@ void azure_lb_edits_detach(struct azure_lb_edits *b, struct azure_item *it, cons
 
 /* ---- moving ------------------------------------------------------------------------------------------------ */
 
-/* The balancer as this batch leaves it so far. */
-static struct json_object *doc_now(struct azure_lb_edits *b, struct json_object *lb)
+/* The balancer as this batch leaves it so far; `ret_index` may be NULL. */
+static struct json_object *doc_now(struct azure_lb_edits *b, struct json_object *lb,
+                                   struct azure_lb_index **ret_index)
 {
-    for (size_t i = 0; i < b->n; i++) {
+    struct azure_lb_index *index = NULL;
+    struct json_object *doc = lb;
+    for (size_t i = 0; i < b->n && doc == lb; i++) {
         if (azure_eq(b->items[i].name, azure_doc_name(lb)) && b->items[i].doc != NULL) {
-            return b->items[i].doc;
+            doc = b->items[i].doc;
+            index = b->items[i].index;
         }
     }
-    return lb;
+    if (ret_index != NULL) {
+        *ret_index = doc == lb ? azure_sync_index(b->y, lb) : index;
+    }
+    return doc;
 }
 
 /* A frontend that others use cannot be taken away, and its address cannot hang on two (5.3 step 2d). */
@@ -229,10 +244,13 @@ static bool may_leave(struct azure_lb_edits *b, struct azure_item *it, struct js
 
 /* Another Service's frontend with this public IP would make Azure refuse the whole document. */
 static bool is_free(struct azure_lb_edits *b, struct azure_item *it, const char *pip,
-                    struct json_object *lb)
+                    struct json_object *was)
 {
-    struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+    struct azure_lb_index *index;
+    struct json_object *lb = doc_now(b, was, &index);
+    struct azure_elements with = azure_lb_with_pip(b->y->s->a, index, lb, pip);
+    for (size_t i = 0; i < with.n; i++) {
+        struct json_object *o = with.items[i];
         if (azure_id_eq(azure_ref(o, "publicIPAddress"), pip) &&
             !azure_sync_owner(b->y, it->service, o).owns) {
             (void)err_set(&it->item->err, ERR_IN_USE,
@@ -251,7 +269,7 @@ static bool addresses_are_free(struct azure_lb_edits *b, struct azure_item *it)
     for (int f = 0; !it->service->internal && f < AZURE_FAMILIES; f++) {
         const char *pip = it->service->has_family[f] ? it->pips[f].id : NULL;
         for (size_t i = 0; are && pip != NULL && i < b->y->lbs.n; i++) {
-            are = is_free(b, it, pip, doc_now(b, b->y->lbs.items[i]));
+            are = is_free(b, it, pip, b->y->lbs.items[i]);
         }
     }
     return are;
@@ -276,7 +294,7 @@ bool azure_lb_edits_join(struct azure_lb_edits *b, struct azure_item *it)
     size_t before = b->n_moves;
     size_t to = edit_of(b, it->target);
     for (size_t at = 0; (lb = next_left(b->y, it->service, it->target, &at)) != NULL;) {
-        if (!may_leave(b, it, doc_now(b, lb))) {
+        if (!may_leave(b, it, doc_now(b, lb, NULL))) {
             b->n_moves = before;
             return false;
         }

@@ -13,8 +13,9 @@
 /* A balancer under edit. */
 struct azure_lb_edit {
     const char *name;
-    struct json_object *was; /* NULL: to be made */
-    struct json_object *doc; /* the copy that is edited; NULL: not yet */
+    struct json_object *was;      /* NULL: to be made */
+    struct json_object *doc;      /* the copy that is edited; NULL: not yet */
+    struct azure_lb_index *index; /* of the copy */
     struct azure_owners owners;
     bool changed;
     bool frontends_changed;

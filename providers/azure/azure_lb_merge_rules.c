@@ -68,6 +68,18 @@ static bool is_linked(struct json_object *probe, const char *rule)
 
 /* ---- the shared probe ---------------------------------------------------------------------------------- */
 
+static void take_out(const struct azure_merge *m, struct json_object *lb, enum azure_lb_part part,
+                     struct json_object *o)
+{
+    struct json_object *array = azure_array(lb, azure_lb_part_name(part));
+    size_t i = 0;
+    while (i < json_len(array) && json_object_array_get_idx(array, i) != o) {
+        i++;
+    }
+    azure_lb_index_drop(m->index, part, o);
+    azure_array_drop(array, i);
+}
+
 struct users {
     size_t n;
     bool others; /* some are another Service's */
@@ -113,9 +125,10 @@ static bool names_shared_probe(const struct expected *e)
 static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, struct json_object *lb,
                               struct expected *e)
 {
-    struct json_object *probes = azure_array(lb, PROBES);
-    for (size_t i = 0; i < json_len(probes); i++) {
-        struct json_object *probe = json_object_array_get_idx(probes, i);
+    struct azure_elements probes =
+        azure_lb_called(a, m->index, lb, AZURE_LB_PROBES, AZURE_SHARED_PROBE);
+    for (size_t i = 0; i < probes.n; i++) {
+        struct json_object *probe = probes.items[i];
         if (!azure_eq(azure_doc_name(probe), AZURE_SHARED_PROBE)) {
             continue;
         }
@@ -126,7 +139,7 @@ static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, stru
             e->items[e->n++] = as_configured ? azure_probe_shared(a, m->naming->config) : probe;
         }
         if (!u.others && m->service->local && (u.n == 1 || m->batched)) {
-            azure_array_drop(probes, i);
+            take_out(m, lb, AZURE_LB_PROBES, probe);
             return true;
         }
         return false;
@@ -137,14 +150,13 @@ static bool mind_shared_probe(struct arena *a, const struct azure_merge *m, stru
 /* ---- lists --------------------------------------------------------------------------------------------- */
 
 struct kind {
-    const char *array;
-    bool rules;
+    enum azure_lb_part part;
     bool want;
 };
 
 static bool equal(const struct kind *k, struct json_object *x, struct json_object *y)
 {
-    return k->rules ? azure_lb_rule_equal(x, y, k->want) : azure_probe_equal(x, y);
+    return k->part == AZURE_LB_RULES ? azure_lb_rule_equal(x, y, k->want) : azure_probe_equal(x, y);
 }
 
 static bool is_expected(const struct kind *k, const struct expected *e, struct json_object *o)
@@ -157,11 +169,11 @@ static bool is_expected(const struct kind *k, const struct expected *e, struct j
     return false;
 }
 
-static bool has(const struct kind *k, struct json_object *array, struct json_object *wanted)
+static bool has(const struct kind *k, const struct azure_elements *there,
+                struct json_object *wanted)
 {
-    struct json_object *o;
-    AZURE_EACH (o, array) {
-        if (equal(k, o, wanted)) {
+    for (size_t i = 0; i < there->n; i++) {
+        if (equal(k, there->items[i], wanted)) {
             return true;
         }
     }
@@ -198,22 +210,24 @@ static bool merge(struct arena *a, const struct azure_merge *m, const struct kin
                   const struct expected *e, struct json_object *lb)
 {
     bool changed = false;
-    struct json_object *array = azure_array(lb, k->array);
-    struct json_object **dropped = ARENA_ARRAY(a, struct json_object *, json_len(array) + 1);
+    struct azure_elements mine = azure_lb_named(a, m->index, lb, k->part, m->service);
+    struct json_object **dropped = ARENA_ARRAY(a, struct json_object *, mine.n + 1);
     size_t n_dropped = 0;
-    for (size_t i = json_len(array); i > 0; i--) {
-        struct json_object *o = json_object_array_get_idx(array, i - 1);
+    for (size_t i = mine.n; i > 0; i--) {
+        struct json_object *o = mine.items[i - 1];
         if (azure_owns_rule(m->service, azure_doc_name(o)) && !is_expected(k, e, o)) {
             dropped[n_dropped++] = azure_own(a, json_object_get(o));
-            if (k->rules && m->batched) {
+            if (k->part == AZURE_LB_RULES && m->batched) {
                 unlink_rule(lb, azure_doc_name(o));
             }
-            azure_array_drop(array, i - 1);
+            take_out(m, lb, k->part, o);
             changed = true;
         }
     }
     for (size_t i = 0; i < e->n; i++) {
-        if (has(k, azure_array(lb, k->array), e->items[i])) {
+        struct azure_elements there =
+            azure_lb_called(a, m->index, lb, k->part, azure_doc_name(e->items[i]));
+        if (has(k, &there, e->items[i])) {
             continue;
         }
         struct json_object *old = NULL;
@@ -221,7 +235,9 @@ static bool merge(struct arena *a, const struct azure_merge *m, const struct kin
             old = azure_eq(azure_doc_name(dropped[d]), azure_doc_name(e->items[i])) ? dropped[d]
                                                                                     : old;
         }
-        (void)json_object_array_add(azure_array_make(lb, k->array), renewed(old, e->items[i]));
+        struct json_object *made = renewed(old, e->items[i]);
+        (void)json_object_array_add(azure_array_make(lb, azure_lb_part_name(k->part)), made);
+        azure_lb_index_add(m->index, k->part, made);
         changed = true;
     }
     return changed;
@@ -231,8 +247,8 @@ bool azure_lb_merge(struct arena *a, const struct azure_merge *m, struct json_ob
 {
     struct expected probes = collect(a, m, false);
     struct expected rules = collect(a, m, true);
-    const struct kind of_probes = {.array = PROBES, .want = m->want};
-    const struct kind of_rules = {.array = RULES, .rules = true, .want = m->want};
+    const struct kind of_probes = {.part = AZURE_LB_PROBES, .want = m->want};
+    const struct kind of_rules = {.part = AZURE_LB_RULES, .want = m->want};
     bool dropped = mind_shared_probe(a, m, lb, &probes);
     bool changed = merge(a, m, &of_probes, &probes, lb);
     return merge(a, m, &of_rules, &rules, lb) || changed || dropped;

@@ -9,11 +9,13 @@
 #define TRIMTAB_AZURE_LB_MERGE_RULES_H
 
 #include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/azure_lb_index.h"
 
 struct azure_merge {
     const struct azure_naming *naming;
     const struct azure_service *service;
     bool want;
+    struct azure_lb_index *index; /* of the document; told of what is edited; NULL: there is none */
     const struct azure_fragment *fragments; /* one per family that is wanted; none without `want` */
     size_t n_fragments;
     /* Others are put into the same document: back references are kept true, and the shared probe stays as long as rules

@@ -45,6 +45,8 @@ struct azure_nsg_rule {
     struct str_set owners;     /* keys of the Services that changed it */
     bool stale;                /* it lost a destination that nobody uses */
     bool dropped; /* another release's (azure_nsg_legacy.h): left out when the group is written */
+    const char *const *
+        settled; /* destinations of which all may stay during the whole batch: not looked through again */
 };
 struct azure_nsg {
     struct arena *a;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "common/base/map.h"
 #include "common/base/str.h"
 #include "providers/azure/azure_nsg_legacy.h"
 #include "providers/azure/azure_nsg_rules.h"
@@ -55,17 +56,6 @@ static struct str_set set_of_texts(struct arena *a, const struct azure_texts *t)
     return list_set(&l);
 }
 
-static bool intersects(const struct str_set *x, const struct str_set *y)
-{
-    const char *item;
-    STR_SET_EACH (item, x) {
-        if (str_set_has(y, item)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- the batch ------------------------------------------------------------------------------------- */
 
 struct member {
@@ -74,12 +64,21 @@ struct member {
     size_t gone_after;        /* index of the change that deletes it; SIZE_MAX: none does */
     bool cleaned;
 };
+/* Members that may meet somewhere. */
+struct meeting {
+    const struct member **items;
+    size_t n;
+    size_t cap;
+};
 struct batch {
     struct arena *a;
     const struct azure_nsg_input *in;
     struct member *members;
     size_t n_members;
-    struct str_set always; /* may be destinations during the whole batch */
+    struct map *changes;     /* key of a Service → its change */
+    struct map *by_address;  /* canonical address → struct meeting */
+    struct meeting on_nodes; /* those without floating IP */
+    struct str_set always;   /* may be destinations during the whole batch */
     struct azure_nsg g;
     struct err *errs;
 };
@@ -102,17 +101,12 @@ static struct member read_member(const struct batch *b, const struct azure_nsg_m
     struct list l = {.a = b->a};
     add_status(&l, in->access->service->in);
     list_add_texts(&l, &in->assigned);
-    for (size_t i = 0; i < b->in->n_changes; i++) {
-        const struct azure_nsg_change *c = &b->in->changes[i];
-        if (!same_service(c->access, in->access)) {
-            continue;
-        }
-        if (c->want) {
-            list_add_texts(&l, &c->lb_ips);
-            list_add_texts(&l, &c->access->additional);
-        } else {
-            m.gone_after = i;
-        }
+    const struct azure_nsg_change *c = map_get(b->changes, in->access->service->key);
+    if (c != NULL && c->want) {
+        list_add_texts(&l, &c->lb_ips);
+        list_add_texts(&l, &c->access->additional);
+    } else if (c != NULL) {
+        m.gone_after = (size_t)(c - b->in->changes);
     }
     m.addresses = list_set(&l);
     return m;
@@ -127,16 +121,6 @@ static void add_member_addresses(struct list *l, const struct member *m)
     list_add_texts(l, &m->access->additional);
 }
 
-static bool is_member(const struct azure_nsg_input *in, const struct azure_access *x)
-{
-    for (size_t i = 0; i < in->n_members; i++) {
-        if (same_service(in->members[i].access, x)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A Service of the batch that no list shows yet: the others must not take its addresses away. */
 static struct member new_member(const struct batch *b, const struct azure_nsg_change *c)
 {
@@ -146,16 +130,72 @@ static struct member new_member(const struct batch *b, const struct azure_nsg_ch
     return (struct member){.access = c->access, .addresses = list_set(&l), .gone_after = SIZE_MAX};
 }
 
+static void put_map(void *arg)
+{
+    map_free(arg);
+}
+
+static struct map *own_map(struct arena *a)
+{
+    struct map *m = map_new(NULL);
+    arena_defer(a, put_map, m);
+    return m;
+}
+
+static void meet(struct arena *a, struct meeting *at, const struct member *m)
+{
+    if (at->n > 0 && at->items[at->n - 1] == m) {
+        return;
+    }
+    if (at->n == at->cap) {
+        at->cap = at->cap * 2 + 2;
+        const struct member **more = ARENA_ARRAY(a, const struct member *, at->cap);
+        if (at->n > 0) {
+            memcpy(more, at->items, at->n * sizeof(*more));
+        }
+        at->items = more;
+    }
+    at->items[at->n++] = m;
+}
+
+/* Who has which address: a thousand Services that each ask all others would ask a million times. */
+static void index_members(struct batch *b)
+{
+    b->by_address = own_map(b->a);
+    for (size_t i = 0; i < b->n_members; i++) {
+        const struct member *m = &b->members[i];
+        const char *ip;
+        STR_SET_EACH (ip, &m->addresses) {
+            struct meeting *at = map_get(b->by_address, ip);
+            if (at == NULL) {
+                at = ARENA_NEW(b->a, struct meeting);
+                map_set(b->by_address, ip, at);
+            }
+            meet(b->a, at, m);
+        }
+        if (m->access->service->disable_floating_ip) {
+            meet(b->a, &b->on_nodes, m);
+        }
+    }
+}
+
 static void read_members(struct batch *b)
 {
     struct list always = {.a = b->a};
+    struct map *listed = own_map(b->a);
+    b->changes = own_map(b->a);
+    for (size_t i = 0; i < b->in->n_changes; i++) {
+        const struct azure_nsg_change *c = &b->in->changes[i];
+        map_set(b->changes, c->access->service->key, (void *)(uintptr_t)c);
+    }
     b->members = ARENA_ARRAY(b->a, struct member, b->in->n_members + b->in->n_changes);
     for (size_t i = 0; i < b->in->n_members; i++) {
         b->members[b->n_members++] = read_member(b, &b->in->members[i]);
+        map_set(listed, b->in->members[i].access->service->key, NULL);
     }
     for (size_t i = 0; i < b->in->n_changes; i++) {
         const struct azure_nsg_change *c = &b->in->changes[i];
-        if (c->want && !is_member(b->in, c->access)) {
+        if (c->want && !map_has(listed, c->access->service->key)) {
             b->members[b->n_members++] = new_member(b, c);
         }
     }
@@ -166,6 +206,7 @@ static void read_members(struct batch *b)
     }
     list_add_texts(&always, &b->in->node_ips);
     b->always = list_set(&always);
+    index_members(b);
 }
 
 /* Services that are deleted later in the batch keep their addresses until their turn comes, as does this one. */
@@ -218,11 +259,19 @@ static struct azure_nsg_shared shared_for(const struct batch *b, size_t at,
 {
     const struct azure_nsg_change *c = &b->in->changes[at];
     struct azure_nsg_shared s = {.everywhere = b->in->as_upstream};
-    for (size_t i = 0; i < b->n_members; i++) {
-        const struct member *m = &b->members[i];
-        bool on_nodes = meet_on_nodes(m, c);
-        if (needs_ports(b, m, at) && (on_nodes || intersects(&m->addresses, destinations))) {
-            add_shared(b, m, on_nodes, destinations, &s);
+    const char *ip;
+    for (size_t i = 0; c->access->service->disable_floating_ip && i < b->on_nodes.n; i++) {
+        if (needs_ports(b, b->on_nodes.items[i], at)) {
+            add_shared(b, b->on_nodes.items[i], true, destinations, &s);
+        }
+    }
+    STR_SET_EACH (ip, destinations) {
+        const struct meeting *there = map_get(b->by_address, ip);
+        for (size_t i = 0; there != NULL && i < there->n; i++) {
+            const struct member *m = there->items[i];
+            if (!meet_on_nodes(m, c) && needs_ports(b, m, at)) {
+                add_shared(b, m, false, destinations, &s);
+            }
         }
     }
     return s;

@@ -27,6 +27,17 @@ static bool has_any(const struct str_set *set, const struct str_set *items)
     return false;
 }
 
+static bool has_all(const struct str_set *set, const struct str_set *items)
+{
+    const char *item;
+    STR_SET_EACH (item, items) {
+        if (!str_set_has(set, item)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static struct str_set common(struct arena *a, const struct str_set *x, const struct str_set *y)
 {
     struct str_set only_x = str_set_minus(a, x, y);
@@ -81,15 +92,23 @@ static int put_rule(struct azure_nsg *g, const struct azure_nsg_want *w, struct 
     r->now.sources = w->sources;
     r->now.source_ports = str_set_make(g->a, &any, 1);
     r->now.ports = w->ports;
-    r->now.destinations = str_set_union(g->a, &r->now.destinations, &w->destinations);
+    if (!has_all(&r->now.destinations, &w->destinations)) {
+        r->now.destinations = str_set_union(g->a, &r->now.destinations, &w->destinations);
+    }
     return ERR_OK;
 }
 
 /* ---- clean ----------------------------------------------------------------------------------------- */
 
+/* What the Service wants: known before anything is taken out, so that what comes back at once stays. */
+struct wants {
+    const struct azure_nsg_want *items;
+    size_t n;
+};
 struct clean {
     struct azure_nsg *g;
     const struct azure_nsg_pass *p;
+    const struct wants *wants;
     enum azure_protocol protocol;
     enum azure_family family;
 };
@@ -123,6 +142,19 @@ static void clean_deny(const struct clean *c, struct azure_nsg_rule *r)
     r->now.destinations = str_set_minus(a, &r->now.destinations, &go);
 }
 
+/* Taking the destinations out of a list of a thousand and putting them in again would leave it as it is. */
+static bool comes_back(const struct wants *w, const struct azure_nsg_rule *r,
+                       const struct str_set *destinations)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (str_eq_nocase(w->items[i].name, r->name) &&
+            str_set_eq(&w->items[i].destinations, destinations)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* 9.5.  What others need is split off into a rule of its own, for those addresses of this Service that the rule had and
  * another one has: nobody is let in where nobody was. */
 static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct err *err)
@@ -134,7 +166,7 @@ static int clean_allow(const struct clean *c, struct azure_nsg_rule *r, struct e
         return ERR_OK;
     }
     struct str_set keep = common(a, &ports, &c->p->shared.ports[c->protocol]);
-    if (keep.n == ports.n) {
+    if (keep.n == ports.n || (keep.n == 0 && comes_back(c->wants, r, destinations))) {
         return ERR_OK;
     }
     struct str_set hit = common(a, &r->now.destinations, destinations);
@@ -203,9 +235,10 @@ static struct azure_nsg_rule **hit_rules(const struct azure_nsg *g, const struct
     return hit;
 }
 
-static int clean(struct azure_nsg *g, const struct azure_nsg_pass *p, struct err *err)
+static int clean(struct azure_nsg *g, const struct azure_nsg_pass *p, const struct wants *wants,
+                 struct err *err)
 {
-    struct clean c = {.g = g, .p = p};
+    struct clean c = {.g = g, .p = p, .wants = wants};
     size_t n;
     struct azure_nsg_rule **hit = hit_rules(g, p, &n);
     for (int protocol = 0; protocol < AZURE_PROTOCOLS; protocol++) {
@@ -223,13 +256,11 @@ static int clean(struct azure_nsg *g, const struct azure_nsg_pass *p, struct err
 
 /* ---- patch and retain ------------------------------------------------------------------------------ */
 
-static int patch(struct azure_nsg *g, const struct azure_nsg_pass *p, struct err *err)
+static int patch(struct azure_nsg *g, const struct wants *w, struct err *err)
 {
-    const struct azure_nsg_want *wants;
-    size_t n;
-    int rc = azure_nsg_desired(g->a, p->access, p->destinations, &wants, &n, err);
-    for (size_t i = 0; rc == ERR_OK && i < n; i++) {
-        rc = put_rule(g, &wants[i], err);
+    int rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < w->n; i++) {
+        rc = put_rule(g, &w->items[i], err);
     }
     return rc;
 }
@@ -255,11 +286,35 @@ static struct str_set among(struct arena *a, const struct str_set *set, const st
     return (struct str_set){.items = n > 0 ? items : NULL, .n = n};
 }
 
-static void retain(struct azure_nsg *g, const struct azure_nsg_pass *p)
+/* The rules as they were before this Service, to see what it changed or to take it back. */
+struct mark {
+    struct azure_nsg_rule *rules; /* heap */
+    size_t n;
+};
+
+/* All of them may stay, whoever's turn it is.  When that was so before this Service, only its own can be others. */
+static bool is_settled(const struct azure_nsg_rule *r, const struct azure_nsg_rule *before,
+                       const struct azure_nsg_pass *p)
+{
+    bool was = before != NULL && before->settled != NULL &&
+               before->settled == before->now.destinations.items;
+    if (was && r->now.destinations.items == before->settled) {
+        return true;
+    }
+    return was ? has_all(&p->allowed, &p->destinations[AZURE_IPV4]) &&
+                     has_all(&p->allowed, &p->destinations[AZURE_IPV6])
+               : has_all(&p->allowed, &r->now.destinations);
+}
+
+static void retain(struct azure_nsg *g, const struct mark *m, const struct azure_nsg_pass *p)
 {
     for (size_t i = 0; i < g->n; i++) {
         struct azure_nsg_rule *r = g->rules[i];
         if (!azure_nsg_is_managed(r)) {
+            continue;
+        }
+        if (is_settled(r, i < m->n ? &m->rules[i] : NULL, p)) {
+            r->settled = r->now.destinations.items;
             continue;
         }
         size_t before = r->now.destinations.n;
@@ -296,12 +351,6 @@ static int check_limits(const struct azure_nsg_size *before, const struct azure_
     return rc;
 }
 
-/* The rules as they were before this Service, to see what it changed or to take it back. */
-struct mark {
-    struct azure_nsg_rule *rules; /* heap */
-    size_t n;
-};
-
 static struct mark mark_rules(const struct azure_nsg *g)
 {
     struct mark m = {.rules = xcalloc(g->n + 1, sizeof *m.rules), .n = g->n};
@@ -334,12 +383,17 @@ int azure_nsg_apply(struct azure_nsg *g, const struct azure_nsg_pass *p, struct 
 {
     struct azure_nsg_size before = azure_nsg_measure(g);
     struct mark m = mark_rules(g);
-    int rc = clean(g, p, err);
-    if (rc == ERR_OK && p->patch) {
-        rc = patch(g, p, err);
+    struct wants w = {0};
+    int rc = p->patch ? azure_nsg_desired(g->a, p->access, p->destinations, &w.items, &w.n, err)
+                      : ERR_OK;
+    if (rc == ERR_OK) {
+        rc = clean(g, p, &w, err);
     }
     if (rc == ERR_OK) {
-        retain(g, p);
+        rc = patch(g, &w, err);
+    }
+    if (rc == ERR_OK) {
+        retain(g, &m, p);
         rc = check_limits(&before, g, err);
     }
     if (rc == ERR_OK) {

@@ -5,6 +5,7 @@
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
+#include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_predict.h"
 #include "providers/azure/azure_targets.h"
 
@@ -19,6 +20,7 @@
 void azure_need_nothing(struct azure_sync *y)
 {
     y->claims = NULL; /* the last turn's */
+    y->indexes = NULL;
     for (size_t i = 0; i < y->n_seen; i++) {
         struct azure_seen *seen = &y->seen[i];
         seen->needed = seen->one && (seen->kind == AZURE_LBS || seen->kind == AZURE_PIPS);
@@ -292,13 +294,15 @@ static void split_by_sku(struct azure_sync *y, struct azure_lbs lbs)
 static void look_through(struct azure_sync *y)
 {
     y->claims = NULL;
+    y->indexes = NULL;
     struct json_object **items;
     size_t n;
     collect(y, AZURE_LBS, &items, &n);
     const struct azure_lbs all = {.items = items, .n = n};
     split_by_sku(y, azure_lbs_managed(y->s->a, &y->p->naming, &all, NULL));
     collect(y, AZURE_PIPS, &items, &n);
-    y->pips = (struct azure_pips){.items = items, .n = n};
+    y->pips = (struct azure_pips){
+        .items = items, .n = n, .index = azure_pip_index_new(y->s->a, items, n)};
     collect(y, AZURE_NSGS, &items, &n);
     y->nsg = n > 0 ? items[0] : NULL;
     collect_zones(y);
@@ -396,13 +400,13 @@ int azure_observe_withdraw(struct lb_sync *s, struct err *err)
 /* Only what is there can be updated: a Service without a frontend waits for its ENSURE (4.3). */
 static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
 {
-    struct json_object *o;
     for (size_t i = 0; i < y->lbs.n; i++) {
         if (azure_lb_is_internal(azure_doc_name(y->lbs.items[i])) != s->internal) {
             continue;
         }
-        AZURE_EACH (o, azure_array(y->lbs.items[i], "frontendIPConfigurations")) {
-            if (azure_sync_owner(y, s, o).owns) {
+        struct azure_elements mine = azure_sync_frontends(y, s, y->lbs.items[i]);
+        for (size_t k = 0; k < mine.n; k++) {
+            if (azure_sync_owner(y, s, mine.items[k]).owns) {
                 return true;
             }
         }
@@ -412,12 +416,14 @@ static bool has_frontend(struct azure_sync *y, const struct azure_service *s)
 
 static bool has_pip(struct azure_sync *y, const struct azure_service *s)
 {
-    for (size_t i = 0; i < y->pips.n; i++) {
-        if (azure_pip_owner(y->s->a, &y->p->naming, s, y->pips.items[i]).owns) {
-            return true;
-        }
+    _cleanup_(arena_freep) struct arena *passing = arena_new();
+    struct azure_pips mine =
+        azure_pips_about(passing, &y->pips, s->key, s->lb_ip, s->pip_name, AZURE_FAMILIES);
+    bool owns = false;
+    for (size_t i = 0; i < mine.n && !owns; i++) {
+        owns = azure_pip_owner(passing, &y->p->naming, s, mine.items[i]).owns;
     }
-    return false;
+    return owns;
 }
 
 /* The public IP that is generated for the Service is not in the list, nor any other that it uses. */

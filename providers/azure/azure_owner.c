@@ -14,8 +14,7 @@ struct azure_kept_claim {
     struct azure_claim claim;
 };
 
-struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure_service *s,
-                                        struct json_object *frontend)
+static const struct azure_claim *claim_of(struct azure_sync *y, const struct azure_service *s)
 {
     if (y->claims == NULL) {
         y->claims = ARENA_ARRAY(y->s->a, struct azure_kept_claim, KEPT);
@@ -28,5 +27,31 @@ struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure
             .claim = azure_frontend_claim(y->s->a, s, &y->pips),
         };
     }
-    return azure_frontend_owned_by(&kept->claim, frontend);
+    return &kept->claim;
+}
+
+struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure_service *s,
+                                        struct json_object *frontend)
+{
+    return azure_frontend_owned_by(claim_of(y, s), frontend);
+}
+
+struct azure_lb_index *azure_sync_index(struct azure_sync *y, struct json_object *lb)
+{
+    if (y->indexes == NULL) {
+        y->indexes = ARENA_ARRAY(y->s->a, struct azure_lb_index *, y->lbs.n + 1);
+    }
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        if (y->lbs.items[i] == lb) {
+            y->indexes[i] = y->indexes[i] != NULL ? y->indexes[i] : azure_lb_index_new(y->s->a, lb);
+            return y->indexes[i];
+        }
+    }
+    return NULL;
+}
+
+struct azure_elements azure_sync_frontends(struct azure_sync *y, const struct azure_service *s,
+                                           struct json_object *lb)
+{
+    return azure_lb_claimed(y->s->a, azure_sync_index(y, lb), lb, claim_of(y, s));
 }

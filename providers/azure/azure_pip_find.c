@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_names.h"
+#include "providers/azure/azure_pip_index.h"
 
 #include <string.h>
 
@@ -54,9 +55,23 @@ static bool in_group(struct arena *a, struct json_object *pip, const char *group
     return azure_eq(str_nonnull(azure_id_group(a, azure_doc_id(pip))), group);
 }
 
+static struct json_object *first_in_group(struct arena *a, struct azure_pip_slots slots,
+                                          const char *group)
+{
+    for (size_t i = 0; i < slots.n; i++) {
+        if (slots.items[i]->doc != NULL && in_group(a, slots.items[i]->doc, group)) {
+            return slots.items[i]->doc;
+        }
+    }
+    return NULL;
+}
+
 struct json_object *azure_pip_by_name(struct arena *a, const struct azure_pips *pips,
                                       const char *group, const char *name)
 {
+    if (pips->index != NULL) {
+        return first_in_group(a, azure_pip_index_by_name(pips->index, name), group);
+    }
     for (size_t i = 0; i < pips->n; i++) {
         if (azure_eq(azure_doc_name(pips->items[i]), name) && in_group(a, pips->items[i], group)) {
             return pips->items[i];
@@ -77,9 +92,26 @@ bool azure_address_eq(const char *x, const char *y)
            (strcmp(x, y) == 0 || (ip_parse(x, &p) && ip_parse(y, &q) && ip_eq(&p, &q)));
 }
 
+/* One that was edited may have another address now. */
+static struct json_object *first_with(struct arena *a, struct azure_pip_slots slots,
+                                      const char *group, const char *ip)
+{
+    for (size_t i = 0; i < slots.n; i++) {
+        struct json_object *doc = slots.items[i]->doc;
+        if (doc != NULL && azure_address_eq(azure_pip_address(doc), ip) &&
+            in_group(a, doc, group)) {
+            return doc;
+        }
+    }
+    return NULL;
+}
+
 struct json_object *azure_pip_by_ip(struct arena *a, const struct azure_pips *pips,
                                     const char *group, const char *ip)
 {
+    if (pips->index != NULL) {
+        return first_with(a, azure_pip_index_by_ip(pips->index, ip), group, ip);
+    }
     for (size_t i = 0; i < pips->n; i++) {
         if (azure_address_eq(azure_pip_address(pips->items[i]), ip) &&
             in_group(a, pips->items[i], group)) {
@@ -91,10 +123,70 @@ struct json_object *azure_pip_by_ip(struct arena *a, const struct azure_pips *pi
 
 struct json_object *azure_pip_by_id(const struct azure_pips *pips, const char *id)
 {
+    if (pips->index != NULL) {
+        return azure_pip_index_by_id(pips->index, id);
+    }
     for (size_t i = 0; i < pips->n; i++) {
         if (azure_id_eq(azure_doc_id(pips->items[i]), id)) {
             return pips->items[i];
         }
     }
     return NULL;
+}
+
+/* ---- those of one Service ----------------------------------------------------------------------------------- */
+
+struct found {
+    struct arena *a;
+    struct azure_pip_slot **items;
+    size_t n;
+    size_t cap;
+};
+
+static void take(struct found *f, struct azure_pip_slots slots)
+{
+    for (size_t i = 0; i < slots.n; i++) {
+        size_t at = f->n;
+        while (at > 0 && f->items[at - 1]->order > slots.items[i]->order) {
+            at--;
+        }
+        bool there = at > 0 && f->items[at - 1] == slots.items[i];
+        if (there || slots.items[i]->doc == NULL) {
+            continue;
+        }
+        if (f->n == f->cap) {
+            f->cap = f->cap * 2 + 8;
+            struct azure_pip_slot **more = ARENA_ARRAY(f->a, struct azure_pip_slot *, f->cap);
+            if (f->n > 0) {
+                memcpy(more, f->items, f->n * sizeof(*more));
+            }
+            f->items = more;
+        }
+        memmove(&f->items[at + 1], &f->items[at], (f->n - at) * sizeof(*f->items));
+        f->items[at] = slots.items[i];
+        f->n++;
+    }
+}
+
+struct azure_pips azure_pips_about(struct arena *a, const struct azure_pips *pips, const char *key,
+                                   const char *const *ips, const char *const *names, size_t n)
+{
+    if (pips->index == NULL) {
+        return *pips;
+    }
+    struct found f = {.a = a};
+    take(&f, azure_pip_index_by_service(pips->index, key));
+    for (size_t i = 0; i < n; i++) {
+        if (ips[i] != NULL) {
+            take(&f, azure_pip_index_by_ip(pips->index, ips[i]));
+        }
+        if (names[i] != NULL) {
+            take(&f, azure_pip_index_by_name(pips->index, names[i]));
+        }
+    }
+    struct json_object **items = ARENA_ARRAY(a, struct json_object *, f.n + 1);
+    for (size_t i = 0; i < f.n; i++) {
+        items[i] = f.items[i]->doc;
+    }
+    return (struct azure_pips){.items = items, .n = f.n};
 }

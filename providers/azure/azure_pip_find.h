@@ -16,6 +16,8 @@
 struct azure_pips {
     struct json_object *const *items;
     size_t n;
+    const struct azure_pip_index
+        *index; /* of the same ones (azure_pip_index.h); NULL: there is none */
 };
 enum azure_candidate {
     AZURE_IP_OK = 0,
@@ -32,6 +34,10 @@ struct json_object *azure_pip_by_name(struct arena *a, const struct azure_pips *
 struct json_object *azure_pip_by_ip(struct arena *a, const struct azure_pips *pips,
                                     const char *group, const char *ip);
 struct json_object *azure_pip_by_id(const struct azure_pips *pips, const char *id);
+/* Those that can be a Service's: by its name in their tag, by these addresses (entries may be NULL) or names.  With an
+ * index, all that are are among them; without one, all there are. */
+struct azure_pips azure_pips_about(struct arena *a, const struct azure_pips *pips, const char *key,
+                                   const char *const *ips, const char *const *names, size_t n);
 const char *azure_pip_address(struct json_object *pip); /* "" when it has none yet */
 
 #endif

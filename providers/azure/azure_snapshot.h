@@ -3,7 +3,8 @@
  *
  * A scope is the ID of a resource group's collection, or of a single resource (a list of none or one).  Lists are
  * immutable once they are handed out: a write of ours makes a new list that shares the other documents, so whoever
- * holds the old one is not disturbed.  "Nothing to do" may be said from a list of bounded age; before anything is
+ * holds the old one is not disturbed; further writes go into that one until it is handed out, too.  Of a thousand
+ * instances only those members are kept that somebody looks at.  "Nothing to do" may be said from a list of bounded age; before anything is
  * written it is read again (docs/adr/0005).
  * JSON trees do not cross threads: one call at a time (the descriptor says max_parallel 1). */
 #ifndef TRIMTAB_AZURE_SNAPSHOT_H
@@ -19,7 +20,7 @@
 struct azure_snapshot;
 struct azure_snapshot *azure_snapshot_new(struct clock *clock);
 void azure_snapshot_free(struct azure_snapshot *s);
-/* Takes a reference of `array`. */
+/* Takes a reference of `array`, which counts as handed out; its documents lose what is not kept. */
 void azure_snapshot_put_list(struct azure_snapshot *s, enum azure_kind k, const char *scope,
                              struct json_object *array);
 /* The list, alive as long as the arena; NULL when it is not known or older than `max_age_ms`. */

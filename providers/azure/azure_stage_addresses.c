@@ -10,6 +10,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_observe.h"
+#include "providers/azure/azure_pip_index.h"
 
 /* One public IP that several Services may change. */
 struct edit {
@@ -23,25 +24,39 @@ struct edits {
     struct azure_sync *y;
     struct edit *items;
     size_t n;
-    struct json_object **now; /* the public IPs as they would be: what the next Service sees */
-    size_t n_now;
+    struct map *by_id;           /* lower-case ID → struct edit */
+    struct azure_pip_index *now; /* the public IPs as they would be: what the next Service sees */
 };
+
+static void put_map(void *arg)
+{
+    map_free(arg);
+}
 
 static void edits_begin(struct edits *e, struct azure_sync *y)
 {
     size_t most = y->pips.n + y->s->n_items * AZURE_FAMILIES + 1;
     *e = (struct edits){.y = y,
                         .items = ARENA_ARRAY(y->s->a, struct edit, most),
-                        .now = ARENA_ARRAY(y->s->a, struct json_object *, most),
-                        .n_now = y->pips.n};
-    for (size_t i = 0; i < y->pips.n; i++) {
-        e->now[i] = y->pips.items[i];
-    }
+                        .by_id = map_new(NULL),
+                        .now = azure_pip_index_new(y->s->a, y->pips.items, y->pips.n)};
+    arena_defer(y->s->a, put_map, e->by_id);
 }
 
+/* Only to be looked into by its index. */
 static struct azure_pips pips_now(const struct edits *e)
 {
-    return (struct azure_pips){.items = e->now, .n = e->n_now};
+    return (struct azure_pips){.index = e->now};
+}
+
+/* Those that the Service may own, of one family. */
+static struct azure_pips pips_of(struct arena *a, const struct edits *e,
+                                 const struct azure_service *s, enum azure_family f)
+{
+    struct azure_pips all = pips_now(e);
+    struct azure_pips mine =
+        azure_pips_about(a, &all, s->key, s->lb_ip, s->pip_name, AZURE_FAMILIES);
+    return azure_pips_of_family(a, &mine, f);
 }
 
 /* The public IP is edited once more, or for the first time. */
@@ -49,26 +64,17 @@ static void edits_put(struct edits *e, const char *id, struct json_object *was,
                       struct json_object *doc, const char *why, const char *key)
 {
     struct arena *a = e->y->s->a;
-    struct edit *edit = NULL;
-    for (size_t i = 0; i < e->n && edit == NULL; i++) {
-        edit = azure_id_eq(e->items[i].id, id) ? &e->items[i] : NULL;
-    }
+    const char *lower = str_lower(a, id);
+    struct edit *edit = map_get(e->by_id, lower);
     if (edit == NULL) {
         edit = &e->items[e->n++];
         *edit = (struct edit){.id = arena_strdup(a, id), .was = was};
+        map_set(e->by_id, lower, edit);
     }
     edit->doc = doc;
     edit->why = why;
     azure_owners_add(a, &edit->owners, key);
-    for (size_t i = 0; i < e->n_now; i++) {
-        if (azure_id_eq(azure_doc_id(e->now[i]), id)) {
-            e->now[i] = doc != NULL ? doc : e->now[--e->n_now];
-            return;
-        }
-    }
-    if (doc != NULL) {
-        e->now[e->n_now++] = doc;
-    }
+    azure_pip_index_put(e->now, id, doc);
 }
 
 static void diff_of(struct lb_diff *d, const struct edit *edit)
@@ -210,10 +216,9 @@ static bool names(const struct azure_pip_ownership *o, const char *key)
 static void item_unbind(struct edits *e, struct azure_item *it, enum azure_family f)
 {
     struct arena *a = e->y->s->a;
-    struct azure_pips all = pips_now(e);
     _cleanup_(arena_freep) struct arena *passing =
         arena_new(); /* a list per Service would add up */
-    struct azure_pips now = azure_pips_of_family(passing, &all, f);
+    struct azure_pips now = pips_of(passing, e, it->service, f);
     const char *used = desired(it, f);
     for (size_t i = 0; it->want && i < now.n; i++) {
         struct json_object *pip = now.items[i];
@@ -237,9 +242,8 @@ static void item_release(struct edits *e, struct azure_lb_edits *lbs, struct azu
                          enum azure_family f)
 {
     struct azure_sync *y = e->y;
-    struct azure_pips all = pips_now(e);
     _cleanup_(arena_freep) struct arena *passing = arena_new();
-    struct azure_pips now = azure_pips_of_family(passing, &all, f);
+    struct azure_pips now = pips_of(passing, e, it->service, f);
     struct azure_pip_releases out;
     const struct azure_pip_ask ask = {
         .naming = &y->p->naming,
@@ -281,7 +285,8 @@ int azure_plan_release(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     int rc = azure_lb_edits_emit(&lbs, err);
     if (rc == ERR_OK) {
         edits_emit(&e, plan);
-        const struct azure_pips left = pips_now(&e);
+        struct azure_pips left = pips_now(&e);
+        left.items = azure_pip_index_all(s->a, e.now, &left.n);
         azure_effects_end(y, plan, &left);
     }
     return rc;

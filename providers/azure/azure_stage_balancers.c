@@ -197,15 +197,16 @@ static bool is_leaving(struct azure_sync *y, const struct azure_item *it, struct
 static bool is_left_by_all(struct azure_sync *y, struct json_object *lb)
 {
     struct json_object *o;
-    bool all = true;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         bool goes = false;
         for (size_t i = 0; i < y->s->n_items && !goes; i++) {
             goes = is_leaving(y, &y->items[i], lb, o);
         }
-        all = all && goes;
+        if (!goes) {
+            return false;
+        }
     }
-    return all;
+    return true;
 }
 
 static int observe_going(struct azure_sync *y, struct err *err)

@@ -63,14 +63,14 @@ static void visit_kind(struct visit *v, const struct azure_service *s)
     struct azure_sync *y = v->y;
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = y->lbs.items[i];
-        struct json_object *o;
         if (azure_lb_is_internal(azure_doc_name(lb)) != s->internal) {
             continue;
         }
-        AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-            if (is_leaving(y, v->item, s, lb, o)) {
+        struct azure_elements mine = azure_sync_frontends(y, s, lb);
+        for (size_t k = 0; k < mine.n; k++) {
+            if (is_leaving(y, v->item, s, lb, mine.items[k])) {
                 v->found = true;
-                v->each(v, lb, o);
+                v->each(v, lb, mine.items[k]);
             }
         }
     }

@@ -71,7 +71,8 @@ struct azure_sync {
     /* what the lists say; made by azure_see() */
     struct azure_lbs lbs; /* managed ones; without those that have to go with the old SKU */
     struct azure_lbs old; /* Basic ones of a Standard cluster (5.8) */
-    struct azure_kept_claim *claims; /* azure_owner.c's */
+    struct azure_kept_claim *claims; /* azure_owner.c's, as is the next */
+    struct azure_lb_index **indexes; /* of `lbs`; NULL: made when they are needed */
     struct azure_pips pips;          /* of all groups that were listed */
     struct json_object *nsg;         /* NULL: there is none */
     const char *const *zones;
@@ -97,6 +98,11 @@ void azure_services_read(struct azure_sync *y);
 /* As azure_frontend_owner(), for the public IPs of this sync. */
 struct azure_ownership azure_sync_owner(struct azure_sync *y, const struct azure_service *s,
                                         struct json_object *frontend);
+/* The index of a balancer of y->lbs; NULL: it is none of them. */
+struct azure_lb_index *azure_sync_index(struct azure_sync *y, struct json_object *lb);
+/* Frontends of the balancer that can be the Service's, in the order of the document: azure_sync_owner() says which are. */
+struct azure_elements azure_sync_frontends(struct azure_sync *y, const struct azure_service *s,
+                                           struct json_object *lb);
 /* Items to be planned now: ours, active, not left. */
 bool azure_item_takes_part(const struct azure_item *it);
 /* All of them: those that go first, then by age; so whoever comes later finds the ports taken. */

@@ -29,11 +29,12 @@ static size_t count_rules(const struct azure_service *s)
     return families * (s->ha_ports ? 1 : s->in->n_ports);
 }
 
-static bool has_rules(const struct azure_service *s, struct json_object *lb)
+static bool has_rules(struct azure_sync *y, const struct azure_service *s, struct json_object *lb)
 {
-    struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "loadBalancingRules")) {
-        if (azure_has_prefix(azure_doc_name(o), s->base)) {
+    struct azure_elements some =
+        azure_lb_named(y->s->a, azure_sync_index(y, lb), lb, AZURE_LB_RULES, s);
+    for (size_t i = 0; i < some.n; i++) {
+        if (azure_has_prefix(azure_doc_name(some.items[i]), s->base)) {
             return true;
         }
     }
@@ -44,7 +45,7 @@ static void count(struct targets *t, const struct azure_item *it)
 {
     const struct azure_config *c = &t->y->p->config;
     size_t n = count_rules(it->service);
-    if (has_rules(it->service, azure_sync_lb(t->y, it->target))) {
+    if (has_rules(t->y, it->service, azure_sync_lb(t->y, it->target))) {
         return; /* counted already */
     }
     for (size_t i = 0; i < c->n_lbs; i++) {

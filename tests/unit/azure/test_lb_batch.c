@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "providers/azure/azure_lb_apply_rules.h"
+#include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_probe_rules.h"
 
 #include <stdio.h>
@@ -37,6 +38,8 @@ struct world {
     struct rng *rng;
     const struct azure_naming *naming;
     struct azure_pips pips;
+    struct azure_pips indexed;    /* the same */
+    struct azure_lb_index *index; /* of the document under test */
     struct json_object *subnet;
     bool internal;
     bool pins; /* some share addresses, else some ask for all ports or for none (N_NOT_PINNED) */
@@ -275,14 +278,16 @@ static const char *pip_of(const struct world *w, const struct azure_service *s, 
 }
 
 static int put(const struct world *w, const struct azure_naming *n, const struct azure_service *s,
-               bool want, struct json_object *lb, struct azure_lb_result *ret)
+               bool want, struct json_object *lb, struct azure_lb_index *index,
+               struct azure_lb_result *ret)
 {
     static const char *const zones[] = {"1", "2", "3"};
     const struct azure_lb_ask ask = {
         .naming = n,
         .service = s,
         .want = want,
-        .pips = &w->pips,
+        .pips = index != NULL ? &w->indexed : &w->pips,
+        .index = index,
         .pip_id = {pip_of(w, s, AZURE_IPV4), pip_of(w, s, AZURE_IPV6)},
         .subnet = w->subnet,
         .zones = zones,
@@ -296,7 +301,7 @@ static int put(const struct world *w, const struct azure_naming *n, const struct
 static int put_checked(const struct world *w, size_t i, bool want, struct json_object *lb,
                        struct azure_lb_result *ret, const char **text)
 {
-    int rc = put(w, w->naming, w->after[i], want, lb, ret);
+    int rc = put(w, w->naming, w->after[i], want, lb, w->index, ret);
     const char *now = json_text(w->a, lb, JSON_COMPACT);
     bool changed = rc == ERR_OK && ret->changed;
     if (str_eq(*text, now) == changed) {
@@ -368,6 +373,13 @@ static void check_removal(struct world *w, uint64_t row, struct json_object *lb,
     }
 }
 
+static void look_by_index(struct world *w, struct json_object *lb)
+{
+    w->index = azure_lb_index_new(w->a, lb);
+    w->indexed = w->pips;
+    w->indexed.index = azure_pip_index_new(w->a, w->pips.items, w->pips.n);
+}
+
 static void check_case(struct world *w, uint64_t row, struct counts *counts)
 {
     struct arena *a = w->a;
@@ -376,7 +388,7 @@ static void check_case(struct world *w, uint64_t row, struct counts *counts)
     const struct azure_naming *old_mode = other_mode(w);
     for (size_t i = 0; i < w->n; i++) {
         if (!one_in(w, 3)) {
-            (void)put(w, old_mode, w->before[i], true, first, &r);
+            (void)put(w, old_mode, w->before[i], true, first, NULL, &r);
             (void)answer(w, first);
         }
     }
@@ -384,11 +396,13 @@ static void check_case(struct world *w, uint64_t row, struct counts *counts)
     struct json_object *batch = azure_copy(a, first);
     struct json_object *single = first;
     const char *text = json_text(a, batch, JSON_COMPACT);
+    /* The batch is merged by an index that is told of each edit, the single ones look through all there is. */
+    look_by_index(w, batch);
     int codes[SERVICES_MAX];
     for (size_t i = 0; i < w->n; i++) {
         struct azure_lb_result one;
         codes[i] = put_checked(w, i, w->want[i], batch, &r, &text);
-        int code = put(w, w->naming, w->after[i], w->want[i], single, &one);
+        int code = put(w, w->naming, w->after[i], w->want[i], single, NULL, &one);
         if (code != codes[i]) {
             fail_msg("case %llu, Service %zu: %s in the batch, %s alone", (unsigned long long)row,
                      i, err_code_name(codes[i]), err_code_name(code));
@@ -407,6 +421,7 @@ static void check_case(struct world *w, uint64_t row, struct counts *counts)
     must_equal(w, row, "foreign part", foreign_part(w, batch), foreign);
     must_equal(w, row, "batch and single", answer(w, batch), single);
     text = json_text(a, single, JSON_COMPACT);
+    look_by_index(w, single);
     for (size_t i = 0; i < w->n; i++) {
         if (codes[i] == ERR_OK && w->want[i]) {
             int code = put_checked(w, i, true, single, &r, &text);
@@ -416,6 +431,7 @@ static void check_case(struct world *w, uint64_t row, struct counts *counts)
             }
         }
     }
+    look_by_index(w, batch);
     check_removal(w, row, batch, foreign);
 }
 
