@@ -173,7 +173,6 @@ struct azure_env {
     const char *environment_file;     /* AZURE_ENVIRONMENT_FILEPATH */
     const char *identity_endpoint;    /* IDENTITY_ENDPOINT */
     const char *identity_header;      /* IDENTITY_HEADER; secret */
-    const char *authority_host;       /* AZURE_AUTHORITY_HOST */
 };
 
 /* One text of the configuration.  With `file`, errors begin "FILE:LINE: ", else "line LINE: ". */

@@ -67,7 +67,6 @@ static struct azure_env env_of_process(void)
         .environment_file = getenv("AZURE_ENVIRONMENT_FILEPATH"),
         .identity_endpoint = getenv("IDENTITY_ENDPOINT"),
         .identity_header = getenv("IDENTITY_HEADER"),
-        .authority_host = getenv("AZURE_AUTHORITY_HOST"),
     };
 }
 
