@@ -202,7 +202,8 @@ static void host_slices(struct tt_host_ctx *ctx, const struct tt_call *call,
     *ret = NULL;
     *ret_n = *ret_known = 0;
     for (size_t i = 0; i < r->n_services; i++) {
-        if (str_eq(r->services[i].name, service->name) && r->services[i].hosts != NULL) {
+        if (str_eq(r->services[i].name, service->name) && r->services[i].hosts != NULL &&
+            str_eq(str_or(r->services[i].ns, "default"), service->ns)) {
             *ret = slices_of(r, &r->services[i]);
             *ret_n = *ret_known = 1;
         }
@@ -307,6 +308,7 @@ static const struct tt_service *decode(struct stage_rig *r, const struct rig_ser
     struct tt_ingress *ingress = ARENA_ARRAY(a, struct tt_ingress, n + 1);
     struct tt_service *full = ARENA_NEW(a, struct tt_service);
     *full = *plain;
+    full->ns = str_or(s->ns, plain->ns);
     full->n_ingress = 0;
     for (size_t i = 0; i < n; i++) {
         if (ips[i][0] != '\0') {

@@ -246,6 +246,54 @@ static void write_fails__a_warning_and_again(void **state)
     same_text("members", members(r, "lb1", "default-web"), "10.0.1.2");
 }
 
+/* Somebody took the balancer or the pool away: the next full sync makes it anew. */
+static void pool_gone__dropped_without_a_word(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *web = add_local(r, "web", "lb1", "n1");
+    stage_rig_run(r);
+    r->fail = "default-web";
+    r->fail_times = 1;
+    r->fail_code = ERR_NOT_FOUND;
+    r->fail_message = "NotFound";
+    endpoints_move(web, "n2");
+    stage_rig_run(r);
+    succeeded(web);
+    same_text("event", r->events, "");
+}
+
+/* "a-b/c" and "a/b-c" have one pool. */
+static void one_name_of_two_Services__nodes_of_both(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    struct rig_service *one = add_local(r, "c", "lb1", "n0");
+    struct rig_service *two = add_local(r, "b-c", "lb1", "n1");
+    one->ns = "a-b";
+    two->ns = "a";
+    stage_rig_run(r);
+    succeeded(one);
+    succeeded(two);
+    has_pools(r, "lb1", "a-b-c");
+    same_text("both", members(r, "lb1", "a-b-c"), "10.0.1.0 10.0.1.1");
+    endpoints_move(one, "n2");
+    stage_rig_run(r);
+    same_text("the other's stay", members(r, "lb1", "a-b-c"), "10.0.1.1 10.0.1.2");
+    stage_rig_settled(r);
+    one->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    succeeded(one);
+    has_pools(r, "lb1", "a-b-c");
+    two->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    same_text("only its own", members(r, "lb1", "a-b-c"), "10.0.1.1");
+    two->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    succeeded(two);
+    same_text("balancers", stage_rig_names(r, AZURE_LBS), "");
+}
+
 static void node_gone__leaves_its_pools(void **state)
 {
     struct stage_rig *r = *state;
@@ -432,6 +480,8 @@ int main(void)
         RIG_TEST(endpoints_changed__one_write_and_an_event),
         RIG_TEST(endpoints_of_many__one_write_per_pool),
         RIG_TEST(write_fails__a_warning_and_again),
+        RIG_TEST(pool_gone__dropped_without_a_word),
+        RIG_TEST(one_name_of_two_Services__nodes_of_both),
         RIG_TEST(node_gone__leaves_its_pools),
         RIG_TEST(endpoints_not_known__members_stay),
         RIG_TEST(policy_changes__its_pool_comes_and_goes),
