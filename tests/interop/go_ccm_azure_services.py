@@ -54,5 +54,10 @@ SERVICES = {
     "other-class": ({}, {"loadBalancerClass": "example.com/x"}, None),
     "no-balancer": ({}, {"type": "ClusterIP"}, None),
 }
+# With basic balancers there is one for each availability set.
+BASIC = {
+    "mode": ({AZURE + "load-balancer-mode": "as-b"}, {"ports": ports(91)}, {"spec": {"ports": ports(92)}}),
+    "mode-int": ({**INTERNAL, AZURE + "load-balancer-mode": "as-b"}, {"ports": ports(93)}, None),
+}
 # Those whose address is another one after the edit: what trimtab makes for them has tags that the old Go program cannot read.
 MOVES = ("to-int", "to-ext", "goes", "comes")

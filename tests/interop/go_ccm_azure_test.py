@@ -22,7 +22,7 @@ import sys
 import tempfile
 import traceback
 
-from go_ccm_azure_services import MOVES, RESERVED, SERVICES
+from go_ccm_azure_services import BASIC, MOVES, RESERVED, SERVICES
 from go_ccm_azure_world import ADDRESSES, BALANCERS, GO_CCM_AZURE, GROUPS, AzureCluster, kind, last
 from go_ccm_world import differences
 import tap  # go_ccm_world.py put its folder on the path
@@ -54,13 +54,14 @@ def empty_world(name):
 
 def populate(cluster, sku):
     numbers = {f"{{{name}}}": cluster.reserve(name, sku) for name in RESERVED}
-    for name, (notes, spec, _) in SERVICES.items():
+    cluster.table = {**SERVICES, **(BASIC if sku == "Basic" else {})}
+    for name, (notes, spec, _) in cluster.table.items():
         spec = {k: numbers.get(v, v) if isinstance(v, str) else v for k, v in spec.items()}
         cluster.create(name, {"annotations": notes} if notes else None, **spec)
 
 
 def edit(cluster):
-    for name, (_, _, change) in SERVICES.items():
+    for name, (_, _, change) in cluster.table.items():
         if change is not None:
             cluster.patch(name, change)
 
@@ -122,17 +123,35 @@ def again(t, what, one):
 
 
 def editing(t, what, one, two):
-    addresses = {name: one.address(name) for name in SERVICES}
+    addresses = {name: one.address(name) for name in one.table}
     edit(one)
     edit(two)
     one.at_rest()
     two.at_rest()
     lines = differences(one.served(), two.served())
-    t.check(f"{what}: edits of {sum(row[2] is not None for row in SERVICES.values())} Services end under trimtab as under Go",
+    t.check(f"{what}: edits of {sum(row[2] is not None for row in one.table.values())} Services end under trimtab as under Go",
             [line for line in lines if not expected(line)])
     t.check(f"{what}: the deviation is there", [] if any(expected(line) for line in lines) else ["it is not"])
     t.check(f"{what}: addresses stay where nothing asked for another", [
-        f"{n}: {addresses[n]} / {one.address(n)}" for n in SERVICES if n not in MOVES and addresses[n] != one.address(n)])
+        f"{n}: {addresses[n]} / {one.address(n)}" for n in one.table if n not in MOVES and addresses[n] != one.address(n)])
+
+
+def changing_nodes(t, what, one, two):
+    """Two nodes come and one goes, under trimtab and under Go."""
+    for cluster in (one, two):
+        cluster.must("POST", "/sim/nodes", {"count": 2})
+        cluster.must("DELETE", "/sim/nodes/node-1")
+    for cluster in (one, two):
+        cluster.at_rest()
+    lines = differences(one.served(), two.served())
+    t.check(f"{what}: nodes come and go under trimtab as under Go", [line for line in lines if not expected(line)])
+    members = {len(how["members"]) for how in one.served().values()}
+    t.check(f"{what}: all nodes that are left take part", [] if max(members) == len(one.nodes()) - spread(one) else [members])
+
+
+def spread(cluster):
+    """Nodes that are not behind the greatest balancer: with basic ones those of other availability sets."""
+    return len(cluster.nodes()) // 2 if "basic" in cluster.label else 0
 
 
 def going_back(t, what, one):
@@ -148,7 +167,7 @@ def going_back(t, what, one):
 
 def deleting(t, what, one):
     """One half under Go, the other under trimtab."""
-    first = [name for name in sorted(SERVICES)[::2] if name not in MOVES]
+    first = [name for name in sorted(one.table)[::2] if name not in MOVES]
     one.stop()
     one.start_go()
     for name in first:
@@ -204,6 +223,7 @@ def hand_over(t, flavour):
             t.check(f"{flavour}: Go serves {len(one.served())} ports alike in both clusters", differences(one.served(), two.served()))
             taking_over(t, f"{flavour}: trimtab takes over", one)
             editing(t, flavour, one, two)
+            changing_nodes(t, flavour, one, two)
             going_back(t, f"{flavour}: Go takes over again", one)
             taking_over(t, f"{flavour}: trimtab takes over again", one, first=False)
             deleting(t, f"{flavour}: deleted", one)

@@ -174,6 +174,9 @@ class AzureCluster(GoWorld):
         return {svc["spec"]["healthCheckNodePort"]: "the check port" for svc in self.all_services().values()
                 if svc["spec"].get("healthCheckNodePort")}
 
+    def nodes(self):
+        return [n["metadata"]["name"] for n in self.must("GET", "/api/v1/nodes")["items"]]
+
     # --- what happened ---
     def log_size(self):
         with open(self.traffic_log, encoding="utf-8") as f:
