@@ -6,8 +6,6 @@
 #include "providers/azure/azure_probe_rules.h"
 #include "providers/azure/azure_text.h"
 
-#define IDLE_TIMEOUT "azure-load-balancer-tcp-idle-timeout"
-
 const char *azure_lb_protocol(const char *kubernetes)
 {
     static const struct {
@@ -22,22 +20,17 @@ const char *azure_lb_protocol(const char *kubernetes)
     return NULL;
 }
 
-static int idle_timeout(struct arena *a, const struct tt_service *s, int32_t *ret, struct err *err)
+/* Told where a rule would have it: whoever asks for no rule is not refused for it here (6.5). */
+static int check_idle_timeout(const struct azure_service *s, struct err *err)
 {
-    const char *text = azure_annotation(s, IDLE_TIMEOUT);
-    *ret = AZURE_IDLE_TIMEOUT_MIN;
-    if (text == NULL) {
+    if (s->idle_timeout_min > 0) {
         return ERR_OK;
     }
-    int32_t n;
-    if (!azure_text_i32(a, text, &n) || n < AZURE_IDLE_TIMEOUT_MIN || n > AZURE_IDLE_TIMEOUT_MAX) {
-        return err_set(err, ERR_INVALID,
-                       "annotation " AZURE_ANNOTATION_PREFIX IDLE_TIMEOUT
-                       ": want minutes from %d to %d, got \"%s\"",
-                       AZURE_IDLE_TIMEOUT_MIN, AZURE_IDLE_TIMEOUT_MAX, text);
-    }
-    *ret = n;
-    return ERR_OK;
+    return err_set(err, ERR_INVALID,
+                   "annotation " AZURE_ANNOTATION_PREFIX AZURE_IDLE_TIMEOUT
+                   ": want minutes from %d to %d, got \"%s\"",
+                   AZURE_IDLE_TIMEOUT_MIN, AZURE_IDLE_TIMEOUT_MAX,
+                   str_nonnull(azure_annotation(s->in, AZURE_IDLE_TIMEOUT)));
 }
 
 /* What differs from port to port. */
@@ -51,7 +44,7 @@ struct shape {
 };
 
 static struct json_object *rule_new(struct arena *a, const struct azure_fragment_ask *ask,
-                                    const struct shape *shape, int32_t idle_min)
+                                    const struct shape *shape)
 {
     const struct azure_service *s = ask->service;
     const struct azure_config *c = ask->naming->config;
@@ -63,7 +56,7 @@ static struct json_object *rule_new(struct arena *a, const struct azure_fragment
     json_add_int(p, "frontendPort", shape->frontend_port);
     json_add_int(p, "backendPort", shape->backend_port);
     json_add_bool(p, "enableFloatingIP", shape->floating);
-    json_add_int(p, "idleTimeoutInMinutes", idle_min);
+    json_add_int(p, "idleTimeoutInMinutes", s->idle_timeout_min);
     if (shape->has_reset) {
         json_add_bool(p, "enableTcpReset", !s->disable_tcp_reset);
     }
@@ -134,8 +127,7 @@ static int high_availability(struct arena *a, const struct azure_fragment_ask *a
 {
     const struct azure_service *s = ask->service;
     const struct tt_port *first = &s->in->ports[0];
-    int32_t idle_min;
-    int rc = idle_timeout(a, s->in, &idle_min, err);
+    int rc = check_idle_timeout(s, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -151,7 +143,7 @@ static int high_availability(struct arena *a, const struct azure_fragment_ask *a
             probe = NULL; /* another port may do */
         }
     }
-    add(f, ask, a, rule_new(a, ask, &shape, idle_min), probe);
+    add(f, ask, a, rule_new(a, ask, &shape), probe);
     return ERR_OK;
 }
 
@@ -164,17 +156,16 @@ static int port_add(struct arena *a, const struct azure_fragment_ask *ask,
         return ERR_OK;
     }
     struct shape shape;
-    int32_t idle_min;
     int rc = shape_of_port(a, ask, port, &shape, err);
     if (rc == ERR_OK) {
-        rc = idle_timeout(a, s, &idle_min, err);
+        rc = check_idle_timeout(ask->service, err);
     }
     struct json_object *probe = NULL;
     if (rc == ERR_OK && !azure_text_true(azure_port_annotation(s, port->port, "no_probe_rule"))) {
         rc = azure_probe_of_port(a, probes, port, shape.name, &probe, err);
     }
     if (rc == ERR_OK) {
-        add(f, ask, a, rule_new(a, ask, &shape, idle_min), probe);
+        add(f, ask, a, rule_new(a, ask, &shape), probe);
     }
     return rc;
 }

@@ -11,9 +11,6 @@
 
 #include "common/base/json.h"
 
-#define AZURE_IDLE_TIMEOUT_MIN 4
-#define AZURE_IDLE_TIMEOUT_MAX 100
-
 struct azure_fragment {
     struct json_object **probes;
     size_t n_probes;

@@ -16,8 +16,6 @@
 #include "providers/azure/azure_text.h"
 
 #define FINDINGS_MAX       24
-#define IDLE_TIMEOUT_MIN   4
-#define IDLE_TIMEOUT_MAX   100
 #define PLS_IP_COUNT_MAX   8
 #define REASON_ANNOTATION  "InvalidAnnotation"
 #define CONFIGURATIONS_KEY AZURE_ANNOTATION_PREFIX "azure-load-balancer-configurations"
@@ -200,11 +198,8 @@ static void read_balancer(struct reader *r)
     out->disable_floating_ip = flag(r, "azure-disable-load-balancer-floating-ip");
     out->disable_nsg_rule = flag(r, "azure-disable-load-balancer-nsg-rule");
     out->disable_tcp_reset = flag(r, "azure-load-balancer-disable-tcp-reset");
-    out->idle_timeout_min = number(r, "azure-load-balancer-tcp-idle-timeout", IDLE_TIMEOUT_MIN,
-                                   IDLE_TIMEOUT_MAX, IDLE_TIMEOUT_MIN, true);
-    if (out->idle_timeout_min == 0) {
-        out->idle_timeout_min = IDLE_TIMEOUT_MIN;
-    }
+    out->idle_timeout_min = number(r, AZURE_IDLE_TIMEOUT, AZURE_IDLE_TIMEOUT_MIN,
+                                   AZURE_IDLE_TIMEOUT_MAX, AZURE_IDLE_TIMEOUT_MIN, true);
     read_configurations(r);
 }
 

@@ -18,6 +18,9 @@
 #include <trimtab/types.h>
 
 #define AZURE_ANNOTATION_PREFIX "service.beta.kubernetes.io/"
+#define AZURE_IDLE_TIMEOUT      "azure-load-balancer-tcp-idle-timeout"
+#define AZURE_IDLE_TIMEOUT_MIN  4 /* minutes, as Azure has it; also the default */
+#define AZURE_IDLE_TIMEOUT_MAX  100
 
 /* What a wrong value is, where it only loses its effect; the other kinds are judged by those who read them. */
 enum azure_value {
@@ -87,7 +90,7 @@ struct azure_service {
     bool disable_floating_ip;
     bool disable_nsg_rule;
     bool disable_tcp_reset;
-    int32_t idle_timeout_min;          /* 4…100; 4 by default */
+    int32_t idle_timeout_min; /* 4…100; 4 by default, 0 = the annotation says something else */
     const char *const *configurations; /* lower case, trimmed; n 0 = all */
     size_t n_configurations;
     bool has_configurations;
