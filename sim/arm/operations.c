@@ -413,6 +413,11 @@ void arm_operations_answer(struct arm_request *q)
         return;
     }
     set_answer(q);
+    /* A part of the document, which the verb has put there before this began; who reads that all is done polls no more. */
+    struct json_object *part = json_member(q->answer, "properties");
+    if (json_member(part, "provisioningState")) {
+        json_add_str(part, "provisioningState", arm_operation_state(op));
+    }
     q->status = strstr(q->op->statuses, "202")                 ? 202
                 : q->created && strstr(q->op->statuses, "201") ? 201
                                                                : 200;

@@ -125,6 +125,27 @@ static void body__state__polled_by_get(void **state)
     fixture_stop(f);
 }
 
+static void pool__that_is_being_written__says_so(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("pool", NULL);
+    arm_make_balancer(f);
+    arm_settings(f, "{\"async\":\"azure-async\",\"polls\":1}");
+    arm_expect(f, "write", arm_call(f, "PUT", LB "/backendAddressPools/x", "{\"properties\":{}}"),
+               201, NULL);
+    assert_string_equal(arm_text(f, "name"), "x");
+    assert_string_equal(arm_text(f, "properties.provisioningState"), "Updating");
+    const char *path = poll_path(f, "Azure-AsyncOperation");
+    arm_must(f, "GET", LB "/backendAddressPools/x", NULL);
+    assert_string_equal(arm_text(f, "properties.provisioningState"), "Updating");
+    for (int i = 0; i < 2; i++) {
+        arm_must(f, "GET", path, NULL);
+    }
+    arm_must(f, "GET", LB "/backendAddressPools/x", NULL);
+    assert_string_equal(arm_text(f, "properties.provisioningState"), "Succeeded");
+    fixture_stop(f);
+}
+
 static void instance__update__is_202(void **state)
 {
     (void)state;
@@ -331,6 +352,7 @@ int main(void)
         cmocka_unit_test(write__of_the_same__keeps_the_etag),
         cmocka_unit_test(location__header__polled_until_done),
         cmocka_unit_test(body__state__polled_by_get),
+        cmocka_unit_test(pool__that_is_being_written__says_so),
         cmocka_unit_test(instance__update__is_202),
         cmocka_unit_test(write__while_another_runs__409),
         cmocka_unit_test(instance__while_another_runs__says_when),
