@@ -317,6 +317,8 @@ bool arm_check_range(struct arm_request *q, const char *by, struct json_object *
 /* Rules, probes: their references and conflicts. */
 bool arm_lb_check_rules(struct arm_request *q, struct json_object *body);
 bool arm_lb_check_pools(struct arm_request *q, struct json_object *old, struct json_object *body);
+/* The rules of a pool are not more than an interface that is to join it may carry. */
+bool arm_check_rules_per_nic(struct arm_request *q, const char *pool);
 bool arm_pool_get(struct arm_request *q);
 bool arm_pool_list(struct arm_request *q);
 bool arm_pool_put(struct arm_request *q);

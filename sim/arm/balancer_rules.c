@@ -291,10 +291,12 @@ bool arm_lb_check_rules(struct arm_request *q, struct json_object *body)
     size_t limit = (size_t)arm_limit(q->arm, "loadBalancingRules",
                                      arm_lb_is_standard(body) ? RULES_STANDARD : RULES_BASIC);
     arm_lb_fill(body);
-    if (json_len(rules) > limit) {
+    size_t n = json_len(rules) + json_len(json_path(body, "properties.inboundNatRules"));
+    if (n > limit) {
         return arm_refuse(q, 400, "LoadBalancingRuleLimitReached",
-                          "Load balancer %s has %zu load balancing rules; at most %zu are allowed.",
-                          q->id, json_len(rules), limit);
+                          "Load balancer %s has %zu load balancing and inbound NAT rules; at most "
+                          "%zu are allowed.",
+                          q->id, n, limit);
     }
     for (size_t i = 0; i < json_len(probes); i++) {
         if (!check_probe(q, body, json_object_array_get_idx(probes, i))) {

@@ -181,7 +181,8 @@ bool arm_check_pools_of(struct arm_request *q, struct json_object *properties, c
         if (!pool || !strstr(arm_id_key(q->a, id), "/backendaddresspools/")) {
             return arm_refuse_reference(q, id, by);
         }
-        if (!arm_check_region(q, lb->id, json_str(q->body, "location"), by)) {
+        if (!arm_check_region(q, lb->id, json_str(q->body, "location"), by) ||
+            !arm_check_rules_per_nic(q, id)) {
             return false;
         }
         const char *now = arm_lb_is_standard(lb->body) ? "Standard" : "Basic";

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define OUTBOUND_PORTS_MAX 64000
+#define OUTBOUND_RULES_MAX 600
 
 /* --- references ----------------------------------------------------------------------------------- */
 
@@ -124,6 +125,11 @@ static bool check_outbound(struct arm_request *q, struct json_object *lb)
     if (json_len(items) && !arm_lb_is_standard(lb)) {
         return arm_refuse(q, 400, "OutboundRulesNotSupportedForBasicLoadBalancer",
                           "Load balancer %s: outbound rules need the Standard sku.", q->id);
+    }
+    if (json_len(items) > OUTBOUND_RULES_MAX) {
+        return arm_refuse(q, 400, "OutboundRuleLimitReached",
+                          "Load balancer %s has %zu outbound rules; at most %d are allowed.", q->id,
+                          json_len(items), OUTBOUND_RULES_MAX);
     }
     for (size_t i = 0; i < json_len(items); i++) {
         struct json_object *o = json_object_array_get_idx(items, i);

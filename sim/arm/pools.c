@@ -97,6 +97,30 @@ static bool check_addresses(struct arm_request *q, const char *pool, struct json
     return ok;
 }
 
+/* How many rules of the balancer lead to this pool, against what one interface in it may carry (a limit that is only in
+ * force when the settings name it: clusters beyond it exist). */
+static bool check_rules_of(struct arm_request *q, struct json_object *lb, const char *pool)
+{
+    int64_t limit = arm_limit(q->arm, "rulesPerNetworkInterface", INT64_MAX), n = 0;
+    struct json_object *rules = json_path(lb, "properties.loadBalancingRules");
+    for (size_t i = 0; limit < INT64_MAX && i < json_len(rules); i++) {
+        struct json_object *p = json_member(json_object_array_get_idx(rules, i), "properties");
+        n += str_eq_nocase(arm_ref(p, "backendAddressPool"), pool);
+    }
+    return n <= limit ||
+           arm_refuse(
+               q, 400, "LoadBalancingRulesPerNetworkInterfaceLimitReached",
+               "Backend address pool %s has network interfaces and %lld load balancing rules; "
+               "at most %lld are allowed for one interface.",
+               pool, (long long)n, (long long)limit);
+}
+
+bool arm_check_rules_per_nic(struct arm_request *q, const char *pool)
+{
+    const struct arm_resource *lb = arm_get(q->arm, arm_id_parent(q->a, pool));
+    return !lb || check_rules_of(q, lb->body, pool);
+}
+
 static bool check_pool(struct arm_request *q, const struct arm_links *l, bool standard,
                        const char *lb, struct json_object *o)
 {
@@ -158,7 +182,10 @@ bool arm_lb_check_pools(struct arm_request *q, struct json_object *old, struct j
     struct json_object *pools = pools_of(body);
     bool ok = check_gone(q, l, lb, old, body);
     for (size_t i = 0; i < json_len(pools) && ok; i++) {
-        ok = check_pool(q, l, arm_lb_is_standard(body), lb, json_object_array_get_idx(pools, i));
+        struct json_object *o = json_object_array_get_idx(pools, i);
+        const char *pool = arena_printf(q->a, "%s/backendAddressPools/%s", lb, json_str(o, "name"));
+        ok = check_pool(q, l, arm_lb_is_standard(body), lb, o) &&
+             (json_len(arm_links_members(l, pool)) == 0 || check_rules_of(q, body, pool));
     }
     arm_links_free(l);
     return ok;

@@ -387,6 +387,25 @@ static void balancer__of_many_rules__references_are_found_in_any_case(void **sta
     fixture_stop(f);
 }
 
+static void rules__of_an_interface__limited_when_asked_for(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("per-nic", NULL);
+    arm_make_balancer(f);
+    fixture_must(f, "PUT", "/sim/settings/azure", "{\"limits\":{\"rulesPerNetworkInterface\":0}}");
+    arm_must(f, "PUT", LB, LB_BODY); /* nobody is in the pool */
+    int status = arm_call(
+        f, "PUT", NIC, NIC_OF(CONFIG("c", ",\"loadBalancerBackendAddressPools\":[" ID(POOL) "]")));
+    arm_expect(f, "joins", status, 400, "LoadBalancingRulesPerNetworkInterfaceLimitReached");
+    fixture_must(f, "PUT", "/sim/settings/azure", "{\"limits\":{\"rulesPerNetworkInterface\":1}}");
+    arm_join_pool(f);
+    arm_must(f, "PUT", LB, LB_BODY);
+    status =
+        arm_call(f, "PUT", LB, LB_RULES(RULE("r", "f", "80", "") "," RULE("s", "f", "81", "")));
+    arm_expect(f, "one more", status, 400, "LoadBalancingRulesPerNetworkInterfaceLimitReached");
+    fixture_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +413,7 @@ int main(void)
         cmocka_unit_test(values__just_inside__taken),
         cmocka_unit_test(pool__that_only_the_model_names__stays),
         cmocka_unit_test(balancer__of_many_rules__references_are_found_in_any_case),
+        cmocka_unit_test(rules__of_an_interface__limited_when_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
