@@ -208,6 +208,17 @@ static void fill_internal(const struct decision *d, struct json_object *frontend
     add_zones(d, frontend, f);
 }
 
+static int subnet_is_missing(const struct azure_lb_ask *ask, struct err *err)
+{
+    const struct azure_config *c = ask->naming->config;
+    const char *own = ask->service->subnet;
+    return err_set(err, ERR_NOT_FOUND, "subnet %s/%s is not there (%s)", c->vnet_name,
+                   own != NULL ? own : c->subnet_name,
+                   own != NULL ? "annotation " AZURE_ANNOTATION_PREFIX
+                                 "azure-load-balancer-internal-subnet"
+                               : "subnetName of the cloud config");
+}
+
 static int frontend_make(struct arena *a, struct decision *d, enum azure_family f, struct err *err)
 {
     const struct azure_lb_ask *ask = d->ask;
@@ -217,7 +228,7 @@ static int frontend_make(struct arena *a, struct decision *d, enum azure_family 
     json_add_str(o, "id", azure_frontend_id(a, ask->naming, azure_doc_name(d->lb), name));
     if (ask->service->internal) {
         if (ask->subnet == NULL) {
-            return err_set(err, ERR_NOT_FOUND, "the subnet of frontend %s is not there", name);
+            return subnet_is_missing(ask, err);
         }
         fill_internal(d, o, f);
     } else {
