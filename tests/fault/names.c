@@ -74,6 +74,14 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '.';
 }
 
+/* Also a colon inside of an IPv6 address. */
+static bool goes_on(const char *word, size_t len)
+{
+    char next = word[len] == '\0' ? '\0' : word[len + 1];
+    return is_word(word[len]) ||
+           (len > 0 && word[len] == ':' && (isxdigit((unsigned char)next) || next == ':'));
+}
+
 char *names_replace(struct names *n, struct arena *a, const char *text)
 {
     _cleanup_(str_buf_done) struct str_buf out = STR_BUF_INIT;
@@ -81,7 +89,7 @@ char *names_replace(struct names *n, struct arena *a, const char *text)
     mutex_lock(&n->lock);
     for (const char *p = text; *p != '\0';) {
         size_t len = 0;
-        while (is_word(p[len])) {
+        while (goes_on(p, len)) {
             len++;
         }
         if (len == 0) {

@@ -115,7 +115,8 @@ static void point_ended(void *arg, struct pool_job *job)
 static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number, const char *call,
                       const struct fault_kind *k)
 {
-    if (s->kind != NULL ? !str_eq(s->kind, k->name) : str_eq(f->but, k->name)) {
+    if (s->kind != NULL ? !str_eq(s->kind, k->name)
+                        : strstr(str_nonnull(f->but), k->name) != NULL) {
         return false;
     }
     if (s->call != NULL) {
