@@ -114,7 +114,7 @@ static int run_owner(struct arena *a, struct json_object *in, struct json_object
     if (rc != ERR_OK) {
         return rc;
     }
-    struct azure_pips pips;
+    struct azure_pips pips = {0};
     pips.items = eval_azure_docs(a, in, "publicIPs", &pips.n);
     struct azure_ownership o = azure_frontend_owner(a, s, json_member(in, "frontend"), &pips);
     *ret = json_object_new_object();

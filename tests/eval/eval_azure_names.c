@@ -164,8 +164,8 @@ RUN(select_basic_lb)
 {
     const struct azure_naming *n;
     const struct azure_service *s;
-    struct azure_lbs lbs;
-    struct azure_vm_sets sets;
+    struct azure_lbs lbs = {0};
+    struct azure_vm_sets sets = {0};
     const char *name = NULL;
     bool exists = false;
     int rc = eval_azure_service(a, in, &n, &s, err);

@@ -38,7 +38,7 @@ static int run_name(struct arena *a, struct json_object *in, struct json_object 
 {
     const struct azure_naming *n;
     const struct azure_service *s;
-    struct azure_pips pips;
+    struct azure_pips pips = {0};
     const char *name;
     bool must_exist;
     int rc = eval_azure_service(a, in, &n, &s, err);
@@ -85,7 +85,7 @@ static int run_updates(struct arena *a, struct json_object *in, struct json_obje
 {
     const struct azure_naming *n;
     const struct azure_service *s;
-    struct azure_pips pips;
+    struct azure_pips pips = {0};
     struct azure_pip_releases r;
     const char *name = NULL;
     bool must_exist = false;
