@@ -35,6 +35,16 @@ static bool is_in_range(const struct azure_nsg_rule *r)
            r->now.priority <= AZURE_NSG_PRIORITY_MAX && str_eq_nocase(r->now.direction, "Inbound");
 }
 
+bool azure_nsg_has_shared_legacy(const struct azure_nsg *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (is_in_range(g->rules[i]) && is_named(g->rules[i], SHARED)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void azure_nsg_drop_legacy(struct azure_nsg *g, const struct azure_access *access,
                            const struct str_set *addresses)
 {

@@ -14,6 +14,8 @@
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_nsg_doc.h"
 
+/* Is there a rule of those releases that several Services may share? */
+bool azure_nsg_has_shared_legacy(const struct azure_nsg *g);
 /* Takes out the Service's own old rules, and `addresses` (canonical; those that no other Service has) out of the shared ones. */
 void azure_nsg_drop_legacy(struct azure_nsg *g, const struct azure_access *access,
                            const struct str_set *addresses);

@@ -400,7 +400,8 @@ static struct str_set own_addresses(const struct batch *b, size_t at)
     struct str_set own = destinations_of(b, c);
     for (size_t i = 0; i < b->n_members; i++) {
         const struct member *m = &b->members[i];
-        struct list l = {.a = b->a};
+        _cleanup_(arena_freep) struct arena *passing = arena_new();
+        struct list l = {.a = passing};
         if (needs_ports(b, m, at)) {
             add_member_addresses(&l, m);
             struct str_set theirs = list_set(&l);
@@ -428,7 +429,9 @@ static void drop_legacy(struct batch *b, size_t at)
     bool opens = c->want && !c->access->service->disable_nsg_rule;
     bool goes = !c->want || (opens && (b->in->repair_adopted || is_touched(b, c)));
     if (goes && !b->in->as_upstream) {
-        struct str_set own = own_addresses(b, at);
+        /* Only rules that Services shared are asked for addresses, and few clusters have one. */
+        struct str_set own =
+            azure_nsg_has_shared_legacy(&b->g) ? own_addresses(b, at) : (struct str_set){0};
         azure_nsg_drop_legacy(&b->g, c->access, &own);
     }
 }
