@@ -44,8 +44,11 @@ int azure_plan_clean(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 /* What a balancer needs beside the pieces of Services. */
 static bool needs_more(struct azure_sync *y, struct json_object *was)
 {
-    return azure_lb_is_failed(was) ||
-           azure_tags_apply_config(y->s->a, azure_copy(y->s->a, was), &y->p->config);
+    struct json_object *tags = azure_own(y->s->a, json_object_new_object());
+    if (json_member(was, "tags") != NULL) {
+        json_add(tags, "tags", json_copy(json_member(was, "tags")));
+    }
+    return azure_lb_is_failed(was) || azure_tags_apply_config(y->s->a, tags, &y->p->config);
 }
 
 static void join_all(struct azure_lb_edits *b)

@@ -152,6 +152,7 @@ static void json_parse__document_of_small_objects__takes_little_more_than_its_te
     struct json_object *copy _cleanup_(json_putp) = json_copy(o);
     size_t taken = mallinfo2().uordblks - before;
     assert_int_equal(json_len(o), 1000);
+    assert_int_equal(json_len(copy), 1000);
     assert_in_range(taken / 2, 0,
                     4 * b.len); /* 2.9 of a tree and of its copy; 6.8 with json-c's reserve */
 }
