@@ -89,6 +89,14 @@ size_t json_len(struct json_object *array)
     return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
 
+void json_clear(struct json_object *o)
+{
+    struct lh_table *members = json_object_get_object(o);
+    while (members != NULL && lh_table_head(members) != NULL) {
+        json_object_object_del(o, lh_entry_k(lh_table_head(members)));
+    }
+}
+
 /* The fewest slots of json-c's table that take `n` members: it doubles the table when a member comes to one that is filled
  * by LH_LOAD_FACTOR. */
 static int slots_for(size_t n)
@@ -134,10 +142,11 @@ static struct json_object *tree_copy(struct json_object *o, bool share)
     struct json_object *copy = json_object_new_object();
     must_add(lh_table_resize(json_object_get_object(copy),
                              slots_for((size_t)json_object_object_length(o))));
-    json_object_object_foreach(o, name, value)
-    {
-        must_add(json_object_object_add_ex(copy, name, tree_copy(value, share),
-                                           JSON_C_OBJECT_ADD_KEY_IS_NEW));
+    const struct lh_entry *e = lh_table_head(json_object_get_object(o));
+    for (; e != NULL; e = lh_entry_next(e)) {
+        unsigned lasting = lh_entry_k_is_constant(e) ? JSON_C_OBJECT_ADD_CONSTANT_KEY : 0;
+        must_add(json_object_object_add_ex(copy, lh_entry_k(e), tree_copy(lh_entry_v(e), share),
+                                           lasting | JSON_C_OBJECT_ADD_KEY_IS_NEW));
     }
     return copy;
 }

@@ -24,6 +24,13 @@ struct json_limits {
     int max_depth;     /* 0 = 64 */
     size_t max_values; /* 0 = 4,000,000 */
     bool allow_nul;    /* keep "\u0000" inside string values; names never may hold it */
+    /* Equal strings become one object, which several places of the tree hold: for large documents that
+     * name the same IDs again and again.  No string of such a tree may be changed in place. */
+    bool share_strings;
+    /* Names of members that are not copied into each object: sorted by strcmp(), and alive as long as the program.  NULL:
+     * none. */
+    const char *const *names;
+    size_t n_names;
 };
 
 /* Parses all of text[0..n).  On success *ret is a new reference (json_object_put it).  ERR_INVALID with
@@ -35,6 +42,9 @@ int json_parse_arena(struct arena *a, const char *text, size_t n, const struct j
                      struct json_object **ret, struct err *err) _warn_unused_;
 /* For _cleanup_(json_putp). */
 void json_putp(struct json_object **o);
+
+/* Takes all members out of an object. */
+void json_clear(struct json_object *o);
 
 /* Member access without surprises: NULL when `o` is no object, the member is absent, or it is null. */
 struct json_object *json_member(struct json_object *o, const char *name);

@@ -14,6 +14,7 @@
 #include "common/base/utf8.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BYTES_DEFAULT  ((size_t)64 * 1024 * 1024)
@@ -28,7 +29,10 @@ struct parser {
     size_t values_left;
     int depth_left;
     bool allow_nul;
-    struct str_buf word; /* the last string, decoded; reused */
+    const char *const *names;
+    size_t n_names;
+    struct lh_table *shared; /* text of a string → its object, borrowed; NULL: none is shared */
+    struct str_buf word;     /* the last string, decoded; reused */
     struct err *err;
 };
 
@@ -263,6 +267,20 @@ static int parse_word(struct parser *p, const char *word, struct json_object *va
 }
 
 /* `"name": value`, added to `object`. */
+static int compare_names(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+/* One of the names that live as long as the program; NULL when it is none. */
+static const char *lasting(const struct parser *p, const char *name)
+{
+    const char *const *found =
+        p->n_names > 0 ? bsearch(name, p->names, p->n_names, sizeof(*p->names), compare_names)
+                       : NULL;
+    return found != NULL ? *found : NULL;
+}
+
 static int parse_member(struct parser *p, struct json_object *object)
 {
     size_t start = p->at;
@@ -288,7 +306,12 @@ static int parse_member(struct parser *p, struct json_object *object)
     struct json_object *value = NULL;
     rc = parse_value(p, &value);
     if (rc == ERR_OK) {
-        json_add(object, name, value);
+        const char *known = lasting(p, name);
+        unsigned how = known != NULL ? JSON_C_OBJECT_ADD_CONSTANT_KEY : 0;
+        if (json_object_object_add_ex(object, known != NULL ? known : name, value,
+                                      how | JSON_C_OBJECT_ADD_KEY_IS_NEW) != 0) {
+            abort(); /* out of memory */
+        }
     }
     return rc;
 }
@@ -350,6 +373,22 @@ static int parse_container(struct parser *p, struct json_object **ret)
     return rc;
 }
 
+/* IDs, etags and words stand in a document again and again. */
+static struct json_object *string_of(struct parser *p)
+{
+    const char *text = str_buf_text(&p->word);
+    bool counts = p->shared != NULL && strlen(text) == p->word.len;
+    void *known = NULL;
+    if (counts && lh_table_lookup_ex(p->shared, text, &known)) {
+        return json_object_get(known);
+    }
+    struct json_object *made = json_object_new_string_len(text, (int)p->word.len);
+    if (counts && lh_table_insert(p->shared, json_object_get_string(made), made) != 0) {
+        abort(); /* out of memory */
+    }
+    return made;
+}
+
 static int parse_string_value(struct parser *p, struct json_object **ret)
 {
     size_t start = p->at;
@@ -360,7 +399,7 @@ static int parse_string_value(struct parser *p, struct json_object **ret)
     if (!p->allow_nul && p->word.len > 0 && memchr(p->word.data, '\0', p->word.len) != NULL) {
         return fail_at(p, start, "NUL in a string");
     }
-    *ret = json_object_new_string_len(str_buf_text(&p->word), (int)p->word.len);
+    *ret = string_of(p);
     return ERR_OK;
 }
 
@@ -407,6 +446,9 @@ int json_parse(const char *text, size_t n, const struct json_limits *limits,
         .depth_left = max_depth < DEPTH_CEILING ? max_depth : DEPTH_CEILING,
         .values_left = l->max_values > 0 ? l->max_values : VALUES_DEFAULT,
         .allow_nul = l->allow_nul,
+        .names = l->names,
+        .n_names = l->n_names,
+        .shared = l->share_strings ? lh_kchar_table_new(64, NULL) : NULL,
         .err = err,
     };
     struct json_object *tree _cleanup_(json_putp) = NULL;
@@ -416,6 +458,9 @@ int json_parse(const char *text, size_t n, const struct json_limits *limits,
         rc = fail(&p, "text after the JSON value");
     }
     str_buf_done(&p.word);
+    if (p.shared != NULL) {
+        lh_table_free(p.shared);
+    }
     if (rc == ERR_OK) {
         *ret = STEAL(tree);
     }

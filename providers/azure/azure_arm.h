@@ -95,7 +95,9 @@ struct azure_call_spec {
     const char *id;           /* of the resource; LIST: of the collection */
     const char *query;        /* "$expand=instanceView", or NULL; without '?' */
     struct json_object *body; /* borrowed, printed when the call begins */
-    const char *if_match;     /* or NULL */
+    bool
+        passing; /* nobody needs the body any longer then: it is emptied; a large tree takes several times its text */
+    const char *if_match; /* or NULL */
 };
 struct azure_call {
     /* given */

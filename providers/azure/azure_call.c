@@ -52,6 +52,9 @@ void azure_call_begin(struct azure_call *c, struct azure_arm *arm, const struct 
     *c = (struct azure_call){.arm = arm, .call = call, .a = a, .spec = *spec};
     if (spec->body != NULL) {
         c->body = json_text(a, spec->body, JSON_COMPACT);
+        if (spec->passing) {
+            json_clear(spec->body);
+        }
     }
     if (spec->verb == AZURE_LIST) {
         c->answer = azure_own(a, json_object_new_array());
@@ -322,7 +325,8 @@ static enum http_next take_body(struct azure_call *c, struct http_request *req,
 {
     struct json_object *o = NULL;
     bool empty = resp->body_len == 0;
-    if (!empty && (json_parse_arena(c->a, resp->body, resp->body_len, NULL, &o, NULL) != ERR_OK ||
+    if (!empty && (json_parse_arena(c->a, resp->body, resp->body_len, &azure_doc_limits, &o,
+                                    NULL) != ERR_OK ||
                    !json_object_is_type(o, json_type_object))) {
         return no_json(c, req, err);
     }

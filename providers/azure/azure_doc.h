@@ -16,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How answers of ARM are parsed: documents are large, and say the same again and again.  No string of such a tree is changed in
+ * place. */
+extern const struct json_limits azure_doc_limits;
 /* Gives `o` to the arena; returns it. */
 struct json_object *azure_own(struct arena *a, struct json_object *o);
 /* A copy that the arena owns: what is in it may be added, replaced and taken away (json_share()). */

@@ -87,6 +87,7 @@ int azure_emit(struct azure_sync *y, struct lb_plan *plan, const struct azure_em
         .verb = e->doc != NULL ? AZURE_PUT : AZURE_DELETE,
         .id = e->id,
         .body = e->doc,
+        .passing = e->passing,
         .if_match = e->doc != NULL && !e->unguarded ? azure_doc_etag(e->was) : NULL,
     };
     struct azure_write *w = azure_write_new(y, &spec);

@@ -36,6 +36,7 @@ struct azure_emit {
     bool touches_lbs;
     bool unguarded; /* without If-Match, where Azure's clients send none (3.4) */
     bool announced; /* as in azure_write */
+    bool passing;   /* `doc` is a copy that nobody needs once it is sent */
     unsigned tolerate;
 };
 /* Returns the operation's index. */

@@ -78,7 +78,7 @@ static const char *text_of(struct arena *a, struct json_object *o, const char *m
         return NULL;
     }
     const char *id = json_str(v, "id");
-    return id != NULL ? azure_id_last(id) : arena_strdup(a, json_object_get_string(v));
+    return arena_strdup(a, id != NULL ? azure_id_last(id) : json_object_get_string(v));
 }
 
 static void compare(struct lb_diff *d, size_t kind, struct json_object *was,

@@ -401,6 +401,7 @@ static void emit_put(struct azure_lb_edits *b, struct azure_lb_edit *e, bool par
                                             b->y->p->config.lb_resource_group, e->name),
         .was = e->was,
         .doc = e->doc,
+        .passing = true,
         .why = why_of(b, e, &diff),
         .summary = str_join(a, parts, ARRAY_LEN(parts), ", "),
         .owners = &e->owners,

@@ -4,6 +4,7 @@
  * Counted, not timed: with 400 Services on a balancer the last one may take no more than with 100. */
 #include "tests/unit/azure/lb.h"
 
+#include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_apply_rules.h"
 #include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_snapshot.h"
@@ -50,6 +51,17 @@ static size_t put(struct world *w, size_t i, bool *ret_changed)
     assert_int_equal(azure_lb_apply(passing, &ask, w->lb, &r, &err), ERR_OK);
     *ret_changed = r.changed;
     return arena_used(passing);
+}
+
+/* Found by bisecting: one in the wrong place would be copied into every object again. */
+static void doc_limits__names__sorted(void **state)
+{
+    (void)state;
+    const struct json_limits *l = &azure_doc_limits;
+    assert_true(l->n_names > 50);
+    for (size_t i = 1; i < l->n_names; i++) {
+        assert_true(strcmp(l->names[i - 1], l->names[i]) < 0);
+    }
 }
 
 static struct world world_of(struct arena *a, size_t n)
@@ -168,6 +180,7 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(doc_limits__names__sorted),
         cmocka_unit_test(balancer__one_more_service__takes_the_same_with_four_times_as_many),
         cmocka_unit_test_setup_teardown(index__candidates__are_only_the_services_own, setup,
                                         teardown),

@@ -157,6 +157,32 @@ static void json_parse__document_of_small_objects__takes_little_more_than_its_te
                     4 * b.len); /* 2.9 of a tree and of its copy; 6.8 with json-c's reserve */
 }
 
+static void json_parse__shared_strings_and_names__one_object_each(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"id", "name"};
+    const struct json_limits limits = {
+        .share_strings = true, .names = names, .n_names = ARRAY_LEN(names)};
+    const char *text = "[{\"id\":\"a\",\"other\":\"a\"},{\"id\":\"\",\"name\":\"b\"},\"a\"]";
+    struct json_object *o = NULL;
+    struct err err = ERR_INIT;
+    assert_int_equal(json_parse(text, strlen(text), &limits, &o, &err), ERR_OK);
+    struct json_object *first = json_object_array_get_idx(o, 0);
+    struct json_object *a = json_object_array_get_idx(o, 2);
+    assert_ptr_equal(json_member(first, "id"), a);
+    assert_ptr_equal(json_member(first, "other"), a);
+    struct json_object *copy = json_share(o); /* names last, whoever holds the tree */
+    json_clear(first);
+    assert_int_equal(json_object_object_length(first), 0);
+    json_object_put(o);
+    struct arena *arena = arena_new();
+    assert_string_equal(json_text(arena, copy, JSON_COMPACT), text);
+    struct json_object *again = json_object_array_get_idx(copy, 0);
+    assert_ptr_equal(lh_entry_k(json_object_get_object(again)->head), names[0]);
+    arena_free(arena);
+    json_object_put(copy);
+}
+
 static void json_equal__pairs__deep_and_by_value(void **state)
 {
     struct arena *a = *state;
@@ -270,6 +296,7 @@ int main(void)
         cmocka_unit_test(json_share__edits__stay_in_the_copy),
         cmocka_unit_test(json_slim__any_size__grows_again),
         cmocka_unit_test(json_parse__document_of_small_objects__takes_little_more_than_its_text),
+        cmocka_unit_test(json_parse__shared_strings_and_names__one_object_each),
         cmocka_unit_test(json_int__forms_of_numbers__read_exactly),
         cmocka_unit_test(json_add__all_kinds__in_order),
         cmocka_unit_test(json_equal__pairs__deep_and_by_value),
