@@ -254,10 +254,10 @@ static int wrong_type(const struct azure_where *place, const char *key, const st
 void azure_keys_clear(const struct azure_key *keys, void *out)
 {
     for (const struct azure_key *k = keys; k->name != NULL; k++) {
-        void *at = (char *)out + k->offset;
         if (k->offset == AZURE_KEY_UNUSED) {
             continue;
         }
+        void *at = (char *)out + k->offset;
         if (k->type == AZURE_KEY_TEXT || k->type == AZURE_KEY_WORD) {
             *(const char **)at = "";
         }
