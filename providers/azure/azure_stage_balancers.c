@@ -107,7 +107,8 @@ int azure_plan_leave(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return azure_lb_edits_break(&b) ? azure_lb_edits_emit(&b, err) : ERR_OK;
 }
 
-/* A balancer that a Service has left by a write that then failed: nobody else may come to it. */
+/* A balancer that a Service has left by a write that then failed, or whose pool its move has changed: nobody else may come
+ * to it.  Of both kinds: nodes are spread over all balancers. */
 static void mend_left(struct azure_lb_edits *b)
 {
     struct azure_sync *y = b->y;
@@ -115,6 +116,7 @@ static void mend_left(struct azure_lb_edits *b)
         struct azure_item *it = &y->items[i];
         if (azure_item_takes_part(it) && it->want && it->target != NULL) {
             azure_lb_edits_mend(b, it, it->service->internal);
+            azure_lb_edits_mend(b, it, !it->service->internal);
         }
     }
 }

@@ -375,6 +375,24 @@ static void floating_ip_off__nodes_are_destinations_until_it_goes(void **state)
     same_text("rules", stage_rig_rules(r), "80>20.0.0.2");
 }
 
+/* Nodes are spread over all balancers: whoever moves changes pools of the other kind, too, and one of these writes may have
+ * been accepted and not carried out. */
+static void several__failed_balancer_of_the_other_kind__is_written_again(void **state)
+{
+    struct stage_rig *r = *state;
+    make_multi(r);
+    (void)ADD(r, "web");
+    struct rig_service *db = ADD(r, "db");
+    db->annotations = "{\"azure-load-balancer-internal\":\"true\"}";
+    stage_rig_run(r);
+    json_add_str(azure_props_make(stage_rig_doc(r, AZURE_LBS, "Lb1")), "provisioningState",
+                 "Failed");
+    db->verb = TT_VERB_ENSURE;
+    stage_rig_run(r);
+    written(r, "balancers: change load balancer Lb1 [db]\n");
+    succeeded(db);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +414,7 @@ int main(void)
         RIG_TEST(several__who_is_joined_by_a_sharer_stays),
         RIG_TEST(several__labels_of_the_namespace_decide),
         RIG_TEST(several__two_internal_ones_trade_places_too),
+        RIG_TEST(several__failed_balancer_of_the_other_kind__is_written_again),
         RIG_TEST(floating_ip_off__nodes_are_destinations_until_it_goes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
