@@ -99,7 +99,9 @@ struct lb_op {
     bool critical;
     unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
-    int only_if_op;               /* index, or -1 */
+    int only_if_op; /* index, or -1 */
+    int sent_after; /* index of an operation of the same wave, or -1: nothing is sent before that one's first request was
+                     * answered; both may then be in flight (a detach after its attach) */
     unsigned only_if;             /* LB_DONE | … */
     const char *forbidden_event;  /* message of the event when FORBIDDEN is tolerated, or NULL */
     const char *forbidden_reason; /* its reason */
@@ -145,8 +147,8 @@ void lb_plan_effect(struct lb_plan *p, const char *key, const char *fmt, ...) _p
 /* Appends a copy of *op (owners {key} when op->owners is empty) and returns its index.  Pointers into `ops` move;
  * keep indexes. */
 int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op);
-/* An operation with the defaults: no only_if. */
-#define LB_OP(...) ((struct lb_op){.only_if_op = -1, __VA_ARGS__})
+/* An operation with the defaults: no only_if, no sent_after. */
+#define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
 /* Checks the plan (refs and only_if point backwards, owners exist, a parallel operation does not depend on its own
  * wave, why is set, at most one critical) and numbers the waves.  A broken plan is ERR_BUG. */
 int lb_plan_seal(struct lb_plan *p, struct err *err) _warn_unused_;

@@ -39,6 +39,13 @@ enum gce_collection {
     GCE_CHECKS,    /* httpHealthChecks */
     GCE_INSTANCES,
     GCE_PROJECTS,
+    GCE_BACKENDS,    /* backendServices, of the region */
+    GCE_HCS,         /* healthChecks, global */
+    GCE_REGION_HCS,  /* healthChecks, of the region */
+    GCE_NEGS,        /* networkEndpointGroups, zonal */
+    GCE_GROUPS,      /* instanceGroups, zonal */
+    GCE_SUBNETWORKS, /* of the network project's region */
+    GCE_ZONES,
     GCE_COLLECTION_MAX,
 };
 enum gce_verb {
@@ -52,6 +59,12 @@ enum gce_verb {
     GCE_REMOVE_INSTANCE,
     GCE_ADD_CHECK,
     GCE_REMOVE_CHECK,
+    GCE_ATTACH,         /* attachNetworkEndpoints */
+    GCE_DETACH,         /* detachNetworkEndpoints */
+    GCE_LIST_ENDPOINTS, /* listNetworkEndpoints: a POST that reads; no operation, paged */
+    GCE_ADD_INSTANCES,  /* of an instance group */
+    GCE_REMOVE_INSTANCES,
+    GCE_LIST_INSTANCES, /* of an instance group: a POST that reads; paged */
     GCE_VERB_MAX,
 };
 

@@ -35,6 +35,15 @@ struct gce_rule {
     const char *backend_service; /* not ours when set */
     const char *scheme;          /* "EXTERNAL", "INTERNAL"; "" reads as EXTERNAL */
     const char *tier;            /* "PREMIUM", "STANDARD" */
+    /* of rules with a backend service; absent on those with a target pool */
+    struct gce_strs ports; /* "80", at most 5 */
+    bool all_ports;
+    bool global_access;     /* allowGlobalAccess */
+    const char *network;    /* link */
+    const char *subnetwork; /* link */
+    const char *ip_version; /* "IPV4", "IPV6", "" */
+    const char *ip_collection;
+    const char *id; /* decimal; what a PATCH names */
 };
 /* compute "targetPools".  In place: instances, healthChecks.  Recreate: sessionAffinity. */
 struct gce_pool {
@@ -86,6 +95,13 @@ struct gce_address {
     const char *ip;   /* address */
     const char *type; /* "EXTERNAL", "INTERNAL", "" */
     const char *tier; /* networkTier */
+    /* of balancers with a backend service */
+    const char *subnetwork;    /* link; INTERNAL ones */
+    const char *ip_version;    /* "IPV6", "" */
+    const char *endpoint_type; /* ipv6EndpointType "NETLB", "" */
+    const char *ip_collection;
+    const char *purpose;
+    int32_t prefix_length; /* 0 = absent */
 };
 struct gce_instance {
     const char *name;

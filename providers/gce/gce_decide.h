@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_decide.h: which load balancer a Service gets, whose it is, and by which rule.
+ *
+ * Google has five ways to serve a Service; upstream spreads the choice over two programs and a
+ * dozen ifs.  Here it is one pure function over everything that may count: the Service's class,
+ * annotations and finalizers, the forwarding rule of its legacy name, the backend service that it
+ * had, and the flags.  Kinds stick: what was built stays what it is until the Service is deleted,
+ * whatever annotations or flags say later.  Each answer names the rule that gave it; the rules are
+ * a table, from which `trimtab explain` and docs/providers/gce.md are printed.
+ * Source: gce-l4.md §1, §11.1–11.5; gce-cloud-provider.md §5.2, §8.  Pure. */
+#ifndef TRIMTAB_GCE_DECIDE_H
+#define TRIMTAB_GCE_DECIDE_H
+
+#include "common/base/arena.h"
+#include "common/base/str.h"
+#include "providers/gce/gce_resources.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <trimtab/types.h>
+
+/* What is built. */
+enum gce_kind {
+    GCE_KIND_NONE = 0,     /* nothing of ours */
+    GCE_KIND_TARGET_POOL,  /* external, target pool (cloud-provider-gcp) */
+    GCE_KIND_ILB_GROUPS,   /* internal, instance groups (cloud-provider-gcp) */
+    GCE_KIND_ILB_NEGS,     /* internal, GCE_VM_IP NEGs: subsetting (ingress-gce) */
+    GCE_KIND_NETLB_GROUPS, /* external, backend service with instance groups (ingress-gce) */
+    GCE_KIND_NETLB_NEGS,   /* external, backend service with GCE_VM_IP NEGs (ingress-gce) */
+    GCE_KIND_NEGS_ONLY,    /* standalone: NEGs, and a status from forwarding rules of the user's */
+    GCE_KIND_MAX,
+};
+/* Which part of upstream it belongs to; trimtab plays both, or either (§7.5). */
+enum gce_part {
+    GCE_PART_NOBODY = 0, /* another controller's, unknown to us */
+    GCE_PART_LEGACY, /* cloud-provider-gcp: the generic service controller's events and finalizers */
+    GCE_PART_L4,     /* ingress-gce's L4 controllers: theirs */
+};
+/* "internal, GCE_VM_IP NEGs": for plans and explain. */
+const char *gce_kind_text(enum gce_kind kind);
+enum gce_part gce_kind_part(enum gce_kind kind);
+bool gce_kind_is_internal(enum gce_kind kind);
+bool gce_kind_has_negs(enum gce_kind kind);
+/* The finalizer by which the kind is told ("gke.networking.io/l4-ilb-v2"); NULL: none. */
+const char *gce_kind_finalizer(enum gce_kind kind);
+
+/* The flags that count (gce_options.h). */
+struct gce_switches {
+    bool
+        legacy_off; /* --controllers=-service-lb-controller: no target pools, no groups of the legacy kind */
+    bool run_ilb;         /* --run-l4-controller */
+    bool run_netlb;       /* --run-l4-netlb-controller */
+    bool ilb_subsets;     /* alpha feature ILBSubsets, or run_ilb together with the legacy part */
+    bool rbs_default;     /* --enable-rbs-default-l4-netlb, --enable-l4-netlb-rbs-by-default */
+    bool neg_ilb;         /* --enable-l4-neg */
+    bool neg_netlb;       /* --enable-l4-netlb-neg */
+    bool neg_default;     /* --enable-l4-netlb-neg-default */
+    bool standalone_negs; /* --enable-l4-standalone-negs */
+};
+/* What was found under a name. */
+enum gce_found {
+    GCE_FOUND_UNKNOWN = 0, /* not looked for */
+    GCE_FOUND_ABSENT,
+    GCE_FOUND_PRESENT,
+    GCE_FOUND_FAILED, /* the look-up failed with something else than 404 */
+};
+/* One case. */
+struct gce_case {
+    const struct tt_service *service; /* NULL: the answer is GCE_KIND_NONE */
+    const struct gce_switches *flags;
+    enum gce_found rule_found;    /* forwarding rule of the legacy name, "a<uid>" */
+    struct gce_rule rule;         /* PRESENT */
+    enum gce_found backend_found; /* backend service of the L4 name */
+    const char *backend_scheme;   /* PRESENT: loadBalancingScheme */
+    const char *backend_group;    /* PRESENT: link of its first backend, "" without any */
+};
+/* What must be looked at before the case can be decided; ask again with it. */
+#define GCE_NEEDS_RULE    0x1u
+#define GCE_NEEDS_BACKEND 0x2u
+
+struct gce_decision {
+    enum gce_kind kind;
+    enum gce_part part;
+    const char *rule; /* id of the row, "rbs-finalizer"; in the table of gce_decide_rules() */
+    const char *says; /* the row in words, ends a sentence "because …" */
+    unsigned needs;   /* GCE_NEEDS_…: kind is not final before these are known */
+    bool teardown;    /* it no longer wants what it has, or is being deleted: delete `kind` */
+    /* A target-pool Service that asks for a backend service, or has both marks (§1.6.2). */
+    bool
+        guard_migration; /* event CanNotMigrateTargetPoolToRBS, and the l4-rbs annotation is taken away */
+    bool guard_race; /* event TargetPoolRaceWithRBS, and what RBS made is collected first */
+    bool conflict;   /* class and type annotation disagree: Warning ConflictingConfiguration */
+};
+/* Whole decision: what the Service is, and what is to be built. */
+void gce_decide(const struct gce_case *c, struct gce_decision *ret);
+/* The path through the tree, one line per question asked: "finalizer l4-netlb-v2", "absent", "→ …". */
+void gce_decide_explain(struct str_buf *b, const struct gce_case *c, const struct gce_decision *d);
+
+/* The rows, in the order in which they are asked. */
+struct gce_decide_row {
+    const char *id;
+    const char *when; /* "class networking.gke.io/l4-regional-internal" */
+    enum gce_kind kind;
+    const char *section; /* "gce-l4.md §1.4" */
+};
+const struct gce_decide_row *gce_decide_rows(size_t *ret_n);
+
+/* ---- upstream's own questions, one by one (vectors §11.1–11.5; asked by trimtab-eval) -------------- */
+bool gce_l4_wants_ilb(const struct tt_service *s);
+bool gce_l4_wants_netlb(const struct tt_service *s);
+bool gce_l4_has_rbs_annotation(const struct tt_service *s);
+/* §1.5: the L4 controller processes it. */
+bool gce_l4_ilb_is_ours(const struct tt_service *s, enum gce_found found,
+                        const struct gce_rule *rule);
+/* §1.7 */
+bool gce_l4_ilb_needs_deletion(const struct tt_service *s);
+bool gce_l4_netlb_is_rbs(const struct tt_service *s, enum gce_found found,
+                         const struct gce_rule *rule, bool rbs_default);
+bool gce_l4_netlb_needs_deletion(const struct tt_service *s, enum gce_found found,
+                                 const struct gce_rule *rule);
+enum gce_guard {
+    GCE_GUARD_CONTINUE = 0,
+    GCE_GUARD_RACE,
+    GCE_GUARD_MIGRATION,
+    GCE_GUARD_STOP,
+};
+enum gce_guard gce_l4_netlb_guard(const struct tt_service *s, enum gce_found found,
+                                  const struct gce_rule *rule);
+/* §1.6.3: NEGs, else instance groups. */
+bool gce_l4_netlb_uses_negs(const struct gce_case *c);
+/* gce-cloud-provider.md §5.2; op ENSURE or not. */
+bool gce_ilb_legacy_is_ours(const struct tt_service *s, bool ensure, bool has_rule,
+                            bool ilb_subsets);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_groups.h: the cluster's instance groups, one per zone, which all Services on groups share.
+ *
+ * Who needs them asks whether they hold what the nodes say; if not, the first Service that comes makes
+ * them so (its plan has the operations, marked shared) while the others wait, and then find it done: a
+ * change of nodes costs the group calls once, and nothing per Service.  What is in the groups is
+ * remembered like NEG members (gce_neg_mirror.h).  A VM may be in one load-balanced group only: that
+ * refusal gets its own words and no hot loop (gce-l4.md §8.4).
+ * Source: gce-cloud-provider.md §5.4, §5.9, §5.10; gce-l4.md §8.  gce_groups_rules.c is pure. */
+#ifndef TRIMTAB_GCE_GROUPS_H
+#define TRIMTAB_GCE_GROUPS_H
+
+#include "common/lb/driver.h"
+#include "providers/gce/gce_neg_rules.h"
+
+struct gce_provider;
+
+/* ---- rules (gce_groups_rules.c, pure) ------------------------------------------------------------------- */
+/* Who belongs into the group of each zone.  `legacy`: as cloud-provider-gcp counts (§5.4: eligible nodes, zone label);
+ * else as ingress-gce does (ready candidates of the default subnetwork, §8.2).  Canonical names, sorted; the
+ * alphabetically first `max` of a zone.  Nodes without zone are in `keep`: they stay where they are. */
+struct gce_groups_want {
+    struct gce_zone_nodes *zones; /* sorted by zone */
+    size_t n;
+    struct gce_strs keep;
+};
+void gce_groups_of(struct arena *a, const struct tt_node *const *nodes, size_t n, bool legacy,
+                   const struct gce_node_filter *f, int32_t max, struct gce_groups_want *ret);
+/* Names to add and to remove (V207–V211). */
+void gce_group_diff(struct arena *a, const struct gce_strs *is, const struct gce_strs *want,
+                    const struct gce_strs *keep, struct gce_strs *ret_add,
+                    struct gce_strs *ret_remove);
+
+/* ---- the mirror, and who may change it -------------------------------------------------------------------- */
+struct gce_groups;
+struct gce_groups *gce_groups_new(struct clock *clock, struct rng *rng,
+                                  int64_t period_ms) _warn_unused_;
+void gce_groups_free(struct gce_groups *g);
+
+/* As stage of a flow: observe reads (and lists members) only where the mirror does not answer; plan appends the
+ * operations.  `want` of the sync's nodes.  *ret_links: links of the groups that have, or will have, members. */
+int gce_groups_observe(struct lb_sync *s, const char *group_name,
+                       const struct gce_groups_want *want, struct err *err) _warn_unused_;
+int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
+                    const char *group_name, const struct gce_groups_want *want,
+                    struct err *err) _warn_unused_;
+struct gce_strs gce_groups_links(struct arena *a, const struct gce_provider *p,
+                                 const char *group_name, const struct gce_strs *zones);
+/* After an operation on a group. */
+void gce_groups_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
+                      const struct err *err);
+
+#endif
