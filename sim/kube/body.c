@@ -49,6 +49,33 @@ static struct json_object *unreadable(struct kube_request *r, const char *error)
                                    r->kind->kind, error, excerpt_of(r));
 }
 
+struct json_object *kube_unsupported_body(void)
+{
+    return kube_status(
+        415, "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        NULL);
+}
+
+static struct json_object *read_proto(struct kube_request *r, const struct kube_type *shape,
+                                      struct json_object **ret)
+{
+    if (!kube_proto_knows(shape)) {
+        return kube_unsupported_body();
+    }
+    const char *error = kube_proto_read(r->arena, shape, r->call->body, r->call->body_len, ret);
+    if (!error) {
+        return NULL;
+    }
+    return str_eq(error, KUBE_PROTO_NO_MAGIC)
+               ? kube_status_bad_request(
+                     "the object provided is unrecognized (must be of type %s): %s (%s)",
+                     shape->go_name, error, excerpt_of(r))
+               : kube_status_bad_request("%s in version \"%s\" cannot be handled as a %s: %s",
+                                         shape->go_name, r->kind->version, shape->go_name, error);
+}
+
 const char *kube_no_object_error(struct arena *a, struct json_object *in)
 {
     const char *word = json_object_is_type(in, json_type_array)     ? "array"
@@ -70,10 +97,7 @@ struct json_object *kube_read_body(struct kube_request *r, const struct kube_typ
     const char *type = http_req_header(call->req, "Content-Type");
     struct err err = ERR_INIT;
     if (kube_media_is(type, KUBE_PROTO_MEDIA)) {
-        *ret = kube_proto_read(r->arena, shape, call->body, call->body_len);
-        return *ret ? NULL
-                    : kube_status_bad_request("the protobuf body cannot be read as a %s",
-                                              shape->go_name);
+        return read_proto(r, shape, ret);
     }
     if (kube_media_is(type, "application/yaml") ||
         kube_media_is(type, "application/apply-patch+yaml")) {

@@ -6,6 +6,7 @@
 #include "sim/kube/cluster.h"
 
 #include "sim/kube/alloc.h"
+#include "sim/kube/gc.h"
 #include "sim/kube/pods.h"
 #include "sim/kube/rules.h"
 
@@ -112,6 +113,7 @@ static void load_object(struct kube_state *st, const struct kube_kind *kind, str
     struct json_object *copy = json_copy(o);
     kube_db_load(st->store, kind->store, ns, name, copy);
     json_object_put(copy);
+    kube_gc_learn(st->gc, o);
 }
 
 /* Recorded worlds carry Events without their names, which say nothing: they get one from their place. */
@@ -222,6 +224,7 @@ int kube_world_load(void *state, struct json_object *world, struct err *err)
     kube_db_expire(st->store, -1); /* ends the watches, so that they do not see what follows */
     kube_db_clear(st->store);
     kube_pods_forget(st->pods);
+    kube_gc_forget(st->gc);
     json_object_put(st->unknown);
     st->unknown = json_object_new_object();
     if (mine) {

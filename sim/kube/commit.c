@@ -4,6 +4,7 @@
  * Deleting an object that has finalizers only marks it; whoever removes the last finalizer makes it vanish
  * (recorded 091–094).  A namespace goes when nothing is left in it.  Knows no HTTP. */
 #include "sim/kube/decode.h"
+#include "sim/kube/gc.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/rules.h"
 
@@ -102,14 +103,19 @@ static void add_finalizer(struct json_object *o, const char *finalizer)
     kube_set(meta, "finalizers", more);
 }
 
-/* What the garbage collector of a whole cluster does at once here, where nothing depends on anything: it takes its
- * finalizer off again. */
+/* The garbage collector's part of a deletion that waits for it, done at once: dependents are let go when that is what
+ * was asked for, and its finalizer is taken off again.  Those that were not let go follow when the owner is gone
+ * (gc.h). */
 static void collect_garbage(const struct kube_change *done)
 {
     struct kube_obj *o =
         kube_db_get(done->st->store, done->kind->store, done->namespace, done->name);
     if (!o) {
         return;
+    }
+    if (str_eq(done->waits_for, "orphan")) {
+        kube_gc_orphan(done->st->gc, done->namespace,
+                       json_str(json_member(done->was, "metadata"), "uid"));
     }
     struct kube_change c = *done;
     c.was = kube_obj_tree(o);

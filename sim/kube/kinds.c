@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.c: the table of resources.  To serve another custom resource, add a row with CUSTOM().
+/* kinds.c: the table of resources.  To serve another custom resource, add a row with CUSTOM() or,
+ * when it has no status subresource, CUSTOM_WHOLE().
  *
  * Constant data and look-ups; see kinds.h.  Discovery names and hashes are those of kube-apiserver 1.36.2. */
 #include "sim/kube/kinds.h"
@@ -30,15 +31,23 @@ enum store_number {
     STORE_FRONTEND_CONFIGS,
     STORE_NETWORKS,
     STORE_GKE_PARAM_SETS,
+    STORE_L4LB_CONFIGS,
     STORE_MAX,
 };
 
-#define CUSTOM(group_, version_, plural_, singular_, kind_, store_, in_namespace)                  \
+/* What all custom resources have in common. */
+#define CUSTOM_PARTS(group_, version_, plural_, singular_, kind_, store_, in_namespace)            \
+    .group = (group_), .version = (version_), .plural = (plural_), .singular = (singular_),        \
+    .kind = (kind_), .type = &kube_type_free, .store = (store_), .namespaced = (in_namespace),     \
+    .counts_generation = true, .put_needs_version = true, .is_custom = true
+#define CUSTOM(...)                                                                                \
     {                                                                                              \
-        .group = (group_), .version = (version_), .plural = (plural_), .singular = (singular_),    \
-        .kind = (kind_), .type = &kube_type_free, .store = (store_), .namespaced = (in_namespace), \
-        .has_status = true, .counts_generation = true, .put_needs_version = true,                  \
-        .is_custom = true                                                                          \
+        CUSTOM_PARTS(__VA_ARGS__), .has_status = true                                              \
+    }
+/* Without a status subresource: whoever writes the object writes its status, too. */
+#define CUSTOM_WHOLE(short_names_, ...)                                                            \
+    {                                                                                              \
+        CUSTOM_PARTS(__VA_ARGS__), .short_names = (short_names_)                                   \
     }
 
 const struct kube_kind kube_kinds[] = {
@@ -169,6 +178,7 @@ const struct kube_kind kube_kinds[] = {
      .categories = "api-extensions",
      .storage_hash = "jfWCUB31mvA=",
      .type = &kube_type_free,
+     .rules = &kube_rules_crd,
      .store = STORE_CRDS,
      .has_status = true,
      .counts_generation = true},
@@ -243,13 +253,15 @@ const struct kube_kind kube_kinds[] = {
            STORE_GCP_FIREWALLS, false),
     CUSTOM("networking.gke.io", "v1", "gkenetworkparamsets", "gkenetworkparamset",
            "GKENetworkParamSet", STORE_GKE_PARAM_SETS, false),
+    CUSTOM_WHOLE(NULL, "networking.gke.io", "v1", "l4lbconfigs", "l4lbconfig", "L4LBConfig",
+                 STORE_L4LB_CONFIGS, true),
     CUSTOM("networking.gke.io", "v1", "networks", "network", "Network", STORE_NETWORKS, false),
     CUSTOM("networking.gke.io", "v1", "serviceattachments", "serviceattachment",
            "ServiceAttachment", STORE_SERVICE_ATTACHMENTS, true),
     CUSTOM("networking.gke.io", "v1beta1", "frontendconfigs", "frontendconfig", "FrontendConfig",
            STORE_FRONTEND_CONFIGS, true),
-    CUSTOM("networking.gke.io", "v1beta1", "servicenetworkendpointgroups",
-           "servicenetworkendpointgroup", "ServiceNetworkEndpointGroup", STORE_SNEGS, true),
+    CUSTOM_WHOLE("svcneg", "networking.gke.io", "v1beta1", "servicenetworkendpointgroups",
+                 "servicenetworkendpointgroup", "ServiceNetworkEndpointGroup", STORE_SNEGS, true),
 };
 const size_t kube_n_kinds = ARRAY_LEN(kube_kinds);
 const int kube_n_stores = STORE_MAX;

@@ -20,6 +20,7 @@ struct kube_alloc;
 struct kube_auth;
 struct kube_watches;
 struct kube_pods;
+struct kube_gc;
 
 struct kube_state {
     struct sim *sim;
@@ -28,6 +29,7 @@ struct kube_state {
     struct kube_auth *auth; /* NULL: everything is allowed */
     struct kube_watches *watches;
     struct kube_pods *pods;      /* who asked for EndpointSlices */
+    struct kube_gc *gc;          /* what belongs to whom */
     struct json_object *unknown; /* world members of plurals that are not served */
     struct json_object *images;  /* what every made node carries: n_images, made once */
     int n_images;

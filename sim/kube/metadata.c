@@ -108,7 +108,7 @@ static void keep_if_absent(struct json_object *now, struct json_object *was, con
 void kube_prepare_meta(struct kube_change *c)
 {
     if (!c->was) {
-        if (c->kind->is_custom) {
+        if (c->kind->is_custom && c->kind->has_status) {
             json_object_object_del(c->now, "status");
         }
         return;
@@ -135,12 +135,13 @@ void kube_prepare_meta(struct kube_change *c)
     kube_set(now, "generation", generation ? json_object_get(generation) : NULL);
 }
 
-/* Everything but metadata and status. */
-static bool content_differs(struct json_object *a, struct json_object *b)
+/* Everything but metadata and, where it has a door of its own, status. */
+static bool content_differs(const struct kube_kind *kind, struct json_object *a,
+                            struct json_object *b)
 {
     json_object_object_foreach(a, key, value)
     {
-        if (str_eq(key, "metadata") || str_eq(key, "status")) {
+        if (str_eq(key, "metadata") || (kind->has_status && str_eq(key, "status"))) {
             continue;
         }
         if (!kube_same(value, json_member(b, key))) {
@@ -157,7 +158,8 @@ void kube_count_generation(struct kube_change *c)
     }
     int64_t generation = 1;
     if (c->was) {
-        bool differs = content_differs(c->now, c->was) || content_differs(c->was, c->now) ||
+        bool differs = content_differs(c->kind, c->now, c->was) ||
+                       content_differs(c->kind, c->was, c->now) ||
                        (c->kind->counts_labels && !kube_same(json_path(c->now, "metadata.labels"),
                                                              json_path(c->was, "metadata.labels")));
         generation = json_int(json_member(c->was, "metadata"), "generation", 1) + (differs ? 1 : 0);

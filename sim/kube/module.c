@@ -6,6 +6,7 @@
 #include "sim/kube/alloc.h"
 #include "sim/kube/auth.h"
 #include "sim/kube/cluster.h"
+#include "sim/kube/gc.h"
 #include "sim/kube/kube.h"
 #include "sim/kube/pods.h"
 #include "sim/kube/route.h"
@@ -25,6 +26,7 @@ static int kube_init(struct sim *sim, void **ret_state, struct err *err)
     st->alloc = kube_alloc_new(sim_rng(sim));
     st->watches = kube_watches_new(st);
     st->pods = kube_pods_new(st);
+    st->gc = kube_gc_new(st);
     kube_db_on_event(st->store, on_store_event, st);
     int code = sim_cfg(sim)->rbac ? kube_auth_load(sim_cfg(sim)->rbac, &st->auth, err) : ERR_OK;
     if (code) {
@@ -41,6 +43,7 @@ static void kube_done(void *state)
     struct kube_state *st = state;
     kube_watches_free(st->watches);
     kube_pods_free(st->pods);
+    kube_gc_free(st->gc);
     kube_alloc_free(st->alloc);
     kube_auth_free(st->auth);
     kube_db_free(st->store);
@@ -69,6 +72,7 @@ static void on_store_event(void *arg, int store, const struct kube_event *ev)
     kube_watches_event(st->watches, store, ev);
     if (ev) {
         kube_pods_follow(st->pods, kind, ev);
+        kube_gc_follow(st->gc, ev);
     }
 }
 

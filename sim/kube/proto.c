@@ -53,6 +53,12 @@ static const struct {
     {"io.k8s.api.core.v1.ObjectReference",
      "kind,namespace,name,uid,apiVersion,resourceVersion,fieldPath"},
     {"io.k8s.api.core.v1.EventSource", "component,host"},
+    {"io.k8s.api.core.v1.EventSeries", "count,lastObservedTime"},
+    {"io.k8s.api.events.v1.Event",
+     "metadata,eventTime,series,reportingController,reportingInstance,action,reason,regarding,"
+     "related,note,type,deprecatedSource,deprecatedFirstTimestamp,deprecatedLastTimestamp,"
+     "deprecatedCount"},
+    {"io.k8s.api.events.v1.EventSeries", "count,lastObservedTime"},
     {"io.k8s.api.coordination.v1.Lease", "metadata,spec"},
     {"io.k8s.api.coordination.v1.LeaseSpec",
      "holderIdentity,leaseDurationSeconds,acquireTime,renewTime,leaseTransitions,strategy,"
@@ -86,6 +92,7 @@ struct wire_field {
 };
 
 static struct json_object *read_message(struct wire *w, const struct kube_type *type);
+static void fill_message(struct wire *w, const struct kube_type *type, struct json_object *o);
 
 static bool read_varint(struct wire *w, uint64_t *ret)
 {
@@ -296,22 +303,41 @@ static void add_value(struct json_object *o, const struct kube_field *kf, struct
     }
 }
 
-/* A new tree; what comes after something malformed is missing. */
-static struct json_object *read_message(struct wire *w, const struct kube_type *type)
+/* What comes after something malformed is missing. */
+static void fill_message(struct wire *w, const struct kube_type *type, struct json_object *o)
 {
     struct wire_field f;
-    if (w->depth > DEPTH_MAX) {
-        *w->broken = true;
-        return NULL;
-    }
-    struct json_object *o = json_object_new_object();
     while (read_field(w, &f)) {
         const struct kube_field *kf = field_at(w->arena, type, f.number);
         if (kf && (f.type == 0 || f.type == 2)) {
             add_value(o, kf, &f);
         }
     }
+}
+
+static struct json_object *read_message(struct wire *w, const struct kube_type *type)
+{
+    if (w->depth > DEPTH_MAX) {
+        *w->broken = true;
+        return NULL;
+    }
+    struct json_object *o = json_object_new_object();
+    fill_message(w, type, o);
     return o;
+}
+
+/* --- the envelope --------------------------------------------------------------------------------- */
+/* What the sender calls its object; empty names say nothing. */
+static void read_type_meta(struct wire w, struct json_object *o)
+{
+    static const char *const names[] = {NULL, "apiVersion", "kind"};
+    struct wire_field f;
+    while (read_field(&w, &f)) {
+        bool named = f.type == 2 && f.number >= 1 && f.number < ARRAY_LEN(names);
+        if (named && f.bytes.p < f.bytes.end) {
+            json_object_object_add(o, names[f.number], text_of(&f.bytes));
+        }
+    }
 }
 
 static void put_tree(void *arg)
@@ -319,31 +345,37 @@ static void put_tree(void *arg)
     json_object_put(arg);
 }
 
-struct json_object *kube_proto_read(struct arena *a, const struct kube_type *type, const char *body,
-                                    size_t n)
+bool kube_proto_knows(const struct kube_type *type)
+{
+    return names_of(type) != NULL;
+}
+
+const char *kube_proto_read(struct arena *a, const struct kube_type *type, const char *body,
+                            size_t n, struct json_object **ret)
 {
     static const char magic[] = "k8s";
     const unsigned char *start = (const unsigned char *)body;
     bool broken = false;
+    bool found = false;
     struct wire w = {.arena = a, .p = start, .end = start + n, .broken = &broken};
     struct wire_field f;
-    struct json_object *o = NULL;
-    if (n < sizeof(magic) || memcmp(body, magic, sizeof(magic)) != 0 || !names_of(type)) {
-        return NULL;
+    if (n < sizeof(magic) || memcmp(body, magic, sizeof(magic)) != 0) {
+        return KUBE_PROTO_NO_MAGIC;
     }
     w.p += sizeof(magic);
+    struct json_object *o = json_object_new_object();
+    arena_defer(a, put_tree, o);
     while (read_field(&w, &f)) {
-        if (f.number == 2 && f.type == 2) {
-            json_object_put(o);
-            o = read_message(&f.bytes, type);
+        if (f.number == 1 && f.type == 2) {
+            read_type_meta(f.bytes, o);
+        } else if (f.number == 2 && f.type == 2) {
+            found = true;
+            fill_message(&f.bytes, type, o);
         }
     }
-    if (broken) {
-        json_object_put(o);
-        return NULL;
+    if (broken || !found) {
+        return "unexpected EOF";
     }
-    if (o) {
-        arena_defer(a, put_tree, o);
-    }
-    return o;
+    *ret = o;
+    return NULL;
 }

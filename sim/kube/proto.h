@@ -13,8 +13,15 @@
 
 #define KUBE_PROTO_MEDIA "application/vnd.kubernetes.protobuf"
 
-/* The body of a request as a tree (arena), or NULL when it is malformed or `type` has no numbers here. */
-struct json_object *kube_proto_read(struct arena *a, const struct kube_type *type, const char *body,
-                                    size_t n);
+/* What is said of a body that does not begin as every such body must. */
+#define KUBE_PROTO_NO_MAGIC                                                                        \
+    "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+
+/* Are the numbers of this type's members known?  Bodies of others cannot be read. */
+bool kube_proto_knows(const struct kube_type *type);
+/* The body of a request, of a known type, as a tree (arena) with the kind and apiVersion of its envelope; or what is
+ * wrong with it, and *ret is not written. */
+const char *kube_proto_read(struct arena *a, const struct kube_type *type, const char *body,
+                            size_t n, struct json_object **ret);
 
 #endif

@@ -13,6 +13,7 @@ extern const struct kube_rules kube_rules_secret;
 extern const struct kube_rules kube_rules_endpoints;
 extern const struct kube_rules kube_rules_event;
 extern const struct kube_rules kube_rules_lease;
+extern const struct kube_rules kube_rules_crd;
 extern const struct kube_rules kube_rules_endpoint_slice;
 
 /* Events: core/v1 is what is stored. */

@@ -204,17 +204,7 @@ static bool body_is_readable(const struct kube_request *r)
 {
     const char *type = http_req_header(r->call->req, "Content-Type");
     return str_is_empty(type) || kube_media_is(type, "application/json") ||
-           kube_media_is(type, "application/yaml") ||
-           (kube_media_is(type, KUBE_PROTO_MEDIA) && !r->kind->is_custom);
-}
-
-static struct json_object *unsupported_body(void)
-{
-    return kube_status(
-        415, "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
-        NULL);
+           kube_media_is(type, "application/yaml") || kube_media_is(type, KUBE_PROTO_MEDIA);
 }
 
 /* Reads the body into c->now. */
@@ -222,7 +212,7 @@ static struct json_object *read_into(struct kube_request *r, struct kube_change 
 {
     struct json_object *body = NULL;
     if (!body_is_readable(r)) {
-        return unsupported_body();
+        return kube_unsupported_body();
     }
     struct json_object *refusal = kube_read_object_body(r, &body);
     return refusal ? refusal : kube_read_object(r, body, &c->now);

@@ -5,10 +5,12 @@
 
 #include "sim/kube/kube.h"
 
-/* Reads the request's body: JSON, YAML or protobuf (of that shape); a refusal or NULL and the tree (life of the
- * request). */
+/* Reads the request's body: JSON, YAML or protobuf (of that shape, where proto.h knows it); a refusal or NULL and the
+ * tree (life of the request). */
 struct json_object *kube_read_body(struct kube_request *r, const struct kube_type *shape,
                                    struct json_object **ret);
+/* What is said of a body in a form that is not read (recorded 044). */
+struct json_object *kube_unsupported_body(void);
 /* Is the media type of a header this one? */
 bool kube_media_is(const char *type, const char *wanted);
 /* The body as a tree that is an object; "null" is one without members. */

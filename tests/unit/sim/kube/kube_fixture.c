@@ -86,6 +86,12 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 struct kf_call *kf_send(struct kf *f, const char *method, const char *target, const char *headers,
                         const char *body)
 {
+    return kf_send_bytes(f, method, target, headers, str_nonnull(body), body ? strlen(body) : 0);
+}
+
+struct kf_call *kf_send_bytes(struct kf *f, const char *method, const char *target,
+                              const char *headers, const void *body, size_t n)
+{
     struct kf_call *c = ARENA_NEW(f->a, struct kf_call);
     c->headers = "";
     c->body = "";
@@ -97,10 +103,11 @@ struct kf_call *kf_send(struct kf *f, const char *method, const char *target, co
     c->io->bev = bufferevent_socket_new(f->base, -1, BEV_OPT_CLOSE_ON_FREE);
     bufferevent_setcb(c->io->bev, on_read, NULL, on_event, c);
     bufferevent_enable(c->io->bev, EV_READ | EV_WRITE);
+    struct evbuffer *out = bufferevent_get_output(c->io->bev);
     evbuffer_add_printf(
-        bufferevent_get_output(c->io->bev),
-        "%s %s HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n%s",
-        method, target, str_nonnull(headers), body ? strlen(body) : 0, str_nonnull(body));
+        out, "%s %s HTTP/1.1\r\nHost: sim\r\nConnection: close\r\n%sContent-Length: %zu\r\n\r\n",
+        method, target, str_nonnull(headers), n);
+    evbuffer_add(out, body, n);
     assert_int_equal(bufferevent_socket_connect(c->io->bev, (struct sockaddr *)&to, sizeof(to)), 0);
     return c;
 }

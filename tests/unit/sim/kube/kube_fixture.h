@@ -47,6 +47,9 @@ void kf_stop(struct kf *f);
 /* Sends; `headers` are "Name: value\r\n" lines or NULL. */
 struct kf_call *kf_send(struct kf *f, const char *method, const char *target, const char *headers,
                         const char *body);
+/* The same for a body that may hold NUL bytes. */
+struct kf_call *kf_send_bytes(struct kf *f, const char *method, const char *target,
+                              const char *headers, const void *body, size_t n);
 /* Runs the loop until the server closed; moves time when it waits. */
 void kf_wait(struct kf *f, struct kf_call *c);
 /* Runs the loop until nothing moves; time stands still. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
-#define SNEGS       "/apis/networking.gke.io/v1beta1/namespaces/default/servicenetworkendpointgroups"
+#define ATTACHMENTS "/apis/networking.gke.io/v1/namespaces/default/serviceattachments"
 
 static void names__generated_or_missing(void **state)
 {
@@ -203,20 +203,20 @@ static void custom_resource__is_kept_as_it_comes(void **state)
     (void)state;
     struct kf *f = kf_start(NULL);
     struct kf_call *c =
-        kf_do(f, "POST", SNEGS,
+        kf_do(f, "POST", ATTACHMENTS,
               "{\"metadata\":{\"name\":\"n\"},\"spec\":{\"anything\":[1,{\"b\":true}]},"
               "\"status\":{\"dropped\":1}}");
     kf_expect(c, 201, "create");
     assert_string_equal(kf_text(c, "metadata.generation"), "1");
     assert_string_equal(kf_text(c, "status"), "");
-    c = kf_patch(f, SNEGS "/n/status", MERGE, "{\"status\":{\"ok\":true},\"spec\":null}");
+    c = kf_patch(f, ATTACHMENTS "/n/status", MERGE, "{\"status\":{\"ok\":true},\"spec\":null}");
     kf_expect(c, 200, "status");
     assert_string_equal(kf_text(c, "metadata.generation"), "1");
     assert_string_equal(kf_text(c, "spec.anything"), "[ 1, { \"b\": true } ]");
-    c = kf_patch(f, SNEGS "/n", MERGE, "{\"spec\":{\"more\":1}}");
+    c = kf_patch(f, ATTACHMENTS "/n", MERGE, "{\"spec\":{\"more\":1}}");
     assert_string_equal(kf_text(c, "metadata.generation"), "2");
-    kf_expect(kf_patch(f, SNEGS "/n", STRATEGIC, "{}"), 415, "no strategic merge");
-    kf_expect(kf_do(f, "PUT", SNEGS "/n", "{\"metadata\":{\"name\":\"n\"}}"), 422,
+    kf_expect(kf_patch(f, ATTACHMENTS "/n", STRATEGIC, "{}"), 415, "no strategic merge");
+    kf_expect(kf_do(f, "PUT", ATTACHMENTS "/n", "{\"metadata\":{\"name\":\"n\"}}"), 422,
               "needs its version");
     kf_stop(f);
 }
