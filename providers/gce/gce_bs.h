@@ -142,6 +142,14 @@ int gce_l4_desired_make(struct arena *a, const struct gce_bs_facts *f,
 struct gce_firewall gce_bs_firewall_for(struct arena *a, const struct gce_bs_desired *d,
                                         const struct gce_firewall *f, const char *ip);
 
+/* A rule with the address that it asks for: an external IPv6 one with its prefix, and on the IPv4 rules of ingress-gce the
+ * description names the address.  `ip` "" asks for any; is the address known only later, member "IPAddress" is put in
+ * then (gce_op_late; suffix GCE_BS_PREFIX_V6 where gce_bs_rule_has_prefix()). */
+#define GCE_BS_PREFIX_V6 "/96"
+bool gce_bs_rule_has_prefix(const struct gce_bs_desired *d, const struct gce_rule *r);
+struct gce_rule gce_bs_rule_for(struct arena *a, const struct gce_bs_desired *d,
+                                const struct gce_rule *r, const char *ip);
+
 /* ---- observed ------------------------------------------------------------------------------------------ */
 /* The slots of a verb: what is wanted is main; what an earlier form of the Service may have left is extra.  DELETE: all
  * names of the Service in all kinds that have a backend service.  `d` NULL for DELETE and UPDATE. */
