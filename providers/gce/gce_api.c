@@ -11,17 +11,20 @@
 enum place {
     REGIONAL = 0,
     GLOBAL,
+    REGIONAL_NETWORK,
     GLOBAL_NETWORK,
     ZONAL,
     PROJECT,
+    PROJECTS,
 };
 
 static const struct {
-    const char *name;
+    const char *name; /* in paths */
     enum place place;
     const char *kind;   /* of a resource; of a list with "List" behind it */
     const char *metric; /* prefix of the request label, §14.1 */
     const char *suffix;
+    const char *id; /* in method ids, where that is another one; or NULL */
 } collections[GCE_COLLECTION_MAX] = {
     [GCE_ADDRESSES] = {"addresses", REGIONAL, "compute#address", "address", ""},
     [GCE_RULES] = {"forwardingRules", REGIONAL, "compute#forwardingRule", "forwardingrule", ""},
@@ -30,7 +33,17 @@ static const struct {
     [GCE_CHECKS] = {"httpHealthChecks", GLOBAL, "compute#httpHealthCheck", "healthcheck",
                     "_legacy"},
     [GCE_INSTANCES] = {"instances", ZONAL, "compute#instance", "instances", ""},
-    [GCE_PROJECTS] = {"projects", PROJECT, "compute#project", "projects", ""},
+    [GCE_PROJECTS] = {"projects", PROJECTS, "compute#project", "projects", ""},
+    [GCE_BACKENDS] = {"backendServices", REGIONAL, "compute#backendService", "backendservice", "",
+                      "regionBackendServices"},
+    [GCE_HCS] = {"healthChecks", GLOBAL, "compute#healthCheck", "healthcheck", ""},
+    [GCE_REGION_HCS] = {"healthChecks", REGIONAL, "compute#healthCheck", "healthcheck", "",
+                        "regionHealthChecks"},
+    [GCE_NEGS] = {"networkEndpointGroups", ZONAL, "compute#networkEndpointGroup",
+                  "networkendpointgroup", ""},
+    [GCE_GROUPS] = {"instanceGroups", ZONAL, "compute#instanceGroup", "instancegroup", ""},
+    [GCE_SUBNETWORKS] = {"subnetworks", REGIONAL_NETWORK, "compute#subnetwork", "subnetwork", ""},
+    [GCE_ZONES] = {"zones", PROJECT, "compute#zone", "zones", ""},
 };
 
 static const struct {
@@ -38,17 +51,28 @@ static const struct {
     const char *method;
     const char *action; /* path after the resource, or NULL */
     const char *metric;
+    const char *list_kind; /* of POSTs that read */
 } verbs[GCE_VERB_MAX] = {
     [GCE_GET] = {"get", "GET", NULL, "get"},
     [GCE_LIST] = {"list", "GET", NULL, "list"},
     [GCE_INSERT] = {"insert", "POST", NULL, "create"},
     [GCE_DELETE] = {"delete", "DELETE", NULL, "delete"},
-    [GCE_PATCH] = {"patch", "PATCH", NULL, "Patch"},
+    [GCE_PATCH] = {"patch", "PATCH", NULL, "patch"},
     [GCE_UPDATE] = {"update", "PUT", NULL, "update"},
     [GCE_ADD_INSTANCE] = {"addInstance", "POST", "addInstance", "add_instances"},
     [GCE_REMOVE_INSTANCE] = {"removeInstance", "POST", "removeInstance", "remove_instances"},
     [GCE_ADD_CHECK] = {"addHealthCheck", "POST", "addHealthCheck", "add_healthcheck"},
     [GCE_REMOVE_CHECK] = {"removeHealthCheck", "POST", "removeHealthCheck", "remove_healthcheck"},
+    [GCE_ATTACH] = {"attachNetworkEndpoints", "POST", "attachNetworkEndpoints", "attach"},
+    [GCE_DETACH] = {"detachNetworkEndpoints", "POST", "detachNetworkEndpoints", "detach"},
+    [GCE_LIST_ENDPOINTS] = {"listNetworkEndpoints", "POST", "listNetworkEndpoints",
+                            "list_networkendpoints",
+                            "compute#networkEndpointGroupsListNetworkEndpoints"},
+    [GCE_ADD_INSTANCES] = {"addInstances", "POST", "addInstances", "add_instances"},
+    [GCE_REMOVE_INSTANCES] = {"removeInstances", "POST", "removeInstances", "remove_instances"},
+    [GCE_LIST_INSTANCES] = {"listInstances", "POST", "listInstances", "list_instances",
+                            "compute#instanceGroupsListInstances"},
+    [GCE_LIST_ALL] = {"aggregatedList", "GET", NULL, "aggregated_list"},
 };
 
 const char *gce_verb_method(enum gce_verb v)
@@ -56,9 +80,14 @@ const char *gce_verb_method(enum gce_verb v)
     return verbs[v].method;
 }
 
+bool gce_verb_lists(enum gce_verb v)
+{
+    return v == GCE_LIST || v == GCE_LIST_ALL || verbs[v].list_kind != NULL;
+}
+
 bool gce_verb_mutates(enum gce_verb v)
 {
-    return v != GCE_GET && v != GCE_LIST;
+    return v != GCE_GET && !gce_verb_lists(v);
 }
 
 bool gce_api_is_one_of(enum gce_collection c, struct json_object *o)
@@ -68,21 +97,41 @@ bool gce_api_is_one_of(enum gce_collection c, struct json_object *o)
     return whole && (kind == NULL || str_eq(kind, collections[c].kind));
 }
 
-bool gce_api_is_list_of(enum gce_collection c, struct json_object *o)
+bool gce_api_is_list_of(enum gce_collection c, enum gce_verb v, struct json_object *o)
 {
     const char *kind = str_nonnull(json_str(o, "kind"));
     const char *singular = collections[c].kind;
-    return str_has_prefix(kind, singular) && str_eq(kind + strlen(singular), "List");
+    if (verbs[v].list_kind != NULL) {
+        return str_eq(kind, verbs[v].list_kind);
+    }
+    return str_has_prefix(kind, singular) &&
+           str_eq(kind + strlen(singular), v == GCE_LIST_ALL ? "AggregatedList" : "List");
+}
+
+bool gce_api_is_zonal(enum gce_collection c)
+{
+    return collections[c].place == ZONAL;
+}
+
+const char *gce_api_collection_name(enum gce_collection c)
+{
+    return collections[c].name;
 }
 
 const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v)
 {
-    return arena_printf(a, "compute.%s.%s", collections[c].name, verbs[v].name);
+    return arena_printf(a, "compute.%s.%s", str_or(collections[c].id, collections[c].name),
+                        verbs[v].name);
 }
 
 const char *gce_metric_request(struct arena *a, enum gce_collection c, enum gce_verb v)
 {
-    const char *verb = c == GCE_ADDRESSES && v == GCE_INSERT ? "reserve" : verbs[v].metric;
+    const char *verb = verbs[v].metric;
+    if (c == GCE_ADDRESSES && v == GCE_INSERT) {
+        verb = "reserve";
+    } else if (c == GCE_FIREWALLS && v == GCE_PATCH) {
+        verb = "Patch";
+    }
     return arena_printf(a, "%s_%s%s", collections[c].metric, verb, collections[c].suffix);
 }
 
@@ -95,11 +144,15 @@ static const char *place_path(struct arena *a, const struct gce_api *api, enum g
         return arena_printf(a, "projects/%s/regions/%s", api->project, api->region);
     case GLOBAL:
         return arena_printf(a, "projects/%s/global", api->project);
+    case REGIONAL_NETWORK:
+        return arena_printf(a, "projects/%s/regions/%s", api->network_project, api->region);
     case GLOBAL_NETWORK:
         return arena_printf(a, "projects/%s/global", api->network_project);
     case ZONAL:
         return arena_printf(a, "projects/%s/zones/%s", api->project, zone);
     case PROJECT:
+        return arena_printf(a, "projects/%s", api->project);
+    case PROJECTS:
         break;
     }
     return "projects";
@@ -109,12 +162,14 @@ const char *gce_operations_id(enum gce_collection c)
 {
     switch (collections[c].place) {
     case REGIONAL:
+    case REGIONAL_NETWORK:
         return "compute.regionOperations.wait";
     case ZONAL:
         return "compute.zoneOperations.wait";
     case GLOBAL:
     case GLOBAL_NETWORK:
     case PROJECT:
+    case PROJECTS:
         break;
     }
     return "compute.globalOperations.wait";
@@ -122,14 +177,18 @@ const char *gce_operations_id(enum gce_collection c)
 
 const char *gce_metric_region(const struct gce_api *api, enum gce_collection c)
 {
-    return collections[c].place == REGIONAL ? api->region : "<n/a>";
+    bool regional = collections[c].place == REGIONAL || collections[c].place == REGIONAL_NETWORK;
+    return regional ? api->region : "<n/a>";
 }
 
 const char *gce_call_path(struct arena *a, const struct gce_api *api, const struct gce_call_spec *s)
 {
     const char *place = place_path(a, api, s->collection, s->zone);
-    if (collections[s->collection].place == PROJECT) {
+    if (collections[s->collection].place == PROJECTS) {
         return arena_printf(a, "%s/%s", place, s->name);
+    }
+    if (s->verb == GCE_LIST_ALL) {
+        place = arena_printf(a, "projects/%s/aggregated", api->project);
     }
     const char *path = arena_printf(a, "%s/%s", place, collections[s->collection].name);
     if (s->name != NULL) {
@@ -151,6 +210,12 @@ const char *gce_wait_path(struct arena *a, const struct gce_api *api, const stru
 char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                    const char *name)
 {
-    return arena_printf(a, "%s%s/%s/%s", api->base, place_path(a, api, c, ""), collections[c].name,
-                        name);
+    return gce_api_zonal_link(a, api, c, "", name);
+}
+
+char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
+                         const char *zone, const char *name)
+{
+    return arena_printf(a, "%s%s/%s/%s", api->base, place_path(a, api, c, zone),
+                        collections[c].name, name);
 }

@@ -65,6 +65,7 @@ enum gce_verb {
     GCE_ADD_INSTANCES,  /* of an instance group */
     GCE_REMOVE_INSTANCES,
     GCE_LIST_INSTANCES, /* of an instance group: a POST that reads; paged */
+    GCE_LIST_ALL,       /* aggregatedList of a zonal collection: those of all zones in one list */
     GCE_VERB_MAX,
 };
 
@@ -82,22 +83,33 @@ struct gce_api {
 /* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours. */
 char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                    const char *name);
+/* The same of a zonal collection. */
+char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
+                         const char *zone, const char *name);
+/* Has each zone its own? */
+bool gce_api_is_zonal(enum gce_collection c);
+/* Does the verb take a cutter, and answers with pages? */
+bool gce_verb_lists(enum gce_verb v);
 /* Is this answer a resource of the collection?  True for one that does not say what it is; false for a forwarding rule
  * without an address: whoever took that for the rule would make it again, and lose the address that it has. */
 bool gce_api_is_one_of(enum gce_collection c, struct json_object *o);
-/* Is this a page of the collection's list?  Only its kind says so, since Google leaves `items` out of an empty one. */
-bool gce_api_is_list_of(enum gce_collection c, struct json_object *o);
-/* "compute.forwardingRules.get" */
+/* Is this a page of what the verb lists?  Only its kind says so, since Google leaves `items` out of an empty one. */
+bool gce_api_is_list_of(enum gce_collection c, enum gce_verb v, struct json_object *o);
+/* The id of the method in Google's description of the API: "compute.forwardingRules.get", "compute.regionBackendServices.get". */
 const char *gce_api_op_id(struct arena *a, enum gce_collection c, enum gce_verb v);
 
-/* Cuts the items of a list answer as bytes arrive, so that a list of thousands is never one tree. */
+/* Cuts the items of a list answer as bytes arrive, so that a list of thousands is never one tree.  In an aggregated
+ * list `items` is no array but an object of scopes, {"zones/Z":{"networkEndpointGroups":[…]}}: what is cut are the items
+ * of the arrays in it. */
 struct gce_cutter {
     void (*item)(void *arg, const char *text, size_t n);
     void *arg;
     int depth;
     bool in_string;
     bool escaped;
-    bool in_items;       /* inside the top-level "items" array */
+    const char *
+        scoped; /* aggregated lists: the name of the arrays, the collection's; NULL: a plain list */
+    int items_depth;     /* of the array that it is in; 0: in none */
     bool failed;         /* an item over its cap */
     struct str_buf text; /* the item, or the rest of the document around the items */
     struct str_buf around;
@@ -115,11 +127,12 @@ const char *gce_cutter_rest(const struct gce_cutter *c);
 struct gce_call_spec {
     enum gce_collection collection;
     enum gce_verb verb;
-    const char *name;          /* of the resource; NULL for LIST and INSERT */
-    const char *zone;          /* zonal collections */
-    const char *filter;        /* LIST; or NULL */
-    struct json_object *body;  /* mutations; borrowed, printed when the call begins */
-    struct gce_cutter *cutter; /* LIST: where items go; the job's on_body must feed it */
+    const char *name;   /* of the resource; NULL for LIST and INSERT */
+    const char *zone;   /* zonal collections */
+    const char *filter; /* LIST, LIST_ALL; or NULL */
+    struct json_object
+        *body; /* mutations, POSTs that read; borrowed, printed when the call begins */
+    struct gce_cutter *cutter; /* lists: where items go; the job's on_body must feed it */
 };
 struct gce_call {
     /* given */

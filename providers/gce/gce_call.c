@@ -111,9 +111,11 @@ static enum http_next send_call(struct gce_call *c, struct http_request *req, in
         req->body = c->body;
         req->body_len = strlen(c->body);
     }
-    if (c->spec.verb == GCE_LIST) {
+    if (gce_verb_lists(c->spec.verb)) {
         req->max_body = LIST_MAX_BODY;
         gce_cutter_reset(c->spec.cutter);
+        c->spec.cutter->scoped =
+            c->spec.verb == GCE_LIST_ALL ? gce_api_collection_name(c->spec.collection) : NULL;
     }
     c->op_id = gce_api_op_id(c->a, c->spec.collection, c->spec.verb);
     c->phase = CALL;
@@ -223,8 +225,9 @@ static struct json_object *page_head(struct gce_call *c, struct err *err)
         return NULL;
     }
     struct json_object *items = json_member(rest, "items");
-    if (!gce_api_is_list_of(c->spec.collection, rest) ||
-        (items != NULL && !json_object_is_type(items, json_type_array))) {
+    enum json_type form = c->spec.verb == GCE_LIST_ALL ? json_type_object : json_type_array;
+    if (!gce_api_is_list_of(c->spec.collection, c->spec.verb, rest) ||
+        (items != NULL && !json_object_is_type(items, form))) {
         (void)err_set(err, ERR_TRANSIENT, "%s: the answer is no list", c->op_id);
         return NULL;
     }
@@ -280,7 +283,7 @@ static enum http_next take_answer(struct gce_call *c, struct http_request *req,
     if (gce_verb_mutates(c->spec.verb)) {
         return take_operation(c, req, resp, err);
     }
-    if (c->spec.verb == GCE_LIST) {
+    if (gce_verb_lists(c->spec.verb)) {
         return take_page(c, req, err);
     }
     c->answer = arena_strndup(c->a, resp->body, resp->body_len);
@@ -361,7 +364,7 @@ static enum http_next read_step(struct http_job *job, const struct http_response
 {
     struct gce_read *r = job->arg;
     enum http_next next = gce_call_step(&r->call, &job->req, resp, &job->err);
-    bool page = r->call.spec.verb == GCE_LIST && r->call.phase == CALL;
+    bool page = gce_verb_lists(r->call.spec.verb) && r->call.phase == CALL;
     job->on_body = page ? read_body : NULL;
     return next;
 }

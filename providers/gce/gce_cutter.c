@@ -22,8 +22,8 @@ void gce_cutter_reset(struct gce_cutter *c)
 {
     str_buf_reset(&c->text);
     str_buf_reset(&c->around);
-    c->depth = 0;
-    c->in_string = c->escaped = c->in_items = c->failed = false;
+    c->depth = c->items_depth = 0;
+    c->in_string = c->escaped = c->failed = false;
 }
 
 void gce_cutter_done(struct gce_cutter *c)
@@ -37,41 +37,50 @@ const char *gce_cutter_rest(const struct gce_cutter *c)
     return str_buf_text(&c->around);
 }
 
-/* Does what was read so far end in the member name "items" and a colon? */
-static bool opens_items(const struct gce_cutter *c)
+static size_t back_over_blanks(const char *s, size_t n)
 {
-    const char *s = str_buf_text(&c->around);
-    size_t n = c->around.len;
     while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) {
         n--;
     }
+    return n;
+}
+
+/* Does what was read so far end in this member's name and a colon? */
+static bool follows_name(const struct gce_cutter *c, const char *name)
+{
+    const char *s = str_buf_text(&c->around);
+    size_t len = strlen(name);
+    size_t n = back_over_blanks(s, c->around.len);
     if (n == 0 || s[n - 1] != ':') {
         return false;
     }
-    n--;
-    while (n > 0 && strchr(" \t\r\n", s[n - 1]) != NULL) {
-        n--;
-    }
-    return n >= 7 && memcmp(s + n - 7, "\"items\"", 7) == 0;
+    n = back_over_blanks(s, n - 1);
+    return n >= len + 2 && s[n - 1] == '"' && s[n - len - 2] == '"' &&
+           memcmp(s + n - len - 1, name, len) == 0;
 }
 
-/* Depth 2 is inside the items array, 3 and more inside an item. */
+static bool opens_items(const struct gce_cutter *c)
+{
+    return c->scoped == NULL ? c->depth == 1 && follows_name(c, "items")
+                             : c->depth == 3 && follows_name(c, c->scoped);
+}
+
+/* Inside an item the depth is more than that of the array. */
 static void bracket(struct gce_cutter *c, char ch)
 {
     bool open = ch == '{' || ch == '[';
-    if (open && c->depth == 1 && ch == '[' && opens_items(c)) {
-        c->in_items = true;
+    if (c->items_depth == 0 && ch == '[' && opens_items(c)) {
         str_append_c(&c->around, ch);
-        c->depth++;
+        c->items_depth = ++c->depth;
         return;
     }
     c->depth += open ? 1 : -1;
-    if (c->in_items && c->depth == 1) {
-        c->in_items = false;
+    if (c->depth < c->items_depth) {
+        c->items_depth = 0;
     }
-    bool inside = c->in_items && c->depth >= (open ? 3 : 2);
+    bool inside = c->items_depth > 0 && c->depth >= c->items_depth + (open ? 1 : 0);
     str_append_c(inside ? &c->text : &c->around, ch);
-    if (inside && c->depth == 2) {
+    if (inside && c->depth == c->items_depth) {
         c->item(c->arg, c->text.data, c->text.len);
         str_buf_reset(&c->text);
     }
@@ -79,10 +88,10 @@ static void bracket(struct gce_cutter *c, char ch)
 
 static void others(struct gce_cutter *c, const char *bytes, size_t n)
 {
-    if (c->in_items && c->depth == 2) {
+    if (c->items_depth > 0 && c->depth == c->items_depth) {
         return; /* commas and blanks between items */
     }
-    str_append_n(c->in_items ? &c->text : &c->around, bytes, n);
+    str_append_n(c->items_depth > 0 ? &c->text : &c->around, bytes, n);
 }
 
 static void other(struct gce_cutter *c, char ch)
