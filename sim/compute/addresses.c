@@ -10,10 +10,7 @@
 
 #include <string.h>
 
-/* Documentation and benchmarking ranges: they reach nobody. */
-static const char *const premium_ranges[] = {"203.0.113.0/24", "198.18.0.0/16", NULL};
-static const char *const standard_ranges[] = {"198.51.100.0/24", "198.19.0.0/16", NULL};
-#define IPV6_EXTERNAL "2600:1900:4000:"
+#define IPV6_PREFIX 96
 
 /* --- who holds an address ------------------------------------------------------------------------- */
 
@@ -22,9 +19,18 @@ struct holder_search {
     struct resource *found;
 };
 
+/* IPv4 has one spelling, and nearly all addresses are compared in vain: that must be cheap. */
+static bool has_one_spelling(const char *ip)
+{
+    return !strchr(ip, ':') && !strchr(ip, '/');
+}
+
 bool ce_address_same(const char *x, const char *y)
 {
     struct ip_addr ax, ay;
+    if (x && y && has_one_spelling(x) && has_one_spelling(y)) {
+        return strcmp(x, y) == 0;
+    }
     size_t nx = x ? strcspn(x, "/") : 0, ny = y ? strcspn(y, "/") : 0;
     char bx[IP_TEXT_MAX], by[IP_TEXT_MAX];
     if (!x || !y || nx >= sizeof(bx) || ny >= sizeof(by)) {
@@ -89,164 +95,9 @@ struct resource *ce_instance_by_ip(struct compute *c, const char *ip)
     return s.found;
 }
 
-static bool is_taken(struct compute *c, const char *ip)
+bool ce_address_is_taken(struct compute *c, const char *ip)
 {
     return ce_address_by_ip(c, ip) || ce_rule_by_ip(c, ip) || ce_instance_by_ip(c, ip);
-}
-
-/* --- ranges --------------------------------------------------------------------------------------- */
-
-static bool in_ranges(const char *const *ranges, const struct ip_addr *ip)
-{
-    struct ip_net net;
-    for (; *ranges; ranges++) {
-        if (ip_net_parse(*ranges, &net) && ip_net_contains(&net, ip)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool ce_address_is_external(const char *ip)
-{
-    struct ip_addr addr;
-    if (str_has_prefix(ip, IPV6_EXTERNAL)) {
-        return true;
-    }
-    return ip_parse(ip, &addr) &&
-           (in_ranges(premium_ranges, &addr) || in_ranges(standard_ranges, &addr));
-}
-
-bool ce_address_in_subnet(struct compute *c, const char *ip, const char *subnet_path)
-{
-    static const char *const members[] = {"ipCidrRange", "ipv6CidrRange", "internalIpv6Prefix",
-                                          "externalIpv6Prefix"};
-    const struct resource *subnet = subnet_path ? ce_store_get(c, subnet_path) : NULL;
-    char text[IP_TEXT_MAX];
-    struct ip_addr addr;
-    struct ip_net net;
-    size_t n = strcspn(ip, "/");
-    if (!subnet || n >= sizeof(text)) {
-        return false;
-    }
-    memcpy(text, ip, n);
-    text[n] = '\0';
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        const char *range = json_str(subnet->body, members[i]);
-        if (range && ip_parse(text, &addr) && ip_net_parse(range, &net) &&
-            ip_net_contains(&net, &addr)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Every address in use, so that picking one does not search the store again and again. */
-static bool add_taken(struct resource *res, void *arg)
-{
-    static const char *const members[] = {"address", "IPAddress"};
-    struct map *taken = arg;
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        const char *ip = json_str(res->body, members[i]);
-        if (ip) {
-            map_set(taken, ip, NULL);
-        }
-    }
-    struct json_object *nics = json_member(res->body, "networkInterfaces");
-    for (size_t i = 0; i < json_len(nics); i++) {
-        const char *ip = json_str(json_object_array_get_idx(nics, i), "networkIP");
-        if (ip) {
-            map_set(taken, ip, NULL);
-        }
-    }
-    return true;
-}
-
-static struct map *taken_addresses(struct compute *c)
-{
-    struct map *taken = map_new(NULL);
-    ce_store_each(c, "addresses", add_taken, taken);
-    ce_store_each(c, "forwardingRules", add_taken, taken);
-    ce_store_each(c, "instances", add_taken, taken);
-    return taken;
-}
-
-/* Asks the store for the first candidate, which nearly always is free, and gathers all addresses only then. */
-static bool is_free(struct compute *c, struct map **taken, uint64_t tried, const char *ip)
-{
-    if (tried == 0) {
-        return !is_taken(c, ip);
-    }
-    if (!*taken) {
-        *taken = taken_addresses(c);
-    }
-    return !map_has(*taken, ip);
-}
-
-/* The first free address of a range from host number `first` on, beginning after the cursor. */
-static char *pick_in(struct compute *c, struct arena *a, const char *range, uint64_t first)
-{
-    struct ip_net net;
-    if (!ip_net_parse(range, &net) || net.addr.len != 4) {
-        return NULL;
-    }
-    uint64_t size = 1ULL << (32 - net.prefix);
-    if (size < first + 2) {
-        return NULL;
-    }
-    struct map *taken = NULL;
-    char *picked = NULL;
-    for (uint64_t i = 0; i < size - first - 1 && !picked; i++) {
-        uint64_t host = first + (c->next_address + i) % (size - first - 1);
-        struct ip_addr ip;
-        char text[IP_TEXT_MAX];
-        if (ip_net_nth(&net, host, &ip)) {
-            ip_format(&ip, text);
-            if (is_free(c, &taken, i, text)) {
-                picked = arena_strdup(a, text);
-                c->next_address += i + 1;
-            }
-        }
-    }
-    map_free(taken);
-    return picked;
-}
-
-static char *pick_ipv6(struct compute *c, struct arena *a, bool internal)
-{
-    for (;;) {
-        uint64_t n = ++c->next_address;
-        char *text = internal
-                         ? arena_printf(a, "fd20:0:0:1:8000:%llx:0:0", (unsigned long long)n)
-                         : arena_printf(a, IPV6_EXTERNAL "%llx:0:0:0:0", (unsigned long long)n);
-        if (!is_taken(c, text)) {
-            return text;
-        }
-    }
-}
-
-char *ce_address_pick(struct request *q, const char *type, const char *tier,
-                      const char *subnet_path, bool ipv6)
-{
-    bool internal = str_eq(type, "INTERNAL");
-    if (ipv6) {
-        return pick_ipv6(q->c, q->a, internal);
-    }
-    if (internal) {
-        const struct resource *subnet = subnet_path ? ce_store_get(q->c, subnet_path) : NULL;
-        const char *range = subnet ? json_str(subnet->body, "ipCidrRange") : NULL;
-        struct ip_net net;
-        /* Instances live in the lower half, addresses of load balancers in the upper one. */
-        return range && ip_net_parse(range, &net) && net.prefix < 31
-                   ? pick_in(q->c, q->a, range, 1ULL << (31 - net.prefix))
-                   : NULL;
-    }
-    const char *const *ranges = str_eq(tier, "STANDARD") ? standard_ranges : premium_ranges;
-    char *ip = NULL;
-    for (; *ranges && !ip; ranges++) {
-        ip = pick_in(q->c, q->a, *ranges, 10);
-    }
-    return ip;
 }
 
 /* --- users and status ----------------------------------------------------------------------------- */
@@ -298,9 +149,13 @@ bool ce_address_check_holder(struct request *q, const struct resource *holder, c
                                               "another place or as another type.",
                                               holder->path));
     }
-    return !tier || str_eq(str_or(json_str(holder->body, "networkTier"), "PREMIUM"), tier) ||
-           ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
-                             "The address belongs to the other network tier.");
+    const char *own = str_or(json_str(holder->body, "networkTier"), "PREMIUM");
+    return !tier || str_eq(own, tier) ||
+           ce_refuse_invalid(
+               &q->refusal, q->a, "resource.networkTier", tier,
+               arena_printf(q->a,
+                            "The network tier of external IP is %s, that of %s must be the same.",
+                            own, str_eq(field, "resource.address") ? "Address" : "ForwardingRule"));
 }
 
 static bool check_given(struct request *q, const char *ip, const char *type, const char *tier,
@@ -338,43 +193,104 @@ static bool check_given(struct request *q, const char *ip, const char *type, con
                                       : "The address is not one that this cloud hands out.");
 }
 
-bool ce_address_insert(struct request *q, struct json_object *body)
+bool ce_address_check_ipv6(struct request *q, struct json_object *body, const char *type,
+                           const char *tier, bool new)
 {
-    struct arena *a = q->a;
-    const char *type = str_or(json_str(body, "addressType"), "EXTERNAL");
-    bool internal = str_eq(type, "INTERNAL");
-    const char *ip = json_str(body, "address");
-    bool ipv6 = str_eq(json_str(body, "ipVersion"), "IPV6") || (ip && strchr(ip, ':'));
-    if (internal && json_str(body, "networkTier")) {
-        return ce_refuse_invalid(&q->refusal, a, "resource.networkTier",
-                                 json_str(body, "networkTier"),
+    const char *link = json_str(body, "subnetwork");
+    const struct resource *subnet =
+        link ? ce_store_get(q->c, ce_link_path(q->a, link, q->folder)) : NULL;
+    if (tier && !str_eq(tier, "PREMIUM")) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
+                                 "IPv6 addresses are of the network tier PREMIUM only.");
+    }
+    if (!subnet) {
+        bool collection = json_str(body, "ipCollection") != NULL;
+        return collection || !new ||
+               ce_refuse_invalid(&q->refusal, q->a, "resource.subnetwork", str_nonnull(link),
+                                 "A subnetwork must be specified for an IPv6 address.");
+    }
+    const char *access = json_str(subnet->body, "ipv6AccessType");
+    return str_eq(access, type) ||
+           ce_refuse_invalid(
+               &q->refusal, q->a, "resource.subnetwork", link,
+               arena_printf(q->a, "The subnetwork has no %s IPv6 range: its ipv6AccessType is %s.",
+                            type, str_or(access, "not set")));
+}
+
+/* Members that only one kind of address has. */
+static bool check_kind(struct request *q, struct json_object *body, bool internal, bool ipv6)
+{
+    const char *tier = json_str(body, "networkTier"), *purpose = json_str(body, "purpose");
+    if (internal && tier) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", tier,
                                  "Network tier cannot be specified for internal addresses.");
     }
     if (!internal && json_str(body, "subnetwork") && !ipv6) {
-        return ce_refuse_invalid(&q->refusal, a, "resource.subnetwork",
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.subnetwork",
                                  json_str(body, "subnetwork"),
                                  "Subnetwork cannot be specified for external addresses.");
     }
-    const char *tier = internal ? NULL : str_or(json_str(body, "networkTier"), "PREMIUM");
-    const char *subnet = ce_link_path(a, json_str(body, "subnetwork"), q->folder);
-    if (internal && !subnet) {
-        subnet = arena_printf(a, "projects/%s/regions/%s/subnetworks/" SIM_NETWORK, q->project,
-                              q->location);
-        json_add_str(body, "subnetwork", ce_link_full(a, subnet));
+    if (!internal && purpose) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.purpose", purpose,
+                                 "Purpose can be specified for internal addresses only.");
     }
-    if (ip && !check_given(q, ip, type, tier, subnet)) {
+    if (json_str(body, "ipv6EndpointType") && (internal || !ipv6)) {
+        return ce_refuse_invalid(&q->refusal, q->a, "resource.ipv6EndpointType",
+                                 json_str(body, "ipv6EndpointType"),
+                                 "Can be specified for external IPv6 addresses only.");
+    }
+    int64_t length = json_int(body, "prefixLength", ipv6 ? IPV6_PREFIX : 0);
+    return length == (ipv6 ? IPV6_PREFIX : 0) ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.prefixLength",
+                             arena_printf(q->a, "%lld", (long long)length),
+                             "Is 96 for an IPv6 address of a region; an IPv4 one has none.");
+}
+
+static bool check_version(struct request *q, struct json_object *body, bool *ret_ipv6)
+{
+    const char *ip = json_str(body, "address"), *version = json_str(body, "ipVersion");
+    *ret_ipv6 = ip ? strchr(ip, ':') != NULL : str_eq(version, "IPV6");
+    return !ip || !version || str_eq(version, "IPV6") == *ret_ipv6 ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.address", ip,
+                             "The address is not of the given IP version.");
+}
+
+/* The subnetwork's path; of an internal address it is the default one when it is left out. */
+static const char *complete_subnet(struct request *q, struct json_object *body, bool internal)
+{
+    if (internal && !json_str(body, "subnetwork")) {
+        const char *path = arena_printf(q->a, "projects/%s/regions/%s/subnetworks/" SIM_NETWORK,
+                                        q->project, q->location);
+        json_add_str(body, "subnetwork", ce_link_full(q->a, path));
+    }
+    return ce_link_path(q->a, json_str(body, "subnetwork"), q->folder);
+}
+
+bool ce_address_insert(struct request *q, struct json_object *body)
+{
+    const char *type = str_or(json_str(body, "addressType"), "EXTERNAL");
+    bool internal = str_eq(type, "INTERNAL"), ipv6 = false;
+    if (!check_version(q, body, &ipv6) || !check_kind(q, body, internal, ipv6)) {
+        return false;
+    }
+    const char *ip = json_str(body, "address");
+    const char *tier = internal ? NULL : str_or(json_str(body, "networkTier"), "PREMIUM");
+    const char *subnet = complete_subnet(q, body, internal);
+    if (ip ? !check_given(q, ip, type, tier, subnet)
+           : ipv6 && !ce_address_check_ipv6(q, body, type, tier, true)) {
         return false;
     }
     if (!ip) {
         ip = ce_address_pick(q, type, tier, subnet, ipv6);
         if (!ip) {
-            return ce_refuse(&q->refusal, a, 403, "quotaExceeded",
+            return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
                              "No address is left in the range");
         }
         json_add_str(body, "address", ip);
     }
     if (ipv6) {
-        json_add_int(body, "prefixLength", 96);
+        json_add_int(body, "prefixLength", IPV6_PREFIX);
+        json_add_str(body, "ipVersion", "IPV6");
     }
     json_add_str(body, "addressType", type);
     json_add_str(body, "networkTier", tier);

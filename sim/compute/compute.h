@@ -50,6 +50,7 @@ struct compute {
     struct map *operations;       /* path → struct operation */
     struct map *by_request_id;    /* "id METHOD path" → struct operation, borrowed */
     struct map *tokens;           /* access token → int64_t* expiry (wall, s) */
+    struct map *endpoints;        /* text → endpoint that groups share; NULL: none yet */
     char *metadata_token;         /* what the metadata server hands out now; a key of tokens */
     void *signing_key;            /* EVP_PKEY of the service account; made when first asked for */
     struct json_object *settings; /* world member "sim", or NULL: quotas, strict_address_delete */
@@ -256,6 +257,10 @@ bool ce_check_change(struct request *q, struct json_object *old, struct json_obj
 bool ce_backend_insert(struct request *q, struct json_object *body);
 bool ce_backend_change(struct request *q, struct json_object *old, struct json_object *body);
 bool ce_backend_get_health(struct request *q, struct json_object **ret);
+/* The network that the backends of a service are in, as a link; NULL: it has none that says so. */
+const char *ce_backend_network(struct request *q, struct json_object *service);
+/* policies.c: what a backend service says about affinity, tracking, locality, zones and logs goes with its scheme. */
+bool ce_policies_check(struct request *q, struct json_object *body);
 bool ce_firewall_insert(struct request *q, struct json_object *body);
 bool ce_firewall_change(struct request *q, struct json_object *old, struct json_object *body);
 bool ce_group_insert(struct request *q, struct json_object *body);
@@ -272,15 +277,44 @@ bool ce_neg_detach(struct request *q, struct json_object **ret);
 bool ce_neg_list(struct request *q, struct json_object **ret);
 bool ce_route_insert(struct request *q, struct json_object *body);
 
-/* addresses.c, for rules */
+/* places.c */
+const char *ce_place_default_network(struct request *q); /* as a link */
+/* Gives a body without a network that of its subnetwork, or the default one; refuses a subnetwork of another. */
+bool ce_place_complete(struct request *q, struct json_object *body);
+/* The first interface of a machine in this network and subnetwork (links; NULL: any); NULL: none.  vm may be NULL. */
+struct json_object *ce_place_nic(struct request *q, const struct resource *vm, const char *network,
+                                 const char *subnetwork);
+/* "network" or "subnetwork" of an instance group, its own or that of its members, as a link; NULL: none. */
+const char *ce_place_of_group(struct request *q, const struct resource *group, const char *member);
+
+/* endpoints.c: of the group q->res */
+const char *ce_endpoint_vm_path(struct request *q, struct json_object *endpoint);
+struct json_object *ce_endpoint_nic(struct request *q, const struct resource *vm); /* or NULL */
+/* Equal for two endpoints that are the same, however they are written. */
+const char *ce_endpoint_key(struct request *q, struct json_object *endpoint);
+/* The endpoint with its address, as the one value that all groups share; new reference, not to be changed. */
+struct json_object *ce_endpoint_share(struct request *q, struct json_object *endpoint);
+/* The same for one that is complete. */
+struct json_object *ce_endpoint_intern(struct compute *c, struct json_object *endpoint);
+
+/* rule_address.c */
+/* The address of a new rule: a reserved one, a free one, one that other rules have; of the right family and place. */
+bool ce_rule_address(struct request *q, struct json_object *body, bool internal);
+
+/* addresses.c, address_pick.c, for rules */
 /* Do both name the same address (IPv6 in any spelling, a "/96" is ignored)?  NULL is none. */
 bool ce_address_same(const char *x, const char *y);
 /* Who holds `ip`: an address, a rule, an instance; NULL: nobody. */
 struct resource *ce_address_by_ip(struct compute *c, const char *ip);
 struct resource *ce_rule_by_ip(struct compute *c, const char *ip);
 struct resource *ce_instance_by_ip(struct compute *c, const char *ip);
+bool ce_address_is_taken(struct compute *c, const char *ip); /* by any of these */
 bool ce_address_is_external(const char *ip); /* one that this cloud could hand out */
 bool ce_address_in_subnet(struct compute *c, const char *ip, const char *subnet_path);
+/* May this subnetwork (NULL: none) serve IPv6 addresses of this type ("EXTERNAL") and tier (NULL: internal)?  Else
+ * refused.  `new`: the address is yet to be chosen. */
+bool ce_address_check_ipv6(struct request *q, struct json_object *body, const char *type,
+                           const char *tier, bool new);
 /* May the external address of the live rule `holder` be reserved, or be taken by a further rule, in q's region, of
  * this type ("EXTERNAL") and tier (NULL: internal)?  Else refused. */
 bool ce_address_check_holder(struct request *q, const struct resource *holder, const char *field,

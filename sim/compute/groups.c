@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c: unmanaged instance groups and their members.
  *
- * Members are instances of the group's zone, at most 1000.  A virtual machine may be in one load-balanced group
- * only: that is refused in the operation, as the cloud does it.  Removing one that is no member is an error.
+ * Members are instances of the group's zone, at most 1000.  The first one gives the group its network and subnetwork, and
+ * the others must be there, too; a group that never had one has none.  A virtual machine may be in one load-balanced
+ * group only: that is refused in the operation, as the cloud does it.  Removing one that is no member is an error.
  * Source: gce-cloud-provider.md §5.4, §5.9, §16; gce-l4.md §8. */
 #include "sim/compute/compute.h"
 
@@ -16,13 +17,12 @@ bool ce_group_insert(struct request *q, struct json_object *body)
     return true;
 }
 
-static bool refuse_single(struct request *q, const char *instance, const char *group)
+static bool refuse_single(struct request *q, const char *instance)
 {
     ce_refuse(&q->refusal, q->a, 400, "instanceInMultipleLoadBalancedIgs",
-              "Instance '%s' would belong to more than one load-balanced instance group; it is "
-              "already in "
-              "'%s'. An instance may belong to at most one load-balanced instance group.",
-              instance, group);
+              "Validation failed for instance '%s': instance may belong to at most one "
+              "load-balanced instance group.",
+              instance);
     q->refusal.code = "INSTANCE_IN_MULTIPLE_LOAD_BALANCED_IGS";
     return false;
 }
@@ -31,8 +31,7 @@ struct single {
     struct request *q;
     const struct map *instances; /* paths */
     const char *group;           /* where they are, or go */
-    const char *instance;        /* found */
-    const char *other;
+    const char *instance;        /* path of one that is in another, too */
 };
 
 static bool find_other(struct resource *res, void *arg)
@@ -42,14 +41,13 @@ static bool find_other(struct resource *res, void *arg)
         !ce_references_user(s->q->c, s->q->a, res->path)) {
         return true;
     }
-    for (size_t i = 0; i < json_len(res->members) && !s->other; i++) {
+    for (size_t i = 0; i < json_len(res->members) && !s->instance; i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(res->members, i));
         if (ce_link_in(s->q, s->instances, link)) {
-            s->instance = link;
-            s->other = res->path;
+            s->instance = ce_link_path(s->q->a, link, res->path);
         }
     }
-    return !s->other;
+    return !s->instance;
 }
 
 /* None of these instances, which are in `group` or go there, may be in another load-balanced group. */
@@ -57,22 +55,20 @@ static bool check_single(struct request *q, const struct map *instances, const c
 {
     struct single s = {.q = q, .instances = instances, .group = group};
     ce_store_each(q->c, "instanceGroups", find_other, &s);
-    return !s.other || refuse_single(q, s.instance, s.other);
+    return !s.instance || refuse_single(q, s.instance);
 }
 
-/* Notes in `owners` (instance → group) whose the members of a group are; refuses what another group of the same
- * backend service has. */
+/* Notes the members of a group in `owners`; refuses what another group of the same backend service has. */
 static bool check_owners(struct request *q, struct map *owners, const struct resource *group)
 {
     for (size_t i = 0; i < json_len(group->members); i++) {
         const char *link = json_object_get_string(json_object_array_get_idx(group->members, i));
         const char *path = ce_link_path(q->a, link, group->path);
-        const char *other = path ? map_get(owners, path) : NULL;
-        if (other) {
-            return refuse_single(q, path, other);
+        if (path && map_has(owners, path)) {
+            return refuse_single(q, path);
         }
         if (path) {
-            map_set(owners, path, group->path);
+            map_set(owners, path, NULL);
         }
     }
     return true;
@@ -132,7 +128,14 @@ static struct json_object *instances_of(struct request *q)
 
 static void store_members(struct request *q)
 {
+    static const char *const places[] = {"network", "subnetwork"};
     struct json_object *body = json_copy(q->res->body);
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        const char *place = ce_place_of_group(q, q->res, places[i]);
+        if (place) {
+            json_add_str(body, places[i], place);
+        }
+    }
     json_add_int(body, "size", (int64_t)json_len(q->res->members));
     ce_write_store(q, body);
 }
@@ -162,9 +165,32 @@ static bool check_new(struct request *q, struct json_object *links)
     return ok;
 }
 
+/* New instances must be where the group is (`member`: "network" or "subnetwork"), or, in an empty one, where the first is. */
+static bool check_place(struct request *q, struct json_object *links, const char *member)
+{
+    const char *place = ce_place_of_group(q, q->res, member);
+    for (size_t i = 0; i < json_len(links); i++) {
+        const char *link = json_object_get_string(json_object_array_get_idx(links, i));
+        const char *path = ce_link_path(q->a, link, q->folder);
+        struct json_object *nic = ce_place_nic(q, ce_store_get(q->c, path), NULL, NULL);
+        const char *own = json_str(nic, member);
+        place = place ? place : own;
+        if (own && place && !ce_link_same(q->a, own, place, q->folder)) {
+            return ce_refuse(
+                &q->refusal, q->a, 400,
+                str_eq(member, "network") ? "wrongNetwork" : "wrongSubnetwork",
+                "Resource '%s' is expected to be in the %s '%s' but is in the %s '%s'.", path,
+                member, ce_link_path(q->a, place, q->folder), member,
+                ce_link_path(q->a, own, q->folder));
+        }
+    }
+    return true;
+}
+
 static bool check_add(struct request *q, struct json_object *links)
 {
-    if (!check_new(q, links)) {
+    if (!check_new(q, links) || !check_place(q, links, "network") ||
+        !check_place(q, links, "subnetwork")) {
         return false;
     }
     if (json_len(links) + json_len(q->res->members) > MEMBERS_MAX) {

@@ -29,6 +29,7 @@ static void module_done(void *state)
     ce_operations_done(c);
     ce_tokens_done(c);
     map_free(c->folders);
+    map_free(c->endpoints);
     json_object_put(c->settings);
     free(c->project);
     free(c);
@@ -60,6 +61,18 @@ static int load_resources(struct compute *c, struct json_object *gce, struct err
     return ERR_OK;
 }
 
+/* Endpoints are objects, members of instance groups texts. */
+static struct json_object *shared_members(struct compute *c, struct json_object *list)
+{
+    struct json_object *out = json_object_new_array();
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *member = json_object_array_get_idx(list, i);
+        bool is_endpoint = json_object_is_type(member, json_type_object);
+        json_object_array_add(out, is_endpoint ? ce_endpoint_intern(c, member) : json_copy(member));
+    }
+    return out;
+}
+
 static int load_members(struct compute *c, struct json_object *members, struct err *err)
 {
     json_object_object_foreach(members, path, list)
@@ -72,7 +85,7 @@ static int load_members(struct compute *c, struct json_object *members, struct e
             return err_set(err, ERR_INVALID, "members: \"%s\" is not in gce", path);
         }
         json_object_put(res->members);
-        res->members = json_copy(list);
+        res->members = shared_members(c, list);
     }
     return ERR_OK;
 }

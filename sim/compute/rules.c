@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rules.c: forwarding rules: which combinations the cloud takes, their address, and conflicts on it.
+/* rules.c: forwarding rules: which combinations the cloud takes, and conflicts on an address.
  *
  * A rule either points to a target pool (external, portRange) or to a backend service (portRange, ports or
- * allPorts).  Its address is a reserved one of the right kind and tier, or a free one.  Two rules may share an
- * address only where no packet could match both.  Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2,
+ * allPorts).  Two rules may share an address only where no packet could match both; where the address comes from is in
+ * rule_address.c.  Once made, little of a rule can be changed.  Source: compute v1 "forwardingRules"; gce-cloud-provider.md §4.3.2,
  * §5.6, §16; gce-l4.md §4.7, §5.2. */
 #include "sim/compute/compute.h"
 
@@ -174,12 +174,22 @@ static bool find_conflict(struct resource *res, void *arg)
     return !k->with;
 }
 
+/* Rules of backend services may share an address, so it is the ports that clash; else it is the address. */
 static bool check_conflict(struct request *q, struct json_object *body)
 {
     struct conflict k = {.q = q,
                          .body = body,
                          .self = arena_printf(q->a, "%s/%s", q->folder, json_str(body, "name"))};
     ce_store_each(q->c, "forwardingRules", find_conflict, &k);
+    bool shared = str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL")
+                      ? may_share_internal(&k, json_str(body, "IPAddress"))
+                      : json_str(body, "backendService") != NULL;
+    if (k.with && shared) {
+        return ce_refuse(&q->refusal, q->a, 400, "invalidUsage",
+                         "Invalid resource usage: 'Forwarding rule's port range is conflicting "
+                         "with forwarding rule: %s'.",
+                         ce_path_name(k.with->path));
+    }
     return !k.with ||
            ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", json_str(body, "IPAddress"),
                              arena_printf(q->a,
@@ -188,82 +198,17 @@ static bool check_conflict(struct request *q, struct json_object *body)
                                           k.with->path));
 }
 
-/* --- the address of a rule ------------------------------------------------------------------------ */
-
-/* IPAddress may name an address resource; then it becomes its literal. */
-static bool resolve_address(struct request *q, struct json_object *body)
-{
-    const char *given = json_str(body, "IPAddress");
-    const char *path = given && strchr(given, '/') && !strchr(given, ':')
-                           ? ce_link_path(q->a, given, q->folder)
-                           : NULL;
-    if (given && str_has_prefix(given, "http")) {
-        path = ce_link_path(q->a, given, q->folder);
-    }
-    if (!path) {
-        return true;
-    }
-    const struct resource *address = ce_store_get(q->c, path);
-    if (!address || !json_str(address->body, "address")) {
-        return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", given,
-                                 "The referenced resource cannot be found.");
-    }
-    json_add_str(body, "IPAddress", json_str(address->body, "address"));
-    return true;
-}
-
-static bool check_address(struct request *q, struct json_object *body, bool internal)
-{
-    const char *ip = json_str(body, "IPAddress");
-    const char *tier = json_str(body, "networkTier");
-    const char *subnet = ce_link_path(q->a, json_str(body, "subnetwork"), q->folder);
-    bool ipv6 = str_eq(json_str(body, "ipVersion"), "IPV6") || (ip && strchr(ip, ':'));
-    const char *type = internal ? "INTERNAL" : "EXTERNAL";
-    if (!ip) {
-        ip = ce_address_pick(q, type, tier, subnet, ipv6);
-        if (!ip) {
-            return ce_refuse(&q->refusal, q->a, 403, "quotaExceeded",
-                             "No address is left in the range");
-        }
-        json_add_str(body, "IPAddress", ipv6 ? arena_printf(q->a, "%s/96", ip) : ip);
-        json_add_str(body, "ipVersion", ipv6 ? "IPV6" : "IPV4");
-        return true;
-    }
-    json_add_str(body, "ipVersion", ipv6 ? "IPV6" : "IPV4");
-    const struct resource *address = ce_address_by_ip(q->c, ip);
-    const struct resource *holder = address ? NULL : ce_rule_by_ip(q->c, ip);
-    if (holder && !internal) {
-        return ce_address_check_holder(q, holder, "resource.IPAddress", type, tier);
-    }
-    if (!address) {
-        /* A literal that nobody has may be taken from a subnetwork; of IPv4 those are internal only. */
-        bool fine = internal
-                        ? ce_address_in_subnet(q->c, ip, subnet) && !ce_instance_by_ip(q->c, ip)
-                        : ipv6 && ce_address_is_external(ip);
-        return fine || ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
-                                         "Invalid IP address specified: it is not reserved.");
-    }
-    const char *region = arena_printf(q->a, "/regions/%s/", q->location);
-    if (!strstr(address->path, region) || !str_eq(json_str(address->body, "addressType"), type)) {
-        return ce_refuse_invalid(&q->refusal, q->a, "resource.IPAddress", ip,
-                                 "The address is in another region or of another type.");
-    }
-    const char *home = json_str(address->body, "subnetwork");
-    if (internal && home && subnet &&
-        !ce_link_same(q->a, home, json_str(body, "subnetwork"), q->folder)) {
-        return ce_refuse_invalid(&q->refusal, q->a, "resource.subnetwork",
-                                 json_str(body, "subnetwork"),
-                                 "The address is of another subnetwork.");
-    }
-    if (!internal && !str_eq(str_or(json_str(address->body, "networkTier"), "PREMIUM"), tier)) {
-        return ce_refuse_invalid(
-            &q->refusal, q->a, "resource.networkTier", tier,
-            "The network tier of the address and of the rule must be the same.");
-    }
-    return true;
-}
-
 /* --- target and backend service ------------------------------------------------------------------- */
+
+/* An internal rule is in the network of the backends. */
+static bool check_network(struct request *q, struct json_object *body, struct json_object *service)
+{
+    const char *theirs = ce_backend_network(q, service), *ours = json_str(body, "network");
+    bool internal = str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL");
+    return !internal || !theirs || !ours || ce_link_same(q->a, theirs, ours, q->folder) ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.network", ours,
+                             "The network of the rule must be that of the backend service.");
+}
 
 static bool check_target(struct request *q, struct json_object *body, bool internal)
 {
@@ -295,6 +240,9 @@ static bool check_target(struct request *q, struct json_object *body, bool inter
             &q->refusal, q->a, "resource.IPProtocol", protocol,
             arena_printf(q->a, "The backend service has protocol %s.", bs_protocol));
     }
+    if (!check_network(q, body, bs->body)) {
+        return false;
+    }
     bool ports = json_len(json_member(body, "ports")) > 0 || json_str(body, "portRange") ||
                  json_bool(body, "allPorts", false);
     return ports || ce_refuse(&q->refusal, q->a, 400, "required",
@@ -314,20 +262,26 @@ static bool check_scheme(struct request *q, struct json_object *body, bool inter
                              "Only an internal rule can have global access.");
 }
 
-static void add_place(struct request *q, struct json_object *body)
+/* Without a network and a subnetwork, those of the project's default. */
+static bool add_place(struct request *q, struct json_object *body)
 {
-    if (!json_str(body, "network")) {
-        json_add_str(
-            body, "network",
-            ce_link_full(
-                q->a, arena_printf(q->a, "projects/%s/global/networks/" SIM_NETWORK, q->project)));
-    }
-    if (!json_str(body, "subnetwork")) {
+    if (!json_str(body, "subnetwork") && !json_str(body, "network")) {
         json_add_str(
             body, "subnetwork",
             ce_link_full(q->a, arena_printf(q->a, "projects/%s/regions/%s/subnetworks/" SIM_NETWORK,
                                             q->project, q->location)));
     }
+    if (!ce_place_complete(q, body)) {
+        return false;
+    }
+    if (!json_str(body, "subnetwork")) {
+        const char *network = ce_link_path(q->a, json_str(body, "network"), q->folder);
+        json_add_str(body, "subnetwork",
+                     ce_link_full(q->a, arena_printf(q->a, "projects/%s/regions/%s/subnetworks/%s",
+                                                     ce_path_project(q->a, network), q->location,
+                                                     ce_path_name(network))));
+    }
+    return true;
 }
 
 bool ce_rule_insert(struct request *q, struct json_object *body)
@@ -338,10 +292,10 @@ bool ce_rule_insert(struct request *q, struct json_object *body)
     if (!json_str(body, "IPProtocol")) {
         json_add_str(body, "IPProtocol", "TCP");
     }
-    if (internal) {
-        add_place(q, body);
-    }
     json_add_str(body, "networkTier", str_or(json_str(body, "networkTier"), "PREMIUM"));
+    if (internal && !add_place(q, body)) {
+        return false;
+    }
     if (!check_scheme(q, body, internal) || !check_ports(q, body) ||
         !check_target(q, body, internal)) {
         return false;
@@ -349,7 +303,7 @@ bool ce_rule_insert(struct request *q, struct json_object *body)
     if (json_str(body, "target") && !json_str(body, "portRange")) {
         json_add_str(body, "portRange", "1-65535");
     }
-    return resolve_address(q, body) && check_address(q, body, internal) && check_conflict(q, body);
+    return ce_rule_address(q, body, internal) && check_conflict(q, body);
 }
 
 bool ce_rule_change(struct request *q, struct json_object *old, struct json_object *body)
@@ -375,9 +329,11 @@ bool ce_rule_change(struct request *q, struct json_object *old, struct json_obje
         return false;
     }
     return str_eq(tier, json_str(old, "networkTier")) ||
-           ce_refuse_invalid(
-               &q->refusal, q->a, "resource.networkTier", str_nonnull(tier),
-               "The network tier of a forwarding rule with an address cannot be changed.");
+           ce_refuse_invalid(&q->refusal, q->a, "resource.networkTier", str_nonnull(tier),
+                             arena_printf(q->a,
+                                          "The network tier of external IP is %s, that of "
+                                          "ForwardingRule must be the same.",
+                                          json_str(old, "networkTier")));
 }
 
 void ce_rule_after(struct request *q, struct json_object *body)

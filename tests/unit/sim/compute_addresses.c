@@ -62,19 +62,22 @@ static void address__of_several_rules__is_promoted_with_all_of_them(void **state
 static void address__ipv6_in_any_spelling__is_one_address(void **state)
 {
     (void)state;
-    static const char *const spellings[] = {"2600:1900:4000:77::/96", "2600:1900:4000:77:0:0:0:0",
-                                            "2600:1900:4000:0077::"};
+    static const char *const spellings[] = {
+        "2600:1900:4000:77::/96", "2600:1900:4000:77:0:0:0:0/96", "2600:1900:4000:0077::/96"};
+    static const char rule[] = "{\"name\":\"%s\",\"IPAddress\":\"%s\",\"ports\":[\"80\"],"
+                               "\"subnetwork\":\"regions/us-central1/subnetworks/default\","
+                               "\"backendService\":\"regions/us-central1/backendServices/bs\"}";
     struct fixture *f = fixture_start(&(struct sim_config){.nodes = 1, .ipv6 = true});
-    fixture_must(f, "POST", R "/targetPools", "{\"name\":\"tp\"}");
+    fixture_must(f, "POST", R "/healthChecks", "{\"name\":\"hc\",\"type\":\"TCP\"}");
+    fixture_must(f, "POST", R "/backendServices",
+                 "{\"name\":\"bs\",\"healthChecks\":[\"regions/us-central1/healthChecks/hc\"]}");
     fixture_must(f, "POST", R "/forwardingRules",
-                 POOL_RULE("fr", ",\"ipVersion\":\"IPV6\","
-                                 "\"IPAddress\":\"2600:1900:4000:77:0:0:0:0/96\""));
+                 arena_printf(f->a, rule, "fr", "2600:1900:4000:77:0:0:0:0/96"));
     for (size_t i = 0; i < ARRAY_LEN(spellings); i++) {
-        int status =
-            fixture_call(f, "POST", R "/forwardingRules",
-                         arena_printf(f->a, POOL_RULE("x", ",\"IPAddress\":\"%s\""), spellings[i]));
-        fixture_expect(f, spellings[i], status, 400, "invalid");
-        assert_non_null(strstr(fixture_text(f, "error.message"), "in-use"));
+        int status = fixture_call(f, "POST", R "/forwardingRules",
+                                  arena_printf(f->a, rule, "x", spellings[i]));
+        fixture_expect(f, spellings[i], status, 400, "invalidUsage");
+        assert_non_null(strstr(fixture_text(f, "error.message"), "rule: fr'."));
     }
     fixture_stop(f);
 }

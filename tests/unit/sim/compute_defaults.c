@@ -18,11 +18,15 @@ struct row {
 #define RULE(ports, more)                                                                          \
     "{\"name\":\"x\",\"allowed\":[{\"IPProtocol\":\"tcp\",\"ports\":[\"" ports "\"]}]" more "}"
 
+#define DUAL "\"subnetwork\":\"regions/us-central1/subnetworks/default\""
+
 static const struct row rows[] = {
     {"address: type", R "/addresses", "{\"name\":\"x\"}", "addressType", "EXTERNAL"},
     {"address: tier", R "/addresses", "{\"name\":\"x\"}", "networkTier", "PREMIUM"},
-    {"address: IPv6 prefix", R "/addresses", "{\"name\":\"x\",\"ipVersion\":\"IPV6\"}",
+    {"address: IPv6 prefix", R "/addresses", "{\"name\":\"x\",\"ipVersion\":\"IPV6\"," DUAL "}",
      "prefixLength", "96"},
+    {"address: IPv6 of the subnetwork", R "/addresses",
+     "{\"name\":\"x\",\"ipVersion\":\"IPV6\"," DUAL "}", "ipVersion", "IPV6"},
     {"legacy check: interval left out", G "/httpHealthChecks", "{\"name\":\"x\"}",
      "checkIntervalSec", "5"},
     {"legacy check: interval 0", G "/httpHealthChecks", "{\"name\":\"x\"" ZEROS "}",

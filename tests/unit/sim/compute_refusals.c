@@ -198,10 +198,10 @@ static const struct row rows[] = {
      "{\"name\":\"x\",\"backendService\":\"regions/us-central1/backendServices/"
      "bs\",\"ports\":[\"99\"],\"loadBalancingScheme\":\"INTERNAL\",\"IPProtocol\":\"L3_DEFAULT\"}",
      400, "invalid", "allPorts"},
-    {"foreign IPv6 address", "POST", R "/forwardingRules",
+    {"IPv6 with a pool", "POST", R "/forwardingRules",
      "{\"name\":\"x\",\"target\":\"regions/us-central1/targetPools/"
      "tp\",\"IPAddress\":\"2001:db8::1/96\",\"ipVersion\":\"IPV6\"}",
-     400, "invalid", "not reserved"},
+     400, "invalid", "IPv4"},
     {"patch of a fixed member", "PATCH", R "/forwardingRules/fr", "{\"portRange\":\"1-2\"}", 400,
      "invalid", "cannot be changed"},
     {"patch of the tier", "PATCH", R "/forwardingRules/fr", "{\"networkTier\":\"STANDARD\"}", 400,
