@@ -57,6 +57,7 @@ struct gce_bs_input {
     uint32_t verb;
     enum gce_kind kind;
     struct str_set tags; /* of the firewalls; empty: tags_err says why */
+    bool tags_known;     /* they were looked for; else firewalls' tags are not compared */
     struct err tags_err;
     struct gce_bs_user_address user_v4;
     struct gce_bs_user_address user_v6;
