@@ -3,7 +3,8 @@
  *
  * The executor knows attributes, not flows.  One operation is one http_job: the provider's step function is
  * asked for the next request until it says that it is done, so waiting for a long-running cloud operation
- * and fanning out over a wave are the same loop in common/net.  After a wave each operation has one outcome
+ * and fanning out over a wave are the same loop in common/net; one that is to be sent after another one waits in it
+ * (HTTP_WAIT).  After a wave each operation has one outcome
  * bit.  The first wave with a failure is the last ordinary one; from then on only operations run whose
  * `finally` allows it.  Cancelling stops those, too: the next sync finds what is left and resumes.
  * One thread; blocks; may not log (the caller is told through on_done). */
@@ -27,6 +28,8 @@ struct slot {
     struct arena *own; /* of a caller that forgets; else NULL */
     int index;
     bool started;
+    bool accepted; /* its step said so: what is sent after this one may go */
+    bool withheld; /* what it was to be sent after did not end well */
     int64_t started_ms;
     int64_t ended_ms; /* valid after HTTP_DONE */
     bool ended;
@@ -37,6 +40,7 @@ struct lb_exec {
     const struct lb_exec_config *cfg;
     struct lb_exec_result *res;
     struct output **outputs; /* one list per operation */
+    struct slot **slots;     /* per operation: that of the wave under way; else NULL */
     bool critical_open;
 };
 
@@ -69,6 +73,11 @@ const char *lb_run_value(const struct lb_op_run *run, struct lb_value v)
         }
     }
     return NULL;
+}
+
+void lb_run_accepted(struct lb_op_run *run)
+{
+    CONTAINER_OF(run, struct slot, run)->accepted = true;
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------------- */
@@ -110,6 +119,7 @@ int lb_exec_run(const struct lb_plan *plan, const struct lb_exec_config *cfg,
     struct lb_exec x = {.plan = plan, .cfg = cfg, .res = ret};
     ret->outcomes = ARENA_ARRAY(cfg->a, unsigned, plan->n_ops);
     x.outputs = ARENA_ARRAY(cfg->a, struct output *, plan->n_ops);
+    x.slots = ARENA_ARRAY(cfg->a, struct slot *, plan->n_ops);
     for (size_t i = 0; i < plan->n_ops; i++) {
         bool kept = plan->ops[i].verb == LB_KEEP;
         ret->outcomes[i] = kept ? LB_TOLERATED : LB_NOT_RUN; /* kept: nothing had to be changed */
@@ -153,10 +163,50 @@ static bool is_tolerated(const struct lb_op *op, int code)
            (code == ERR_FORBIDDEN && (op->tolerate & LB_TOLERATE_FORBIDDEN) != 0);
 }
 
+/* May it be sent?  HTTP_SEND: yes; HTTP_WAIT: not yet; HTTP_DONE: not at all. */
+static enum http_next slot_turn(const struct lb_exec *x, const struct slot *s)
+{
+    int after = s->run.op->sent_after;
+    const struct slot *other = after >= 0 ? x->slots[after] : NULL;
+    if (after < 0 || x->res->outcomes[after] == LB_SKIPPED) {
+        return HTTP_SEND;
+    }
+    if (other == NULL) { /* not run, as this wave is one of `finally` */
+        return HTTP_DONE;
+    }
+    if (other->accepted) {
+        return HTTP_SEND;
+    }
+    if (!other->ended && !other->job.done) {
+        return HTTP_WAIT;
+    }
+    int code = other->job.err.code;
+    bool well = !other->withheld && (code == ERR_OK || is_tolerated(other->run.op, code));
+    return well ? HTTP_SEND : HTTP_DONE;
+}
+
+/* A step before its first one: is it the operation's turn? */
+static enum http_next slot_wait(struct lb_exec *x, struct slot *s, const struct http_response *resp)
+{
+    if (resp != NULL) {
+        return HTTP_DONE; /* cancelled while it waited: job->err says so */
+    }
+    enum http_next turn = slot_turn(x, s);
+    s->withheld = turn == HTTP_DONE;
+    s->job.req.not_before_ms = turn == HTTP_WAIT ? CLOCK_NEVER : 0;
+    return turn;
+}
+
 static enum http_next slot_step(struct http_job *job, const struct http_response *resp)
 {
     struct slot *s = CONTAINER_OF(job, struct slot, job);
     struct lb_exec *x = s->run.exec;
+    if (!s->started) {
+        enum http_next turn = slot_wait(x, s, resp);
+        if (turn != HTTP_SEND) {
+            return turn;
+        }
+    }
     s->run.now_ms = clock_now_ms(x->cfg->clock);
     s->run.wall_us = clock_wall_us(x->cfg->clock);
     s->run.unit = rng_unit(x->cfg->rng);
@@ -199,6 +249,10 @@ static void slot_settle(struct lb_exec *x, struct slot *s)
     const struct lb_op *op = s->run.op;
     struct lb_exec_result *res = x->res;
     unsigned outcome = LB_DONE;
+    if (s->withheld) { /* stays LB_NOT_RUN; the failure is the other one's */
+        arena_free(s->own);
+        return;
+    }
     if (s->job.err.code != ERR_OK) {
         err_prefix(&s->job.err, "%s %s", op->kind, op->name);
         outcome = is_tolerated(op, s->job.err.code) ? LB_TOLERATED : LB_FAILED;
@@ -250,6 +304,7 @@ static void wave_run(struct lb_exec *x, int wave)
             x->res->outcomes[i] = LB_SKIPPED;
             continue;
         }
+        x->slots[i] = &slots[n];
         slot_init(x, &slots[n++], (int)i);
     }
     slots_run(x, slots, n);

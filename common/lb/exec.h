@@ -34,6 +34,10 @@ void lb_run_output(struct lb_op_run *run, const char *name, const char *value);
 /* The text of a value: known, or an output of an operation that is done.  NULL when absent or not known. */
 const char *lb_run_value(const struct lb_op_run *run, struct lb_value v);
 
+/* The cloud has taken the operation up (its answer is a good one, also when the work goes on there): what is
+ * `sent_after` this one may go.  A step that never says so lets others wait until it is done. */
+void lb_run_accepted(struct lb_op_run *run);
+
 struct lb_exec_config {
     struct arena *a;
     bool forgets; /* requests and answers of an operation go once on_done was told of it */

@@ -159,6 +159,21 @@ static int check_reference(const struct lb_plan *p, size_t at, int on, const cha
     return ERR_OK;
 }
 
+/* Waiting for one that is sent at the same time: it must be in the same wave, and before this one. */
+static int check_sent_after(const struct lb_plan *p, size_t at, struct err *err)
+{
+    const struct lb_op *op = &p->ops[at];
+    if (op->sent_after < 0 || (size_t)op->sent_after >= at) {
+        return err_set(err, ERR_BUG, "operation %zu (%s %s): sent_after does not point backwards",
+                       at + 1, op->kind, op->name);
+    }
+    if (op->wave == 0 || p->ops[op->sent_after].wave != op->wave) {
+        return err_set(err, ERR_BUG, "operation %zu (%s %s): sent_after points into another wave",
+                       at + 1, op->kind, op->name);
+    }
+    return ERR_OK;
+}
+
 static int check_words(const struct lb_plan *p, size_t at, struct err *err)
 {
     const struct lb_op *op = &p->ops[at];
@@ -187,6 +202,9 @@ static int check_op(const struct lb_plan *p, size_t at, struct err *err)
     int rc = check_words(p, at, err);
     if (rc == ERR_OK && op->only_if_op != -1) {
         rc = check_reference(p, at, op->only_if_op, "only_if", err);
+    }
+    if (rc == ERR_OK && op->sent_after != -1) {
+        rc = check_sent_after(p, at, err);
     }
     for (size_t f = 0; rc == ERR_OK && f < op->n_fields; f++) {
         const struct lb_value *v = &op->fields[f].new_value;

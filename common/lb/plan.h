@@ -7,6 +7,7 @@
  *   parallel   runs in the same wave as the operation before it
  *   only_if    runs only when another operation ended in a certain way
  *   tolerate   outcomes that count as fine: ABSENT on delete, EXISTS on create, IN_USE, FORBIDDEN (→ event)
+ *   sent_after beside another operation of the wave, but sent only when the cloud has taken that one up
  *   critical   from right before this operation is sent, a stop leaves something that must be resumed
  *   finally    runs although the plan failed: ALWAYS, only when all went well (OK), or when all went well or
  *              the failure came before the critical operation (OK_OR_BEFORE_CRITICAL)
@@ -100,8 +101,10 @@ struct lb_op {
     unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */
-    int sent_after; /* index of an operation of the same wave, or -1: nothing is sent before that one's first request was
-                     * answered; both may then be in flight (a detach after its attach) */
+    /* Index of an earlier operation of the same wave, or -1: nothing is sent before the cloud has taken that one up
+     * (lb_run_accepted(), exec.h), or it has ended well; both may then be in flight (a detach after its attach).
+     * When it fails, or is not run itself, this one is not run. */
+    int sent_after;
     unsigned only_if;             /* LB_DONE | … */
     const char *forbidden_event;  /* message of the event when FORBIDDEN is tolerated, or NULL */
     const char *forbidden_reason; /* its reason */
@@ -150,7 +153,7 @@ int lb_plan_add(struct lb_plan *p, const char *key, const struct lb_op *op);
 /* An operation with the defaults: no only_if, no sent_after. */
 #define LB_OP(...) ((struct lb_op){.only_if_op = -1, .sent_after = -1, __VA_ARGS__})
 /* Checks the plan (refs and only_if point backwards, owners exist, a parallel operation does not depend on its own
- * wave, why is set, at most one critical) and numbers the waves.  A broken plan is ERR_BUG. */
+ * wave, sent_after points backwards into it, why is set, at most one critical) and numbers the waves.  A broken plan is ERR_BUG. */
 int lb_plan_seal(struct lb_plan *p, struct err *err) _warn_unused_;
 /* Number of operations that change something. */
 size_t lb_plan_changes(const struct lb_plan *p);

@@ -2,7 +2,7 @@
 /* plan_join.c: the plans of several Services as one, for `trimtab plan` over a whole cluster.
  *
  * Services are sorted by key, operations keep the order of their plans and are numbered anew, and with them
- * the "known after N" in their fields.  Waves are kept: the plans would be carried out side by side, so
+ * the "known after N" in their fields and what they are sent after.  Waves are kept: the plans would be carried out side by side, so
  * the joined one has as many waves as the longest.  Strings are borrowed from the plans.  Part of
  * plan_print.h.  Pure. */
 #include "common/base/str.h"
@@ -35,6 +35,7 @@ static const struct tt_operation *operation_moved(struct arena *a, const struct 
     *moved = *op;
     moved->size = sizeof *moved;
     moved->n = op->n + shift;
+    moved->sent_after = op->sent_after > 0 ? op->sent_after + shift : 0;
     moved->fields = fields;
     return moved;
 }

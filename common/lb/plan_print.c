@@ -134,10 +134,13 @@ static bool is_shown(const struct printer *p, const struct tt_operation *op,
 }
 
 /* ---- one operation ---------------------------------------------------------------------------------------- */
-/* "address known after address; because the Service is new", in a buffer of the caller's. */
+/* "address known after address; sent after operation 3; because the Service is new", in a buffer of the caller's. */
 static void tail_text(struct str_buf *t, const struct tt_operation *op)
 {
     str_append(t, op->note);
+    if (op->sent_after > 0) {
+        str_appendf(t, "%ssent after operation %u", t->len > 0 ? "; " : "", op->sent_after);
+    }
     if (!str_is_empty(op->why)) {
         str_append(t, t->len > 0 ? "; " : "");
         str_append(t, str_has_prefix(op->why, "because ") ? "" : "because ");

@@ -52,6 +52,9 @@ static struct json_object *operation_json(const struct tt_operation *op)
     json_add_int(o, "calls", op->calls);
     json_add_bool(o, "critical", (op->flags & TT_OP_CRITICAL) != 0);
     json_add_bool(o, "shared", (op->flags & TT_OP_SHARED) != 0);
+    if (op->sent_after > 0) {
+        json_add_int(o, "sent_after", op->sent_after);
+    }
     json_add_bool(o, "finally", (op->flags & TT_OP_FINALLY) != 0);
     return o;
 }

@@ -53,6 +53,7 @@ static const struct tt_operation *operation_view(struct arena *a, const struct l
         .n_owners = (uint32_t)op->owners.n,
         .n_fields = (uint32_t)op->n_fields,
         .calls = op->calls,
+        .sent_after = (uint32_t)(op->sent_after + 1),
     };
     return out;
 }

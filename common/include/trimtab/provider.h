@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 1u
+#define TRIMTAB_ABI_MINOR 2u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -130,7 +130,9 @@ struct tt_operation {
     uint32_t n_owners;
     uint32_t n_fields;
     uint32_t calls; /* how many requests it is expected to take, waiting included */
-    uint32_t reserved_;
+    /* since 1.2 (0 before): number of the operation of the same wave that the cloud has taken up before this one is sent;
+     * 0: none */
+    uint32_t sent_after;
 };
 /* What a plan says about one Service. */
 struct tt_plan_service {

@@ -29,6 +29,7 @@ struct script {
     struct lb_value wants; /* a value that it reads */
     const char *output;    /* what it yields as "id" */
     bool cancels;          /* fires the cancel when it begins */
+    bool accepts;          /* says that the cloud has taken it up when an answer came */
     struct world *world;
 };
 struct script_state {
@@ -49,6 +50,9 @@ static enum http_next script_step(struct lb_op_run *run, const struct http_respo
         if (value != NULL) {
             str_appendf(&w->trace, "(%s) ", value);
         }
+    }
+    if (resp != NULL && s->accepts) {
+        lb_run_accepted(run);
     }
     clock_fake_advance(w->clock, 10);
     if (st->sent < (int)ARRAY_LEN(s->urls) && s->urls[st->sent] != NULL) {
@@ -223,6 +227,40 @@ static const struct attribute_row attribute_rows[] = {
       OP(0, .only_if_op = 0, .only_if = LB_DONE, .finally = LB_FINALLY_ALWAYS)},
      3,
      "FDS",
+     0,
+     false},
+    /* sent_after */
+    {"after one that went well",
+     {OP(0), OP(0, .parallel = true, .sent_after = 0)},
+     2,
+     "DD",
+     -1,
+     false},
+    {"after one that failed: not run, and neither is what follows it",
+     {OP(ERR_QUOTA), OP(0, .parallel = true, .sent_after = 0, .critical = true),
+      OP(0, .parallel = true, .sent_after = 1), OP(0, .parallel = true),
+      OP(0, .finally = OK_OR_BEFORE)},
+     5,
+     "F--DD",
+     0,
+     false},
+    {"after one that was tolerated",
+     {OP(ERR_EXISTS, .tolerate = LB_TOLERATE_EXISTS), OP(0, .parallel = true, .sent_after = 0)},
+     2,
+     "TD",
+     -1,
+     false},
+    {"after one that was skipped",
+     {OP(0), OP(0, .only_if_op = 0, .only_if = LB_FAILED),
+      OP(0, .parallel = true, .sent_after = 1)},
+     3,
+     "DSD",
+     -1,
+     false},
+    {"after one that is not run",
+     {OP(ERR_QUOTA), OP(0), OP(0, .parallel = true, .sent_after = 1, .finally = LB_FINALLY_ALWAYS)},
+     3,
+     "F--",
      0,
      false},
     /* finally and critical */
@@ -439,6 +477,81 @@ static void lb_exec_run__wave__side_by_side(void **state)
     test_server_stop(server);
 }
 
+/* Requests in the order in which they come; the answer of /slow is kept back until /second was answered. */
+struct order {
+    struct str_buf seen;
+    struct http_req *slow;
+    bool second;
+};
+
+static void order_handle(void *arg, struct http_req *req)
+{
+    struct order *o = arg;
+    str_appendf(&o->seen, "%s ", http_req_path(req));
+    if (str_eq(http_req_path(req), "/slow") && !o->second) {
+        o->slow = req;
+        return;
+    }
+    o->second |= str_eq(http_req_path(req), "/second");
+    http_req_answer(req, str_eq(http_req_path(req), "/refused") ? 400 : 200, "ok", 2);
+    if (o->second && o->slow != NULL) {
+        http_req_answer(STEAL(o->slow), 200, "ok", 2);
+    }
+}
+
+struct order_row {
+    const char *what;
+    struct script first;
+    const char *seen; /* NULL: /first, then the others */
+    const char *outcomes;
+};
+#define URLS(...) .urls = {__VA_ARGS__}
+static const struct order_row order_rows[] = {
+    {"accepted: both are in flight, the second was sent after the first answer",
+     {URLS("/first", "/slow"), .accepts = true},
+     NULL, /* on two connections, so either may come first: but /slow is answered after /second */
+     "DD"},
+    {"it does not say so: the second waits for the end",
+     {URLS("/first", "/then")},
+     "/first /then /second ",
+     "DD"},
+    {"ended badly: the second is never sent",
+     {URLS("/first", "/refused"), .code = ERR_INVALID},
+     "/first /refused ",
+     "F-"},
+    {"no answer at all", {URLS("/refused"), .code = ERR_TRANSIENT}, "/refused ", "F-"},
+};
+
+static void lb_exec_run__sent_after__order_on_the_wire(void **state)
+{
+    for (size_t i = 0; i < ARRAY_LEN(order_rows); i++) {
+        const struct order_row *row = &order_rows[i];
+        struct order order = {.seen = STR_BUF_INIT};
+        struct test_server *server =
+            test_server_start(&(struct test_server_config){.handle = order_handle, .arg = &order});
+        struct world w = world_new(*state);
+        struct lb_plan p;
+        struct lb_exec_result res;
+        struct script first = row->first;
+        print_message("# %s\n", row->what);
+        for (size_t u = 0; u < ARRAY_LEN(first.urls) && first.urls[u] != NULL; u++) {
+            first.urls[u] = test_server_url(server, first.urls[u]);
+        }
+        lb_plan_init(&p, *state);
+        add(&w, &p, LB_OP(), first);
+        add(&w, &p, LB_OP(.parallel = true, .sent_after = 0),
+            (struct script){.urls = {test_server_url(server, "/second")}});
+        int rc = run(&w, &p, &res, NULL);
+        test_server_stop(server);
+        assert_int_equal(rc, first.code);
+        assert_true(str_has_prefix(str_buf_text(&order.seen), str_or(row->seen, "/first ")));
+        assert_true(row->seen == NULL || order.seen.len == strlen(row->seen));
+        assert_string_equal(letters(*state, &p, res.outcomes), row->outcomes);
+        str_buf_done(&order.seen);
+        world_done(&w);
+    }
+}
+
 static void lb_exec_run__wide_wave__all_done(void **state)
 {
     struct test_server *server = test_server_start(NULL);
@@ -510,6 +623,49 @@ static void lb_exec_run__cancelled_in_transfer__ends_and_stays_critical(void **s
     test_server_stop(server);
 }
 
+/* The operation that is waited for lies in an earlier run of the handle: a wave is run in parts. */
+static void lb_exec_run__sent_after__in_a_wide_wave(void **state)
+{
+    struct test_server *server = test_server_start(NULL);
+    const char *url = test_server_url(server, "/ok");
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    lb_plan_init(&p, *state);
+    for (int i = 0; i < 70; i++) {
+        add(&w, &p, LB_OP(.parallel = true, .sent_after = i > 0 ? i / 2 : -1),
+            (struct script){.urls = {url}, .accepts = i % 3 == 0});
+    }
+    assert_int_equal(run(&w, &p, &res, NULL), ERR_OK);
+    assert_int_equal(res.done, 70);
+    assert_int_equal(p.waves, 1);
+    world_done(&w);
+    test_server_stop(server);
+}
+
+static void lb_exec_run__sent_after__cancelled_while_it_waits(void **state)
+{
+    struct test_server *server = test_server_start(NULL);
+    struct world w = world_new(*state);
+    struct lb_plan p;
+    struct lb_exec_result res;
+    struct err err = ERR_INIT;
+    lb_plan_init(&p, *state);
+    add(&w, &p, LB_OP(),
+        (struct script){.urls = {test_server_url(server, "/hang")}, .code = ERR_CANCELLED});
+    add(&w, &p, LB_OP(.parallel = true, .sent_after = 0, .critical = true),
+        (struct script){.urls = {test_server_url(server, "/ok")}});
+    struct canceller c = {server, w.cancel};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_when_asked, &c), 0);
+    assert_int_equal(run(&w, &p, &res, &err), ERR_CANCELLED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(str_buf_text(&w.trace), "a "); /* the second never began */
+    assert_false(res.critical_open);
+    world_done(&w);
+    test_server_stop(server);
+}
+
 static int group_setup(void **state)
 {
     (void)state;
@@ -526,6 +682,9 @@ int main(void)
         lb_test(lb_exec_run__empty_plan__fine),
         lb_test(lb_exec_run__cancelled_between_waves__stops_before_the_next),
         lb_test(lb_exec_run__wave__side_by_side),
+        lb_test(lb_exec_run__sent_after__order_on_the_wire),
+        lb_test(lb_exec_run__sent_after__in_a_wide_wave),
+        lb_test(lb_exec_run__sent_after__cancelled_while_it_waits),
         lb_test(lb_exec_run__wide_wave__all_done),
         lb_test(lb_exec_run__lost_answer_asked_again__no_failure),
         lb_test(lb_exec_run__cancelled_in_transfer__ends_and_stays_critical),

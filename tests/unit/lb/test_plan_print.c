@@ -293,6 +293,32 @@ static void plan_print_json__plan__promised_members(void **state)
     json_object_put(doc);
 }
 
+static void plan_print__sent_after__said_to_people_and_programs(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {SERVICE("demo/web")};
+    const struct tt_operation *const ops[] = {
+        OP(1, CHANGE, 1, .kind = "NEG", .name = "n", .why = "a pod moved", WEB),
+        OP(2, CHANGE, 1, .kind = "NEG", .name = "n", .why = "a pod moved", .sent_after = 1, WEB)};
+    struct tt_plan plan = plan_of(services, 1, ops, 2);
+    assert_text(
+        &plan, &plain,
+        "Service demo/web\n"
+        "\n"
+        "   1  ~ NEG  n  because a pod moved\n"
+        "   1  ~ NEG  n  sent after operation 1; because a pod moved\n"
+        "\n"
+        "Plan: 0 to create, 2 to change, 0 to delete, in 1 wave (0 calls). Nothing has been "
+        "changed.\n");
+    struct json_object *doc = plan_print_json(&plan);
+    struct json_object *list =
+        json_member(json_object_array_get_idx(json_member(doc, "services"), 0), "operations");
+    struct json_object *after = json_member(json_object_array_get_idx(list, 1), "sent_after");
+    assert_int_equal(json_object_get_int(after), 1);
+    assert_null(json_member(json_object_array_get_idx(list, 0), "sent_after"));
+    json_object_put(doc);
+}
+
 static void plan_join__plans__sorted_and_renumbered(void **state)
 {
     const struct tt_field fields[] = {{"address", NULL, "known after 1"},
@@ -304,7 +330,8 @@ static void plan_join__plans__sorted_and_renumbered(void **state)
         OP(2, CREATE, 2, .kind = "k", .name = "b2", .calls = 1, .fields = fields, .n_fields = 2)};
     const struct tt_operation *const oa[] = {
         OP(1, CREATE, 1, .kind = "k", .name = "a1", .calls = 3),
-        OP(2, CREATE, 2, .kind = "k", .name = "a2", .fields = fields, .n_fields = 2),
+        OP(2, CREATE, 2, .kind = "k", .name = "a2", .fields = fields, .n_fields = 2,
+           .sent_after = 1),
         OP(3, CREATE, 3, .kind = "k", .name = "a3")};
     struct tt_plan pb = plan_of(sb, 1, ob, 2);
     struct tt_plan pa = plan_of(sa, 1, oa, 3);
@@ -317,6 +344,8 @@ static void plan_join__plans__sorted_and_renumbered(void **state)
     assert_string_equal(all->operations[3]->fields[0].new_text, "known after 3");
     assert_string_equal(all->operations[3]->fields[1].new_text, "known after all");
     assert_int_equal(all->operations[3]->wave, 2);
+    assert_int_equal(all->operations[3]->sent_after, 3);
+    assert_int_equal(all->operations[4]->sent_after, 0);
     assert_int_equal(all->waves, 3);
     assert_int_equal(all->calls, 5);
 }
@@ -333,6 +362,7 @@ int main(void)
         lb_test(plan_print_text__long_names_and_values__never_cut),
         lb_test(plan_print_text__color__only_when_asked),
         lb_test(plan_print_json__plan__promised_members),
+        lb_test(plan_print__sent_after__said_to_people_and_programs),
         lb_test(plan_join__plans__sorted_and_renumbered),
     };
     return cmocka_run_group_tests_name("plan_print", tests, NULL, NULL);
