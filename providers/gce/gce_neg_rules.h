@@ -63,6 +63,36 @@ void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int
                     const char *salt, bool keep_remainder);
 
 /* ---- the whole (§3.2, §3.5) ------------------------------------------------------------------------------ */
+/* The nodes, judged and put in order once for all Services of a sync (gce_node_table.c); holds copies, so it may outlive
+ * the nodes. */
+struct gce_node_row {
+    const char *name;
+    const char *zone;     /* NULL: without a place, never a member */
+    const char *subnet;   /* name; "" without subnetworks */
+    const char *ip;       /* first InternalIP, as written; "" = none */
+    const char *networks; /* annotation north-interfaces; NULL = absent */
+    bool unready;         /* candidate_or_unready */
+    bool draining;        /* candidate_or_draining */
+};
+struct gce_node_table {
+    struct gce_node_row *rows; /* sorted by name */
+    size_t n;
+    struct gce_zone_nodes *zones; /* sorted, with their candidate_or_unready nodes */
+    size_t n_zones;
+    size_t n_nodes;                 /* of all zones together */
+    int n_places;                   /* distinct (zone, subnetwork) of these */
+    struct gce_strs zones_draining; /* that have candidate_or_draining nodes; sorted */
+};
+struct gce_node_table *gce_node_table_make(struct arena *a, const struct gce_node_filter *f,
+                                           const struct tt_node *const *nodes,
+                                           size_t n) _warn_unused_;
+const struct gce_node_row *gce_node_table_find(const struct gce_node_table *t, const char *name);
+/* Rows by zone, sorted; sorts `rows` itself on the way.  How many distinct (zone, subnetwork) they have.  Names of the
+ * zones. */
+struct gce_zone_nodes *gce_nodes_by_zone(struct arena *a, const struct gce_node_row **rows,
+                                         size_t n, size_t *ret_n);
+int gce_nodes_count_places(const struct gce_node_row **rows, size_t n);
+struct gce_strs gce_zones_names(struct arena *a, const struct gce_zone_nodes *zones, size_t n);
 struct gce_neg_place {
     const char *zone;
     const char *subnet;             /* name */
@@ -88,10 +118,12 @@ struct gce_neg_wish {
     size_t n_nodes;
     const struct tt_slice *const *slices;
     size_t n_slices;
+    const struct gce_node_table *table; /* of these nodes by this filter; NULL: it is made */
 };
 struct gce_neg_members {
     struct gce_neg_places places;
     bool nobody;           /* Local without any endpoint: everything is detached */
+    bool unsaid;           /* no EndpointSlice at all: members stay as they are (§3.2) */
     struct gce_strs zones; /* in which the Service has candidates: NEGs are made there */
     int wanted;            /* total asked for */
 };

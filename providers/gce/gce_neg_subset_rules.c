@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_neg_subset_rules.c: how many nodes a Service's NEGs hold, and which (gce_neg_rules.h).
+ *
+ *     total ─▶ a share for each zone, small zones first ─▶ kept ones, by name ─▶ new ones, by hash
+ *
+ * Nobody who may stay leaves but when the share shrinks; then the last by name go, as upstream does.
+ * New ones come in the order of SHA-256(node ":" salt), so that two processes choose the same and
+ * two Services choose differently.  Nothing is hashed while those that are kept fill the share: with
+ * full subsets a change of nodes costs a walk over sorted names.
+ * Source: gce-l4.md §3.3, §3.4; vectors S1–S43.  Pure. */
+#include "providers/gce/gce_neg_rules.h"
+
+#include "common/base/str.h"
+
+#include <openssl/evp.h>
+#include <string.h>
+
+#define SHA256_BYTES 32
+
+#define NETLB_CLUSTER_MAX 250
+#define NETLB_PER_PLACE   3
+
+/* ---- how many (§3.3) ----------------------------------------------------------------------------- */
+
+int gce_neg_total_ilb(size_t zones)
+{
+    return zones != 0 && 24 % zones == 0 ? 24 : GCE_SUBSET_MAX;
+}
+
+int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs)
+{
+    int wanted = zone_subnets * NETLB_PER_PLACE;
+    wanted = endpoints > wanted ? endpoints : wanted;
+    wanted = wanted > NETLB_CLUSTER_MAX ? NETLB_CLUSTER_MAX : wanted;
+    return in_negs > wanted ? in_negs : wanted;
+}
+
+/* ---- who, of one zone ---------------------------------------------------------------------------- */
+
+struct hashed {
+    unsigned char hash[SHA256_BYTES];
+    const char *name;
+};
+
+static int by_hash(const void *x, const void *y)
+{
+    const struct hashed *a = x;
+    const struct hashed *b = y;
+    return memcmp(a->hash, b->hash, SHA256_BYTES);
+}
+
+/* SHA-256(name ":" salt).  OpenSSL refuses only when its own installation is broken. */
+static void hash_name(EVP_MD_CTX *c, const EVP_MD *md, const char *salt, struct hashed *h)
+{
+    bool ok = EVP_DigestInit_ex(c, md, NULL) == 1 &&
+              EVP_DigestUpdate(c, h->name, strlen(h->name)) == 1 &&
+              EVP_DigestUpdate(c, ":", 1) == 1 && EVP_DigestUpdate(c, salt, strlen(salt)) == 1 &&
+              EVP_DigestFinal_ex(c, h->hash, NULL) == 1;
+    if (!ok) {
+        abort();
+    }
+}
+
+/* All of `h`, in the order of their hashes. */
+static void order_by_hash(struct hashed *h, size_t n, const char *salt)
+{
+    EVP_MD *md = EVP_MD_fetch(NULL, "SHA256", NULL);
+    EVP_MD_CTX *c = EVP_MD_CTX_new();
+    if (md == NULL || c == NULL) {
+        abort();
+    }
+    for (size_t i = 0; i < n; i++) {
+        hash_name(c, md, salt, &h[i]);
+    }
+    EVP_MD_CTX_free(c);
+    EVP_MD_free(md);
+    qsort(h, n, sizeof(*h), by_hash);
+}
+
+/* Those of `current` that are among the nodes, each once; both are sorted by name.  Looks each one up when there are few
+ * of them, so that keeping 25 of 5,000 costs 300 comparisons. */
+static struct gce_strs kept_of(struct arena *a, const struct gce_strs *nodes,
+                               const struct gce_strs *current)
+{
+    const struct str_set set = {.items = nodes->items, .n = nodes->n};
+    struct gce_strs kept = {.items = ARENA_ARRAY(a, const char *, current->n)};
+    for (size_t i = 0; i < current->n; i++) {
+        bool again = i > 0 && str_eq(current->items[i], current->items[i - 1]);
+        if (!again && str_set_has(&set, current->items[i])) {
+            kept.items[kept.n++] = current->items[i];
+        }
+    }
+    return kept;
+}
+
+/* The nodes that are not in `kept`, in the order of their hashes. */
+static struct hashed *newcomers(struct arena *a, const struct gce_strs *nodes,
+                                const struct gce_strs *kept, const char *salt, size_t *ret_n)
+{
+    struct hashed *h = ARENA_ARRAY(a, struct hashed, nodes->n - kept->n);
+    size_t n = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < nodes->n; i++) {
+        if (at < kept->n && str_eq(nodes->items[i], kept->items[at])) {
+            at++;
+        } else {
+            h[n++].name = nodes->items[i];
+        }
+    }
+    order_by_hash(h, n, salt);
+    *ret_n = n;
+    return h;
+}
+
+struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, const char *salt,
+                             int count, const struct gce_strs *current)
+{
+    size_t want = count > 0 ? (size_t)count : 0;
+    if (nodes->n <= want) {
+        return *nodes;
+    }
+    struct gce_strs kept = kept_of(a, nodes, current);
+    if (kept.n >= want) {
+        kept.n = want;
+        return kept;
+    }
+    size_t n_new;
+    struct hashed *h = newcomers(a, nodes, &kept, salt, &n_new);
+    struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, want)};
+    for (size_t i = 0; i < kept.n; i++) {
+        out.items[out.n++] = kept.items[i];
+    }
+    for (size_t i = 0; i < n_new && out.n < want; i++) {
+        out.items[out.n++] = h[i].name;
+    }
+    return out;
+}
+
+/* ---- the shares of the zones ----------------------------------------------------------------------- */
+
+/* A zone's share. */
+struct share {
+    struct gce_zone_nodes *zone;
+    size_t size;
+    size_t kept; /* members that may stay */
+    size_t had;  /* members now, also those that are gone */
+};
+
+static int by_count(const void *x, const void *y)
+{
+    const struct gce_zone_nodes *a = ((const struct share *)x)->zone;
+    const struct gce_zone_nodes *b = ((const struct share *)y)->zone;
+    if (a->nodes.n != b->nodes.n) {
+        return a->nodes.n < b->nodes.n ? -1 : 1;
+    }
+    return strcmp(a->zone, b->zone);
+}
+
+/* Moves one place from the zone that has it by the division to the one that has a member there. */
+static bool keep_one(struct share *shares, size_t n, size_t (*count)(const struct share *))
+{
+    for (size_t to = 0; to < n; to++) {
+        struct share *t = &shares[to];
+        if (count(t) <= t->size || t->zone->nodes.n <= t->size) {
+            continue;
+        }
+        for (size_t from = 0; from < n; from++) {
+            struct share *f = &shares[from];
+            if (f->size == t->size + 1 && count(f) <= t->size) {
+                f->size--;
+                t->size++;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static size_t count_kept(const struct share *s)
+{
+    return s->kept;
+}
+
+static size_t count_had(const struct share *s)
+{
+    return s->had;
+}
+
+/* The division's remainder goes to the zones with most nodes.  When two zones overtake each other it
+ * would move, and drain connections for nothing; so it stays where it is: first with members that
+ * may stay, then where a member has just gone.  The sizes remain the same ones. */
+static void keep_remainders(struct arena *a, struct share *shares, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct gce_zone_nodes *z = shares[i].zone;
+        shares[i].kept = kept_of(a, &z->nodes, &z->current).n;
+        shares[i].had = z->current.n;
+        for (size_t k = 1; k < z->current.n; k++) {
+            shares[i].had -= str_eq(z->current.items[k], z->current.items[k - 1]);
+        }
+    }
+    while (keep_one(shares, n, count_kept)) {
+    }
+    while (keep_one(shares, n, count_had)) {
+    }
+}
+
+void gce_neg_subset(struct arena *a, struct gce_zone_nodes *zones, size_t n, int total,
+                    const char *salt, bool keep_remainder)
+{
+    struct share *shares = ARENA_ARRAY(a, struct share, n);
+    size_t rest = total > 0 ? (size_t)total : 0;
+    for (size_t i = 0; i < n; i++) {
+        shares[i].zone = &zones[i];
+    }
+    qsort(shares, n, sizeof(*shares), by_count);
+    for (size_t i = 0; i < n; i++) {
+        size_t share = rest / (n - i);
+        shares[i].size = share < shares[i].zone->nodes.n ? share : shares[i].zone->nodes.n;
+        rest -= shares[i].size;
+    }
+    if (keep_remainder) {
+        keep_remainders(a, shares, n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct gce_zone_nodes *z = shares[i].zone;
+        z->picked = gce_neg_pick(a, &z->nodes, salt, (int)shares[i].size, &z->current);
+    }
+}
