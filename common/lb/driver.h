@@ -66,6 +66,9 @@ struct lb_sync {
 
 struct lb_stage {
     const char *name;
+    /* Has the stage anything to do with this sync?  Pure; NULL: always.  One that has not is passed over: it observes nothing,
+     * reports no plan and holds no finalizer. */
+    bool (*needed)(const struct lb_sync *s);
     /* Reads what is.  A failure that concerns one item goes to item->err and is no failure of the stage. */
     int (*observe)(struct lb_sync *s, struct err *err);
     /* Pure.  Appends operations for every item without err; may set item->err (INVALID …). */

@@ -379,9 +379,17 @@ static enum turn stage_turn(struct drive *d, const struct lb_stage *stage)
     return changes ? stage_execute(d) : TURN_DONE;
 }
 
+static bool is_needed(const struct drive *d, const struct lb_stage *stage)
+{
+    return drive_has_active(d) && (stage->needed == NULL || stage->needed(&d->s));
+}
+
 void drive_stage(struct drive *d, const struct lb_stage *stage)
 {
     d->s.fresh = false;
+    if (!is_needed(d, stage)) {
+        return;
+    }
     do {
         enum turn turn = TURN_AGAIN;
         while (turn == TURN_AGAIN && drive_has_active(d)) {
@@ -392,7 +400,7 @@ void drive_stage(struct drive *d, const struct lb_stage *stage)
 
 void drive_stage_plan(struct drive *d, const struct lb_stage *stage)
 {
-    if (!drive_has_active(d)) {
+    if (!is_needed(d, stage)) {
         return;
     }
     struct err err = ERR_INIT;

@@ -62,6 +62,7 @@ struct fixture {
     bool fenced;            /* may_mutate says no */
     const char *url;        /* operations send a mutating request there first */
     size_t n_stages;
+    bool skips_main;   /* the first stage has nothing to do */
     bool forgets;      /* the flow does; each turn then says how much it found in its arena */
     const char *first; /* kept from the first stage for the second */
     /* the call */
@@ -265,8 +266,15 @@ static int second_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
     return stage_plan(s, "second", plan, err);
 }
 
-static const struct lb_stage stages[] = {{"main", main_observe, main_plan},
-                                         {"second", second_observe, second_plan}};
+static bool main_needed(const struct lb_sync *s)
+{
+    const struct fixture *f = s->provider;
+    return !f->skips_main;
+}
+
+static const struct lb_stage stages[] = {
+    {.name = "main", .needed = main_needed, .observe = main_observe, .plan = main_plan},
+    {.name = "second", .observe = second_observe, .plan = second_plan}};
 
 static size_t flow_finalizers(const struct lb_sync *s, const struct lb_item *item,
                               const char *const **ret_names)

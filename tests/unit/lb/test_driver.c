@@ -99,6 +99,17 @@ static void reconcile__two_stages__second_observes_for_itself(void **state)
     fixture_done(f);
 }
 
+static void reconcile__stage_not_needed__passed_over(void **state)
+{
+    struct fixture *f = fixture_new(*state, "E");
+    f->n_stages = 2;
+    f->skips_main = true;
+    assert_code(fixture_drive(f, false), TT_OK);
+    assert_trace(f, "facts · observe second · plan second · hold a · report 1 · do second/a · "
+                    "done second/a ok · status a");
+    fixture_done(f);
+}
+
 /* What a turn allocates is gone when the next one begins; a plan that is only printed keeps all stages. */
 static void reconcile__flow_forgets__each_turn_begins_with_nothing(void **state)
 {
@@ -480,6 +491,7 @@ int main(void)
         lb_test(reconcile__snapshot_says_change__observed_again_before_writing),
         lb_test(reconcile__observe_never_fresh__bug_and_nothing_written),
         lb_test(reconcile__two_stages__second_observes_for_itself),
+        lb_test(reconcile__stage_not_needed__passed_over),
         lb_test(reconcile__flow_forgets__each_turn_begins_with_nothing),
         lb_test(reconcile__first_stage_fails__second_not_begun),
         lb_test(reconcile__one_of_three_fails__others_planned_again),
