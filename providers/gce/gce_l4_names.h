@@ -15,6 +15,7 @@
 char *gce_l4_cluster_hash(struct arena *a, const char *kube_system_uid);
 
 struct gce_l4_names {
+    const char *cluster;   /* gce_l4_cluster_hash() */
     const char *backend;   /* backend service = NEG = IPv4 traffic firewall = local health check */
     const char *legacy;    /* "a<uid>": external rule, its address */
     const char *legacy_v6; /* with "-ipv6" */
@@ -63,7 +64,7 @@ char *gce_l4_shared_text(struct arena *a, const char *kind);
 char *gce_l4_address_description(struct arena *a, const char *key);
 /* Which API version an existing backend service's description names, and the one to use for
  * writing `wanted` (§2.6, V178). */
-const char *gce_l4_version_of(const char *description);
+const char *gce_l4_version_of(struct arena *a, const char *description);
 const char *gce_l4_version_for_update(const char *current, const char *wanted);
 
 #endif

@@ -31,6 +31,10 @@ struct gce_backend {
     const char *group; /* link of an instance group or NEG */
     const char *mode;  /* balancingMode, "" */
 };
+#define GCE_BS_OWNS_NETWORK  0x1u
+#define GCE_BS_OWNS_LOCALITY 0x2u
+#define GCE_BS_OWNS_TRACKING 0x4u
+#define GCE_BS_OWNS_LOG      0x8u
 /* compute "backendServices" (regional).  In place: all but loadBalancingScheme; the protocol only
  * while no rule refers to it. */
 struct gce_bservice {
@@ -60,6 +64,9 @@ struct gce_bservice {
     double log_rate;
     const char *log_mode; /* optionalMode */
     struct gce_strs log_fields;
+    /* Of a wanted one: GCE_BS_OWNS_… — members that a PUT clears when they are not wanted; without the bit, what is there
+     * and not wanted stays as it is. */
+    unsigned owns;
     struct json_object *raw; /* as read, NULL for a wanted one */
 };
 /* compute "networkEndpointGroups" (zonal).  In place: nothing but members. */
@@ -102,11 +109,13 @@ int gce_subnetwork_decode(struct arena *a, struct json_object *o, struct gce_sub
 
 /* Bodies; new references. */
 struct json_object *gce_hc_body(const struct gce_hc *c);
+/* Policies that upstream takes for the same: "" beside MAGLEV, and what is GCP_RENDEZVOUS where "" is wanted (§4.6). */
+bool gce_locality_same(const char *is, const char *want);
 /* `over` NULL: an insert.  Else a PUT: `over`->raw with our members laid over it (unknown members,
  * backends and fingerprint stay, §9.5 rule 6; gce-cloud-provider.md §15 row 19). */
 struct json_object *gce_bservice_body(const struct gce_bservice *b,
                                       const struct gce_bservice *over);
-/* The same as read, with other backends. */
+/* The same as read, with other backends; what somebody set on a backend that stays is kept. */
 struct json_object *gce_bservice_backends_body(const struct gce_bservice *read,
                                                const struct gce_backend *backends, size_t n);
 struct json_object *gce_neg_body(const struct gce_neg *n);

@@ -110,6 +110,14 @@ bool gce_l4_ilb_needs_update(const struct tt_service *old_svc, const struct tt_s
                              bool dual_stack);
 bool gce_l4_netlb_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
                                bool dual_stack);
+/* §11.6: an unchanged Service came again.  Versions are opaque; "" = none yet. */
+struct gce_l4_seen {
+    const char *processed; /* at the last sync */
+    const char *ignored;   /* of the last update that was not worth one */
+    const char *seen;      /* of the last update */
+    bool succeeded;        /* the last sync */
+};
+bool gce_l4_is_resync(const struct gce_l4_seen *seen, const char *current);
 bool gce_l4_finalizer_lost(const char *const *old_names, size_t n_old, const char *const *names,
                            size_t n, const char *finalizer, bool deleting);
 

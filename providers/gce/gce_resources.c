@@ -17,6 +17,10 @@
     {                                                                                              \
         .name = (name_), .type = JSON_T_I32, .offset = offsetof(struct owner, member)              \
     }
+#define BOOL(member, owner, name_)                                                                 \
+    {                                                                                              \
+        .name = (name_), .type = JSON_T_BOOL, .offset = offsetof(struct owner, member)             \
+    }
 #define STRS(member, owner, name_)                                                                 \
     {                                                                                              \
         .name = (name_), .type = JSON_T_STRS, .offset = offsetof(struct owner, member.items),      \
@@ -44,8 +48,22 @@ static const struct json_field rule_fields[] = {
     STR(backend_service, gce_rule, "backendService"),
     STR(scheme, gce_rule, "loadBalancingScheme"),
     STR(tier, gce_rule, "networkTier"),
+    STRS(ports, gce_rule, "ports"),
+    BOOL(all_ports, gce_rule, "allPorts"),
+    BOOL(global_access, gce_rule, "allowGlobalAccess"),
+    STR(network, gce_rule, "network"),
+    STR(subnetwork, gce_rule, "subnetwork"),
+    STR(ip_version, gce_rule, "ipVersion"),
+    STR(ip_collection, gce_rule, "ipCollection"),
     {0},
 };
+
+const char *gce_decimal_member(struct arena *a, struct json_object *o, const char *name)
+{
+    struct json_object *v = json_member(o, name);
+    bool scalar = json_object_is_type(v, json_type_string) || json_object_is_type(v, json_type_int);
+    return scalar ? arena_strdup(a, json_object_get_string(v)) : "";
+}
 
 int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret, struct err *err)
 {
@@ -57,9 +75,14 @@ int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret
                          .target = "",
                          .backend_service = "",
                          .scheme = "",
-                         .tier = ""};
+                         .tier = "",
+                         .network = "",
+                         .subnetwork = "",
+                         .ip_version = "",
+                         .ip_collection = ""};
     int rc = decode_answer(a, o, rule_fields, &r, "forwarding rule", err);
     if (rc == ERR_OK) {
+        r.id = gce_decimal_member(a, o, "id");
         *ret = r;
     }
     return rc;
@@ -107,7 +130,7 @@ static const struct json_field firewall_fields[] = {
     ALLOWS(allowed, "allowed"),
     ALLOWS(denied, "denied"),
     I32(priority, gce_firewall, "priority"),
-    {.name = "disabled", .type = JSON_T_BOOL, .offset = offsetof(struct gce_firewall, disabled)},
+    BOOL(disabled, gce_firewall, "disabled"),
     {0},
 };
 
@@ -152,15 +175,33 @@ int gce_check_decode(struct arena *a, struct json_object *o, struct gce_check *r
 }
 
 static const struct json_field address_fields[] = {
-    STR(name, gce_address, "name"),        STR(description, gce_address, "description"),
-    STR(ip, gce_address, "address"),       STR(type, gce_address, "addressType"),
-    STR(tier, gce_address, "networkTier"), {0},
+    STR(name, gce_address, "name"),
+    STR(description, gce_address, "description"),
+    STR(ip, gce_address, "address"),
+    STR(type, gce_address, "addressType"),
+    STR(tier, gce_address, "networkTier"),
+    STR(subnetwork, gce_address, "subnetwork"),
+    STR(ip_version, gce_address, "ipVersion"),
+    STR(endpoint_type, gce_address, "ipv6EndpointType"),
+    STR(ip_collection, gce_address, "ipCollection"),
+    STR(purpose, gce_address, "purpose"),
+    I32(prefix_length, gce_address, "prefixLength"),
+    {0},
 };
 
 int gce_address_decode(struct arena *a, struct json_object *o, struct gce_address *ret,
                        struct err *err)
 {
-    struct gce_address d = {.name = "", .description = "", .ip = "", .type = "", .tier = ""};
+    struct gce_address d = {.name = "",
+                            .description = "",
+                            .ip = "",
+                            .type = "",
+                            .tier = "",
+                            .subnetwork = "",
+                            .ip_version = "",
+                            .endpoint_type = "",
+                            .ip_collection = "",
+                            .purpose = ""};
     int rc = decode_answer(a, o, address_fields, &d, "address", err);
     if (rc == ERR_OK) {
         *ret = d;
@@ -212,6 +253,13 @@ static void add_int(struct json_object *o, const char *name, int32_t v)
     }
 }
 
+static void add_true(struct json_object *o, const char *name, bool v)
+{
+    if (v) {
+        json_add_bool(o, name, true);
+    }
+}
+
 static void add_strs(struct json_object *o, const char *name, const struct gce_strs *s)
 {
     if (s->n > 0) {
@@ -228,6 +276,25 @@ struct json_object *gce_rule_body(const struct gce_rule *r)
     add_text(o, "IPProtocol", r->protocol);
     add_text(o, "portRange", r->port_range);
     add_text(o, "target", r->target);
+    add_text(o, "networkTier", r->tier);
+    add_text(o, "backendService", r->backend_service);
+    add_text(o, "loadBalancingScheme", r->scheme);
+    add_strs(o, "ports", &r->ports);
+    add_true(o, "allPorts", r->all_ports);
+    add_true(o, "allowGlobalAccess", r->global_access);
+    add_text(o, "network", r->network);
+    add_text(o, "subnetwork", r->subnetwork);
+    add_text(o, "ipVersion", r->ip_version);
+    add_text(o, "ipCollection", r->ip_collection);
+    return o;
+}
+
+struct json_object *gce_rule_patch_body(const struct gce_rule *r)
+{
+    struct json_object *o = json_object_new_object();
+    add_text(o, "id", r->id);
+    add_text(o, "name", r->name);
+    json_add_bool(o, "allowGlobalAccess", r->global_access);
     add_text(o, "networkTier", r->tier);
     return o;
 }
@@ -298,6 +365,13 @@ struct json_object *gce_address_body(const struct gce_address *d)
     add_text(o, "description", d->description);
     add_text(o, "networkTier", d->tier);
     add_text(o, "address", d->ip);
+    add_text(o, "addressType", d->type);
+    add_text(o, "subnetwork", d->subnetwork);
+    add_text(o, "ipVersion", d->ip_version);
+    add_text(o, "ipv6EndpointType", d->endpoint_type);
+    add_text(o, "ipCollection", d->ip_collection);
+    add_text(o, "purpose", d->purpose);
+    add_int(o, "prefixLength", d->prefix_length);
     return o;
 }
 

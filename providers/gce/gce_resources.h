@@ -24,7 +24,8 @@ struct gce_strs {
     size_t n;
 };
 
-/* compute "forwardingRules".  In place: nothing.  Recreate: all. */
+/* compute "forwardingRules".  In place: allowGlobalAccess, networkTier of those with a backend service.  Recreate: all
+ * else. */
 struct gce_rule {
     const char *name;
     const char *description;
@@ -124,8 +125,13 @@ int gce_address_decode(struct arena *a, struct json_object *o, struct gce_addres
 int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_instance *ret,
                         struct err *err) _warn_unused_;
 
+/* A 64-bit number, which the API writes as text: its digits, "" when absent. */
+const char *gce_decimal_member(struct arena *a, struct json_object *o, const char *name);
+
 /* Bodies for insert, patch and update; new references. */
 struct json_object *gce_rule_body(const struct gce_rule *r);
+/* PATCH of what can be changed in place: id, name, allowGlobalAccess always; networkTier unless "" (gce-l4.md §9.2). */
+struct json_object *gce_rule_patch_body(const struct gce_rule *r);
 struct json_object *gce_pool_body(const struct gce_pool *p);
 /* `clear_destinations`: an empty list is sent, for a PATCH that takes them away (§4.7). */
 struct json_object *gce_firewall_body(const struct gce_firewall *f, bool clear_destinations);
