@@ -68,6 +68,7 @@ enum gce_found {
 struct gce_case {
     const struct tt_service *service; /* NULL: the answer is GCE_KIND_NONE */
     const struct gce_switches *flags;
+    bool gone;                    /* to be deleted, whatever the object says: it has vanished */
     enum gce_found rule_found;    /* forwarding rule of the legacy name, "a<uid>" */
     struct gce_rule rule;         /* PRESENT */
     enum gce_found backend_found; /* backend service of the L4 name */
@@ -79,22 +80,37 @@ struct gce_case {
 #define GCE_NEEDS_BACKEND 0x2u
 
 struct gce_decision {
+    /* The kind to build; with `teardown` the one to take away.  NONE: nothing is to be done here. */
     enum gce_kind kind;
-    enum gce_part part;
-    const char *rule; /* id of the row, "rbs-finalizer"; in the table of gce_decide_rules() */
-    const char *says; /* the row in words, ends a sentence "because …" */
-    unsigned needs;   /* GCE_NEEDS_…: kind is not final before these are known */
-    bool teardown;    /* it no longer wants what it has, or is being deleted: delete `kind` */
-    /* A target-pool Service that asks for a backend service, or has both marks (§1.6.2). */
+    enum gce_kind is;    /* the kind that it is or will be, also where another program serves it */
+    enum gce_part part;  /* whose `is` is */
+    const char *rule;    /* id of the row, "netlb-v2"; in the table of gce_decide_rows() */
+    const char *says;    /* the row in words, ends a sentence "because …" */
+    const char *members; /* NETLB kinds: id of the row that says groups or NEGs; else NULL */
+    const char *members_say;
+    unsigned
+        needs; /* GCE_NEEDS_…: until these are known, kind is what it were if they were absent */
+    bool teardown;   /* it wants nothing that is built here: what it has goes */
+    unsigned former; /* bits 1u << enum gce_kind: what of ours it has beside `kind`; goes first */
+    /* A target-pool Service that asks for a backend service, or has both marks (§1.6.2); only where
+     * the external L4 part is run here. */
     bool
         guard_migration; /* event CanNotMigrateTargetPoolToRBS, and the l4-rbs annotation is taken away */
     bool guard_race; /* event TargetPoolRaceWithRBS, and what RBS made is collected first */
     bool conflict;   /* class and type annotation disagree: Warning ConflictingConfiguration */
 };
+/* Is the kind's part run by this process? */
+bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
 /* Whole decision: what the Service is, and what is to be built. */
 void gce_decide(const struct gce_case *c, struct gce_decision *ret);
-/* The path through the tree, one line per question asked: "finalizer l4-netlb-v2", "absent", "→ …". */
-void gce_decide_explain(struct str_buf *b, const struct gce_case *c, const struct gce_decision *d);
+/* The path through the tree, one line per question asked: "finalizer l4-netlb-v2", "absent", "→ …".
+ * Written while the decision is made: it cannot tell another path than the one that was gone. */
+void gce_decide_explain(struct str_buf *b, const struct gce_case *c, struct gce_decision *ret);
+/* One such line; nothing when `b` is NULL.  `so` NULL: it leads nowhere, the next question follows. */
+void gce_decide_note(struct str_buf *b, const char *what, const char *found, const char *so);
+/* "is served by an internal load balancer with GCE_VM_IP NEGs": the answer, for people. */
+const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
+                              const struct gce_decision *d);
 
 /* The rows, in the order in which they are asked. */
 struct gce_decide_row {
@@ -126,6 +142,19 @@ enum gce_guard {
 };
 enum gce_guard gce_l4_netlb_guard(const struct tt_service *s, enum gce_found found,
                                   const struct gce_rule *rule);
+/* "Has an RBS rule": the legacy name is in a status annotation, or the rule of that name is external with
+ * a backend service. */
+bool gce_l4_netlb_has_rule(const struct tt_service *s, enum gce_found found,
+                           const struct gce_rule *rule);
+/* §1.6.2, the event handler's filter; `old_svc` NULL: an add event. */
+struct gce_process_flags {
+    bool rbs_default;
+    bool dual_stack;
+    bool unchanged; /* old and new are deeply equal */
+};
+bool gce_l4_netlb_should_process(const struct tt_service *s, const struct tt_service *old_svc,
+                                 enum gce_found found, const struct gce_rule *rule,
+                                 const struct gce_process_flags *f, bool *ret_resync);
 /* §1.6.3: NEGs, else instance groups. */
 bool gce_l4_netlb_uses_negs(const struct gce_case *c);
 /* gce-cloud-provider.md §5.2; op ENSURE or not. */

@@ -20,6 +20,9 @@
 
 #define GCE_CLASS_EXTERNAL_LEGACY "networking.gke.io/l4-regional-external-legacy"
 #define GCE_CLASS_INTERNAL_LEGACY "networking.gke.io/l4-regional-internal-legacy"
+#define GCE_CLASS_INTERNAL        "networking.gke.io/l4-regional-internal" /* ingress-gce */
+#define GCE_CLASS_EXTERNAL        "networking.gke.io/l4-regional-external"
+#define GCE_CLASS_STANDALONE      "networking.gke.io/standalone-passthrough-lb-neg"
 
 #define GCE_FINALIZER_NETLB_V1 "gke.networking.io/l4-netlb-v1" /* ours */
 #define GCE_FINALIZER_NETLB_V2 "gke.networking.io/l4-netlb-v2" /* ingress-gce */

@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_decide.c: which load balancer a Service gets, as one walk through one tree.
+ *
+ *     marks      what it carries of each kind: finalizers, the rule of its legacy name, its class
+ *     wish       nothing (deleted, no LoadBalancer), or what class and annotation ask for
+ *     choice     a mark of a kind of that side decides before any flag does: kinds stick
+ *     the rest   marks of other kinds are `former`: they go first
+ *
+ * Each question leaves a line for explain (gce_decide_note), so that what people read is the path
+ * that was gone.  A kind whose part is not run by this process is told (`is`), but not built.
+ * Upstream's questions one by one: gce_decide_rules.c.  Pure. */
+#include "providers/gce/gce_decide.h"
+
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_service_rules.h"
+
+#include <string.h>
+
+#define BIT(kind)    (1u << (unsigned)(kind))
+#define BIT_NETLB    (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
+#define BIT_ILB      (BIT(GCE_KIND_ILB_GROUPS) | BIT(GCE_KIND_ILB_NEGS))
+#define BIT_EXTERNAL (BIT(GCE_KIND_TARGET_POOL) | BIT_NETLB)
+
+/* ---- kinds --------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *text;
+    enum gce_part part;
+    const char *finalizer;
+    unsigned family; /* kinds that share names and finalizers' clean-up */
+} kinds[GCE_KIND_MAX] = {
+    [GCE_KIND_NONE] = {"nothing of ours", GCE_PART_NOBODY, NULL, 0},
+    [GCE_KIND_TARGET_POOL] = {"external, target pool", GCE_PART_LEGACY, GCE_FINALIZER_NETLB_V1,
+                              BIT(GCE_KIND_TARGET_POOL)},
+    [GCE_KIND_ILB_GROUPS] = {"internal, instance groups", GCE_PART_LEGACY, GCE_FINALIZER_ILB_V1,
+                             BIT(GCE_KIND_ILB_GROUPS)},
+    [GCE_KIND_ILB_NEGS] = {"internal, GCE_VM_IP NEGs", GCE_PART_L4, GCE_FINALIZER_ILB_V2,
+                           BIT(GCE_KIND_ILB_NEGS)},
+    [GCE_KIND_NETLB_GROUPS] = {"external, backend service with instance groups", GCE_PART_L4,
+                               GCE_FINALIZER_NETLB_V2, BIT_NETLB},
+    [GCE_KIND_NETLB_NEGS] = {"external, backend service with GCE_VM_IP NEGs", GCE_PART_L4,
+                             GCE_FINALIZER_NETLB_V3, BIT_NETLB},
+    [GCE_KIND_NEGS_ONLY] = {"GCE_VM_IP NEGs only", GCE_PART_L4, NULL, BIT(GCE_KIND_NEGS_ONLY)},
+};
+
+const char *gce_kind_text(enum gce_kind kind)
+{
+    return kinds[kind].text;
+}
+
+enum gce_part gce_kind_part(enum gce_kind kind)
+{
+    return kinds[kind].part;
+}
+
+bool gce_kind_is_internal(enum gce_kind kind)
+{
+    return (BIT_ILB & BIT(kind)) != 0;
+}
+
+bool gce_kind_has_negs(enum gce_kind kind)
+{
+    return kind == GCE_KIND_ILB_NEGS || kind == GCE_KIND_NETLB_NEGS || kind == GCE_KIND_NEGS_ONLY;
+}
+
+const char *gce_kind_finalizer(enum gce_kind kind)
+{
+    return kinds[kind].finalizer;
+}
+
+bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind)
+{
+    switch (kind) {
+    case GCE_KIND_TARGET_POOL:
+    case GCE_KIND_ILB_GROUPS:
+        return !f->legacy_off;
+    case GCE_KIND_ILB_NEGS:
+        return f->run_ilb;
+    case GCE_KIND_NETLB_GROUPS:
+    case GCE_KIND_NETLB_NEGS:
+        return f->run_netlb;
+    case GCE_KIND_NEGS_ONLY:
+        return f->standalone_negs;
+    default:
+        return false;
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+enum row {
+    ROW_NOT_LB,
+    ROW_GONE,
+    ROW_GONE_CLEAN,
+    ROW_CLASS_FOREIGN,
+    ROW_CLASS_STANDALONE,
+    ROW_CLASS_INTERNAL,
+    ROW_CLASS_EXTERNAL,
+    ROW_CLASS_INTERNAL_LEGACY,
+    ROW_CLASS_EXTERNAL_LEGACY,
+    ROW_RULE_UNREADABLE,
+    ROW_NAME_TAKEN,
+    ROW_ILB_V1,
+    ROW_ILB_RULE,
+    ROW_ILB_V2,
+    ROW_ILB_SUBSETS,
+    ROW_ILB_DEFAULT,
+    ROW_NETLB_V1,
+    ROW_NETLB_POOL,
+    ROW_NETLB_V3,
+    ROW_NETLB_V2,
+    ROW_NETLB_RULE,
+    ROW_NETLB_ASKED,
+    ROW_NETLB_DEFAULT,
+    ROW_POOL_DEFAULT,
+    ROW_MEMBERS_FLAG_OFF,
+    ROW_MEMBERS_V2,
+    ROW_MEMBERS_V3,
+    ROW_MEMBERS_ARE_GROUPS,
+    ROW_MEMBERS_ARE_NEGS,
+    ROW_MEMBERS_NEG_DEFAULT,
+    ROW_MEMBERS_DEFAULT,
+    ROW_MAX,
+};
+static const struct gce_decide_row rows[ROW_MAX] = {
+    [ROW_NOT_LB] = {"not-a-load-balancer",
+                    "its type is not LoadBalancer, and it has nothing of a load balancer",
+                    GCE_KIND_NONE, "gce-l4.md §1.4"},
+    [ROW_GONE] = {"gone", "it is being deleted or its type is no longer LoadBalancer",
+                  GCE_KIND_NONE, "gce-l4.md §1.7"},
+    [ROW_GONE_CLEAN] = {"gone-clean",
+                        "it is being deleted or its type is no longer LoadBalancer, and only the "
+                        "finalizer " LB_CLEANUP_FINALIZER " may be left",
+                        GCE_KIND_NONE, "docs/adr/0011"},
+    [ROW_CLASS_FOREIGN] = {"class-foreign", "its loadBalancerClass is another controller's",
+                           GCE_KIND_NONE, "gce-l4.md §1.3"},
+    [ROW_CLASS_STANDALONE] = {"class-standalone", "its loadBalancerClass is " GCE_CLASS_STANDALONE,
+                              GCE_KIND_NEGS_ONLY, "gce-l4.md §1.8"},
+    [ROW_CLASS_INTERNAL] = {"class-internal", "its loadBalancerClass is " GCE_CLASS_INTERNAL,
+                            GCE_KIND_ILB_NEGS, "gce-l4.md §1.5"},
+    [ROW_CLASS_EXTERNAL] = {"class-external", "its loadBalancerClass is " GCE_CLASS_EXTERNAL,
+                            GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
+    [ROW_CLASS_INTERNAL_LEGACY] = {"class-internal-legacy",
+                                   "its loadBalancerClass is " GCE_CLASS_INTERNAL_LEGACY,
+                                   GCE_KIND_ILB_GROUPS, "gce-cloud-provider.md §5.2"},
+    [ROW_CLASS_EXTERNAL_LEGACY] = {"class-external-legacy",
+                                   "its loadBalancerClass is " GCE_CLASS_EXTERNAL_LEGACY,
+                                   GCE_KIND_TARGET_POOL, "gce-cloud-provider.md §8.1"},
+    [ROW_RULE_UNREADABLE] = {"rule-unreadable",
+                             "its forwarding rule cannot be read, which would say what it is",
+                             GCE_KIND_NONE, "gce-l4.md §1.5"},
+    [ROW_NAME_TAKEN] = {"name-taken",
+                        "a load balancer of the other side, which another program must take away "
+                        "first, has its forwarding rule's name",
+                        GCE_KIND_NONE, "gce-cloud-provider.md §8.4"},
+    [ROW_ILB_V1] = {"ilb-v1", "it has the finalizer " GCE_FINALIZER_ILB_V1, GCE_KIND_ILB_GROUPS,
+                    "gce-l4.md §1.5"},
+    [ROW_ILB_RULE] = {"ilb-rule", "the forwarding rule of its legacy name is internal",
+                      GCE_KIND_ILB_GROUPS, "gce-l4.md §1.5"},
+    [ROW_ILB_V2] = {"ilb-v2", "it has the finalizer " GCE_FINALIZER_ILB_V2, GCE_KIND_ILB_NEGS,
+                    "gce-cloud-provider.md §5.2"},
+    [ROW_ILB_SUBSETS] = {"ilb-subsetting",
+                         "subsetting is on (--run-l4-controller, or alpha feature ILBSubsets)",
+                         GCE_KIND_ILB_NEGS, "gce-l4.md §1.4"},
+    [ROW_ILB_DEFAULT] = {"ilb-default", "subsetting is off", GCE_KIND_ILB_GROUPS, "gce-l4.md §1.4"},
+    [ROW_NETLB_V1] = {"netlb-v1", "it has the finalizer " GCE_FINALIZER_NETLB_V1,
+                      GCE_KIND_TARGET_POOL, "gce-cloud-provider.md §8.1"},
+    [ROW_NETLB_POOL] = {"netlb-pool", "the forwarding rule of its legacy name has a target pool",
+                        GCE_KIND_TARGET_POOL, "gce-l4.md §1.6.1"},
+    [ROW_NETLB_V3] = {"netlb-v3", "it has the finalizer " GCE_FINALIZER_NETLB_V3,
+                      GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.1"},
+    [ROW_NETLB_V2] = {"netlb-v2", "it has the finalizer " GCE_FINALIZER_NETLB_V2,
+                      GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
+    [ROW_NETLB_RULE] = {"netlb-rule",
+                        "the forwarding rule of its legacy name has a backend service",
+                        GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
+    [ROW_NETLB_ASKED] = {"netlb-asked", "annotation " GCE_ANN_RBS " is enabled",
+                         GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
+    [ROW_NETLB_DEFAULT] = {"netlb-default", "backend services are the default for new Services",
+                           GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
+    [ROW_POOL_DEFAULT] = {"pool-default",
+                          "neither annotation, finalizer nor flag asks for a backend service",
+                          GCE_KIND_TARGET_POOL, "gce-l4.md §1.4"},
+    [ROW_MEMBERS_FLAG_OFF] = {"members-flag-off", "--enable-l4-netlb-neg is off",
+                              GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_V2] = {"members-v2", "it has the finalizer " GCE_FINALIZER_NETLB_V2,
+                        GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_V3] = {"members-v3", "it has the finalizer " GCE_FINALIZER_NETLB_V3,
+                        GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_ARE_GROUPS] = {"members-are-groups", "its backend service has instance groups",
+                                GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_ARE_NEGS] = {"members-are-negs", "its backend service has NEGs",
+                              GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_NEG_DEFAULT] = {"members-neg-default", "--enable-l4-netlb-neg-default is on",
+                                 GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_DEFAULT] = {"members-default", "--enable-l4-netlb-neg-default is off",
+                             GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
+};
+
+const struct gce_decide_row *gce_decide_rows(size_t *ret_n)
+{
+    *ret_n = ROW_MAX;
+    return rows;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------------ */
+
+struct walk {
+    const struct gce_case *c;
+    const struct tt_service *s;
+    const struct gce_switches *f;
+    struct gce_decision *d;
+    struct str_buf *trace;   /* NULL: nobody reads along */
+    unsigned has_finalizers; /* bits of kinds */
+    unsigned has_rule;       /* bits of the kinds that the rule found may belong to */
+};
+
+static void note(const struct walk *w, const char *what, const char *found, const char *so)
+{
+    gce_decide_note(w->trace, what, found, so);
+}
+
+static void chose(const struct walk *w, enum row row)
+{
+    w->d->is = rows[row].kind;
+    w->d->rule = rows[row].id;
+    w->d->says = rows[row].when;
+}
+
+static bool has(const struct walk *w, enum gce_kind kind)
+{
+    return (w->has_finalizers & BIT(kind)) != 0;
+}
+
+/* A question about a finalizer, and what follows when it is there. */
+static bool asks_finalizer(const struct walk *w, enum gce_kind kind, const char *so)
+{
+    const char *name = strrchr(kinds[kind].finalizer, '/') + 1;
+    char what[64] = "finalizer ";
+    (void)strncat(what, name, sizeof(what) - strlen(what) - 1);
+    note(w, what, has(w, kind) ? "set" : "absent", has(w, kind) ? so : NULL);
+    return has(w, kind);
+}
+
+static void find_marks(struct walk *w)
+{
+    for (int k = 0; k < GCE_KIND_MAX; k++) {
+        if (kinds[k].finalizer != NULL && svc_has_finalizer(w->s, kinds[k].finalizer)) {
+            w->has_finalizers |= BIT(k);
+        }
+    }
+    const struct gce_rule *r = &w->c->rule;
+    if (w->c->rule_found != GCE_FOUND_PRESENT) {
+        return;
+    }
+    if (str_eq(r->scheme, "INTERNAL")) {
+        w->has_rule = BIT(GCE_KIND_ILB_GROUPS);
+    } else {
+        w->has_rule = str_is_empty(r->backend_service) ? BIT(GCE_KIND_TARGET_POOL) : BIT_NETLB;
+    }
+}
+
+/* The rule of the legacy name, whoever made it. */
+static void note_rule(const struct walk *w)
+{
+    const char *found = w->c->rule_found == GCE_FOUND_FAILED      ? "unreadable"
+                        : w->c->rule_found == GCE_FOUND_UNKNOWN   ? "not looked for"
+                        : w->has_rule == 0                        ? "absent"
+                        : w->has_rule == BIT_NETLB                ? "external, backend service"
+                        : w->has_rule == BIT(GCE_KIND_ILB_GROUPS) ? "internal"
+                        : str_is_empty(w->c->rule.target)         ? "external"
+                                                                  : "external, target pool";
+    note(w, "forwarding rule a<uid>", found, NULL);
+}
+
+static bool rule_has_pool(const struct walk *w)
+{
+    return w->c->rule_found == GCE_FOUND_PRESENT && !str_is_empty(w->c->rule.target) &&
+           w->has_rule == BIT(GCE_KIND_TARGET_POOL);
+}
+
+/* ---- groups or NEGs (§1.6.3) --------------------------------------------------------------------- */
+
+/* What the backend service that stands has; ROW_MAX: nothing that tells. */
+static enum row members_found(const struct gce_case *c)
+{
+    const char *group = str_nonnull(c->backend_group);
+    if (c->backend_found != GCE_FOUND_PRESENT || !str_eq(c->backend_scheme, "EXTERNAL")) {
+        return ROW_MAX;
+    }
+    if (strstr(group, "/instanceGroups/") != NULL) {
+        return ROW_MEMBERS_ARE_GROUPS;
+    }
+    return strstr(group, "/networkEndpointGroups/") != NULL ? ROW_MEMBERS_ARE_NEGS : ROW_MAX;
+}
+
+static enum row members_row(const struct walk *w, bool stands)
+{
+    if (!w->f->neg_netlb && w->d->teardown && has(w, GCE_KIND_NETLB_NEGS)) {
+        return ROW_MEMBERS_V3; /* what was made is taken away, whatever the flag says now */
+    }
+    if (!w->f->neg_netlb) {
+        return ROW_MEMBERS_FLAG_OFF;
+    }
+    if (has(w, GCE_KIND_NETLB_GROUPS)) {
+        return ROW_MEMBERS_V2;
+    }
+    if (has(w, GCE_KIND_NETLB_NEGS)) {
+        return ROW_MEMBERS_V3;
+    }
+    /* Upstream looks only where NEGs are the default; who lost its finalizers keeps its members here. */
+    enum row found = ROW_MAX;
+    if (stands || w->f->neg_default) {
+        found = members_found(w->c);
+        if (w->c->backend_found == GCE_FOUND_UNKNOWN || w->c->backend_found == GCE_FOUND_FAILED) {
+            w->d->needs |= GCE_NEEDS_BACKEND;
+        }
+    }
+    if (found != ROW_MAX) {
+        return found;
+    }
+    return w->f->neg_default ? ROW_MEMBERS_NEG_DEFAULT : ROW_MEMBERS_DEFAULT;
+}
+
+static void choose_members(const struct walk *w)
+{
+    bool stands = w->has_rule == BIT_NETLB || str_eq(w->d->rule, rows[ROW_NETLB_RULE].id);
+    enum row row = members_row(w, stands);
+    w->d->is = rows[row].kind;
+    w->d->members = rows[row].id;
+    w->d->members_say = rows[row].when;
+    if (kinds[w->d->is].part == GCE_PART_L4) {
+        note(w, "members", rows[row].id + strlen("members-"),
+             w->d->is == GCE_KIND_NETLB_NEGS ? "GCE_VM_IP NEGs" : "instance groups");
+    }
+}
+
+/* ---- what it is (§1.4) --------------------------------------------------------------------------- */
+
+/* False: the look at the rule failed, and nothing is decided without it. */
+static bool knows_rule(const struct walk *w)
+{
+    note_rule(w);
+    if (w->c->rule_found == GCE_FOUND_UNKNOWN || w->c->rule_found == GCE_FOUND_FAILED) {
+        w->d->needs |= GCE_NEEDS_RULE;
+    }
+    if (w->c->rule_found == GCE_FOUND_FAILED) {
+        chose(w, ROW_RULE_UNREADABLE);
+        return false;
+    }
+    return true;
+}
+
+static void choose_by_class(const struct walk *w)
+{
+    static const struct {
+        const char *class_;
+        enum row row;
+    } classes[] = {
+        {GCE_CLASS_STANDALONE, ROW_CLASS_STANDALONE},
+        {GCE_CLASS_INTERNAL, ROW_CLASS_INTERNAL},
+        {GCE_CLASS_EXTERNAL, ROW_CLASS_EXTERNAL},
+        {GCE_CLASS_INTERNAL_LEGACY, ROW_CLASS_INTERNAL_LEGACY},
+        {GCE_CLASS_EXTERNAL_LEGACY, ROW_CLASS_EXTERNAL_LEGACY},
+    };
+    enum row row = ROW_CLASS_FOREIGN;
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
+        row = str_eq(w->s->lb_class, classes[i].class_) ? classes[i].row : row;
+    }
+    chose(w, row);
+    note(w, "loadBalancerClass", w->s->lb_class,
+         row == ROW_CLASS_FOREIGN ? "another controller's" : kinds[w->d->is].text);
+    /* A pool that the other program still has keeps the rule's name (§1.6.2 asks its guard of classes, too). */
+    if (row == ROW_CLASS_EXTERNAL && has(w, GCE_KIND_TARGET_POOL) && w->f->legacy_off) {
+        chose(w, ROW_NETLB_V1);
+    }
+}
+
+/* An internal Service without a class (§1.5; gce-cloud-provider.md §5.2). */
+static void choose_internal(const struct walk *w)
+{
+    if (!knows_rule(w)) {
+        return;
+    }
+    if (asks_finalizer(w, GCE_KIND_ILB_GROUPS, "stays on instance groups")) {
+        chose(w, ROW_ILB_V1);
+    } else if (w->has_rule == BIT(GCE_KIND_ILB_GROUPS)) {
+        chose(w, ROW_ILB_RULE);
+    } else if (asks_finalizer(w, GCE_KIND_ILB_NEGS, "stays with GCE_VM_IP NEGs")) {
+        chose(w, ROW_ILB_V2);
+    } else {
+        bool on = w->f->ilb_subsets || w->f->run_ilb;
+        note(w, "subsetting", on ? "on" : "off", on ? "GCE_VM_IP NEGs" : "instance groups");
+        chose(w, on ? ROW_ILB_SUBSETS : ROW_ILB_DEFAULT);
+    }
+}
+
+/* An external Service without a class (§1.6; gce-cloud-provider.md §8.1). */
+static void choose_external(const struct walk *w)
+{
+    bool asked = gce_l4_has_rbs_annotation(w->s);
+    if (!knows_rule(w)) {
+        return;
+    }
+    if (asks_finalizer(w, GCE_KIND_TARGET_POOL, "stays a target pool")) {
+        chose(w, ROW_NETLB_V1);
+    } else if (rule_has_pool(w)) {
+        chose(w, ROW_NETLB_POOL);
+    } else if (asks_finalizer(w, GCE_KIND_NETLB_NEGS, "stays with GCE_VM_IP NEGs")) {
+        chose(w, ROW_NETLB_V3);
+    } else if (asks_finalizer(w, GCE_KIND_NETLB_GROUPS, "stays with a backend service")) {
+        chose(w, ROW_NETLB_V2);
+    } else if (gce_l4_netlb_has_rule(w->s, w->c->rule_found, &w->c->rule)) {
+        chose(w, ROW_NETLB_RULE);
+    } else if (asked) {
+        note(w, "l4-rbs annotation", "enabled", "backend service");
+        chose(w, ROW_NETLB_ASKED);
+    } else {
+        const char *text = svc_annotation(w->s, GCE_ANN_RBS);
+        note(w, "l4-rbs annotation", text == NULL ? "not set" : text, NULL);
+        note(w, "default of new Services", w->f->rbs_default ? "backend service" : "target pool",
+             NULL);
+        chose(w, w->f->rbs_default ? ROW_NETLB_DEFAULT : ROW_POOL_DEFAULT);
+    }
+}
+
+static void choose(const struct walk *w)
+{
+    const struct tt_service *s = w->s;
+    if (s->lb_class != NULL) {
+        choose_by_class(w);
+    } else {
+        bool internal = gce_svc_scheme(s) == GCE_INTERNAL;
+        const char *type = svc_annotation(s, GCE_ANN_TYPE);
+        type = type != NULL ? type : svc_annotation(s, GCE_ANN_TYPE_OLD);
+        note(w, "loadBalancerClass", "not set", NULL);
+        note(w, "load-balancer-type", type == NULL ? "not set" : type,
+             internal ? "internal" : "external");
+        if (internal) {
+            choose_internal(w);
+        } else {
+            choose_external(w);
+        }
+    }
+    if ((BIT(w->d->is) & BIT_NETLB) != 0) {
+        choose_members(w);
+    }
+}
+
+/* ---- what is done about it ------------------------------------------------------------------------ */
+
+static unsigned run_kinds(const struct gce_switches *f)
+{
+    unsigned bits = 0;
+    for (int k = 0; k < GCE_KIND_MAX; k++) {
+        bits |= gce_kind_is_run(f, (enum gce_kind)k) ? BIT(k) : 0;
+    }
+    return bits;
+}
+
+/* The kind that goes first of several: that of the rule, then in the order of the table. */
+static enum gce_kind first_kind(const struct walk *w, unsigned bits)
+{
+    unsigned of_rule = bits & w->has_rule;
+    unsigned of_negs = bits & w->has_finalizers & BIT(GCE_KIND_NETLB_NEGS);
+    unsigned from = of_negs != 0 ? of_negs : of_rule != 0 ? of_rule : bits;
+    for (int k = 0; k < GCE_KIND_MAX; k++) {
+        if ((from & BIT(k)) != 0) {
+            return (enum gce_kind)k;
+        }
+    }
+    return GCE_KIND_NONE;
+}
+
+/* It wants nothing that is built here; `marks` are kinds of ours that it has. */
+static void tear_down(const struct walk *w, unsigned marks)
+{
+    w->d->teardown = true;
+    w->d->is = first_kind(w, marks);
+    if ((BIT(w->d->is) & BIT_NETLB) != 0) {
+        choose_members(w);
+    }
+    w->d->kind = w->d->is;
+    w->d->former = marks & ~kinds[w->d->kind].family;
+}
+
+/* §1.6.2: the guards of ingress-gce, where they are ours to act on. */
+static void guard(const struct walk *w)
+{
+    bool owned = has(w, GCE_KIND_TARGET_POOL) || rule_has_pool(w);
+    if (!w->f->run_netlb || w->d->is != GCE_KIND_TARGET_POOL || !owned || w->s->lb_class != NULL) {
+        return;
+    }
+    w->d->guard_race = (w->has_finalizers & BIT_NETLB) != 0;
+    w->d->guard_migration = !w->d->guard_race && gce_l4_has_rbs_annotation(w->s);
+}
+
+/* cloud-provider-gcp alone, and ingress-gce is another process: what carries that one's marks waits for it, though it has
+ * a target pool (gce-cloud-provider.md §8.4's table). */
+static bool is_left_to_ingress(const struct walk *w)
+{
+    return w->d->is == GCE_KIND_TARGET_POOL && !w->f->run_netlb && w->s->lb_class == NULL &&
+           !has(w, GCE_KIND_TARGET_POOL) &&
+           !gce_svc_target_pool_is_ours(w->s, NULL, w->f->rbs_default);
+}
+
+/* Somebody else's load balancer of the other side has the name a<uid>, which `is` needs, too. */
+static bool is_name_taken(const struct walk *w, unsigned run)
+{
+    bool needs_name = w->d->is != GCE_KIND_ILB_NEGS && w->d->is != GCE_KIND_NEGS_ONLY &&
+                      w->d->is != GCE_KIND_NONE;
+    unsigned foreign = w->has_rule & ~run;
+    return needs_name && foreign != 0 && (foreign & kinds[w->d->is].family) == 0;
+}
+
+static void settle_wanted(const struct walk *w)
+{
+    unsigned run = run_kinds(w->f);
+    unsigned marks = (w->has_finalizers | w->has_rule) & run;
+    if (is_name_taken(w, run)) {
+        chose(w, ROW_NAME_TAKEN);
+        w->d->is = first_kind(w, w->has_rule);
+        return;
+    }
+    guard(w);
+    bool is_run = (run & BIT(w->d->is)) != 0 && !is_left_to_ingress(w);
+    unsigned others = marks & ~kinds[w->d->is].family;
+    if (is_run) {
+        w->d->kind = w->d->is;
+        w->d->former = others;
+    } else if (others != 0 && (w->d->needs & GCE_NEEDS_RULE) == 0) {
+        enum gce_kind is = w->d->is;
+        tear_down(w, others);
+        w->d->is = is;
+    }
+}
+
+/* ---- deletion (§1.7) ------------------------------------------------------------------------------ */
+
+/* What says that it has something, beside finalizers and the rule. */
+static unsigned marks_of_gone(const struct walk *w)
+{
+    unsigned marks = w->has_finalizers | w->has_rule;
+    if (str_eq(w->s->lb_class, GCE_CLASS_EXTERNAL)) {
+        marks |= BIT(GCE_KIND_NETLB_GROUPS);
+    }
+    if (w->c->rule_found != GCE_FOUND_PRESENT && (marks & BIT_NETLB) == 0 &&
+        gce_l4_netlb_has_rule(w->s, w->c->rule_found, &w->c->rule)) {
+        marks |= BIT(GCE_KIND_NETLB_GROUPS); /* a status annotation says so */
+    }
+    return marks;
+}
+
+/* Another process has ingress-gce's part, and its finalizer is on what has our pool's rule: that one is to finish it (O6). */
+static bool is_kept_for_ingress(const struct walk *w)
+{
+    return !w->f->run_netlb && (w->has_finalizers & BIT_NETLB) != 0 &&
+           !has(w, GCE_KIND_TARGET_POOL);
+}
+
+/* Nothing tells what it had: what it would have had is looked for by its names, where the generic part is ours,
+ * because that one's finalizer is then ours to take away (docs/adr/0011). */
+static void settle_unmarked(const struct walk *w)
+{
+    bool is_lb = str_eq(w->s->type, "LoadBalancer");
+    if (!is_lb && !svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER)) {
+        chose(w, ROW_NOT_LB);
+        return;
+    }
+    struct walk quiet = *w; /* the questions were told already */
+    quiet.trace = NULL;
+    choose(&quiet);
+    enum gce_kind is = w->d->is;
+    if (is == GCE_KIND_NONE) {
+        return;
+    }
+    w->d->members = NULL;
+    w->d->members_say = NULL;
+    chose(w, ROW_GONE_CLEAN);
+    w->d->is = is;
+    if (!w->f->legacy_off && gce_kind_is_run(w->f, is)) {
+        w->d->teardown = true;
+        w->d->kind = is;
+    }
+}
+
+static void settle_gone(const struct walk *w)
+{
+    bool deleted = w->s->deleted_us != 0 || w->c->gone;
+    note(w, deleted ? "deletionTimestamp" : "type", deleted ? "set" : str_or(w->s->type, "not set"),
+         "wants no load balancer");
+    if (w->s->lb_class == NULL && !knows_rule(w)) {
+        return;
+    }
+    unsigned marks = marks_of_gone(w);
+    unsigned ours = marks & run_kinds(w->f);
+    ours &= is_kept_for_ingress(w) ? ~BIT(GCE_KIND_TARGET_POOL) : ~0u;
+    if (ours != 0) {
+        chose(w, ROW_GONE);
+        tear_down(w, ours);
+    } else if (marks != 0) {
+        chose(w, ROW_GONE);
+        w->d->is = first_kind(w, marks);
+    } else {
+        settle_unmarked(w);
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------ */
+
+static bool is_conflict(const struct tt_service *s)
+{
+    return gce_svc_class_conflicts(s) || (str_eq(s->lb_class, GCE_CLASS_EXTERNAL) &&
+                                          str_eq(svc_annotation(s, GCE_ANN_TYPE), "Internal"));
+}
+
+static void walk(const struct gce_case *c, struct str_buf *trace, struct gce_decision *ret)
+{
+    struct gce_decision d = {0};
+    struct walk w = {.c = c, .s = c->service, .f = c->flags, .d = &d, .trace = trace};
+    if (c->service == NULL) {
+        chose(&w, ROW_NOT_LB);
+        *ret = d;
+        return;
+    }
+    find_marks(&w);
+    if (c->gone || w.s->deleted_us != 0 || !str_eq(w.s->type, "LoadBalancer")) {
+        settle_gone(&w);
+    } else {
+        choose(&w);
+        d.conflict = is_conflict(w.s);
+        settle_wanted(&w);
+    }
+    d.part = kinds[d.is].part;
+    *ret = d;
+}
+
+void gce_decide(const struct gce_case *c, struct gce_decision *ret)
+{
+    walk(c, NULL, ret);
+}
+
+void gce_decide_explain(struct str_buf *b, const struct gce_case *c, struct gce_decision *ret)
+{
+    walk(c, b, ret);
+}
