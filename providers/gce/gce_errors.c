@@ -25,23 +25,35 @@ static const struct {
     {"LIMIT_EXCEEDED", ERR_QUOTA},
     {"resourceInUseByAnotherResource", ERR_IN_USE},
     {"RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", ERR_IN_USE},
+    {"ipInUseByAnotherResource", ERR_IN_USE},
     {"IP_IN_USE_BY_ANOTHER_RESOURCE", ERR_IN_USE},
     {"resourceNotReady", ERR_TRANSIENT},
     {"RESOURCE_NOT_READY", ERR_TRANSIENT},
     {"RESOURCE_OPERATION_RATE_EXCEEDED", ERR_THROTTLED},
+    {"resourceOperationRateExceeded", ERR_THROTTLED},
+    {"resourceGroupReferenceQuotaExceeded", ERR_QUOTA},
+    {"RESOURCE_GROUP_REFERENCE_QUOTA_EXCEEDED", ERR_QUOTA},
     {"backendError", ERR_TRANSIENT},
     {"internalError", ERR_TRANSIENT},
     {"INTERNAL_ERROR", ERR_TRANSIENT},
     {"conditionNotMet", ERR_CONFLICT},
     {"CONDITION_NOT_MET", ERR_CONFLICT},
     {"alreadyExists", ERR_EXISTS},
+    {"memberAlreadyExists", ERR_EXISTS},
+    {"MEMBER_ALREADY_EXISTS", ERR_EXISTS},
     {"RESOURCE_ALREADY_EXISTS", ERR_EXISTS},
     {"notFound", ERR_NOT_FOUND},
     {"RESOURCE_NOT_FOUND", ERR_NOT_FOUND},
+    {"invalidUsage", ERR_INVALID},
+    {"INVALID_USAGE", ERR_INVALID},
+    {"INVALID_FIELD_VALUE", ERR_INVALID},
+    {"instanceInMultipleLoadBalancedIgs", ERR_INVALID},
+    {"INSTANCE_IN_MULTIPLE_LOAD_BALANCED_IGS", ERR_INVALID},
     {"accessNotConfigured", ERR_AUTH},
     {"forbidden", ERR_FORBIDDEN},
     {"insufficientPermissions", ERR_FORBIDDEN},
     {"PERMISSIONS_ERROR", ERR_FORBIDDEN},
+    {"IAM_PERMISSION_DENIED", ERR_FORBIDDEN},
 };
 
 static int code_of_status(int status, const char *reason)
@@ -71,8 +83,13 @@ static int code_of_status(int status, const char *reason)
 
 int gce_error_code(int status, const char *reason, const char *message)
 {
-    if (strstr(str_nonnull(message), "being used by") != NULL && status < 401) {
+    const char *m = str_nonnull(message);
+    if (strstr(m, "being used by") != NULL && status < 401) {
         return ERR_IN_USE;
+    }
+    /* An organisation's rule, not a fingerprint: trying again helps nobody (gce-l4.md §4.14). */
+    if (status == 412 && strstr(m, "Constraint") != NULL && strstr(m, "violated") != NULL) {
+        return ERR_INVALID;
     }
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
         if (str_eq(reasons[i].word, reason)) {

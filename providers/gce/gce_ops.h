@@ -15,11 +15,19 @@
 
 struct gce_provider;
 
-/* A member of the body that is put in when the operation begins. */
+/* How an operation ends, besides the cloud's own codes:
+ *   CONFLICT  the name of an insert is taken, what is written or referred to is gone or in use, the fingerprint is outdated
+ *             (412): look and plan again.  A delete of something in use stays IN_USE
+ *   EXISTS    an address is to be held that somebody has reserved already, under whatever name: it cannot be lost; "value"
+ *             is that address
+ *   INVALID   the owner must mend it (gce_ops_refusals.h)
+ *   BUG       the planner's: a firewall without target tags, a late member whose value nobody knows */
+/* A member of the body that is put in when the operation begins; left out when its value is absent. */
 struct gce_op_late {
     const char *member; /* "IPAddress"; "destinationRanges": a list of this one text */
     struct lb_value value;
-    const char *suffix; /* appended: "/96"; or NULL */
+    const char
+        *suffix; /* appended, but to a text that has a prefix length already: "/96"; or NULL */
 };
 #define GCE_OP_LATE_MAX 2
 struct gce_op {
@@ -33,14 +41,12 @@ struct gce_op {
     /* After a mutation that ended well the resource is read, and this member of it becomes the
      * output "value" (an address that the cloud chose: "IPAddress", "address"); NULL: not read. */
     const char *read_member;
-    /* An insert whose name is taken (409), or a write of something that is gone (404), or an outdated
-     * fingerprint (412), is a CONFLICT: look and plan again.  So is "in use by" on a write that is no
-     * delete. */
-    bool
-        members; /* attach, detach, add, remove: an instance that is gone is left out and the rest sent
-                          * again; what is there already, or gone already, counts as done */
-    const char *
-        command; /* firewalls on a Shared VPC: what a person can do by hand; NULL: nobody is told */
+    /* attach, detach, add, remove: a member that is gone, that is there already, or that is no member is left out, and the
+     * rest is sent again. */
+    bool members;
+    /* Firewalls on a Shared VPC: what a person can do by hand; NULL: nobody is told.  After FORBIDDEN it is in *ret_value,
+     * too, with the late destination range. */
+    const char *command;
     const struct tt_call *call; /* for reports */
     const char **ret_value;     /* where the output goes besides, or NULL */
 };
@@ -56,7 +62,7 @@ const char *gce_collection_word(enum gce_collection c);
 /* How many requests the operation is expected to take, waiting included. */
 unsigned gce_op_calls(const struct gce_op *op);
 
-/* After an operation: what was written is known, what failed is forgotten. */
+/* After an operation: what was written is known to the snapshot, what failed is forgotten.  (gce_ops_remember.c) */
 void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
                   const struct err *err);
 
