@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_neg_mirror.c: see gce_neg_mirror.h.
+ *
+ *     name of a NEG ─▶ its zones ─▶ { state, when to compare, numbers of members }
+ *     number ─▶ member (node, IPs), counted: the last NEG that lets go of a node forgets it
+ *
+ * One lock around everything; it is held for the length of a copy, never for a call. */
+#include "providers/gce/gce_neg_mirror.h"
+
+#include "common/base/lock.h"
+#include "common/base/map.h"
+#include "common/base/str.h"
+
+#include <string.h>
+
+/* A node as an endpoint; the same one in all NEGs. */
+struct member {
+    uint32_t id;
+    uint32_t uses;
+    char *instance; /* begins one block with the two that follow */
+    char *ip;
+    char *ipv6;
+};
+/* One NEG, in one zone. */
+struct place {
+    int64_t due_ms; /* monotonic; CLOCK_NEVER: it is not compared */
+    uint32_t n;
+    uint16_t zone;
+    uint8_t state;
+    uint32_t members[];
+};
+/* All NEGs of one name. */
+struct places {
+    size_t n;
+    struct place *items[];
+};
+struct gce_neg_mirror {
+    struct clock *clock;
+    struct rng *rng;
+    int64_t period_ms;
+    struct mutex lock;
+    struct map *negs _guarded_by_(lock);      /* name → struct places */
+    struct map *by_text _guarded_by_(lock);   /* "node\nip\nipv6" → struct member */
+    struct member **by_id _guarded_by_(lock); /* NULL: free */
+    uint32_t n_ids _guarded_by_(lock);        /* numbers handed out so far */
+    uint32_t *free_ids _guarded_by_(lock);    /* a stack */
+    uint32_t n_free _guarded_by_(lock);
+    char **zones _guarded_by_(lock); /* zones are few and never forgotten */
+    uint16_t n_zones _guarded_by_(lock);
+};
+
+/* ---- members --------------------------------------------------------------------------------------- */
+
+static void member_free(struct member *m)
+{
+    free(m->instance);
+    free(m);
+}
+
+static struct member *member_new(const struct gce_endpoint *e)
+{
+    struct member *m = xcalloc(1, sizeof(*m));
+    size_t n_name = strlen(e->instance) + 1;
+    size_t n_ip = strlen(str_nonnull(e->ip)) + 1;
+    size_t n_ipv6 = strlen(str_nonnull(e->ipv6)) + 1;
+    m->instance = xmalloc(n_name + n_ip + n_ipv6);
+    m->ip = m->instance + n_name;
+    m->ipv6 = m->ip + n_ip;
+    memcpy(m->instance, e->instance, n_name);
+    memcpy(m->ip, str_nonnull(e->ip), n_ip);
+    memcpy(m->ipv6, str_nonnull(e->ipv6), n_ipv6);
+    return m;
+}
+
+static void text_of(struct str_buf *b, const char *instance, const char *ip, const char *ipv6)
+{
+    str_buf_reset(b);
+    str_appendf(b, "%s\n%s\n%s", instance, str_nonnull(ip), str_nonnull(ipv6));
+}
+
+static uint32_t next_id(struct gce_neg_mirror *m) _requires_(m->lock)
+{
+    if (m->n_free > 0) {
+        return m->free_ids[--m->n_free];
+    }
+    if (m->n_ids % 64 == 0) {
+        size_t cap = (size_t)m->n_ids + 64;
+        m->by_id = xrealloc(m->by_id, cap * sizeof(*m->by_id));
+        m->free_ids = xrealloc(m->free_ids, cap * sizeof(*m->free_ids));
+    }
+    return m->n_ids++;
+}
+
+/* The number of this endpoint, which is used once more. */
+static uint32_t take(struct gce_neg_mirror *m, const struct gce_endpoint *e) _requires_(m->lock)
+{
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    text_of(&text, e->instance, e->ip, e->ipv6);
+    struct member *found = map_get(m->by_text, text.data);
+    if (found == NULL) {
+        found = member_new(e);
+        found->id = next_id(m);
+        m->by_id[found->id] = found;
+        map_set(m->by_text, text.data, found);
+    }
+    found->uses++;
+    return found->id;
+}
+
+static void let_go(struct gce_neg_mirror *m, uint32_t id) _requires_(m->lock)
+{
+    struct member *member = m->by_id[id];
+    if (--member->uses > 0) {
+        return;
+    }
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    text_of(&text, member->instance, member->ip, member->ipv6);
+    (void)map_remove(m->by_text, text.data);
+    m->by_id[id] = NULL;
+    m->free_ids[m->n_free++] = id;
+    member_free(member);
+}
+
+/* ---- places ---------------------------------------------------------------------------------------- */
+
+static uint16_t zone_id(struct gce_neg_mirror *m, const char *zone) _requires_(m->lock)
+{
+    for (uint16_t i = 0; i < m->n_zones; i++) {
+        if (str_eq(m->zones[i], zone)) {
+            return i;
+        }
+    }
+    m->zones = xrealloc(m->zones, ((size_t)m->n_zones + 1) * sizeof(*m->zones));
+    m->zones[m->n_zones] = xstrdup(zone);
+    return m->n_zones++;
+}
+
+static struct place **find(struct gce_neg_mirror *m, const char *zone, const char *name)
+    _requires_(m->lock)
+{
+    struct places *all = map_get(m->negs, name);
+    for (size_t i = 0; all != NULL && i < all->n; i++) {
+        if (str_eq(m->zones[all->items[i]->zone], zone)) {
+            return &all->items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Where the NEG's place is, or is to be. */
+static struct place **find_or_add(struct gce_neg_mirror *m, const char *zone, const char *name)
+    _requires_(m->lock)
+{
+    struct place **at = find(m, zone, name);
+    if (at != NULL) {
+        return at;
+    }
+    struct places *all = map_take(m->negs, name);
+    size_t n = all == NULL ? 0 : all->n;
+    all = xrealloc(all, sizeof(*all) + (n + 1) * sizeof(*all->items));
+    all->n = n + 1;
+    all->items[n] = xcalloc(1, sizeof(struct place));
+    all->items[n]->zone = zone_id(m, zone);
+    all->items[n]->due_ms = CLOCK_NEVER;
+    map_set(m->negs, name, all);
+    return &all->items[n];
+}
+
+/* The same place with room for `n` members; those beyond are let go. */
+static struct place *resize(struct place **at, size_t n)
+{
+    *at = xrealloc(*at, sizeof(struct place) + n * sizeof(uint32_t));
+    return *at;
+}
+
+static void empty(struct gce_neg_mirror *m, struct place *p) _requires_(m->lock)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        let_go(m, p->members[i]);
+    }
+    p->n = 0;
+}
+
+/* Some time between half of the period and its end, so that NEGs that were listed together are not always listed
+ * together; what was never listed, any time in it. */
+static int64_t due_at(const struct gce_neg_mirror *m, enum gce_mirror_state state)
+{
+    if (m->period_ms <= 0) {
+        return CLOCK_NEVER;
+    }
+    int64_t first = state == GCE_MIRROR_BY_SIZE ? 0 : m->period_ms / 2;
+    uint64_t span = (uint64_t)(m->period_ms - first);
+    return clock_now_ms(m->clock) + first + (int64_t)rng_below(m->rng, span + 1);
+}
+
+static void fill(struct gce_neg_mirror *m, const char *zone, const char *name,
+                 enum gce_mirror_state state, const struct gce_endpoint *e, size_t n)
+{
+    mutex_lock(&m->lock);
+    struct place **at = find_or_add(m, zone, name);
+    empty(m, *at);
+    struct place *p = resize(at, n);
+    for (size_t i = 0; i < n; i++) {
+        p->members[p->n++] = take(m, &e[i]);
+    }
+    p->state = (uint8_t)state;
+    p->due_ms = due_at(m, state);
+    mutex_unlock(&m->lock);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+struct gce_neg_mirror *gce_neg_mirror_new(struct clock *clock, struct rng *rng, int64_t period_ms)
+{
+    struct gce_neg_mirror *m = xcalloc(1, sizeof(*m));
+    mutex_init(&m->lock);
+    m->clock = clock;
+    m->rng = rng;
+    m->period_ms = period_ms;
+    m->negs = map_new(NULL);
+    m->by_text = map_new(NULL);
+    return m;
+}
+
+static void places_free(struct places *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        free(all->items[i]);
+    }
+    free(all);
+}
+
+static bool free_one(const char *key, void *value, void *arg)
+{
+    (void)key;
+    (void)arg;
+    places_free(value);
+    return true;
+}
+
+void gce_neg_mirror_free(struct gce_neg_mirror *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    mutex_lock(&m->lock);
+    map_each(m->negs, free_one, NULL);
+    map_free(m->negs);
+    map_free(m->by_text);
+    for (uint32_t i = 0; i < m->n_ids; i++) {
+        if (m->by_id[i] != NULL) {
+            member_free(m->by_id[i]);
+        }
+    }
+    for (uint16_t i = 0; i < m->n_zones; i++) {
+        free(m->zones[i]);
+    }
+    free(m->by_id);
+    free(m->free_ids);
+    free(m->zones);
+    mutex_unlock(&m->lock);
+    mutex_done(&m->lock);
+    free(m);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------ */
+
+static int by_instance(const void *x, const void *y)
+{
+    const struct gce_endpoint *a = x;
+    const struct gce_endpoint *b = y;
+    int order = strcmp(a->instance, b->instance);
+    order = order != 0 ? order : strcmp(a->ip, b->ip);
+    return order != 0 ? order : strcmp(a->ipv6, b->ipv6);
+}
+
+enum gce_mirror_state gce_neg_mirror_get(struct gce_neg_mirror *m, const char *zone,
+                                         const char *name, struct arena *a,
+                                         struct gce_endpoint **ret, size_t *ret_n, bool *ret_due)
+{
+    enum gce_mirror_state state = GCE_MIRROR_UNKNOWN;
+    *ret = NULL;
+    *ret_n = 0;
+    *ret_due = true;
+    mutex_lock(&m->lock);
+    struct place **at = find(m, zone, name);
+    if (at != NULL && (*at)->state != GCE_MIRROR_UNKNOWN) {
+        const struct place *p = *at;
+        state = (enum gce_mirror_state)p->state;
+        *ret = ARENA_ARRAY(a, struct gce_endpoint, p->n);
+        *ret_n = p->n;
+        *ret_due = p->due_ms <= clock_now_ms(m->clock);
+        for (uint32_t i = 0; i < p->n; i++) {
+            const struct member *x = m->by_id[p->members[i]];
+            (*ret)[i] = (struct gce_endpoint){.instance = arena_strdup(a, x->instance),
+                                              .ip = arena_strdup(a, x->ip),
+                                              .ipv6 = arena_strdup(a, x->ipv6)};
+        }
+    }
+    mutex_unlock(&m->lock);
+    if (*ret_n > 0) {
+        qsort(*ret, *ret_n, sizeof(**ret), by_instance);
+    }
+    return state;
+}
+
+struct gce_strs gce_neg_mirror_zones(struct gce_neg_mirror *m, struct arena *a, const char *name)
+{
+    struct gce_strs zones = {0};
+    mutex_lock(&m->lock);
+    const struct places *all = map_get(m->negs, name);
+    size_t n = all == NULL ? 0 : all->n;
+    const char **names = ARENA_ARRAY(a, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = arena_strdup(a, m->zones[all->items[i]->zone]);
+    }
+    mutex_unlock(&m->lock);
+    struct str_set set = str_set_make(a, names, n);
+    zones = gce_strs_of(a, set.items, set.n);
+    return zones;
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------- */
+
+void gce_neg_mirror_set(struct gce_neg_mirror *m, const char *zone, const char *name,
+                        const struct gce_endpoint *e, size_t n)
+{
+    fill(m, zone, name, GCE_MIRROR_KNOWN, e, n);
+}
+
+void gce_neg_mirror_assume(struct gce_neg_mirror *m, const char *zone, const char *name,
+                           const struct gce_endpoint *e, size_t n)
+{
+    fill(m, zone, name, GCE_MIRROR_BY_SIZE, e, n);
+}
+
+static void forget(struct gce_neg_mirror *m, struct place *p) _requires_(m->lock)
+{
+    empty(m, p);
+    p->state = GCE_MIRROR_UNKNOWN;
+    p->due_ms = CLOCK_NEVER;
+}
+
+/* The NEG that is about to be changed here; NULL when its members are not known, and then they stay unknown: what was
+ * only taken for true by its size is no ground to build on. */
+static struct place **find_known(struct gce_neg_mirror *m, const char *zone, const char *name)
+    _requires_(m->lock)
+{
+    struct place **at = find(m, zone, name);
+    if (at == NULL || (*at)->state == GCE_MIRROR_KNOWN) {
+        return at;
+    }
+    forget(m, *at);
+    return NULL;
+}
+
+/* By their numbers: a NEG of 3,000 is searched 3,000 times. */
+static bool has(const struct gce_neg_mirror *m, const struct place *p, const struct gce_endpoint *e,
+                uint32_t *ret_at) _requires_(m->lock)
+{
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    text_of(&text, e->instance, e->ip, e->ipv6);
+    const struct member *wanted = map_get(m->by_text, text.data);
+    for (uint32_t i = 0; wanted != NULL && i < p->n; i++) {
+        if (p->members[i] == wanted->id) {
+            *ret_at = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void gce_neg_mirror_add(struct gce_neg_mirror *m, const char *zone, const char *name,
+                        const struct gce_endpoint *e, size_t n)
+{
+    uint32_t where;
+    mutex_lock(&m->lock);
+    struct place **at = find_known(m, zone, name);
+    if (at != NULL) {
+        struct place *p = resize(at, (*at)->n + n);
+        for (size_t i = 0; i < n; i++) {
+            if (!has(m, p, &e[i], &where)) {
+                p->members[p->n++] = take(m, &e[i]);
+            }
+        }
+    }
+    mutex_unlock(&m->lock);
+}
+
+void gce_neg_mirror_remove(struct gce_neg_mirror *m, const char *zone, const char *name,
+                           const struct gce_endpoint *e, size_t n)
+{
+    uint32_t where;
+    mutex_lock(&m->lock);
+    struct place **at = find_known(m, zone, name);
+    for (size_t i = 0; at != NULL && i < n; i++) {
+        struct place *p = *at;
+        if (has(m, p, &e[i], &where)) {
+            let_go(m, p->members[where]);
+            p->members[where] = p->members[--p->n];
+        }
+    }
+    if (at != NULL) {
+        (void)resize(at, (*at)->n);
+    }
+    mutex_unlock(&m->lock);
+}
+
+void gce_neg_mirror_forget(struct gce_neg_mirror *m, const char *zone, const char *name)
+{
+    mutex_lock(&m->lock);
+    struct place **at = find(m, zone, name);
+    if (at != NULL) {
+        forget(m, *at);
+    }
+    mutex_unlock(&m->lock);
+}
+
+void gce_neg_mirror_drop(struct gce_neg_mirror *m, const char *zone, const char *name)
+{
+    mutex_lock(&m->lock);
+    struct place **at = find(m, zone, name);
+    if (at != NULL) {
+        struct places *all = map_get(m->negs, name);
+        empty(m, *at);
+        free(*at);
+        *at = all->items[--all->n];
+        if (all->n == 0) {
+            (void)map_remove(m->negs, name);
+            free(all);
+        }
+    }
+    mutex_unlock(&m->lock);
+}
