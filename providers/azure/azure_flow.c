@@ -258,18 +258,18 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
 }
 
 static const struct lb_stage stages[] = {
-    {"withdraw", azure_observe_withdraw, azure_plan_withdraw},
-    {"clean", azure_observe_clean, azure_plan_clean},
-    {"addresses", azure_observe_addresses, azure_plan_addresses},
-    {"unlink", azure_observe_unlink, azure_plan_unlink},
-    {"leave", azure_observe_leave, azure_plan_leave},
-    {"balancers", azure_observe_balancers, azure_plan_balancers},
-    {"convert", azure_observe_convert, azure_plan_convert},
-    {"members", azure_observe_members, azure_plan_members},
-    {"security", azure_observe_security, azure_plan_security},
-    {"links", azure_observe_links, azure_plan_links},
-    {"tidy", azure_observe_tidy, azure_plan_tidy},
-    {"release", azure_observe_release, azure_plan_release},
+    {"withdraw", NULL, azure_observe_withdraw, azure_plan_withdraw},
+    {"clean", NULL, azure_observe_clean, azure_plan_clean},
+    {"addresses", NULL, azure_observe_addresses, azure_plan_addresses},
+    {"unlink", NULL, azure_observe_unlink, azure_plan_unlink},
+    {"leave", NULL, azure_observe_leave, azure_plan_leave},
+    {"balancers", NULL, azure_observe_balancers, azure_plan_balancers},
+    {"convert", NULL, azure_observe_convert, azure_plan_convert},
+    {"members", NULL, azure_observe_members, azure_plan_members},
+    {"security", NULL, azure_observe_security, azure_plan_security},
+    {"links", NULL, azure_observe_links, azure_plan_links},
+    {"tidy", NULL, azure_observe_tidy, azure_plan_tidy},
+    {"release", NULL, azure_observe_release, azure_plan_release},
 };
 
 const struct lb_flow azure_flow = {
