@@ -301,6 +301,21 @@ bool ce_group_list_instances(struct request *q, struct json_object **ret)
     return true;
 }
 
+static bool check_named_port(struct request *q, struct json_object *named, size_t i)
+{
+    const char *name = json_str(named, "name");
+    int64_t port = json_int(named, "port", 0);
+    const char *where = arena_printf(q->a, "resource.namedPorts[%zu]", i);
+    if (!name || !ce_name_is_valid(name)) {
+        return ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "%s.name", where),
+                                 str_nonnull(name), "Must be a valid name.");
+    }
+    return (port >= 1 && port <= 65535) ||
+           ce_refuse_invalid(&q->refusal, q->a, arena_printf(q->a, "%s.port", where),
+                             arena_printf(q->a, "%lld", (long long)port),
+                             "Must be between 1 and 65535.");
+}
+
 bool ce_group_set_named_ports(struct request *q, struct json_object **ret)
 {
     (void)ret;
@@ -308,6 +323,11 @@ bool ce_group_set_named_ports(struct request *q, struct json_object **ret)
         return false;
     }
     struct json_object *ports = json_member(q->body, "namedPorts");
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (!check_named_port(q, json_object_array_get_idx(ports, i), i)) {
+            return false;
+        }
+    }
     struct json_object *body = json_copy(q->res->body);
     json_add(body, "namedPorts", ports ? json_copy(ports) : json_object_new_array());
     ce_write_store(q, body);
