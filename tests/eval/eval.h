@@ -26,6 +26,7 @@ struct eval_fn {
 extern const struct eval_fn eval_kubernetes[];
 extern const struct eval_fn eval_gce[];           /* Services, names, links, ports */
 extern const struct eval_fn eval_gce_resources[]; /* cloud resources */
+extern const struct eval_fn eval_gce_l4_decide[]; /* whose is a Service */
 extern const struct eval_fn eval_azure_config[];  /* cloud-config */
 extern const struct eval_fn eval_azure_nsg[];     /* security rules */
 extern const struct eval_fn eval_azure_pip[];     /* public IPs */

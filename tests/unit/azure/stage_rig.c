@@ -129,10 +129,12 @@ STAGE(9)
 STAGE(10)
 STAGE(11)
 static const struct lb_stage wrapped[] = {
-    {"0", observe_0, plan_0}, {"1", observe_1, plan_1},    {"2", observe_2, plan_2},
-    {"3", observe_3, plan_3}, {"4", observe_4, plan_4},    {"5", observe_5, plan_5},
-    {"6", observe_6, plan_6}, {"7", observe_7, plan_7},    {"8", observe_8, plan_8},
-    {"9", observe_9, plan_9}, {"10", observe_10, plan_10}, {"11", observe_11, plan_11},
+    {"0", NULL, observe_0, plan_0},    {"1", NULL, observe_1, plan_1},
+    {"2", NULL, observe_2, plan_2},    {"3", NULL, observe_3, plan_3},
+    {"4", NULL, observe_4, plan_4},    {"5", NULL, observe_5, plan_5},
+    {"6", NULL, observe_6, plan_6},    {"7", NULL, observe_7, plan_7},
+    {"8", NULL, observe_8, plan_8},    {"9", NULL, observe_9, plan_9},
+    {"10", NULL, observe_10, plan_10}, {"11", NULL, observe_11, plan_11},
 };
 
 /* ---- the host -------------------------------------------------------------------------------------------- */
