@@ -216,12 +216,12 @@ static bool is_own_finalizer(const struct tt_provider *desc, const char *name)
     return false;
 }
 
-static uint32_t wanted_finalizers(const struct tt_host_ctx *h, const char *const *names, uint32_t n,
-                                  const char **ret)
+static uint32_t wanted_finalizers(const struct tt_host_ctx *h, const struct tt_result *r,
+                                  const char *const *names, uint32_t n, const char **ret)
 {
     uint32_t n_ret = 0;
 
-    if (h->args.cleanup_finalizer != NULL) {
+    if (h->args.cleanup_finalizer != NULL && (r->own & TT_OWN_FINALIZERS) == 0) {
         ret[n_ret++] = h->args.cleanup_finalizer;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -239,7 +239,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     struct kube_request req = {.method = "PATCH", .content_type = KUBE_STRATEGIC_PATCH};
     char *path = NULL;
 
-    uint32_t n_wanted = wanted_finalizers(h, names, n, wanted);
+    uint32_t n_wanted = wanted_finalizers(h, item->result, names, n, wanted);
     req.body = finalizer_patch_add(a, svc->finalizers, svc->n_finalizers, wanted, n_wanted);
     if (req.body == NULL || item->result->held) {
         return TT_OK;

@@ -99,7 +99,9 @@ static void result_condition(struct tt_result *r, const struct tt_condition *con
     mutex_lock(&r->call->lock);
     struct tt_condition c = *condition;
     c.type = take_text(r, condition->type, 316, "a condition's type");
-    c.status = take_text(r, condition->status, 16, "a condition's status");
+    c.status = condition->status == NULL
+                   ? NULL
+                   : take_text(r, condition->status, 16, "a condition's status");
     c.reason = take_text(r, str_nonnull(condition->reason), TT_TEXT_MAX, "a condition's reason");
     c.message = take_text(r, str_nonnull(condition->message), TT_TEXT_MAX, "a condition's message");
     uint32_t at = 0;
@@ -205,6 +207,13 @@ static void result_text(struct tt_result *r, const char *text)
     mutex_unlock(&r->call->lock);
 }
 
+static void result_own(struct tt_result *r, uint32_t bits)
+{
+    mutex_lock(&r->call->lock);
+    r->own = bits; /* what this version does not know is not used */
+    mutex_unlock(&r->call->lock);
+}
+
 static void result_done(struct tt_result *r)
 {
     mutex_lock(&r->call->lock);
@@ -228,6 +237,7 @@ void host_table_results(struct tt_host *t)
     t->result_resource = result_resource;
     t->result_text = result_text;
     t->result_done = result_done;
+    t->result_own = result_own;
 }
 
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret)

@@ -36,8 +36,9 @@ static void after_ensure(struct sync_item *item)
                     LOG_S("err", extras.message));
     }
     if (item->err.code != ERR_OK && item->result != NULL && item->result->hold_failure != NULL) {
-        (void)err_set(&item->err, item->err.code,
-                      "failed to add load balancer cleanup finalizer: %s",
+        const char *what =
+            sync_owns(item, TT_OWN_FINALIZERS) ? "finalizers" : "load balancer cleanup finalizer";
+        (void)err_set(&item->err, item->err.code, "failed to add %s: %s", what,
                       item->result->hold_failure);
         return;
     }
@@ -140,6 +141,34 @@ static void after_vanished(struct sync_item *item)
     }
 }
 
+/* What a Service that stays says of a load balancer that is gone. */
+static int take_back(struct sync_item *item)
+{
+    return sync_object_is_gone(item) ? ERR_OK : sync_write_status(item, NULL, 0, &item->err);
+}
+
+/* A controller of the provider's own: its finalizers hold the object until nothing on it speaks of the load balancer,
+ * so that nobody who looks at them later finds an old address (gce-l4.md §6.1). */
+static int after_own_delete(struct sync_item *item)
+{
+    int rc = take_back(item);
+
+    if (rc == ERR_OK && !sync_object_is_gone(item)) {
+        rc = sync_write_leftovers(item, &item->err);
+    }
+    return rc == ERR_OK ? sync_remove_finalizers(item, &item->err) : rc;
+}
+
+static int after_generic_delete(struct sync_item *item)
+{
+    int rc = sync_remove_finalizers(item, &item->err);
+
+    if (rc == ERR_OK && (did_something(item) || item->s->strict_events)) {
+        sync_event_normal(item, "DeletedLoadBalancer", "Deleted load balancer");
+    }
+    return rc == ERR_OK ? take_back(item) : rc;
+}
+
 static void after_delete(struct sync_item *item)
 {
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
@@ -152,16 +181,10 @@ static void after_delete(struct sync_item *item)
         err_prefix(&item->err, "failed to delete load balancer");
         return;
     }
-    if (sync_remove_finalizers(item, &item->err) != ERR_OK) {
-        return;
+    bool own = sync_owns(item, TT_OWN_FINALIZERS);
+    if ((own ? after_own_delete(item) : after_generic_delete(item)) == ERR_OK) {
+        service_cache_drop(item->s->cache, item->key);
     }
-    if (did_something(item) || item->s->strict_events) {
-        sync_event_normal(item, "DeletedLoadBalancer", "Deleted load balancer");
-    }
-    if (!sync_object_is_gone(item) && sync_write_status(item, NULL, 0, &item->err) != ERR_OK) {
-        return;
-    }
-    service_cache_drop(item->s->cache, item->key);
 }
 
 /* Nothing of ours is there.  Whose the finalizer is stays known as long as the object is. */

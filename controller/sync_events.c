@@ -6,6 +6,18 @@
 
 #define COMPONENT "service-controller"
 
+/* A Service that a controller of the provider's own serves: it sends the events, of its failures too. */
+static bool is_silent(const struct sync_item *item)
+{
+    return sync_owns(item, TT_OWN_EVENTS);
+}
+
+static bool has_told_failure(const struct sync_item *item)
+{
+    const struct tt_result *r = item->result;
+    return is_silent(item) && r->done && !r->broken && r->code != TT_OK;
+}
+
 static void emit(const struct sync_item *item, const char *type, const char *reason,
                  const char *message)
 {
@@ -16,19 +28,25 @@ static void emit(const struct sync_item *item, const char *type, const char *rea
 
 void sync_event_normal(const struct sync_item *item, const char *reason, const char *message)
 {
-    emit(item, "Normal", reason, message);
+    if (!is_silent(item)) {
+        emit(item, "Normal", reason, message);
+    }
 }
 
 void sync_event_warning(const struct sync_item *item, const char *reason, const char *prefix,
                         const char *text)
 {
-    emit(item, "Warning", reason, arena_printf(item->a, "%s: %s", prefix, text));
+    if (!has_told_failure(item)) {
+        emit(item, "Warning", reason, arena_printf(item->a, "%s: %s", prefix, text));
+    }
 }
 
 void sync_event_no_nodes(const struct sync_item *item)
 {
-    emit(item, "Warning", "UnAvailableLoadBalancer",
-         "There are no available nodes for LoadBalancer");
+    if (!is_silent(item)) {
+        emit(item, "Warning", "UnAvailableLoadBalancer",
+             "There are no available nodes for LoadBalancer");
+    }
 }
 
 void sync_event_begin(struct sync_item *item)
@@ -62,6 +80,9 @@ void sync_event_update_failed(const struct sync_batch *b, const struct sync_item
     const struct tt_node **hosts =
         nodes_eligible(item->a, (const struct tt_node *const *)b->nodes->views, b->nodes->n, &n);
 
+    if (has_told_failure(item)) {
+        return;
+    }
     emit(item, "Warning", "UpdateLoadBalancerFailed",
          arena_printf(item->a,
                       "Error updating load balancer with new hosts %s [node names limited, total "

@@ -57,6 +57,12 @@ static inline bool sync_holds_finalizers(const struct syncer *s)
     return (s->desc->capabilities & TT_CAP_HOLDS_FINALIZERS) != 0;
 }
 
+/* What of the Service the provider called its own affair (TT_OWN_…) in its last call. */
+static inline bool sync_owns(const struct sync_item *item, uint32_t bit)
+{
+    return item->result != NULL && (item->result->own & bit) != 0;
+}
+
 /* --- sync_call.c ------------------------------------------------------------------------------------ */
 /* Asks the provider whether a load balancer exists.  The err is the provider's. */
 int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *ret_exists,
@@ -68,12 +74,14 @@ void sync_call_joined(struct sync_batch *b);
 
 /* --- sync_kube.c ------------------------------------------------------------------------------------ */
 int sync_add_finalizer(struct sync_item *item, struct err *err);
-/* Lets go of the cleanup finalizer and those that the provider named, in one patch. */
+/* Lets go of the cleanup finalizer, unless that is none of ours, and those that the provider named, in one patch. */
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
 int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
                       struct err *err);
 /* Annotations, conditions, finalizers that the provider lets go of after an ENSURE. */
 int sync_write_extras(struct sync_item *item, bool failed, struct err *err);
+/* The same after a deletion, of a Service that stays: conditions and annotations. */
+int sync_write_leftovers(struct sync_item *item, struct err *err);
 /* After the finalizers are gone the object is gone too: nobody else holds it. */
 bool sync_object_is_gone(const struct sync_item *item);
 

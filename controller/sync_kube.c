@@ -84,7 +84,9 @@ static size_t finalizers_to_drop(const struct sync_item *item, const char **ret)
 {
     size_t n = 0;
 
-    ret[n++] = LB_CLEANUP_FINALIZER;
+    if (!sync_owns(item, TT_OWN_FINALIZERS)) {
+        ret[n++] = LB_CLEANUP_FINALIZER;
+    }
     for (uint32_t i = 0; item->result != NULL && i < item->result->n_drop_finalizers; i++) {
         ret[n++] = item->result->drop_finalizers[i];
     }
@@ -155,24 +157,36 @@ static const struct tt_condition *condition_now(const struct tt_service *svc, co
     return NULL;
 }
 
+/* The patch that makes it so; NULL: it is so.  The moment of the last transition stays as long as the status does. */
+static const char *condition_body(const struct sync_item *item, const struct tt_condition *wanted)
+{
+    const struct tt_condition *now = condition_now(item->svc, wanted->type);
+
+    if (wanted->status == NULL) {
+        return now == NULL ? NULL : condition_patch_remove(item->a, wanted->type);
+    }
+    struct tt_condition c = *wanted;
+    bool same_status = now != NULL && str_eq(now->status, c.status);
+    if (same_status && str_eq(now->reason, c.reason) && str_eq(now->message, c.message) &&
+        now->observed_generation == c.observed_generation) {
+        return NULL;
+    }
+    c.last_transition_us = same_status ? now->last_transition_us : clock_wall_us(item->s->clock);
+    return condition_patch(item->a, &c);
+}
+
 static int write_conditions(struct sync_item *item, struct err *err)
 {
     const struct tt_result *r = item->result;
 
     for (uint32_t i = 0; i < r->n_conditions; i++) {
-        struct tt_condition c = r->conditions[i];
-        const struct tt_condition *now = condition_now(item->svc, c.type);
-        bool same_status = now != NULL && str_eq(now->status, c.status);
-        if (same_status && str_eq(now->reason, c.reason) && str_eq(now->message, c.message) &&
-            now->observed_generation == c.observed_generation) {
+        const char *body = condition_body(item, &r->conditions[i]);
+        if (body == NULL) {
             continue;
         }
-        c.last_transition_us =
-            same_status ? now->last_transition_us : clock_wall_us(item->s->clock);
-        int rc =
-            patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, condition_patch(item->a, &c), err);
+        int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
         if (rc != ERR_OK) {
-            (void)err_prefix(err, "failed to update condition %s", c.type);
+            (void)err_prefix(err, "failed to update condition %s", r->conditions[i].type);
             return rc;
         }
     }
@@ -242,6 +256,13 @@ static int write_dropped_finalizers(struct sync_item *item, struct err *err)
         (void)err_prefix(err, "failed to remove finalizers");
     }
     return rc;
+}
+
+int sync_write_leftovers(struct sync_item *item, struct err *err)
+{
+    int rc = write_conditions(item, err);
+
+    return rc == ERR_OK ? write_annotations(item, err) : rc;
 }
 
 int sync_write_extras(struct sync_item *item, bool failed, struct err *err)

@@ -34,6 +34,18 @@ void drive_fail_item(struct lb_item *item, const struct err *err)
     }
 }
 
+uint32_t drive_own(const struct drive *d, const struct lb_item *item)
+{
+    const struct lb_flow *flow = d->cfg->flow;
+    const struct tt_host *host = d->s.host;
+    if (flow->own == NULL || !TT_HAS(host, result_own)) {
+        return 0;
+    }
+    uint32_t bits = flow->own(&d->s, item);
+    host->result_own(item->in->result, bits);
+    return bits;
+}
+
 bool drive_group_release(struct drive *d)
 {
     for (size_t i = 0; d->n_groups > 0 && i < d->s.n_items; i++) {
@@ -118,6 +130,9 @@ static void drive_facts(struct drive *d)
     if (d->cfg->flow->facts != NULL && d->cfg->flow->facts(&d->s, &err) != ERR_OK) {
         drive_fail_active(d, &err);
     }
+    for (size_t i = 0; i < d->s.n_items; i++) {
+        (void)drive_own(d, &d->s.items[i]); /* known to the host, whatever comes */
+    }
 }
 
 /* ---- results ---------------------------------------------------------------------------------------- */
@@ -133,12 +148,23 @@ static void item_explain_deadline(const struct drive *d, struct lb_item *item)
     }
 }
 
+static void item_objects(struct drive *d, struct lb_item *item)
+{
+    struct err err = ERR_INIT;
+    if (d->cfg->flow->objects != NULL && lb_item_is_active(item) && !d->s.planning &&
+        d->cfg->flow->objects(&d->s, item, &err) != ERR_OK) {
+        drive_fail_item(item, &err);
+    }
+}
+
 static int32_t results_report(struct drive *d)
 {
     const struct tt_host *host = d->s.host;
     int32_t first = TT_OK;
     for (size_t i = 0; i < d->s.n_items; i++) {
         struct lb_item *item = &d->s.items[i];
+        item_objects(d, item);
+        (void)drive_own(d, item);
         if (item->err.code != ERR_OK) {
             item_explain_deadline(d, item);
             if (d->cfg->flow->failed != NULL) {

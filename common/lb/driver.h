@@ -86,7 +86,13 @@ struct lb_flow {
     /* Finalizers of the provider's own that an ENSURE or UPDATE of this item holds; NULL: none. */
     size_t (*finalizers)(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names);
-    /* After all stages went well for the item: sets its results through the host.  May not fail. */
+    /* What of the Service is the provider's own affair: TT_OWN_… (provider.h), handed to host->result_own().  Asked after
+     * facts, before each execution, and before the result is set; of failed items, too.  NULL: nothing. */
+    uint32_t (*own)(const struct lb_sync *s, const struct lb_item *item);
+    /* After all stages went well for the item, and never while planning: Kubernetes objects of the provider's that go
+     * with its load balancer.  A failure is the item's.  May be NULL. */
+    int (*objects)(struct lb_sync *s, struct lb_item *item, struct err *err);
+    /* After all stages (and objects) went well for the item: sets its results through the host.  May not fail. */
     void (*status)(struct lb_sync *s, struct lb_item *item);
     /* Told of an item that ends with a failure, before its result is set; for metrics.  May be NULL. */
     void (*failed)(struct lb_sync *s, const struct lb_item *item);

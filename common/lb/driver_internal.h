@@ -37,6 +37,8 @@ bool drive_has_active(const struct drive *d);
 /* Takes one item out of the batch; a failure that it already has stays. */
 void drive_fail_item(struct lb_item *item, const struct err *err);
 void drive_fail_active(struct drive *d, const struct err *err);
+/* Tells the host what of the Service is the provider's own affair; gives it back. */
+uint32_t drive_own(const struct drive *d, const struct lb_item *item);
 /* Lets the group that waited last take part again.  False: nobody waits. */
 bool drive_group_release(struct drive *d);
 /* Observes, plans and executes one stage until it is done or nobody is left. */

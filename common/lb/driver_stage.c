@@ -117,9 +117,9 @@ static bool *items_with_changes(struct drive *d)
     return changes;
 }
 
-static bool item_lacks(const struct lb_item *item, const char *const *names, size_t n)
+static bool item_lacks(const struct lb_item *item, bool own, const char *const *names, size_t n)
 {
-    bool lacks = !svc_has_finalizer(item->in->service, LB_CLEANUP_FINALIZER);
+    bool lacks = !own && !svc_has_finalizer(item->in->service, LB_CLEANUP_FINALIZER);
     for (size_t i = 0; !lacks && i < n; i++) {
         lacks = !svc_has_finalizer(item->in->service, names[i]);
     }
@@ -139,7 +139,8 @@ static int item_hold(struct drive *d, size_t i, bool changes, struct err *err)
     }
     const char *const *names = NULL;
     size_t n = d->cfg->flow->finalizers != NULL ? d->cfg->flow->finalizers(s, item, &names) : 0;
-    if (!changes && !(verb == TT_VERB_ENSURE && item_lacks(item, names, n))) {
+    bool own = (drive_own(d, item) & TT_OWN_FINALIZERS) != 0;
+    if (!changes && !(verb == TT_VERB_ENSURE && item_lacks(item, own, names, n))) {
         return ERR_OK;
     }
     int32_t code = s->host->hold_finalizers(s->host->ctx, s->call, item->in, names, (uint32_t)n);

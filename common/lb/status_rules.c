@@ -255,6 +255,16 @@ char *condition_patch(struct arena *a, const struct tt_condition *c)
     return str_buf_to_arena(&b, a);
 }
 
+char *condition_patch_remove(struct arena *a, const char *type)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_append(&b, "{\"status\":{\"conditions\":[{\"$patch\":\"delete\"");
+    str_append(&b, ",\"type\":");
+    str_append_json_quoted(&b, type);
+    str_append(&b, "}]}}");
+    return str_buf_to_arena(&b, a);
+}
+
 char *patch_for_uid(struct arena *a, const char *patch, const char *uid)
 {
     static const char meta[] = "{\"metadata\":{";

@@ -32,6 +32,8 @@ char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_ol
                         const struct tt_kv *new_kv, size_t n_new);
 /* One condition by type, strategic merge on the status subresource; lastTransitionTime is the caller's. */
 char *condition_patch(struct arena *a, const struct tt_condition *c);
+/* The same that takes the condition of this type away. */
+char *condition_patch_remove(struct arena *a, const char *type);
 
 /* One of the patches above for this very object: it carries the uid, so that the server refuses it (422) when the name
  * stands for another object by now. */

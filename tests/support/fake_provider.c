@@ -121,6 +121,7 @@ static int32_t do_item(struct fake_provider *p, const struct tt_call *call,
     const struct tt_ingress ingress = {.ip = p->ip};
 
     record(p, item->verb, item, batch);
+    p->host->result_own(item->result, p->own);
     if (p->during != NULL) {
         p->during(p->during_arg, p, call, item);
     }

@@ -46,6 +46,7 @@ struct fake_provider {
     const char *ip;           /* of the ingress; NULL: ensure sets none */
     uint32_t plan_operations; /* with TT_CAP_REPORTS_PLANS: how many a plan has; 0: an empty one */
     const char *hold;         /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
+    uint32_t own;             /* what it calls its own affair of each Service (TT_OWN_…) */
     bool skip_hold;           /* with it: this Service is another's, nothing is held */
     bool leave_unsettled;     /* reconcile_batch forgets its items */
     int64_t endpoints_delay_ms; /* for tests that hand the question on */

@@ -266,6 +266,7 @@ struct tt_host {
     /* Results of one Service.  Later settings replace earlier ones; nothing set on failure is used, but for
      * finalizers and conditions. */
     void (*result_ingress)(struct tt_result *result, const struct tt_ingress *ingress, uint32_t n);
+    /* `status` NULL (since 1.2): the condition of this type is taken away. */
     void (*result_condition)(struct tt_result *result, const struct tt_condition *condition);
     void (*result_annotation)(struct tt_result *result, const char *key,
                               const char *value); /* NULL: drop */
@@ -286,7 +287,21 @@ struct tt_host {
     /* list_owned: one resource of ours; owner NULL: orphan. */
     void (*report_owned)(struct tt_host_ctx *ctx, const char *kind, const char *name,
                          const char *owner, const char *detail);
+
+    /* Since 1.2.  What of this Service is the provider's own affair, in this call: TT_OWN_ bits, which replace earlier
+     * ones.  To be said before the first mutation for it; nothing said: 0. */
+    void (*result_own)(struct tt_result *result, uint32_t bits);
 };
+
+/* Bits for result_own(), for Services that a controller of the provider's own serves. */
+/* The controller's cleanup finalizer is neither put on the Service nor taken off it: hold_finalizers holds only the
+ * named ones, and a deletion lets go of those of result_drop_finalizer. */
+#define TT_OWN_FINALIZERS 0x1u
+/* None of the controller's events: the provider sends its own, of failures too.  What happens after it ended well
+ * (a status that could not be written) is still told by the controller. */
+#define TT_OWN_EVENTS 0x2u
+/* Its backends hang on what node_digest() says of nodes: it is synced when that changes. */
+#define TT_OWN_NODES 0x4u
 
 /* ---- the descriptor -------------------------------------------------------------------------------------- */
 #define TT_OPTION_STRING   1u
@@ -333,6 +348,8 @@ struct tt_lease {
 #define TT_CAP_WANTS_ENDPOINTS  0x4u /* EndpointSlices are watched for it */
 #define TT_CAP_BULK             0x8u /* call->waiting is used: many keys cost hardly more than one */
 #define TT_CAP_READS_SECRET     0x10u /* open() uses secret_text beside config_text (since 1.1) */
+/* It runs more than the service controller's part, so that this one alone can be switched off (since 1.2). */
+#define TT_CAP_MORE_PARTS 0x20u
 
 /* What open() and check_config() get. */
 struct tt_open_args {
@@ -360,7 +377,9 @@ struct tt_open_args {
     /* since 1.1: 1 when the configuration is watched: after a change close() and open() come again.  Then open() may say
      * TT_IMPLEMENTED_ELSEWHERE: nothing is to be done until it changes. */
     uint32_t reloads;
-    uint32_t reserved_;
+    /* since 1.2 (0 before): 1 when --controllers switches the service controller off.  The provider, which has
+     * TT_CAP_MORE_PARTS, then serves only what belongs to its other parts, and says TT_IMPLEMENTED_ELSEWHERE to the rest. */
+    uint32_t service_controller_off;
 };
 
 /* An operation on one Service.  Blocks; honours call->deadline_ms and call->cancelled(). */
@@ -435,6 +454,15 @@ struct tt_provider {
      * before it is synced for their sake; negative: they do not concern it.  `service` NULL: any Service at all; negative
      * then: EndpointSlices need not be watched.  No I/O, quick, from any thread.  NULL: 100 for all. */
     int64_t (*endpoints_delay_ms)(void *provider, const struct tt_service *service);
+    /* Since 1.2.  Optional.  A digest of what of a node, beside name, providerID and eligibility, concerns the Services of
+     * TT_OWN_NODES (labels, readiness, addresses …); 0: the node concerns none of them.  Also asked of nodes that are not
+     * eligible.  No I/O, quick, from any thread, the same for equal nodes. */
+    uint64_t (*node_digest)(void *provider, const struct tt_node *node);
+    /* Since 1.2.  Annotations that it writes itself: a change of these alone is no reason to sync.  A text that ends in
+     * '*' stands for all keys that begin with it. */
+    const char *const *own_annotations;
+    uint32_t n_own_annotations;
+    uint32_t reserved_;
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

@@ -327,6 +327,24 @@ static void host__hold_finalizers__one_patch_then_none(void **state)
                         stand_patch(f->r, 0));
 }
 
+static void host__hold_finalizers__own_ones_alone(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const own[] = {"example.com/v1"};
+    const struct tt_call *call = host_call_abi(f->call);
+
+    f->r->provider->desc.finalizers = own;
+    f->r->provider->desc.n_finalizers = 1;
+    f->h->result_own(f->result, TT_OWN_FINALIZERS | 0x80000000u); /* what is unknown is not used */
+    assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, NULL, 0));
+    assert_int_equal(0, stand_patches(f->r));
+    assert_int_equal(TT_OK, f->h->hold_finalizers(f->h->ctx, call, &f->in, own, 1));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"example.com/v1\"]}}",
+                        stand_patch(f->r, 0));
+    f->h->result_done(f->result);
+    want_outcome(f, TT_OK, ERR_OK, "");
+}
+
 static void host__metrics__counted_and_unknown_ones_ignored(void **state)
 {
     struct fixture *f = *state;
@@ -365,6 +383,7 @@ int main(void)
         T(host__may_mutate__fence_deadline_and_cancel),
         T(host__kubernetes_objects__only_what_is_declared),
         T(host__hold_finalizers__one_patch_then_none),
+        T(host__hold_finalizers__own_ones_alone),
         T(host__metrics__counted_and_unknown_ones_ignored),
         T(host__event_that_may_not_be__is_dropped),
     };

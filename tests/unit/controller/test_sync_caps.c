@@ -184,6 +184,168 @@ static void caps__annotation_is_refused__the_address_is_published_all_the_same(v
                            "update annotations: may not patch services\n"));
 }
 
+/* ---- what a controller of the provider's own serves ---------------------------------------------- */
+
+#define OWN_F   "example.com/v2"
+#define OWN_ALL (TT_OWN_FINALIZERS | TT_OWN_EVENTS)
+#define CONDITION                                                                                  \
+    "\"conditions\":[{\"type\":\"Logged\",\"status\":\"True\",\"reason\":\"r\",\"message\":\"m\"," \
+    "\"lastTransitionTime\":\"2026-01-02T03:04:05Z\"}]"
+
+static void serve_alone(struct stand *r)
+{
+    static const char *const finalizers[] = {OWN_F};
+
+    r->provider->desc.finalizers = finalizers;
+    r->provider->desc.n_finalizers = 1;
+    r->provider->hold = finalizers[0];
+    r->provider->own = OWN_ALL;
+    stand_describe(r);
+}
+
+static void own__ensured__its_finalizer_and_no_event(void **state)
+{
+    struct stand *r = *state;
+
+    serve_alone(r);
+    stand_node_gone(r, "node-0"); /* nor one that there are no nodes */
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" OWN_F "\"]}}",
+                        stand_patch(r, 0));
+    assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
+    stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]", STAND_STATUS("192.0.2.1"));
+    stand_node(r, "node-1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("ensure demo/web, update demo/web", stand_story(r));
+    assert_string_equal("", stand_events(r));
+}
+
+static void own__failure__told_by_the_provider_alone(void **state)
+{
+    struct stand *r = *state;
+
+    serve_alone(r);
+    for (uint32_t verb = TT_VERB_ENSURE; verb <= TT_VERB_DELETE; verb++) {
+        fake_provider_answer(r->provider, (struct fake_answer){verb, TT_QUOTA, "full", 0, false});
+    }
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
+    stand_node(r, "node-1", NULL, NULL);
+    stand_nodes_changed(r);
+    stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]," STAND_DELETING, NULL);
+    stand_run(r);
+    assert_string_equal("ensure demo/web, update demo/web, ensure demo/web, delete demo/web",
+                        stand_story(r));
+    assert_string_equal("", stand_events(r));
+}
+
+static void own__vanished_and_not_deleted__told_by_the_provider_alone(void **state)
+{
+    struct stand *r = *state;
+
+    serve_alone(r);
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_DELETE, TT_QUOTA, "full", 0, false});
+    stand_service_gone(r, "web");
+    stand_run(r);
+    assert_string_equal("", stand_events(r));
+}
+
+/* It cannot know of these. */
+static void own__the_controllers_failure__told_by_the_controller(void **state)
+{
+    struct stand *r = *state;
+
+    serve_alone(r);
+    stand_refuse(r, "PATCH", "/services/web/status", 403, "Forbidden", "no permission");
+    stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]", NULL);
+    stand_run(r);
+    assert_string_equal("Warning SyncLoadBalancerFailed Error syncing load balancer: failed to "
+                        "update load balancer status: no permission\n",
+                        stand_events(r));
+}
+
+static void own__deleted__its_finalizer_goes_the_cleanup_finalizer_stays(void **state)
+{
+    struct stand *r = *state;
+
+    serve_alone(r);
+    stand_service(r, "web", STAND_LB, "\"finalizers\":[\"" OWN_F "\"]," STAND_DELETING,
+                  STAND_STATUS("192.0.2.1"));
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r)); /* the object goes with it: no status is written */
+    assert_non_null(
+        strstr(stand_patch(r, 0), "\"$deleteFromPrimitiveList/finalizers\":[\"" OWN_F "\"]"));
+    stand_service(r, "two", STAND_LB,
+                  "\"finalizers\":[\"" STAND_F "\",\"" OWN_F "\"]," STAND_DELETING,
+                  STAND_STATUS("192.0.2.1"));
+    stand_run(r);
+    assert_int_equal(3, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 1), "\"loadBalancer\""));
+    assert_string_equal(
+        "{\"metadata\":{\"uid\":\"uid-two\",\"$deleteFromPrimitiveList/finalizers\":"
+        "[\"" OWN_F "\"]}}",
+        stand_patch(r, 2));
+    assert_string_equal("", stand_events(r));
+}
+
+static void leave_nothing(void *arg, struct fake_provider *p, const struct tt_call *call,
+                          const struct tt_item *item)
+{
+    const struct tt_condition gone = {.type = "Logged"};
+    const struct tt_condition absent = {.type = "Other"};
+
+    (void)arg, (void)call;
+    p->host->result_annotation(item->result, "example.com/a", NULL);
+    p->host->result_condition(item->result, &gone);
+    p->host->result_condition(item->result, &absent);
+}
+
+/* gce-l4.md §6.1: status, annotations, and the finalizer last. */
+static void own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes(void **state)
+{
+    struct stand *r = *state;
+    const struct stand_request *p;
+
+    serve_alone(r);
+    r->provider->during = leave_nothing;
+    stand_service(r, "web", STAND_CLUSTER_IP,
+                  "\"annotations\":{\"example.com/a\":\"1\",\"b\":\"2\"},\"finalizers\":[\"" OWN_F
+                  "\"]",
+                  STAND_STATUS("192.0.2.1") "," CONDITION);
+    stand_run(r);
+    assert_int_equal(4, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "\"loadBalancer\""));
+    assert_non_null(strstr(stand_patch(r, 1), "{\"$patch\":\"delete\",\"type\":\"Logged\"}"));
+    p = stand_patch_request(r, 2);
+    assert_string_equal("application/merge-patch+json", p->content_type);
+    assert_non_null(strstr(p->body, "\"example.com/a\":null"));
+    assert_null(strstr(p->body, "\"b\""));
+    assert_non_null(strstr(stand_patch(r, 3), "\"$deleteFromPrimitiveList/finalizers\""));
+}
+
+/* The old address stays the word of the object until the next try: the finalizer holds it. */
+static void own__status_is_refused__the_finalizer_stays(void **state)
+{
+    struct stand *r = *state;
+
+    serve_alone(r);
+    stand_refuse(r, "PATCH", "/services/web/status", 500, "InternalError", "etcd");
+    stand_service(r, "web", STAND_CLUSTER_IP, "\"finalizers\":[\"" OWN_F "\"]",
+                  STAND_STATUS("192.0.2.1"));
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
+    assert_int_equal(1, stand_advance(r, SYNC_CLEANUP_RETRY_MS));
+    assert_int_equal(3, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 2), OWN_F));
+}
+
 static void caps__node_change__no_event_without_work(void **state)
 {
     struct stand *r = *state;
@@ -320,6 +482,13 @@ int main(void)
         T(caps__anothers_kind__finalizers_stay_as_they_are),
         T(caps__anothers_kind_vanishes__nothing_is_kept_of_it),
         T(caps__annotation_is_refused__the_address_is_published_all_the_same),
+        T(own__ensured__its_finalizer_and_no_event),
+        T(own__failure__told_by_the_provider_alone),
+        T(own__vanished_and_not_deleted__told_by_the_provider_alone),
+        T(own__the_controllers_failure__told_by_the_controller),
+        T(own__deleted__its_finalizer_goes_the_cleanup_finalizer_stays),
+        T(own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes),
+        T(own__status_is_refused__the_finalizer_stays),
         T(caps__node_change__no_event_without_work),
         T(caps__resync_period__ensured_again_later),
         T(batch__keys_of_one_object__one_call),

@@ -30,6 +30,7 @@ struct tt_result {
     char text[256]; /* "quota: …", "settled", or "" */
     char resource[128];
     int64_t retry_after_ms;
+    uint32_t own;
 };
 
 /* "do main/a" fails with this code for the next `times` times. */
@@ -62,6 +63,8 @@ struct fixture {
     bool fenced;            /* may_mutate says no */
     const char *url;        /* operations send a mutating request there first */
     size_t n_stages;
+    uint32_t own;      /* what of every Service is the provider's; told once per Service */
+    bool with_objects; /* the flow has Kubernetes objects */
     bool skips_main;   /* the first stage has nothing to do */
     bool forgets;      /* the flow does; each turn then says how much it found in its arena */
     const char *first; /* kept from the first stage for the second */
@@ -291,6 +294,18 @@ static void flow_status(struct lb_sync *s, struct lb_item *item)
     (void)note(s->provider, "status %s", short_key(item->key));
 }
 
+static uint32_t flow_own(const struct lb_sync *s, const struct lb_item *item)
+{
+    (void)item;
+    return ((const struct fixture *)s->provider)->own;
+}
+
+static int flow_objects(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    int code = note(s->provider, "objects %s", short_key(item->key));
+    return code != ERR_OK ? err_set(err, code, "the API server says no") : ERR_OK;
+}
+
 static struct str_set flow_culprits(const struct lb_sync *s, const struct lb_op *op,
                                     const struct err *err)
 {
@@ -383,6 +398,11 @@ static void host_result_resource(struct tt_result *r, const char *kind, const ch
     (void)snprintf(r->resource, sizeof r->resource, "%s %s", kind, name);
 }
 
+static void host_result_own(struct tt_result *r, uint32_t bits)
+{
+    r->own = bits;
+}
+
 static int32_t call_cancelled(const struct tt_call *call)
 {
     return atomic_load(&((struct fixture *)call->host_data)->call_cancelled);
@@ -411,7 +431,8 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
                                .report_operation = host_report_operation,
                                .result_fail = host_result_fail,
                                .result_done = host_result_done,
-                               .result_resource = host_result_resource};
+                               .result_resource = host_result_resource,
+                               .result_own = host_result_own};
     f->call = (struct tt_call){.size = sizeof f->call, .cancelled = call_cancelled, .host_data = f};
     f->batch = (struct tt_batch){.size = sizeof f->batch, .key = "", .items = f->item_list};
     for (size_t i = 0; verbs[i] != '\0'; i++) {
@@ -452,6 +473,8 @@ static int32_t fixture_drive(struct fixture *f, bool planning)
                                  .n_stages = f->n_stages,
                                  .forgets = f->forgets,
                                  .finalizers = flow_finalizers,
+                                 .own = f->own != 0 ? flow_own : NULL,
+                                 .objects = f->with_objects ? flow_objects : NULL,
                                  .status = flow_status,
                                  .culprits = flow_culprits};
     const struct lb_driver_config cfg = {.flow = &flow,

@@ -110,6 +110,73 @@ static void reconcile__stage_not_needed__passed_over(void **state)
     fixture_done(f);
 }
 
+static void reconcile__own_finalizers__cleanup_is_not_missed(void **state)
+{
+    static const char *const mine[] = {"f"};
+    const struct {
+        uint32_t own;
+        bool old_host;
+        const char *trace;
+    } rows[] = {
+        {TT_OWN_FINALIZERS, false, "facts · observe main · plan main · report 0 · status a"},
+        {TT_OWN_EVENTS, false,
+         "facts · observe main · plan main · hold a +f · report 0 · status a"},
+        {TT_OWN_FINALIZERS, true,
+         "facts · observe main · plan main · hold a +f · report 0 · status a"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct fixture *f = fixture_new(*state, "E");
+        f->with_finalizers = true;
+        f->own = rows[i].own;
+        f->services[0].finalizers = mine;
+        f->services[0].n_finalizers = 1;
+        f->host.size = rows[i].old_host ? offsetof(struct tt_host, result_own) : f->host.size;
+        str_append(&f->cloud, ";main/a;");
+        assert_code(fixture_drive(f, false), TT_OK);
+        assert_trace(f, rows[i].trace);
+        assert_int_equal(f->results[0].own, rows[i].old_host ? 0 : rows[i].own);
+        fixture_done(f);
+    }
+}
+
+static void reconcile__own__said_of_those_that_fail_too(void **state)
+{
+    struct fixture *f = fixture_new(*state, "EE");
+    f->own = TT_OWN_EVENTS;
+    f->elsewhere = "a";
+    f->invalid = "b";
+    assert_code(fixture_drive(f, false), TT_IMPLEMENTED_ELSEWHERE);
+    assert_int_equal(f->results[0].own, TT_OWN_EVENTS);
+    assert_int_equal(f->results[1].own, TT_OWN_EVENTS);
+    fixture_done(f);
+}
+
+static void reconcile__objects__of_those_that_went_well_and_before_their_status(void **state)
+{
+    struct fixture *f = fixture_new(*state, "EEEE");
+    f->with_objects = true;
+    f->elsewhere = "a";
+    f->settled = "b";
+    f->trouble[0] = (struct trouble){.where = "objects c", .code = ERR_TRANSIENT, .times = 1};
+    assert_code(fixture_drive(f, false), TT_IMPLEMENTED_ELSEWHERE);
+    const char *trace = str_buf_text(&f->trace);
+    assert_true(str_has_suffix(trace, "objects c · objects d · status d"));
+    assert_null(strstr(trace, "objects a"));
+    assert_null(strstr(trace, "objects b"));
+    assert_string_equal(f->results[2].text, "transient: the API server says no");
+    assert_string_equal(f->results[3].text, "settled");
+    fixture_done(f);
+}
+
+static void plan__objects__never(void **state)
+{
+    struct fixture *f = fixture_new(*state, "E");
+    f->with_objects = true;
+    assert_code(fixture_drive(f, true), TT_OK);
+    assert_null(strstr(str_buf_text(&f->trace), "objects"));
+    fixture_done(f);
+}
+
 /* What a turn allocates is gone when the next one begins; a plan that is only printed keeps all stages. */
 static void reconcile__flow_forgets__each_turn_begins_with_nothing(void **state)
 {
@@ -491,6 +558,10 @@ int main(void)
         lb_test(reconcile__snapshot_says_change__observed_again_before_writing),
         lb_test(reconcile__observe_never_fresh__bug_and_nothing_written),
         lb_test(reconcile__two_stages__second_observes_for_itself),
+        lb_test(reconcile__own_finalizers__cleanup_is_not_missed),
+        lb_test(reconcile__own__said_of_those_that_fail_too),
+        lb_test(reconcile__objects__of_those_that_went_well_and_before_their_status),
+        lb_test(plan__objects__never),
         lb_test(reconcile__stage_not_needed__passed_over),
         lb_test(reconcile__flow_forgets__each_turn_begins_with_nothing),
         lb_test(reconcile__first_stage_fails__second_not_begun),

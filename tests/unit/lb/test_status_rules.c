@@ -172,6 +172,12 @@ static void annotations_patch__maps__merge_patch(void **state)
                 "{\"metadata\":{\"annotations\":{\"a\":null,\"b\":\"2\",\"c\":\"5\"}}}");
 }
 
+static void condition_patch_remove__type__directive_by_merge_key(void **state)
+{
+    assert_body(condition_patch_remove(*state, "a\"b"),
+                "{\"status\":{\"conditions\":[{\"$patch\":\"delete\",\"type\":\"a\\\"b\"}]}}");
+}
+
 static void condition_patch__condition__one_list_entry(void **state)
 {
     const struct tt_condition c = {.type = "Ready",
@@ -205,6 +211,7 @@ int main(void)
         lb_test(finalizer_patch_remove__lists__only_ours),
         lb_test(annotations_patch__maps__merge_patch),
         lb_test(condition_patch__condition__one_list_entry),
+        lb_test(condition_patch_remove__type__directive_by_merge_key),
         lb_test(patch_for_uid__patches__for_this_object_only),
     };
     return cmocka_run_group_tests_name("status_rules", tests, NULL, NULL);
