@@ -131,6 +131,17 @@ struct gce_bs_desired {
 int gce_bs_desired_make(struct arena *a, const struct gce_bs_facts *f,
                         const struct gce_bs_input *in, struct gce_bs_desired *ret,
                         struct err *err) _warn_unused_;
+/* The health check of each kind, as upstream makes it (§4.3; gce-cloud-provider.md §5.5). */
+struct gce_bs_check_wish {
+    const char *name;
+    const char *key; /* "namespace/name" */
+    const char *path;
+    int32_t port;
+    bool shared;
+    bool internal;
+};
+struct gce_hc gce_l4_hc_make(struct arena *a, const struct gce_bs_check_wish *w);
+struct gce_hc gce_ilb_hc_make(struct arena *a, const struct gce_bs_check_wish *w);
 /* That of GCE_KIND_ILB_GROUPS (gce_ilb_desired.c); called by the former. */
 int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
                          const struct gce_bs_input *in, struct gce_bs_desired *ret,
@@ -168,19 +179,26 @@ struct gce_rule_change {
 int gce_l4_rule_compare(struct arena *a, const struct gce_rule *is, const struct gce_rule *want,
                         bool discrete, struct gce_rule_change *ret, struct err *err) _warn_unused_;
 int gce_l4_rule_equal_v6(struct arena *a, const struct gce_rule *is, const struct gce_rule *want,
-                         bool *ret, struct err *err) _warn_unused_;
+                         bool discrete, bool *ret, struct err *err) _warn_unused_;
 /* gce-cloud-provider.md §5.6 */
 bool gce_ilb_rule_equal(struct arena *a, const struct gce_rule *is, const struct gce_rule *want);
 struct gce_bservice_compare {
     bool strong;
     bool log_managed;
     bool zonal;
+    bool
+        text; /* links are compared as upstream does, as text; else as resources (docs/deviations.md) */
     const char *because; /* out: the member that differs */
 };
 bool gce_l4_bservice_equal(struct arena *a, const struct gce_bservice *is,
                            const struct gce_bservice *want, struct gce_bservice_compare *how);
+/* All but the backends, and with them; links as resources. */
+bool gce_ilb_bservice_members_equal(struct arena *a, const struct gce_bservice *is,
+                                    const struct gce_bservice *want, const char **ret_because);
 bool gce_ilb_bservice_equal(struct arena *a, const struct gce_bservice *is,
                             const struct gce_bservice *want);
+/* Same number of links, and each has its like; links as resources. */
+bool gce_links_same(const struct gce_strs *x, const struct gce_strs *y);
 /* §4.3, V125–V144: must it be written, and what then?  The larger numbers stay. */
 bool gce_hc_needs_update(const struct gce_hc *is, const struct gce_hc *want,
                          const char **ret_because);
@@ -191,6 +209,9 @@ int gce_l4_firewall_equal(struct arena *a, const struct gce_firewall *x,
                           struct err *err) _warn_unused_;
 bool gce_ilb_firewall_equal(struct arena *a, const struct gce_firewall *want,
                             const struct gce_firewall *is);
+/* It lies in another network (A7): such a firewall cannot be patched, only made again.  Networks that are not known on
+ * both sides do not differ. */
+bool gce_firewall_network_differs(const struct gce_firewall *is, const struct gce_firewall *want);
 
 /* ---- plan (gce_bs_*plan.c) ------------------------------------------------------------------------------ */
 /* What the backends' part of the plan has: where the balancer's operations must wait for it. */

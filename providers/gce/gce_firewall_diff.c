@@ -190,8 +190,8 @@ static int read_spans(struct arena *a, const struct gce_allows *w, struct span *
     return ERR_OK;
 }
 
-static int allows_equal(struct arena *a, const struct gce_allows *x, const struct gce_allows *y,
-                        bool *ret, struct err *err)
+int gce_firewall_allows_equal(struct arena *a, const struct gce_allows *x,
+                              const struct gce_allows *y, bool *ret, struct err *err)
 {
     struct span *sx;
     struct span *sy;
@@ -223,7 +223,7 @@ int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const stru
     const struct gce_allows *const pairs[2][2] = {{&x->allowed, &y->allowed},
                                                   {&x->denied, &y->denied}};
     for (int i = 0; same && i < 2; i++) {
-        int rc = allows_equal(a, pairs[i][0], pairs[i][1], &same, err);
+        int rc = gce_firewall_allows_equal(a, pairs[i][0], pairs[i][1], &same, err);
         if (rc != ERR_OK) {
             return rc;
         }
