@@ -58,6 +58,16 @@ static int explain_error(const struct tt_open_args *args, struct err *err)
                    hint == NULL ? "" : "; ", str_nonnull(hint));
 }
 
+static bool has_alpha_feature(const struct gce_config *c, const char *name)
+{
+    for (size_t i = 0; i < c->alpha_features.n; i++) {
+        if (str_eq(c->alpha_features.items[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce_config *ret,
                     struct gce_options *ret_options, struct err *err)
 {
@@ -71,7 +81,17 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
         finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), unknown[i].line),
                 unknown_text(a, &unknown[i]));
     }
-    return gce_options_parse(a, args->options, args->n_options, ret_options, err);
+    int rc = gce_options_parse(a, args->options, args->n_options, ret_options, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    ret_options->switches.ilb_subsets =
+        ret_options->switches.ilb_subsets || has_alpha_feature(ret, "ILBSubsets");
+    const struct gce_strs doubts = gce_options_doubts(a, args->options, args->n_options);
+    for (size_t i = 0; i < doubts.n; i++) {
+        finding(args, TT_LOG_WARNING, "", doubts.items[i]);
+    }
+    return ERR_OK;
 }
 
 /* ---- check-config -------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "providers/gce/gce_config.h"
 #include "providers/gce/gce_facts.h"
 #include "providers/gce/gce_lock.h"
+#include "providers/gce/gce_options.h"
 #include "providers/gce/gce_snapshot.h"
 #include "providers/gce/gce_tags.h"
 #include "providers/gce/gce_told.h"

@@ -7,6 +7,7 @@
 
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_config.h"
+#include "providers/gce/gce_options.h"
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_gcloud.h"
 #include "providers/gce/gce_service_rules.h"

@@ -3,6 +3,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_config.h"
+#include "providers/gce/gce_options.h"
 
 static int parse(struct arena *a, const char *text, struct gce_config *c, struct err *err)
 {
