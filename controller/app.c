@@ -45,6 +45,7 @@ struct app {
     struct kube_reflectors *reflectors;
     struct queue *queue;
     struct service_cache *cache;
+    struct node_sets *node_sets;
     struct tt_host_ctx *host;
     struct config_texts config; /* what the provider was opened with; in `a` */
     struct config_watch *config_watch;
@@ -203,6 +204,7 @@ static void make_stores(struct app *a)
                                                 .debounce_max_ms = d->debounce_max_ms},
                          a->args.clock);
     a->cache = service_cache_new();
+    a->node_sets = node_sets_new();
 }
 
 static void make_host(struct app *a)
@@ -379,16 +381,14 @@ static void make_syncer(struct app *a)
         .cancel = a->cancel,
         .queue = a->queue,
         .cache = a->cache,
+        .node_sets = a->node_sets,
         .services = a->services,
         .nodes = a->nodes,
         .slices = a->slices,
         .client = a->client,
         .events = a->events,
         .metrics = a->metrics,
-        .scope = {.classes = d->classes,
-                  .n_classes = d->n_classes,
-                  .finalizers = d->finalizers,
-                  .n_finalizers = d->n_finalizers},
+        .scope = sync_scope_of(d),
         .strict_events = a->args.options->strict_events,
         .resync_period_ms = a->args.options->resync_period_ms,
     };
@@ -550,6 +550,7 @@ void app_free(struct app *a)
     cancel_unhook(a->cancel, a->stop_hook);
     host_free(a->host);
     service_cache_free(a->cache);
+    node_sets_free(a->node_sets);
     queue_free(a->queue);
     kube_store_free(a->services);
     kube_store_free(a->nodes);

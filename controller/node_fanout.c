@@ -9,7 +9,6 @@
 #include "common/base/arena.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
-#include "common/lb/node_rules.h"
 #include "controller/sync_internal.h"
 
 struct node_fanout {
@@ -43,11 +42,11 @@ void node_fanout_pass(const struct syncer *s)
     static const struct tt_kv node_queue[] = {{"name", "node"}};
     int64_t started_ms = clock_now_ms(s->clock);
     struct kube_snapshot *nodes = kube_store_snapshot(s->nodes);
-    uint64_t digest = nodes_fingerprint((const struct tt_node *const *)nodes->views, nodes->n);
+    struct node_set set = node_sets_of(s->node_sets, s->desc, s->provider, nodes);
     size_t n = 0;
 
     kube_snapshot_unref(nodes);
-    char **keys = service_cache_with_other_nodes(s->cache, digest, &n);
+    char **keys = service_cache_with_other_nodes(s->cache, &set.digests, &n);
     for (size_t i = 0; i < n; i++) {
         enqueue(s, keys[i]);
         free(keys[i]);

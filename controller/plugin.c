@@ -164,6 +164,10 @@ static int check_tables(const struct tt_provider *d, const char *origin, struct 
         rc = check_names("finalizers", d->finalizers, d->n_finalizers, origin, err);
     }
     if (rc == ERR_OK) {
+        rc = check_names("annotations of its own", d->own_annotations, d->n_own_annotations, origin,
+                         err);
+    }
+    if (rc == ERR_OK) {
         rc = check_names("event reasons", d->event_reasons, d->n_event_reasons, origin, err);
     }
     if (rc == ERR_OK) {

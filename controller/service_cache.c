@@ -18,7 +18,7 @@ struct service_cache {
     struct mutex lock;
     struct map *entries _guarded_by_(lock);
     bool has_passed _guarded_by_(lock);
-    uint64_t passed _guarded_by_(lock); /* the nodes of the last pass over all entries */
+    struct node_digests passed _guarded_by_(lock); /* of the last pass over all entries */
 };
 
 static void known_free(void *p)
@@ -94,6 +94,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     if (!same) {
         e->k.stuck = false;
         e->k.has_nodes = false;
+        e->k.by_own = false;
         e->k.has_endpoints = false;
     }
     e->k.state = kube_object_ref(state);
@@ -111,15 +112,37 @@ void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuc
     mutex_unlock(&c->lock);
 }
 
-bool service_cache_set_nodes(struct service_cache *c, const char *key, uint64_t fingerprint)
+bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes)
 {
+    return k->nodes.eligible == nodes->eligible && (!k->by_own || k->nodes.own == nodes->own);
+}
+
+bool service_cache_set_nodes(struct service_cache *c, const char *key,
+                             const struct node_digests *nodes)
+{
+    bool is_latest = true;
+
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
     if (e != NULL) {
-        e->k.nodes = fingerprint;
+        e->k.nodes = *nodes;
         e->k.has_nodes = true;
+        is_latest = !c->has_passed || service_known_has_nodes(&e->k, &c->passed);
     }
-    bool is_latest = !c->has_passed || c->passed == fingerprint;
+    mutex_unlock(&c->lock);
+    return is_latest;
+}
+
+bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_own)
+{
+    bool is_latest = true;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL && e->k.by_own != by_own) {
+        e->k.by_own = by_own;
+        is_latest = !c->has_passed || !e->k.has_nodes || service_known_has_nodes(&e->k, &c->passed);
+    }
     mutex_unlock(&c->lock);
     return is_latest;
 }
@@ -174,7 +197,7 @@ size_t service_cache_count(struct service_cache *c)
 }
 
 struct collect {
-    uint64_t fingerprint;
+    const struct node_digests *nodes;
     char **keys;
     size_t n;
 };
@@ -184,19 +207,21 @@ static bool collect_other(const char *key, void *value, void *arg)
     const struct known *e = value;
     struct collect *out = arg;
 
-    if (e->k.ours && e->k.state != NULL && (!e->k.has_nodes || e->k.nodes != out->fingerprint)) {
+    if (e->k.ours && e->k.state != NULL &&
+        (!e->k.has_nodes || !service_known_has_nodes(&e->k, out->nodes))) {
         out->keys[out->n++] = xstrdup(key);
     }
     return true;
 }
 
-char **service_cache_with_other_nodes(struct service_cache *c, uint64_t fingerprint, size_t *ret_n)
+char **service_cache_with_other_nodes(struct service_cache *c, const struct node_digests *nodes,
+                                      size_t *ret_n)
 {
-    struct collect out = {.fingerprint = fingerprint};
+    struct collect out = {.nodes = nodes};
 
     mutex_lock(&c->lock);
     c->has_passed = true;
-    c->passed = fingerprint;
+    c->passed = *nodes;
     out.keys = xcalloc(map_size(c->entries) + 1, sizeof(*out.keys));
     map_each(c->entries, collect_other, &out);
     mutex_unlock(&c->lock);

@@ -15,6 +15,7 @@
 
 #include "common/base/attr.h"
 #include "controller/kube/object.h"
+#include "controller/node_sets.h"
 
 struct service_cache;
 
@@ -27,7 +28,8 @@ struct service_known {
     bool
         stuck; /* its last ensure was refused, and only a change helps: of it, or of its backends */
     bool has_nodes;
-    uint64_t nodes; /* fingerprint of the eligible nodes that were last handed over */
+    bool by_own;               /* what the provider says of nodes concerns it, too (TT_OWN_NODES) */
+    struct node_digests nodes; /* that were last handed over */
     bool has_endpoints;
     uint64_t endpoints;
 };
@@ -43,7 +45,11 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
 /* The sets that are about to be handed over.  False: a pass over all entries was made with other nodes, maybe before
  * this entry was there to be seen; the Service must be looked at once more. */
 bool service_cache_set_nodes(struct service_cache *c, const char *key,
-                             uint64_t fingerprint) _warn_unused_;
+                             const struct node_digests *nodes) _warn_unused_;
+/* Whether the provider's digests concern it.  False: as above, a pass that did not yet know so. */
+bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_own) _warn_unused_;
+/* Is this what an entry (with has_nodes) was given, as far as it concerns it? */
+bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* How the ensure of an entry ended. */
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
@@ -53,7 +59,8 @@ void service_cache_drop(struct service_cache *c, const char *key);
 /* The same, but the mark of mark_foreign() stays: for an object that is still there. */
 void service_cache_drop_known(struct service_cache *c, const char *key);
 size_t service_cache_count(struct service_cache *c);
-/* Keys (heap, as are the strings) of Services synced as ours whose nodes differ from `fingerprint`; sorted. */
-char **service_cache_with_other_nodes(struct service_cache *c, uint64_t fingerprint, size_t *ret_n);
+/* Keys (heap, as are the strings) of Services synced as ours whose nodes differ from `nodes`; sorted. */
+char **service_cache_with_other_nodes(struct service_cache *c, const struct node_digests *nodes,
+                                      size_t *ret_n);
 
 #endif

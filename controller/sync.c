@@ -10,7 +10,6 @@
 
 #include "common/base/log.h"
 #include "common/base/str.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/sync_internal.h"
 
@@ -58,7 +57,7 @@ static bool backends_are_known(const struct sync_batch *b, const struct sync_ite
 {
     const struct service_known *k = &item->known;
 
-    if (!k->has_nodes || k->nodes != b->nodes_fingerprint) {
+    if (!k->has_nodes || !service_known_has_nodes(k, &b->nodes_digests)) {
         return false;
     }
     if (item->slices == NULL) {
@@ -186,7 +185,7 @@ static void remember(struct sync_batch *b, struct sync_item *item)
     if (item->todo != SYNC_ENSURE && item->todo != SYNC_UPDATE) {
         return;
     }
-    if (!service_cache_set_nodes(s->cache, item->key, b->nodes_fingerprint)) {
+    if (!service_cache_set_nodes(s->cache, item->key, &b->nodes_digests)) {
         /* A pass may have missed it; when the nodes are the same after all, nothing comes of it. */
         queue_add(s->queue, item->key, b->batch_key, TT_REASON_NODES);
     }
@@ -255,6 +254,21 @@ static void release(struct sync_item *item)
     kube_snapshot_unref(item->slices);
 }
 
+/* Whether the provider's digests of nodes concern it is known once it was called; who fails may not have come so far
+ * as to say so again. */
+static void note_nodes(const struct sync_batch *b, const struct sync_item *item)
+{
+    const struct syncer *s = b->s;
+    bool by_own = sync_owns(item, TT_OWN_NODES);
+    bool called = item->joins && item->result != NULL &&
+                  (item->todo == SYNC_ENSURE || item->todo == SYNC_UPDATE);
+
+    if (called && (by_own || item->err.code == ERR_OK) &&
+        !service_cache_set_by_own(s->cache, item->key, by_own)) {
+        queue_add(s->queue, item->key, b->batch_key, TT_REASON_NODES); /* a pass missed it */
+    }
+}
+
 static void batch_run(struct sync_batch *b)
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -268,6 +282,7 @@ static void batch_run(struct sync_batch *b)
         if (item->todo == SYNC_UPDATE) {
             metrics_observe(b->s->metrics, METRIC_UPDATE_LATENCY, NULL, 0, took_s);
         }
+        note_nodes(b, item);
         /* An item that failed on the way to the call has its error; one that needs no call has none. */
         if (item->joins || item->err.code == ERR_OK) {
             sync_after(b, item);
@@ -286,10 +301,10 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch)
                            .n = batch->n,
                            .nodes = kube_store_snapshot(s->nodes),
                            .started_ms = clock_now_ms(s->clock)};
-    const struct tt_node *const *nodes = (const struct tt_node *const *)b.nodes->views;
+    struct node_set set = node_sets_of(s->node_sets, s->desc, s->provider, b.nodes);
 
-    b.nodes_fingerprint = nodes_fingerprint(nodes, b.nodes->n);
-    (void)nodes_eligible(a, nodes, b.nodes->n, &b.n_eligible); /* only how many */
+    b.nodes_digests = set.digests;
+    b.n_eligible = set.n_eligible;
     b.items = ARENA_ARRAY(a, struct sync_item, b.n);
     for (size_t i = 0; i < b.n; i++) {
         b.items[i] = (struct sync_item){

@@ -22,6 +22,7 @@
 #include "controller/kube/events.h"
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
+#include "controller/node_sets.h"
 #include "controller/queue.h"
 #include "controller/service_cache.h"
 #include "controller/sync_rules.h"
@@ -44,6 +45,7 @@ struct syncer {
     struct cancel *cancel; /* of the process */
     struct queue *queue;
     struct service_cache *cache;
+    struct node_sets *node_sets;
     struct kube_store *services;
     struct kube_store *nodes;
     struct kube_store *slices; /* NULL: endpoints are not watched */

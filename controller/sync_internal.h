@@ -43,7 +43,7 @@ struct sync_batch {
     size_t n;
     struct kube_snapshot *nodes;
     size_t n_eligible;
-    uint64_t nodes_fingerprint;
+    struct node_digests nodes_digests;
     int64_t started_ms;
 };
 

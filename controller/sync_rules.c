@@ -11,6 +11,16 @@
 
 #define BACKEND_REASONS (TT_REASON_NODES | TT_REASON_ENDPOINTS)
 
+struct sync_scope sync_scope_of(const struct tt_provider *desc)
+{
+    return (struct sync_scope){.classes = desc->classes,
+                               .n_classes = desc->n_classes,
+                               .finalizers = desc->finalizers,
+                               .n_finalizers = desc->n_finalizers,
+                               .own_annotations = desc->own_annotations,
+                               .n_own_annotations = desc->n_own_annotations};
+}
+
 bool scope_wants(const struct sync_scope *scope, const struct tt_service *s)
 {
     return svc_wants_lb_of(s, scope->classes, scope->n_classes);
@@ -42,6 +52,11 @@ bool scope_needs_cleanup(const struct sync_scope *scope, const struct tt_service
 uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *old_svc,
                        const struct tt_service *cur, bool started, const char **ret_what)
 {
+    const struct svc_scope ours = {.classes = scope->classes,
+                                   .n_classes = scope->n_classes,
+                                   .own_annotations = scope->own_annotations,
+                                   .n_own_annotations = scope->n_own_annotations,
+                                   .follows_distribution = true};
     uint32_t reasons = 0;
     const char *what = NULL;
 
@@ -49,7 +64,7 @@ uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *
         if (scope_wants(scope, cur)) {
             reasons |= started ? TT_REASON_SPEC : TT_REASON_RESYNC;
         }
-    } else if (svc_needs_update(old_svc, cur, scope->classes, scope->n_classes, &what)) {
+    } else if (svc_needs_update_in(&ours, old_svc, cur, &what)) {
         reasons |= TT_REASON_SPEC;
     }
     if (scope_needs_cleanup(scope, cur)) {

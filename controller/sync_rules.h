@@ -18,7 +18,11 @@ struct sync_scope {
     size_t n_classes;
     const char *const *finalizers;
     size_t n_finalizers;
+    const char *const *own_annotations; /* that the provider writes itself */
+    size_t n_own_annotations;
 };
+/* What the descriptor says of it. */
+struct sync_scope sync_scope_of(const struct tt_provider *desc);
 
 /* Type LoadBalancer and no class, or one of ours. */
 bool scope_wants(const struct sync_scope *scope, const struct tt_service *s);

@@ -5,7 +5,6 @@
 #include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/sync_internal.h"
 
@@ -69,7 +68,9 @@ static void node_changed(void *arg, struct kube_object *old_obj, struct kube_obj
     if (!atomic_load(&w->started)) {
         return; /* the first syncs take the nodes as they are then */
     }
-    if (old_obj == NULL || cur == NULL || node_should_sync(old_obj->node, cur->node)) {
+    const struct syncer *s = w->syncer;
+    if (old_obj == NULL || cur == NULL ||
+        node_sets_matters(s->desc, s->provider, old_obj->node, cur->node)) {
         node_fanout_touch(w->fanout);
     }
 }

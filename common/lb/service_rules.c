@@ -87,24 +87,51 @@ static bool ports_eq(const struct tt_service *a, const struct tt_service *b)
     return true;
 }
 
+static bool is_own_annotation(const struct svc_scope *scope, const char *key)
+{
+    for (size_t i = 0; i < scope->n_own_annotations; i++) {
+        const char *own = scope->own_annotations[i];
+        size_t n = strlen(own);
+        bool begins = n > 0 && own[n - 1] == '*';
+        if (begins ? strncmp(key, own, n - 1) == 0 : strcmp(key, own) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next one from *i on that is not our own; NULL at the end. */
+static const struct tt_kv *next_annotation(const struct svc_scope *scope,
+                                           const struct tt_service *s, uint32_t *i)
+{
+    while (*i < s->n_annotations && is_own_annotation(scope, s->annotations[*i].key)) {
+        (*i)++;
+    }
+    return *i < s->n_annotations ? &s->annotations[(*i)++] : NULL;
+}
+
 /* Both are sorted by key.  An absent map equals an empty one: upstream's difference between the two only
  * costs it a sync. */
-static bool annotations_eq(const struct tt_service *a, const struct tt_service *b)
+static bool annotations_eq(const struct svc_scope *scope, const struct tt_service *a,
+                           const struct tt_service *b)
 {
-    if (a->n_annotations != b->n_annotations) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->n_annotations; i++) {
-        if (strcmp(a->annotations[i].key, b->annotations[i].key) != 0 ||
-            !text_eq(a->annotations[i].value, b->annotations[i].value)) {
+    uint32_t at_a = 0;
+    uint32_t at_b = 0;
+    for (;;) {
+        const struct tt_kv *x = next_annotation(scope, a, &at_a);
+        const struct tt_kv *y = next_annotation(scope, b, &at_b);
+        if (x == NULL || y == NULL) {
+            return x == y;
+        }
+        if (strcmp(x->key, y->key) != 0 || !text_eq(x->value, y->value)) {
             return false;
         }
     }
-    return true;
 }
 
 /* What differs among the members that upstream compares, in its order; NULL when none does. */
-static const char *first_difference(const struct tt_service *o, const struct tt_service *c)
+static const char *first_difference(const struct svc_scope *scope, const struct tt_service *o,
+                                    const struct tt_service *c)
 {
     if (o->has_source_ranges != c->has_source_ranges ||
         !texts_eq(o->source_ranges, o->n_source_ranges, c->source_ranges, c->n_source_ranges)) {
@@ -125,7 +152,7 @@ static const char *first_difference(const struct tt_service *o, const struct tt_
     if (!texts_eq(o->external_ips, o->n_external_ips, c->external_ips, c->n_external_ips)) {
         return "spec.externalIPs";
     }
-    if (!annotations_eq(o, c)) {
+    if (!annotations_eq(scope, o, c)) {
         return "metadata.annotations";
     }
     if (!text_eq(o->uid, c->uid)) {
@@ -143,8 +170,15 @@ static const char *first_difference(const struct tt_service *o, const struct tt_
 bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
                       const char *const *classes, size_t n_classes, const char **ret_what)
 {
-    bool wanted = svc_wants_lb_of(old_svc, classes, n_classes);
-    bool wants = svc_wants_lb_of(cur, classes, n_classes);
+    const struct svc_scope scope = {.classes = classes, .n_classes = n_classes};
+    return svc_needs_update_in(&scope, old_svc, cur, ret_what);
+}
+
+bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service *old_svc,
+                         const struct tt_service *cur, const char **ret_what)
+{
+    bool wanted = svc_wants_lb_of(old_svc, scope->classes, scope->n_classes);
+    bool wants = svc_wants_lb_of(cur, scope->classes, scope->n_classes);
     const char *what = NULL;
     if (wanted != wants) {
         what = text_eq(old_svc->type, cur->type) ? "spec.loadBalancerClass" : "spec.type";
@@ -152,7 +186,11 @@ bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service 
         /* Only with classes of our own: each may mean another kind of load balancer. */
         what = "spec.loadBalancerClass";
     } else if (wants) {
-        what = first_difference(old_svc, cur);
+        what = first_difference(scope, old_svc, cur);
+        if (what == NULL && scope->follows_distribution &&
+            !text_eq(old_svc->traffic_distribution, cur->traffic_distribution)) {
+            what = "spec.trafficDistribution";
+        }
     }
     if (ret_what != NULL) {
         *ret_what = what;

@@ -31,6 +31,18 @@ bool svc_needs_cleanup(const struct tt_service *s);
 /* §1.5.  *ret_what (may be NULL) names the first difference in user's words ("spec.ports"), or NULL. */
 bool svc_needs_update(const struct tt_service *old_svc, const struct tt_service *cur,
                       const char *const *classes, size_t n_classes, const char **ret_what);
+/* The same for a controller that writes annotations itself: a change of these alone (a trailing '*' stands for all
+ * keys that begin so) is none.  With follows_distribution one of spec.trafficDistribution counts, which upstream's
+ * generic controller does not look at (gce-l4.md §7.2). */
+struct svc_scope {
+    const char *const *classes;
+    size_t n_classes;
+    const char *const *own_annotations;
+    size_t n_own_annotations;
+    bool follows_distribution;
+};
+bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service *old_svc,
+                         const struct tt_service *cur, const char **ret_what);
 const char *svc_annotation(const struct tt_service *s, const char *key); /* NULL when absent */
 char *svc_key(struct arena *a, const struct tt_service *s);              /* "namespace/name" */
 /* "a" + UID without '-', first 32 bytes: §2.3. */

@@ -263,11 +263,7 @@ void cmd_session_done(struct cmd_session *s)
 
 struct sync_scope cmd_session_scope(const struct cmd_session *s)
 {
-    const struct tt_provider *d = &s->plugin->desc;
-    return (struct sync_scope){.classes = d->classes,
-                               .n_classes = d->n_classes,
-                               .finalizers = d->finalizers,
-                               .n_finalizers = d->n_finalizers};
+    return sync_scope_of(&s->plugin->desc);
 }
 
 static int cmp_key(const void *key, const void *member)

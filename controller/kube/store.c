@@ -31,6 +31,7 @@ struct kube_store {
     struct store_index by_key _guarded_by_(&lock);
     struct store_index by_service _guarded_by_(&lock); /* KUBE_SLICE only */
     struct kube_snapshot *cached _guarded_by_(&lock);  /* NULL after a change */
+    uint64_t version _guarded_by_(&lock);              /* counts snapshots of all */
     bool synced _guarded_by_(&lock);
 };
 
@@ -105,6 +106,7 @@ static struct kube_snapshot *snapshot_new(const struct index_entry *entries, siz
     struct kube_snapshot *snap = xmalloc(sizeof *snap + n * 2 * sizeof(void *));
     atomic_init(&snap->refs, 1);
     snap->n = n;
+    snap->version = 0;
     snap->objects = (struct kube_object **)(snap + 1);
     snap->views = (const void **)(snap->objects + n);
     for (size_t i = 0; i < n; i++) {
@@ -136,6 +138,7 @@ struct kube_snapshot *kube_store_snapshot(struct kube_store *s)
     mutex_lock(&s->lock);
     if (s->cached == NULL) {
         s->cached = snapshot_new(s->by_key.entries, s->by_key.n);
+        s->cached->version = ++s->version;
     }
     struct kube_snapshot *snap = snapshot_ref(s->cached);
     mutex_unlock(&s->lock);

@@ -41,6 +41,8 @@ bool kube_store_is_quiet(const struct kube_store *s);
 struct kube_snapshot {
     _Atomic uint32_t refs;
     size_t n;
+    uint64_t
+        version; /* of the store's content: lists of all objects with equal ones are equal; 0: of one Service */
     struct kube_object **objects; /* references of the snapshot's */
     const void *
         *views; /* tt_service * / tt_node * / tt_slice *, same order: what the ABI hands out */

@@ -88,14 +88,9 @@ static void make_host(struct stand *r)
 
 void stand_describe(struct stand *r)
 {
-    const struct tt_provider *d = &r->provider->desc;
-
     host_free(r->host);
     make_host(r);
-    r->syncer.scope = (struct sync_scope){.classes = d->classes,
-                                          .n_classes = d->n_classes,
-                                          .finalizers = d->finalizers,
-                                          .n_finalizers = d->n_finalizers};
+    r->syncer.scope = sync_scope_of(&r->provider->desc);
 }
 
 static void make_client(struct stand *r)
@@ -141,6 +136,7 @@ struct stand *stand_new(uint32_t capabilities)
         .cancel = r->cancel,
         .queue = queue_new(&(struct queue_limits){0}, r->clock),
         .cache = service_cache_new(),
+        .node_sets = node_sets_new(),
         .services = kube_store_new(KUBE_SERVICE),
         .nodes = kube_store_new(KUBE_NODE),
         .slices = (capabilities & TT_CAP_WANTS_ENDPOINTS) != 0 ? kube_store_new(KUBE_SLICE) : NULL,
@@ -177,6 +173,7 @@ void stand_free(struct stand *r)
     queue_shutdown(r->syncer.queue, false);
     queue_free(r->syncer.queue);
     service_cache_free(r->syncer.cache);
+    node_sets_free(r->syncer.node_sets);
     kube_store_free(r->syncer.services);
     kube_store_free(r->syncer.nodes);
     kube_store_free(r->syncer.slices);

@@ -53,7 +53,7 @@ static void plugin__wrong_version__says_both(void **state)
 
     f->d.abi_major = 2;
     f->d.abi_minor = 7;
-    want_fault(&f->d, "x.so: it was built for provider ABI 2.7, this trimtab speaks 1.1");
+    want_fault(&f->d, "x.so: it was built for provider ABI 2.7, this trimtab speaks 1.2");
 }
 
 static void plugin__sizes__too_small_and_absurd(void **state)
@@ -128,6 +128,10 @@ static void plugin__tables__are_checked(void **state)
     f->d.finalizers = empty;
     f->d.n_finalizers = 1;
     want_fault(&f->d, "entry 1 of its finalizers is empty or too long");
+    f->d = good;
+    f->d.own_annotations = empty;
+    f->d.n_own_annotations = 1;
+    want_fault(&f->d, "entry 1 of its annotations of its own is empty or too long");
     f->d = good;
     f->d.kube_kinds = &kind;
     f->d.n_kube_kinds = 1;

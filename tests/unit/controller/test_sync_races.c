@@ -59,6 +59,35 @@ static void race__endpoints_come_while_the_service_is_taken__looked_at_again(voi
     stand_free(r);
 }
 
+/* The same of what the provider says of nodes: that it concerns the Service is known only after its first sync. */
+static void race__node_pass_before_its_digest_is_known_to_concern__updated_afterwards(void **state)
+{
+    (void)state;
+    struct service_cache *c = service_cache_new();
+    struct stand *r = stand_new(0);
+    size_t n = 0;
+
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    struct kube_object *web = kube_store_get(r->syncer.services, "demo/web");
+    const struct node_digests before = {.eligible = 1, .own = 1};
+    const struct node_digests after = {.eligible = 1, .own = 2};
+    service_cache_set(c, "demo/web", web, true);
+    assert_true(service_cache_set_nodes(c, "demo/web", &before));
+    free(service_cache_with_other_nodes(c, &after, &n));
+    assert_int_equal(0, n); /* none of its business, as far as is known */
+    assert_false(service_cache_set_by_own(c, "demo/web", true));
+    char **keys = service_cache_with_other_nodes(c, &after, &n);
+    assert_int_equal(1, n);
+    free(keys[0]);
+    free(keys);
+    assert_true(service_cache_set_nodes(c, "demo/web", &after));
+    assert_true(service_cache_set_by_own(c, "demo/web", true));
+    assert_true(service_cache_set_by_own(c, "demo/web", false));
+    kube_object_unref(web);
+    service_cache_free(c);
+    stand_free(r);
+}
+
 /* The pass saw the new node but not the Service; the Service is about to be given the old nodes. */
 static void race__node_pass_before_a_new_service_is_known__updated_afterwards(void **state)
 {
@@ -69,11 +98,13 @@ static void race__node_pass_before_a_new_service_is_known__updated_afterwards(vo
 
     stand_service(r, "web", STAND_LB, NULL, NULL);
     struct kube_object *web = kube_store_get(r->syncer.services, "demo/web");
-    free(service_cache_with_other_nodes(c, 2, &n));
+    const struct node_digests before = {.eligible = 1, .own = 1};
+    const struct node_digests after = {.eligible = 2, .own = 2};
+    free(service_cache_with_other_nodes(c, &after, &n));
     assert_int_equal(0, n);
     service_cache_set(c, "demo/web", web, true);
-    assert_false(service_cache_set_nodes(c, "demo/web", 1));
-    assert_true(service_cache_set_nodes(c, "demo/web", 2));
+    assert_false(service_cache_set_nodes(c, "demo/web", &before));
+    assert_true(service_cache_set_nodes(c, "demo/web", &after));
     kube_object_unref(web);
     service_cache_free(c);
     stand_free(r);
@@ -135,6 +166,7 @@ int main(void)
         cmocka_unit_test(race__service_vanishes_while_it_is_taken__looked_at_again),
         cmocka_unit_test(race__endpoints_come_while_the_service_is_taken__looked_at_again),
         cmocka_unit_test(race__node_pass_before_a_new_service_is_known__updated_afterwards),
+        cmocka_unit_test(race__node_pass_before_its_digest_is_known_to_concern__updated_afterwards),
         cmocka_unit_test(race__node_comes_while_the_replaced_service_goes__the_new_one_has_it),
         cmocka_unit_test(foreign__event_after_event__its_finalizer_stays),
     };

@@ -4,6 +4,7 @@
  * The numbers in the rows are those of controller.md §6.2, 6.3, 6.6 and 6.8. */
 #include "tests/unit/lb/lb_test.h"
 
+#include "common/base/str.h"
 #include "common/lb/service_rules.h"
 
 #define F    LB_CLEANUP_FINALIZER
@@ -166,6 +167,60 @@ static void svc_needs_update__classes_of_ours__compared_like_plain_ones(void **s
     assert_false(svc_needs_update(&a, &a80, NULL, 0, NULL)); /* not ours: nothing concerns us */
 }
 
+/* gce-l4.md §11.16, and what a controller that ignores its own annotations must not miss. */
+static void svc_needs_update_in__own_annotations__vectors(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"cloud.google.com/neg-status", "service.kubernetes.io*"};
+    const struct svc_scope scope = {.own_annotations = own, .n_own_annotations = ARRAY_LEN(own)};
+    const struct {
+        int row;
+        struct tt_service o, c;
+        const char *what;
+    } rows[] = {
+        {191, LB(), LB(NOTES({"cloud.google.com/neg-status", "{}"})), NULL},
+        {191, LB(NOTES({"a", "b"}, {"cloud.google.com/neg-status", "{}"})), LB(NOTES({"a", "b"})),
+         NULL},
+        {192, LB(NOTES({"service.kubernetes.io/tcp-forwarding-rule", "r"})),
+         LB(NOTES({"service.kubernetes.io/udp-forwarding-rule", "r"})), NULL},
+        {193, LB(NOTES({"RandomAnnotation", "1"})), LB(NOTES({"RandomAnnotation", "2"})),
+         "metadata.annotations"},
+        {194, LB(NOTES({"a", "b"})), LB(NOTES({"a", "b"})), NULL},
+        {0, LB(NOTES({"cloud.google.com/neg", "1"})), LB(), "metadata.annotations"},
+        {0, LB(NOTES({"cloud.google.com/neg-status2", "1"})), LB(), "metadata.annotations"},
+        {0, LB(NOTES({"service.kubernetes.io/a", "1"})),
+         LB(NOTES({"a", "1"}, {"service.kubernetes.io/b", "2"})), "metadata.annotations"},
+        {0, LB(NOTES({"a", "1"}, {"service.kubernetes.io/b", "2"}, {"z", "1"})),
+         LB(NOTES({"a", "1"}, {"z", "2"})), "metadata.annotations"},
+        {0, LB(NOTES({"service.kubernetes.io/b", "2"})), LB(.health_check_node_port = 30123),
+         "spec.healthCheckNodePort"},
+        {0, LB(), LB(.traffic_distribution = "PreferClose"), NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *what = "untouched";
+        print_message("# row %d (%zu)\n", rows[i].row, i);
+        assert_int_equal(svc_needs_update_in(&scope, &rows[i].o, &rows[i].c, &what),
+                         rows[i].what != NULL);
+        assert_string_equal(str_or(what, "(none)"), str_or(rows[i].what, "(none)"));
+        /* whatever the direction */
+        assert_int_equal(svc_needs_update_in(&scope, &rows[i].c, &rows[i].o, NULL),
+                         rows[i].what != NULL);
+    }
+}
+
+static void svc_needs_update_in__traffic_distribution__when_followed(void **state)
+{
+    (void)state;
+    const struct svc_scope scope = {.follows_distribution = true};
+    struct tt_service none = LB();
+    struct tt_service zone = LB(.traffic_distribution = "PreferSameZone");
+    struct tt_service again = LB(.traffic_distribution = "PreferSameZone");
+    const char *what;
+    assert_true(svc_needs_update_in(&scope, &none, &zone, &what));
+    assert_string_equal(what, "spec.trafficDistribution");
+    assert_false(svc_needs_update_in(&scope, &zone, &again, NULL)); /* by value, not by pointer */
+}
+
 static void svc_traffic__types_and_policies__vectors(void **state)
 {
     (void)state;
@@ -263,6 +318,8 @@ int main(void)
         lb_test(svc_has_finalizer__row_35__exact_match),
         lb_test(svc_needs_update__pairs__vectors),
         lb_test(svc_needs_update__classes_of_ours__compared_like_plain_ones),
+        lb_test(svc_needs_update_in__own_annotations__vectors),
+        lb_test(svc_needs_update_in__traffic_distribution__when_followed),
         lb_test(svc_traffic__types_and_policies__vectors),
         lb_test(svc_default_lb_name__row_134__cut_at_32),
         lb_test(svc_split_key__row_94__at_most_one_slash),
