@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_delete_plan.c: takes away everything of a Service that carries its names (DELETE).
+ *
+ * Goes by names, in both naming schemes, not by the spec and not by memory: whatever kind the Service had, and wherever an
+ * interrupted run stopped, it is found.  Waves: rules ∥ traffic firewalls; deny firewalls ∥ backend service ∥ held addresses;
+ * health checks ∥ NEGs, right after the backend service; firewalls of the checks.
+ * What is not ours stays: a rule that leads to a target pool, and then the firewalls that the old internal kind shares with
+ * target pools; firewalls and NEGs on which another Service's description is; a shared check that others want.
+ * Source: gce-l4.md §6, A11, A18; gce-cloud-provider.md §5.11.  Pure. */
+#include "providers/gce/gce_bs_ensure_plan.h"
+
+#include "common/base/str.h"
+#include "providers/gce/gce_links.h"
+
+#define WHY        "the Service is going away"
+#define WHY_SHARED "no Service with policy Cluster is left"
+
+struct deleting {
+    struct bs_emit e;
+    const struct gce_rule *rule; /* one of those that go */
+};
+
+/* The two naming schemes have some names in common. */
+static int delete_once(struct deleting *x, enum bs_phase phase, enum gce_collection c,
+                       const char *name, const char *why)
+{
+    return bs_deletes(&x->e, c, name) ? -1 : bs_delete(&x->e, phase, c, name, why);
+}
+
+/* One that a rule of ours refers to goes, too, when nobody looked at it: Services may share it, and then "in use" is the
+ * answer (gce-cloud-provider.md §5.5). */
+static void delete_service(struct deleting *x, const char *name, bool referred)
+{
+    const struct gce_slot *slot = gce_slots_find(x->e.seen, GCE_BACKENDS, NULL, name);
+    bool looked = slot != NULL && slot->known != GCE_UNKNOWN;
+    if (looked ? slot->known == GCE_ABSENT : !referred) {
+        return;
+    }
+    int at = delete_once(x, BS_UNBACK, GCE_BACKENDS, name, WHY);
+    if (at >= 0) {
+        bs_op(&x->e, at)->tolerate |= LB_TOLERATE_IN_USE;
+    }
+}
+
+static void delete_firewall(struct deleting *x, enum bs_phase phase, const char *name)
+{
+    const struct gce_firewall *is = name == NULL ? NULL : gce_slots_firewall(x->e.seen, name);
+    if (is != NULL && bs_firewall_is_ours(x->e.a, x->e.in, is)) {
+        (void)delete_once(x, phase, GCE_FIREWALLS, name, WHY);
+    }
+}
+
+static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int family)
+{
+    for (size_t i = 0; n->rules[family][i] != NULL; i++) {
+        const char *name = n->rules[family][i];
+        const struct gce_rule *r = gce_slots_rule(x->e.seen, name);
+        if (r != NULL && !str_is_empty(r->backend_service)) {
+            (void)delete_once(x, BS_UNRULE, GCE_RULES, name, WHY);
+            delete_service(x, gce_link_last(r->backend_service), true);
+            x->rule = x->rule == NULL ? r : x->rule;
+        }
+        if (gce_slots_address(x->e.seen, name) != NULL) {
+            (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
+                              "an interrupted run left it, and the Service is going away");
+        }
+    }
+}
+
+/* The old internal kind and target pools call their firewalls alike. */
+static bool names_are_a_pools(const struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_rule *r = n->legacy ? gce_slots_rule(x->e.seen, n->rules[0][0]) : NULL;
+    return r != NULL && str_is_empty(r->backend_service);
+}
+
+static void delete_own_checks(struct deleting *x, const struct gce_bs_names *n)
+{
+    static const enum gce_collection both[] = {GCE_HCS, GCE_REGION_HCS};
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        if (gce_slots_hc(x->e.seen, both[i] == GCE_REGION_HCS, n->local_check) != NULL) {
+            (void)delete_once(x, BS_DROP, both[i], n->local_check, WHY);
+        }
+    }
+    delete_firewall(x, BS_AFTER, n->local_check_firewall[0]);
+    delete_firewall(x, BS_AFTER, n->local_check_firewall[1]);
+}
+
+/* Its firewall serves both schemes' checks; it goes when this one goes and the other is not there. */
+static void delete_shared_firewalls(struct deleting *x, const struct gce_bs_names *n, int check)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *name = n->shared_check_firewall[i];
+        if (name == NULL || gce_slots_firewall(x->e.seen, name) == NULL) {
+            continue;
+        }
+        int at = bs_delete(&x->e, BS_AFTER, GCE_FIREWALLS, name, WHY_SHARED);
+        bs_op(&x->e, at)->shared = true;
+        if (check >= 0) { /* "in use" means that others need the firewall, too */
+            bs_op(&x->e, at)->only_if_op = check;
+            bs_op(&x->e, at)->only_if = LB_DONE;
+        }
+    }
+}
+
+static void delete_shared_check(struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_bs_input *in = x->e.in;
+    bool regional = !gce_kind_is_internal(in->kind);
+    enum gce_collection c = regional ? GCE_REGION_HCS : GCE_HCS;
+    const struct gce_slot *slot = gce_slots_find(x->e.seen, c, NULL, n->shared_check);
+    int check = -1;
+    if (in->others_want_shared_check || n->legacy != (in->kind == GCE_KIND_ILB_GROUPS) ||
+        slot == NULL || slot->known == GCE_UNKNOWN) {
+        return;
+    }
+    if (slot->known == GCE_PRESENT) {
+        check = bs_delete(&x->e, BS_DROP, c, n->shared_check, WHY_SHARED);
+        bs_op(&x->e, check)->tolerate |= LB_TOLERATE_IN_USE;
+        bs_op(&x->e, check)->shared = true;
+    }
+    if (!in->other_scheme_has_check) {
+        delete_shared_firewalls(x, n, check);
+    }
+}
+
+static void delete_all(struct deleting *x, const struct gce_bs_names *n)
+{
+    bool is_pool = names_are_a_pools(x, n);
+    for (int family = 0; family < 2; family++) {
+        delete_rules(x, n, family);
+        for (size_t i = 0; !is_pool && n->firewalls[family][i] != NULL; i++) {
+            delete_firewall(x, BS_UNRULE, n->firewalls[family][i]);
+        }
+        delete_firewall(x, BS_UNBACK, n->deny[family]);
+    }
+    for (size_t i = 0; n->backends[i] != NULL; i++) {
+        delete_service(x, n->backends[i], false);
+    }
+    if (!is_pool) {
+        delete_own_checks(x, n);
+    }
+    delete_shared_check(x, n);
+}
+
+static void delete_negs(struct bs_emit *e, const struct gce_neg_plan *negs)
+{
+    struct lb_plan own;
+    if (negs == NULL || negs->n == 0) {
+        return;
+    }
+    struct gce_neg_plan copy = *negs;
+    lb_plan_init(&own, e->a);
+    gce_neg_plan_delete(&own, e->in->key, &copy, e->in->call);
+    bs_adopt(e, &own,
+             (struct bs_adoption){.deletes = BS_DROP, .creates = BS_DROP, .changes = BS_DROP});
+}
+
+int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
+                       const struct gce_bs_input *in, const struct gce_slots *seen,
+                       const struct gce_neg_plan *negs, struct err *err)
+{
+    static const enum gce_kind schemes[] = {GCE_KIND_ILB_NEGS, GCE_KIND_ILB_GROUPS};
+    struct deleting x = {0};
+    (void)err;
+    bs_emit_init(&x.e, p, f, in, seen);
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        struct gce_bs_names names;
+        if (gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
+            delete_all(&x, &names);
+        }
+    }
+    delete_negs(&x.e, negs);
+    struct lb_plan_service *s = lb_plan_service(p, in->key);
+    s->kind = arena_printf(p->a, "%s, %s", gce_kind_text(in->kind), f->region);
+    s->address = x.rule == NULL ? NULL : gce_l4_ip_without_prefix(p->a, x.rule->ip);
+    bs_flush(&x.e);
+    if (x.rule != NULL) {
+        lb_plan_effect(p, in->key, "The address is given up.");
+    }
+    return ERR_OK;
+}
