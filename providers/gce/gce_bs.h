@@ -95,7 +95,9 @@ struct gce_bs_side {
         stale_rules; /* names that this Service's rules may have had: other protocols, legacy */
     const char *address_name; /* under which an address is held */
     struct gce_bs_user_address user;
-    bool want_firewall;
+    bool want_firewall; /* without sources it would let everybody in: then there is none */
+    bool
+        nobody; /* source ranges are given, none of this family: what lets clients in is taken away (A8) */
     struct gce_firewall
         firewall; /* destinationRanges by `pinhole`, put in by gce_bs_firewall_for() */
     bool want_deny;
@@ -104,6 +106,8 @@ struct gce_bs_side {
 };
 struct gce_bs_desired {
     enum gce_kind kind;
+    const char *ns; /* of the Service */
+    const char *name;
     bool internal;
     bool
         legacy; /* GCE_KIND_ILB_GROUPS: compared as cloud-provider-gcp does (§5.5, §5.6, §5.8 there) */
@@ -122,8 +126,9 @@ struct gce_bs_desired {
     bool strong_compared;
     bool zonal_compared;
     /* what to tell the owner, once */
-    bool warn_weighted; /* UnsupportedConfiguration */
-    bool warn_family_dropped;
+    bool warn_weighted;        /* UnsupportedConfiguration */
+    bool warn_family_dropped;  /* a side has `nobody` */
+    bool warn_options;         /* ILBOptionsIgnored: asked for on a network without subnetworks */
     struct tt_kv *annotations; /* status annotations (§4.11), sorted; NULL value: drop */
     size_t n_annotations;
 };

@@ -156,6 +156,21 @@ const char *gce_l4_subnet(const struct tt_service *s, bool ilb)
     return str_nonnull(value);
 }
 
+int gce_l4_subnetwork_check(const struct gce_subnetwork *s, bool internal, struct err *err)
+{
+    const char *access = internal ? "INTERNAL" : "EXTERNAL";
+    if (!str_eq(s->ipv6_access, access)) {
+        return err_set(err, ERR_INVALID,
+                       "subnetwork %s has no %s IPv6 addresses (ipv6AccessType \"%s\")", s->name,
+                       internal ? "internal" : "external", str_nonnull(s->ipv6_access));
+    }
+    if (!str_eq(s->stack, "IPV4_IPV6") && !str_eq(s->stack, "IPV6_ONLY")) {
+        return err_set(err, ERR_INVALID, "subnetwork %s has no IPv6 addresses (stackType \"%s\")",
+                       s->name, str_nonnull(s->stack));
+    }
+    return ERR_OK;
+}
+
 #define ALL_V4 "0.0.0.0/0"
 #define ALL_V6 "0::0/0" /* upstream's spelling, which the API keeps */
 

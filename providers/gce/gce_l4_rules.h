@@ -78,6 +78,9 @@ bool gce_l4_wants_v4(const struct tt_service *s, bool dual_stack);
 bool gce_l4_wants_v6(const struct tt_service *s, bool dual_stack);
 /* Name of the subnetwork that the annotations ask for, "" = the cluster's; `ilb` reads the older key, too. */
 const char *gce_l4_subnet(const struct tt_service *s, bool ilb);
+/* §4.1 E4, §5.1 step 7: can a rule with an IPv6 address lie in it?  ERR_INVALID: no. */
+int gce_l4_subnetwork_check(const struct gce_subnetwork *s, bool internal,
+                            struct err *err) _warn_unused_;
 /* §10, §11.7.  ERR_INVALID as upstream's user errors.  A family of which nothing is left has n = 0
  * and its `dropped` set: nobody may come in (A8, ours). */
 struct gce_l4_ranges {
