@@ -108,6 +108,18 @@ bool gce_api_is_list_of(enum gce_collection c, enum gce_verb v, struct json_obje
            str_eq(kind + strlen(singular), v == GCE_LIST_ALL ? "AggregatedList" : "List");
 }
 
+bool gce_api_collection_of(const char *name, bool regional, enum gce_collection *ret)
+{
+    bool found = false;
+    for (int c = 0; c < GCE_COLLECTION_MAX && !found; c++) {
+        bool is_regional =
+            collections[c].place == REGIONAL || collections[c].place == REGIONAL_NETWORK;
+        found = str_eq(collections[c].name, name) && is_regional == regional;
+        *ret = found ? (enum gce_collection)c : *ret;
+    }
+    return found;
+}
+
 bool gce_api_is_zonal(enum gce_collection c)
 {
     return collections[c].place == ZONAL;

@@ -86,6 +86,8 @@ char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collecti
 /* The same of a zonal collection. */
 char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                          const char *zone, const char *name);
+/* By its name in links; two collections are called healthChecks.  False: none of ours. */
+bool gce_api_collection_of(const char *name, bool regional, enum gce_collection *ret);
 /* Has each zone its own? */
 bool gce_api_is_zonal(enum gce_collection c);
 /* Does the verb take a cutter, and answers with pages? */

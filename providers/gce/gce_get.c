@@ -64,8 +64,8 @@ static int snapshot_pieces(struct gce_session *s, const struct gce_call_spec *sp
 {
     for (size_t i = 0; i < n; i++) {
         ret[i] = NULL;
-        (void)gce_snapshot_get(s->p->snapshot, specs[i].collection, specs[i].name, GCE_SNAPSHOT_ANY,
-                               s->a, &ret[i]);
+        (void)gce_snapshot_get(s->p->snapshot, GCE_KEY(specs[i].collection, specs[i].name),
+                               GCE_SNAPSHOT_ANY, s->a, &ret[i]);
     }
     return ERR_OK;
 }

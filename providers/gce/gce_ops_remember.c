@@ -16,12 +16,13 @@ void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outco
                   const struct err *err)
 {
     const struct gce_op *arg = op->arg;
-    if (outcome == LB_SKIPPED || outcome == LB_NOT_RUN || arg->c >= GCE_SNAPSHOT_KINDS) {
+    if (outcome == LB_SKIPPED || outcome == LB_NOT_RUN) {
         return;
     }
+    const struct gce_key key = {.c = arg->c, .zone = arg->zone, .name = arg->name};
     if (is_gone(arg, outcome, err)) {
-        gce_snapshot_put(p->snapshot, arg->c, arg->name, NULL);
+        gce_snapshot_put(p->snapshot, &key, NULL);
     } else {
-        gce_snapshot_forget(p->snapshot, arg->c, arg->name);
+        gce_snapshot_forget(p->snapshot, &key);
     }
 }

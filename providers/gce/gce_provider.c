@@ -100,36 +100,36 @@ static int find_facts(struct gce_provider *p, struct err *err)
 /* plan --state: {"gce": {"projects/P/regions/R/targetPools/NAME": {…}}}. */
 static int load_state(struct gce_provider *p, const struct tt_open_args *args, struct err *err)
 {
-    static const char *const names[GCE_SNAPSHOT_KINDS] = {
-        "addresses", "forwardingRules", "targetPools", "firewalls", "httpHealthChecks"};
     struct json_object *world;
     int rc = json_parse_arena(p->a, args->state_json, args->state_len, NULL, &world, err);
     if (rc != ERR_OK) {
         (void)err_prefix(err, "saved state");
         return rc;
     }
-    struct gce_fill *fills[GCE_SNAPSHOT_KINDS];
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        fills[k] = gce_fill_begin(p->snapshot, (enum gce_collection)k);
+    struct gce_fill *fills[GCE_COLLECTION_MAX] = {NULL};
+    for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
+        fills[c] = gce_snapshot_keeps((enum gce_collection)c)
+                       ? gce_fill_begin(p->snapshot, (enum gce_collection)c)
+                       : NULL;
     }
     struct json_object *gce = json_member(world, "gce");
     if (gce != NULL) {
         json_object_object_foreach(gce, path, resource)
         {
             struct gce_link link;
-            if (gce_link_parse(p->a, path, &link, NULL) != ERR_OK) {
-                continue;
-            }
-            for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-                if (str_eq(link.resource, names[k])) {
-                    const char *text = json_text(p->a, resource, JSON_COMPACT);
-                    gce_fill_item(fills[k], text, strlen(text));
-                }
+            enum gce_collection c;
+            if (gce_link_parse(p->a, path, &link, NULL) == ERR_OK &&
+                gce_api_collection_of(link.resource, *link.region != '\0', &c) &&
+                fills[c] != NULL) {
+                const char *text = json_text(p->a, resource, JSON_COMPACT);
+                gce_fill_item(fills[c], text, strlen(text));
             }
         }
     }
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        gce_fill_commit(fills[k]);
+    for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
+        if (fills[c] != NULL) {
+            gce_fill_commit(fills[c]);
+        }
     }
     return ERR_OK;
 }

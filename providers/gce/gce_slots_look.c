@@ -15,9 +15,8 @@ struct look {
 
 static void remember(struct look *l, const struct gce_slot *slot, struct json_object *o)
 {
-    if (slot->c < GCE_SNAPSHOT_KINDS) {
-        gce_snapshot_put(l->p->snapshot, slot->c, slot->name, o);
-    }
+    const struct gce_key key = {.c = slot->c, .zone = slot->zone, .name = slot->name};
+    gce_snapshot_put(l->p->snapshot, &key, o);
 }
 
 static int take(struct look *l, size_t i, struct err *err)

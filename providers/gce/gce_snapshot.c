@@ -2,32 +2,21 @@
 /* gce_snapshot.c: see gce_snapshot.h. */
 #include "providers/gce/gce_snapshot.h"
 
-#include "common/base/hash.h"
 #include "common/base/lock.h"
-#include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/base/strset.h"
+#include "providers/gce/gce_links.h"
+#include "providers/gce/gce_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Members of a pool as text, one per line; shared by the pools that have the same. */
-struct member_list {
-    unsigned refs;
-    char key[17];
-    char *text;
-};
-
-struct entry {
-    char *text;                  /* compact JSON; NULL: absent */
-    struct member_list *members; /* pools; or NULL */
-    bool forgotten;              /* touched by something that failed: unknown */
-    int64_t at_ms;               /* when it was read, written or forgotten */
-};
+#define ITEMS_MAX 100000u /* of a kind */
+#define SWEEP_AT  4096u   /* so many absent ones may be remembered before the old of them go */
 
 struct kind {
-    struct map *entries; /* name → struct entry */
-    int64_t listed_ms;   /* when the last complete list began; -1: never */
+    int64_t listed_ms; /* when the last complete list began; -1: never */
     bool unlistable;
 };
 
@@ -35,8 +24,11 @@ struct gce_snapshot {
     struct clock *clock;
     struct mutex lock;
     struct cond changed; /* a fill ended */
-    struct kind kinds[GCE_SNAPSHOT_KINDS] _guarded_by_(lock);
-    struct map *lists _guarded_by_(lock); /* member_list by key, borrowed */
+    struct gce_store store _guarded_by_(lock);
+    struct kind kinds[GCE_COLLECTION_MAX] _guarded_by_(lock);
+    uint16_t last_fill _guarded_by_(lock);
+    unsigned open_fills _guarded_by_(lock);
+    unsigned absent _guarded_by_(lock); /* put since the last sweep */
     bool filling _guarded_by_(lock);
     uint64_t fills _guarded_by_(lock);
 };
@@ -44,133 +36,12 @@ struct gce_snapshot {
 struct gce_fill {
     struct gce_snapshot *s;
     enum gce_collection kind;
-    struct map *entries;
+    uint16_t number;
+    uint32_t n;
     int64_t began_ms;
     bool over; /* more than ITEMS_MAX: not a list to keep */
     bool bad;  /* an item is no resource: what else is wrong with it? */
 };
-
-#define ITEMS_MAX 100000u /* of a kind; some 40 MiB */
-
-/* Members that are kept, per kind.  A pool's instances are kept apart. */
-static const char *const kept[GCE_SNAPSHOT_KINDS][12] = {
-    [GCE_ADDRESSES] = {"name", "description", "address", "addressType", "networkTier", NULL},
-    [GCE_RULES] = {"name", "description", "IPAddress", "IPProtocol", "portRange", "target",
-                   "backendService", "loadBalancingScheme", "networkTier", NULL},
-    [GCE_POOLS] = {"name", "description", "sessionAffinity", "healthChecks", NULL},
-    [GCE_FIREWALLS] = {"name", "description", "network", "direction", "sourceRanges",
-                       "destinationRanges", "targetTags", "allowed", "denied", "priority",
-                       "disabled", NULL},
-    [GCE_CHECKS] = {"name", "description", "host", "requestPath", "port", "checkIntervalSec",
-                    "timeoutSec", "healthyThreshold", "unhealthyThreshold", NULL},
-};
-
-/* ---- member lists -------------------------------------------------------------------------------- */
-
-static struct member_list *list_ref(struct gce_snapshot *s, struct json_object *instances)
-    _requires_(s->lock)
-{
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    for (size_t i = 0; i < json_len(instances); i++) {
-        const char *text = json_object_get_string(json_object_array_get_idx(instances, i));
-        str_appendf(&b, "%s\n", str_nonnull(text));
-    }
-    char key[17];
-    (void)snprintf(key, sizeof(key), "%016llx",
-                   (unsigned long long)hash_bytes(0, str_buf_text(&b), b.len));
-    struct member_list *l = map_get(s->lists, key);
-    if (l != NULL && str_eq(l->text, str_buf_text(&b))) {
-        l->refs++;
-        return l;
-    }
-    bool taken = l != NULL; /* two lists with one hash: this one is not shared */
-    l = xcalloc(1, sizeof(*l));
-    l->refs = 1;
-    l->text = str_buf_steal(&b);
-    if (!taken) {
-        memcpy(l->key, key, sizeof(key));
-        map_set(s->lists, key, l);
-    }
-    return l;
-}
-
-static void list_unref(struct gce_snapshot *s, struct member_list *l) _requires_(s->lock)
-{
-    if (l == NULL || --l->refs > 0) {
-        return;
-    }
-    if (l->key[0] != '\0') {
-        (void)map_remove(s->lists, l->key);
-    }
-    free(l->text);
-    free(l);
-}
-
-static struct json_object *list_json(const struct member_list *l)
-{
-    struct json_object *array = json_object_new_array();
-    for (const char *p = l->text; *p != '\0';) {
-        size_t n = strcspn(p, "\n");
-        json_object_array_add(array, json_object_new_string_len(p, (int)n));
-        p += n + 1;
-    }
-    return array;
-}
-
-/* ---- entries ------------------------------------------------------------------------------------- */
-
-static void entry_free(struct gce_snapshot *s, struct entry *e) _requires_(s->lock)
-{
-    if (e == NULL) {
-        return;
-    }
-    list_unref(s, e->members);
-    free(e->text);
-    free(e);
-}
-
-static struct entry *entry_new(struct gce_snapshot *s, enum gce_collection kind,
-                               struct json_object *o, int64_t at_ms) _requires_(s->lock)
-{
-    struct entry *e = xcalloc(1, sizeof(*e));
-    e->at_ms = at_ms;
-    if (o == NULL) {
-        return e;
-    }
-    _cleanup_(json_putp) struct json_object *small = json_object_new_object();
-    for (size_t i = 0; kept[kind][i] != NULL; i++) {
-        struct json_object *v = json_member(o, kept[kind][i]);
-        if (v != NULL) {
-            json_add(small, kept[kind][i], json_object_get(v));
-        }
-    }
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    json_print(&b, small, JSON_COMPACT);
-    e->text = str_buf_steal(&b);
-    if (kind == GCE_POOLS) {
-        e->members = list_ref(s, json_member(o, "instances"));
-    }
-    return e;
-}
-
-/* Entries cannot be freed by the map itself: their member lists need the snapshot. */
-static void entries_free(struct gce_snapshot *s, struct map *m) _requires_(s->lock)
-{
-    size_t n;
-    const char **names = map_keys(m, &n);
-    for (size_t i = 0; i < n; i++) {
-        entry_free(s, map_get(m, names[i]));
-    }
-    free(names);
-    map_free(m);
-}
-
-static void entry_set(struct gce_snapshot *s, struct map *m, const char *name, struct entry *e)
-    _requires_(s->lock)
-{
-    entry_free(s, map_get(m, name));
-    map_set(m, name, e);
-}
 
 struct gce_snapshot *gce_snapshot_new(struct clock *clock)
 {
@@ -179,9 +50,9 @@ struct gce_snapshot *gce_snapshot_new(struct clock *clock)
     mutex_init(&s->lock);
     cond_init(&s->changed);
     mutex_lock(&s->lock);
-    s->lists = map_new(NULL);
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        s->kinds[k] = (struct kind){.entries = map_new(NULL), .listed_ms = -1};
+    gce_store_init(&s->store);
+    for (int k = 0; k < GCE_COLLECTION_MAX; k++) {
+        s->kinds[k] = (struct kind){.listed_ms = -1};
     }
     mutex_unlock(&s->lock);
     return s;
@@ -193,17 +64,39 @@ void gce_snapshot_free(struct gce_snapshot *s)
         return;
     }
     mutex_lock(&s->lock);
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        entries_free(s, s->kinds[k].entries);
-    }
-    map_free(s->lists);
+    gce_store_done(&s->store);
     mutex_unlock(&s->lock);
     cond_done(&s->changed);
     mutex_done(&s->lock);
     free(s);
 }
 
-/* ---- asking -------------------------------------------------------------------------------------- */
+/* ---- what lists say ------------------------------------------------------------------------------ */
+
+/* Others' firewalls, NEGs and groups are many: only names that begin like ours are listed. */
+static const struct {
+    const char *prefix;
+    const char *filter;
+} listed[GCE_COLLECTION_MAX] = {
+    [GCE_FIREWALLS] = {"k8s", "name eq k8s.*"},
+    [GCE_NEGS] = {"k8s2-", "name eq k8s2-.*"},
+    [GCE_GROUPS] = {"k8s-ig", "name eq k8s-ig.*"},
+};
+
+bool gce_snapshot_keeps(enum gce_collection c)
+{
+    return gce_store_kept(c) != NULL;
+}
+
+bool gce_snapshot_lists(enum gce_collection c)
+{
+    return gce_snapshot_keeps(c) && c != GCE_SUBNETWORKS;
+}
+
+const char *gce_snapshot_filter(enum gce_collection c)
+{
+    return listed[c].filter;
+}
 
 static bool young(struct gce_snapshot *s, int64_t at_ms, int64_t max_age_ms)
 {
@@ -211,107 +104,188 @@ static bool young(struct gce_snapshot *s, int64_t at_ms, int64_t max_age_ms)
            (max_age_ms == GCE_SNAPSHOT_ANY || clock_now_ms(s->clock) - at_ms <= max_age_ms);
 }
 
-static struct json_object *entry_tree(const struct entry *e, struct arena *a)
+/* Would a list of this age have shown the resource? */
+static bool list_covers(struct gce_snapshot *s, const struct gce_key *key, int64_t max_age_ms)
+    _requires_(s->lock)
 {
-    struct json_object *o;
-    if (json_parse_arena(a, e->text, strlen(e->text), NULL, &o, NULL) != ERR_OK) {
-        return NULL;
-    }
-    if (e->members != NULL) {
-        json_add(o, "instances", list_json(e->members));
+    return young(s, s->kinds[key->c].listed_ms, max_age_ms) &&
+           str_has_prefix(key->name, str_nonnull(listed[key->c].prefix));
+}
+
+/* ---- asking -------------------------------------------------------------------------------------- */
+
+static void give_back(void *arg)
+{
+    json_object_put(arg);
+}
+
+/* NULL: absent, or not to be read. */
+static struct json_object *tree(const struct gce_entry *e, const char *name, struct arena *a)
+{
+    struct json_object *o = gce_store_tree(e, name);
+    if (o != NULL) {
+        arena_defer(a, give_back, o);
     }
     return o;
 }
 
-enum gce_known gce_snapshot_get(struct gce_snapshot *s, enum gce_collection kind, const char *name,
+static enum gce_known entry_says(struct gce_snapshot *s, const struct gce_entry *e,
+                                 int64_t max_age_ms)
+{
+    if (e->forgotten || !young(s, e->at_ms, max_age_ms)) {
+        return GCE_UNKNOWN;
+    }
+    return e->text.n_text == 0 ? GCE_ABSENT : GCE_PRESENT;
+}
+
+enum gce_known gce_snapshot_get(struct gce_snapshot *s, const struct gce_key *key,
                                 int64_t max_age_ms, struct arena *a, struct json_object **ret)
 {
-    enum gce_known known = GCE_UNKNOWN;
+    enum gce_known known;
     mutex_lock(&s->lock);
-    const struct kind *k = &s->kinds[kind];
-    const struct entry *e = map_get(k->entries, name);
+    int zone = gce_store_zone(&s->store, key->zone, false);
+    const struct gce_entry *e = gce_store_find(&s->store, key->c, zone, key->name, 0);
     if (e == NULL) {
-        known = young(s, k->listed_ms, max_age_ms) ? GCE_ABSENT : GCE_UNKNOWN;
-    } else if (e->forgotten || !young(s, e->at_ms, max_age_ms)) {
-        known = GCE_UNKNOWN;
-    } else if (e->text == NULL) {
-        known = GCE_ABSENT;
+        known = list_covers(s, key, max_age_ms) ? GCE_ABSENT : GCE_UNKNOWN;
     } else {
-        struct json_object *o = entry_tree(e, a);
+        known = entry_says(s, e, max_age_ms);
+    }
+    if (known == GCE_PRESENT) {
+        struct json_object *o = tree(e, key->name, a);
         known = o != NULL ? GCE_PRESENT : GCE_UNKNOWN;
-        if (o != NULL) {
-            *ret = o;
-        }
+        *ret = o != NULL ? o : *ret;
     }
     mutex_unlock(&s->lock);
     return known;
+}
+
+/* What is looked for among all entries of a kind. */
+struct search {
+    struct gce_snapshot *s;
+    enum gce_collection kind;
+    const char *needle;
+    const char *except;
+    struct arena *a;
+    struct json_object *found;
+    bool is_found;
+    bool is_unsure;
+};
+
+static void search(struct gce_snapshot *s, struct search *q,
+                   void (*fn)(struct search *q, const struct gce_entry *e, const char *name));
+
+struct search_visit {
+    struct search *q;
+    void (*fn)(struct search *q, const struct gce_entry *e, const char *name);
+};
+
+static void visit(const struct gce_visit *v, void *arg)
+{
+    const struct search_visit *sv = arg;
+    for (const struct gce_entry *e = v->first; e != NULL && !sv->q->is_found; e = e->next) {
+        if (e->kind == sv->q->kind && e->fill == 0) {
+            sv->fn(sv->q, e, v->name);
+        }
+    }
+}
+
+static void search(struct gce_snapshot *s, struct search *q,
+                   void (*fn)(struct search *q, const struct gce_entry *e, const char *name))
+    _requires_(s->lock)
+{
+    struct search_visit sv = {.q = q, .fn = fn};
+    gce_store_each(&s->store, visit, &sv);
+}
+
+static bool says(const struct gce_entry *e, const char *name, const char *needle)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    return gce_store_text(e, name, &b) && strstr(str_buf_text(&b), needle) != NULL;
+}
+
+static void match_address(struct search *q, const struct gce_entry *e, const char *name)
+{
+    if (e->forgotten) {
+        q->is_unsure = true; /* it might be the one */
+    } else if (says(e, name, q->needle)) {
+        struct json_object *o = tree(e, name, q->a);
+        q->is_found = str_eq(json_str(o, "address"), q->needle);
+        q->found = o;
+    }
 }
 
 enum gce_known gce_snapshot_address(struct gce_snapshot *s, const char *ip, int64_t max_age_ms,
                                     struct arena *a, struct json_object **ret)
 {
-    enum gce_known known;
+    struct search q = {.kind = GCE_ADDRESSES, .needle = ip, .a = a};
     mutex_lock(&s->lock);
-    const struct kind *k = &s->kinds[GCE_ADDRESSES];
-    known = young(s, k->listed_ms, max_age_ms) ? GCE_ABSENT : GCE_UNKNOWN;
-    size_t n = 0;
-    const char **names = known == GCE_ABSENT ? map_keys(k->entries, &n) : NULL;
-    for (size_t i = 0; i < n && known == GCE_ABSENT; i++) {
-        const struct entry *e = map_get(k->entries, names[i]);
-        if (e->forgotten) {
-            known = GCE_UNKNOWN; /* it might be the one */
-        } else if (e->text != NULL && strstr(e->text, ip) != NULL) {
-            struct json_object *o = entry_tree(e, a);
-            if (str_eq(json_str(o, "address"), ip)) {
-                *ret = o;
-                known = GCE_PRESENT;
-            }
-        }
+    enum gce_known known =
+        young(s, s->kinds[GCE_ADDRESSES].listed_ms, max_age_ms) ? GCE_ABSENT : GCE_UNKNOWN;
+    if (known == GCE_ABSENT) {
+        search(s, &q, match_address);
+        known = q.is_found ? GCE_PRESENT : q.is_unsure ? GCE_UNKNOWN : GCE_ABSENT;
+        *ret = q.is_found ? q.found : *ret;
     }
-    free(names);
     mutex_unlock(&s->lock);
     return known;
+}
+
+static void match_check(struct search *q, const struct gce_entry *e, const char *name)
+{
+    q->is_found = !str_eq(name, q->except) && says(e, name, q->needle);
 }
 
 bool gce_snapshot_check_is_used(struct gce_snapshot *s, const char *check, const char *except)
 {
     char needle[160];
     (void)snprintf(needle, sizeof(needle), "/httpHealthChecks/%s\"", check);
-    bool used = false;
+    struct search q = {.kind = GCE_POOLS, .needle = needle, .except = except};
     mutex_lock(&s->lock);
-    size_t n;
-    const char **names = map_keys(s->kinds[GCE_POOLS].entries, &n);
-    for (size_t i = 0; i < n && !used; i++) {
-        const struct entry *e = map_get(s->kinds[GCE_POOLS].entries, names[i]);
-        used = e->text != NULL && !str_eq(names[i], except) && strstr(e->text, needle) != NULL;
-    }
-    free(names);
+    search(s, &q, match_check);
     mutex_unlock(&s->lock);
-    return used;
+    return q.is_found;
+}
+
+static void match_deny(struct search *q, const struct gce_entry *e, const char *name)
+{
+    q->is_found = e->text.n_text > 0 && !str_eq(name, q->except) &&
+                  str_has_prefix(name, "k8s-fw-") && str_has_suffix(name, "-deny");
 }
 
 bool gce_snapshot_has_deny(struct gce_snapshot *s, const char *except)
 {
-    bool found = false;
+    struct search q = {.kind = GCE_FIREWALLS, .except = except};
     mutex_lock(&s->lock);
-    size_t n;
-    const char **names = map_keys(s->kinds[GCE_FIREWALLS].entries, &n);
-    for (size_t i = 0; i < n && !found; i++) {
-        const struct entry *e = map_get(s->kinds[GCE_FIREWALLS].entries, names[i]);
-        found = e->text != NULL && !str_eq(names[i], except) &&
-                str_has_prefix(names[i], "k8s-fw-") && str_has_suffix(names[i], "-deny");
-    }
-    free(names);
+    search(s, &q, match_deny);
     mutex_unlock(&s->lock);
-    return found;
+    return q.is_found;
 }
 
-bool gce_snapshot_was_listed(struct gce_snapshot *s, int64_t max_age_ms)
+struct gce_strs gce_snapshot_zones(struct gce_snapshot *s, enum gce_collection c, const char *name,
+                                   struct arena *a)
+{
+    mutex_lock(&s->lock);
+    const char **zones = ARENA_ARRAY(a, const char *, s->store.n_zones + 1u);
+    size_t n = 0;
+    for (int zone = 1; zone <= s->store.n_zones; zone++) {
+        const struct gce_entry *e = gce_store_find(&s->store, c, zone, name, 0);
+        if (e != NULL && !e->forgotten && e->text.n_text > 0) {
+            zones[n++] = arena_strdup(a, s->store.zones[zone - 1]);
+        }
+    }
+    mutex_unlock(&s->lock);
+    struct str_set set = str_set_make(a, zones, n);
+    return gce_strs_of(a, set.items, set.n);
+}
+
+bool gce_snapshot_was_listed(struct gce_snapshot *s, unsigned kinds, int64_t max_age_ms)
 {
     bool all = true;
     mutex_lock(&s->lock);
-    for (int k = 0; k < GCE_SNAPSHOT_KINDS; k++) {
-        all = all && (s->kinds[k].unlistable || young(s, s->kinds[k].listed_ms, max_age_ms));
+    for (int c = 0; c < GCE_COLLECTION_MAX; c++) {
+        bool asked = (kinds & GCE_KIND(c)) != 0 && gce_snapshot_lists((enum gce_collection)c);
+        const struct kind *k = &s->kinds[c];
+        all = all && (!asked || k->unlistable || young(s, k->listed_ms, max_age_ms));
     }
     mutex_unlock(&s->lock);
     return all;
@@ -320,9 +294,9 @@ bool gce_snapshot_was_listed(struct gce_snapshot *s, int64_t max_age_ms)
 bool gce_snapshot_has_all(struct gce_snapshot *s, enum gce_collection kind)
 {
     mutex_lock(&s->lock);
-    bool listed = s->kinds[kind].listed_ms >= 0;
+    bool has = s->kinds[kind].listed_ms >= 0;
     mutex_unlock(&s->lock);
-    return listed;
+    return has;
 }
 
 void gce_snapshot_set_unlistable(struct gce_snapshot *s, enum gce_collection kind)
@@ -340,49 +314,109 @@ bool gce_snapshot_is_unlistable(struct gce_snapshot *s, enum gce_collection kind
     return unlistable;
 }
 
+/* ---- telling ------------------------------------------------------------------------------------- */
+
+/* What is absent and old is dropped where a list says the same. */
+static void drop_old_absent(const struct gce_visit *v, void *arg)
+{
+    struct gce_snapshot *s = arg;
+    for (struct gce_entry *e = v->first; e != NULL; e = e->next) {
+        const struct gce_key key = {.c = (enum gce_collection)e->kind, .name = v->name};
+        if (e->text.n_text == 0 && !e->forgotten && !young(s, e->at_ms, GCE_SNAPSHOT_AGE_MS) &&
+            s->kinds[e->kind].listed_ms >= 0 &&
+            str_has_prefix(key.name, str_nonnull(listed[key.c].prefix))) {
+            gce_store_drop(e);
+        }
+    }
+}
+
+static void sweep_absent(struct gce_snapshot *s) _requires_(s->lock)
+{
+    if (++s->absent >= SWEEP_AT && s->open_fills == 0) {
+        gce_store_each(&s->store, drop_old_absent, s);
+        s->absent = 0;
+    }
+}
+
+static struct gce_entry *make(struct gce_snapshot *s, const struct gce_key *key) _requires_(s->lock)
+{
+    int zone = gce_store_zone(&s->store, key->zone, true);
+    if (zone < 0 || !gce_snapshot_keeps(key->c)) {
+        return NULL;
+    }
+    struct gce_entry *e = gce_store_make(&s->store, key->c, zone, key->name, 0);
+    e->at_ms = clock_now_ms(s->clock);
+    return e;
+}
+
+void gce_snapshot_put(struct gce_snapshot *s, const struct gce_key *key, struct json_object *o)
+{
+    mutex_lock(&s->lock);
+    struct gce_entry *e = make(s, key);
+    if (e != NULL) {
+        gce_store_set(&s->store, e, key->name, o);
+    }
+    if (o == NULL) {
+        sweep_absent(s);
+    }
+    mutex_unlock(&s->lock);
+}
+
+void gce_snapshot_forget(struct gce_snapshot *s, const struct gce_key *key)
+{
+    mutex_lock(&s->lock);
+    struct gce_entry *e = make(s, key);
+    if (e != NULL) {
+        gce_store_set(&s->store, e, key->name, NULL);
+        e->forgotten = true;
+    }
+    mutex_unlock(&s->lock);
+}
+
 /* ---- filling ------------------------------------------------------------------------------------- */
-
-void gce_snapshot_put(struct gce_snapshot *s, enum gce_collection kind, const char *name,
-                      struct json_object *o)
-{
-    mutex_lock(&s->lock);
-    entry_set(s, s->kinds[kind].entries, name, entry_new(s, kind, o, clock_now_ms(s->clock)));
-    mutex_unlock(&s->lock);
-}
-
-void gce_snapshot_forget(struct gce_snapshot *s, enum gce_collection kind, const char *name)
-{
-    mutex_lock(&s->lock);
-    struct entry *e = entry_new(s, kind, NULL, clock_now_ms(s->clock));
-    e->forgotten = true;
-    entry_set(s, s->kinds[kind].entries, name, e);
-    mutex_unlock(&s->lock);
-}
 
 struct gce_fill *gce_fill_begin(struct gce_snapshot *s, enum gce_collection kind)
 {
     struct gce_fill *f = xcalloc(1, sizeof(*f));
-    *f = (struct gce_fill){
-        .s = s, .kind = kind, .entries = map_new(NULL), .began_ms = clock_now_ms(s->clock)};
+    *f = (struct gce_fill){.s = s, .kind = kind, .began_ms = clock_now_ms(s->clock)};
+    mutex_lock(&s->lock);
+    s->open_fills++;
+    s->last_fill = s->last_fill == UINT16_MAX ? 1 : (uint16_t)(s->last_fill + 1);
+    f->number = s->last_fill;
+    mutex_unlock(&s->lock);
     return f;
+}
+
+static const char *zone_of(const struct gce_fill *f, struct json_object *o)
+{
+    return gce_api_is_zonal(f->kind) ? gce_link_last(str_nonnull(json_str(o, "zone"))) : NULL;
 }
 
 void gce_fill_item(void *fill, const char *text, size_t n)
 {
     struct gce_fill *f = fill;
+    struct gce_snapshot *s = f->s;
     _cleanup_(json_putp) struct json_object *o = NULL;
     if (json_parse(text, n, NULL, &o, NULL) != ERR_OK || json_str(o, "name") == NULL ||
-        !gce_api_is_one_of(f->kind, o)) {
+        !gce_api_is_one_of(f->kind, o) ||
+        (gce_api_is_zonal(f->kind) && str_is_empty(zone_of(f, o)))) {
         f->bad = true;
         return;
     }
-    f->over = f->over || map_size(f->entries) >= ITEMS_MAX;
+    f->over = f->over || f->n++ >= ITEMS_MAX;
     if (f->over) {
         return;
     }
-    mutex_lock(&f->s->lock);
-    entry_set(f->s, f->entries, json_str(o, "name"), entry_new(f->s, f->kind, o, f->began_ms));
-    mutex_unlock(&f->s->lock);
+    const char *name = json_str(o, "name");
+    mutex_lock(&s->lock);
+    int zone = gce_store_zone(&s->store, zone_of(f, o), true);
+    if (zone >= 0) {
+        struct gce_entry *e = gce_store_make(&s->store, f->kind, zone, name, f->number);
+        e->at_ms = f->began_ms;
+        gce_store_set(&s->store, e, name, o);
+    }
+    f->over = f->over || zone < 0;
+    mutex_unlock(&s->lock);
 }
 
 bool gce_fill_is_bad(const struct gce_fill *f)
@@ -395,24 +429,56 @@ bool gce_fill_is_over(const struct gce_fill *f)
     return f->over;
 }
 
+static struct gce_entry *twin(const struct gce_visit *v, const struct gce_entry *of, uint16_t fill)
+{
+    struct gce_entry *e = v->first;
+    while (e != NULL && (e->kind != of->kind || e->zone != of->zone || e->fill != fill)) {
+        e = e->next;
+    }
+    return e;
+}
+
+/* The list has been read: what it brought is known, but for what we wrote meanwhile; what it did not bring is absent. */
+static void settle(const struct gce_visit *v, void *arg)
+{
+    const struct gce_fill *f = arg;
+    for (struct gce_entry *e = v->first; e != NULL; e = e->next) {
+        if (e->kind != f->kind) {
+            continue;
+        }
+        if (e->fill == 0 && e->at_ms < f->began_ms) {
+            gce_store_drop(e);
+        } else if (e->fill == 0) {
+            struct gce_entry *brought = twin(v, e, f->number);
+            if (brought != NULL) {
+                gce_store_drop(brought);
+            }
+        }
+    }
+    for (struct gce_entry *e = v->first; e != NULL; e = e->next) {
+        if (e->kind == f->kind && e->fill == f->number) {
+            e->fill = 0;
+        }
+    }
+}
+
+static void forsake(const struct gce_visit *v, void *arg)
+{
+    const struct gce_fill *f = arg;
+    for (struct gce_entry *e = v->first; e != NULL; e = e->next) {
+        if (e->fill == f->number) {
+            gce_store_drop(e);
+        }
+    }
+}
+
 void gce_fill_commit(struct gce_fill *f)
 {
     struct gce_snapshot *s = f->s;
     mutex_lock(&s->lock);
-    struct kind *k = &s->kinds[f->kind];
-    size_t n;
-    const char **names = map_keys(k->entries, &n);
-    for (size_t i = 0; i < n; i++) {
-        struct entry *e = map_get(k->entries, names[i]);
-        if (e != NULL && e->at_ms >= f->began_ms) {
-            entry_set(s, f->entries, names[i], e);
-            map_set(k->entries, names[i], NULL);
-        }
-    }
-    free(names);
-    entries_free(s, k->entries);
-    k->entries = f->entries;
-    k->listed_ms = f->began_ms;
+    gce_store_each(&s->store, settle, f);
+    s->kinds[f->kind].listed_ms = f->began_ms;
+    s->open_fills--;
     mutex_unlock(&s->lock);
     free(f);
 }
@@ -423,7 +489,8 @@ void gce_fill_drop(struct gce_fill *f)
         return;
     }
     mutex_lock(&f->s->lock);
-    entries_free(f->s, f->entries);
+    gce_store_each(&f->s->store, forsake, f);
+    f->s->open_fills--;
     mutex_unlock(&f->s->lock);
     free(f);
 }

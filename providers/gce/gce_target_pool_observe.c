@@ -117,7 +117,8 @@ static int decode(const struct look *l, struct slot *slot, struct json_object *o
 static int from_snapshot(struct look *l, struct slot *slot, int64_t max_age_ms, struct err *err)
 {
     struct json_object *o = NULL;
-    *slot->known = gce_snapshot_get(l->p->snapshot, slot->c, slot->name, max_age_ms, l->s->a, &o);
+    *slot->known =
+        gce_snapshot_get(l->p->snapshot, GCE_KEY(slot->c, slot->name), max_age_ms, l->s->a, &o);
     return *slot->known == GCE_PRESENT ? decode(l, slot, o, err) : ERR_OK;
 }
 
@@ -150,18 +151,18 @@ static int take(struct look *l, struct slot *slot, struct err *err)
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
         *slot->known = GCE_ABSENT;
-        gce_snapshot_put(l->p->snapshot, slot->c, slot->name, NULL);
+        gce_snapshot_put(l->p->snapshot, GCE_KEY(slot->c, slot->name), NULL);
         return ERR_OK;
     }
     if (rc == ERR_OK) {
         rc = decode(l, slot, o, err);
     }
     if (rc != ERR_OK) {
-        gce_snapshot_forget(l->p->snapshot, slot->c, slot->name);
+        gce_snapshot_forget(l->p->snapshot, GCE_KEY(slot->c, slot->name));
         return rc;
     }
     *slot->known = GCE_PRESENT;
-    gce_snapshot_put(l->p->snapshot, slot->c, slot->name, o);
+    gce_snapshot_put(l->p->snapshot, GCE_KEY(slot->c, slot->name), o);
     return ERR_OK;
 }
 
@@ -226,7 +227,7 @@ static bool known_absent(const struct look *l, const struct slot *slot)
 {
     struct json_object *o;
     return !may_exist(slot) || (!slot->main && !l->by_name &&
-                                gce_snapshot_get(l->p->snapshot, slot->c, slot->name,
+                                gce_snapshot_get(l->p->snapshot, GCE_KEY(slot->c, slot->name),
                                                  GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_ABSENT);
 }
 
@@ -325,10 +326,10 @@ static enum gce_hold hold_wanted(struct look *l)
     const struct gce_tp_item *t = l->t;
     struct gce_snapshot *s = l->p->snapshot;
     struct json_object *o;
-    bool there = gce_snapshot_get(s, GCE_CHECKS, t->names.node_check, GCE_SNAPSHOT_ANY, l->s->a,
-                                  &o) == GCE_PRESENT &&
-                 gce_snapshot_get(s, GCE_FIREWALLS, t->names.node_check_firewall, GCE_SNAPSHOT_ANY,
-                                  l->s->a, &o) == GCE_PRESENT;
+    bool there = gce_snapshot_get(s, GCE_KEY(GCE_CHECKS, t->names.node_check), GCE_SNAPSHOT_ANY,
+                                  l->s->a, &o) == GCE_PRESENT &&
+                 gce_snapshot_get(s, GCE_KEY(GCE_FIREWALLS, t->names.node_check_firewall),
+                                  GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_PRESENT;
     return there ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE;
 }
 
@@ -509,9 +510,9 @@ static int fill_if_worth(struct look *l, bool answered, struct err *err)
 {
     struct lb_sync *s = l->s;
     struct gce_snapshot *snapshot = l->p->snapshot;
-    bool first = !gce_snapshot_was_listed(snapshot, GCE_SNAPSHOT_ANY);
+    bool first = !gce_snapshot_was_listed(snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY);
     bool many = !answered && s->call->waiting >= BULK_WAITING && l->t->in.verb != TT_VERB_UPDATE &&
-                !gce_snapshot_was_listed(snapshot, GCE_SNAPSHOT_AGE_MS);
+                !gce_snapshot_was_listed(snapshot, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_AGE_MS);
     if ((!first && !many) || !gce_snapshot_claim(snapshot, s->cancel)) {
         return ERR_OK;
     }

@@ -81,7 +81,7 @@ static int wave_read(struct wave *w, struct lb_sync *s, bool *ret, struct err *e
         int code = gce_read_json(&w->reads[i], s->a, &o, &one);
         s->reads += w->reads[i].call.requests;
         if (code == ERR_OK || code == ERR_NOT_FOUND) {
-            gce_snapshot_put(p->snapshot, GCE_FIREWALLS, w->names[i], o);
+            gce_snapshot_put(p->snapshot, GCE_KEY(GCE_FIREWALLS, w->names[i]), o);
         } else if (rc == ERR_OK) {
             (void)err_prefix(&one, "error getting firewall %s", w->names[i]);
             rc = err_copy(err, &one);

@@ -40,7 +40,7 @@ static enum gce_known look(struct kit *k, enum gce_collection c, const char *nam
                            const char *member, const char **ret)
 {
     struct json_object *o = NULL;
-    enum gce_known known = gce_snapshot_get(k->s, c, name, age, k->a, &o);
+    enum gce_known known = gce_snapshot_get(k->s, GCE_KEY(c, name), age, k->a, &o);
     *ret = known == GCE_PRESENT ? json_str(o, member) : NULL;
     return known;
 }
@@ -73,11 +73,11 @@ static void get__never_seen_listed_aged_forgotten(void **state)
     assert_int_equal(look(k, GCE_RULES, "a", 60000, "x", &v), GCE_UNKNOWN);
     assert_int_equal(look(k, GCE_RULES, "b", 60000, "x", &v), GCE_UNKNOWN);
     assert_int_equal(look(k, GCE_RULES, "b", GCE_SNAPSHOT_ANY, "x", &v), GCE_ABSENT);
-    gce_snapshot_put(k->s, GCE_RULES, "b", pure_json(k->a, "{\"name\":\"b\"}"));
+    gce_snapshot_put(k->s, GCE_KEY(GCE_RULES, "b"), pure_json(k->a, "{\"name\":\"b\"}"));
     assert_int_equal(look(k, GCE_RULES, "b", 0, "name", &v), GCE_PRESENT);
-    gce_snapshot_put(k->s, GCE_RULES, "b", NULL);
+    gce_snapshot_put(k->s, GCE_KEY(GCE_RULES, "b"), NULL);
     assert_int_equal(look(k, GCE_RULES, "b", 0, "name", &v), GCE_ABSENT);
-    gce_snapshot_forget(k->s, GCE_RULES, "b");
+    gce_snapshot_forget(k->s, GCE_KEY(GCE_RULES, "b"));
     assert_int_equal(look(k, GCE_RULES, "b", GCE_SNAPSHOT_ANY, "name", &v), GCE_UNKNOWN);
 }
 
@@ -89,8 +89,8 @@ static void fill__while_we_wrote__our_writes_win(void **state)
     struct gce_fill *f = gce_fill_begin(k->s, GCE_RULES);
     gce_fill_item(f, old_rule, strlen(old_rule));
     clock_fake_advance(k->clock, 10);
-    gce_snapshot_put(k->s, GCE_RULES, "a", NULL); /* deleted meanwhile */
-    gce_snapshot_forget(k->s, GCE_RULES, "b");    /* touched by something that failed */
+    gce_snapshot_put(k->s, GCE_KEY(GCE_RULES, "a"), NULL); /* deleted meanwhile */
+    gce_snapshot_forget(k->s, GCE_KEY(GCE_RULES, "b"));    /* touched by something that failed */
     gce_fill_commit(f);
     assert_int_equal(look(k, GCE_RULES, "a", GCE_SNAPSHOT_ANY, "x", &v), GCE_ABSENT);
     assert_int_equal(look(k, GCE_RULES, "b", GCE_SNAPSHOT_ANY, "x", &v), GCE_UNKNOWN);
@@ -107,13 +107,13 @@ static void pools__same_members_are_kept_once_and_come_back_whole(void **state)
     };
     struct json_object *o = NULL;
     fill(k, GCE_POOLS, pools, 3);
-    assert_int_equal(gce_snapshot_get(k->s, GCE_POOLS, "b", 0, k->a, &o), GCE_PRESENT);
+    assert_int_equal(gce_snapshot_get(k->s, GCE_KEY(GCE_POOLS, "b"), 0, k->a, &o), GCE_PRESENT);
     assert_int_equal(json_len(json_member(o, "instances")), 2);
-    assert_int_equal(gce_snapshot_get(k->s, GCE_POOLS, "c", 0, k->a, &o), GCE_PRESENT);
+    assert_int_equal(gce_snapshot_get(k->s, GCE_KEY(GCE_POOLS, "c"), 0, k->a, &o), GCE_PRESENT);
     assert_int_equal(json_len(json_member(o, "instances")), 0);
     assert_true(gce_snapshot_check_is_used(k->s, "k8s-c-node", "b"));
     assert_false(gce_snapshot_check_is_used(k->s, "k8s-c-node", "a"));
-    gce_snapshot_put(k->s, GCE_POOLS, "a", NULL);
+    gce_snapshot_put(k->s, GCE_KEY(GCE_POOLS, "a"), NULL);
     assert_false(gce_snapshot_check_is_used(k->s, "k8s-c-node", ""));
     fill(k, GCE_POOLS, pools, 0);
 }
@@ -129,7 +129,7 @@ static void address__by_ip(void **state)
     assert_int_equal(gce_snapshot_address(k->s, "1.2.3.4", 60000, k->a, &o), GCE_PRESENT);
     assert_string_equal(json_str(o, "name"), "mine");
     assert_int_equal(gce_snapshot_address(k->s, "9.9.9.9", 60000, k->a, &o), GCE_ABSENT);
-    gce_snapshot_forget(k->s, GCE_ADDRESSES, "other");
+    gce_snapshot_forget(k->s, GCE_KEY(GCE_ADDRESSES, "other"));
     assert_int_equal(gce_snapshot_address(k->s, "9.9.9.9", 60000, k->a, &o), GCE_UNKNOWN);
 }
 
@@ -147,17 +147,17 @@ static void unlistable__counts_as_listed_but_nothing_is_known(void **state)
 {
     struct kit *k = *state;
     const char *v;
-    for (int c = 0; c < GCE_SNAPSHOT_KINDS; c++) {
-        assert_false(gce_snapshot_was_listed(k->s, GCE_SNAPSHOT_ANY));
+    for (int c = 0; (GCE_KINDS_TARGET_POOL & GCE_KIND(c)) != 0; c++) {
+        assert_false(gce_snapshot_was_listed(k->s, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY));
         if (c == GCE_FIREWALLS) {
             gce_snapshot_set_unlistable(k->s, GCE_FIREWALLS);
         } else {
             fill(k, (enum gce_collection)c, NULL, 0);
         }
     }
-    assert_true(gce_snapshot_was_listed(k->s, GCE_SNAPSHOT_ANY));
+    assert_true(gce_snapshot_was_listed(k->s, GCE_KINDS_TARGET_POOL, GCE_SNAPSHOT_ANY));
     assert_false(gce_snapshot_has_all(k->s, GCE_FIREWALLS));
-    assert_int_equal(look(k, GCE_FIREWALLS, "x", GCE_SNAPSHOT_ANY, "x", &v), GCE_UNKNOWN);
+    assert_int_equal(look(k, GCE_FIREWALLS, "k8s-x", GCE_SNAPSHOT_ANY, "x", &v), GCE_UNKNOWN);
 }
 
 static void claim__one_filler_at_a_time(void **state)
