@@ -22,10 +22,14 @@ struct raw_target {
     const char *name;
     const char *uid;
 };
+struct raw_topology {
+    const char *hostname;
+};
 struct raw_endpoint {
     const char **addresses;
     size_t n_addresses;
     const char *node_name;
+    struct raw_topology topology;
     const char *zone;
     struct raw_conditions conditions;
     struct raw_target target;
@@ -65,6 +69,10 @@ static const struct json_field target_fields[] = {
     ROW_STR(raw_target, "uid", uid),
     {0},
 };
+static const struct json_field topology_fields[] = {
+    ROW_STR(raw_topology, "kubernetes.io/hostname", hostname),
+    {0},
+};
 static const struct json_field endpoint_fields[] = {
     {.name = "addresses",
      .type = JSON_T_STRS,
@@ -72,6 +80,7 @@ static const struct json_field endpoint_fields[] = {
      .count_offset = offsetof(struct raw_endpoint, n_addresses)},
     ROW_STR(raw_endpoint, "nodeName", node_name),
     ROW_STR(raw_endpoint, "zone", zone),
+    ROW_OBJECT(raw_endpoint, "deprecatedTopology", topology, topology_fields),
     ROW_OBJECT(raw_endpoint, "conditions", conditions, condition_fields),
     ROW_OBJECT(raw_endpoint, "targetRef", target, target_fields),
     {0},
@@ -108,6 +117,7 @@ static const char *const members[] = {
     "endpoints.addresses",
     "endpoints.nodeName",
     "endpoints.zone",
+    "endpoints.deprecatedTopology",
     "endpoints.conditions",
     "endpoints.targetRef",
     "ports",
@@ -135,7 +145,9 @@ static uint32_t endpoint_flags(const struct raw_conditions *c)
 static void pack_endpoint(struct pack *p, struct tt_endpoint *out, const struct raw_endpoint *in)
 {
     out->address = pack_text(p, in->addresses[0]);
-    out->node_name = pack_text(p, in->node_name);
+    /* Slices that are older than nodeName have it among their topology (gce-l4.md §3.2). */
+    bool older = str_is_empty(in->node_name) && in->topology.hostname != NULL;
+    out->node_name = pack_text(p, older ? in->topology.hostname : in->node_name);
     out->zone = pack_text(p, in->zone);
     out->target_kind = pack_text(p, in->target.kind);
     out->target_ns = pack_text(p, in->target.ns);

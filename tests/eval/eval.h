@@ -27,6 +27,7 @@ extern const struct eval_fn eval_kubernetes[];
 extern const struct eval_fn eval_gce[];           /* Services, names, links, ports */
 extern const struct eval_fn eval_gce_resources[]; /* cloud resources */
 extern const struct eval_fn eval_gce_l4_decide[]; /* whose is a Service */
+extern const struct eval_fn eval_gce_neg[];       /* nodes behind a balancer */
 extern const struct eval_fn eval_azure_config[];  /* cloud-config */
 extern const struct eval_fn eval_azure_nsg[];     /* security rules */
 extern const struct eval_fn eval_azure_pip[];     /* public IPs */
@@ -40,6 +41,8 @@ int eval_service(struct arena *a, struct json_object *o, const struct tt_service
 int eval_node(struct arena *a, struct json_object *o, const struct tt_node **ret, struct err *err);
 int eval_nodes(struct arena *a, struct json_object *array, const struct tt_node *const **ret,
                size_t *ret_n, struct err *err);
+int eval_slices(struct arena *a, struct json_object *array, const struct tt_slice *const **ret,
+                size_t *ret_n, struct err *err);
 /* The strings of a member that is an array; none when it is absent; null reads as "". */
 const char **eval_strs(struct arena *a, struct json_object *o, const char *name, size_t *ret_n);
 

@@ -76,6 +76,24 @@ int eval_nodes(struct arena *a, struct json_object *array, const struct tt_node 
     return ERR_OK;
 }
 
+int eval_slices(struct arena *a, struct json_object *array, const struct tt_slice *const **ret,
+                size_t *ret_n, struct err *err)
+{
+    size_t n = json_len(array);
+    const struct tt_slice **slices = ARENA_ARRAY(a, const struct tt_slice *, n);
+    for (size_t i = 0; i < n; i++) {
+        struct kube_object *object = NULL;
+        int code = decode(a, KUBE_SLICE, json_object_array_get_idx(array, i), &object, err);
+        if (code != ERR_OK) {
+            return code;
+        }
+        slices[i] = object->slice;
+    }
+    *ret = slices;
+    *ret_n = n;
+    return ERR_OK;
+}
+
 const char **eval_strs(struct arena *a, struct json_object *o, const char *name, size_t *ret_n)
 {
     struct json_object *array = json_member(o, name);

@@ -296,6 +296,23 @@ static void kube_object_decode__slice__conditions_and_null_port(void **state)
     (void)state;
 }
 
+static void kube_object_decode__slice_without_node_name__its_topology(void **state)
+{
+    struct kube_object *o = decode_text(
+        KUBE_SLICE, "{'metadata':{'namespace':'demo','name':'web-abc','resourceVersion':'1'},"
+                    "'addressType':'IPv4','endpoints':["
+                    "{'addresses':['10.0.0.1'],"
+                    "'deprecatedTopology':{'kubernetes.io/hostname':'n1','x':'y'}},"
+                    "{'addresses':['10.0.0.2'],'nodeName':'n2',"
+                    "'deprecatedTopology':{'kubernetes.io/hostname':'n1'}},"
+                    "{'addresses':['10.0.0.3'],'deprecatedTopology':{'x':'y'}}]}");
+    assert_string_equal(o->slice->endpoints[0].node_name, "n1");
+    assert_string_equal(o->slice->endpoints[1].node_name, "n2");
+    assert_null(o->slice->endpoints[2].node_name);
+    kube_object_unref(o);
+    (void)state;
+}
+
 /* --- refusals ------------------------------------------------------------------------------------ */
 
 static void kube_object_decode__wrong_types__named_with_their_path(void **state)
@@ -431,6 +448,7 @@ int main(void)
         KUBE_TEST(kube_object_decode__service__ports_and_lists),
         KUBE_TEST(kube_object_decode__node__flags),
         KUBE_TEST(kube_object_decode__slice__conditions_and_null_port),
+        KUBE_TEST(kube_object_decode__slice_without_node_name__its_topology),
         KUBE_TEST(kube_object_decode__wrong_types__named_with_their_path),
         KUBE_TEST(kube_object_decode__annotation_of_256_kib__kept),
         KUBE_TEST(kube_object_decode__with_and_without_dropped_members__equal_blocks),
