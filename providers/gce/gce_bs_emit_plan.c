@@ -33,6 +33,16 @@ struct json_object *bs_own(struct arena *a, struct json_object *o)
     return o;
 }
 
+struct gce_op_late bs_late_text(struct arena *a, const char *member, const char *text,
+                                struct lb_value v)
+{
+    const char *at = strstr(text, BS_LATER);
+    return (struct gce_op_late){.member = member,
+                                .value = v,
+                                .prefix = arena_strndup(a, text, (size_t)(at - text)),
+                                .suffix = at + strlen(BS_LATER)};
+}
+
 static int note(struct bs_emit *e, const struct bs_pending *one)
 {
     if (e->n == e->cap) {

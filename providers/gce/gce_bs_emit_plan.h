@@ -79,6 +79,10 @@ bool bs_changes(const struct bs_emit *e);
 /* Appends everything to the plan. */
 void bs_flush(struct bs_emit *e);
 
+/* A text that tells an address which is known later: `text` has BS_LATER in its place. */
+#define BS_LATER "@later@"
+struct gce_op_late bs_late_text(struct arena *a, const char *member, const char *text,
+                                struct lb_value v);
 /* A tree that goes with the arena; NULL stays NULL. */
 struct json_object *bs_own(struct arena *a, struct json_object *o);
 

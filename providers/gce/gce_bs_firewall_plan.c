@@ -15,6 +15,8 @@
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_gcloud.h"
 
+#include <string.h>
+
 /* ---- whose -------------------------------------------------------------------------------------------- */
 
 bool bs_firewall_is_ours(struct arena *a, const struct gce_bs_input *in,
@@ -126,6 +128,18 @@ static struct lb_diff fields_of(const struct bs_ensure *n, const struct bs_firew
     return diff;
 }
 
+/* What of the body is known only when the rule has its address. */
+static void put_late(const struct bs_ensure *n, const struct bs_firewall *w, struct gce_op *arg)
+{
+    const char *text = gce_bs_firewall_for(n->e.a, n->d, w->f, BS_LATER).description;
+    bool whole = w->f->denied.n > 0 && str_has_suffix(w->f->name, "-ipv6");
+    arg->late[arg->n_late++] = (struct gce_op_late){
+        .member = "destinationRanges", .value = w->ip, .suffix = whole ? GCE_BS_PREFIX_V6 : NULL};
+    if (strstr(text, BS_LATER) != NULL) { /* the old kind's description names the address */
+        arg->late[arg->n_late++] = bs_late_text(n->e.a, "description", text, w->ip);
+    }
+}
+
 static struct gce_op op_of(const struct bs_ensure *n, const struct bs_firewall *w,
                            const struct gce_firewall *is, const struct gce_firewall *want)
 {
@@ -137,11 +151,7 @@ static struct gce_op op_of(const struct bs_ensure *n, const struct bs_firewall *
                          .verb = create ? GCE_INSERT : GCE_PATCH,
                          .body = bs_own(a, gce_firewall_body(want, clears))};
     if (late) {
-        bool denies = want->denied.n > 0;
-        arg.late[arg.n_late++] = (struct gce_op_late){
-            .member = "destinationRanges",
-            .value = w->ip,
-            .suffix = denies && str_has_suffix(want->name, "-ipv6") ? GCE_BS_PREFIX_V6 : NULL};
+        put_late(n, w, &arg);
     }
     if (n->e.f->on_xpn) {
         arg.command = gce_gcloud_firewall(a, create ? GCE_GCLOUD_CREATE : GCE_GCLOUD_UPDATE, want,
@@ -239,7 +249,7 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
     if (is == NULL || !bs_firewall_is_ours(n->e.a, n->e.in, is)) {
         return;
     }
-    if (s->d->wanted && n->e.f->flags.disable_firewall) {
+    if (s->d->wanted && !s->d->nobody) {
         return; /* switched off means: not looked after */
     }
     (void)bs_delete(&n->e, s->d->wanted ? BS_PREPARE : BS_UNBACK, GCE_FIREWALLS, name,

@@ -3,8 +3,7 @@
 #include "providers/gce/gce_bs_names.h"
 
 #include "common/base/str.h"
-#include "common/lb/service_rules.h"
-#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_ilb_names.h"
 
 static void make_l4(struct arena *a, const struct gce_bs_facts *f, const struct tt_service *s,
                     struct gce_bs_names *ret)
@@ -25,41 +24,20 @@ static void make_l4(struct arena *a, const struct gce_bs_facts *f, const struct 
     };
 }
 
-/* A backend service that Services share is named after protocol and affinity; the digits are upstream's hash of the
- * affinity's text (gce-cloud-provider.md §5.1). */
-static const char *shared_backend(struct arena *a, const struct gce_bs_facts *f,
-                                  const struct tt_service *s)
-{
-    static const struct {
-        const char *affinity;
-        const char *hash;
-    } rows[] = {
-        {"None", "6eef6648406c333a"}, {"ClientIP", "1668fd70f588116e"}, {"", "da39a3ee5e6b4b0d"}};
-    bool udp = s->n_ports == 0 || str_eq(s->ports[0].protocol, "UDP");
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (str_eq(str_nonnull(s->session_affinity), rows[i].affinity)) {
-            return arena_printf(a, "k8s-%s-internal-%s-nmv1-%s", f->cluster_id, udp ? "udp" : "tcp",
-                                rows[i].hash);
-        }
-    }
-    return NULL;
-}
-
 static void make_legacy(struct arena *a, const struct gce_bs_facts *f, const struct tt_service *s,
                         struct gce_bs_names *ret)
 {
-    const char *lb = svc_default_lb_name(a, str_nonnull(s->uid));
-    bool shares = gce_svc_shares_backend_service(s) && !svc_only_local_traffic(s);
-    const char *shared = shares ? shared_backend(a, f, s) : NULL;
+    struct gce_ilb_names n;
+    gce_ilb_names_make(a, s, f->cluster_id, &n);
     *ret = (struct gce_bs_names){
         .legacy = true,
-        .rules = {{lb}},
-        .firewalls = {{arena_printf(a, "k8s-fw-%s", lb), lb}},
-        .local_check_firewall = {arena_printf(a, "%s-hc", lb)},
-        .shared_check_firewall = {arena_printf(a, "k8s-%s-node-hc", f->cluster_id)},
-        .backends = {shared != NULL ? shared : lb, shared != NULL ? lb : NULL},
-        .local_check = lb,
-        .shared_check = arena_printf(a, "k8s-%s-node", f->cluster_id),
+        .rules = {{n.lb}},
+        .firewalls = {{n.firewall, n.legacy_firewall}},
+        .local_check_firewall = {n.local_check_firewall},
+        .shared_check_firewall = {n.shared_check_firewall},
+        .backends = {n.backend, n.backend_is_shared ? n.lb : NULL},
+        .local_check = n.lb,
+        .shared_check = n.shared_check,
     };
 }
 

@@ -14,6 +14,8 @@
 #include "common/base/str.h"
 #include "providers/gce/gce_links.h"
 
+#include <string.h>
+
 /* ---- what is there --------------------------------------------------------------------------------- */
 
 static bool is_wanted_name(const struct bs_side *s, const char *name)
@@ -401,33 +403,48 @@ static const char *why_stale(const struct bs_ensure *n, const struct bs_side *s,
                                                       : "the Service was of another scheme";
 }
 
+/* The address is that of an operation before it, or whatever the cloud gives. */
+static struct gce_op insert_op(struct bs_ensure *n, const struct bs_side *s,
+                               const struct gce_rule *want)
+{
+    struct arena *a = n->e.a;
+    struct gce_op arg = {
+        .c = GCE_RULES, .verb = GCE_INSERT, .body = bs_own(a, gce_rule_body(want))};
+    if (s->ip.text != NULL) {
+        return arg;
+    }
+    if (s->hold < 0) {
+        arg.read_member = "IPAddress";
+        arg.ret_value = outcome_of(n, s);
+        return arg;
+    }
+    bool prefix = gce_bs_rule_has_prefix(n->d, want);
+    const char *text = gce_bs_rule_for(a, n->d, want, BS_LATER).description;
+    arg.late[arg.n_late++] = (struct gce_op_late){
+        .member = "IPAddress", .value = s->ip, .suffix = prefix ? GCE_BS_PREFIX_V6 : NULL};
+    if (strstr(text, BS_LATER) != NULL) { /* the description names the address that was asked for */
+        arg.late[arg.n_late++] = bs_late_text(a, "description", text, s->ip);
+    }
+    return arg;
+}
+
 static void plan_insert(struct bs_ensure *n, struct bs_side *s, struct bs_rule *r)
 {
     struct bs_emit *e = &n->e;
     const char *ip = s->ip.text;
+    bool chosen = ip == NULL && s->hold < 0;
     struct gce_rule want = gce_bs_rule_for(e->a, n->d, &r->want, str_nonnull(ip));
     struct lb_diff diff;
     lb_diff_init(&diff, e->a);
-    struct lb_value shown = s->ip.text == NULL && s->ip.op < 0 ? LB_VALUE(NULL) : s->ip;
-    bs_rule_fields(&diff, r->is, &want, shown);
-    struct gce_op arg = {
-        .c = GCE_RULES, .verb = GCE_INSERT, .body = bs_own(e->a, gce_rule_body(&want))};
-    if (ip == NULL && s->hold >= 0) {
-        bool prefix = gce_bs_rule_has_prefix(n->d, &want);
-        arg.late[arg.n_late++] = (struct gce_op_late){
-            .member = "IPAddress", .value = s->ip, .suffix = prefix ? GCE_BS_PREFIX_V6 : NULL};
-    } else if (ip == NULL) {
-        arg.read_member = "IPAddress";
-        arg.ret_value = outcome_of(n, s);
-    }
+    bs_rule_fields(&diff, r->is, &want, s->ip);
     struct lb_op op = LB_OP(.verb = LB_CREATE, .name = want.name, .why = r->because,
                             .summary = bs_rule_summary(e->a, &want),
-                            .note = ip != NULL     ? ip
-                                    : s->hold >= 0 ? "address known after the one that is held"
-                                                   : "the cloud chooses the address",
+                            .note = ip != NULL ? ip
+                                    : chosen   ? "the cloud chooses the address"
+                                               : "address known after the one that is held",
                             .fields = diff.fields, .n_fields = diff.n);
-    int at = bs_emit(e, BS_RULE, op, arg);
-    if (ip == NULL && s->hold < 0) {
+    int at = bs_emit(e, BS_RULE, op, insert_op(n, s, &want));
+    if (chosen) {
         s->ip = LB_VALUE_OF(at, "value");
     }
 }

@@ -120,6 +120,9 @@ static bool put_late(const struct doing *d, const struct gce_op_late *late)
     if (late->suffix != NULL && strchr(text, '/') == NULL) {
         text = arena_printf(d->run->a, "%s%s", text, late->suffix);
     }
+    if (late->prefix != NULL) {
+        text = arena_printf(d->run->a, "%s%s", late->prefix, text);
+    }
     struct json_object *list = str_has_suffix(late->member, "Ranges") ? json_strs(&text, 1) : NULL;
     json_add(d->st->body, late->member, list != NULL ? list : json_object_new_string(text));
     return true;
@@ -244,11 +247,13 @@ static bool drop_member(const struct doing *d)
 
 /* ---- what came back ------------------------------------------------------------------------------ */
 
+/* An IPv6 address comes with the length of its prefix; who refers to it says whether it wants one. */
 static void output(const struct doing *d, const char *value)
 {
+    value = arena_strndup(d->run->a, value, strcspn(value, "/"));
     lb_run_output(d->run, "value", value);
     if (d->op->ret_value != NULL) {
-        *d->op->ret_value = arena_strdup(d->run->a, value);
+        *d->op->ret_value = value;
     }
 }
 

@@ -26,8 +26,9 @@ struct gce_provider;
 struct gce_op_late {
     const char *member; /* "IPAddress"; "destinationRanges": a list of this one text */
     struct lb_value value;
+    const char *prefix; /* put before it, for texts that tell the value; or NULL */
     const char
-        *suffix; /* appended, but to a text that has a prefix length already: "/96"; or NULL */
+        *suffix; /* appended, but to a value that has a prefix length already: "/96"; or NULL */
 };
 #define GCE_OP_LATE_MAX 2
 struct gce_op {
@@ -39,7 +40,8 @@ struct gce_op {
     struct gce_op_late late[GCE_OP_LATE_MAX];
     size_t n_late;
     /* After a mutation that ended well the resource is read, and this member of it becomes the
-     * output "value" (an address that the cloud chose: "IPAddress", "address"); NULL: not read. */
+     * output "value" (an address that the cloud chose: "IPAddress", "address"), without its prefix length; NULL: not
+     * read. */
     const char *read_member;
     /* attach, detach, add, remove: a member that is gone, that is there already, or that is no member is left out, and the
      * rest is sent again. */
