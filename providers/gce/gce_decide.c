@@ -12,196 +12,14 @@
 #include "providers/gce/gce_decide.h"
 
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_decide_table.h"
 #include "providers/gce/gce_service_rules.h"
 
 #include <string.h>
 
-#define BIT(kind)    (1u << (unsigned)(kind))
-#define BIT_NETLB    (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
-#define BIT_ILB      (BIT(GCE_KIND_ILB_GROUPS) | BIT(GCE_KIND_ILB_NEGS))
-#define BIT_EXTERNAL (BIT(GCE_KIND_TARGET_POOL) | BIT_NETLB)
-
-/* ---- kinds --------------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *text;
-    enum gce_part part;
-    const char *finalizer;
-    unsigned family; /* kinds that share names and finalizers' clean-up */
-} kinds[GCE_KIND_MAX] = {
-    [GCE_KIND_NONE] = {"nothing of ours", GCE_PART_NOBODY, NULL, 0},
-    [GCE_KIND_TARGET_POOL] = {"external, target pool", GCE_PART_LEGACY, GCE_FINALIZER_NETLB_V1,
-                              BIT(GCE_KIND_TARGET_POOL)},
-    [GCE_KIND_ILB_GROUPS] = {"internal, instance groups", GCE_PART_LEGACY, GCE_FINALIZER_ILB_V1,
-                             BIT(GCE_KIND_ILB_GROUPS)},
-    [GCE_KIND_ILB_NEGS] = {"internal, GCE_VM_IP NEGs", GCE_PART_L4, GCE_FINALIZER_ILB_V2,
-                           BIT(GCE_KIND_ILB_NEGS)},
-    [GCE_KIND_NETLB_GROUPS] = {"external, backend service with instance groups", GCE_PART_L4,
-                               GCE_FINALIZER_NETLB_V2, BIT_NETLB},
-    [GCE_KIND_NETLB_NEGS] = {"external, backend service with GCE_VM_IP NEGs", GCE_PART_L4,
-                             GCE_FINALIZER_NETLB_V3, BIT_NETLB},
-    [GCE_KIND_NEGS_ONLY] = {"GCE_VM_IP NEGs only", GCE_PART_L4, NULL, BIT(GCE_KIND_NEGS_ONLY)},
-};
-
-const char *gce_kind_text(enum gce_kind kind)
-{
-    return kinds[kind].text;
-}
-
-enum gce_part gce_kind_part(enum gce_kind kind)
-{
-    return kinds[kind].part;
-}
-
-bool gce_kind_is_internal(enum gce_kind kind)
-{
-    return (BIT_ILB & BIT(kind)) != 0;
-}
-
-bool gce_kind_has_negs(enum gce_kind kind)
-{
-    return kind == GCE_KIND_ILB_NEGS || kind == GCE_KIND_NETLB_NEGS || kind == GCE_KIND_NEGS_ONLY;
-}
-
-const char *gce_kind_finalizer(enum gce_kind kind)
-{
-    return kinds[kind].finalizer;
-}
-
-bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind)
-{
-    switch (kind) {
-    case GCE_KIND_TARGET_POOL:
-    case GCE_KIND_ILB_GROUPS:
-        return !f->legacy_off;
-    case GCE_KIND_ILB_NEGS:
-        return f->run_ilb;
-    case GCE_KIND_NETLB_GROUPS:
-    case GCE_KIND_NETLB_NEGS:
-        return f->run_netlb;
-    case GCE_KIND_NEGS_ONLY:
-        return f->standalone_negs;
-    default:
-        return false;
-    }
-}
-
-/* ---- rows ---------------------------------------------------------------------------------------- */
-
-enum row {
-    ROW_NOT_LB,
-    ROW_GONE,
-    ROW_GONE_CLEAN,
-    ROW_CLASS_FOREIGN,
-    ROW_CLASS_STANDALONE,
-    ROW_CLASS_INTERNAL,
-    ROW_CLASS_EXTERNAL,
-    ROW_CLASS_INTERNAL_LEGACY,
-    ROW_CLASS_EXTERNAL_LEGACY,
-    ROW_RULE_UNREADABLE,
-    ROW_NAME_TAKEN,
-    ROW_ILB_V1,
-    ROW_ILB_RULE,
-    ROW_ILB_V2,
-    ROW_ILB_SUBSETS,
-    ROW_ILB_DEFAULT,
-    ROW_NETLB_V1,
-    ROW_NETLB_POOL,
-    ROW_NETLB_V3,
-    ROW_NETLB_V2,
-    ROW_NETLB_RULE,
-    ROW_NETLB_ASKED,
-    ROW_NETLB_DEFAULT,
-    ROW_POOL_DEFAULT,
-    ROW_MEMBERS_FLAG_OFF,
-    ROW_MEMBERS_V2,
-    ROW_MEMBERS_V3,
-    ROW_MEMBERS_ARE_GROUPS,
-    ROW_MEMBERS_ARE_NEGS,
-    ROW_MEMBERS_NEG_DEFAULT,
-    ROW_MEMBERS_DEFAULT,
-    ROW_MAX,
-};
-static const struct gce_decide_row rows[ROW_MAX] = {
-    [ROW_NOT_LB] = {"not-a-load-balancer",
-                    "its type is not LoadBalancer, and it has nothing of a load balancer",
-                    GCE_KIND_NONE, "gce-l4.md §1.4"},
-    [ROW_GONE] = {"gone", "it is being deleted or its type is no longer LoadBalancer",
-                  GCE_KIND_NONE, "gce-l4.md §1.7"},
-    [ROW_GONE_CLEAN] = {"gone-clean",
-                        "it is being deleted or its type is no longer LoadBalancer, and only the "
-                        "finalizer " LB_CLEANUP_FINALIZER " may be left",
-                        GCE_KIND_NONE, "docs/adr/0011"},
-    [ROW_CLASS_FOREIGN] = {"class-foreign", "its loadBalancerClass is another controller's",
-                           GCE_KIND_NONE, "gce-l4.md §1.3"},
-    [ROW_CLASS_STANDALONE] = {"class-standalone", "its loadBalancerClass is " GCE_CLASS_STANDALONE,
-                              GCE_KIND_NEGS_ONLY, "gce-l4.md §1.8"},
-    [ROW_CLASS_INTERNAL] = {"class-internal", "its loadBalancerClass is " GCE_CLASS_INTERNAL,
-                            GCE_KIND_ILB_NEGS, "gce-l4.md §1.5"},
-    [ROW_CLASS_EXTERNAL] = {"class-external", "its loadBalancerClass is " GCE_CLASS_EXTERNAL,
-                            GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
-    [ROW_CLASS_INTERNAL_LEGACY] = {"class-internal-legacy",
-                                   "its loadBalancerClass is " GCE_CLASS_INTERNAL_LEGACY,
-                                   GCE_KIND_ILB_GROUPS, "gce-cloud-provider.md §5.2"},
-    [ROW_CLASS_EXTERNAL_LEGACY] = {"class-external-legacy",
-                                   "its loadBalancerClass is " GCE_CLASS_EXTERNAL_LEGACY,
-                                   GCE_KIND_TARGET_POOL, "gce-cloud-provider.md §8.1"},
-    [ROW_RULE_UNREADABLE] = {"rule-unreadable",
-                             "its forwarding rule cannot be read, which would say what it is",
-                             GCE_KIND_NONE, "gce-l4.md §1.5"},
-    [ROW_NAME_TAKEN] = {"name-taken",
-                        "a load balancer of the other side, which another program must take away "
-                        "first, has its forwarding rule's name",
-                        GCE_KIND_NONE, "gce-cloud-provider.md §8.4"},
-    [ROW_ILB_V1] = {"ilb-v1", "it has the finalizer " GCE_FINALIZER_ILB_V1, GCE_KIND_ILB_GROUPS,
-                    "gce-l4.md §1.5"},
-    [ROW_ILB_RULE] = {"ilb-rule", "the forwarding rule of its legacy name is internal",
-                      GCE_KIND_ILB_GROUPS, "gce-l4.md §1.5"},
-    [ROW_ILB_V2] = {"ilb-v2", "it has the finalizer " GCE_FINALIZER_ILB_V2, GCE_KIND_ILB_NEGS,
-                    "gce-cloud-provider.md §5.2"},
-    [ROW_ILB_SUBSETS] = {"ilb-subsetting",
-                         "subsetting is on (--run-l4-controller, or alpha feature ILBSubsets)",
-                         GCE_KIND_ILB_NEGS, "gce-l4.md §1.4"},
-    [ROW_ILB_DEFAULT] = {"ilb-default", "subsetting is off", GCE_KIND_ILB_GROUPS, "gce-l4.md §1.4"},
-    [ROW_NETLB_V1] = {"netlb-v1", "it has the finalizer " GCE_FINALIZER_NETLB_V1,
-                      GCE_KIND_TARGET_POOL, "gce-cloud-provider.md §8.1"},
-    [ROW_NETLB_POOL] = {"netlb-pool", "the forwarding rule of its legacy name has a target pool",
-                        GCE_KIND_TARGET_POOL, "gce-l4.md §1.6.1"},
-    [ROW_NETLB_V3] = {"netlb-v3", "it has the finalizer " GCE_FINALIZER_NETLB_V3,
-                      GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.1"},
-    [ROW_NETLB_V2] = {"netlb-v2", "it has the finalizer " GCE_FINALIZER_NETLB_V2,
-                      GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
-    [ROW_NETLB_RULE] = {"netlb-rule",
-                        "the forwarding rule of its legacy name has a backend service",
-                        GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
-    [ROW_NETLB_ASKED] = {"netlb-asked", "annotation " GCE_ANN_RBS " is enabled",
-                         GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
-    [ROW_NETLB_DEFAULT] = {"netlb-default", "backend services are the default for new Services",
-                           GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.1"},
-    [ROW_POOL_DEFAULT] = {"pool-default",
-                          "neither annotation, finalizer nor flag asks for a backend service",
-                          GCE_KIND_TARGET_POOL, "gce-l4.md §1.4"},
-    [ROW_MEMBERS_FLAG_OFF] = {"members-flag-off", "--enable-l4-netlb-neg is off",
-                              GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
-    [ROW_MEMBERS_V2] = {"members-v2", "it has the finalizer " GCE_FINALIZER_NETLB_V2,
-                        GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
-    [ROW_MEMBERS_V3] = {"members-v3", "it has the finalizer " GCE_FINALIZER_NETLB_V3,
-                        GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
-    [ROW_MEMBERS_ARE_GROUPS] = {"members-are-groups", "its backend service has instance groups",
-                                GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
-    [ROW_MEMBERS_ARE_NEGS] = {"members-are-negs", "its backend service has NEGs",
-                              GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
-    [ROW_MEMBERS_NEG_DEFAULT] = {"members-neg-default", "--enable-l4-netlb-neg-default is on",
-                                 GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
-    [ROW_MEMBERS_DEFAULT] = {"members-default", "--enable-l4-netlb-neg-default is off",
-                             GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
-};
-
-const struct gce_decide_row *gce_decide_rows(size_t *ret_n)
-{
-    *ret_n = ROW_MAX;
-    return rows;
-}
+#define BIT(kind) (1u << (unsigned)(kind))
+#define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
+#define BIT_ILB   (BIT(GCE_KIND_ILB_GROUPS) | BIT(GCE_KIND_ILB_NEGS))
 
 /* ---- the walk ------------------------------------------------------------------------------------ */
 
@@ -212,7 +30,7 @@ struct walk {
     struct gce_decision *d;
     struct str_buf *trace;   /* NULL: nobody reads along */
     unsigned has_finalizers; /* bits of kinds */
-    unsigned has_rule;       /* bits of the kinds that the rule found may belong to */
+    unsigned has_rule;       /* bit of the kind that the rule found belongs to */
 };
 
 static void note(const struct walk *w, const char *what, const char *found, const char *so)
@@ -222,9 +40,9 @@ static void note(const struct walk *w, const char *what, const char *found, cons
 
 static void chose(const struct walk *w, enum row row)
 {
-    w->d->is = rows[row].kind;
-    w->d->rule = rows[row].id;
-    w->d->says = rows[row].when;
+    w->d->is = gce_rows[row].kind;
+    w->d->rule = gce_rows[row].id;
+    w->d->says = gce_rows[row].when;
 }
 
 static bool has(const struct walk *w, enum gce_kind kind)
@@ -235,51 +53,9 @@ static bool has(const struct walk *w, enum gce_kind kind)
 /* A question about a finalizer, and what follows when it is there. */
 static bool asks_finalizer(const struct walk *w, enum gce_kind kind, const char *so)
 {
-    const char *name = strrchr(kinds[kind].finalizer, '/') + 1;
-    char what[64] = "finalizer ";
-    (void)strncat(what, name, sizeof(what) - strlen(what) - 1);
-    note(w, what, has(w, kind) ? "set" : "absent", has(w, kind) ? so : NULL);
+    note(w, gce_kinds[kind].mark, has(w, kind) ? "set" : "absent", has(w, kind) ? so : NULL);
     return has(w, kind);
 }
-
-static void find_marks(struct walk *w)
-{
-    for (int k = 0; k < GCE_KIND_MAX; k++) {
-        if (kinds[k].finalizer != NULL && svc_has_finalizer(w->s, kinds[k].finalizer)) {
-            w->has_finalizers |= BIT(k);
-        }
-    }
-    const struct gce_rule *r = &w->c->rule;
-    if (w->c->rule_found != GCE_FOUND_PRESENT) {
-        return;
-    }
-    if (str_eq(r->scheme, "INTERNAL")) {
-        w->has_rule = BIT(GCE_KIND_ILB_GROUPS);
-    } else {
-        w->has_rule = str_is_empty(r->backend_service) ? BIT(GCE_KIND_TARGET_POOL) : BIT_NETLB;
-    }
-}
-
-/* The rule of the legacy name, whoever made it. */
-static void note_rule(const struct walk *w)
-{
-    const char *found = w->c->rule_found == GCE_FOUND_FAILED      ? "unreadable"
-                        : w->c->rule_found == GCE_FOUND_UNKNOWN   ? "not looked for"
-                        : w->has_rule == 0                        ? "absent"
-                        : w->has_rule == BIT_NETLB                ? "external, backend service"
-                        : w->has_rule == BIT(GCE_KIND_ILB_GROUPS) ? "internal"
-                        : str_is_empty(w->c->rule.target)         ? "external"
-                                                                  : "external, target pool";
-    note(w, "forwarding rule a<uid>", found, NULL);
-}
-
-static bool rule_has_pool(const struct walk *w)
-{
-    return w->c->rule_found == GCE_FOUND_PRESENT && !str_is_empty(w->c->rule.target) &&
-           w->has_rule == BIT(GCE_KIND_TARGET_POOL);
-}
-
-/* ---- groups or NEGs (§1.6.3) --------------------------------------------------------------------- */
 
 /* What the backend service that stands has; ROW_MAX: nothing that tells. */
 static enum row members_found(const struct gce_case *c)
@@ -293,6 +69,60 @@ static enum row members_found(const struct gce_case *c)
     }
     return strstr(group, "/networkEndpointGroups/") != NULL ? ROW_MEMBERS_ARE_NEGS : ROW_MAX;
 }
+
+/* The kind that the rule of the legacy name belongs to. */
+static enum gce_kind kind_of_rule(const struct walk *w)
+{
+    if (str_eq(w->c->rule.scheme, "INTERNAL")) {
+        return GCE_KIND_ILB_GROUPS;
+    }
+    if (str_is_empty(w->c->rule.backend_service)) {
+        return GCE_KIND_TARGET_POOL;
+    }
+    if (has(w, GCE_KIND_NETLB_GROUPS) || has(w, GCE_KIND_NETLB_NEGS)) {
+        return has(w, GCE_KIND_NETLB_NEGS) ? GCE_KIND_NETLB_NEGS : GCE_KIND_NETLB_GROUPS;
+    }
+    return members_found(w->c) == ROW_MEMBERS_ARE_NEGS ? GCE_KIND_NETLB_NEGS
+                                                       : GCE_KIND_NETLB_GROUPS;
+}
+
+static void find_marks(struct walk *w)
+{
+    for (int k = 0; k < GCE_KIND_MAX; k++) {
+        if (gce_kinds[k].finalizer != NULL && svc_has_finalizer(w->s, gce_kinds[k].finalizer)) {
+            w->has_finalizers |= BIT(k);
+        }
+    }
+    if (w->c->rule_found == GCE_FOUND_PRESENT) {
+        w->has_rule = BIT(kind_of_rule(w));
+    }
+}
+
+static bool rule_has_service(const struct walk *w)
+{
+    return (w->has_rule & BIT_NETLB) != 0;
+}
+
+/* The rule of the legacy name, whoever made it. */
+static void note_rule(const struct walk *w)
+{
+    const char *found = w->c->rule_found == GCE_FOUND_FAILED      ? "unreadable"
+                        : w->c->rule_found == GCE_FOUND_UNKNOWN   ? "not looked for"
+                        : w->has_rule == 0                        ? "absent"
+                        : rule_has_service(w)                     ? "external, backend service"
+                        : w->has_rule == BIT(GCE_KIND_ILB_GROUPS) ? "internal"
+                        : str_is_empty(w->c->rule.target)         ? "external"
+                                                                  : "external, target pool";
+    note(w, "forwarding rule a<uid>", found, NULL);
+}
+
+static bool rule_has_pool(const struct walk *w)
+{
+    return w->c->rule_found == GCE_FOUND_PRESENT && !str_is_empty(w->c->rule.target) &&
+           w->has_rule == BIT(GCE_KIND_TARGET_POOL);
+}
+
+/* ---- groups or NEGs (§1.6.3) --------------------------------------------------------------------- */
 
 static enum row members_row(const struct walk *w, bool stands)
 {
@@ -324,13 +154,13 @@ static enum row members_row(const struct walk *w, bool stands)
 
 static void choose_members(const struct walk *w)
 {
-    bool stands = w->has_rule == BIT_NETLB || str_eq(w->d->rule, rows[ROW_NETLB_RULE].id);
+    bool stands = rule_has_service(w) || str_eq(w->d->rule, gce_rows[ROW_NETLB_RULE].id);
     enum row row = members_row(w, stands);
-    w->d->is = rows[row].kind;
-    w->d->members = rows[row].id;
-    w->d->members_say = rows[row].when;
-    if (kinds[w->d->is].part == GCE_PART_L4) {
-        note(w, "members", rows[row].id + strlen("members-"),
+    w->d->is = gce_rows[row].kind;
+    w->d->members = gce_rows[row].id;
+    w->d->members_say = gce_rows[row].when;
+    if (gce_kinds[w->d->is].part == GCE_PART_L4) {
+        note(w, "members", gce_rows[row].id + strlen("members-"),
              w->d->is == GCE_KIND_NETLB_NEGS ? "GCE_VM_IP NEGs" : "instance groups");
     }
 }
@@ -369,7 +199,7 @@ static void choose_by_class(const struct walk *w)
     }
     chose(w, row);
     note(w, "loadBalancerClass", w->s->lb_class,
-         row == ROW_CLASS_FOREIGN ? "another controller's" : kinds[w->d->is].text);
+         row == ROW_CLASS_FOREIGN ? "another controller's" : gce_kinds[w->d->is].text);
     /* A pool that the other program still has keeps the rule's name (§1.6.2 asks its guard of classes, too). */
     if (row == ROW_CLASS_EXTERNAL && has(w, GCE_KIND_TARGET_POOL) && w->f->legacy_off) {
         chose(w, ROW_NETLB_V1);
@@ -481,7 +311,7 @@ static void tear_down(const struct walk *w, unsigned marks)
         choose_members(w);
     }
     w->d->kind = w->d->is;
-    w->d->former = marks & ~kinds[w->d->kind].family;
+    w->d->former = marks & ~gce_kinds[w->d->kind].family;
 }
 
 /* §1.6.2: the guards of ingress-gce, where they are ours to act on. */
@@ -504,19 +334,33 @@ static bool is_left_to_ingress(const struct walk *w)
            !gce_svc_target_pool_is_ours(w->s, NULL, w->f->rbs_default);
 }
 
+/* A rule of the other side, internal or external. */
+static bool is_rule_of_other_side(const struct walk *w)
+{
+    bool internal = (w->has_rule & BIT_ILB) != 0;
+    return w->has_rule != 0 && w->d->is != GCE_KIND_NONE &&
+           internal != gce_kind_is_internal(w->d->is);
+}
+
 /* Somebody else's load balancer of the other side has the name a<uid>, which `is` needs, too. */
 static bool is_name_taken(const struct walk *w, unsigned run)
 {
-    bool needs_name = w->d->is != GCE_KIND_ILB_NEGS && w->d->is != GCE_KIND_NEGS_ONLY &&
-                      w->d->is != GCE_KIND_NONE;
-    unsigned foreign = w->has_rule & ~run;
-    return needs_name && foreign != 0 && (foreign & kinds[w->d->is].family) == 0;
+    return w->d->is != GCE_KIND_ILB_NEGS && w->d->is != GCE_KIND_NEGS_ONLY &&
+           is_rule_of_other_side(w) && (w->has_rule & run) == 0;
+}
+
+/* A rule alone does not tell what members it has. */
+static void look_at_members(const struct walk *w, unsigned others)
+{
+    if (w->f->neg_netlb && (others & BIT_NETLB & ~w->has_finalizers) != 0 &&
+        (w->c->backend_found == GCE_FOUND_UNKNOWN || w->c->backend_found == GCE_FOUND_FAILED)) {
+        w->d->needs |= GCE_NEEDS_BACKEND;
+    }
 }
 
 static void settle_wanted(const struct walk *w)
 {
     unsigned run = run_kinds(w->f);
-    unsigned marks = (w->has_finalizers | w->has_rule) & run;
     if (is_name_taken(w, run)) {
         chose(w, ROW_NAME_TAKEN);
         w->d->is = first_kind(w, w->has_rule);
@@ -524,7 +368,9 @@ static void settle_wanted(const struct walk *w)
     }
     guard(w);
     bool is_run = (run & BIT(w->d->is)) != 0 && !is_left_to_ingress(w);
-    unsigned others = marks & ~kinds[w->d->is].family;
+    unsigned of_rule = is_rule_of_other_side(w) ? w->has_rule : 0;
+    unsigned others = (w->has_finalizers | of_rule) & run & ~gce_kinds[w->d->is].family;
+    look_at_members(w, others);
     if (is_run) {
         w->d->kind = w->d->is;
         w->d->former = others;
@@ -593,8 +439,8 @@ static void settle_gone(const struct walk *w)
         return;
     }
     unsigned marks = marks_of_gone(w);
+    marks &= is_kept_for_ingress(w) ? ~BIT(GCE_KIND_TARGET_POOL) : ~0u;
     unsigned ours = marks & run_kinds(w->f);
-    ours &= is_kept_for_ingress(w) ? ~BIT(GCE_KIND_TARGET_POOL) : ~0u;
     if (ours != 0) {
         chose(w, ROW_GONE);
         tear_down(w, ours);
@@ -631,7 +477,7 @@ static void walk(const struct gce_case *c, struct str_buf *trace, struct gce_dec
         d.conflict = is_conflict(w.s);
         settle_wanted(&w);
     }
-    d.part = kinds[d.is].part;
+    d.part = gce_kinds[d.is].part;
     *ret = d;
 }
 
