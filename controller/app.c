@@ -264,6 +264,7 @@ static int make_open_args(struct app *a, const struct config_texts *config,
         .concurrency = worker_limit(a),
         .version = TRIMTAB_VERSION,
         .reloads = o->dynamic_reloading,
+        .service_controller_off = !options_service_controller_on(o),
     };
     return config_texts_fill(config, a->args.provider, ret, err);
 }
@@ -389,7 +390,9 @@ static void make_syncer(struct app *a)
         .events = a->events,
         .metrics = a->metrics,
         .scope = sync_scope_of(d),
-        .strict_events = a->args.options->strict_events,
+        /* Its events before each call are the service controller's. */
+        .strict_events =
+            a->args.options->strict_events && options_service_controller_on(a->args.options),
         .resync_period_ms = a->args.options->resync_period_ms,
     };
 }

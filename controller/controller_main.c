@@ -154,7 +154,6 @@ static int check_options(const struct options *o, struct err *err)
 
 struct run {
     struct app_args args;
-    bool idle; /* --controllers turned the only one off: wait for a signal */
     struct event_base *base;
     int signals;
     int exit_code;
@@ -209,15 +208,9 @@ static bool run_once(struct run *r)
 {
     struct app *app = app_new(&r->args);
     struct err err = ERR_INIT;
-    int rc = ERR_OK;
 
     (void)exchange_app(r, app);
-    if (r->idle) {
-        /* Said here, not earlier: whoever reads it may stop us from now on. */
-        log_warning("\"service-lb-controller\" is disabled: there is nothing to do");
-    } else {
-        rc = app_start(app, &err);
-    }
+    int rc = app_start(app, &err);
     if (rc == ERR_OK) {
         app_wait_stop(app);
     } else if (rc != ERR_CANCELLED) {
@@ -275,10 +268,22 @@ static int run_loop(struct run *r)
     return rc;
 }
 
+/* Only a provider with more than the service controller's part has something left to do without that. */
+static int check_parts(const struct options *o, const struct plugin *plugin, struct err *err)
+{
+    if (options_service_controller_on(o) || (plugin->desc.capabilities & TT_CAP_MORE_PARTS) != 0) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID, OPTIONS_NOTHING_TO_RUN, plugin->desc.name);
+}
+
 static int run_app(const struct options *o, const struct plugin *plugin)
 {
     struct err err = ERR_INIT;
 
+    if (check_parts(o, plugin, &err) != ERR_OK) {
+        return fail(&err);
+    }
     if (http_global_init(&err) != ERR_OK) {
         return fail(&err);
     }
@@ -286,7 +291,6 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     signal(SIGPIPE, SIG_IGN);
     struct run r = {
         .args = {.options = o, .provider = &plugin->desc},
-        .idle = !options_service_controller_on(o),
         .base = event_base_new(),
     };
     mutex_init(&r.lock);

@@ -132,6 +132,15 @@ int options_check_gates(struct arena *a, const char *text,
                         struct err *err) _warn_unused_;
 /* True when --controllers leaves the service controller on (§6.12, 219–224). */
 bool options_service_controller_on(const struct options *o);
+/* The same for a list. */
+bool options_service_controller_in(const char *const *controllers, size_t n);
+/* What is said to whoever switches off all that a provider has; its name. */
+#define OPTIONS_NOTHING_TO_RUN                                                                     \
+    "--controllers switches \"service-lb-controller\" off, and provider \"%s\" has nothing else "  \
+    "to "                                                                                          \
+    "run"
+/* The first that no cloud controller manager has, without its '-'; NULL: all are known. */
+const char *options_unknown_controller(const char *const *controllers, size_t n);
 
 /* All flags by section, as --help prints them. */
 void options_help(struct str_buf *b, const struct tt_option *extra, size_t n);

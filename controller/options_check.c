@@ -98,11 +98,16 @@ int options_check_gates(struct arena *a, const char *text,
 
 /* ---- --controllers ------------------------------------------------------------------------------- */
 
+/* Those of Google's program, too (gce-cloud-provider.md §14.2), so that its command lines are read. */
 static const char *const controller_names[][2] = {
     {"cloud-node-controller", "cloud-node"},
     {"cloud-node-lifecycle-controller", "cloud-node-lifecycle"},
     {"node-route-controller", "route"},
     {"service-lb-controller", "service"},
+    {"node-ipam-controller", "nodeipam"},
+    {"gkenetworkparamset", "gkenetworkparamset"},
+    {"gke-service-lb-controller", "gke-service"},
+    {"gke-tenant-controller-manager", "gke-tenant"},
 };
 #define OUR_CONTROLLER "service-lb-controller"
 
@@ -117,12 +122,12 @@ static const char *controller_long_name(const char *name)
     return NULL;
 }
 
-bool options_service_controller_on(const struct options *o)
+bool options_service_controller_in(const char *const *controllers, size_t n)
 {
     bool all = false;
 
-    for (size_t i = 0; i < o->controllers.n; i++) {
-        const char *item = o->controllers.items[i];
+    for (size_t i = 0; i < n; i++) {
+        const char *item = controllers[i];
         bool off = item[0] == '-';
         if (strcmp(item, "*") == 0) {
             all = true;
@@ -133,12 +138,29 @@ bool options_service_controller_on(const struct options *o)
     return all;
 }
 
+bool options_service_controller_on(const struct options *o)
+{
+    return options_service_controller_in((const char *const *)o->controllers.items,
+                                         o->controllers.n);
+}
+
+const char *options_unknown_controller(const char *const *controllers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = controllers[i][0] == '-' ? controllers[i] + 1 : controllers[i];
+        if (strcmp(controllers[i], "*") != 0 && controller_long_name(name) == NULL) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
 static void check_controllers(const struct options *o, struct problems *p)
 {
     for (size_t i = 0; i < o->controllers.n; i++) {
-        const char *item = o->controllers.items[i];
-        const char *name = item[0] == '-' ? item + 1 : item;
-        if (strcmp(item, "*") != 0 && controller_long_name(name) == NULL) {
+        const char *name =
+            options_unknown_controller((const char *const *)&o->controllers.items[i], 1);
+        if (name != NULL) {
             problem(p, arena_printf(p->a, "\"%s\" is not in the list of known controllers", name));
         }
     }

@@ -43,6 +43,8 @@ const struct cmd_flag cmd_flags[] = {
      CMD_PLAN | CMD_EXPLAIN, OFFSET(files), 'f', true},
     {"output", "FORMAT", "json: one document for programs", ALL_CLOUD | CMD_VERSION, OFFSET(output),
      'o', false},
+    {"controllers", "LIST", "as with the controller's flag of that name", ALL_CLOUD,
+     OFFSET(controllers), 0, false},
     {"repair-adopted", NULL, "as with the controller's flag of that name", CMD_PLAN | CMD_EXPLAIN,
      OFFSET(repair_adopted), 0, false},
     {"verbose", NULL, "also what stays as it is", CMD_PLAN, OFFSET(verbose), 'v', false},

@@ -41,6 +41,7 @@ struct cmd_args {
     const char *state_file; /* --state */
     struct cmd_list files;  /* -f */
     const char *output;     /* "" or "json" */
+    const char *controllers; /* --controllers, comma separated; NULL: all */
     bool repair_adopted;
     bool verbose;
     bool no_color;

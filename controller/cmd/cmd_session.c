@@ -14,6 +14,7 @@
 #include "common/net/http.h"
 #include "controller/config_source.h"
 #include "controller/fence.h"
+#include "controller/options.h"
 #include "providers/builtin.h"
 
 #define CONFIG_MAX (16u << 20)
@@ -189,6 +190,25 @@ static int read_secret(struct cmd_session *s, struct err *err)
     return config_texts_fill(&t, &s->plugin->desc, o, err);
 }
 
+/* Whether a plan is to be made without the service controller's part. */
+static int read_controllers(struct cmd_session *s, uint32_t *ret_off, struct err *err)
+{
+    size_t n = 0;
+    char **items = str_split(s->a, str_or(s->args.controllers, "*"), ',', &n);
+    const char *unknown = options_unknown_controller((const char *const *)items, n);
+
+    if (unknown != NULL) {
+        return err_set(err, ERR_INVALID,
+                       "--controllers: \"%s\" is not in the list of known controllers", unknown);
+    }
+    bool off = !options_service_controller_in((const char *const *)items, n);
+    if (off && (s->plugin->desc.capabilities & TT_CAP_MORE_PARTS) == 0) {
+        return err_set(err, ERR_INVALID, OPTIONS_NOTHING_TO_RUN, s->plugin->desc.name);
+    }
+    *ret_off = off;
+    return ERR_OK;
+}
+
 int cmd_session_open_args(struct cmd_session *s, struct err *err)
 {
     struct tt_open_args *o = &s->open_args;
@@ -203,6 +223,9 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
         .planning = 1,
         .version = TRIMTAB_VERSION,
     };
+    if (read_controllers(s, &o->service_controller_off, err) != ERR_OK) {
+        return err->code;
+    }
     if (s->args.cloud_config != NULL) {
         char *text;
         int code = file_read(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);

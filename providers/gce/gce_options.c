@@ -197,8 +197,6 @@ static void derive(struct gce_options *o, const struct tt_kv *options, size_t n)
     s->rbs_default = is_on(options, n, "enable-rbs-default-l4-netlb") ||
                      is_on(options, n, "enable-l4-netlb-rbs-by-default");
     o->rbs_default = s->rbs_default;
-    /* The program's own flag --controllers: cloud-provider-gcp's part runs unless it says otherwise. */
-    s->legacy_off = !str_eq(str_or(given(options, n, "service-lb-controller"), "true"), "true");
     if (is_on(options, n, "read-only-controllers")) {
         s->run_ilb = s->run_netlb = s->standalone_negs = o->standalone_status = false;
     }

@@ -394,15 +394,15 @@ def test_help_and_version__exit_0():
     assert run("--version=v9.9.9").stdout == "Kubernetes v9.9.9\n"
 
 
-def test_controller_turned_off__waits_and_touches_nothing():
+def test_controller_turned_off__a_provider_without_more_does_not_start():
     with World(PROGRAMS, "--nodes=1", "--services=1") as w:
-        w.runs = 1
-        w.trimtab = subprocess.Popen(
-            [PROGRAMS[1], *FLAGS, f"--kubeconfig={w.kubeconfig}", "--controllers=-service,*"],
-            stderr=w.file("run-1"), env=w.environment())
-        w.until("it says so", lambda: w.logged('is disabled: there is nothing to do'))
-        code, seconds = w.stop()
-        assert ended(code, 0, seconds), (code, seconds)
+        flags = [f for f in FLAGS if not f.startswith("--cloud-provider=")]
+        done = subprocess.run(
+            [PROGRAMS[1], *flags, "--cloud-provider=hang", f"--provider-plugin-dir={os.path.dirname(HANG)}",
+             f"--kubeconfig={w.kubeconfig}", "--controllers=-service,*"],
+            capture_output=True, text=True, env=w.environment(), timeout=30, check=False)
+        assert done.returncode == 1, done
+        assert 'switches "service-lb-controller" off, and provider "hang" has nothing else' in done.stderr, done
         assert w.calls()["kubernetes"] == {}
 
 

@@ -317,6 +317,16 @@ static void options_gates__as_upstream(void **state)
     }
 }
 
+static void options__controllers_of_googles_program__are_known(void **state)
+{
+    (void)state;
+    static const char *const known[] = {"*", "-gke-service", "gkenetworkparamset", "nodeipam"};
+    static const char *const unknown[] = {"*", "-gke-services"};
+    assert_null(options_unknown_controller(known, ARRAY_LEN(known)));
+    assert_string_equal("gke-services", options_unknown_controller(unknown, ARRAY_LEN(unknown)));
+    assert_true(options_service_controller_in(known, ARRAY_LEN(known)));
+}
+
 static void options__vectors_219_to_224__is_the_service_controller_on(void **state)
 {
     (void)state;
@@ -417,6 +427,7 @@ int main(void)
         cmocka_unit_test(options_validate__faults__all_at_once),
         cmocka_unit_test(options_gates__as_upstream),
         cmocka_unit_test(options__vectors_219_to_224__is_the_service_controller_on),
+        cmocka_unit_test(options__controllers_of_googles_program__are_known),
         cmocka_unit_test(options__of_the_provider__handed_over_sorted),
         cmocka_unit_test(options_peek__finds_the_provider_among_unknown_flags),
         cmocka_unit_test(options_help__shows_sections_and_the_providers_flags),
