@@ -111,6 +111,8 @@ void gce_bs_slots(struct gce_slots *s, const struct gce_bs_facts *f, const struc
     enum gce_kind other_kind =
         in->kind == GCE_KIND_ILB_GROUPS ? GCE_KIND_ILB_NEGS : GCE_KIND_ILB_GROUPS;
     bool has_own = gce_bs_names_make(s->a, f, in, in->kind, &own);
+    s->verb = in->verb;
+    s->has_address = in->service->n_ingress > 0;
     if (in->verb == TT_VERB_UPDATE) {
         if (has_own) {
             add(s, true, GCE_BACKENDS, own.backends[0]);

@@ -5,7 +5,13 @@
  * A slot is one resource by collection, zone and name.  *Main* slots are what the verb is about;
  * *extra* ones are what an interrupted run, or the kind that the Service had before, may have
  * left: these are read only while the snapshot does not know them to be absent (docs/adr/0005).
- * A slot that was seen holds its resource decoded, as the struct of its collection.  Filling
+ * What the snapshot knows answers
+ *     main    for a minute; in an UPDATE whatever its age, also when fresh is asked, until a conflict
+ *             has shown that it is outdated: nodes come and go, a backend service that we wrote stays
+ *     extra   whatever its age; when fresh is asked, only that something is absent
+ * A slot that was seen holds its resource decoded, as the struct of its collection.  Of what the
+ * snapshot answered the members are those that it keeps (gce_store_kept): a backend service that is
+ * to be written over is read first (gce_ops.c).  Filling
  * blocks (gce_slots_look); asking is pure, so planners take a struct gce_slots that a test made. */
 #ifndef TRIMTAB_GCE_SLOTS_H
 #define TRIMTAB_GCE_SLOTS_H
@@ -23,6 +29,7 @@ struct gce_slot {
     const char *zone; /* zonal collections, else NULL */
     const char *name;
     bool main;
+    bool looked; /* `known` has been found out */
     enum gce_known known;
     const void *as; /* PRESENT: struct gce_rule, gce_address, gce_firewall, gce_pool, gce_check,
                                * gce_hc (both health-check collections), gce_bservice, gce_neg, gce_group,
@@ -31,10 +38,14 @@ struct gce_slot {
 };
 struct gce_slots {
     struct arena *a;
+    uint32_t verb;    /* TT_VERB_…; 0 reads as ENSURE */
+    bool has_address; /* the Service has one: what a list lacks is asked for by its name */
     struct gce_slot *items;
     size_t n;
     size_t cap;
+    bool from_snapshot; /* an answer of it that may be outdated was used */
 };
+/* At each observation anew. */
 void gce_slots_init(struct gce_slots *s, struct arena *a);
 /* Once per resource: added again it only may become main. */
 void gce_slots_add(struct gce_slots *s, bool main, enum gce_collection c, const char *zone,
@@ -54,10 +65,11 @@ const struct gce_group *gce_slots_group(const struct gce_slots *s, const char *z
 int gce_slot_decode(struct arena *a, enum gce_collection c, struct json_object *o, const void **ret,
                     struct err *err) _warn_unused_;
 
-/* Fills every slot: from the snapshot where it is young enough and sync->fresh is not set, else by
- * one list per kind when many keys wait, else by one wave of GETs.  Sets sync->observed_fresh and
- * adds to sync->reads.  Errors of the API but NOT_FOUND.  May be called again after more slots were
- * added: only these are then looked at. */
+/* Fills every slot: from the snapshot where that is enough, else by one list per collection when
+ * nothing was ever listed or many keys wait, else by one wave of GETs.  Sets sync->observed_fresh and
+ * adds to sync->reads.  Errors of the API but NOT_FOUND; TRANSIENT for an ENSURE that sees a rule or
+ * an address without IP.  May be called again after more slots were added: only these are then looked
+ * at. */
 int gce_slots_look(struct gce_slots *s, struct lb_sync *sync, struct err *err) _warn_unused_;
 
 #endif
