@@ -25,6 +25,10 @@
 #include "providers/gce/gce_neg_rules.h"
 #include "providers/gce/gce_slots.h"
 
+/* From where IPv6 health checks come (gce-l4.md §0). */
+#define GCE_CHECK_SOURCE_V6_ILB   "2600:2d00:1:b029::/64"
+#define GCE_CHECK_SOURCE_V6_NETLB "2600:1901:8001::/48"
+
 /* ---- facts: the same for all Services -------------------------------------------------------------- */
 struct gce_bs_facts {
     const char *project;
@@ -40,6 +44,8 @@ struct gce_bs_facts {
     struct gce_strs check_sources_v6_netlb;
     bool on_xpn;
     bool repair_adopted;
+    bool
+        upstream_ranges; /* trimtab-eval only: IPv4 ranges in IPv6 clothes, as upstream reads them */
     int32_t max_group_size; /* --max-ig-size, 1000 */
     struct gce_l4_flags flags;
 };

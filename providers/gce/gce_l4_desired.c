@@ -50,7 +50,7 @@ static int check_ranges(struct gce_l4_wish *w, struct err *err)
     struct str_set unused;
     int rc = gce_l4_source_ranges(w->a, w->s, &w->ranges, err);
     /* Our deviation for all balancers: IPv4 ranges in IPv6 clothes that mean something else (docs/deviations.md). */
-    return rc != ERR_OK ? rc : svc_source_ranges(w->a, w->s, &unused, err);
+    return rc != ERR_OK || w->f->upstream_ranges ? rc : svc_source_ranges(w->a, w->s, &unused, err);
 }
 
 /* §5.1 step 5: addresses of the user's own IPv6 ranges. */

@@ -95,9 +95,9 @@ void gce_l4_ports_of(struct arena *a, const struct tt_service *s, bool mixed_on,
         .all = ports_of(a, s, NULL),
     };
     p.mixed = p.tcp.n > 0 && p.udp.n > 0;
-    if (mixed_on && p.mixed) {
-        p.rule_protocol = "L3_DEFAULT";
-        p.service_protocol = "UNSPECIFIED";
+    if (mixed_on) { /* what is neither counts as TCP; it is refused before anything is made of it */
+        p.rule_protocol = p.mixed ? "L3_DEFAULT" : p.udp.n > 0 ? "UDP" : "TCP";
+        p.service_protocol = p.mixed ? "UNSPECIFIED" : p.rule_protocol;
     }
     p.range = gce_l4_range_of(a, &p.all);
     p.allowed = allowed_of(a, &p, mixed_on);

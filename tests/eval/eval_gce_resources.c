@@ -3,13 +3,13 @@
  *
  * As eval_gce.c: the provider's own decoders, comparisons and builders, with nothing computed here but the shape of the
  * answer: links begin with "projects/", lists whose order means nothing are sorted. */
-#include "tests/eval/eval.h"
+#include "tests/eval/eval_gce_l4.h"
 
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_config.h"
-#include "providers/gce/gce_options.h"
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_gcloud.h"
+#include "providers/gce/gce_options.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_target_pool.h"
 
@@ -240,6 +240,7 @@ static struct json_object *elsewhere(void)
     return o;
 }
 
+/* Both flavours of cloud-provider-gcp: whichever the Service asks for. */
 RUN(desired)
 {
     struct gce_tp_facts facts;
@@ -259,14 +260,15 @@ RUN(desired)
     }
     bool internal = gce_svc_scheme(svc) == GCE_INTERNAL;
     bool ilb_subsets = json_bool(json_member(in, "facts"), "ilbSubsets", false);
-    if (gce_svc_class_is_foreign(svc) ||
-        (internal ? gce_svc_internal_is_ingress(svc, false, ilb_subsets)
-                  : !gce_svc_target_pool_is_ours(svc, NULL, facts.rbs_default))) {
+    bool ours = internal ? gce_ilb_legacy_is_ours(svc, true, false, ilb_subsets)
+                         : !gce_svc_class_is_foreign(svc) &&
+                               gce_svc_target_pool_is_ours(svc, NULL, facts.rbs_default);
+    if (!ours) {
         *ret = elsewhere();
         return ERR_OK;
     }
     if (internal) {
-        return EVAL_UNSUPPORTED;
+        return eval_ilb_desired(a, in, ret, err);
     }
     struct gce_tp_input input = {
         .service = svc,
@@ -293,5 +295,6 @@ const struct eval_fn eval_gce_resources[] = {
     {"gce.target_pool.health_check", health_check},
     {"gce.gcloud_command", gcloud_command},
     {"gce.target_pool.desired", desired},
+    {"gce.ilb.desired", desired},
     {NULL, NULL},
 };
