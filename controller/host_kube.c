@@ -4,6 +4,7 @@
  * RBAC is generated from the same table, so what passes here passes the API server.  While planning every write is
  * refused.  Finalizers of a Service are held here too: one patch with the controller's and the provider's.
  * Failures are logged at v 2 (a provider gets only the code). */
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/log.h"
@@ -13,6 +14,9 @@
 #include "common/net/url.h"
 #include "controller/host_internal.h"
 #include "controller/kube/client_rules.h"
+
+#define PAGE_OBJECTS 250   /* of kube_each: one page is one tree */
+#define PAGES_MAX    10000 /* a server that never ends a list */
 
 static bool has_verb(const char *verbs, const char *verb)
 {
@@ -49,6 +53,7 @@ struct kube_ask {
     const char *content_type;
     const char *body;
     const char *label_selector;
+    const char *page; /* of kube_each: "" the first one, else where it goes on; NULL: all at once */
 };
 
 static int refuse_if_not_allowed(struct tt_host_ctx *h, const struct tt_call *call,
@@ -75,6 +80,24 @@ static int refuse_if_not_allowed(struct tt_host_ctx *h, const struct tt_call *ca
     return ERR_OK;
 }
 
+static const char *query_of(const struct kube_ask *ask, struct arena *a)
+{
+    _cleanup_(str_buf_done) struct str_buf query = STR_BUF_INIT;
+
+    if (!str_is_empty(ask->label_selector)) {
+        str_append(&query, "labelSelector=");
+        url_append_query_escaped(&query, ask->label_selector);
+    }
+    if (ask->page != NULL) {
+        str_appendf(&query, "%slimit=%d", query.len > 0 ? "&" : "", PAGE_OBJECTS);
+    }
+    if (!str_is_empty(ask->page)) {
+        str_append(&query, "&continue=");
+        url_append_query_escaped(&query, ask->page);
+    }
+    return query.len > 0 ? str_buf_to_arena(&query, a) : NULL;
+}
+
 static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struct tt_kube_ref *ref,
                   const struct kube_ask *ask, const struct tt_text_sink *sink, struct arena *a,
                   struct err *err)
@@ -93,12 +116,7 @@ static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struc
         return rc;
     }
     req.path = path;
-    if (!str_is_empty(ask->label_selector)) {
-        _cleanup_(str_buf_done) struct str_buf query = STR_BUF_INIT;
-        str_append(&query, "labelSelector=");
-        url_append_query_escaped(&query, ask->label_selector);
-        req.query = str_buf_to_arena(&query, a);
-    }
+    req.query = query_of(ask, a);
     struct cancel *cancel = call == NULL ? h->args.cancel : host_call_of(call)->cancel;
     rc = kube_client_do(h->args.client, a, &req, cancel, &resp, err);
     if (rc == ERR_OK && sink != NULL && sink->put != NULL) {
@@ -162,6 +180,73 @@ static int32_t host_kube_list(struct tt_host_ctx *h, const struct tt_call *call,
     const struct kube_ask ask = {.verb = "list", .method = "GET", .label_selector = label_selector};
 
     return ask_kube(h, call, ref, &ask, ret);
+}
+
+static void put_each(struct json_object *items, const char *ns, const struct tt_text_sink *each)
+{
+    for (size_t i = 0; i < json_len(items); i++) {
+        _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+        struct json_object *o = json_object_array_get_idx(items, i);
+        if (ns == NULL || str_eq(json_str(json_member(o, "metadata"), "namespace"), ns)) {
+            json_print(&text, o, JSON_COMPACT);
+            each->put(each->arg, str_buf_text(&text), text.len);
+        }
+    }
+}
+
+static void take_page(void *arg, const char *text, size_t n)
+{
+    str_append_n(arg, text, n);
+}
+
+/* One page; *ret_next is where it goes on, "" at the end. */
+static int32_t each_of_page(struct tt_host_ctx *h, const struct tt_call *call,
+                            const struct tt_kube_ref *ref, const struct kube_ask *ask,
+                            const struct tt_text_sink *each, char **ret_next)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    const struct tt_text_sink sink = {.size = sizeof(sink), .put = take_page, .arg = &text};
+    struct json_object *list = NULL;
+    int32_t rc = ask_kube(h, call, ref, ask, &sink);
+
+    if (rc != TT_OK) {
+        return rc;
+    }
+    if (json_parse_arena(a, str_buf_text(&text), text.len, NULL, &list, NULL) != ERR_OK) {
+        return TT_TRANSIENT;
+    }
+    put_each(json_member(list, "items"), NULL, each);
+    *ret_next = xstrdup(str_nonnull(json_str(json_member(list, "metadata"), "continue")));
+    return TT_OK;
+}
+
+static int32_t host_kube_each(struct tt_host_ctx *h, const struct tt_call *call,
+                              const struct tt_kube_ref *ref, const char *label_selector,
+                              const struct tt_text_sink *each)
+{
+    _cleanup_(xfreep) char *page = xstrdup("");
+
+    if (ref == NULL || each == NULL || each->put == NULL) {
+        return TT_BUG;
+    }
+    if (h->args.client == NULL && h->args.fixed_objects != NULL) {
+        put_each(json_member(h->args.fixed_objects, str_nonnull(ref->resource)), ref->ns, each);
+        return TT_OK;
+    }
+    for (int n = 0; n < PAGES_MAX; n++) {
+        const struct kube_ask ask = {
+            .verb = "list", .method = "GET", .label_selector = label_selector, .page = page};
+        char *next = NULL;
+        int32_t rc = each_of_page(h, call, ref, &ask, each, &next);
+        if (rc != TT_OK || next[0] == '\0') {
+            free(next);
+            return rc;
+        }
+        free(page);
+        page = next;
+    }
+    return TT_TRANSIENT;
 }
 
 static int32_t host_kube_create(struct tt_host_ctx *h, const struct tt_call *call,
@@ -299,6 +384,7 @@ void host_table_kube(struct tt_host *t)
 {
     t->kube_get = host_kube_get;
     t->kube_list = host_kube_list;
+    t->kube_each = host_kube_each;
     t->kube_create = host_kube_create;
     t->kube_patch = host_kube_patch;
     t->kube_delete = host_kube_delete;

@@ -291,6 +291,11 @@ struct tt_host {
     /* Since 1.2.  What of this Service is the provider's own affair, in this call: TT_OWN_ bits, which replace earlier
      * ones.  To be said before the first mutation for it; nothing said: 0. */
     void (*result_own)(struct tt_result *result, uint32_t bits);
+    /* Since 1.2.  As kube_list (and declared as "list"), but put() is called for each object; they are asked for in pages, so
+     * that thousands are never one text.  After a failure some may be missing. */
+    int32_t (*kube_each)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                         const struct tt_kube_ref *ref, const char *label_selector,
+                         const struct tt_text_sink *each);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */

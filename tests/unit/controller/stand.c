@@ -59,7 +59,10 @@ static void handle(void *arg, struct http_req *req)
         http_req_answer(req, status, text, strlen(text));
         return;
     }
-    http_req_answer(req, strcmp(http_req_method(req), "POST") == 0 ? 201 : 200, "{}", 2);
+    bool asked = r->get != NULL && strcmp(http_req_method(req), "GET") == 0;
+    const char *answer = asked ? r->get(http_req_target(req)) : "{}";
+    http_req_answer(req, strcmp(http_req_method(req), "POST") == 0 ? 201 : 200, answer,
+                    strlen(answer));
 }
 
 /* ---- life ---------------------------------------------------------------------------------------- */

@@ -53,6 +53,7 @@ struct stand {
     struct mutex lock;
     struct stand_request requests[STAND_REQUESTS_MAX];
     size_t n_requests;
+    const char *(*get)(const char *target); /* what a GET is answered with; NULL: {} */
     struct stand_refusal refusals[8];
     size_t n_refusals;
 };

@@ -310,6 +310,45 @@ static void host__kubernetes_objects__only_what_is_declared(void **state)
     assert_non_null(strstr(f->r->requests[1].body, "\"preconditions\":{\"uid\":\"uid-1\"}"));
 }
 
+static const char *pages(const char *target)
+{
+    static const char base[] =
+        "/apis/networking.example.com/v1/rules?labelSelector=a%3Db&limit=250";
+    static char second[300];
+    if (strcmp(target, base) == 0) {
+        return "{\"metadata\":{\"continue\":\"a+b\"},\"items\":[{\"n\":1},{\"n\":2}]}";
+    }
+    snprintf(second, sizeof(second), "%s&continue=a%%2Bb", base);
+    return strcmp(target, second) == 0 ? "{\"metadata\":{},\"items\":[{\"n\":3}]}" : "[]";
+}
+
+static void join_text(void *arg, const char *text, size_t n)
+{
+    str_append_n(arg, text, n);
+    str_append_c(arg, ' ');
+}
+
+static void host__kube_each__every_object_of_every_page(void **state)
+{
+    struct fixture *f = *state;
+    struct str_buf seen = STR_BUF_INIT;
+    const struct tt_text_sink sink = {.size = sizeof(sink), .put = join_text, .arg = &seen};
+    const struct tt_kube_ref rules = {"networking.example.com/v1", "rules", NULL, NULL, NULL};
+    const struct tt_call *call = host_call_abi(f->call);
+
+    f->r->get = pages;
+    assert_int_equal(TT_FORBIDDEN, f->h->kube_each(f->h->ctx, call, &rules, "a=b", &sink));
+    f->r->provider->desc.kube_kinds = kinds;
+    f->r->provider->desc.n_kube_kinds = ARRAY_LEN(kinds);
+    assert_int_equal(TT_OK, f->h->kube_each(f->h->ctx, call, &rules, "a=b", &sink));
+    assert_string_equal("{\"n\":1} {\"n\":2} {\"n\":3} ", str_buf_text(&seen));
+    assert_int_equal(2, f->r->n_requests);
+    stand_refuse(f->r, "GET", "/rules", 404, "NotFound", "no such resource");
+    assert_int_equal(TT_NOT_FOUND, f->h->kube_each(f->h->ctx, call, &rules, "a=b", &sink));
+    assert_int_equal(TT_BUG, f->h->kube_each(f->h->ctx, call, &rules, "a=b", NULL));
+    str_buf_done(&seen);
+}
+
 static void host__hold_finalizers__one_patch_then_none(void **state)
 {
     struct fixture *f = *state;
@@ -382,6 +421,7 @@ int main(void)
         T(host__slices_unknown__unless_watched),
         T(host__may_mutate__fence_deadline_and_cancel),
         T(host__kubernetes_objects__only_what_is_declared),
+        T(host__kube_each__every_object_of_every_page),
         T(host__hold_finalizers__one_patch_then_none),
         T(host__hold_finalizers__own_ones_alone),
         T(host__metrics__counted_and_unknown_ones_ignored),
