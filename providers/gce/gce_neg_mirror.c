@@ -304,6 +304,18 @@ enum gce_mirror_state gce_neg_mirror_get(struct gce_neg_mirror *m, const char *z
     return state;
 }
 
+enum gce_mirror_state gce_neg_mirror_state(struct gce_neg_mirror *m, const char *zone,
+                                           const char *name, bool *ret_due)
+{
+    mutex_lock(&m->lock);
+    struct place **at = find(m, zone, name);
+    enum gce_mirror_state state =
+        at == NULL ? GCE_MIRROR_UNKNOWN : (enum gce_mirror_state)(*at)->state;
+    *ret_due = state == GCE_MIRROR_UNKNOWN || (*at)->due_ms <= clock_now_ms(m->clock);
+    mutex_unlock(&m->lock);
+    return state;
+}
+
 struct gce_strs gce_neg_mirror_zones(struct gce_neg_mirror *m, struct arena *a, const char *name)
 {
     struct gce_strs zones = {0};

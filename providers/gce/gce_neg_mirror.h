@@ -28,6 +28,9 @@ void gce_neg_mirror_free(struct gce_neg_mirror *m);
 enum gce_mirror_state gce_neg_mirror_get(struct gce_neg_mirror *m, const char *zone,
                                          const char *name, struct arena *a,
                                          struct gce_endpoint **ret, size_t *ret_n, bool *ret_due);
+/* The same without the members. */
+enum gce_mirror_state gce_neg_mirror_state(struct gce_neg_mirror *m, const char *zone,
+                                           const char *name, bool *ret_due);
 /* Was listed, or made by us (n = 0). */
 void gce_neg_mirror_set(struct gce_neg_mirror *m, const char *zone, const char *name,
                         const struct gce_endpoint *e, size_t n);

@@ -17,6 +17,9 @@
 
 /* ---- open and close ------------------------------------------------------------------------------ */
 
+#define MEMBERS_PERIOD_MS                                                                          \
+    600000 /* members of groups and NEGs are compared with the cloud once within this */
+
 static void count_token(void *arg, bool failed)
 {
     const struct tt_host *host = arg;
@@ -33,6 +36,8 @@ static void close_provider(void *provider)
     gce_told_free(p->told);
     gce_tags_free(p->tags);
     gce_cluster_id_free(p->cluster_id);
+    gce_groups_free(p->groups);
+    gce_neg_mirror_free(p->negs);
     gce_lock_free(p->node_check);
     gce_snapshot_free(p->snapshot);
     call_watch_free(p->watch);
@@ -145,6 +150,8 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->watch = call_watch_new();
     p->snapshot = gce_snapshot_new(p->clock);
     p->node_check = gce_lock_new();
+    p->groups = gce_groups_new(p->clock, p->rng, MEMBERS_PERIOD_MS);
+    p->negs = gce_neg_mirror_new(p->clock, p->rng, MEMBERS_PERIOD_MS);
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();
     p->told = gce_told_new();

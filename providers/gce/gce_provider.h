@@ -14,7 +14,9 @@
 #include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_config.h"
 #include "providers/gce/gce_facts.h"
+#include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_lock.h"
+#include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_options.h"
 #include "providers/gce/gce_snapshot.h"
 #include "providers/gce/gce_tags.h"
@@ -43,6 +45,8 @@ struct gce_provider {
     struct call_watch *watch;
     struct gce_snapshot *snapshot;
     struct gce_lock *node_check; /* the shared health check and its firewall */
+    struct gce_groups *groups;   /* instance groups: what is in them, whose turn it is */
+    struct gce_neg_mirror *negs; /* members of NEGs, as far as is known */
     struct gce_cluster_id *cluster_id;
     struct gce_tags *tags;
     struct gce_told *told;
