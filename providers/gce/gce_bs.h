@@ -44,8 +44,7 @@ struct gce_bs_facts {
     struct gce_strs check_sources_v6_netlb;
     bool on_xpn;
     bool repair_adopted;
-    bool
-        upstream_ranges; /* trimtab-eval only: IPv4 ranges in IPv6 clothes, as upstream reads them */
+    bool upstream; /* trimtab-eval only: what only we refuse is answered as upstream does */
     int32_t max_group_size; /* --max-ig-size, 1000 */
     struct gce_l4_flags flags;
 };

@@ -50,7 +50,7 @@ static int check_ranges(struct gce_l4_wish *w, struct err *err)
     struct str_set unused;
     int rc = gce_l4_source_ranges(w->a, w->s, &w->ranges, err);
     /* Our deviation for all balancers: IPv4 ranges in IPv6 clothes that mean something else (docs/deviations.md). */
-    return rc != ERR_OK || w->f->upstream_ranges ? rc : svc_source_ranges(w->a, w->s, &unused, err);
+    return rc != ERR_OK || w->f->upstream ? rc : svc_source_ranges(w->a, w->s, &unused, err);
 }
 
 /* §5.1 step 5: addresses of the user's own IPv6 ranges. */
@@ -111,7 +111,7 @@ static int read_wish(struct gce_l4_wish *w, struct err *err)
     w->local = svc_only_local_traffic(s);
     w->subnet = gce_bs_subnetwork(w->a, w->f, w->in, gce_l4_subnet(s, w->internal));
     gce_l4_ports_of(w->a, s, w->mixed_on, &w->ports);
-    int rc = gce_l4_ports_check(s, w->mixed_on, err);
+    int rc = gce_l4_ports_check(s, w->mixed_on || w->f->upstream, err);
     if (rc == ERR_OK) {
         rc = check_ranges(w, err);
     }

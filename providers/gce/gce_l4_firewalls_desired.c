@@ -63,7 +63,7 @@ static void traffic(const struct gce_l4_wish *w, struct gce_bs_side *side)
     side->nobody = side->wanted && !flags->disable_firewall && !open;
 }
 
-/* Without a destination it would close the nodes to everybody, so it needs the pinhole. */
+/* It closes the balancer's address, never a node: its destination is put in whatever `pinhole` says. */
 static void deny(const struct gce_l4_wish *w, struct gce_bs_side *side)
 {
     const struct gce_l4_flags *flags = &w->f->flags;
@@ -72,8 +72,8 @@ static void deny(const struct gce_l4_wish *w, struct gce_bs_side *side)
     f.sources = gce_strs_one(w->a, side->v6 ? "::/0" : "0.0.0.0/0");
     f.denied = gce_bs_allow(w->a, "all", (struct gce_strs){0});
     side->deny = f;
-    side->want_deny = side->wanted && !w->internal && flags->deny_firewall && flags->pinhole &&
-                      !flags->disable_firewall;
+    side->want_deny =
+        side->wanted && !w->internal && flags->deny_firewall && !flags->disable_firewall;
 }
 
 /* ---- that of the health check -------------------------------------------------------------------- */

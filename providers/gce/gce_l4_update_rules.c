@@ -110,7 +110,7 @@ bool gce_l4_netlb_needs_update(const struct tt_service *old_svc, const struct tt
 
 bool gce_l4_is_resync(const struct gce_l4_seen *seen, const char *current)
 {
-    if (!seen->succeeded || str_is_empty(current)) {
+    if (!seen->succeeded || str_is_empty(seen->processed)) {
         return false;
     }
     return str_eq(current, seen->processed) ||
