@@ -24,7 +24,7 @@ static bool is_tier_mismatch(const char *message)
     }
     tier += strlen(before);
     return (str_has_prefix(tier, "STANDARD") || str_has_prefix(tier, "PREMIUM")) &&
-           says(tier, ", that of Address must be the same.");
+           says(tier, ", that of Address must be the same");
 }
 
 void gce_l4_error_of(int http_status, const char *message, struct gce_l4_error *ret)
@@ -41,7 +41,7 @@ void gce_l4_error_of(int http_status, const char *message, struct gce_l4_error *
         .no_strong_affinity = unsupported && says(m, "EnableStrongAffinity"),
         .no_rendezvous = unsupported && says(m, "GCP_RENDEZVOUS"),
         .ip_in_use =
-            (bad && says(m, "Specified IP address is in-use and would result in a conflict.")) ||
+            (bad && says(m, "Specified IP address is in-use and would result in a conflict")) ||
             (http_status == 409 && says(m, "IP_IN_USE_BY_ANOTHER_RESOURCE")),
         .ports_conflict =
             bad && says(m, "Forwarding rule's port range is conflicting with forwarding rule"),

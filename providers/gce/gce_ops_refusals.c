@@ -70,7 +70,7 @@ void gce_refusal_explain(struct arena *a, struct json_object *body, struct err *
                               "instance \"%s\" would be in two load-balanced instance groups, and "
                               "Google allows one: %s",
                               str_or(gce_error_instance(a, was), "?"), was));
-    } else if (e.tier_mismatch) {
+    } else if (e.tier_mismatch || strstr(was, "that of ForwardingRule must be the same") != NULL) {
         say(err, arena_printf(a, "Network tier mismatch for resource %s, desired: %s, received: %s",
                               member(body, "name", "name"), member(body, "networkTier", "-"),
                               tier_received(was)));
