@@ -36,6 +36,7 @@ struct work {
     struct lb_plan *p;
     const char *key;
     struct gce_neg_plan *n;
+    struct gce_neg_one *items; /* a copy: one that is made again counts as absent */
     const struct tt_call *call;
     struct change *changes; /* one for each NEG */
     bool wave_open;
@@ -267,7 +268,7 @@ static size_t batch(size_t all, size_t from)
 static void attach(struct work *k, size_t i)
 {
     struct change *c = &k->changes[i];
-    const struct gce_neg_one *one = &k->n->items[i];
+    const struct gce_neg_one *one = &k->items[i];
     for (size_t from = 0; from < c->n_join; from += GCE_NEG_BATCH) {
         const struct gce_endpoint *e = c->join + from;
         size_t n = batch(c->n_join, from);
@@ -280,7 +281,7 @@ static void attach(struct work *k, size_t i)
 static void detach(struct work *k, size_t i, int any_join)
 {
     const struct change *c = &k->changes[i];
-    const struct gce_neg_one *one = &k->n->items[i];
+    const struct gce_neg_one *one = &k->items[i];
     int after = c->join_op >= 0 ? c->join_op : any_join;
     for (size_t from = 0; from < c->n_leave; from += GCE_NEG_BATCH) {
         const struct gce_endpoint *e = c->leave + from;
@@ -339,8 +340,10 @@ int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n
         return rc;
     }
     k.changes = ARENA_ARRAY(p->a, struct change, n->n);
+    k.items = ARENA_ARRAY(p->a, struct gce_neg_one, n->n);
     for (size_t i = 0; i < n->n; i++) {
-        struct gce_neg_one *one = &n->items[i];
+        struct gce_neg_one *one = &k.items[i];
+        *one = n->items[i];
         k.changes[i].join_op = -1;
         if (is_on_other_network(n, one)) {
             delete (&k, one, "it is on another network");
@@ -352,8 +355,8 @@ int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n
     }
     k.wave_open = false;
     for (size_t i = 0; i < n->n; i++) {
-        if (is_new(&n->items[i])) {
-            insert(&k, &n->items[i]);
+        if (is_new(&k.items[i])) {
+            insert(&k, &k.items[i]);
         }
     }
     k.wave_open = false;
@@ -364,8 +367,8 @@ int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n
     }
     for (size_t i = 0; i < n->n; i++) {
         detach(&k, i, any_join);
-        if (n->items[i].seen != NULL && k.changes[i].n_join + k.changes[i].n_leave == 0) {
-            keep(&k, &n->items[i]);
+        if (k.items[i].seen != NULL && k.changes[i].n_join + k.changes[i].n_leave == 0) {
+            keep(&k, &k.items[i]);
         }
     }
     return ERR_OK;

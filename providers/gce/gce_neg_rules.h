@@ -49,6 +49,9 @@ uint64_t gce_node_digest(const struct tt_node *n);
 #define GCE_SUBSET_MAX 25
 int gce_neg_total_ilb(size_t zones); /* 24 or 25 */
 int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs);
+/* SHA-256(node ":" salt): the order in which newcomers are taken. */
+#define GCE_NEG_HASH_BYTES 32
+void gce_neg_hash(const char *node, const char *salt, unsigned char ret[GCE_NEG_HASH_BYTES]);
 /* Names, sorted; `current` in byte order.  The answer's order is that of selection. */
 struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, const char *salt,
                              int count, const struct gce_strs *current);
@@ -167,7 +170,7 @@ struct gce_neg_plan {
     const char *subnetwork;
     const struct gce_node_table *nodes; /* for the words why somebody leaves; or NULL */
     bool local;                         /* for the same */
-    int first_op; /* out: of the operations that were appended, -1: none */
+    int first_op;                       /* out: of the operations that were appended, -1: none */
     int last_op;
 };
 /* Appends: deletes of NEGs on another network that nothing refers to, which are made again (one wave, rarely any); inserts

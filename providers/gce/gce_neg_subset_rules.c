@@ -15,8 +15,6 @@
 #include <openssl/evp.h>
 #include <string.h>
 
-#define SHA256_BYTES 32
-
 #define NETLB_CLUSTER_MAX 250
 #define NETLB_PER_PLACE   3
 
@@ -38,7 +36,7 @@ int gce_neg_total_netlb(int endpoints, int zone_subnets, int in_negs)
 /* ---- who, of one zone ---------------------------------------------------------------------------- */
 
 struct hashed {
-    unsigned char hash[SHA256_BYTES];
+    unsigned char hash[GCE_NEG_HASH_BYTES];
     const char *name;
 };
 
@@ -46,35 +44,58 @@ static int by_hash(const void *x, const void *y)
 {
     const struct hashed *a = x;
     const struct hashed *b = y;
-    return memcmp(a->hash, b->hash, SHA256_BYTES);
+    return memcmp(a->hash, b->hash, GCE_NEG_HASH_BYTES);
 }
 
-/* SHA-256(name ":" salt).  OpenSSL refuses only when its own installation is broken. */
-static void hash_name(EVP_MD_CTX *c, const EVP_MD *md, const char *salt, struct hashed *h)
+/* OpenSSL refuses only when its own installation is broken. */
+struct hasher {
+    EVP_MD *md;
+    EVP_MD_CTX *c;
+};
+
+static struct hasher hasher_new(void)
 {
-    bool ok = EVP_DigestInit_ex(c, md, NULL) == 1 &&
-              EVP_DigestUpdate(c, h->name, strlen(h->name)) == 1 &&
-              EVP_DigestUpdate(c, ":", 1) == 1 && EVP_DigestUpdate(c, salt, strlen(salt)) == 1 &&
-              EVP_DigestFinal_ex(c, h->hash, NULL) == 1;
+    struct hasher h = {.md = EVP_MD_fetch(NULL, "SHA256", NULL), .c = EVP_MD_CTX_new()};
+    if (h.md == NULL || h.c == NULL) {
+        abort();
+    }
+    return h;
+}
+
+static void hasher_done(struct hasher *h)
+{
+    EVP_MD_CTX_free(h->c);
+    EVP_MD_free(h->md);
+}
+
+static void hash_name(const struct hasher *h, const char *name, const char *salt,
+                      unsigned char ret[GCE_NEG_HASH_BYTES])
+{
+    bool ok =
+        EVP_DigestInit_ex(h->c, h->md, NULL) == 1 &&
+        EVP_DigestUpdate(h->c, name, strlen(name)) == 1 && EVP_DigestUpdate(h->c, ":", 1) == 1 &&
+        EVP_DigestUpdate(h->c, salt, strlen(salt)) == 1 && EVP_DigestFinal_ex(h->c, ret, NULL) == 1;
     if (!ok) {
         abort();
     }
 }
 
-/* All of `h`, in the order of their hashes. */
-static void order_by_hash(struct hashed *h, size_t n, const char *salt)
+void gce_neg_hash(const char *node, const char *salt, unsigned char ret[GCE_NEG_HASH_BYTES])
 {
-    EVP_MD *md = EVP_MD_fetch(NULL, "SHA256", NULL);
-    EVP_MD_CTX *c = EVP_MD_CTX_new();
-    if (md == NULL || c == NULL) {
-        abort();
-    }
+    struct hasher h = hasher_new();
+    hash_name(&h, node, salt, ret);
+    hasher_done(&h);
+}
+
+/* All of `items`, in the order of their hashes. */
+static void order_by_hash(struct hashed *items, size_t n, const char *salt)
+{
+    struct hasher h = hasher_new();
     for (size_t i = 0; i < n; i++) {
-        hash_name(c, md, salt, &h[i]);
+        hash_name(&h, items[i].name, salt, items[i].hash);
     }
-    EVP_MD_CTX_free(c);
-    EVP_MD_free(md);
-    qsort(h, n, sizeof(*h), by_hash);
+    hasher_done(&h);
+    qsort(items, n, sizeof(*items), by_hash);
 }
 
 /* Those of `current` that are among the nodes, each once; both are sorted by name.  Looks each one up when there are few
