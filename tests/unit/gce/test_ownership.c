@@ -111,13 +111,15 @@ static void foreign_rule(struct rig *r, const char *scheme)
     const char *lb = rig_lb_name(r, "web");
     struct arena *a = rig_arena(r);
     bool internal = str_eq(scheme, "INTERNAL");
-    rig_cloud_call(r, "POST", "global/healthChecks",
+    /* External ones want a regional check. */
+    const char *checks = internal ? "global/healthChecks" : "regions/us-central1/healthChecks";
+    rig_cloud_call(r, "POST", checks,
                    "{\"name\":\"hc\",\"type\":\"TCP\",\"tcpHealthCheck\":{\"port\":1}}");
     rig_cloud_call(r, "POST", "regions/us-central1/backendServices",
                    arena_printf(a,
                                 "{\"name\":\"bs\",\"protocol\":\"TCP\",\"loadBalancingScheme\":"
-                                "\"%s\",\"healthChecks\":[\"global/healthChecks/hc\"]}",
-                                scheme));
+                                "\"%s\",\"healthChecks\":[\"%s/hc\"]}",
+                                scheme, checks));
     rig_cloud_call(r, "POST", "regions/us-central1/forwardingRules",
                    arena_printf(a,
                                 "{\"name\":\"%s\",\"loadBalancingScheme\":\"%s\",\"IPProtocol\":"
