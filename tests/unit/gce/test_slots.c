@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_slots.c: what is asked of the cloud before a balancer is planned, and what is not (gce_slots.h, docs/adr/0005). */
+#include "tests/unit/gce/cloud_kit.h"
+
+#include "providers/gce/gce_slots.h"
+
+#define MINUTE_MS 60001
+
+/* The snapshot of a kit keeps its own time. */
+struct world {
+    struct kit k; /* first */
+    struct clock *clock;
+};
+
+static int setup(void **state)
+{
+    (void)kit_setup(state);
+    struct world *w = xcalloc(1, sizeof(*w));
+    w->k = *(struct kit *)*state;
+    w->k.s.call = &w->k.call;
+    free(*state);
+    w->clock = clock_fake_new(1000, 0);
+    gce_snapshot_free(w->k.p->snapshot);
+    w->k.p->snapshot = gce_snapshot_new(w->clock);
+    *state = w;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    struct clock *clock = w->clock;
+    (void)kit_teardown(state);
+    clock_fake_free(clock);
+    return 0;
+}
+
+#define SLOTS_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+
+/* A whole internal balancer: rule, backend service, check, firewall, one NEG. */
+static void make_balancer(struct kit *k)
+{
+    kit_make(k, "global/healthChecks", KIT_HC("k8s2-hc"));
+    kit_make(k, KIT_REGION "backendServices", KIT_BS("k8s2-bs", "k8s2-hc"));
+    kit_make(k, KIT_REGION "forwardingRules", KIT_RULE("k8s2-tcp", "k8s2-bs"));
+    kit_make(k, "global/firewalls",
+             "{\"name\":\"k8s2-bs\",\"network\":\"" KIT_PROJECT
+             "global/networks/default\",\"sourceRanges\":[\"10.0.0.0/8\"],\"targetTags\":[\"n\"],"
+             "\"allowed\":[{\"IPProtocol\":\"tcp\"}]}");
+    kit_make(k, "zones/" KIT_ZONE "/networkEndpointGroups", KIT_NEG("k8s2-bs"));
+}
+
+static void slots_of(struct gce_slots *s, struct kit *k, uint32_t verb)
+{
+    gce_slots_init(s, k->a);
+    s->verb = verb;
+    if (verb == TT_VERB_UPDATE) {
+        gce_slots_add(s, true, GCE_BACKENDS, NULL, "k8s2-bs");
+        return;
+    }
+    bool main = verb == TT_VERB_ENSURE;
+    gce_slots_add(s, true, GCE_RULES, NULL, "k8s2-tcp");
+    gce_slots_add(s, true, GCE_BACKENDS, NULL, "k8s2-bs");
+    gce_slots_add(s, main, GCE_HCS, NULL, "k8s2-hc");
+    gce_slots_add(s, true, GCE_FIREWALLS, NULL, "k8s2-bs");
+    gce_slots_add(s, main, GCE_NEGS, KIT_ZONE, "k8s2-bs");
+    gce_slots_add(s, false, GCE_RULES, NULL, "k8s2-udp");
+    gce_slots_add(s, false, GCE_ADDRESSES, NULL, "k8s2-tcp");
+}
+#define MAIN_SLOTS 5u
+#define ALL_SLOTS  7u
+#define KINDS      6u /* lists of an ENSURE */
+
+static void look(struct kit *k, struct gce_slots *s, uint32_t verb)
+{
+    struct err err = ERR_INIT;
+    slots_of(s, k, verb);
+    k->s.reads = 0;
+    k->s.observed_fresh = false;
+    if (gce_slots_look(s, &k->s, &err) != ERR_OK) {
+        fail_msg("%s", err.message);
+    }
+    assert_int_equal(k->s.reads, rig_calls(k->r, NULL)); /* each request is counted */
+    rig_forget(k->r);
+}
+
+static void look_fresh(struct kit *k, struct gce_slots *s, uint32_t verb)
+{
+    k->s.fresh = true;
+    look(k, s, verb);
+    k->s.fresh = false;
+}
+
+static enum gce_known known(const struct gce_slots *s, enum gce_collection c, const char *zone,
+                            const char *name)
+{
+    const struct gce_slot *slot = gce_slots_find(s, c, zone, name);
+    assert_non_null(slot);
+    return slot->known;
+}
+
+/* ---- the snapshot -------------------------------------------------------------------------------- */
+
+static void first__each_kind_is_listed_once__then_nothing_is_asked(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    k->s.reads = 0;
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, KINDS);
+    assert_false(k->s.observed_fresh);
+    assert_non_null(gce_slots_rule(&s, "k8s2-tcp"));
+    assert_null(gce_slots_rule(&s, "k8s2-udp"));
+    assert_int_equal(known(&s, GCE_RULES, NULL, "k8s2-udp"), GCE_ABSENT);
+    assert_string_equal(gce_slots_bservice(&s, "k8s2-bs")->protocol, "TCP");
+    assert_int_equal(gce_slots_hc(&s, false, "k8s2-hc")->port, 10256);
+    assert_int_equal(gce_slots_firewall(&s, "k8s2-bs")->tags.n, 1);
+    assert_string_equal(gce_slots_neg(&s, KIT_ZONE, "k8s2-bs")->type, "GCE_VM_IP");
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, 0);
+}
+
+static void lists__zonal_kinds_are_one_list_over_all_zones(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    kit_make(k, "zones/us-central1-b/networkEndpointGroups", KIT_NEG("k8s2-bs"));
+    slots_of(&s, k, TT_VERB_ENSURE);
+    gce_slots_add(&s, false, GCE_NEGS, "us-central1-b", "k8s2-bs");
+    gce_slots_add(&s, false, GCE_NEGS, "us-central1-c", "k8s2-bs");
+    struct err err = ERR_INIT;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(rig_calls(k->r, "compute.networkEndpointGroups.*"), 1);
+    assert_int_equal(rig_calls(k->r, "compute.networkEndpointGroups.aggregatedList"), 1);
+    assert_int_equal(known(&s, GCE_NEGS, KIT_ZONE, "k8s2-bs"), GCE_PRESENT);
+    assert_int_equal(known(&s, GCE_NEGS, "us-central1-b", "k8s2-bs"), GCE_PRESENT);
+    assert_int_equal(known(&s, GCE_NEGS, "us-central1-c", "k8s2-bs"), GCE_ABSENT);
+    struct gce_strs zones = gce_snapshot_zones(k->p->snapshot, GCE_NEGS, "k8s2-bs", k->a);
+    assert_int_equal(zones.n, 2);
+    assert_string_equal(zones.items[1], "us-central1-b");
+}
+
+static void aged__main_slots_are_read_in_one_wave__extras_are_not(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE);
+    clock_fake_advance(((struct world *)*state)->clock, MINUTE_MS);
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, MAIN_SLOTS);
+    assert_true(k->s.observed_fresh);
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, 0);
+    assert_false(k->s.observed_fresh);
+}
+
+static void many_wait__what_is_aged_is_listed_again(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE);
+    clock_fake_advance(((struct world *)*state)->clock, MINUTE_MS);
+    k->call.waiting = 100;
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, KINDS);
+    assert_false(k->s.observed_fresh);
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, 0);
+}
+
+/* gce-l4.md §9.4: a node more, the subset full: no request, however long ago anything was read. */
+static void update__any_age_will_do__until_a_conflict(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE);
+    clock_fake_advance(((struct world *)*state)->clock, 100 * (int64_t)MINUTE_MS);
+    look(k, &s, TT_VERB_UPDATE);
+    assert_int_equal(k->s.reads, 0);
+    assert_false(k->s.observed_fresh);
+    assert_non_null(gce_slots_bservice(&s, "k8s2-bs"));
+    look_fresh(k, &s, TT_VERB_UPDATE);
+    assert_int_equal(k->s.reads, 0);
+    assert_true(k->s.observed_fresh);
+    assert_null(json_member(gce_slots_find(&s, GCE_BACKENDS, NULL, "k8s2-bs")->json, "id"));
+    k->s.attempt = 1;
+    look_fresh(k, &s, TT_VERB_UPDATE);
+    assert_int_equal(k->s.reads, 1);
+    assert_non_null(json_member(gce_slots_find(&s, GCE_BACKENDS, NULL, "k8s2-bs")->json, "id"));
+}
+
+/* ---- the cloud ----------------------------------------------------------------------------------- */
+
+static void fresh__main_slots_are_read__extras_known_absent_are_not(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    look_fresh(k, &s, TT_VERB_ENSURE); /* nothing was ever listed: all by name */
+    assert_int_equal(k->s.reads, ALL_SLOTS);
+    assert_true(k->s.observed_fresh);
+    look_fresh(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, MAIN_SLOTS);
+    gce_snapshot_forget(k->p->snapshot, GCE_KEY(GCE_ADDRESSES, "k8s2-tcp"));
+    look_fresh(k, &s, TT_VERB_ENSURE); /* what a failed write touched is asked for */
+    assert_int_equal(k->s.reads, MAIN_SLOTS + 1);
+    look_fresh(k, &s, TT_VERB_DELETE);
+    assert_int_equal(k->s.reads, MAIN_SLOTS);
+}
+
+static void new__what_was_listed_a_moment_ago_is_as_good(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    kit_make(k, "global/healthChecks", KIT_HC("k8s2-hc")); /* the others' */
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, KINDS);
+    assert_true(k->s.observed_fresh);
+    assert_int_equal(known(&s, GCE_RULES, NULL, "k8s2-tcp"), GCE_ABSENT);
+    look(k, &s, TT_VERB_ENSURE); /* the next one is read, not listed */
+    assert_int_equal(k->s.reads, MAIN_SLOTS);
+}
+
+/* A list that lacks what the Service must have is not believed. */
+static void not_new__what_a_list_lacks_is_asked_for_by_name(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    rig_forget(k->r);
+    slots_of(&s, k, TT_VERB_ENSURE);
+    s.has_address = true;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, KINDS + ALL_SLOTS);
+    assert_true(k->s.observed_fresh);
+}
+
+static void delete__leftovers_of_the_list_are_found(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    kit_make(k, KIT_REGION "addresses", "{\"name\":\"k8s2-tcp\"}");
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_DELETE);
+    assert_int_equal(k->s.reads, KINDS);
+    look_fresh(k, &s, TT_VERB_DELETE);
+    assert_int_equal(k->s.reads, ALL_SLOTS - 1); /* all but the rule that a list lacked */
+    assert_non_null(gce_slots_address(&s, "k8s2-tcp"));
+}
+
+static void more_slots__only_these_are_looked_at(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    make_balancer(k);
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE);
+    k->s.reads = 0;
+    gce_slots_add(&s, true, GCE_SUBNETWORKS, NULL, "default");
+    gce_slots_add(&s, true, GCE_RULES, NULL, "k8s2-tcp");
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, 1);
+    assert_false(k->s.observed_fresh); /* the others came from the snapshot */
+    assert_int_equal(known(&s, GCE_SUBNETWORKS, NULL, "default"), GCE_PRESENT);
+    k->s.reads = 0;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, 0);
+}
+
+static void extra__of_a_name_that_no_list_covers__is_read_alone(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    make_balancer(k);
+    rig_forget(k->r);
+    look(k, &s, TT_VERB_ENSURE);
+    k->s.reads = 0;
+    slots_of(&s, k, TT_VERB_ENSURE);
+    gce_slots_add(&s, false, GCE_FIREWALLS, NULL, "a0123-hc"); /* lists are of "k8s…" */
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(k->s.reads, 1);
+    assert_int_equal(rig_calls(k->r, "compute.firewalls.get"), 1);
+    assert_int_equal(known(&s, GCE_FIREWALLS, NULL, "a0123-hc"), GCE_ABSENT);
+}
+
+static void lists__forbidden__resources_are_read_one_by_one(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    make_balancer(k);
+    rig_forget(k->r);
+    rig_fault(k->r, "{\"match\":{\"op\":\"compute.networkEndpointGroups.aggregatedList\"},"
+                    "\"count\":0,\"do\":\"refuse\",\"status\":403}");
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, KINDS + ALL_SLOTS);
+    assert_int_equal(known(&s, GCE_NEGS, KIT_ZONE, "k8s2-bs"), GCE_PRESENT);
+    look(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, 0);
+    look_fresh(k, &s, TT_VERB_ENSURE);
+    assert_int_equal(k->s.reads, MAIN_SLOTS);
+}
+
+static void read__refused__is_an_error_and_nothing_is_concluded(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    make_balancer(k);
+    rig_fault(k->r, "{\"match\":{\"op\":\"compute.regionBackendServices.get\"},\"count\":0,"
+                    "\"do\":\"refuse\",\"status\":403}");
+    slots_of(&s, k, TT_VERB_ENSURE);
+    k->s.fresh = true;
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_FORBIDDEN);
+    assert_non_null(strstr(err.message, "error getting backend service k8s2-bs"));
+    assert_int_equal(known(&s, GCE_BACKENDS, NULL, "k8s2-bs"), GCE_UNKNOWN);
+}
+
+/* What is being made at this moment may be shown without its address. */
+static void address__without_ip__an_ensure_comes_again__a_delete_goes_on(void **state)
+{
+    struct kit *k = *state;
+    struct gce_slots s;
+    struct err err = ERR_INIT;
+    make_balancer(k);
+    rig_fault(k->r,
+              "{\"match\":{\"op\":\"compute.addresses.get\"},\"count\":0,\"do\":\"refuse\","
+              "\"status\":200,\"body\":{\"kind\":\"compute#address\",\"name\":\"k8s2-tcp\"}}");
+    k->s.fresh = true;
+    slots_of(&s, k, TT_VERB_ENSURE);
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_TRANSIENT);
+    assert_non_null(strstr(err.message, "k8s2-tcp has no IP yet"));
+    err_clear(&err);
+    slots_of(&s, k, TT_VERB_DELETE);
+    assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
+    assert_int_equal(known(&s, GCE_ADDRESSES, NULL, "k8s2-tcp"), GCE_PRESENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SLOTS_TEST(first__each_kind_is_listed_once__then_nothing_is_asked),
+        SLOTS_TEST(lists__zonal_kinds_are_one_list_over_all_zones),
+        SLOTS_TEST(aged__main_slots_are_read_in_one_wave__extras_are_not),
+        SLOTS_TEST(many_wait__what_is_aged_is_listed_again),
+        SLOTS_TEST(update__any_age_will_do__until_a_conflict),
+        SLOTS_TEST(fresh__main_slots_are_read__extras_known_absent_are_not),
+        SLOTS_TEST(new__what_was_listed_a_moment_ago_is_as_good),
+        SLOTS_TEST(not_new__what_a_list_lacks_is_asked_for_by_name),
+        SLOTS_TEST(delete__leftovers_of_the_list_are_found),
+        SLOTS_TEST(more_slots__only_these_are_looked_at),
+        SLOTS_TEST(extra__of_a_name_that_no_list_covers__is_read_alone),
+        SLOTS_TEST(lists__forbidden__resources_are_read_one_by_one),
+        SLOTS_TEST(read__refused__is_an_error_and_nothing_is_concluded),
+        SLOTS_TEST(address__without_ip__an_ensure_comes_again__a_delete_goes_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
