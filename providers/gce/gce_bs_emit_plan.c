@@ -125,6 +125,11 @@ static enum bs_phase phase_of(enum lb_verb verb, const struct bs_adoption *where
 void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption where)
 {
     int by = (int)e->n;
+    for (size_t k = 0; k < from->n_services; k++) {
+        for (size_t i = 0; i < from->services[k].n_because; i++) {
+            lb_plan_because(e->p, e->in->key, "%s", from->services[k].because[i]);
+        }
+    }
     for (size_t i = 0; i < from->n_ops; i++) {
         struct bs_pending one = {.op = from->ops[i]};
         one.phase = phase_of(one.op.verb, &where);
@@ -187,7 +192,7 @@ void bs_flush(struct bs_emit *e)
                 continue;
             }
             resolve(e, one);
-            one->op.parallel = open;
+            one->op.parallel = open && one->op.verb != LB_KEEP;
             open = open || one->op.verb != LB_KEEP;
             one->at = lb_plan_add(e->p, e->in->key, &one->op);
         }

@@ -55,7 +55,7 @@ static const char *why_rules(const struct bs_side *s)
             return s->rules[i].because;
         }
     }
-    return "its ports changed";
+    return "spec.ports changed";
 }
 
 static bool interrupts(const struct bs_side *s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce.c: the target-pool planner of the Google provider, asked with files.
+/* gce.c: the planners of the Google provider, asked with files: target pools here, balancers with a backend service in
+ * gce_bs_case.c (cases whose facts.json names a kind).
  *
  * facts.json: cluster_id, and where they differ from the defaults below: verb (ensure, update,
  * delete), project, network_project, node_tags, rbs_default, deny_firewall, deny_cleanup,
@@ -9,6 +10,7 @@
  * firewall, localCheck, localCheckFirewall, nodeCheck, nodeCheckFirewall, address, denyFirewall,
  * userAddress; what is left out is absent, what is null was not read. */
 #include "providers/gce/gce_target_pool.h"
+#include "tests/golden/gce_bs_case.h"
 #include "tests/golden/golden.h"
 #include "tests/golden/golden_dump.h"
 #include "tests/support/objects.h"
@@ -126,6 +128,10 @@ static void show(struct arena *a, const struct golden_case *c, struct str_buf *t
 {
     struct lb_plan p;
     struct err err = ERR_INIT;
+    if (gce_bs_case_is_one(c)) {
+        gce_bs_case_show(a, c, text);
+        return;
+    }
     lb_plan_init(&p, a);
     if (plan(a, c, &p, &err) == ERR_OK && lb_plan_seal(&p, &err) == ERR_OK) {
         golden_show_plan(text, lb_plan_view(&p), &p);

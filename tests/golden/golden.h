@@ -24,6 +24,9 @@ struct golden_case {
     struct json_object *observed;
 };
 
+/* A case whose text holds this fails, whatever is in its plan.txt: something was shown that must never be. */
+#define GOLDEN_BROKEN "BROKEN: "
+
 struct golden_provider {
     const char *name; /* the folder below tests/golden */
     /* Asks the planner, and appends to *text what it says (golden_dump.h helps). */

@@ -43,6 +43,9 @@ static void put_op(struct str_buf *b, const struct lb_op *op, size_t n)
     if (op->sent_after >= 0) {
         str_appendf(b, ", sent after %d", op->sent_after + 1);
     }
+    if (op->sent_after >= 0) {
+        str_appendf(b, ", sent after %d", op->sent_after + 1);
+    }
     str_appendf(b, ", %u calls", op->calls);
     for (size_t i = 0; op->owners.n > 1 && i < op->owners.n; i++) {
         str_appendf(b, "%s%s", i == 0 ? ", for " : " ", op->owners.items[i]);

@@ -73,6 +73,17 @@ const struct tt_node **test_nodes(struct arena *a, struct json_object *array, si
     return nodes;
 }
 
+const struct tt_slice **test_slices(struct arena *a, struct json_object *array, size_t *ret_n)
+{
+    size_t n = json_len(array);
+    const struct tt_slice **slices = ARENA_ARRAY(a, const struct tt_slice *, n);
+    for (size_t i = 0; i < n; i++) {
+        slices[i] = decode(a, KUBE_SLICE, json_object_array_get_idx(array, i))->slice;
+    }
+    *ret_n = n;
+    return slices;
+}
+
 const struct tt_service *test_service_text(struct arena *a, const char *json)
 {
     return test_service(a, parse(a, json));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* objects.h: Services and Nodes for tests, from JSON as the API server writes it.
+/* objects.h: Services, Nodes and EndpointSlices for tests, from JSON as the API server writes it.
  *
  * Uses the real decoder (controller/kube/object.h), so a test sees what a provider sees.  What the server would
  * never leave out (metadata.name, resourceVersion) is filled in, so that a test says only what it is about.
@@ -18,6 +18,8 @@ const struct tt_service *test_service(struct arena *a, struct json_object *tree)
 const struct tt_node *test_node(struct arena *a, struct json_object *tree);
 /* Every Node of an array. */
 const struct tt_node **test_nodes(struct arena *a, struct json_object *array, size_t *ret_n);
+/* Every EndpointSlice of an array. */
+const struct tt_slice **test_slices(struct arena *a, struct json_object *array, size_t *ret_n);
 /* From text. */
 const struct tt_service *test_service_text(struct arena *a, const char *json);
 const struct tt_node *test_node_text(struct arena *a, const char *json);
