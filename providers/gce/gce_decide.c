@@ -323,6 +323,9 @@ static void guard(const struct walk *w)
     }
     w->d->guard_race = (w->has_finalizers & BIT_NETLB) != 0;
     w->d->guard_migration = !w->d->guard_race && gce_l4_has_rbs_annotation(w->s);
+    if (gce_l4_has_rbs_annotation(w->s)) {
+        note(w, "l4-rbs annotation", "enabled", "taken away: a target pool stays one");
+    }
 }
 
 /* cloud-provider-gcp alone, and ingress-gce is another process: what carries that one's marks waits for it, though it has
@@ -475,6 +478,9 @@ static void walk(const struct gce_case *c, struct str_buf *trace, struct gce_dec
     } else {
         choose(&w);
         d.conflict = is_conflict(w.s);
+        if (d.conflict) {
+            note(&w, "load-balancer-type", "Internal", "does not count beside the class");
+        }
         settle_wanted(&w);
     }
     d.part = gce_kinds[d.is].part;

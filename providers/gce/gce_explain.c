@@ -2,183 +2,324 @@
 /* gce_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it
  * (explain, validate).
  *
- * For people (ux.md): the answer first, then the facts that led to it in the order in which they
- * are asked. */
+ * For people (docs/ux.md): the answer first, then the questions in the order in which they were asked
+ * (gce_decide.h writes them down itself), then nodes, packet and health (gce_explain_nodes.h).
+ * Looks as a sync would, once, and changes nothing. */
+#include <string.h>
+
 #include "common/base/str.h"
-#include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_bs.h"
+#include "providers/gce/gce_explain_nodes.h"
+#include "providers/gce/gce_kube_system.h"
+#include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_session.h"
+#include "providers/gce/gce_slots.h"
 
-static const char *set_or_not(const char *v)
+/* One Service's explanation. */
+struct explain {
+    struct gce_session *s;
+    const struct tt_batch *batch;
+    const struct tt_item *item;
+    const struct tt_service *svc;
+    struct lb_sync sync; /* what looking needs of one */
+    struct gce_case c;
+    struct gce_decision d;
+    struct gce_kube_system *kube_system;
+    const char *uid; /* of namespace kube-system; NULL: not known */
+};
+
+/* ---- facts --------------------------------------------------------------------------------------- */
+
+/* The cluster's subnetwork as a URL, as far as the configuration tells; "" = not known. */
+static const char *subnetwork_of(struct arena *a, const struct gce_provider *p)
 {
-    return v == NULL ? "not set" : v;
+    const char *name = p->config.subnetwork_name;
+    if (*name == '\0' || strchr(name, '/') != NULL) {
+        return name;
+    }
+    return arena_printf(a, "%s%s/regions/%s/subnetworks/%s", p->facts.projects_base,
+                        p->facts.network_project, p->facts.region, name);
 }
 
-static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
+static struct gce_bs_facts facts_of(struct arena *a, const struct gce_provider *p)
 {
-    if (so == NULL) {
-        str_appendf(b, "  %-28s %s\n", what, value);
-    } else {
-        str_appendf(b, "  %-28s %-16s → %s\n", what, value, so);
-    }
+    const struct gce_options *o = &p->options;
+    return (struct gce_bs_facts){
+        .project = p->facts.project,
+        .network_project = p->facts.network_project,
+        .region = p->facts.region,
+        .projects_base = p->facts.projects_base,
+        .network = p->facts.network_url,
+        .subnetwork = subnetwork_of(a, p),
+        .kube_system_uid = "-", /* names do not matter here, but without ids there are none */
+        .cluster_id = "-",
+        .check_sources = gce_strs_of(a, o->lb_src_cidrs, o->n_lb_src_cidrs),
+        .on_xpn = p->facts.on_xpn,
+        .max_group_size = o->max_ig_size,
+        .flags = o->l4,
+    };
 }
 
-static void because_of_class(struct str_buf *b, const struct tt_service *s)
+static struct gce_node_filter filter_of(const struct gce_bs_facts *f)
 {
-    const char *so = s->lb_class == NULL ? "ours"
-                     : gce_svc_class_is_foreign(s)
-                         ? "another controller's"
-                         : (gce_svc_scheme(s) == GCE_INTERNAL ? "internal" : "external");
-    fact(b, "loadBalancerClass", set_or_not(s->lb_class), so);
+    const char *slash = strrchr(f->subnetwork, '/');
+    return (struct gce_node_filter){.mode = GCE_NODES_DEFAULT_SUBNET,
+                                    .default_subnet = slash == NULL ? f->subnetwork : slash + 1,
+                                    .needs_pod_cidr = f->flags.needs_pod_cidr};
 }
 
-static void because_of_annotations(struct str_buf *b, const struct tt_service *s)
+/* ---- looking ------------------------------------------------------------------------------------- */
+
+static void begin_sync(struct explain *x)
 {
-    const char *type = svc_annotation(s, GCE_ANN_TYPE);
-    if (type == NULL) {
-        type = svc_annotation(s, GCE_ANN_TYPE_OLD);
-    }
-    fact(b, "load-balancer-type", set_or_not(type),
-         gce_svc_scheme(s) == GCE_INTERNAL ? "internal" : "external");
-    if (gce_svc_scheme(s) == GCE_EXTERNAL) {
-        const char *rbs = svc_annotation(s, GCE_ANN_RBS);
-        fact(b, "l4-rbs annotation", set_or_not(rbs),
-             str_eq(rbs, "enabled") ? "backend service, unless a finalizer says otherwise" : NULL);
-        const char *tier;
-        const char *text = svc_annotation(s, GCE_ANN_TIER);
-        fact(b, "network-tier", set_or_not(text),
-             gce_svc_tier(s, &tier, NULL) == ERR_OK ? tier : "not a tier");
-    }
+    struct gce_session *s = x->s;
+    x->sync = (struct lb_sync){.a = s->a,
+                               .life = s->a,
+                               .provider = s->p,
+                               .host = s->p->host,
+                               .call = s->call,
+                               .batch = x->batch,
+                               .http = s->http,
+                               .clock = s->p->clock,
+                               .rng = s->p->rng,
+                               .cancel = s->cancel,
+                               .planning = true,
+                               .fresh = true};
 }
 
-static void because_of_finalizers(struct str_buf *b, const struct tt_service *s)
+/* Names of ingress-gce's kinds hold it.  Who may not read it is told less, not nothing. */
+static const char *system_uid(struct explain *x)
 {
-    const char *foreign = gce_svc_foreign_finalizer(s);
-    if (svc_has_finalizer(s, GCE_FINALIZER_NETLB_V1)) {
-        fact(b, "finalizer l4-netlb-v1", "set", "stays a target pool");
-    } else if (foreign != NULL) {
-        fact(b, foreign, "set", "another controller's");
+    const struct gce_provider *p = x->s->p;
+    if (x->uid == NULL && !p->offline &&
+        gce_kube_system_uid(x->kube_system, p->host, x->s->call, x->s->a, &x->uid, NULL) !=
+            ERR_OK) {
+        x->uid = NULL;
     }
+    return x->uid;
 }
 
-static void because_of_rule(struct str_buf *b, const struct gce_pieces *pieces)
+static void l4_names(struct explain *x, const char *uid, struct gce_l4_names *ret)
 {
-    if (pieces->rule != GCE_PRESENT) {
-        fact(b, "forwarding rule", "absent", NULL);
-        return;
-    }
-    const struct gce_rule *r = &pieces->rule_is;
-    const char *kind = str_eq(r->scheme, "INTERNAL")      ? "internal"
-                       : str_is_empty(r->backend_service) ? "target pool"
-                                                          : "backend service";
-    fact(b, "forwarding rule", r->ip, kind);
+    gce_l4_names_make(x->s->a, uid, x->svc->ns, x->svc->name, str_nonnull(x->svc->uid), ret);
 }
 
-static const char *verdict(const struct gce_provider *p, const struct tt_service *s,
-                           const struct gce_pieces *pieces)
+static enum gce_found found_of(const void *seen)
 {
-    const struct gce_rule *rule = pieces->rule == GCE_PRESENT ? &pieces->rule_is : NULL;
-    if (gce_svc_class_is_foreign(s)) {
-        return "is served by another controller (loadBalancerClass).";
-    }
-    if (gce_svc_scheme(s) == GCE_INTERNAL || (rule != NULL && str_eq(rule->scheme, "INTERNAL"))) {
-        return "wants an internal load balancer, which this version does not serve.";
-    }
-    if (!gce_svc_target_pool_is_ours(s, rule, p->options.rbs_default)) {
-        return "is served by ingress-gce: an external load balancer with a backend service.";
-    }
-    return "is served by an external load balancer with a target pool.";
+    return seen == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
 }
 
-static void explain_nodes(struct str_buf *b, struct arena *a, const struct tt_batch *batch,
-                          const struct gce_members *m)
+static int look(struct explain *x, unsigned needs, struct err *err)
 {
-    str_appendf(b, "\nNodes: %zu of %u take part\n", m->n_ids, batch->n_nodes);
-    for (uint32_t i = 0; i < batch->n_nodes; i++) {
-        const char *why = node_left_out_because(a, batch->nodes[i]);
-        if (why != NULL) {
-            str_appendf(b, "  %-10s left out   %s\n", batch->nodes[i]->name, why);
+    const char *rule = svc_default_lb_name(x->s->a, str_nonnull(x->svc->uid));
+    const char *uid = (needs & GCE_NEEDS_BACKEND) != 0 ? system_uid(x) : NULL;
+    struct gce_l4_names names = {0};
+    struct gce_slots slots;
+    gce_slots_init(&slots, x->s->a);
+    slots.verb = TT_VERB_DELETE; /* a rule without an address is shown as it is */
+    if ((needs & GCE_NEEDS_RULE) != 0) {
+        gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
+    }
+    if (uid != NULL) {
+        l4_names(x, uid, &names);
+        gce_slots_add(&slots, true, GCE_BACKENDS, NULL, names.backend);
+    }
+    int rc = gce_slots_look(&slots, &x->sync, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    if ((needs & GCE_NEEDS_RULE) != 0) {
+        const struct gce_rule *r = gce_slots_rule(&slots, rule);
+        x->c.rule_found = found_of(r);
+        x->c.rule = r != NULL ? *r : x->c.rule;
+    }
+    if ((needs & GCE_NEEDS_BACKEND) != 0) {
+        const struct gce_bservice *b =
+            uid == NULL ? NULL : gce_slots_bservice(&slots, names.backend);
+        x->c.backend_found = found_of(b);
+        x->c.backend_scheme = b != NULL ? b->scheme : "";
+        x->c.backend_group = b != NULL && b->n_backends > 0 ? b->backends[0].group : "";
+    }
+    return ERR_OK;
+}
+
+static int decide(struct explain *x, struct err *err)
+{
+    int rc = ERR_OK;
+    gce_decide(&x->c, &x->d);
+    while (rc == ERR_OK && x->d.needs != 0) {
+        rc = look(x, x->d.needs, err);
+        gce_decide(&x->c, &x->d);
+    }
+    return rc;
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------- */
+
+/* ERR_INVALID with the words that a sync would have, for what the Service alone can say. */
+static int check_kind(struct arena *a, const struct gce_provider *p, const struct tt_service *svc,
+                      enum gce_kind kind, struct err *err)
+{
+    if (kind == GCE_KIND_TARGET_POOL) {
+        struct gce_tp_outcome outcome = {0};
+        const struct gce_tp_input in = {
+            .service = svc, .key = "", .cluster_id = "", .outcome = &outcome};
+        struct gce_tp_desired d;
+        return gce_tp_desired_make(a, &p->tp_facts, &in, &d, err);
+    }
+    if (kind == GCE_KIND_NEGS_ONLY) {
+        return ERR_OK;
+    }
+    const struct gce_bs_facts f = facts_of(a, p);
+    struct gce_bs_outcome outcome = {0};
+    const struct gce_bs_input in = {.service = svc,
+                                    .key = svc_key(a, svc),
+                                    .verb = TT_VERB_ENSURE,
+                                    .kind = kind,
+                                    .subnetwork = "",
+                                    .user_v4 = {.name = "", .ip = "", .tier = ""},
+                                    .user_v6 = {.name = "", .ip = "", .tier = ""},
+                                    .outcome = &outcome};
+    struct gce_bs_desired d;
+    return gce_bs_desired_make(a, &f, &in, &d, err);
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------------- */
+
+static const char *zone_of(struct arena *a, const struct gce_explained *e, size_t node)
+{
+    struct gce_node_verdict v;
+    gce_node_judge(a, &e->filter, e->nodes[node], &v);
+    return str_nonnull(v.zone);
+}
+
+/* Zones in which a node is: there its NEGs are looked for. */
+static struct gce_strs all_zones(struct arena *a, const struct gce_explained *e)
+{
+    const char **zones = ARENA_ARRAY(a, const char *, e->n_nodes);
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_nodes; i++) {
+        const char *zone = zone_of(a, e, i);
+        if (*zone != '\0') {
+            zones[n++] = zone;
         }
     }
-    for (size_t i = 0; i < m->n_left_out; i++) {
-        str_appendf(b, "  %-10s left out   %s\n", m->left_out[i].node, m->left_out[i].because);
+    struct str_set set = str_set_make(a, zones, n);
+    return gce_strs_of(a, set.items, set.n);
+}
+
+/* Who is in the NEGs now, because who is in stays. */
+static void read_members(struct explain *x, struct gce_explained *e)
+{
+    struct arena *a = x->s->a;
+    const char *uid = system_uid(x);
+    struct gce_l4_names names;
+    if (uid == NULL || x->s->p->offline) {
+        e->current_unknown = !x->s->p->offline;
+        return;
     }
+    l4_names(x, uid, &names);
+    const struct gce_strs zones = all_zones(a, e);
+    struct gce_members_list *lists = ARENA_ARRAY(a, struct gce_members_list, zones.n);
+    struct gce_neg_places *places = ARENA_NEW(a, struct gce_neg_places);
+    for (size_t i = 0; i < zones.n; i++) {
+        lists[i] =
+            (struct gce_members_list){.c = GCE_NEGS, .zone = zones.items[i], .name = names.backend};
+    }
+    gce_members_read(&x->sync, lists, zones.n);
+    places->items = ARENA_ARRAY(a, struct gce_neg_place, zones.n);
+    for (size_t i = 0; i < zones.n; i++) {
+        e->current_unknown = e->current_unknown || lists[i].err.code != ERR_OK;
+        if (!lists[i].absent && lists[i].err.code == ERR_OK) {
+            places->items[places->n++] = (struct gce_neg_place){.zone = lists[i].zone,
+                                                                .subnet = e->filter.default_subnet,
+                                                                .endpoints = lists[i].items,
+                                                                .n = lists[i].n};
+        }
+    }
+    e->current = places;
 }
 
-/* A heading and its text, which is broken where the line ends. */
-static void paragraph(struct str_buf *b, const char *heading, const char *text)
+/* The address that it has: of its rule, else of its status. */
+static const char *address_of(const struct explain *x)
 {
-    str_appendf(b, "%-9s", heading);
-    str_append_wrapped(b, text, 9, 9);
-    str_append_c(b, '\n');
+    const struct tt_service *svc = x->svc;
+    bool is_rule = x->c.rule_found == GCE_FOUND_PRESENT &&
+                   str_eq(x->c.rule.scheme, "INTERNAL") == gce_kind_is_internal(x->d.kind);
+    if (is_rule) {
+        return x->c.rule.ip;
+    }
+    return svc->n_ingress > 0 ? str_nonnull(svc->ingress[0].ip) : "";
 }
 
-static void explain_path(struct str_buf *b, struct arena *a, const struct tt_service *s,
-                         const struct gce_pieces *pieces, const struct gce_members *m)
+static void nodes(struct str_buf *b, struct explain *x)
 {
-    int32_t port;
-    const char *path = svc_health_check(s, &port);
-    const char *ip = pieces->rule == GCE_PRESENT ? pieces->rule_is.ip : "(new address)";
-    int32_t first = s->n_ports > 0 ? s->ports[0].port : 0;
-    paragraph(b, "Packet:",
-              arena_printf(a,
-                           "client → %s:%d → %s of %zu instances, port %d → kube-proxy → a pod "
-                           "(source address is %s)",
-                           ip, first, path != NULL ? "one with a ready pod" : "any", m->n_ids,
-                           first,
-                           path != NULL ? "kept: policy Local" : "not kept: policy Cluster"));
-    paragraph(b, "Health:",
-              arena_printf(a, "GET http://node:%d%s every 8 s", path != NULL ? port : 10256,
-                           path != NULL ? path : "/healthz"));
+    const struct gce_provider *p = x->s->p;
+    struct arena *a = x->s->a;
+    const struct gce_bs_facts f = facts_of(a, p);
+    struct gce_explained e = {
+        .service = x->svc,
+        .kind = x->d.kind,
+        .ip = address_of(x),
+        .nodes = x->batch->nodes,
+        .n_nodes = x->batch->n_nodes,
+        .slices = x->item->slices,
+        .n_slices = x->item->n_slices,
+        .has_slices = x->item->has_slices != 0,
+        .project = p->facts.project,
+        .region = p->facts.region,
+        .subnetwork = f.subnetwork,
+        .filter = filter_of(&f),
+        .flags = f.flags,
+        .legacy_groups = !p->options.switches.legacy_off,
+        .max_group = f.max_group_size,
+    };
+    if (gce_kind_has_negs(e.kind)) {
+        read_members(x, &e);
+    }
+    gce_explain_nodes(b, a, &e);
 }
 
-/* Why nothing is built for it, or NULL: what gce_validate() and a sync would say. */
-static const char *refusal(struct gce_session *s, const struct tt_service *svc)
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static void say(struct explain *x)
 {
-    struct gce_tp_outcome outcome = {0};
-    const struct gce_tp_input in = {
-        .service = svc, .key = "", .cluster_id = "", .outcome = &outcome};
-    struct gce_tp_desired d;
-    struct err err = ERR_INIT;
-    bool fine = gce_tp_desired_make(s->a, &s->p->tp_facts, &in, &d, &err) == ERR_OK;
-    return fine ? NULL : arena_strdup(s->a, err.message);
+    const struct gce_session *s = x->s;
+    _cleanup_(str_buf_done) struct str_buf path = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    gce_decide_explain(&path, &x->c, &x->d);
+    bool builds = x->d.kind != GCE_KIND_NONE && !x->d.teardown;
+    struct err refused = ERR_INIT;
+    bool fine = builds && check_kind(s->a, s->p, x->svc, x->d.kind, &refused) == ERR_OK;
+    const char *answer = builds && !fine ? arena_printf(s->a, "is refused: %s.", refused.message)
+                                         : gce_decide_answer(s->a, &x->c, &x->d);
+    str_append_wrapped(&b, arena_printf(s->a, "%s %s", svc_key(s->a, x->svc), answer), 0, 2);
+    str_append_c(&b, '\n');
+    str_append(&b, str_buf_text(&path));
+    if (fine) {
+        nodes(&b, x);
+    }
+    s->p->host->result_text(x->item->result, str_buf_text(&b));
 }
 
 static int explain_one(struct gce_session *s, const struct tt_batch *batch,
                        const struct tt_item *item, struct err *err)
 {
-    const struct tt_service *svc = item->service;
-    struct gce_pieces pieces = {.rule = GCE_ABSENT};
+    struct explain x = {.s = s, .batch = batch, .item = item, .svc = item->service};
+    begin_sync(&x);
+    x.c = (struct gce_case){.service = x.svc, .flags = &s->p->options.switches};
+    x.kube_system = gce_kube_system_new();
     int rc = s->p->offline ? ERR_OK : gce_auth_ready(s->p->auth, s->http, s->cancel, err);
     if (rc == ERR_OK) {
-        rc = gce_session_pieces(s, svc, false, &pieces, err);
+        rc = decide(&x, err);
     }
-    if (rc != ERR_OK) {
-        return rc;
+    if (rc == ERR_OK) {
+        say(&x);
     }
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    struct gce_members m;
-    gce_members_of(s->a, batch->nodes, batch->n_nodes, s->p->facts.project, s->p->facts.region, &m);
-    const char *answer = verdict(s->p, svc, &pieces);
-    bool is_ours = str_has_suffix(answer, "target pool.");
-    const char *refused = is_ours ? refusal(s, svc) : NULL;
-    if (refused != NULL) {
-        answer = arena_printf(s->a, "is refused: %s.", refused);
-    }
-    str_appendf(&b, "%s %s\n", svc_key(s->a, svc), answer);
-    because_of_class(&b, svc);
-    if (!gce_svc_class_is_foreign(svc)) {
-        because_of_annotations(&b, svc);
-        because_of_finalizers(&b, svc);
-    }
-    because_of_rule(&b, &pieces);
-    if (is_ours && refused == NULL) {
-        explain_nodes(&b, s->a, batch, &m);
-        explain_path(&b, s->a, svc, &pieces, &m);
-    }
-    s->p->host->result_text(item->result, str_buf_text(&b));
-    return ERR_OK;
+    gce_kube_system_free(x.kube_system);
+    return rc;
 }
 
 int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch)
@@ -204,18 +345,18 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
 {
     const struct gce_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    const struct tt_service *s = item->service;
-    struct gce_tp_outcome outcome = {0};
-    const struct gce_tp_input in = {.service = s, .key = "", .cluster_id = "", .outcome = &outcome};
-    struct gce_tp_desired d;
+    const struct gce_case c = {.service = item->service,
+                               .flags = &p->options.switches,
+                               .gone = item->verb == TT_VERB_DELETE};
+    struct gce_decision d;
     struct err err = ERR_INIT;
-    if (gce_svc_class_is_foreign(s) || gce_svc_scheme(s) == GCE_INTERNAL ||
-        !gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default)) {
+    gce_decide(&c, &d);
+    if (d.kind == GCE_KIND_NONE) {
         p->host->result_fail(item->result, TT_IMPLEMENTED_ELSEWHERE,
                              "another controller serves this kind of load balancer", 0);
         return TT_IMPLEMENTED_ELSEWHERE;
     }
-    if (gce_tp_desired_make(a, &p->tp_facts, &in, &d, &err) != ERR_OK) {
+    if (!d.teardown && check_kind(a, p, item->service, d.kind, &err) != ERR_OK) {
         p->host->result_fail(item->result, err.code, err.message, 0);
         return err.code;
     }

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_explain_nodes.c: see gce_explain_nodes.h.  Who serves is asked of the rules by which a sync decides. */
+#include "providers/gce/gce_explain_nodes.h"
+
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_node_rules.h"
+
+#include <string.h>
+
+/* A heading and its text, which is broken where the line ends. */
+static void paragraph(struct str_buf *b, const char *heading, const char *text)
+{
+    str_appendf(b, "%-9s", heading);
+    str_append_wrapped(b, text, 9, 9);
+    str_append_c(b, '\n');
+}
+
+static void left_out(struct str_buf *b, const char *node, const char *why)
+{
+    str_appendf(b, "  %-10s left out   %s\n", node, why);
+}
+
+/* ---- target pools -------------------------------------------------------------------------------- */
+
+static size_t pool_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+{
+    struct gce_members m;
+    gce_members_of(a, e->nodes, e->n_nodes, e->project, e->region, &m);
+    str_appendf(b, "\nNodes: %zu of %zu take part\n", m.n_ids, e->n_nodes);
+    for (size_t i = 0; i < e->n_nodes; i++) {
+        const char *why = node_left_out_because(a, e->nodes[i]);
+        if (why != NULL) {
+            left_out(b, e->nodes[i]->name, why);
+        }
+    }
+    for (size_t i = 0; i < m.n_left_out; i++) {
+        left_out(b, m.left_out[i].node, m.left_out[i].because);
+    }
+    return m.n_ids;
+}
+
+/* ---- instance groups and NEGs ---------------------------------------------------------------------- */
+
+/* Why ingress-gce's rule leaves a node out (gce-l4.md §3.1); NULL: it does not. */
+static const char *why_no_candidate(struct arena *a, const struct gce_explained *e,
+                                    const struct tt_node *n, bool ready_only)
+{
+    struct gce_node_verdict v;
+    const char *why = node_left_out_because(a, n);
+    gce_node_judge(a, &e->filter, n, &v);
+    if (why != NULL) {
+        return why;
+    }
+    if (n->n_pod_cidrs == 0 && e->filter.needs_pod_cidr) {
+        return "it has no spec.podCIDR (--gce-nodes-need-pod-cidr)";
+    }
+    if (str_is_empty(v.zone)) {
+        return str_is_empty(n->provider_id)
+                   ? "it has no spec.providerID yet"
+                   : arena_printf(a, "spec.providerID \"%s\" names no zone", n->provider_id);
+    }
+    if (!v.all) {
+        return "it is in another subnetwork";
+    }
+    if (!v.candidate_or_unready) {
+        return "a label of it says so, or it has no status yet";
+    }
+    return ready_only && !v.candidate ? "it is not ready" : NULL;
+}
+
+/* One zone: how many, and who. */
+static void zone_line(struct str_buf *b, const char *zone, size_t n, const char *of,
+                      const char *names)
+{
+    _cleanup_(str_buf_done) struct str_buf head = STR_BUF_INIT;
+    str_appendf(&head, "  %-14s %3zu%s   ", zone, n, of);
+    size_t at = str_columns(str_buf_text(&head));
+    str_append(b, str_buf_text(&head));
+    str_append_wrapped(b, *names == '\0' ? "-" : names, at, at);
+    str_append_c(b, '\n');
+}
+
+static const char *joined(struct arena *a, const struct gce_strs *names)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    for (size_t i = 0; i < names->n; i++) {
+        str_appendf(&b, "%s%s", i > 0 ? " " : "", names->items[i]);
+    }
+    return str_buf_to_arena(&b, a);
+}
+
+/* Nodes that a group of cloud-provider-gcp takes: all that take part and have a zone. */
+static size_t group_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+{
+    struct gce_groups_want want;
+    size_t n = 0;
+    gce_groups_of(a, e->nodes, e->n_nodes, e->legacy_groups, &e->filter, e->max_group, &want);
+    for (size_t i = 0; i < want.n; i++) {
+        n += want.zones[i].nodes.n;
+    }
+    str_appendf(b, "\nNodes: %zu of %zu are in the cluster's instance groups, one per zone\n", n,
+                e->n_nodes);
+    for (size_t i = 0; i < want.n; i++) {
+        zone_line(b, want.zones[i].zone, want.zones[i].nodes.n, "",
+                  joined(a, &want.zones[i].nodes));
+    }
+    for (size_t i = 0; i < e->n_nodes; i++) {
+        const char *why = e->legacy_groups ? node_left_out_because(a, e->nodes[i])
+                                           : why_no_candidate(a, e, e->nodes[i], true);
+        if (why != NULL) {
+            left_out(b, e->nodes[i]->name, why);
+        }
+    }
+    return n;
+}
+
+static void neg_zones(struct str_buf *b, struct arena *a, const struct gce_explained *e,
+                      const struct gce_neg_members *m)
+{
+    const struct gce_node_table *t = gce_node_table_make(a, &e->filter, e->nodes, e->n_nodes);
+    for (size_t i = 0; i < m->places.n; i++) {
+        const struct gce_neg_place *p = &m->places.items[i];
+        struct gce_strs names = {.items = ARENA_ARRAY(a, const char *, p->n), .n = p->n};
+        size_t of = 0;
+        for (size_t k = 0; k < p->n; k++) {
+            names.items[k] = p->endpoints[k].instance;
+        }
+        for (size_t k = 0; k < t->n_zones; k++) {
+            of += str_eq(t->zones[k].zone, p->zone) ? t->zones[k].nodes.n : 0;
+        }
+        zone_line(b, p->zone, p->n, arena_printf(a, " of %zu", of), joined(a, &names));
+    }
+}
+
+/* How the number came about (gce-l4.md §3.3). */
+static const char *neg_rule(struct arena *a, const struct gce_explained *e,
+                            const struct gce_neg_members *m, bool local)
+{
+    if (m->unsaid) {
+        return "there is no EndpointSlice yet: members stay as they are";
+    }
+    if (local) {
+        return "those with an endpoint of the Service: policy Local";
+    }
+    return arena_printf(a, "at most %d; who is a member stays, who joins is chosen by a hash%s",
+                        m->wanted,
+                        e->current_unknown ? "; members now could not be read, so this is how a "
+                                             "new load balancer would be"
+                                           : "");
+}
+
+static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+{
+    static const struct tt_slice empty = {.size = sizeof(empty), .address_type = "IPv4"};
+    static const struct tt_slice *const unknown[] = {&empty};
+    bool local = svc_only_local_traffic(e->service);
+    struct gce_neg_members m;
+    struct err err = ERR_INIT;
+    size_t n = 0;
+    if (local && !e->has_slices) {
+        str_appendf(b, "\nNodes: those with an endpoint of the Service (policy Local); endpoints "
+                       "are not known here\n");
+        return 0;
+    }
+    const struct gce_neg_wish wish = {
+        .ns = e->service->ns,
+        .name = e->service->name,
+        .local = local,
+        .internal = gce_kind_is_internal(e->kind),
+        .filter = e->filter,
+        .subnetwork = e->subnetwork,
+        .include_draining = e->flags.neg_local_draining,
+        .ipv6 = e->flags.ipv6_node_endpoints,
+        .nodes = e->nodes,
+        .n_nodes = e->n_nodes,
+        .slices = e->has_slices ? e->slices : unknown, /* policy Cluster: they hardly matter */
+        .n_slices = e->has_slices ? e->n_slices : ARRAY_LEN(unknown),
+    };
+    if (gce_neg_membership(a, &wish, e->current, &m, &err) != ERR_OK) {
+        str_appendf(b, "\nNodes: none can be chosen: %s\n", err.message);
+        return 0;
+    }
+    for (size_t i = 0; i < m.places.n; i++) {
+        n += m.places.items[i].n;
+    }
+    str_appendf(b, "\nNodes: %zu of %zu are members of the NEGs, one NEG per zone\n", n,
+                e->n_nodes);
+    neg_zones(b, a, e, &m);
+    str_append(b, "  ");
+    str_append_wrapped(b, neg_rule(a, e, &m, local), 2, 2);
+    str_append_c(b, '\n');
+    for (size_t i = 0; i < e->n_nodes; i++) {
+        const char *why = why_no_candidate(a, e, e->nodes[i], false);
+        if (why != NULL) {
+            left_out(b, e->nodes[i]->name, why);
+        }
+    }
+    return n;
+}
+
+/* ---- the way of a packet ----------------------------------------------------------------------------- */
+
+static void packet(struct str_buf *b, struct arena *a, const struct gce_explained *e, size_t n)
+{
+    const struct tt_service *s = e->service;
+    int32_t port = s->n_ports > 0 ? s->ports[0].port : 0;
+    bool local = svc_only_local_traffic(s);
+    const char *what = gce_kind_has_negs(e->kind)        ? "members"
+                       : e->kind == GCE_KIND_TARGET_POOL ? "instances"
+                                                         : "instances of the groups";
+    bool unknown = local && gce_kind_has_negs(e->kind) && !e->has_slices;
+    paragraph(b, "Packet:",
+              arena_printf(a,
+                           "client%s → %s:%d → %s of %s%s, port %d → kube-proxy → a pod "
+                           "(source address is %s)",
+                           gce_kind_is_internal(e->kind) ? " in the network" : "",
+                           str_or(e->ip, "(new address)"), port,
+                           local ? "one with a ready pod" : "any",
+                           unknown ? "the " : arena_printf(a, "%zu ", n), what, port,
+                           local ? "kept: policy Local" : "not kept: policy Cluster"));
+}
+
+static void health(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+{
+    int32_t port;
+    const char *path = svc_health_check(e->service, &port);
+    bool l4 = gce_kind_part(e->kind) == GCE_PART_L4;
+    paragraph(b, "Health:",
+              arena_printf(a, "GET http://node:%d%s every %d s", path != NULL ? port : 10256,
+                           path != NULL ? path : "/healthz", l4 && path != NULL ? 3 : 8));
+}
+
+void gce_explain_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+{
+    size_t n = 0;
+    if (e->kind == GCE_KIND_TARGET_POOL) {
+        n = pool_nodes(b, a, e);
+    } else if (gce_kind_has_negs(e->kind)) {
+        n = neg_nodes(b, a, e);
+    } else {
+        n = group_nodes(b, a, e);
+    }
+    if (e->kind != GCE_KIND_NEGS_ONLY) {
+        packet(b, a, e, n);
+        health(b, a, e);
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_explain_nodes.h: which nodes serve a Service, and the way of a packet, in words, for every kind.
+ *
+ * Text for people (docs/ux.md); nothing is looked at here.  Pure. */
+#ifndef TRIMTAB_GCE_EXPLAIN_NODES_H
+#define TRIMTAB_GCE_EXPLAIN_NODES_H
+
+#include "common/base/str.h"
+#include "providers/gce/gce_decide.h"
+#include "providers/gce/gce_groups.h"
+#include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/gce_neg_rules.h"
+
+/* What is known of one Service that gets a load balancer here. */
+struct gce_explained {
+    const struct tt_service *service;
+    enum gce_kind kind;
+    const char *ip; /* that it has; "" = none yet */
+    const struct tt_node *const *nodes;
+    size_t n_nodes;
+    const struct tt_slice *const *slices;
+    size_t n_slices;
+    bool has_slices;
+    /* facts */
+    const char *project;
+    const char *region;
+    const char *subnetwork; /* URL of the cluster's; "" = unknown or a legacy network */
+    struct gce_node_filter filter;
+    struct gce_l4_flags flags;
+    bool legacy_groups; /* instance groups are filled as cloud-provider-gcp does */
+    int32_t max_group;
+    const struct gce_neg_places *current; /* members now; NULL: none, or not known */
+    bool current_unknown;                 /* they could not be read: who stays is a guess */
+};
+/* "Nodes: …" with who is left out and why, "Packet: …", "Health: …". */
+void gce_explain_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e);
+
+#endif
