@@ -154,13 +154,16 @@ static enum row members_row(const struct walk *w, bool stands)
 
 static void choose_members(const struct walk *w)
 {
+    static const char *const words[] = {"NEGs are off",     "finalizer v2", "finalizer v3",
+                                        "has groups",       "has NEGs",     "NEGs by default",
+                                        "groups by default"};
     bool stands = rule_has_service(w) || str_eq(w->d->rule, gce_rows[ROW_NETLB_RULE].id);
     enum row row = members_row(w, stands);
     w->d->is = gce_rows[row].kind;
     w->d->members = gce_rows[row].id;
     w->d->members_say = gce_rows[row].when;
-    if (gce_kinds[w->d->is].part == GCE_PART_L4) {
-        note(w, "members", gce_rows[row].id + strlen("members-"),
+    if (w->f->run_netlb) { /* else another process has these flags */
+        note(w, "members", words[row - ROW_MEMBERS_FLAG_OFF],
              w->d->is == GCE_KIND_NETLB_NEGS ? "GCE_VM_IP NEGs" : "instance groups");
     }
 }

@@ -66,9 +66,9 @@ const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
         append_former(&b, d->former);
         str_appendf(&b, d->former != 0 ? "." : "");
     } else if (d->is != GCE_KIND_NONE) {
-        str_appendf(&b, "is left to %s: %s.", who(d->part), noun(d->is));
+        str_appendf(&b, "is served by %s: %s.", who(d->part), noun(d->is));
     } else if (c->service != NULL && c->service->lb_class != NULL) {
-        str_appendf(&b, "is left to another controller (loadBalancerClass).");
+        str_appendf(&b, "is served by another controller (loadBalancerClass).");
     } else if (d->needs != 0) {
         str_appendf(&b, "is left alone: %s.", d->says);
     } else {

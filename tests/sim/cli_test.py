@@ -505,7 +505,15 @@ def test_explain__rule_nodes_and_path():
         assert answer[0]["explanation"][0] == r.stdout.splitlines()[0]
         w.create("inner", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
         r = w.cli("explain", "inner")
-        assert r.returncode == 0 and "wants an internal load balancer" in r.stdout.splitlines()[0], r
+        assert r.returncode == 0 and r.stdout.startswith(
+            "default/inner is served by an internal load balancer with instance groups.\n"), r
+        assert re.search(r"^  subsetting +off +→ instance groups$", r.stdout, re.M), r.stdout
+        fits(r.stdout)
+        r = w.cli("explain", "inner", "--run-l4-controller", "--enable-l4-neg")
+        assert r.stdout.startswith("default/inner is served by an internal load balancer with GCE_VM_IP NEGs.\n"), r
+        assert re.search(r"^  subsetting +on +→ GCE_VM_IP NEGs$", r.stdout, re.M), r.stdout
+        assert "Nodes: 2 of 3 are members of the NEGs, one NEG per zone\n" in r.stdout, r
+        fits(r.stdout)
         assert json.loads(w.cli("explain", "inner", "-o", "json").stdout)[0].keys() == \
             {"service", "explanation", "nodes"}
         r = w.cli("explain", "wep")

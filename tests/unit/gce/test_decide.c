@@ -511,12 +511,12 @@ static void explain__says_the_path_that_was_gone(void **state)
          "  finalizer l4-netlb-v1        absent\n"
          "  finalizer l4-netlb-v3        absent\n"
          "  finalizer l4-netlb-v2        set              → stays with a backend service\n"
-         "  members                      v2               → instance groups\n"
+         "  members                      finalizer v2     → instance groups\n"
          "is served by an external load balancer with a backend service and instance groups."},
         {"class", "class=l4-regional-internal", "legacy",
          "  loadBalancerClass            networking.gke.io/l4-regional-internal → internal, "
          "GCE_VM_IP NEGs\n"
-         "is left to ingress-gce: an internal load balancer with GCE_VM_IP NEGs."},
+         "is served by ingress-gce: an internal load balancer with GCE_VM_IP NEGs."},
         {"flip", "internal v1", "legacy subsets",
          "  loadBalancerClass            not set\n"
          "  load-balancer-type           Internal         → internal\n"
