@@ -37,10 +37,10 @@ struct cmd_args {
     const char *kubeconfig;
     const char *context;
     const char *master;
-    const char *nodes_file; /* --nodes */
-    const char *state_file; /* --state */
-    struct cmd_list files;  /* -f */
-    const char *output;     /* "" or "json" */
+    const char *nodes_file;  /* --nodes */
+    const char *state_file;  /* --state */
+    struct cmd_list files;   /* -f */
+    const char *output;      /* "" or "json" */
     const char *controllers; /* --controllers, comma separated; NULL: all */
     bool repair_adopted;
     bool verbose;

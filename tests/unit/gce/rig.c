@@ -235,6 +235,24 @@ static void result_done(struct tt_result *res)
     res->done = true;
 }
 
+static void result_own(struct tt_result *res, uint32_t bits)
+{
+    res->own = bits;
+}
+
+/* The rig's API server has none of the kinds that are listed. */
+static int32_t host_kube_each(struct tt_host_ctx *ctx, const struct tt_call *call,
+                              const struct tt_kube_ref *ref, const char *selector,
+                              const struct tt_text_sink *each)
+{
+    (void)ctx;
+    (void)call;
+    (void)ref;
+    (void)selector;
+    (void)each;
+    return TT_NOT_FOUND;
+}
+
 static void host_finding(struct tt_host_ctx *ctx, uint32_t severity, const char *where,
                          const char *message)
 {
@@ -275,6 +293,8 @@ void rig_fill_host(struct rig *r)
         .result_resource = result_resource,
         .result_text = result_text,
         .result_done = result_done,
+        .result_own = result_own,
+        .kube_each = host_kube_each,
         .report_finding = host_finding,
     };
 }

@@ -40,6 +40,7 @@ struct tt_result {
     char dropped[128];    /* finalizer */
     char annotation[256]; /* "key=value" of the last one */
     char text[4096];      /* explain */
+    uint32_t own;         /* TT_OWN_… */
 };
 
 struct rig;
