@@ -52,6 +52,7 @@ static const struct {
     const char *action; /* path after the resource, or NULL */
     const char *metric;
     const char *list_kind; /* of POSTs that read */
+    const char *body;      /* of those, when the caller has none */
 } verbs[GCE_VERB_MAX] = {
     [GCE_GET] = {"get", "GET", NULL, "get"},
     [GCE_LIST] = {"list", "GET", NULL, "list"},
@@ -67,17 +68,23 @@ static const struct {
     [GCE_DETACH] = {"detachNetworkEndpoints", "POST", "detachNetworkEndpoints", "detach"},
     [GCE_LIST_ENDPOINTS] = {"listNetworkEndpoints", "POST", "listNetworkEndpoints",
                             "list_networkendpoints",
-                            "compute#networkEndpointGroupsListNetworkEndpoints"},
+                            "compute#networkEndpointGroupsListNetworkEndpoints",
+                            "{\"healthStatus\":\"SKIP\"}"},
     [GCE_ADD_INSTANCES] = {"addInstances", "POST", "addInstances", "add_instances"},
     [GCE_REMOVE_INSTANCES] = {"removeInstances", "POST", "removeInstances", "remove_instances"},
     [GCE_LIST_INSTANCES] = {"listInstances", "POST", "listInstances", "list_instances",
-                            "compute#instanceGroupsListInstances"},
+                            "compute#instanceGroupsListInstances", "{\"instanceState\":\"ALL\"}"},
     [GCE_LIST_ALL] = {"aggregatedList", "GET", NULL, "aggregated_list"},
 };
 
 const char *gce_verb_method(enum gce_verb v)
 {
     return verbs[v].method;
+}
+
+const char *gce_verb_body(enum gce_verb v)
+{
+    return verbs[v].body;
 }
 
 bool gce_verb_lists(enum gce_verb v)

@@ -129,11 +129,10 @@ const char *gce_cutter_rest(const struct gce_cutter *c);
 struct gce_call_spec {
     enum gce_collection collection;
     enum gce_verb verb;
-    const char *name;   /* of the resource; NULL for LIST and INSERT */
-    const char *zone;   /* zonal collections */
-    const char *filter; /* LIST, LIST_ALL; or NULL */
-    struct json_object
-        *body; /* mutations, POSTs that read; borrowed, printed when the call begins */
+    const char *name;          /* of the resource; NULL for LIST and INSERT */
+    const char *zone;          /* zonal collections */
+    const char *filter;        /* LIST, LIST_ALL; or NULL */
+    struct json_object *body;  /* mutations; borrowed, printed when the call begins */
     struct gce_cutter *cutter; /* lists: where items go; the job's on_body must feed it */
 };
 struct gce_call {

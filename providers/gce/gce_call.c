@@ -56,9 +56,8 @@ void gce_call_begin(struct gce_call *c, const struct gce_api *api, const struct 
 {
     *c = (struct gce_call){.api = api, .call = call, .a = a, .spec = *spec, .answer = ""};
     c->began_ms = clock_now_ms(api->clock);
-    if (spec->body != NULL) {
-        c->body = json_text(a, spec->body, JSON_COMPACT);
-    }
+    c->body =
+        spec->body != NULL ? json_text(a, spec->body, JSON_COMPACT) : gce_verb_body(spec->verb);
     if (gce_verb_mutates(spec->verb)) {
         rng_uuid(api->rng, c->request_id);
     }

@@ -8,6 +8,7 @@
 
 const char *gce_verb_method(enum gce_verb v); /* "POST" */
 bool gce_verb_mutates(enum gce_verb v);
+const char *gce_verb_body(enum gce_verb v);                 /* of POSTs that read; else NULL */
 const char *gce_api_collection_name(enum gce_collection c); /* "forwardingRules" */
 /* Path below the base, without query. */
 const char *gce_call_path(struct arena *a, const struct gce_api *api,

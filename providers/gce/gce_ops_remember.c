@@ -12,16 +12,38 @@ static bool is_gone(const struct gce_op *op, unsigned outcome, const struct err 
            (outcome == LB_DONE || (outcome == LB_TOLERATED && err->code == ERR_NOT_FOUND));
 }
 
+static bool is_known_by_its_body(const struct gce_op *op)
+{
+    bool check = op->c == GCE_HCS || op->c == GCE_REGION_HCS || op->c == GCE_CHECKS;
+    return check && op->n_late == 0 && (op->verb == GCE_INSERT || op->verb == GCE_UPDATE);
+}
+
+/* Who is in a NEG or group the mirror knows (gce_neg_mirror.h); the resource itself stays what it was, but for its size,
+ * from which nobody may conclude anything now. */
+static void forget_size(struct gce_provider *p, const struct gce_key *key)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct json_object *o;
+    if (gce_snapshot_get(p->snapshot, key, GCE_SNAPSHOT_ANY, a, &o) == GCE_PRESENT) {
+        json_add_int(o, "size", -1);
+        gce_snapshot_put(p->snapshot, key, o);
+    }
+}
+
 void gce_op_wrote(struct gce_provider *p, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
     const struct gce_op *arg = op->arg;
+    const struct gce_key key = {.c = arg->c, .zone = arg->zone, .name = arg->name};
     if (outcome == LB_SKIPPED || outcome == LB_NOT_RUN) {
         return;
     }
-    const struct gce_key key = {.c = arg->c, .zone = arg->zone, .name = arg->name};
     if (is_gone(arg, outcome, err)) {
         gce_snapshot_put(p->snapshot, &key, NULL);
+    } else if (outcome == LB_DONE && arg->members) {
+        forget_size(p, &key);
+    } else if (outcome == LB_DONE && is_known_by_its_body(arg)) {
+        gce_snapshot_put(p->snapshot, &key, arg->body);
     } else {
         gce_snapshot_forget(p->snapshot, &key);
     }

@@ -410,8 +410,11 @@ void gce_fill_item(void *fill, const char *text, size_t n)
     const char *name = json_str(o, "name");
     mutex_lock(&s->lock);
     int zone = gce_store_zone(&s->store, zone_of(f, o), true);
-    if (zone >= 0) {
-        struct gce_entry *e = gce_store_make(&s->store, f->kind, zone, name, f->number);
+    struct gce_entry *e = gce_store_find(&s->store, f->kind, zone, name, 0);
+    if (e != NULL && gce_store_says(e, name, o)) {
+        e->seen = f->number; /* most of a list is as before: it is not kept twice meanwhile */
+    } else if (zone >= 0) {
+        e = gce_store_make(&s->store, f->kind, zone, name, f->number);
         e->at_ms = f->began_ms;
         gce_store_set(&s->store, e, name, o);
     }
@@ -446,7 +449,9 @@ static void settle(const struct gce_visit *v, void *arg)
         if (e->kind != f->kind) {
             continue;
         }
-        if (e->fill == 0 && e->at_ms < f->began_ms) {
+        if (e->fill == 0 && e->at_ms < f->began_ms && e->seen == f->number) {
+            e->at_ms = f->began_ms;
+        } else if (e->fill == 0 && e->at_ms < f->began_ms) {
             gce_store_drop(e);
         } else if (e->fill == 0) {
             struct gce_entry *brought = twin(v, e, f->number);

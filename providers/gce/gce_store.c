@@ -238,15 +238,9 @@ const char *const *gce_store_kept(enum gce_collection kind)
     return kept[kind][0] != NULL ? kept[kind] : NULL;
 }
 
-void gce_store_set(struct gce_store *s, struct gce_entry *e, const char *name,
-                   struct json_object *o)
+/* The members that are kept, always in the same order. */
+static void print_kept(enum gce_collection kind, struct json_object *o, struct str_buf *ret)
 {
-    entry_clear(e);
-    e->forgotten = false;
-    if (o == NULL) {
-        return;
-    }
-    enum gce_collection kind = (enum gce_collection)e->kind;
     const char *const *kept = gce_store_kept(kind);
     _cleanup_(json_putp) struct json_object *small = json_object_new_object();
     for (size_t i = 0; kept[i] != NULL; i++) {
@@ -255,8 +249,21 @@ void gce_store_set(struct gce_store *s, struct gce_entry *e, const char *name,
             json_add(small, kept[i], json_object_get(v));
         }
     }
+    json_print(ret, small, JSON_COMPACT);
+}
+
+void gce_store_set(struct gce_store *s, struct gce_entry *e, const char *name,
+                   struct json_object *o)
+{
+    entry_clear(e);
+    e->forgotten = false;
+    e->seen = 0;
+    if (o == NULL) {
+        return;
+    }
+    enum gce_collection kind = (enum gce_collection)e->kind;
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    json_print(&b, small, JSON_COMPACT);
+    print_kept(kind, o, &b);
     gce_pack(&s->packers[kind], name, b.data, b.len, &e->text);
     if (kind == GCE_POOLS) {
         e->pool = members_ref(s, json_member(o, "instances"));
@@ -270,6 +277,17 @@ bool gce_store_text(const struct gce_entry *e, const char *name, struct str_buf 
         gce_unpack(&e->text, name, ret);
     }
     return e->text.n_text > 0;
+}
+
+bool gce_store_says(const struct gce_entry *e, const char *name, struct json_object *o)
+{
+    _cleanup_(str_buf_done) struct str_buf is = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf want = STR_BUF_INIT;
+    if (e->pool != NULL || e->forgotten || !gce_store_text(e, name, &is)) {
+        return false;
+    }
+    print_kept((enum gce_collection)e->kind, o, &want);
+    return is.len == want.len && memcmp(is.data, want.data, is.len) == 0;
 }
 
 struct json_object *gce_store_tree(const struct gce_entry *e, const char *name)

@@ -27,6 +27,7 @@ struct gce_entry {
     int64_t at_ms;            /* when it was read, written or forgotten */
     uint16_t zone;            /* number of the zone; 0: not zonal */
     uint16_t fill;            /* pending: the list's number; 0: it is known */
+    uint16_t seen;            /* known: the last list that brought the very same */
     uint8_t kind;             /* enum gce_collection */
     bool forgotten;           /* touched by something that failed: unknown */
 };
@@ -58,6 +59,8 @@ const char *const *gce_store_kept(enum gce_collection kind);
 /* What the entry says from now on: `o` NULL is absent. */
 void gce_store_set(struct gce_store *s, struct gce_entry *e, const char *name,
                    struct json_object *o);
+/* Does it say that already?  (Never of pools.) */
+bool gce_store_says(const struct gce_entry *e, const char *name, struct json_object *o);
 /* As a new reference; NULL when it is absent. */
 struct json_object *gce_store_tree(const struct gce_entry *e, const char *name);
 /* Its text without pool members; false when it is absent. */

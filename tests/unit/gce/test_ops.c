@@ -385,6 +385,100 @@ static void group__vm_in_another_balanced_group__told_and_not_left_out(void **st
     json_object_put(body);
 }
 
+/* ---- what is remembered ---------------------------------------------------------------------------- */
+
+static void wrote__what_is_certain_is_known__the_rest_is_read_again(void **state)
+{
+    struct kit *k = *state;
+    static const struct {
+        enum gce_collection c;
+        enum gce_verb v;
+        const char *body;
+        bool members;
+        unsigned outcome;
+        int code;
+        enum gce_known before, after;
+        int64_t size;
+    } rows[] = {
+        {GCE_HCS, GCE_INSERT, "{\"name\":\"n\"}", false, LB_DONE, 0, GCE_UNKNOWN, GCE_PRESENT, 7},
+        {GCE_HCS, GCE_INSERT, "{\"name\":\"n\"}", false, LB_FAILED, ERR_TRANSIENT, GCE_ABSENT,
+         GCE_UNKNOWN, 7},
+        {GCE_RULES, GCE_INSERT, "{\"name\":\"n\"}", false, LB_DONE, 0, GCE_ABSENT, GCE_UNKNOWN, 7},
+        {GCE_RULES, GCE_DELETE, NULL, false, LB_DONE, 0, GCE_PRESENT, GCE_ABSENT, 7},
+        {GCE_RULES, GCE_DELETE, NULL, false, LB_TOLERATED, ERR_NOT_FOUND, GCE_PRESENT, GCE_ABSENT,
+         7},
+        {GCE_RULES, GCE_DELETE, NULL, false, LB_TOLERATED, ERR_IN_USE, GCE_PRESENT, GCE_UNKNOWN, 7},
+        {GCE_RULES, GCE_DELETE, NULL, false, LB_NOT_RUN, 0, GCE_PRESENT, GCE_PRESENT, 5},
+        {GCE_NEGS, GCE_ATTACH, "{}", true, LB_DONE, 0, GCE_PRESENT, GCE_PRESENT, -1},
+        {GCE_NEGS, GCE_ATTACH, "{}", true, LB_FAILED, ERR_TRANSIENT, GCE_PRESENT, GCE_UNKNOWN, 7},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct gce_op op = {.c = rows[i].c,
+                                  .verb = rows[i].v,
+                                  .zone = gce_api_is_zonal(rows[i].c) ? KIT_ZONE : NULL,
+                                  .name = "n",
+                                  .body = rows[i].body != NULL ? kit_json(k, rows[i].body) : NULL,
+                                  .members = rows[i].members};
+        const struct gce_key key = {.c = op.c, .zone = op.zone, .name = "n"};
+        const struct lb_op outer = LB_OP(.name = "n", .arg = &op);
+        const struct err err = {.code = rows[i].code};
+        struct json_object *o = NULL;
+        if (rows[i].before == GCE_UNKNOWN) {
+            gce_snapshot_forget(k->p->snapshot, &key);
+        } else {
+            gce_snapshot_put(k->p->snapshot, &key,
+                             rows[i].before == GCE_ABSENT
+                                 ? NULL
+                                 : kit_json(k, "{\"name\":\"n\",\"size\":5,\"priority\":5}"));
+        }
+        gce_op_wrote(k->p, &outer, rows[i].outcome, &err);
+        enum gce_known after = gce_snapshot_get(k->p->snapshot, &key, GCE_SNAPSHOT_ANY, k->a, &o);
+        if (after != rows[i].after ||
+            (o != NULL && json_int(o, "size", rows[i].size) != rows[i].size)) {
+            fail_msg("row %zu: %d", i, (int)after);
+        }
+    }
+}
+
+/* ---- POSTs that read ------------------------------------------------------------------------------- */
+
+static void count_item(void *arg, const char *text, size_t n)
+{
+    (void)text;
+    assert_true(n > 0);
+    (*(unsigned *)arg)++;
+}
+
+/* The first page is a made-up one with a token, the second is the simulator's. */
+static void list_endpoints__is_paged_and_changes_nothing(void **state)
+{
+    struct kit *k = *state;
+    unsigned n = 0;
+    struct gce_cutter cutter;
+    struct gce_read read;
+    struct http_job *jobs[] = {&read.job};
+    const struct gce_call_spec spec = {.collection = GCE_NEGS,
+                                       .verb = GCE_LIST_ENDPOINTS,
+                                       .zone = KIT_ZONE,
+                                       .name = "k8s2-neg",
+                                       .cutter = &cutter};
+    kit_make(k, "zones/" KIT_ZONE "/networkEndpointGroups", KIT_NEG("k8s2-neg"));
+    rig_fault(k->r, "{\"match\":{\"op\":\"compute.networkEndpointGroups.listNetworkEndpoints\"},"
+                    "\"count\":1,\"do\":\"refuse\",\"status\":200,\"body\":{"
+                    "\"kind\":\"compute#networkEndpointGroupsListNetworkEndpoints\",\"items\":["
+                    "{\"networkEndpoint\":{\"instance\":\"a\"}},{\"networkEndpoint\":{\"instance\":"
+                    "\"b\"}}],\"nextPageToken\":\"MA==\"}}");
+    gce_cutter_init(&cutter, count_item, &n);
+    gce_read_init(&read, &k->p->api, &k->call, k->a, &spec);
+    assert_string_equal(read.call.body, "{\"healthStatus\":\"SKIP\"}");
+    http_run(k->http, jobs, 1);
+    gce_cutter_done(&cutter);
+    assert_string_equal(read.job.err.message, "");
+    assert_int_equal(n, 2);
+    assert_int_equal(read.call.requests, 2);
+    assert_int_equal(rig_mutations(k->r), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +497,8 @@ int main(void)
         KIT_TEST(neg__what_is_there_already_or_gone__the_rest_is_sent),
         KIT_TEST(group__members_come_and_go),
         KIT_TEST(group__vm_in_another_balanced_group__told_and_not_left_out),
+        KIT_TEST(wrote__what_is_certain_is_known__the_rest_is_read_again),
+        KIT_TEST(list_endpoints__is_paged_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,9 @@
 #include "providers/gce/gce_snapshot.h"
 #include "providers/gce/gce_told.h"
 
+#include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 
 struct kit {
     struct arena *a;
@@ -96,6 +98,63 @@ static void fill__while_we_wrote__our_writes_win(void **state)
     assert_int_equal(look(k, GCE_RULES, "b", GCE_SNAPSHOT_ANY, "x", &v), GCE_UNKNOWN);
 }
 
+static void fill__what_it_brings_again__is_young_and_what_it_lacks_is_gone(void **state)
+{
+    struct kit *k = *state;
+    const char *v;
+    static const char *const rules[] = {"{\"name\":\"a\",\"IPAddress\":\"1.1.1.1\"}",
+                                        "{\"name\":\"b\",\"IPAddress\":\"1.1.1.2\"}",
+                                        "{\"name\":\"c\",\"IPAddress\":\"1.1.1.3\"}"};
+    fill(k, GCE_RULES, rules, 3);
+    clock_fake_advance(k->clock, 60001);
+    struct gce_fill *dropped = gce_fill_begin(k->s, GCE_RULES);
+    gce_fill_item(dropped, rules[0], strlen(rules[0]));
+    gce_fill_drop(dropped);
+    assert_int_equal(look(k, GCE_RULES, "a", 60000, "x", &v), GCE_UNKNOWN); /* as old as before */
+    struct gce_fill *f = gce_fill_begin(k->s, GCE_RULES);
+    gce_fill_item(f, rules[0], strlen(rules[0]));
+    gce_fill_item(f, rules[1], strlen(rules[1]));
+    gce_snapshot_put(k->s, GCE_KEY(GCE_RULES, "b"), NULL); /* deleted meanwhile */
+    gce_fill_commit(f);
+    assert_int_equal(look(k, GCE_RULES, "a", 60000, "IPAddress", &v), GCE_PRESENT);
+    assert_string_equal(v, "1.1.1.1");
+    assert_int_equal(look(k, GCE_RULES, "b", 60000, "x", &v), GCE_ABSENT);
+    assert_int_equal(look(k, GCE_RULES, "c", 60000, "x", &v), GCE_ABSENT);
+}
+
+/* Names outside a list's filter are not said to be absent by it. */
+static void filter__of_other_names_nothing_is_concluded(void **state)
+{
+    struct kit *k = *state;
+    const char *v;
+    static const struct {
+        enum gce_collection c;
+        const char *ours, *others;
+    } rows[] = {{GCE_FIREWALLS, "k8s2-x", "a0123-hc"}, {GCE_NEGS, "k8s2-x", "k8s1-x"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        fill(k, rows[i].c, NULL, 0);
+        assert_int_equal(look(k, rows[i].c, rows[i].ours, 60000, "x", &v), GCE_ABSENT);
+        assert_int_equal(look(k, rows[i].c, rows[i].others, 60000, "x", &v), GCE_UNKNOWN);
+        assert_non_null(gce_snapshot_filter(rows[i].c));
+    }
+    assert_null(gce_snapshot_filter(GCE_RULES));
+}
+
+/* Thousands of Services that came and went leave nothing behind. */
+static void absent__old_ones_go_where_a_list_says_the_same(void **state)
+{
+    struct kit *k = *state;
+    fill(k, GCE_RULES, NULL, 0);
+    size_t before = mallinfo2().uordblks;
+    for (unsigned i = 0; i < 50000; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "rule-%u", i);
+        gce_snapshot_put(k->s, GCE_KEY(GCE_RULES, name), NULL);
+        clock_fake_advance(k->clock, 60001);
+    }
+    assert_true(mallinfo2().uordblks - before < 1000000);
+}
+
 static void pools__same_members_are_kept_once_and_come_back_whole(void **state)
 {
     struct kit *k = *state;
@@ -131,6 +190,116 @@ static void address__by_ip(void **state)
     assert_int_equal(gce_snapshot_address(k->s, "9.9.9.9", 60000, k->a, &o), GCE_ABSENT);
     gce_snapshot_forget(k->s, GCE_KEY(GCE_ADDRESSES, "other"));
     assert_int_equal(gce_snapshot_address(k->s, "9.9.9.9", 60000, k->a, &o), GCE_UNKNOWN);
+}
+
+/* ---- how much it takes ---------------------------------------------------------------------------- */
+
+#define LINK   "https://www.googleapis.com/compute/v1/projects/a-project-of-ours/"
+#define REGION LINK "regions/us-central1/"
+
+/* One of the six resources of an internal Service with three NEGs, as the cloud writes them. */
+static const char *piece(struct arena *a, enum gce_collection c, char zone, unsigned i)
+{
+    const char *ns = arena_printf(a, "team-%u", i % 40);
+    const char *svc = arena_printf(a, "checkout-backend-%u", i);
+    unsigned hash = i * 2654435761u;
+    const char *name = arena_printf(a, "k8s2-axyqjz2d-%s-%s-%08x", ns, svc, hash);
+    const char *tail = arena_printf(
+        a, "\"id\":\"%u%09u\",\"creationTimestamp\":\"2026-11-21T10:%02u\"}", hash, i, i % 60);
+    const char *about =
+        arena_printf(a,
+                     "\"description\":\"{\\\"networking.gke.io/service-name\\\":\\\"%s/%s\\\","
+                     "\\\"networking.gke.io/api-version\\\":\\\"ga\\\"}\"",
+                     ns, svc);
+    switch (c) {
+    case GCE_RULES:
+        return arena_printf(
+            a,
+            "{\"name\":\"k8s2-tcp-axyqjz2d-%s-%s-%08x\",%s,\"IPAddress\":\"10.%u.%u.%u\","
+            "\"IPProtocol\":\"TCP\",\"ports\":[\"%u\"],\"loadBalancingScheme\":\"INTERNAL\","
+            "\"backendService\":\"" REGION "backendServices/%s\",\"network\":\"" LINK
+            "global/networks/default\",\"subnetwork\":\"" REGION
+            "subnetworks/default\",\"networkTier\":\"PREMIUM\",%s",
+            ns, svc, hash, about, i >> 16, (i >> 8) & 255, i & 255, 8000 + i % 100, name, tail);
+    case GCE_BACKENDS:
+        return arena_printf(
+            a,
+            "{\"name\":\"%s\",%s,\"protocol\":\"TCP\",\"loadBalancingScheme\":\"INTERNAL\","
+            "\"sessionAffinity\":\"NONE\",\"fingerprint\":\"%08x=\",\"selfLink\":\"" REGION
+            "backendServices/%s\",\"healthChecks\":[\"" LINK
+            "global/healthChecks/k8s2-axyqjz2d-l4-shared-hc\"],\"backends\":["
+            "{\"balancingMode\":\"CONNECTION\",\"group\":\"" LINK
+            "zones/us-central1-a/networkEndpointGroups/%s\"},{\"balancingMode\":\"CONNECTION\","
+            "\"group\":\"" LINK "zones/us-central1-b/networkEndpointGroups/%s\"},"
+            "{\"balancingMode\":\"CONNECTION\",\"group\":\"" LINK
+            "zones/us-central1-c/networkEndpointGroups/%s\"}],"
+            "\"connectionDraining\":{\"drainingTimeoutSec\":30},%s",
+            name, about, hash, name, name, name, name, tail);
+    case GCE_FIREWALLS:
+        return arena_printf(
+            a,
+            "{\"name\":\"%s\",%s,\"network\":\"" LINK "global/networks/default\","
+            "\"direction\":\"INGRESS\",\"sourceRanges\":[\"0.0.0.0/0\"],"
+            "\"destinationRanges\":[\"10.%u.%u.%u\"],\"targetTags\":[\"gke-cluster-12345-node\"],"
+            "\"allowed\":[{\"IPProtocol\":\"tcp\",\"ports\":[\"%u\"]}],\"priority\":1000,%s",
+            name, about, i >> 16, (i >> 8) & 255, i & 255, 8000 + i % 100, tail);
+    default:
+        return arena_printf(
+            a,
+            "{\"name\":\"%s\",\"description\":\"{\\\"cluster-uid\\\":\\\"61cb6ef3-fc0f-44e9-8226-"
+            "12cef5d8bd10\\\",\\\"namespace\\\":\\\"%s\\\",\\\"service-name\\\":\\\"%s\\\","
+            "\\\"port\\\":\\\"0\\\"}\",\"networkEndpointType\":\"GCE_VM_IP\",\"network\":\"" LINK
+            "global/networks/default\",\"subnetwork\":\"" REGION
+            "subnetworks/default\",\"selfLink\":\"" LINK
+            "zones/us-central1-%c/networkEndpointGroups/%s\",\"zone\":\"" LINK
+            "zones/us-central1-%c\",\"size\":%u,%s",
+            name, ns, svc, zone, name, zone, 8 + i % 2, tail);
+    }
+}
+
+/* Returns what is taken when the list is whole and not committed yet. */
+static size_t fill_services(struct kit *k, struct arena *a, enum gce_collection c, unsigned n)
+{
+    struct gce_fill *f = gce_fill_begin(k->s, c);
+    for (unsigned i = 0; i < n; i++) {
+        for (char zone = 'a'; zone <= (c == GCE_NEGS ? 'c' : 'a'); zone++) {
+            const char *text = piece(a, c, zone, i);
+            gce_fill_item(f, text, strlen(text));
+            arena_reset(a);
+        }
+    }
+    assert_false(gce_fill_is_bad(f));
+    size_t taken = mallinfo2().uordblks;
+    gce_fill_commit(f);
+    return taken;
+}
+
+/* 5,000 Services may take 2.5 KB each, or the whole process does not fit.  Listed again it takes no more. */
+static void memory__services_with_negs__a_kilobyte_and_a_half_each(void **state)
+{
+    struct kit *k = *state;
+    enum { N = 1000 };
+    static const enum gce_collection kinds[] = {GCE_RULES, GCE_BACKENDS, GCE_FIREWALLS, GCE_NEGS};
+    struct arena *a = arena_new();
+    size_t before = mallinfo2().uordblks;
+    for (unsigned round = 0; round < 3; round++) {
+        for (size_t c = 0; c < ARRAY_LEN(kinds); c++) {
+            size_t taken = fill_services(k, a, kinds[c], N);
+            assert_true(taken - before <= 2500 * N);
+        }
+        size_t each = (mallinfo2().uordblks - before) / N; /* 0 where malloc is not glibc's */
+        print_message("# %zu bytes a Service\n", each);
+        assert_true(each <= 1500);
+    }
+    arena_free(a);
+    struct json_object *o = NULL;
+    unsigned hash = 7 * 2654435761u;
+    const struct gce_key there = {
+        GCE_NEGS, "us-central1-b",
+        arena_printf(k->a, "k8s2-axyqjz2d-team-7-checkout-backend-7-%08x", hash)};
+    assert_int_equal(gce_snapshot_get(k->s, &there, 0, k->a, &o), GCE_PRESENT);
+    assert_int_equal(json_int(o, "size", 0), 9);
+    assert_string_equal(json_str(o, "zone"), LINK "zones/us-central1-b");
 }
 
 static void deny__others(void **state)
@@ -272,8 +441,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KIT_TEST(get__never_seen_listed_aged_forgotten),
         KIT_TEST(fill__while_we_wrote__our_writes_win),
+        KIT_TEST(fill__what_it_brings_again__is_young_and_what_it_lacks_is_gone),
+        KIT_TEST(filter__of_other_names_nothing_is_concluded),
+        KIT_TEST(absent__old_ones_go_where_a_list_says_the_same),
         KIT_TEST(pools__same_members_are_kept_once_and_come_back_whole),
         KIT_TEST(address__by_ip),
+        KIT_TEST(memory__services_with_negs__a_kilobyte_and_a_half_each),
         KIT_TEST(deny__others),
         KIT_TEST(unlistable__counts_as_listed_but_nothing_is_known),
         KIT_TEST(claim__one_filler_at_a_time),
