@@ -6,9 +6,11 @@
  * *extra* ones are what an interrupted run, or the kind that the Service had before, may have
  * left: these are read only while the snapshot does not know them to be absent (docs/adr/0005).
  * What the snapshot knows answers
- *     main    for a minute; in an UPDATE whatever its age, also when fresh is asked, until a conflict
- *             has shown that it is outdated: nodes come and go, a backend service that we wrote stays
+ *     main    for a minute
  *     extra   whatever its age; when fresh is asked, only that something is absent
+ *     NEGs, instance groups, and the main ones of an UPDATE: that they are there, whatever the age, also
+ *             when fresh is asked, until a conflict has shown that it is outdated (nodes come and go, a
+ *             backend service that we wrote stays)
  * A slot that was seen holds its resource decoded, as the struct of its collection.  Of what the
  * snapshot answered the members are those that it keeps (gce_store_kept): a backend service that is
  * to be written over is read first (gce_ops.c).  Filling

@@ -86,9 +86,16 @@ static enum gce_known from_snapshot(struct look *l, struct gce_slot *slot, int64
     return slot->known;
 }
 
+/* What of it may have changed matters to nobody here, or would be noticed: who comes and goes in NEGs and groups is
+ * followed by their mirrors, and a backend service is not written over before it was read (gce_ops.c). */
+static bool is_lasting(const struct look *l, const struct gce_slot *slot)
+{
+    return slot->c == GCE_NEGS || slot->c == GCE_GROUPS || (is_update(l->slots) && slot->main);
+}
+
 static int64_t age_of(const struct look *l, const struct gce_slot *slot)
 {
-    bool bounded = slot->main && !is_update(l->slots) && !l->p->offline;
+    bool bounded = slot->main && !is_lasting(l, slot) && !l->p->offline;
     return bounded ? GCE_SNAPSHOT_AGE_MS : GCE_SNAPSHOT_ANY;
 }
 
@@ -265,8 +272,9 @@ static bool is_known_for_sure(struct look *l, struct gce_slot *slot, bool by_nam
         slot->known = GCE_ABSENT;
         return true;
     }
-    if (is_update(l->slots) && slot->main && l->s->attempt == 0) {
-        return from_snapshot(l, slot, GCE_SNAPSHOT_ANY) == GCE_PRESENT;
+    if (is_lasting(l, slot) && l->s->attempt == 0 &&
+        from_snapshot(l, slot, GCE_SNAPSHOT_ANY) == GCE_PRESENT) {
+        return true;
     }
     return !slot->main && !by_name && from_snapshot(l, slot, GCE_SNAPSHOT_ANY) == GCE_ABSENT;
 }
