@@ -126,8 +126,9 @@ static bool rule_has_pool(const struct walk *w)
 
 static enum row members_row(const struct walk *w, bool stands)
 {
-    if (!w->f->neg_netlb && w->d->teardown && has(w, GCE_KIND_NETLB_NEGS)) {
-        return ROW_MEMBERS_V3; /* what was made is taken away, whatever the flag says now */
+    bool flag_counts = w->f->run_netlb && !w->d->teardown;
+    if (has(w, GCE_KIND_NETLB_NEGS) && !flag_counts) {
+        return ROW_MEMBERS_V3; /* what was made, whatever the flag says now, or says here */
     }
     if (!w->f->neg_netlb) {
         return ROW_MEMBERS_FLAG_OFF;
