@@ -2,7 +2,7 @@
 /* gce_neg_mirror.c: see gce_neg_mirror.h.
  *
  *     name of a NEG ─▶ its zones ─▶ { state, when to compare, numbers of members }
- *     number ─▶ member (node, IPs), counted: the last NEG that lets go of a node forgets it
+ *     number ─▶ endpoint (gce_neg_numbers.h), counted: the last NEG that lets go of a node forgets it
  *
  * One lock around everything; it is held for the length of a copy, never for a call. */
 #include "providers/gce/gce_neg_mirror.h"
@@ -10,17 +10,10 @@
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "providers/gce/gce_neg_numbers.h"
 
 #include <string.h>
 
-/* A node as an endpoint; the same one in all NEGs. */
-struct member {
-    uint32_t id;
-    uint32_t uses;
-    char *instance; /* begins one block with the two that follow */
-    char *ip;
-    char *ipv6;
-};
 /* One NEG, in one zone. */
 struct place {
     int64_t due_ms; /* monotonic; CLOCK_NEVER: it is not compared */
@@ -39,87 +32,11 @@ struct gce_neg_mirror {
     struct rng *rng;
     int64_t period_ms;
     struct mutex lock;
-    struct map *negs _guarded_by_(lock);      /* name → struct places */
-    struct map *by_text _guarded_by_(lock);   /* "node\nip\nipv6" → struct member */
-    struct member **by_id _guarded_by_(lock); /* NULL: free */
-    uint32_t n_ids _guarded_by_(lock);        /* numbers handed out so far */
-    uint32_t *free_ids _guarded_by_(lock);    /* a stack */
-    uint32_t n_free _guarded_by_(lock);
-    char **zones _guarded_by_(lock); /* zones are few and never forgotten */
+    struct map *negs _guarded_by_(lock);            /* name → struct places */
+    struct gce_numbers *numbers _guarded_by_(lock); /* of endpoints */
+    char **zones _guarded_by_(lock);                /* zones are few and never forgotten */
     uint16_t n_zones _guarded_by_(lock);
 };
-
-/* ---- members --------------------------------------------------------------------------------------- */
-
-static void member_free(struct member *m)
-{
-    free(m->instance);
-    free(m);
-}
-
-static struct member *member_new(const struct gce_endpoint *e)
-{
-    struct member *m = xcalloc(1, sizeof(*m));
-    size_t n_name = strlen(e->instance) + 1;
-    size_t n_ip = strlen(str_nonnull(e->ip)) + 1;
-    size_t n_ipv6 = strlen(str_nonnull(e->ipv6)) + 1;
-    m->instance = xmalloc(n_name + n_ip + n_ipv6);
-    m->ip = m->instance + n_name;
-    m->ipv6 = m->ip + n_ip;
-    memcpy(m->instance, e->instance, n_name);
-    memcpy(m->ip, str_nonnull(e->ip), n_ip);
-    memcpy(m->ipv6, str_nonnull(e->ipv6), n_ipv6);
-    return m;
-}
-
-static void text_of(struct str_buf *b, const char *instance, const char *ip, const char *ipv6)
-{
-    str_buf_reset(b);
-    str_appendf(b, "%s\n%s\n%s", instance, str_nonnull(ip), str_nonnull(ipv6));
-}
-
-static uint32_t next_id(struct gce_neg_mirror *m) _requires_(m->lock)
-{
-    if (m->n_free > 0) {
-        return m->free_ids[--m->n_free];
-    }
-    if (m->n_ids % 64 == 0) {
-        size_t cap = (size_t)m->n_ids + 64;
-        m->by_id = xrealloc(m->by_id, cap * sizeof(*m->by_id));
-        m->free_ids = xrealloc(m->free_ids, cap * sizeof(*m->free_ids));
-    }
-    return m->n_ids++;
-}
-
-/* The number of this endpoint, which is used once more. */
-static uint32_t take(struct gce_neg_mirror *m, const struct gce_endpoint *e) _requires_(m->lock)
-{
-    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    text_of(&text, e->instance, e->ip, e->ipv6);
-    struct member *found = map_get(m->by_text, text.data);
-    if (found == NULL) {
-        found = member_new(e);
-        found->id = next_id(m);
-        m->by_id[found->id] = found;
-        map_set(m->by_text, text.data, found);
-    }
-    found->uses++;
-    return found->id;
-}
-
-static void let_go(struct gce_neg_mirror *m, uint32_t id) _requires_(m->lock)
-{
-    struct member *member = m->by_id[id];
-    if (--member->uses > 0) {
-        return;
-    }
-    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    text_of(&text, member->instance, member->ip, member->ipv6);
-    (void)map_remove(m->by_text, text.data);
-    m->by_id[id] = NULL;
-    m->free_ids[m->n_free++] = id;
-    member_free(member);
-}
 
 /* ---- places ---------------------------------------------------------------------------------------- */
 
@@ -176,7 +93,7 @@ static struct place *resize(struct place **at, size_t n)
 static void empty(struct gce_neg_mirror *m, struct place *p) _requires_(m->lock)
 {
     for (uint32_t i = 0; i < p->n; i++) {
-        let_go(m, p->members[i]);
+        gce_numbers_drop(m->numbers, p->members[i]);
     }
     p->n = 0;
 }
@@ -201,7 +118,7 @@ static void fill(struct gce_neg_mirror *m, const char *zone, const char *name,
     empty(m, *at);
     struct place *p = resize(at, n);
     for (size_t i = 0; i < n; i++) {
-        p->members[p->n++] = take(m, &e[i]);
+        p->members[p->n++] = gce_numbers_take(m->numbers, &e[i]);
     }
     p->state = (uint8_t)state;
     p->due_ms = due_at(m, state);
@@ -218,7 +135,7 @@ struct gce_neg_mirror *gce_neg_mirror_new(struct clock *clock, struct rng *rng, 
     m->rng = rng;
     m->period_ms = period_ms;
     m->negs = map_new(NULL);
-    m->by_text = map_new(NULL);
+    m->numbers = gce_numbers_new();
     return m;
 }
 
@@ -246,17 +163,10 @@ void gce_neg_mirror_free(struct gce_neg_mirror *m)
     mutex_lock(&m->lock);
     map_each(m->negs, free_one, NULL);
     map_free(m->negs);
-    map_free(m->by_text);
-    for (uint32_t i = 0; i < m->n_ids; i++) {
-        if (m->by_id[i] != NULL) {
-            member_free(m->by_id[i]);
-        }
-    }
+    gce_numbers_free(m->numbers);
     for (uint16_t i = 0; i < m->n_zones; i++) {
         free(m->zones[i]);
     }
-    free(m->by_id);
-    free(m->free_ids);
     free(m->zones);
     mutex_unlock(&m->lock);
     mutex_done(&m->lock);
@@ -291,10 +201,10 @@ enum gce_mirror_state gce_neg_mirror_get(struct gce_neg_mirror *m, const char *z
         *ret_n = p->n;
         *ret_due = p->due_ms <= clock_now_ms(m->clock);
         for (uint32_t i = 0; i < p->n; i++) {
-            const struct member *x = m->by_id[p->members[i]];
-            (*ret)[i] = (struct gce_endpoint){.instance = arena_strdup(a, x->instance),
-                                              .ip = arena_strdup(a, x->ip),
-                                              .ipv6 = arena_strdup(a, x->ipv6)};
+            const struct gce_endpoint x = gce_numbers_get(m->numbers, p->members[i]);
+            (*ret)[i] = (struct gce_endpoint){.instance = arena_strdup(a, x.instance),
+                                              .ip = arena_strdup(a, x.ip),
+                                              .ipv6 = arena_strdup(a, x.ipv6)};
         }
     }
     mutex_unlock(&m->lock);
@@ -366,15 +276,14 @@ static struct place **find_known(struct gce_neg_mirror *m, const char *zone, con
     return NULL;
 }
 
-/* By their numbers: a NEG of 3,000 is searched 3,000 times. */
+/* By its number: a NEG of 3,000 is searched 3,000 times. */
 static bool has(const struct gce_neg_mirror *m, const struct place *p, const struct gce_endpoint *e,
                 uint32_t *ret_at) _requires_(m->lock)
 {
-    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    text_of(&text, e->instance, e->ip, e->ipv6);
-    const struct member *wanted = map_get(m->by_text, text.data);
-    for (uint32_t i = 0; wanted != NULL && i < p->n; i++) {
-        if (p->members[i] == wanted->id) {
+    uint32_t id;
+    bool known = gce_numbers_find(m->numbers, e, &id);
+    for (uint32_t i = 0; known && i < p->n; i++) {
+        if (p->members[i] == id) {
             *ret_at = i;
             return true;
         }
@@ -392,7 +301,7 @@ void gce_neg_mirror_add(struct gce_neg_mirror *m, const char *zone, const char *
         struct place *p = resize(at, (*at)->n + n);
         for (size_t i = 0; i < n; i++) {
             if (!has(m, p, &e[i], &where)) {
-                p->members[p->n++] = take(m, &e[i]);
+                p->members[p->n++] = gce_numbers_take(m->numbers, &e[i]);
             }
         }
     }
@@ -408,7 +317,7 @@ void gce_neg_mirror_remove(struct gce_neg_mirror *m, const char *zone, const cha
     for (size_t i = 0; at != NULL && i < n; i++) {
         struct place *p = *at;
         if (has(m, p, &e[i], &where)) {
-            let_go(m, p->members[where]);
+            gce_numbers_drop(m->numbers, p->members[where]);
             p->members[where] = p->members[--p->n];
         }
     }

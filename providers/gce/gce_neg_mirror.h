@@ -6,8 +6,8 @@
  * `size` must match what is wanted, or its members are listed; before the first change of a NEG by
  * this process they are listed in any case; later they are listed once within the sync period, at a
  * moment that is spread over it.  While target and mirror are the same nothing is asked and nothing
- * is sent.  Members are kept as numbers of interned node names, so that 5,000 NEGs of 25 cost about
- * a megabyte.  Thread-safe; a NEG belongs to one Service, so two writers never meet.
+ * is sent.  Members are kept as numbers of interned endpoints, so that 5,000 NEGs of 25 cost less than
+ * two megabytes, names of NEGs and nodes included.  Thread-safe; a NEG belongs to one Service, so two writers never meet.
  * Source: gce-l4.md §9.6, §3.7. */
 #ifndef TRIMTAB_GCE_NEG_MIRROR_H
 #define TRIMTAB_GCE_NEG_MIRROR_H
