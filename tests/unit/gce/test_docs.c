@@ -47,8 +47,8 @@ static const char *served_with(enum gce_kind kind)
 {
     static const char *const flags[GCE_KIND_MAX] = {
         [GCE_KIND_NONE] = "–",
-        [GCE_KIND_TARGET_POOL] = "always, but with `--controllers=-service-lb-controller`",
-        [GCE_KIND_ILB_GROUPS] = "always, but with `--controllers=-service-lb-controller`",
+        [GCE_KIND_TARGET_POOL] = "unless `--controllers=-service-lb-controller`",
+        [GCE_KIND_ILB_GROUPS] = "unless `--controllers=-service-lb-controller`",
         [GCE_KIND_ILB_NEGS] = "`--run-l4-controller`",
         [GCE_KIND_NETLB_GROUPS] = "`--run-l4-netlb-controller`",
         [GCE_KIND_NETLB_NEGS] = "`--run-l4-netlb-controller`",
@@ -57,7 +57,7 @@ static const char *served_with(enum gce_kind kind)
     return flags[kind];
 }
 
-static const char *gets(const struct gce_decide_row *row)
+static const char *what_it_gets(const struct gce_decide_row *row)
 {
     bool members = str_has_prefix(row->id, "members-");
     if (row->kind == GCE_KIND_NETLB_GROUPS && !members) {
@@ -78,7 +78,8 @@ static const char *decision_table(struct arena *a)
                     "|---|---|---|---|---|\n");
     for (size_t i = 0; i < n; i++) {
         str_appendf(&b, "| %s | %s | %s | %s | `%s` |\n", of_whom(rows[i].id),
-                    cell(a, rows[i].when), gets(&rows[i]), served_with(rows[i].kind), rows[i].id);
+                    cell(a, rows[i].when), what_it_gets(&rows[i]), served_with(rows[i].kind),
+                    rows[i].id);
     }
     str_appendf(&b, "\n");
     return str_buf_to_arena(&b, a);
