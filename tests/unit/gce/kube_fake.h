@@ -78,12 +78,12 @@ static struct json_object *kube_fake_parse(struct kube_fake *f, const char *text
 }
 
 /* Puts an object there as somebody else would. */
-static void kube_fake_put(struct kube_fake *f, const char *key, const char *json)
+static inline void kube_fake_put(struct kube_fake *f, const char *key, const char *json)
 {
     map_set(f->objects, key, kube_fake_parse(f, json));
 }
 
-static struct json_object *kube_fake_get_object(struct kube_fake *f, const char *key)
+static inline struct json_object *kube_fake_get_object(struct kube_fake *f, const char *key)
 {
     return map_get(f->objects, key);
 }
