@@ -228,8 +228,8 @@ static void emit_insert(struct bs_ensure *n, const struct links *l)
         LB_OP(.verb = LB_CREATE, .name = want->name,
               .why = n->service_again ? "the Service was of another scheme, which cannot be changed"
                                       : "forwarding rules need it",
-              .summary = arena_printf(e->a, "%s, %s of nodes in %s", want->protocol,
-                                      str_count(e->a, b.n, "group"), str_count(e->a, b.n, "zone")),
+              .summary = arena_printf(e->a, "%s, nodes in %s", want->protocol,
+                                      str_count(e->a, b.n, "zone")),
               .note = arena_printf(e->a, "affinity %s", want->affinity));
     (void)bs_emit(
         e, BS_BACKEND, op,

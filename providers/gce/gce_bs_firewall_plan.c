@@ -252,6 +252,11 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
     if (s->d->wanted && !s->d->nobody) {
         return; /* switched off means: not looked after */
     }
+    if (s->d->wanted) {
+        lb_plan_effect(n->e.p, n->e.in->key,
+                       "Everybody is refused over %s: no source range is of that family.",
+                       s->family == 0 ? "IPv4" : "IPv6");
+    }
     (void)bs_delete(&n->e, s->d->wanted ? BS_PREPARE : BS_UNBACK, GCE_FIREWALLS, name,
                     s->d->wanted ? "no source range of this family is left"
                                  : "spec.ipFamilies changed");
@@ -282,7 +287,7 @@ int bs_plan_traffic(struct bs_ensure *n, struct bs_side *s, struct err *err)
     struct bs_firewall w = {
         .f = &f,
         .phase = BS_PREPARE,
-        .late_phase = BS_ALLOW,
+        .late_phase = is == NULL && s->hold >= 0 ? BS_BACKEND : BS_ALLOW,
         .ip = s->ip,
         .has_ip = n->d->pinhole,
         .only_after = -1,

@@ -74,6 +74,9 @@ static void tell_address(struct bs_ensure *n, const struct bs_side *s)
                            ? (s->family == 0 ? "IPv4 address" : "IPv6 address")
                            : "address";
     if (was == NULL) {
+        if (n->service_again && s->n_stale > 0) {
+            lb_plan_effect(n->e.p, n->e.in->key, "The %s changes.", word);
+        }
         return;
     }
     bool stays = s->ip.text != NULL && str_eq(s->ip.text, was);

@@ -46,7 +46,7 @@ const char *bs_rule_because(const struct gce_rule *is, const struct gce_rule *wa
         {!same_link(is->backend_service, want->backend_service),
          "it refers to another backend service"},
         {is->global_access != want->global_access, "global access changed"},
-        {!str_eq(str_nonnull(is->tier), str_nonnull(want->tier)), "the network tier changed"},
+        {!str_is_empty(want->tier) && !str_eq(is->tier, want->tier), "the network tier changed"},
         {!str_eq(str_nonnull(is->ip_collection), str_nonnull(want->ip_collection)),
          "the collection of addresses changed"},
     };
@@ -61,13 +61,11 @@ const char *bs_rule_because(const struct gce_rule *is, const struct gce_rule *wa
 void bs_rule_fields(struct lb_diff *diff, const struct gce_rule *is, const struct gce_rule *want,
                     struct lb_value ip)
 {
-    const struct gce_rule none = {0};
     struct arena *a = diff->a;
     if (is == NULL) {
         (void)lb_diff_value(diff, "IPAddress", NULL, ip);
         return;
     }
-    is = is == NULL ? &none : is;
     if (ip.text != NULL || ip.op >= 0) {
         const char *old = gce_l4_ip_without_prefix(a, is->ip);
         const char *new_ip = ip.text == NULL ? NULL : gce_l4_ip_without_prefix(a, ip.text);
@@ -77,7 +75,9 @@ void bs_rule_fields(struct lb_diff *diff, const struct gce_rule *is, const struc
     (void)lb_diff_text(diff, "ports", ports_text(a, is), ports_text(a, want));
     (void)lb_diff_text(diff, "allowGlobalAccess", is->global_access ? "true" : "false",
                        want->global_access ? "true" : "false");
-    (void)lb_diff_text(diff, "networkTier", is->tier, want->tier);
+    if (!str_is_empty(want->tier)) {
+        (void)lb_diff_text(diff, "networkTier", is->tier, want->tier);
+    }
     (void)lb_diff_text(diff, "loadBalancingScheme", is->scheme, want->scheme);
     if (!same_link(is->subnetwork, want->subnetwork) && !str_is_empty(want->subnetwork)) {
         (void)lb_diff_text(diff, "subnetwork", gce_link_last(str_nonnull(is->subnetwork)),

@@ -153,6 +153,7 @@ static int decide_rule(struct bs_ensure *n, struct bs_side *s, struct bs_rule *r
 {
     if (r->is == NULL) {
         r->because = n->service == NULL ? "the load balancer is new"
+                     : n->service_again ? "the Service was of another scheme"
                      : s->n_stale > 0   ? "spec.ports changed"
                                         : "it is missing";
         return ERR_OK;

@@ -89,13 +89,16 @@ static int sync_before(struct show *s, struct json_object *step, struct err *err
 {
     struct json_object *service = json_member(step, "service");
     struct json_object *facts = json_member(step, "facts");
+    struct json_object *are = json_member(step, "nodes_are");
     int64_t n_nodes = json_int(step, "nodes", -1);
     struct gce_bs_sync sync = {
         .a = s->a,
         .model = &s->model,
         .service = service == NULL ? s->in->service : own(s, merged(s->in->service, service)),
         .facts = facts == NULL ? s->in->facts : own(s, merged(s->in->facts, facts)),
-        .nodes = n_nodes < 0 ? s->nodes : first_nodes(s, n_nodes),
+        .nodes = are != NULL   ? are
+                 : n_nodes < 0 ? s->nodes
+                               : first_nodes(s, n_nodes),
     };
     int rc = gce_bs_sync_plan(&sync, err);
     size_t limit = (size_t)json_int(step, "stop", 0);
@@ -109,7 +112,8 @@ static int play_before(struct show *s, struct err *err)
     for (size_t i = 0; i < json_len(steps); i++) {
         int rc = sync_before(s, json_object_array_get_idx(steps, i), err);
         if (rc != ERR_OK) {
-            return err_prefix(err, "before %zu", i + 1);
+            (void)err_prefix(err, "before %zu", i + 1);
+            return rc;
         }
     }
     s->model.forbids_firewall = json_bool(s->in->facts, "forbids_firewall", false);
@@ -170,9 +174,9 @@ static void show_then(struct show *s, struct gce_bs_sync *sync)
         bool gone = err.code == ERR_NOT_FOUND;
         str_appendf(s->text, "%snext plan: %s\n", gone ? "" : "BROKEN: ", err.message);
     } else if (lb_plan_changes(&sync->plan) > 0) {
-        str_append(s->text, s->model.forbids_firewall
-                                ? "\nnext plan, because people have not acted yet\n"
-                                : "\nBROKEN: the next plan is not empty\n");
+        bool fine = s->model.forbids_firewall || json_bool(s->in->facts, "again", false);
+        str_append(s->text, fine ? "\nnext plan, because somebody else must act first\n"
+                                 : "\nBROKEN: the next plan is not empty\n");
         plan_print_text(s->text, lb_plan_view(&sync->plan), &how);
     } else {
         str_append(s->text, "next plan: nothing to do\n");
@@ -214,6 +218,9 @@ void gce_bs_case_show(struct arena *a, const struct golden_case *c, struct str_b
     struct show s = {.a = a, .in = c, .text = text, .broken = STR_BUF_INIT};
     struct err err = ERR_INIT;
     s.nodes = json_len(c->nodes) > 0 ? c->nodes : default_nodes(&s);
+    if (json_bool(c->facts, "no_nodes", false)) {
+        s.nodes = own(&s, json_object_new_array());
+    }
     s.model.broken = &s.broken;
     gce_model_init(&s.model, a, c->observed, json_member(c->facts, "members"));
     if (play_before(&s, &err) != ERR_OK) {

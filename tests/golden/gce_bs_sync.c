@@ -267,6 +267,20 @@ static struct str_set zones_of_negs(struct gce_bs_sync *s, const struct gce_bs_i
     return str_set_make(s->a, zones, n);
 }
 
+static bool is_linked(struct gce_bs_sync *s, const char *name, const char *zone)
+{
+    struct json_object *service = gce_model_get(s->model, GCE_BACKENDS, NULL, name);
+    struct json_object *backends = json_member(service, "backends");
+    const char *part = arena_printf(s->a, "/zones/%s/", zone);
+    for (size_t i = 0; i < json_len(backends); i++) {
+        const char *link = json_str(json_object_array_get_idx(backends, i), "group");
+        if (strstr(link, part) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int plan_of_negs(struct gce_bs_sync *s, const struct gce_bs_facts *f,
                         const struct gce_bs_input *in, const struct gce_neg_members *members,
                         struct gce_neg_plan *ret, struct err *err)
@@ -296,6 +310,7 @@ static int plan_of_negs(struct gce_bs_sync *s, const struct gce_bs_facts *f,
         one->foreign = one->seen != NULL &&
                        gce_neg_description_judge(s->a, ret->description, one->seen->description) !=
                            GCE_NEG_MATCHES;
+        one->linked = is_linked(s, name, one->zone);
         one->is = endpoints_of(s, one->zone, &one->n_is);
         for (size_t p = 0; p < members->places.n; p++) {
             if (str_eq(members->places.items[p].zone, one->zone)) {

@@ -352,12 +352,13 @@ static const char *destination(struct gce_model *m, struct json_object *o)
                : without_prefix(m, json_object_get_string(json_object_array_get_idx(list, 0)));
 }
 
-/* gce-l4.md §9.5 rule 2: no deny firewall stands without one above it that allows. */
+/* gce-l4.md §9.5 rule 2: no deny firewall stands without one above it that allows, as long as there is traffic. */
 static void watch_deny(struct gce_model *m)
 {
     json_object_object_foreach(m->resources, path, deny)
     {
-        bool covered = json_member(deny, "denied") == NULL;
+        bool covered = json_member(deny, "denied") == NULL ||
+                       owner_of_ip(m, destination(m, deny), false) == NULL;
         json_object_object_foreach(m->resources, other, allow)
         {
             covered =
