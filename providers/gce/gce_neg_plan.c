@@ -367,6 +367,8 @@ int gce_neg_plan_make(struct lb_plan *p, const char *key, struct gce_neg_plan *n
     }
     for (size_t i = 0; i < n->n; i++) {
         detach(&k, i, any_join);
+    }
+    for (size_t i = 0; i < n->n; i++) {
         if (k.items[i].seen != NULL && k.changes[i].n_join + k.changes[i].n_leave == 0) {
             keep(&k, &k.items[i]);
         }
