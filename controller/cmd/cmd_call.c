@@ -45,6 +45,7 @@ void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_f
 {
     struct host_call *call = host_call_begin(s->host, s->a, (uint32_t)b->n, CALL_MS,
                                              (uint32_t)(s->n_wanted - b->n), NULL);
+    const struct tt_host *table = host_table(s->host);
     struct tt_item *all = ARENA_ARRAY(s->a, struct tt_item, b->n);
     const struct tt_item **items = ARENA_ARRAY(s->a, const struct tt_item *, b->n);
     struct tt_batch batch = {
@@ -56,6 +57,8 @@ void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_f
                                   .reasons = TT_REASON_RESYNC,
                                   .service = svc};
         host_call_item(call, (uint32_t)i, &all[i]);
+        table->slices(s->host, host_call_abi(call), svc, &all[i].slices, &all[i].n_slices,
+                      &all[i].has_slices);
         items[i] = &all[i];
     }
     host_call_nodes(call, &batch.nodes, &batch.n_nodes);

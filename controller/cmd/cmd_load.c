@@ -159,23 +159,35 @@ static int wait_for_lists(struct kube_reflectors *r, struct err *err)
     }
 }
 
-static int read_cluster(struct cmd_session *s, struct err *err)
+/* Lists everything of the stores' kinds, once. */
+static int read_lists(struct cmd_session *s, struct kube_store *const *stores, size_t n,
+                      struct err *err)
 {
-    struct kube_store *services = kube_store_new(KUBE_SERVICE);
-    struct kube_store *nodes = kube_store_new(KUBE_NODE);
     struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
         .config = s->config,
         .user_agent = "trimtab/" TRIMTAB_VERSION,
         .clock = clock_real(),
         .rng = rng_real(),
     });
-    kube_reflectors_add(r, services, NULL);
-    kube_reflectors_add(r, nodes, NULL);
+    for (size_t i = 0; i < n; i++) {
+        kube_reflectors_add(r, stores[i], NULL);
+    }
     int code = kube_reflectors_start(r, err);
     if (code == ERR_OK) {
         code = wait_for_lists(r, err);
     }
     kube_reflectors_free(r);
+    if (code != ERR_OK) {
+        err_prefix(err, "reading the cluster");
+    }
+    return code;
+}
+
+static int read_cluster(struct cmd_session *s, struct err *err)
+{
+    struct kube_store *services = kube_store_new(KUBE_SERVICE);
+    struct kube_store *nodes = kube_store_new(KUBE_NODE);
+    int code = read_lists(s, (struct kube_store *const[]){services, nodes}, 2, err);
     if (code == ERR_OK) {
         struct kube_snapshot *all_services = kube_store_snapshot(services);
         struct kube_snapshot *all_nodes = kube_store_snapshot(nodes);
@@ -183,12 +195,34 @@ static int read_cluster(struct cmd_session *s, struct err *err)
         take_nodes(s, all_nodes);
         kube_snapshot_unref(all_services);
         kube_snapshot_unref(all_nodes);
-    } else {
-        err_prefix(err, "reading the cluster");
     }
     kube_store_free(services);
     kube_store_free(nodes);
     return code;
+}
+
+/* Do endpoints concern any of the Services that the command is about? */
+static bool wants_endpoints(const struct cmd_session *s)
+{
+    const struct tt_provider *d = &s->plugin->desc;
+    if ((d->capabilities & TT_CAP_WANTS_ENDPOINTS) == 0 || s->config == NULL) {
+        return false;
+    }
+    bool any = d->endpoints_delay_ms == NULL;
+    for (size_t i = 0; !any && i < s->n_wanted; i++) {
+        any = d->endpoints_delay_ms(s->provider, cmd_session_service(s, s->wanted[i])) >= 0;
+    }
+    return any;
+}
+
+int cmd_session_load_slices(struct cmd_session *s, struct err *err)
+{
+    if (!wants_endpoints(s)) {
+        return ERR_OK;
+    }
+    s->slices = kube_store_new(KUBE_SLICE);
+    host_set_slices(s->host, s->slices);
+    return read_lists(s, &s->slices, 1, err);
 }
 
 static int open_cluster(struct cmd_session *s, struct err *err)

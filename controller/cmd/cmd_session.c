@@ -267,8 +267,9 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
     code = host_result_outcome(result, code, false, err);
     if (code != ERR_OK) {
         (void)err_prefix(err, "the provider %s did not open", s->plugin->desc.name);
+        return code;
     }
-    return code;
+    return cmd_session_load_slices(s, err);
 }
 
 void cmd_session_done(struct cmd_session *s)
@@ -277,6 +278,7 @@ void cmd_session_done(struct cmd_session *s)
         s->plugin->desc.close(s->provider);
     }
     host_free(s->host);
+    kube_store_free(s->slices);
     kube_client_free(s->client);
     kube_config_free(s->config);
     plugin_free(s->plugin);

@@ -19,6 +19,7 @@
 #include "controller/host.h"
 #include "controller/kube/client.h"
 #include "controller/kube/object.h"
+#include "controller/kube/store.h"
 #include "controller/plugin.h"
 #include "controller/sync_rules.h"
 
@@ -43,6 +44,8 @@ struct cmd_session {
     size_t cap_services;
     const struct tt_node **nodes;
     uint32_t n_nodes;
+    struct kube_store
+        *slices;         /* of a live cluster, where they concern what is asked about; else NULL */
     const char **wanted; /* keys that the command is about; sorted, each once */
     size_t n_wanted, cap_wanted;
     struct cmd_note *notes; /* what stands in for what the API server would choose */
@@ -65,6 +68,8 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
                       char *const *argv, bool *ret_done, struct err *err) _warn_unused_;
 /* Reads cluster, nodes, manifests and world as the flags say. */
 int cmd_session_load(struct cmd_session *s, struct err *err) _warn_unused_;
+/* Reads the EndpointSlices of a live cluster where the provider, which is open, wants them for what is asked about. */
+int cmd_session_load_slices(struct cmd_session *s, struct err *err) _warn_unused_;
 /* Opens the provider, for planning only. */
 int cmd_session_open(struct cmd_session *s, struct err *err) _warn_unused_;
 void cmd_session_done(struct cmd_session *s);
