@@ -52,28 +52,6 @@ static struct json_object *own(struct show *s, struct json_object *o)
     return o;
 }
 
-/* Six nodes in three zones, when the case names none. */
-static struct json_object *default_nodes(struct show *s)
-{
-    struct json_object *list = own(s, json_object_new_array());
-    for (int i = 0; i < 6; i++) {
-        char zone = (char)('a' + i % 3);
-        const char *text = arena_printf(
-            s->a,
-            "{\"metadata\":{\"name\":\"node-%d\",\"labels\":{\"topology.kubernetes.io/zone\":"
-            "\"us-central1-%c\"}},\"spec\":{\"podCIDR\":\"10.4.%d.0/24\",\"providerID\":"
-            "\"gce://p1/us-central1-%c/node-%d\"},\"status\":{\"addresses\":[{\"type\":"
-            "\"InternalIP\",\"address\":\"10.128.1.%d\"}],\"conditions\":[{\"type\":\"Ready\","
-            "\"status\":\"True\"}]}}",
-            i, zone, i, zone, i, i);
-        struct json_object *node = NULL;
-        if (json_parse(text, strlen(text), NULL, &node, NULL) == ERR_OK) {
-            json_object_array_add(list, node);
-        }
-    }
-    return list;
-}
-
 static struct json_object *first_nodes(struct show *s, int64_t n)
 {
     struct json_object *list = own(s, json_object_new_array());
@@ -217,7 +195,7 @@ void gce_bs_case_show(struct arena *a, const struct golden_case *c, struct str_b
 {
     struct show s = {.a = a, .in = c, .text = text, .broken = STR_BUF_INIT};
     struct err err = ERR_INIT;
-    s.nodes = json_len(c->nodes) > 0 ? c->nodes : default_nodes(&s);
+    s.nodes = json_len(c->nodes) > 0 ? c->nodes : gce_bs_sync_nodes(a);
     if (json_bool(c->facts, "no_nodes", false)) {
         s.nodes = own(&s, json_object_new_array());
     }

@@ -17,6 +17,25 @@ static const char *const check_sources[] = {"130.211.0.0/22", "35.191.0.0/16", "
 static const char *const sources_v6_ilb[] = {"2600:2d00:1:b029::/64"};
 static const char *const sources_v6_netlb[] = {"2600:1901:8001::/48"};
 
+struct json_object *gce_bs_sync_nodes(struct arena *a)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    struct json_object *list = NULL;
+    for (int i = 0; i < 6; i++) {
+        char zone = (char)('a' + i % 3);
+        str_appendf(&b,
+                    "%s{\"metadata\":{\"name\":\"node-%d\",\"labels\":{"
+                    "\"topology.kubernetes.io/zone\":\"us-central1-%c\"}},\"spec\":{\"podCIDR\":"
+                    "\"10.4.%d.0/24\",\"providerID\":\"gce://p1/us-central1-%c/node-%d\"},"
+                    "\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":"
+                    "\"10.128.1.%d\"}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
+                    i == 0 ? "[" : ",", i, zone, i, zone, i, i);
+    }
+    str_append(&b, "]");
+    int rc = json_parse_arena(a, str_buf_text(&b), b.len, NULL, &list, NULL);
+    return rc == ERR_OK ? list : NULL;
+}
+
 /* ---- facts -------------------------------------------------------------------------------------------- */
 
 static struct gce_l4_flags flags_of(struct json_object *o)

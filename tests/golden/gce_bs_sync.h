@@ -22,6 +22,8 @@ struct gce_bs_sync {
     struct gce_slots slots;
     struct gce_bs_outcome outcome;
 };
+/* Six ready nodes in three zones. */
+struct json_object *gce_bs_sync_nodes(struct arena *a);
 int gce_bs_sync_plan(struct gce_bs_sync *s, struct err *err) _warn_unused_;
 /* Carries it out, at most `limit` operations (0: all), and tells each one in *text (NULL: in silence).  ERR_OK when nothing
  * failed. */
