@@ -73,15 +73,26 @@ void gce_snapshot_free(struct gce_snapshot *s)
 
 /* ---- what lists say ------------------------------------------------------------------------------ */
 
-/* Others' firewalls, NEGs and groups are many: only names that begin like ours are listed. */
+/* Others' firewalls, NEGs and groups are many: only names that begin like ours are listed.  Firewalls begin with "k8s",
+ * some of internal balancers on instance groups with "a" and a UID's hexadecimal digits (gce-cloud-provider.md §5.1). */
 static const struct {
     const char *prefix;
     const char *filter;
 } listed[GCE_COLLECTION_MAX] = {
-    [GCE_FIREWALLS] = {"k8s", "name eq k8s.*"},
+    [GCE_FIREWALLS] = {"", "name eq [ak][0-9a-f].*"},
     [GCE_NEGS] = {"k8s2-", "name eq k8s2-.*"},
     [GCE_GROUPS] = {"k8s-ig", "name eq k8s-ig.*"},
 };
+
+/* Is this a name that the list of the collection would show? */
+static bool filter_covers(enum gce_collection c, const char *name)
+{
+    bool first = *name == 'a' || *name == 'k';
+    if (c == GCE_FIREWALLS) {
+        return first && name[1] != '\0' && strchr("0123456789abcdef", name[1]) != NULL;
+    }
+    return str_has_prefix(name, str_nonnull(listed[c].prefix));
+}
 
 bool gce_snapshot_keeps(enum gce_collection c)
 {
@@ -108,8 +119,7 @@ static bool young(struct gce_snapshot *s, int64_t at_ms, int64_t max_age_ms)
 static bool list_covers(struct gce_snapshot *s, const struct gce_key *key, int64_t max_age_ms)
     _requires_(s->lock)
 {
-    return young(s, s->kinds[key->c].listed_ms, max_age_ms) &&
-           str_has_prefix(key->name, str_nonnull(listed[key->c].prefix));
+    return young(s, s->kinds[key->c].listed_ms, max_age_ms) && filter_covers(key->c, key->name);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------- */
@@ -321,10 +331,9 @@ static void drop_old_absent(const struct gce_visit *v, void *arg)
 {
     struct gce_snapshot *s = arg;
     for (struct gce_entry *e = v->first; e != NULL; e = e->next) {
-        const struct gce_key key = {.c = (enum gce_collection)e->kind, .name = v->name};
         if (e->text.n_text == 0 && !e->forgotten && !young(s, e->at_ms, GCE_SNAPSHOT_AGE_MS) &&
             s->kinds[e->kind].listed_ms >= 0 &&
-            str_has_prefix(key.name, str_nonnull(listed[key.c].prefix))) {
+            filter_covers((enum gce_collection)e->kind, v->name)) {
             gce_store_drop(e);
         }
     }

@@ -47,6 +47,10 @@ static void make_balancer(struct kit *k)
              "{\"name\":\"k8s2-bs\",\"network\":\"" KIT_PROJECT
              "global/networks/default\",\"sourceRanges\":[\"10.0.0.0/8\"],\"targetTags\":[\"n\"],"
              "\"allowed\":[{\"IPProtocol\":\"tcp\"}]}");
+    kit_make(k, "global/firewalls",
+             "{\"name\":\"a01-hc\",\"network\":\"" KIT_PROJECT
+             "global/networks/default\",\"sourceRanges\":[\"10.0.0.0/8\"],"
+             "\"allowed\":[{\"IPProtocol\":\"tcp\"}]}");
     kit_make(k, "zones/" KIT_ZONE "/networkEndpointGroups", KIT_NEG("k8s2-bs"));
 }
 
@@ -296,11 +300,15 @@ static void extra__of_a_name_that_no_list_covers__is_read_alone(void **state)
     look(k, &s, TT_VERB_ENSURE);
     k->s.reads = 0;
     slots_of(&s, k, TT_VERB_ENSURE);
-    gce_slots_add(&s, false, GCE_FIREWALLS, NULL, "a0123-hc"); /* lists are of "k8s…" */
+    gce_slots_add(&s, false, GCE_FIREWALLS, NULL, "other-hc"); /* lists are of names like ours */
+    gce_slots_add(&s, false, GCE_FIREWALLS, NULL, "a0123-hc");
+    gce_slots_add(&s, false, GCE_FIREWALLS, NULL, "a01-hc");
     assert_int_equal(gce_slots_look(&s, &k->s, &err), ERR_OK);
     assert_int_equal(k->s.reads, 1);
     assert_int_equal(rig_calls(k->r, "compute.firewalls.get"), 1);
+    assert_int_equal(known(&s, GCE_FIREWALLS, NULL, "other-hc"), GCE_ABSENT);
     assert_int_equal(known(&s, GCE_FIREWALLS, NULL, "a0123-hc"), GCE_ABSENT);
+    assert_int_equal(known(&s, GCE_FIREWALLS, NULL, "a01-hc"), GCE_PRESENT);
 }
 
 static void lists__forbidden__resources_are_read_one_by_one(void **state)

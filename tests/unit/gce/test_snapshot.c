@@ -130,7 +130,9 @@ static void filter__of_other_names_nothing_is_concluded(void **state)
     static const struct {
         enum gce_collection c;
         const char *ours, *others;
-    } rows[] = {{GCE_FIREWALLS, "k8s2-x", "a0123-hc"}, {GCE_NEGS, "k8s2-x", "k8s1-x"}};
+    } rows[] = {{GCE_FIREWALLS, "k8s2-x", "allow-ssh"},
+                {GCE_FIREWALLS, "a0123-hc", "a"},
+                {GCE_NEGS, "k8s2-x", "k8s1-x"}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         fill(k, rows[i].c, NULL, 0);
         assert_int_equal(look(k, rows[i].c, rows[i].ours, 60000, "x", &v), GCE_ABSENT);
