@@ -129,7 +129,7 @@ int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
     gce_ilb_names_make(a, s, f->cluster_id, &n);
     if (rc == ERR_OK) {
         rc = f->upstream ? svc_source_ranges_upstream(a, s, &ranges, err)
-                                : svc_source_ranges(a, s, &ranges, err);
+                         : svc_source_ranges(a, s, &ranges, err);
     }
     if (rc == ERR_OK) {
         rc = gce_bs_check_port(s, !n.check_is_shared, &port, err);

@@ -334,7 +334,7 @@ static void bservice_locality__V170_to_V177(void **state)
 
 #define GROUP(z)                                                                                   \
     "{\"group\":\"https://www.googleapis.com/compute/v1/projects/p/zones/" z "/instanceGroups/"    \
-                                                                             "g\"}"
+    "g\"}"
 
 static void ilb_bservice_equal__5_5(void **state)
 {

@@ -118,109 +118,49 @@ static void choose__subnetwork_in_two_spellings__keeps_the_address(void **state)
     assert_true(c.from_rule);
 }
 
+struct hold_row {
+    const char *row, *annotation, *ip; /* of the rules, "": there are none */
+    size_t n;                          /* of rules */
+    const char *has;                   /* their tier */
+    bool set;                          /* the annotation's tier is valid */
+    const char *tier, *want;
+    bool managed, teardown;
+    const char *ask;
+};
+
+static const struct hold_row hold_rows[] = {
+    {"V80", "", "", 0, "", false, "PREMIUM", "", true, false, ""},
+    {"V81", "reserved-ipv4", "", 0, "", false, "PREMIUM", RESERVED_V4, false, false, RESERVED_V4},
+    {"V82", "", "1.1.1.1", 1, "PREMIUM", false, "PREMIUM", "1.1.1.1", true, false, "1.1.1.1"},
+    {"V83", "", "1.1.1.1", 2, "PREMIUM", false, "PREMIUM", "1.1.1.1", true, false, "1.1.1.1"},
+    {"V84", "", "1.1.1.1", 1, "PREMIUM", true, "PREMIUM", "1.1.1.1", true, false, "1.1.1.1"},
+    /* Torn down; upstream then asks for an address that the new tier cannot have (A4). */
+    {"V85", "", "1.1.1.1", 1, "STANDARD", true, "PREMIUM", "1.1.1.1", true, true, ""},
+    {"V86", "", "1.1.1.1", 1, "PREMIUM", true, "STANDARD", "1.1.1.1", true, true, ""},
+    {"5.6, not set", "", "1.1.1.1", 1, "STANDARD", false, "PREMIUM", "1.1.1.1", true, false,
+     "1.1.1.1"},
+};
+
 static void hold__V80_to_V86__external(void **state)
 {
     struct arena *a = *state;
-    static const struct {
-        const char *row, *annotation;
-        struct gce_rule rules[2];
-        size_t n;
-        bool set;
-        const char *tier, *ip;
-        bool managed, teardown;
-        const char *ask;
-    } rows[] = {
-        {"V80", "", {{0}}, 0, false, "PREMIUM", "", true, false, ""},
-        {"V81",
-         "reserved-ipv4",
-         {{0}},
-         0,
-         false,
-         "PREMIUM",
-         RESERVED_V4,
-         false,
-         false,
-         RESERVED_V4},
-        {"V82",
-         "",
-         {{.ip = "1.1.1.1", .tier = "PREMIUM"}},
-         1,
-         false,
-         "PREMIUM",
-         "1.1.1.1",
-         true,
-         false,
-         "1.1.1.1"},
-        {"V83",
-         "",
-         {{.ip = "1.1.1.1", .tier = "PREMIUM"}, {.ip = "1.1.1.1", .tier = "PREMIUM"}},
-         2,
-         false,
-         "PREMIUM",
-         "1.1.1.1",
-         true,
-         false,
-         "1.1.1.1"},
-        {"V84",
-         "",
-         {{.ip = "1.1.1.1", .tier = "PREMIUM"}},
-         1,
-         true,
-         "PREMIUM",
-         "1.1.1.1",
-         true,
-         false,
-         "1.1.1.1"},
-        /* Torn down; upstream then asks for an address that the new tier cannot have (A4). */
-        {"V85",
-         "",
-         {{.ip = "1.1.1.1", .tier = "STANDARD"}},
-         1,
-         true,
-         "PREMIUM",
-         "1.1.1.1",
-         true,
-         true,
-         ""},
-        {"V86",
-         "",
-         {{.ip = "1.1.1.1", .tier = "PREMIUM"}},
-         1,
-         true,
-         "STANDARD",
-         "1.1.1.1",
-         true,
-         true,
-         ""},
-        {"5.6: not set",
-         "",
-         {{.ip = "1.1.1.1", .tier = "STANDARD"}},
-         1,
-         false,
-         "PREMIUM",
-         "1.1.1.1",
-         true,
-         false,
-         "1.1.1.1"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct gce_rule *rules[] = {&rows[i].rules[0], &rows[i].rules[1]};
-        struct gce_bs_user_address user =
-            user_of(a, service(a, rows[i].annotation, ""), false, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(hold_rows); i++) {
+        const struct hold_row *r = &hold_rows[i];
+        const struct gce_rule rule = {.ip = r->ip, .tier = r->has};
+        const struct gce_rule *rules[] = {&rule, &rule};
+        struct gce_bs_user_address user = user_of(a, service(a, r->annotation, ""), false, NULL);
         const struct gce_l4_address_question q = {.user = &user,
-                                                  .tier_is_set = rows[i].set,
+                                                  .tier_is_set = r->set,
                                                   .subnetwork = "",
-                                                  .tier = rows[i].tier,
+                                                  .tier = r->tier,
                                                   .rules = rules,
-                                                  .n_rules = rows[i].n};
+                                                  .n_rules = r->n};
         struct gce_l4_address_choice c;
         gce_l4_address_choose(a, &q, &c);
-        same_text(rows[i].row, c.ip, rows[i].ip);
-        same_text(rows[i].row, c.ask, rows[i].ask);
-        assert_int_equal(c.managed, rows[i].managed);
-        for (size_t k = 0; k < rows[i].n; k++) {
-            assert_int_equal(gce_l4_rule_is_of_other_tier(rules[k], &q), rows[i].teardown);
-        }
+        same_text(r->row, c.ip, r->want);
+        same_text(r->row, c.ask, r->ask);
+        assert_int_equal(c.managed, r->managed);
+        assert_int_equal(r->n > 0 && gce_l4_rule_is_of_other_tier(&rule, &q), r->teardown);
     }
 }
 

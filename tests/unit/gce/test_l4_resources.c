@@ -221,7 +221,8 @@ static void backends_body__those_that_stay__keep_what_they_have(void **state)
         "9.2", json_text(a, json_member(o, "backends"), JSON_SORTED),
         "[{\"balancingMode\":\"CONNECTION\",\"description\":\"by hand\",\"group\":\"" GROUP(
             "a") "\"},{\"balancingMode\":\"CONNECTION\",\"group\":\"" GROUP("b") "\"},{\"group\":"
-                                                                                 "\"" GROUP("c") "\"}]");
+                                                                                 "\"" GROUP(
+                                                                                     "c") "\"}]");
     assert_string_equal(json_str(o, "fingerprint"), "abc=");
     assert_int_equal(json_len(json_member(is.raw, "backends")), 1);
 }
