@@ -28,6 +28,7 @@ static void after_ensure(struct sync_item *item)
 
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
         note_elsewhere(item);
+        (void)sync_write_extras(item, false, &item->err); /* what the provider takes back */
         return;
     }
     int rc = sync_write_extras(item, item->err.code != ERR_OK, &extras);

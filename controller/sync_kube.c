@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_kube.c: what is written to a Service: finalizers, status, annotations, conditions.
  *
- * All but annotations go to the status subresource, as upstream's do: RBAC needs no more.  Bodies come from
+ * All of it goes to the status subresource, as upstream's does: RBAC needs no more.  Bodies come from
  * common/lb/status_rules.h and carry the Service's uid: one of the same name that came meanwhile is not written to.  A
  * Service that is gone needs nothing written. */
 #include <string.h>
@@ -193,48 +193,41 @@ static int write_conditions(struct sync_item *item, struct err *err)
     return ERR_OK;
 }
 
-/* The Service's annotations with the provider's settings on top; sorted by key as annotations_patch() wants. */
-static size_t annotations_wanted(const struct sync_item *item, struct tt_kv *ret)
+/* Names only the provider's own keys: what somebody else wrote meanwhile stays. */
+static const char *annotations_body(const struct sync_item *item)
 {
     const struct tt_result *r = item->result;
-    const struct tt_service *svc = item->svc;
-    size_t n = 0;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
 
-    for (uint32_t i = 0; i < svc->n_annotations; i++) {
-        bool replaced = false;
-        for (uint32_t k = 0; k < r->n_annotations; k++) {
-            replaced = replaced || str_eq(r->annotations[k].key, svc->annotations[i].key);
-        }
-        if (!replaced) {
-            ret[n++] = svc->annotations[i];
-        }
-    }
-    for (uint32_t k = 0; k < r->n_annotations; k++) {
-        if (r->annotations[k].value == NULL) {
+    str_append(&b, "{\"metadata\":{\"annotations\":{");
+    size_t before = b.len;
+    for (uint32_t i = 0; i < r->n_annotations; i++) {
+        const struct tt_kv *wanted = &r->annotations[i];
+        if (str_eq(wanted->value, svc_annotation(item->svc, wanted->key))) {
             continue;
         }
-        size_t at = n++;
-        while (at > 0 && strcmp(ret[at - 1].key, r->annotations[k].key) > 0) {
-            ret[at] = ret[at - 1];
-            at--;
+        str_append(&b, b.len > before ? "," : "");
+        str_append_json_quoted(&b, wanted->key);
+        str_append(&b, ":");
+        if (wanted->value != NULL) {
+            str_append_json_quoted(&b, wanted->value);
+        } else {
+            str_append(&b, "null");
         }
-        ret[at] = r->annotations[k];
     }
-    return n;
+    bool changes = b.len > before;
+    str_append(&b, "}}}");
+    return changes ? str_buf_to_arena(&b, item->a) : NULL;
 }
 
 static int write_annotations(struct sync_item *item, struct err *err)
 {
-    const struct tt_service *svc = item->svc;
-    size_t most = svc->n_annotations + item->result->n_annotations;
-    struct tt_kv *wanted = ARENA_ARRAY(item->a, struct tt_kv, most);
-    size_t n = annotations_wanted(item, wanted);
-    const char *body = annotations_patch(item->a, svc->annotations, svc->n_annotations, wanted, n);
+    const char *body = annotations_body(item);
 
-    if (item->result->n_annotations == 0 || strcmp(body, "{}") == 0) {
+    if (body == NULL) {
         return ERR_OK;
     }
-    int rc = patch_if_there(item, NULL, KUBE_MERGE_PATCH, body, err);
+    int rc = patch_if_there(item, "status", KUBE_MERGE_PATCH, body, err);
     if (rc != ERR_OK) {
         (void)err_prefix(err, "failed to update annotations");
     }

@@ -264,7 +264,8 @@ struct tt_host {
                         const char *op, int32_t status, int64_t took_ms);
 
     /* Results of one Service.  Later settings replace earlier ones; nothing set on failure is used, but for
-     * finalizers and conditions. */
+     * finalizers and conditions.  With TT_IMPLEMENTED_ELSEWHERE (since 1.2) annotations are, too: a provider may take
+     * back what it had written. */
     void (*result_ingress)(struct tt_result *result, const struct tt_ingress *ingress, uint32_t n);
     /* `status` NULL (since 1.2): the condition of this type is taken away. */
     void (*result_condition)(struct tt_result *result, const struct tt_condition *condition);

@@ -143,6 +143,44 @@ static void caps__anothers_kind__finalizers_stay_as_they_are(void **state)
     assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
 }
 
+static void take_back(void *arg, struct fake_provider *p, const struct tt_call *call,
+                      const struct tt_item *item)
+{
+    (void)arg, (void)call;
+    p->host->result_annotation(item->result, "example.com/a", NULL);
+    p->host->result_drop_finalizer(item->result, "example.com/v2");
+}
+
+static void caps__anothers_kind__what_was_ours_on_it_is_taken_back(void **state)
+{
+    static const char *const finalizers[] = {"example.com/v2"};
+    struct stand *r = *state;
+
+    r->provider->desc.finalizers = finalizers;
+    r->provider->desc.n_finalizers = 1;
+    r->provider->during = take_back;
+    stand_describe(r);
+    for (int i = 0; i < 2; i++) {
+        fake_provider_answer(r->provider,
+                             (struct fake_answer){TT_VERB_ENSURE, TT_IMPLEMENTED_ELSEWHERE,
+                                                  "a target pool", 0, false});
+    }
+    stand_service(r, "web", STAND_LB,
+                  "\"annotations\":{\"example.com/a\":\"1\"},\"finalizers\":[\"" STAND_F
+                  "\",\"example.com/v2\"]",
+                  NULL);
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "\"$deleteFromPrimitiveList/finalizers\":[\""
+                                              "example.com/v2\"]"));
+    assert_non_null(strstr(stand_patch(r, 1), "\"example.com/a\":null"));
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL); /* done: nothing more is written */
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_string_equal("ensure demo/web, ensure demo/web", stand_story(r));
+    assert_string_equal("", stand_events(r));
+}
+
 static void caps__anothers_kind_vanishes__nothing_is_kept_of_it(void **state)
 {
     struct stand *r = *state;
@@ -177,6 +215,9 @@ static void caps__annotation_is_refused__the_address_is_published_all_the_same(v
     stand_run(r);
     assert_int_equal(2, stand_patches(r));
     assert_non_null(strstr(stand_patch(r, 0), "example.com/a"));
+    /* RBAC: patch on services/status is all that is asked for (gce-cloud-provider.md §6.5) */
+    assert_string_equal("/api/v1/namespaces/demo/services/web/status",
+                        stand_patch_request(r, 0)->path);
     assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
     assert_non_null(strstr(stand_events(r),
@@ -480,6 +521,7 @@ int main(void)
         T(caps__finalizer_is_refused__nothing_is_made),
         T(caps__deletion__one_call_and_events_only_for_work),
         T(caps__anothers_kind__finalizers_stay_as_they_are),
+        T(caps__anothers_kind__what_was_ours_on_it_is_taken_back),
         T(caps__anothers_kind_vanishes__nothing_is_kept_of_it),
         T(caps__annotation_is_refused__the_address_is_published_all_the_same),
         T(own__ensured__its_finalizer_and_no_event),
