@@ -500,3 +500,15 @@ void gce_decide_explain(struct str_buf *b, const struct gce_case *c, struct gce_
 {
     walk(c, b, ret);
 }
+
+int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,
+                           int64_t period_ms, int64_t wall_us)
+{
+    bool is_new = d->kind == GCE_KIND_ILB_NEGS && !d->teardown && d->rule != NULL &&
+                  str_eq(d->rule, gce_rows[ROW_ILB_SUBSETS].id);
+    if (!is_new || !c->flags->legacy_off) {
+        return 0;
+    }
+    int64_t age_ms = (wall_us - c->service->created_us) / 1000;
+    return age_ms >= 0 && age_ms < period_ms ? period_ms - age_ms : 0;
+}

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <trimtab/types.h>
 
 /* What is built. */
@@ -99,6 +100,10 @@ struct gce_decision {
     bool guard_race; /* event TargetPoolRaceWithRBS, and what RBS made is collected first */
     bool conflict;   /* class and type annotation disagree: Warning ConflictingConfiguration */
 };
+/* --prevent-legacy-race-l4-ilb (§1.5 step 2): for how long, in ms, a new internal Service without a class waits for a
+ * sign that the other program, which has the legacy part, takes it; counted from its creation.  0: it need not. */
+int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,
+                           int64_t period_ms, int64_t wall_us);
 /* Is the kind's part run by this process? */
 bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
 /* Whole decision: what the Service is, and what is to be built. */

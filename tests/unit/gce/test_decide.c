@@ -491,6 +491,39 @@ static void sweep__both_parts__everybody_is_served(void **state)
     }
 }
 
+/* ---- the race with another program --------------------------------------------------------------------- */
+
+static void wait__new_internal_service_beside_another_program__until_it_is_old_enough(void **state)
+{
+    static const struct {
+        const char *words;
+        const char *flags;
+        int64_t period_ms;
+        int64_t age_ms;
+        int64_t want;
+    } rows[] = {
+        {"internal", "l4", 3000, 1000, 2000},
+        {"internal", "l4", 3000, 3000, 0},
+        {"internal", "l4", 0, 0, 0},
+        {"internal", "l4", 3000, -5000, 0}, /* clocks differ: nobody waits for ever */
+        {"internal", "both", 3000, 1000, 0},
+        {"internal i2", "l4", 3000, 1000, 0},
+        {"internal i1", "l4", 3000, 1000, 0},
+        {"class=l4-regional-internal", "l4", 3000, 1000, 0},
+        {"rbs", "l4", 3000, 1000, 0},
+        {"deleted internal i2", "l4", 3000, 1000, 0},
+    };
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct gce_switches f = decide_flags(a, rows[i].flags);
+        const struct gce_case c = decide_case(a, rows[i].words, &f);
+        struct gce_decision d;
+        gce_decide(&c, &d);
+        int64_t now_us = c.service->created_us + rows[i].age_ms * 1000;
+        assert_int_equal(gce_decide_wait_ms(&d, &c, rows[i].period_ms, now_us), rows[i].want);
+    }
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------ */
 
 static void explain__says_the_path_that_was_gone(void **state)
@@ -580,6 +613,7 @@ int main(void)
         PURE_TEST(sweep__every_case_and_part__the_answer_is_sound),
         PURE_TEST(sweep__parts_in_two_processes__never_two_builders),
         PURE_TEST(sweep__both_parts__everybody_is_served),
+        PURE_TEST(wait__new_internal_service_beside_another_program__until_it_is_old_enough),
         PURE_TEST(explain__says_the_path_that_was_gone),
         PURE_TEST(rows__each_has_an_id_words_and_a_source),
     };
