@@ -104,7 +104,7 @@ static bool rule_has_service(const struct walk *w)
 }
 
 /* The rule of the legacy name, whoever made it. */
-static void note_rule(const struct walk *w)
+static void note_rule(const struct walk *w, const char *so)
 {
     const char *found = w->c->rule_found == GCE_FOUND_FAILED      ? "unreadable"
                         : w->c->rule_found == GCE_FOUND_UNKNOWN   ? "not looked for"
@@ -113,13 +113,20 @@ static void note_rule(const struct walk *w)
                         : w->has_rule == BIT(GCE_KIND_ILB_GROUPS) ? "internal"
                         : str_is_empty(w->c->rule.target)         ? "external"
                                                                   : "external, target pool";
-    note(w, "forwarding rule a<uid>", found, NULL);
+    note(w, "forwarding rule a<uid>", found, so);
 }
 
 static bool rule_has_pool(const struct walk *w)
 {
     return w->c->rule_found == GCE_FOUND_PRESENT && !str_is_empty(w->c->rule.target) &&
            w->has_rule == BIT(GCE_KIND_TARGET_POOL);
+}
+
+/* The question about the rule, and what follows when it holds. */
+static bool asks_rule(const struct walk *w, bool holds, const char *so)
+{
+    note_rule(w, holds ? so : NULL);
+    return holds;
 }
 
 /* ---- groups or NEGs (§1.6.3) --------------------------------------------------------------------- */
@@ -174,11 +181,11 @@ static void choose_members(const struct walk *w)
 /* False: the look at the rule failed, and nothing is decided without it. */
 static bool knows_rule(const struct walk *w)
 {
-    note_rule(w);
     if (w->c->rule_found == GCE_FOUND_UNKNOWN || w->c->rule_found == GCE_FOUND_FAILED) {
         w->d->needs |= GCE_NEEDS_RULE;
     }
     if (w->c->rule_found == GCE_FOUND_FAILED) {
+        note_rule(w, "left alone until it can be read");
         chose(w, ROW_RULE_UNREADABLE);
         return false;
     }
@@ -218,7 +225,7 @@ static void choose_internal(const struct walk *w)
     }
     if (asks_finalizer(w, GCE_KIND_ILB_GROUPS, "stays on instance groups")) {
         chose(w, ROW_ILB_V1);
-    } else if (w->has_rule == BIT(GCE_KIND_ILB_GROUPS)) {
+    } else if (asks_rule(w, w->has_rule == BIT(GCE_KIND_ILB_GROUPS), "stays on instance groups")) {
         chose(w, ROW_ILB_RULE);
     } else if (asks_finalizer(w, GCE_KIND_ILB_NEGS, "stays with GCE_VM_IP NEGs")) {
         chose(w, ROW_ILB_V2);
@@ -238,13 +245,14 @@ static void choose_external(const struct walk *w)
     }
     if (asks_finalizer(w, GCE_KIND_TARGET_POOL, "stays a target pool")) {
         chose(w, ROW_NETLB_V1);
-    } else if (rule_has_pool(w)) {
+    } else if (asks_rule(w, rule_has_pool(w), "stays a target pool")) {
         chose(w, ROW_NETLB_POOL);
     } else if (asks_finalizer(w, GCE_KIND_NETLB_NEGS, "stays with GCE_VM_IP NEGs")) {
         chose(w, ROW_NETLB_V3);
     } else if (asks_finalizer(w, GCE_KIND_NETLB_GROUPS, "stays with a backend service")) {
         chose(w, ROW_NETLB_V2);
     } else if (gce_l4_netlb_has_rule(w->s, w->c->rule_found, &w->c->rule)) {
+        note(w, "its backend service", "stands", "stays with a backend service");
         chose(w, ROW_NETLB_RULE);
     } else if (asked) {
         note(w, "l4-rbs annotation", "enabled", "backend service");
@@ -445,6 +453,7 @@ static void settle_gone(const struct walk *w)
     if (w->s->lb_class == NULL && !knows_rule(w)) {
         return;
     }
+    note_rule(w, NULL);
     unsigned marks = marks_of_gone(w);
     marks &= is_kept_for_ingress(w) ? ~BIT(GCE_KIND_TARGET_POOL) : ~0u;
     unsigned ours = marks & run_kinds(w->f);

@@ -532,20 +532,27 @@ static void explain__says_the_path_that_was_gone(void **state)
         {"new internal", "internal", "both",
          "  loadBalancerClass            not set\n"
          "  load-balancer-type           Internal         → internal\n"
-         "  forwarding rule a<uid>       absent\n"
          "  finalizer l4-ilb-v1          absent\n"
+         "  forwarding rule a<uid>       absent\n"
          "  finalizer l4-ilb-v2          absent\n"
          "  subsetting                   on               → GCE_VM_IP NEGs\n"
          "is served by an internal load balancer with GCE_VM_IP NEGs."},
         {"rbs", "rbs rule=bs v2", "both neg",
          "  loadBalancerClass            not set\n"
          "  load-balancer-type           not set          → external\n"
-         "  forwarding rule a<uid>       external, backend service\n"
          "  finalizer l4-netlb-v1        absent\n"
+         "  forwarding rule a<uid>       external, backend service\n"
          "  finalizer l4-netlb-v3        absent\n"
          "  finalizer l4-netlb-v2        set              → stays with a backend service\n"
          "  members                      finalizer v2     → instance groups\n"
          "is served by an external load balancer with a backend service and instance groups."},
+        {"pool", "rbs rule=pool", "both",
+         "  loadBalancerClass            not set\n"
+         "  load-balancer-type           not set          → external\n"
+         "  finalizer l4-netlb-v1        absent\n"
+         "  forwarding rule a<uid>       external, target pool → stays a target pool\n"
+         "  l4-rbs annotation            enabled          → taken away: a target pool stays one\n"
+         "is served by an external load balancer with a target pool."},
         {"class", "class=l4-regional-internal", "legacy",
          "  loadBalancerClass            networking.gke.io/l4-regional-internal → internal, "
          "GCE_VM_IP NEGs\n"
@@ -553,8 +560,8 @@ static void explain__says_the_path_that_was_gone(void **state)
         {"flip", "internal v1", "legacy subsets",
          "  loadBalancerClass            not set\n"
          "  load-balancer-type           Internal         → internal\n"
-         "  forwarding rule a<uid>       absent\n"
          "  finalizer l4-ilb-v1          absent\n"
+         "  forwarding rule a<uid>       absent\n"
          "  finalizer l4-ilb-v2          absent\n"
          "  subsetting                   on               → GCE_VM_IP NEGs\n"
          "loses an external load balancer with a target pool, because it asks for another one."},
