@@ -231,17 +231,23 @@ int bs_firewall_ensure(struct bs_ensure *n, const struct bs_firewall *w, int *re
 
 /* ---- traffic --------------------------------------------------------------------------------------------- */
 
+static bool opens_to_all(struct arena *a, const struct gce_firewall *f)
+{
+    struct str_set sources = gce_strs_set(a, &f->sources);
+    return str_set_has(&sources, "0.0.0.0/0") || str_set_has(&sources, "0::0/0") ||
+           str_set_has(&sources, "::/0");
+}
+
 static bool narrows(const struct bs_ensure *n, const struct gce_firewall *is,
                     const struct gce_firewall *want)
 {
     struct str_set now = gce_strs_set(n->e.a, &is->sources);
     struct str_set then = gce_strs_set(n->e.a, &want->sources);
-    bool all = str_set_has(&then, "0.0.0.0/0") || str_set_has(&then, "0::0/0") ||
-               str_set_has(&then, "::/0");
-    return !all && !str_set_eq(&now, &then);
+    return !opens_to_all(n->e.a, want) && !str_set_eq(&now, &then);
 }
 
-/* A family whose ranges were all dropped lets nobody in; a firewall of an earlier spec would. */
+/* A family whose ranges were all dropped lets nobody in; a firewall of an earlier spec would.  The one that upstream opens
+ * in this case stays as it was found until the Service is edited, or --repair-adopted says so (docs/deviations.md). */
 static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
 {
     const char *name = n->has_names ? n->names.firewalls[s->family][0] : s->d->firewall.name;
@@ -251,6 +257,13 @@ static void drop_traffic(struct bs_ensure *n, const struct bs_side *s)
     }
     if (s->d->wanted && !s->d->nobody) {
         return; /* switched off means: not looked after */
+    }
+    if (s->d->wanted && n->e.in->adopts && !n->e.f->repair_adopted && opens_to_all(n->e.a, is)) {
+        lb_plan_effect(n->e.p, n->e.in->key,
+                       "Firewall %s lets everybody in, although no source range of its family is "
+                       "given: it was found so, and --repair-adopted closes it.",
+                       name);
+        return;
     }
     if (s->d->wanted) {
         lb_plan_effect(n->e.p, n->e.in->key,

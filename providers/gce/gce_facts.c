@@ -134,14 +134,17 @@ static int find_network(struct arena *a, const struct gce_config *c, const char 
 static void finish(struct arena *a, const struct gce_config *c, const char *network,
                    struct gce_facts *f)
 {
-    f->on_xpn = !str_eq(f->project, f->network_project);
-    if (strchr(network, '/') != NULL) {
-        f->network_url = network;
-        return;
-    }
     const char *base = *c->api_endpoint == '\0' ? DEFAULT_LINK : f->api_base;
-    f->network_url =
-        arena_printf(a, "%sprojects/%s/global/networks/%s", base, f->network_project, network);
+    const char *subnetwork = str_nonnull(c->subnetwork_name);
+    f->on_xpn = !str_eq(f->project, f->network_project);
+    f->network_url = strchr(network, '/') != NULL
+                         ? network
+                         : arena_printf(a, "%sprojects/%s/global/networks/%s", base,
+                                        f->network_project, network);
+    f->subnetwork_url = *subnetwork == '\0' || strchr(subnetwork, '/') != NULL
+                            ? subnetwork
+                            : arena_printf(a, "%sprojects/%s/regions/%s/subnetworks/%s", base,
+                                           f->network_project, f->region, subnetwork);
 }
 
 int gce_facts_find(struct arena *a, const struct gce_config *c, const char *metadata_base,

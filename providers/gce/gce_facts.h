@@ -25,6 +25,8 @@ struct gce_facts {
     const char *api_base; /* with its slash */
     const char *projects_base;
     const char *network_url; /* "" when unknown */
+    const char
+        *subnetwork_url; /* of the configuration; "" when it names none (gce_subnetwork.h then) */
 };
 /* What needs no network but perhaps the metadata server; `http` NULL: there is none.
  * ERR_INVALID, TRANSIENT, AUTH. */

@@ -9,16 +9,19 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_kube_system.h"
+#include "providers/gce/gce_l4lb_config.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_neg_mirror.h"
+#include "providers/gce/gce_node_cache.h"
 #include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_svcneg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- open and close ------------------------------------------------------------------------------ */
-
-#define MEMBERS_PERIOD_MS                                                                          \
-    600000 /* members of groups and NEGs are compared with the cloud once within this */
 
 static void count_token(void *arg, bool failed)
 {
@@ -26,7 +29,7 @@ static void count_token(void *arg, bool failed)
     host->metric_add(host->ctx, failed ? "get_token_fail_count" : "get_token_count", NULL, 0, 1);
 }
 
-static void close_provider(void *provider)
+void gce_close(void *provider)
 {
     struct gce_provider *p = provider;
     if (p == NULL) {
@@ -36,8 +39,15 @@ static void close_provider(void *provider)
     gce_told_free(p->told);
     gce_tags_free(p->tags);
     gce_cluster_id_free(p->cluster_id);
+    gce_l4lb_config_free(p->l4lb_config);
+    gce_svcneg_free(p->svcneg);
+    gce_kube_system_free(p->kube_system);
     gce_groups_free(p->groups);
     gce_neg_mirror_free(p->negs);
+    gce_node_cache_free(p->node_cache);
+    for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
+        gce_lock_free(p->shared_checks[i]);
+    }
     gce_lock_free(p->node_check);
     gce_snapshot_free(p->snapshot);
     call_watch_free(p->watch);
@@ -82,6 +92,32 @@ static void fill_tp_facts(struct gce_provider *p)
     };
 }
 
+/* Where health checks of IPv6 come from (gce-l4.md §0). */
+static const char *const v6_ilb[] = {"2600:2d00:1:b029::/64"};
+static const char *const v6_netlb[] = {"2600:1901:8001::/48"};
+
+static void fill_bs_facts(struct gce_provider *p)
+{
+    const struct gce_options *o = &p->options;
+    p->bs_facts = (struct gce_bs_facts){
+        .project = p->facts.project,
+        .network_project = p->facts.network_project,
+        .region = p->facts.region,
+        .projects_base = p->facts.projects_base,
+        .network = p->facts.network_url,
+        .subnetwork = p->facts.subnetwork_url,
+        .kube_system_uid = "",
+        .cluster_id = "",
+        .check_sources = gce_strs_of(p->a, o->lb_src_cidrs, o->n_lb_src_cidrs),
+        .check_sources_v6_ilb = gce_strs_of(p->a, v6_ilb, ARRAY_LEN(v6_ilb)),
+        .check_sources_v6_netlb = gce_strs_of(p->a, v6_netlb, ARRAY_LEN(v6_netlb)),
+        .on_xpn = p->facts.on_xpn,
+        .repair_adopted = o->repair_adopted,
+        .max_group_size = o->max_ig_size,
+        .flags = o->l4,
+    };
+}
+
 static int find_facts(struct gce_provider *p, struct err *err)
 {
     struct http *http = http_pool_get(p->http);
@@ -94,6 +130,7 @@ static int find_facts(struct gce_provider *p, struct err *err)
             gce_facts_name_projects(p->a, &p->config, &p->api, http, &p->facts, &note);
         }
         fill_tp_facts(p);
+        fill_bs_facts(p);
     }
     http_pool_put(p->http, http);
     if (note != NULL) {
@@ -150,12 +187,23 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->watch = call_watch_new();
     p->snapshot = gce_snapshot_new(p->clock);
     p->node_check = gce_lock_new();
-    p->groups = gce_groups_new(p->clock, p->rng, MEMBERS_PERIOD_MS);
-    p->negs = gce_neg_mirror_new(p->clock, p->rng, MEMBERS_PERIOD_MS);
+    for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
+        p->shared_checks[i] = gce_lock_new();
+    }
+    p->node_cache = gce_node_cache_new();
+    p->kube_system = gce_kube_system_new();
+    p->l4lb_config = gce_l4lb_config_new();
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();
     p->told = gce_told_new();
     p->states = gce_states_new();
+}
+
+/* Which parts of upstream are played besides what flags say. */
+static void choose_parts(struct gce_provider *p, const struct tt_open_args *args)
+{
+    p->options.switches.legacy_off =
+        TT_HAS(args, service_controller_off) && args->service_controller_off != 0;
 }
 
 int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, struct rng *rng,
@@ -178,6 +226,10 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
         .counted_arg = (void *)(uintptr_t)p->host,
     };
     if (rc == ERR_OK) {
+        choose_parts(p, args);
+        p->svcneg = gce_svcneg_new(p->options.l4.multi_subnet);
+        p->negs = gce_neg_mirror_new(p->clock, p->rng, p->options.periods.sync_ms);
+        p->groups = gce_groups_new(p->clock, p->rng, p->options.periods.sync_ms);
         rc = gce_auth_new(&auth, &p->auth, &err);
     }
     if (rc == ERR_OK) {
@@ -188,134 +240,30 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
     }
     if (rc != ERR_OK) {
         args->host->result_fail(result, err.code, err.message, 0);
-        close_provider(p);
+        gce_close(p);
         return err.code;
     }
     *ret_provider = p;
     return TT_OK;
 }
 
-static int32_t open_provider(const struct tt_open_args *args, void **ret_provider,
-                             struct tt_result *result)
+int32_t gce_open(const struct tt_open_args *args, void **ret_provider, struct tt_result *result)
 {
     return gce_provider_open(args, NULL, NULL, ret_provider, result);
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* The gauge of load balancers by state: what upstream rebuilds every ten minutes follows each
- * sync here. */
-static void note_state(struct gce_provider *p, const struct tt_batch *batch, int32_t code)
-{
-    for (uint32_t i = 0; i < batch->n_items; i++) {
-        const struct tt_service *s = batch->items[i]->service;
-        _cleanup_(arena_freep) struct arena *a = arena_new();
-        const char *key = arena_printf(a, "%s/%s", s->ns, s->name);
-        const char *deny = p->options.deny_cleanup ? "DISABLED" : "";
-        if (batch->items[i]->verb == TT_VERB_DELETE && code == TT_OK) {
-            gce_states_set(p->states, p->host, key, NULL, "");
-        } else if (code == TT_OK) {
-            gce_states_set(p->states, p->host, key, "Success",
-                           p->options.deny_firewall ? "IPv4" : deny);
-        } else if (code != TT_IMPLEMENTED_ELSEWHERE) {
-            gce_states_set(p->states, p->host, key, "Error", p->options.deny_firewall ? "" : deny);
-        }
-    }
-}
-
-static int32_t reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+int32_t gce_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct gce_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_target_pool_flow, p);
-    int32_t code = lb_driver_reconcile(&cfg, call, batch);
-    note_state(p, batch, code);
-    return code;
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_flow, p);
+    return lb_driver_reconcile(&cfg, call, batch);
 }
 
-static int32_t plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+int32_t gce_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct gce_provider *p = provider;
-    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_target_pool_flow, p);
+    const struct lb_driver_config cfg = LB_DRIVER_CONFIG(&gce_flow, p);
     return lb_driver_plan(&cfg, call, batch);
-}
-
-/* ---- the descriptor ------------------------------------------------------------------------------ */
-
-static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY};
-static const char *const finalizers[] = {GCE_FINALIZER_NETLB_V1};
-static const char *const event_reasons[] = {GCE_EVENT_MANUAL, GCE_EVENT_CONFLICT, GCE_EVENT_MIXED,
-                                            GCE_EVENT_FOREIGN};
-static const char *const call_labels[] = {"request", "region", "zone", "version"};
-static const char *const netlb_labels[] = {"status", "deny_firewall"};
-static const double call_buckets[] = {.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10};
-static const struct tt_metric metrics[] = {
-    {.name = "cloudprovider_gce_api_request_duration_seconds",
-     .help = "Latency of a GCE API call, waiting for its operation included",
-     .type = TT_METRIC_HISTOGRAM,
-     .labels = call_labels,
-     .n_labels = ARRAY_LEN(call_labels),
-     .buckets = call_buckets,
-     .n_buckets = ARRAY_LEN(call_buckets)},
-    {.name = "cloudprovider_gce_api_request_errors",
-     .help = "Number of GCE API calls that ended in an error",
-     .type = TT_METRIC_COUNTER,
-     .labels = call_labels,
-     .n_labels = ARRAY_LEN(call_labels)},
-    {.name = "get_token_count",
-     .help = "Tokens had from the alternate token source",
-     .type = TT_METRIC_COUNTER},
-    {.name = "get_token_fail_count",
-     .help = "Failed tries at the alternate token source",
-     .type = TT_METRIC_COUNTER},
-    {.name = "number_of_l4_netlbs",
-     .help = "External load balancers by state",
-     .type = TT_METRIC_GAUGE,
-     .labels = netlb_labels,
-     .n_labels = ARRAY_LEN(netlb_labels)},
-};
-/* Creation has no name that RBAC could compare, so it is a row of its own. */
-static const struct tt_kube_kind kube_kinds[] = {
-    {.api_version = "v1",
-     .resource = "configmaps",
-     .ns = "kube-system",
-     .name = "ingress-uid",
-     .verbs = "get,list,watch"},
-    {.api_version = "v1", .resource = "configmaps", .ns = "kube-system", .verbs = "create"},
-};
-
-const struct tt_provider tt_gce_provider = {
-    .abi_major = TRIMTAB_ABI_MAJOR,
-    .abi_minor = TRIMTAB_ABI_MINOR,
-    .size = sizeof(struct tt_provider),
-    .name = "gce",
-    .version = TRIMTAB_VERSION,
-    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK,
-    .options = gce_option_table,
-    .n_options = GCE_OPTION_COUNT,
-    .classes = classes,
-    .n_classes = ARRAY_LEN(classes),
-    .finalizers = finalizers,
-    .n_finalizers = ARRAY_LEN(finalizers),
-    .event_reasons = event_reasons,
-    .n_event_reasons = ARRAY_LEN(event_reasons),
-    .event_component = "g-cloudprovider",
-    .metrics = metrics,
-    .n_metrics = ARRAY_LEN(metrics),
-    .kube_kinds = kube_kinds,
-    .n_kube_kinds = ARRAY_LEN(kube_kinds),
-    .open = open_provider,
-    .close = close_provider,
-    .get_load_balancer = gce_get_load_balancer,
-    .ensure_load_balancer = reconcile,
-    .update_load_balancer = reconcile,
-    .ensure_load_balancer_deleted = reconcile,
-    .plan = plan,
-    .explain = gce_explain,
-    .validate = gce_validate,
-    .check_config = gce_config_check,
-};
-
-const struct tt_provider *tt_provider_gce_descriptor(void)
-{
-    return &tt_gce_provider;
 }

@@ -11,6 +11,7 @@
 #include "common/lb/driver.h"
 #include "common/net/http.h"
 #include "providers/gce/gce_api.h"
+#include "providers/gce/gce_bs.h"
 #include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_config.h"
 #include "providers/gce/gce_facts.h"
@@ -28,6 +29,12 @@
 #define GCE_EVENT_CONFLICT "ConflictingConfiguration"
 #define GCE_EVENT_MIXED    "LoadBalancerMixedProtocolNotSupported"
 #define GCE_EVENT_FOREIGN  "LoadBalancerServedElsewhere"
+/* of the L4 controllers (gce-l4.md §7.7) */
+#define GCE_EVENT_RACE         "TargetPoolRaceWithRBS"
+#define GCE_EVENT_NO_MIGRATION "CanNotMigrateTargetPoolToRBS"
+
+/* The locks of shared health checks: cloud-provider-gcp's, ingress-gce's global one, its regional one. */
+#define GCE_SHARED_CHECKS 3
 
 struct gce_provider {
     struct arena *a; /* configuration and facts */
@@ -38,6 +45,7 @@ struct gce_provider {
     struct gce_options options;
     struct gce_facts facts;
     struct gce_tp_facts tp_facts;
+    struct gce_bs_facts bs_facts;
     struct gce_api api;
     struct gce_auth *auth;
     struct http_pool *http;
@@ -45,8 +53,13 @@ struct gce_provider {
     struct call_watch *watch;
     struct gce_snapshot *snapshot;
     struct gce_lock *node_check; /* the shared health check and its firewall */
-    struct gce_groups *groups;   /* instance groups: what is in them, whose turn it is */
+    struct gce_lock *shared_checks[GCE_SHARED_CHECKS];
     struct gce_neg_mirror *negs; /* members of NEGs, as far as is known */
+    struct gce_groups *groups;   /* instance groups: what is in them, whose turn it is */
+    struct gce_node_cache *node_cache;
+    struct gce_kube_system *kube_system;
+    struct gce_svcneg *svcneg;
+    struct gce_l4lb_config *l4lb_config;
     struct gce_cluster_id *cluster_id;
     struct gce_tags *tags;
     struct gce_told *told;
@@ -69,8 +82,11 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
                     struct gce_options *ret_options, struct err *err) _warn_unused_;
 int32_t gce_config_check(const struct tt_open_args *args, struct tt_result *result);
 
-/* The flow of target pools (gce_target_pool_flow.c). */
-extern const struct lb_flow gce_target_pool_flow;
+/* What the descriptor (gce_descriptor.c) is made of. */
+int32_t gce_open(const struct tt_open_args *args, void **ret_provider, struct tt_result *result);
+void gce_close(void *provider);
+int32_t gce_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch);
+int32_t gce_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 /* Is there anything of this Service's? (gce_get.c) */
 int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
                               const struct tt_item *item);

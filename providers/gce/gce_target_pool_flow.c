@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_target_pool_flow.c: the flow table by which common/lb's driver syncs a Service with a
- * target pool.
+/* gce_target_pool_flow.c: a Service with a target pool on its way through Google's flow (gce_flow.h).
  *
- * facts()   whose Service is it, and can it be served at all?  No request to the cloud for those that are not ours
- * observe() gce_target_pool_observe.c     plan() gce_target_pool_*plan.c     execute gce_target_pool_apply.c
- * status()  the address, the condition about ports, output annotations, the finalizer of a deleted Service */
+ * facts     can it be served at all?
+ * observe   gce_target_pool_observe.c     plan gce_target_pool_*plan.c     execute gce_target_pool_apply.c
+ * status    the address, the condition about ports, output annotations, the finalizer of a deleted Service
+ *
+ * A DELETE of a Service of which nothing says what kind it had comes here, too: it finds out for whom to wait. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_gcloud.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_service_rules.h"
@@ -21,16 +23,6 @@ static struct gce_provider *provider_of(const struct lb_sync *s)
     return s->provider;
 }
 
-static void event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
-                       const char *reason, const char *message)
-{
-    struct gce_provider *p = provider_of(s);
-    const char *about = arena_printf(s->a, "%s %s", item->key, reason);
-    if (!s->planning && gce_told_is_news(p->told, about, message)) {
-        p->host->event(p->host->ctx, item->in->service, type, reason, message);
-    }
-}
-
 /* ---- facts --------------------------------------------------------------------------------------- */
 
 static void elsewhere(struct lb_item *item, const char *because)
@@ -39,40 +31,13 @@ static void elsewhere(struct lb_item *item, const char *because)
     item->settled = true;
 }
 
-static bool has_alpha_feature(const struct gce_provider *p, const char *name)
-{
-    for (size_t i = 0; i < p->config.alpha_features.n; i++) {
-        if (str_eq(p->config.alpha_features.items[i], name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* §4.1 class gate, §4.3 step 1, §8: without a look at the cloud. */
-static bool is_for_others(const struct gce_provider *p, struct lb_item *item)
-{
-    const struct tt_service *s = item->in->service;
-    if (gce_svc_class_is_foreign(s)) {
-        elsewhere(item, "its loadBalancerClass belongs to another controller");
-    } else if (item->in->verb == TT_VERB_DELETE) {
-        return false; /* what is there decides, not what the annotations say now (§15 row 16) */
-    } else if (gce_svc_scheme(s) == GCE_INTERNAL) {
-        elsewhere(item, gce_svc_internal_is_ingress(s, false, has_alpha_feature(p, "ILBSubsets"))
-                            ? "ingress-gce serves it (internal, with subsetting)"
-                            : "internal load balancers are not served by this version");
-    } else if (!gce_svc_target_pool_is_ours(s, NULL, p->options.rbs_default)) {
-        elsewhere(item, "ingress-gce serves it (regional backend service)");
-    }
-    return item->err.code != ERR_OK;
-}
-
 /* §4.11.  On the update path the members are kept up to date all the same. */
 static bool refuse_mixed(struct lb_sync *s, struct lb_item *item)
 {
     const struct tt_service *svc = item->in->service;
     const struct gce_provider *p = provider_of(s);
-    if (!gce_svc_protocols_are_mixed(svc) || item->in->verb == TT_VERB_DELETE) {
+    const struct gce_tp_item *t = item->data;
+    if (!gce_svc_protocols_are_mixed(svc) || t->in.verb == TT_VERB_DELETE) {
         return false;
     }
     if (!gce_svc_has_ports_condition(svc) && !s->planning) {
@@ -82,8 +47,8 @@ static bool refuse_mixed(struct lb_sync *s, struct lb_item *item)
             .reason = GCE_EVENT_MIXED,
             .message = "LoadBalancer with multiple protocols are not supported",
         };
-        event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_MIXED,
-                   "LoadBalancer with multiple protocols are not supported.");
+        gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_MIXED,
+                            "LoadBalancer with multiple protocols are not supported.");
         p->host->result_condition(item->in->result, &c);
     }
     if (item->in->verb == TT_VERB_ENSURE) {
@@ -103,16 +68,15 @@ static void check_members(struct lb_item *item, const struct gce_members *m)
     }
 }
 
-static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *err)
+int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_provider *p = provider_of(s);
     const struct tt_service *svc = item->in->service;
-    struct gce_tp_item *t = ARENA_NEW(s->a, struct gce_tp_item);
-    item->data = t;
+    struct gce_tp_item *t = item->data;
     t->outcome.call = s->call;
     t->in = (struct gce_tp_input){
-        .service = svc, .key = item->key, .verb = item->in->verb, .outcome = &t->outcome};
-    if (is_for_others(p, item) || refuse_mixed(s, item)) {
+        .service = svc, .key = item->key, .verb = t->in.verb, .outcome = &t->outcome};
+    if (refuse_mixed(s, item)) {
         return ERR_OK;
     }
     gce_members_of(s->a, s->batch->nodes, s->batch->n_nodes, p->facts.project, p->facts.region,
@@ -141,23 +105,6 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
     return ERR_OK;
 }
 
-static int facts(struct lb_sync *s, struct err *err)
-{
-    struct gce_provider *p = provider_of(s);
-    bool active = false;
-    for (size_t i = 0; i < s->n_items; i++) {
-        struct err one = ERR_INIT;
-        if (facts_of_item(s, &s->items[i], &one) != ERR_OK) {
-            (void)err_copy(&s->items[i].err, &one);
-        }
-        active = active || s->items[i].err.code == ERR_OK;
-    }
-    if (!active || p->offline) {
-        return ERR_OK;
-    }
-    return gce_auth_ready(p->auth, s->http, s->cancel, err);
-}
-
 /* ---- observing ----------------------------------------------------------------------------------- */
 
 /* Whose is what was found?  A Service that another controller must finish keeps its finalizers,
@@ -171,7 +118,7 @@ static void keep_for_other(struct lb_sync *s, struct lb_item *item, const char *
         "Service keeps its finalizers.",
         who);
     t->kept_by_other = true;
-    event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_FOREIGN, message);
+    gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_FOREIGN, message);
     (void)err_set(&item->err, ERR_IN_PROGRESS, "waiting for %s to delete the load balancer", who);
     item->err.retry_after_ms = KEPT_RETRY_MS;
 }
@@ -187,7 +134,7 @@ static void keep_leftover(struct lb_sync *s, struct lb_item *item, const char *w
         "remove it, or an administrator must.",
         LB_CLEANUP_FINALIZER, who);
     t->kept_by_other = true;
-    event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_FOREIGN, message);
+    gce_flow_event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_FOREIGN, message);
     (void)err_set(&item->err, ERR_IN_PROGRESS, "waiting for %s to remove its finalizer", who);
     item->err.retry_after_ms = KEPT_RETRY_MS;
 }
@@ -236,24 +183,17 @@ static void judge_ensure(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-static int observe(struct lb_sync *s, struct err *err)
+void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item)
 {
-    (void)err;
-    for (size_t i = 0; i < s->n_items; i++) {
-        struct lb_item *item = &s->items[i];
-        if (item->err.code != ERR_OK) {
-            continue;
-        }
-        if (gce_tp_observe(s, item, &item->err) != ERR_OK) {
-            continue;
-        }
-        if (item->in->verb == TT_VERB_DELETE) {
-            judge_delete(s, item);
-        } else if (item->in->verb == TT_VERB_ENSURE) {
-            judge_ensure(s, item);
-        }
+    const struct gce_tp_item *t = item->data;
+    if (gce_tp_observe(s, item, &item->err) != ERR_OK) {
+        return;
     }
-    return ERR_OK;
+    if (t->in.verb == TT_VERB_DELETE && item->in->verb == TT_VERB_DELETE) {
+        judge_delete(s, item);
+    } else if (t->in.verb == TT_VERB_ENSURE) {
+        judge_ensure(s, item);
+    }
 }
 
 /* ---- planning ------------------------------------------------------------------------------------ */
@@ -275,36 +215,23 @@ static void say_why_this_kind(const struct lb_sync *s, struct lb_plan *plan,
                          : "no l4-rbs annotation and no finalizer of it → target pool");
 }
 
-static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item)
 {
     const struct gce_tp_facts *f = &provider_of(s)->tp_facts;
-    (void)err;
-    for (size_t i = 0; i < s->n_items; i++) {
-        struct lb_item *item = &s->items[i];
-        struct gce_tp_item *t = item->data;
-        if (item->err.code != ERR_OK) {
-            continue;
-        }
-        say_why_this_kind(s, plan, item);
-        if (t->in.verb == TT_VERB_ENSURE) {
-            item->err.code = gce_tp_plan_ensure(plan, f, &t->in, &t->desired, &t->o, &item->err);
-        } else if (t->in.verb == TT_VERB_UPDATE) {
-            item->err.code = gce_tp_plan_update(plan, f, &t->in, &t->o, &item->err);
-        } else {
-            item->err.code = gce_tp_plan_delete(plan, f, &t->in, &t->names, &t->o, &item->err);
-        }
+    struct gce_tp_item *t = item->data;
+    if (item->err.code != ERR_OK) {
+        return;
     }
-    return ERR_OK;
-}
-
-static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
-                         const char *const **ret_names)
-{
-    static const char *const names[] = {GCE_FINALIZER_NETLB_V1};
-    (void)s;
-    (void)item;
-    *ret_names = names;
-    return ARRAY_LEN(names);
+    if (t->in.verb == item->in->verb) { /* not what the Service had before */
+        say_why_this_kind(s, plan, item);
+    }
+    if (t->in.verb == TT_VERB_ENSURE) {
+        item->err.code = gce_tp_plan_ensure(plan, f, &t->in, &t->desired, &t->o, &item->err);
+    } else if (t->in.verb == TT_VERB_UPDATE) {
+        item->err.code = gce_tp_plan_update(plan, f, &t->in, &t->o, &item->err);
+    } else {
+        item->err.code = gce_tp_plan_delete(plan, f, &t->in, &t->names, &t->o, &item->err);
+    }
 }
 
 /* ---- results ------------------------------------------------------------------------------------- */
@@ -328,8 +255,8 @@ static void tell_manual_change(struct lb_sync *s, const struct lb_op *op)
     }
 }
 
-static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
-                  const struct err *err)
+void gce_tp_flow_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                       const struct err *err)
 {
     gce_tp_wrote(provider_of(s), op, outcome, err);
     if (outcome == LB_TOLERATED && err->code == ERR_FORBIDDEN) {
@@ -370,7 +297,7 @@ static void output_annotations(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-static void status(struct lb_sync *s, struct lb_item *item)
+void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_provider *p = provider_of(s);
     const struct gce_tp_item *t = item->data;
@@ -388,21 +315,37 @@ static void status(struct lb_sync *s, struct lb_item *item)
     p->host->result_ingress(item->in->result, &ingress, 1);
     output_annotations(s, item);
     if (gce_svc_class_conflicts(item->in->service)) {
-        event_once(s, item, TT_EVENT_WARNING, GCE_EVENT_CONFLICT,
-                   "loadBalancerClass conflicts with networking.gke.io/load-balancer-type: "
-                   "Internal annotation. External LoadBalancer Service provisioned.");
+        gce_flow_event_once(
+            s, item, TT_EVENT_WARNING, GCE_EVENT_CONFLICT,
+            "loadBalancerClass conflicts with networking.gke.io/load-balancer-type: "
+            "Internal annotation. External LoadBalancer Service provisioned.");
     }
 }
 
-static const struct lb_stage stages[] = {
-    {.name = "load balancer", .observe = observe, .plan = plan}};
+void gce_tp_flow_release(struct gce_tp_item *t)
+{
+    if (t->lock_deferred) {
+        (void)gce_lock_change(t->lock, t->hold, GCE_HOLD_NOT, NULL);
+        t->hold = GCE_HOLD_NOT;
+    }
+}
 
-const struct lb_flow gce_target_pool_flow = {
-    .name = "target pool",
-    .facts = facts,
-    .stages = stages,
-    .n_stages = ARRAY_LEN(stages),
-    .finalizers = finalizers,
-    .status = status,
-    .wrote = wrote,
-};
+/* The gauge of load balancers by state: what upstream rebuilds every ten minutes follows each
+ * sync here. */
+void gce_tp_flow_note(struct lb_sync *s, const struct lb_item *item)
+{
+    struct gce_provider *p = provider_of(s);
+    const char *deny = p->options.deny_cleanup ? "DISABLED" : "";
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
+        return;
+    }
+    if (item->err.code != ERR_OK) {
+        gce_states_set(p->states, p->host, item->key, "Error",
+                       p->options.deny_firewall ? "" : deny);
+    } else if (item->in->verb == TT_VERB_DELETE) {
+        gce_states_set(p->states, p->host, item->key, NULL, "");
+    } else {
+        gce_states_set(p->states, p->host, item->key, "Success",
+                       p->options.deny_firewall ? "IPv4" : deny);
+    }
+}

@@ -39,9 +39,10 @@ void adoption_expect_untouched(struct rig *r)
     int64_t services = rig_service_writes(r);
     int64_t events = rig_calls(r, "kubernetes", "events.create");
     if (cloud != 0 || services != 0 || events != 0) {
-        fail_msg("%lld calls change the cloud, %lld write Services, %lld write Events: %s\n%s",
+        (void)fputs(rig_log(r), stderr); /* print_message() cuts long texts */
+        fail_msg("%lld calls change the cloud, %lld write Services, %lld write Events: %s",
                  (long long)cloud, (long long)services, (long long)events,
-                 json_text(rig_arena(r), rig_counts(r), JSON_SORTED_PRETTY), rig_log(r));
+                 json_text(rig_arena(r), rig_counts(r), JSON_SORTED_PRETTY));
     }
 }
 
@@ -272,10 +273,12 @@ static const char *resource_of(const char *path)
     return slash == NULL ? path : slash;
 }
 
-static bool is_of_a_target_pool(const char *path)
+static bool is_of_a_balancer(const char *path)
 {
-    static const char *const collections[] = {"forwardingRules/*", "targetPools/*", "firewalls/*",
-                                              "httpHealthChecks/*", "addresses/*"};
+    static const char *const collections[] = {
+        "forwardingRules/*", "targetPools/*",     "firewalls/*",    "httpHealthChecks/*",
+        "addresses/*",       "backendServices/*", "healthChecks/*", "networkEndpointGroups/*",
+        "instanceGroups/*"};
     for (size_t i = 0; i < ARRAY_LEN(collections); i++) {
         if (str_glob(collections[i], resource_of(path))) {
             return true;
@@ -317,6 +320,9 @@ static bool is_incidental(const char *field)
 static const char *short_link(const char *s)
 {
     const char *at = strstr(s, "/zones/");
+    if (str_has_prefix(s, "projects/") && at != NULL) {
+        return at;
+    }
     if (at == NULL) {
         at = strstr(s, "/projects/");
     }
@@ -340,6 +346,10 @@ const char *adoption_text(struct arena *a, struct json_object *v)
     }
     if (json_object_is_type(v, json_type_object)) {
         struct json_object *ports = json_member(v, "ports");
+        if (json_member(v, "group") != NULL) { /* a backend */
+            return arena_printf(a, "%s %s", adoption_text(a, json_member(v, "group")),
+                                str_nonnull(json_str(v, "balancingMode")));
+        }
         return ports == NULL ? json_text(a, v, JSON_SORTED)
                              : arena_printf(a, "%s:%s", str_nonnull(json_str(v, "IPProtocol")),
                                             adoption_text(a, ports));
@@ -387,11 +397,39 @@ static void compare_fields(struct adoption_compare *c, const char *resource,
     }
 }
 
-/* Priority 1000 is what the server puts where nothing was sent: a lax one leaves it out. */
+static void drop_if(struct json_object *o, const char *member, const char *text)
+{
+    struct json_object *v = json_member(o, member);
+    if (v != NULL && str_eq(json_object_get_string(v), text)) {
+        json_object_object_del(o, member);
+    }
+}
+
+/* What the server puts where nothing was sent, and a lax one leaves out. */
 static void fill_defaults(struct json_object *resource, const char *path)
 {
     if (strstr(path, "/firewalls/") != NULL && json_member(resource, "priority") == NULL) {
         json_add_int(resource, "priority", 1000);
+    }
+    if (strstr(path, "/healthChecks/") != NULL) {
+        drop_if(json_member(resource, "httpHealthCheck"), "proxyHeader", "NONE");
+    }
+    if (strstr(path, "/backendServices/") != NULL) {
+        struct json_object *draining = json_member(resource, "connectionDraining");
+        drop_if(resource, "timeoutSec", "30");
+        drop_if(draining, "drainingTimeoutSec", "0");
+        if (draining != NULL && json_object_object_length(draining) == 0) {
+            json_object_object_del(resource, "connectionDraining");
+        }
+    }
+    struct json_object *backends = json_member(resource, "backends");
+    for (size_t i = 0; i < json_len(backends); i++) {
+        drop_if(json_object_array_get_idx(backends, i), "balancingMode", "CONNECTION");
+    }
+    drop_if(resource, "allowGlobalAccess", "false");
+    if (strstr(path, "/instanceGroups/") != NULL) { /* of its first member */
+        json_object_object_del(resource, "network");
+        json_object_object_del(resource, "subnetwork");
     }
 }
 
@@ -422,7 +460,7 @@ int adoption_compare(struct json_object *want, struct json_object *got,
     json_object_object_foreach(want, path, resource)
     {
         struct json_object *other = json_member(got, path);
-        if (!is_of_a_target_pool(path) || (keep != NULL && !keep(path, arg))) {
+        if (!is_of_a_balancer(path) || (keep != NULL && !keep(path, arg))) {
             continue;
         }
         n++;
@@ -437,7 +475,7 @@ int adoption_compare(struct json_object *want, struct json_object *got,
     json_object_object_foreach(got, made, extra)
     {
         (void)extra;
-        if (is_of_a_target_pool(made) && json_member(want, made) == NULL &&
+        if (is_of_a_balancer(made) && json_member(want, made) == NULL &&
             (keep == NULL || keep(made, arg))) {
             adoption_note(&c, resource_of(made), "", "missing", "there");
         }
@@ -445,6 +483,46 @@ int adoption_compare(struct json_object *want, struct json_object *got,
     adoption_compare_end(&c);
     arena_free(c.a);
     return n;
+}
+
+/* "node-3 10.128.0.13", whatever the member looks like. */
+static struct json_object *member_texts(struct arena *a, struct json_object *members)
+{
+    struct json_object *out = json_object_new_array();
+    for (size_t i = 0; i < json_len(members); i++) {
+        struct json_object *m = json_object_array_get_idx(members, i);
+        const char *text = json_object_is_type(m, json_type_string)
+                               ? json_object_get_string(m)
+                               : arena_printf(a, "%s %s %s", str_nonnull(json_str(m, "instance")),
+                                              str_nonnull(json_str(m, "ipAddress")),
+                                              str_nonnull(json_str(m, "ipv6Address")));
+        const char *slash = strrchr(text, '/');
+        json_object_array_add(out, json_object_new_string(slash != NULL ? slash + 1 : text));
+    }
+    return out;
+}
+
+void adoption_compare_members(struct json_object *want, struct json_object *got)
+{
+    struct adoption_compare c = {.a = arena_new(), .differences = STR_BUF_INIT};
+    struct json_object *others = json_member(got, "members");
+    size_t n = 0;
+    json_object_object_foreach(json_member(want, "members"), path, members)
+    {
+        struct json_object *w = member_texts(c.a, members);
+        struct json_object *g = member_texts(c.a, json_member(others, path));
+        const char *wanted = adoption_text(c.a, w);
+        const char *is = adoption_text(c.a, g);
+        n++;
+        if (!str_eq(wanted, is) && strstr(path, "/targetPools/") == NULL) {
+            adoption_note(&c, resource_of(path), "members", wanted, is);
+        }
+        json_object_put(w);
+        json_object_put(g);
+    }
+    assert_true(n > 0);
+    adoption_compare_end(&c);
+    arena_free(c.a);
 }
 
 bool adoption_is_owned(const char *path, void *owned)
@@ -484,19 +562,29 @@ struct json_object *adoption_translate(struct arena *a, struct json_object *from
     return out;
 }
 
+static const char *without_prefix(struct arena *a, const char *ip)
+{
+    return arena_strndup(a, ip, strcspn(ip, "/"));
+}
+
 struct json_object *adoption_translate_addresses(struct arena *a, struct json_object *from,
                                                  struct json_object *to)
 {
     struct json_object *gce = json_member(from, "gce");
     size_t n = 0;
     struct adoption_pair *pairs =
-        ARENA_ARRAY(a, struct adoption_pair, (size_t)json_object_object_length(gce));
+        ARENA_ARRAY(a, struct adoption_pair, 2 * (size_t)json_object_object_length(gce));
     json_object_object_foreach(gce, path, rule)
     {
         const char *old_ip = json_str(rule, "IPAddress");
         const char *new_ip = json_str(json_member(json_member(to, "gce"), path), "IPAddress");
         if (strstr(path, "/forwardingRules/") != NULL && old_ip != NULL && new_ip != NULL) {
             pairs[n++] = (struct adoption_pair){old_ip, new_ip};
+            if (strchr(old_ip, '/') !=
+                NULL) { /* IPv6: firewalls name the address, rules its range */
+                pairs[n++] =
+                    (struct adoption_pair){without_prefix(a, old_ip), without_prefix(a, new_ip)};
+            }
         }
     }
     return adoption_translate(a, from, pairs, n);

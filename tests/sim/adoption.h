@@ -56,7 +56,9 @@ struct adoption_owned {
 };
 bool adoption_is_owned(const char *path, void *owned);
 
-/* Compares the target-pool resources of two clouds ("gce" members of worlds): those that keep() is true for (NULL: all),
+/* Compares the members of instance groups and NEGs of two worlds, each as a set of machines. */
+void adoption_compare_members(struct json_object *want, struct json_object *got);
+/* Compares the balancers' resources of two clouds ("gce" members of worlds): those that keep() is true for (NULL: all),
  * by path.  Fails with every difference that is in no row of `deviations` (ended by a row without resource; NULL: none).
  * Returns how many resources were compared. */
 int adoption_compare(struct json_object *want, struct json_object *got,

@@ -29,14 +29,14 @@ static const struct row rows[] = {
     {"O5 beats the annotation", "\"finalizers\":[\"" V1 "\"]," RBS, NULL, true, true},
     {"O5 v1 and v2", "\"finalizers\":[\"" V1 "\",\"" V2 "\"]", NULL, true, true},
     {"O8 custom", "\"labels\":{}", "example.com/custom", false, false},
-    {"O8 internal-legacy", "\"labels\":{}", "networking.gke.io/l4-regional-internal-legacy", false,
-     false},
+    {"O8 internal-legacy", "\"labels\":{}", "networking.gke.io/l4-regional-internal-legacy", true,
+     true},
     {"O8 external-legacy", "\"labels\":{}", "networking.gke.io/l4-regional-external-legacy", true,
      true},
     {"O13 ingress-gce's class", "\"labels\":{}", "networking.gke.io/l4-regional-external", false,
      false},
     {"internal", "\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\"}", NULL,
-     false, false},
+     true, true},
     {"A4 INTERNAL is no value",
      "\"annotations\":{\"networking.gke.io/load-balancer-type\":"
      "\"INTERNAL\"}",
@@ -46,7 +46,7 @@ static const struct row rows[] = {
      "\"cloud.google.com/load-balancer-type\":\"Internal\"}",
      NULL, true, false},
     {"A6 the old key", "\"annotations\":{\"cloud.google.com/load-balancer-type\":\"Internal\"}",
-     NULL, false, false},
+     NULL, true, true},
 };
 
 static void write_service(struct rig *r, const struct row *row)
@@ -180,9 +180,6 @@ static void delete__regional_backend_service__kept_for_ingress_gce(void **state)
 static void delete__internal__kept_for_its_controller(void **state)
 {
     (void)state;
-    kept("\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\"},"
-         "\"finalizers\":[\"gke.networking.io/l4-ilb-v1\"]",
-         "INTERNAL", "cloud-provider-gcp");
     kept("\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\"},"
          "\"finalizers\":[\"gke.networking.io/l4-ilb-v2\"]",
          "INTERNAL", "ingress-gce");

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_facts.c: what must be known of a Service before its balancer with a backend service is looked at (gce_flow.h).
+ *
+ * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), which nodes take part, in which zones, and
+ * what the Service asks for.  What the Service asks wrongly is found here, before anything was read or written.  The
+ * only requests are the two ids', once per process. */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_kube_system.h"
+#include "providers/gce/gce_l4lb_config.h"
+#include "providers/gce/gce_links.h"
+
+static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    b->facts = p->bs_facts;
+    b->facts.kube_system_uid = "";
+    b->facts.cluster_id = "";
+    int rc = ERR_OK;
+    if (b->in.kind != GCE_KIND_ILB_GROUPS) {
+        rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &b->facts.kube_system_uid,
+                                 err);
+    }
+    if (rc == ERR_OK && (gce_kind_has_groups(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
+        rc = gce_cluster_id_get(p->cluster_id, p->host, s->call, s->a, &b->facts.cluster_id, err);
+    }
+    return rc;
+}
+
+struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f)
+{
+    return (struct gce_node_filter){
+        .mode = str_is_empty(f->subnetwork) ? GCE_NODES_LEGACY
+                : f->flags.multi_subnet     ? GCE_NODES_MULTI_SUBNET
+                                            : GCE_NODES_DEFAULT_SUBNET,
+        .default_subnet = gce_link_last(str_nonnull(f->subnetwork)),
+        .needs_pod_cidr = f->flags.needs_pod_cidr,
+    };
+}
+
+/* The subnetwork that the Service names, as a link; whether it exists is seen when it is looked at. */
+static const char *subnetwork_of(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    bool internal = gce_kind_is_internal(b->in.kind);
+    const char *name = gce_l4_subnet(b->in.service, internal);
+    if (str_is_empty(name) ||
+        (!internal && !gce_l4_wants_v6(b->in.service, b->facts.flags.dual_stack_netlb))) {
+        return "";
+    }
+    return arena_printf(s->a, "%s%s/regions/%s/subnetworks/%s", b->facts.projects_base,
+                        b->facts.network_project, b->facts.region, name);
+}
+
+static void find_groups(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
+    bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
+    gce_groups_of(s->a, s->batch->nodes, s->batch->n_nodes, legacy, &filter,
+                  b->facts.max_group_size, &b->groups);
+    b->group_name = legacy ? (str_is_empty(b->facts.cluster_id)
+                                  ? "k8s-ig"
+                                  : arena_printf(s->a, "k8s-ig--%s", b->facts.cluster_id))
+                           : gce_l4_group_name(s->a, b->facts.cluster_id);
+    const char **zones = ARENA_ARRAY(s->a, const char *, b->groups.n);
+    for (size_t i = 0; i < b->groups.n; i++) {
+        zones[i] = b->groups.zones[i].zone;
+    }
+    b->in.zones = (struct gce_strs){.items = zones, .n = b->groups.n};
+}
+
+int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                      enum gce_kind kind, struct err *err)
+{
+    uint32_t verb = b->in.verb;
+    b->in = (struct gce_bs_input){
+        .service = item->in->service,
+        .key = item->key,
+        .verb = verb,
+        .kind = kind,
+        .adopts = item->in->previous == NULL,
+        .outcome = &b->outcome,
+        .call = s->call,
+    };
+    b->began_ms = s->host->now_ms(s->host->ctx);
+    int rc = find_ids(s, b, err);
+    if (rc != ERR_OK || verb == TT_VERB_DELETE) {
+        return rc;
+    }
+    b->in.subnetwork = subnetwork_of(s, b);
+    b->in.user_v4.ip = str_nonnull(item->in->service->lb_ip);
+    b->in.user_v6.ip = "";
+    b->in.user_v4.name = b->in.user_v6.name = "";
+    b->in.user_v4.tier = b->in.user_v6.tier = "";
+    if (verb == TT_VERB_ENSURE && b->facts.flags.logging && kind != GCE_KIND_ILB_GROUPS) {
+        const struct gce_provider *p = s->provider;
+        gce_l4lb_config_get(p->l4lb_config, s->host, s->call, s->a, item->in->service, &b->log);
+        b->in.log = gce_log_of(&b->log);
+    }
+    if (gce_kind_has_groups(kind)) {
+        find_groups(s, b);
+    } else {
+        rc = gce_bs_members_think(s, item, b, err);
+    }
+    if (rc == ERR_OK && verb == TT_VERB_ENSURE) {
+        item->err.code = gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, &item->err);
+        b->has_desired = item->err.code == ERR_OK;
+    }
+    return rc;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_members.c: which NEGs a Service has, who belongs into them, and who is in them (gce_flow.h).
+ *
+ * Thinking asks nobody: nodes, endpoints and the mirror say what is wanted.  Looking (gce_neg_observe.h) lists what must
+ * be known before something is changed, or is due to be compared again; when it did, what is wanted is thought out once
+ * more, because who is in a NEG stays in it. */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_links.h"
+#include "providers/gce/gce_neg_mirror.h"
+#include "providers/gce/gce_neg_observe.h"
+#include "providers/gce/gce_node_cache.h"
+
+#define ZONES_MAX 64
+
+static const char *neg_name(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    struct gce_l4_names names;
+    const struct tt_service *svc = b->in.service;
+    gce_l4_names_make(s->a, b->facts.kube_system_uid, svc->ns, svc->name, str_nonnull(svc->uid),
+                      &names);
+    return names.backend;
+}
+
+/* What the mirror knows, as the selection wants it. */
+static void current_places(struct lb_sync *s, const struct gce_bs_item *b, const char *name,
+                           struct gce_neg_places *ret)
+{
+    struct gce_provider *p = s->provider;
+    struct gce_strs zones = gce_neg_mirror_zones(p->negs, s->a, name);
+    ret->items = ARENA_ARRAY(s->a, struct gce_neg_place, zones.n);
+    ret->n = 0;
+    for (size_t i = 0; i < zones.n; i++) {
+        struct gce_neg_place place = {.zone = zones.items[i],
+                                      .subnet = gce_link_last(b->facts.subnetwork)};
+        bool due;
+        if (gce_neg_mirror_get(p->negs, place.zone, name, s->a, &place.endpoints, &place.n, &due) !=
+            GCE_MIRROR_UNKNOWN) {
+            ret->items[ret->n++] = place;
+        }
+    }
+}
+
+int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                         struct err *err)
+{
+    const struct tt_service *svc = item->in->service;
+    const struct gce_l4_flags *f = &b->facts.flags;
+    struct gce_provider *p = s->provider;
+    const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
+    /* Unknown endpoints (a plan from files) are not "no slice yet": policy Cluster does not ask where they are. */
+    static const struct tt_slice nowhere = {.size = sizeof(nowhere)};
+    static const struct tt_slice *const one[] = {&nowhere};
+    bool unknown = item->in->has_slices == 0 && !svc_only_local_traffic(svc);
+    const struct tt_slice *const *slices = unknown ? one : item->in->slices;
+    size_t n_slices = unknown ? 1 : item->in->has_slices != 0 ? item->in->n_slices : 0;
+    struct gce_neg_places current;
+    const struct gce_neg_wish wish = {
+        .ns = svc->ns,
+        .name = svc->name,
+        .local = svc_only_local_traffic(svc),
+        .internal = gce_kind_is_internal(b->in.kind),
+        .filter = filter,
+        .table =
+            gce_node_cache_get(p->node_cache, s->a, &filter, s->batch->nodes, s->batch->n_nodes),
+        .subnetwork = b->facts.subnetwork,
+        .include_draining = f->neg_local_draining,
+        .ipv6 = f->ipv6_node_endpoints,
+        .nodes = s->batch->nodes,
+        .n_nodes = s->batch->n_nodes,
+        .slices = slices,
+        .n_slices = n_slices,
+    };
+    current_places(s, b, neg_name(s, b), &current);
+    int rc = gce_neg_membership(s->a, &wish, &current, &b->members, err);
+    if (rc == ERR_OK) {
+        b->in.zones = b->members.zones;
+    }
+    return rc;
+}
+
+/* ---- the NEGs of the Service ------------------------------------------------------------------------- */
+
+static bool has_zone(const struct gce_strs *zones, const char *zone)
+{
+    for (size_t i = 0; i < zones->n; i++) {
+        if (str_eq(zones->items[i], zone)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct gce_neg_one *one_of(struct gce_bs_item *b, const char *zone)
+{
+    for (size_t i = 0; i < b->negs.n; i++) {
+        if (str_eq(b->negs.items[i].zone, zone)) {
+            return &b->negs.items[i];
+        }
+    }
+    return NULL;
+}
+
+static void add_zone(struct lb_sync *s, struct gce_bs_item *b, const char *name, const char *zone)
+{
+    if (one_of(b, zone) == NULL && b->negs.n < ZONES_MAX) {
+        b->negs.items[b->negs.n++] =
+            (struct gce_neg_one){.zone = arena_strdup(s->a, zone),
+                                 .name = name,
+                                 .wanted = has_zone(&b->members.zones, zone)};
+    }
+}
+
+/* Zones in which the Service has NEGs, or will have, or, when it goes, may have. */
+static void collect_zones(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_provider *p = s->provider;
+    const char *name = neg_name(s, b);
+    b->neg_name = name;
+    b->negs = (struct gce_neg_plan){
+        .items = ARENA_ARRAY(s->a, struct gce_neg_one, ZONES_MAX), .first_op = -1, .last_op = -1};
+    for (size_t i = 0; i < b->members.zones.n; i++) {
+        add_zone(s, b, name, b->members.zones.items[i]);
+    }
+    struct gce_strs known = gce_neg_mirror_zones(p->negs, s->a, name);
+    for (size_t i = 0; i < known.n; i++) {
+        add_zone(s, b, name, known.items[i]);
+    }
+    const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
+    const struct gce_node_table *t =
+        gce_node_cache_get(p->node_cache, s->a, &filter, s->batch->nodes, s->batch->n_nodes);
+    for (size_t i = 0; b->in.verb == TT_VERB_DELETE && i < t->n; i++) {
+        if (!str_is_empty(t->rows[i].zone)) {
+            add_zone(s, b, name, t->rows[i].zone);
+        }
+    }
+}
+
+/* A NEG is looked at by who ensures or deletes; who only moves members knows it from the mirror, or looks, too. */
+void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_provider *p = s->provider;
+    collect_zones(s, b);
+    for (size_t i = 0; i < b->negs.n; i++) {
+        const struct gce_neg_one *n = &b->negs.items[i];
+        struct gce_endpoint *e;
+        size_t n_e;
+        bool due;
+        bool known = gce_neg_mirror_get(p->negs, n->zone, n->name, s->a, &e, &n_e, &due) !=
+                     GCE_MIRROR_UNKNOWN;
+        if (b->in.verb != TT_VERB_UPDATE || !known) {
+            gce_slots_add(&b->slots, b->in.verb != TT_VERB_DELETE, GCE_NEGS, n->zone, n->name);
+        }
+    }
+}
+
+/* ---- members ------------------------------------------------------------------------------------------ */
+
+static const struct gce_neg_place *place_of(const struct gce_bs_item *b, const char *zone)
+{
+    for (size_t i = 0; i < b->members.places.n; i++) {
+        if (str_eq(b->members.places.items[i].zone, zone)) {
+            return &b->members.places.items[i];
+        }
+    }
+    return NULL;
+}
+
+/* What is wanted of each NEG, and whether it is there: seen by a look, or known. */
+static void fill(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_provider *p = s->provider;
+    for (size_t i = 0; i < b->negs.n; i++) {
+        struct gce_neg_one *n = &b->negs.items[i];
+        const struct gce_neg_place *place = place_of(b, n->zone);
+        const struct gce_slot *slot = gce_slots_find(&b->slots, GCE_NEGS, n->zone, n->name);
+        struct gce_neg *known = ARENA_NEW(s->a, struct gce_neg);
+        n->want = place != NULL ? place->endpoints : NULL;
+        n->n_want = place != NULL ? place->n : 0;
+        n->seen = gce_slots_neg(&b->slots, n->zone, n->name);
+        if (slot == NULL && gce_neg_is_known(p->negs, n->zone, n->name, known)) {
+            n->seen = known;
+        }
+        if (slot != NULL && slot->known == GCE_ABSENT) {
+            gce_neg_mirror_drop(p->negs, n->zone, n->name);
+        }
+        n->unknown = b->members.unsaid && n->seen != NULL;
+        n->foreign = n->seen != NULL && !str_is_empty(n->seen->description) &&
+                     gce_neg_description_judge(s->a, b->negs.description, n->seen->description) !=
+                         GCE_NEG_MATCHES;
+    }
+}
+
+int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                           struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    const struct tt_service *svc = b->in.service;
+    b->negs.description = gce_neg_describe(s->a, b->facts.kube_system_uid, svc->ns, svc->name);
+    b->negs.network = b->facts.network;
+    b->negs.subnetwork = b->facts.subnetwork;
+    fill(s, b);
+    if (b->in.verb == TT_VERB_DELETE || b->members.unsaid || p->offline) {
+        return ERR_OK;
+    }
+    unsigned reads = s->reads;
+    int rc = gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
+    if (rc != ERR_OK || s->reads == reads) {
+        return rc;
+    }
+    /* Something was listed: who may stay is known better now. */
+    rc = gce_bs_members_think(s, item, b, err);
+    fill(s, b);
+    return rc != ERR_OK ? rc : gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_observe.c: one look at a balancer with a backend service (gce_flow.h, gce_slots.h).
+ *
+ * Everything that may matter is one wave of reads, or none when the snapshot knows it; then come members of NEGs that
+ * must be listed, and network tags when a firewall may have to be written.  With what was seen, the desired state is
+ * made once more: it names the tags, and the addresses that annotations stand for.
+ * The health check of policy Cluster is shared: who uses it holds its lock together with others, who may make or delete
+ * it holds it alone (gce_lock.h). */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_l4_address_rules.h"
+#include "providers/gce/gce_links.h"
+
+/* ---- the shared health check ------------------------------------------------------------------------- */
+
+/* One lock per check: the one of cloud-provider-gcp's internal balancers, the global one of ingress-gce, its regional one. */
+static struct gce_lock *lock_of(struct gce_provider *p, enum gce_kind kind)
+{
+    return p->shared_checks[kind == GCE_KIND_ILB_GROUPS ? 0 : gce_kind_is_internal(kind) ? 1 : 2];
+}
+
+static void give_back(void *arg)
+{
+    struct gce_bs_item *b = arg;
+    (void)gce_lock_change(b->lock, b->hold, GCE_HOLD_NOT, NULL);
+    b->hold = GCE_HOLD_NOT;
+}
+
+void gce_bs_flow_release(struct gce_bs_item *b)
+{
+    if (b->lock_deferred) {
+        give_back(b);
+    }
+}
+
+static int hold(struct lb_sync *s, struct gce_bs_item *b, enum gce_hold then, struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    if (s->planning || p->offline || b->in.verb == TT_VERB_UPDATE) {
+        return ERR_OK;
+    }
+    if (!b->lock_deferred) {
+        b->lock = lock_of(p, b->in.kind);
+        b->lock_deferred = true;
+        arena_defer(s->life, give_back, b);
+    }
+    bool got = gce_lock_change(b->lock, b->hold, then, s->cancel);
+    b->hold = got ? then : GCE_HOLD_NOT;
+    return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
+}
+
+static bool is_there(struct lb_sync *s, enum gce_collection c, const char *name)
+{
+    const struct gce_provider *p = s->provider;
+    struct json_object *o;
+    return str_is_empty(name) || gce_snapshot_get(p->snapshot, GCE_KEY(c, name), GCE_SNAPSHOT_ANY,
+                                                  s->a, &o) == GCE_PRESENT;
+}
+
+/* As the snapshot knows it, the check and its firewalls stand. */
+static bool check_stands(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    const struct gce_bs_desired *d = &b->d;
+    return is_there(s, d->check_regional ? GCE_REGION_HCS : GCE_HCS, d->check.name) &&
+           (!d->v4.wanted || is_there(s, GCE_FIREWALLS, d->v4.check_firewall.name)) &&
+           (!d->v6.wanted || is_there(s, GCE_FIREWALLS, d->v6.check_firewall.name));
+}
+
+static bool kind_shares(enum gce_kind one, enum gce_kind other)
+{
+    bool legacy = one == GCE_KIND_ILB_GROUPS;
+    return legacy == (other == GCE_KIND_ILB_GROUPS) &&
+           gce_kind_is_internal(one) == gce_kind_is_internal(other);
+}
+
+/* Some other Service with policy Cluster has a balancer whose check is this one. */
+static bool others_want_check(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    const struct gce_provider *p = s->provider;
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
+        struct gce_decision d;
+        if (str_eq(all[i]->uid, b->in.service->uid) || all[i]->deleted_us != 0 ||
+            svc_only_local_traffic(all[i])) {
+            continue;
+        }
+        gce_decide(&c, &d);
+        if (d.kind >= GCE_KIND_ILB_GROUPS && d.kind <= GCE_KIND_NETLB_NEGS &&
+            kind_shares(b->in.kind, d.kind)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool uses_shared(const struct gce_bs_item *b)
+{
+    return b->in.verb == TT_VERB_ENSURE && b->has_desired && b->d.check_shared;
+}
+
+static int hold_before_look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    if (!uses_shared(b)) {
+        b->in.others_want_shared_check = b->in.verb == TT_VERB_UPDATE || others_want_check(s, b);
+        return b->in.others_want_shared_check ? ERR_OK : hold(s, b, GCE_HOLD_ALONE, err);
+    }
+    b->in.others_want_shared_check = true;
+    if (b->hold == GCE_HOLD_ALONE) {
+        return ERR_OK;
+    }
+    if (hold(s, b, check_stands(s, b) ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE, err) != ERR_OK) {
+        return err->code;
+    }
+    /* Whoever waited looks again: the one before may have made what was missing. */
+    bool alone = b->hold == GCE_HOLD_ALONE;
+    return alone && check_stands(s, b) ? hold(s, b, GCE_HOLD_TOGETHER, err) : ERR_OK;
+}
+
+static bool firewall_is_fine(struct lb_sync *s, const struct gce_bs_item *b,
+                             const struct gce_bs_side *side)
+{
+    const struct gce_firewall *is = gce_slots_firewall(&b->slots, side->check_firewall.name);
+    bool same = false;
+    if (!side->wanted || str_is_empty(side->check_firewall.name)) {
+        return true;
+    }
+    return is != NULL &&
+           gce_l4_firewall_equal(s->a, is, &side->check_firewall, true, &same, NULL) == ERR_OK &&
+           same;
+}
+
+/* The snapshot said that the shared check stands, the cloud says that it is not as it should be. */
+static bool must_be_alone(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    const char *because;
+    if (!uses_shared(b) || b->hold != GCE_HOLD_TOGETHER || !s->fresh) {
+        return false;
+    }
+    const struct gce_hc *hc = gce_slots_hc(&b->slots, b->d.check_regional, b->d.check.name);
+    return hc == NULL || gce_hc_needs_update(hc, &b->d.check, &because) ||
+           !firewall_is_fine(s, b, &b->d.v4) || !firewall_is_fine(s, b, &b->d.v6);
+}
+
+/* ---- what the Service names ----------------------------------------------------------------------------- */
+
+static void add_named(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
+    for (size_t i = 0; b->in.kind != GCE_KIND_ILB_GROUPS && i < names.n; i++) {
+        gce_slots_add(&b->slots, true, GCE_ADDRESSES, NULL, names.items[i]);
+    }
+    const char *subnet = str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork;
+    bool asked = !str_is_empty(b->in.subnetwork) && b->in.kind != GCE_KIND_ILB_GROUPS;
+    if (!str_is_empty(subnet) && (asked || b->d.v6.wanted)) {
+        gce_slots_add(&b->slots, true, GCE_SUBNETWORKS, NULL, gce_link_last(subnet));
+    }
+}
+
+static void take_user_addresses(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
+{
+    struct gce_strs names = gce_l4_address_names(s->a, b->in.service);
+    const struct gce_address **found = ARENA_ARRAY(s->a, const struct gce_address *, names.n);
+    size_t n = 0;
+    bool both = false;
+    for (size_t i = 0; b->in.kind != GCE_KIND_ILB_GROUPS && i < names.n; i++) {
+        const struct gce_address *one = gce_slots_address(&b->slots, names.items[i]);
+        if (one != NULL) {
+            found[n++] = one;
+        }
+    }
+    gce_l4_user_address(s->a, b->in.service, found, n, false, &b->in.user_v4, &both);
+    gce_l4_user_address(s->a, b->in.service, found, n, true, &b->in.user_v6, NULL);
+    if (both && b->in.verb == TT_VERB_ENSURE) {
+        gce_flow_event_once(
+            s, item, TT_EVENT_NORMAL, "MixedStaticIP",
+            "The address of the annotation networking.gke.io/load-balancer-ip-addresses is "
+            "used; spec.loadBalancerIP is not.");
+    }
+}
+
+/* gce-l4.md §4.1 E4, E6; §5.1 step 7. */
+static int check_subnetwork(struct gce_bs_item *b, struct err *err)
+{
+    const char *link = str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork;
+    const char *name = gce_link_last(str_nonnull(link));
+    const struct gce_slot *slot = gce_slots_find(&b->slots, GCE_SUBNETWORKS, NULL, name);
+    bool internal = gce_kind_is_internal(b->in.kind);
+    if (slot == NULL) {
+        return ERR_OK;
+    }
+    if (slot->known == GCE_ABSENT) {
+        return err_set(err, ERR_INVALID, "Subnetwork \"%s\" can't be found for project %s", name,
+                       b->facts.network_project);
+    }
+    const struct gce_subnetwork *n = slot->as;
+    if (n == NULL || !b->d.v6.wanted) {
+        return ERR_OK;
+    }
+    if (!str_eq(n->ipv6_access, internal ? "INTERNAL" : "EXTERNAL") ||
+        (!str_eq(n->stack, "IPV4_IPV6") && !str_eq(n->stack, "IPV6_ONLY"))) {
+        return err_set(
+            err, ERR_INVALID,
+            "subnetwork %s has no %s IPv6 range (ipv6AccessType \"%s\", stackType \"%s\"), so the "
+            "Service cannot have an IPv6 address",
+            name, internal ? "internal" : "external", n->ipv6_access, n->stack);
+    }
+    return ERR_OK;
+}
+
+/* ---- network tags ----------------------------------------------------------------------------------------- */
+
+/* The nodes whose tags count: eligible ones in the old kind, ready candidates in the others (gce-l4.md §3.1). */
+static void tag_members(struct lb_sync *s, const struct gce_bs_item *b, struct gce_members *ret)
+{
+    struct gce_provider *p = s->provider;
+    struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
+    const struct tt_node **nodes = ARENA_ARRAY(s->a, const struct tt_node *, s->batch->n_nodes);
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->batch->n_nodes; i++) {
+        struct gce_node_verdict v = {.candidate = true};
+        if (b->in.kind != GCE_KIND_ILB_GROUPS) {
+            gce_node_judge(s->a, &filter, s->batch->nodes[i], &v);
+        }
+        if (v.candidate) {
+            nodes[n++] = s->batch->nodes[i];
+        }
+    }
+    gce_members_of(s->a, nodes, n, p->facts.project, p->facts.region, ret);
+}
+
+static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
+{
+    struct gce_provider *p = s->provider;
+    struct gce_members members;
+    b->in.tags = p->tp_facts.node_tags;
+    b->in.tags_known = b->in.tags.n > 0;
+    if (b->in.tags_known || p->offline) {
+        return;
+    }
+    tag_members(s, b, &members);
+    const struct gce_tags_ask ask = {.api = &p->api,
+                                     .call = s->call,
+                                     .http = s->http,
+                                     .prefix = p->config.node_instance_prefix,
+                                     .members = &members};
+    err_clear(&b->in.tags_err);
+    b->in.tags_known = true;
+    if (gce_tags_get(p->tags, &ask, s->a, &b->in.tags, &s->reads, &b->in.tags_err) != ERR_OK) {
+        b->in.tags = (struct str_set){0};
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    gce_slots_init(&b->slots, s->a);
+    gce_bs_slots(&b->slots, &b->facts, &b->in, b->has_desired ? &b->d : NULL);
+    if (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE) {
+        gce_bs_members_slots(s, b);
+    }
+    if (b->in.verb == TT_VERB_ENSURE) {
+        add_named(s, b);
+    }
+    if (b->slots.n == 0) {
+        s->observed_fresh = true; /* own writes told the mirror everything that this verb touches */
+        return ERR_OK;
+    }
+    return gce_slots_look(&b->slots, s, err);
+}
+
+static void see_other_scheme(struct gce_bs_item *b)
+{
+    struct gce_l4_names n;
+    struct arena *a = b->slots.a;
+    if (b->in.kind == GCE_KIND_ILB_GROUPS) {
+        return;
+    }
+    gce_l4_names_make(a, b->facts.kube_system_uid, b->in.service->ns, b->in.service->name,
+                      str_nonnull(b->in.service->uid), &n);
+    b->in.other_scheme_has_check =
+        gce_slots_hc(&b->slots, gce_kind_is_internal(b->in.kind), n.shared_check) != NULL;
+}
+
+int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                        struct err *err)
+{
+    if (gce_kind_has_groups(b->in.kind) && b->in.verb != TT_VERB_DELETE) {
+        b->in.zones = gce_groups_zones(s->a, s->provider, b->group_name, &b->groups);
+    }
+    int rc = hold_before_look(s, b, err);
+    if (rc == ERR_OK) {
+        rc = look(s, b, err);
+    }
+    if (rc == ERR_OK && must_be_alone(s, b)) {
+        rc = hold(s, b, GCE_HOLD_ALONE, err);
+        rc = rc == ERR_OK ? look(s, b, err) : rc;
+    }
+    if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
+        rc = gce_bs_members_observe(s, item, b, err);
+    }
+    see_other_scheme(b);
+    if (rc != ERR_OK || b->in.verb != TT_VERB_ENSURE) {
+        return rc;
+    }
+    take_user_addresses(s, item, b);
+    look_up_tags(s, b);
+    rc = check_subnetwork(b, err);
+    return rc != ERR_OK ? rc : gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, err);
+}

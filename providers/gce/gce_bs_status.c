@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_status.c: what a Service with a backend service is told when all went well, or when it did not (gce_flow.h).
+ *
+ * Address, annotations, conditions and finalizers go through the results of the call; objects beside the Service
+ * (ServiceNetworkEndpointGroup) are written before, because the Service is not done without them.  Kinds of ingress-gce
+ * have its annotations and its events; the internal kind on instance groups those of cloud-provider-gcp.  A sync that
+ * changed nothing says nothing.  Source: gce-l4.md §4.10, §4.11, §6.1, §7.7; gce-cloud-provider.md §6.4. */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_svcneg.h"
+
+#include <string.h>
+
+/* ---- results ----------------------------------------------------------------------------------------- */
+
+static void set_ingress(struct lb_sync *s, struct lb_item *item, const struct gce_bs_item *b)
+{
+    struct tt_ingress all[2];
+    uint32_t n = 0;
+    if (b->d.v4.wanted && !str_is_empty(b->outcome.ip_v4)) {
+        all[n++] = (struct tt_ingress){.ip = b->outcome.ip_v4};
+    }
+    if (b->d.v6.wanted && !str_is_empty(b->outcome.ip_v6)) {
+        all[n++] = (struct tt_ingress){.ip = b->outcome.ip_v6};
+    }
+    s->host->result_ingress(item->in->result, all, n);
+}
+
+static void set_annotation(struct lb_sync *s, struct lb_item *item, const char *key,
+                           const char *value)
+{
+    if (!str_eq(svc_annotation(item->in->service, key), value)) {
+        s->host->result_annotation(item->in->result, key, value);
+    }
+}
+
+/* A firewall that upstream opened to everybody of a family, and that we would not make: while it is left alone, so is the
+ * annotation that names it (docs/deviations.md). */
+static bool is_left_alone(const struct gce_bs_item *b, const struct tt_kv *annotation)
+{
+    return b->d.warn_family_dropped && !b->facts.repair_adopted && annotation->value == NULL &&
+           str_has_prefix(annotation->key, GCE_ANN_STATUS_PREFIX "firewall-rule");
+}
+
+/* §4.11: ours of the list are replaced, the user's stay. */
+static void set_l4_annotations(struct lb_sync *s, struct lb_item *item, const struct gce_bs_item *b)
+{
+    for (size_t i = 0; i < b->d.n_annotations; i++) {
+        if (!is_left_alone(b, &b->d.annotations[i])) {
+            set_annotation(s, item, b->d.annotations[i].key, b->d.annotations[i].value);
+        }
+    }
+}
+
+static void set_legacy_annotations(struct lb_sync *s, struct lb_item *item,
+                                   const struct gce_bs_item *b)
+{
+    const struct gce_provider *p = s->provider;
+    if (p->options.lb_annotations) {
+        set_annotation(s, item, GCE_ANN_BACKEND, b->d.service.name);
+        set_annotation(s, item, GCE_ANN_TARGET_POOL, NULL);
+    }
+}
+
+static const char *families(const struct gce_bs_item *b)
+{
+    if (b->d.v4.wanted && b->d.v6.wanted) {
+        return "IPv4 IPv6";
+    }
+    return b->d.v6.wanted ? "IPv6" : "IPv4";
+}
+
+static void tell_synced(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    bool internal = gce_kind_is_internal(b->in.kind);
+    if (b->changed) {
+        s->host->event(s->host->ctx, item->in->service, TT_EVENT_NORMAL,
+                       "SyncLoadBalancerSuccessful",
+                       arena_printf(s->a, "Successfully ensured %s %s load balancer resources",
+                                    families(b), internal ? "internal" : "External"));
+    }
+}
+
+/* §4.12: a config that is wrong never fails a sync; the condition and an event say why it has no effect. */
+static void tell_log(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b,
+                     const char *failure)
+{
+    struct tt_condition condition;
+    const char *message = NULL;
+    const char *reason = gce_log_event(s->a, item->in->service, &b->log, &message);
+    if (gce_log_condition(item->in->service, &b->log, failure, &condition)) {
+        s->host->result_condition(item->in->result, &condition);
+    }
+    if (reason != NULL) {
+        gce_flow_event_once(s, item, TT_EVENT_WARNING, reason, message);
+    }
+}
+
+static void warn(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    if (b->d.warn_weighted) {
+        gce_flow_event_once(
+            s, item, TT_EVENT_WARNING, "UnsupportedConfiguration",
+            "Weighted load balancing by pods per node has no effect with externalTrafficPolicy "
+            "Cluster; use Local.");
+    }
+    if (b->d.warn_family_dropped && b->changed) {
+        gce_flow_event_once(
+            s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",
+            "The source ranges hold none of one of the Service's IP families: over that "
+            "family nobody is let in.");
+    }
+}
+
+/* Keys of §4.11. */
+static bool is_status_annotation(const char *key)
+{
+    static const char *const names[] = {"backend-service",
+                                        "tcp-forwarding-rule",
+                                        "udp-forwarding-rule",
+                                        "l3-forwarding-rule",
+                                        "tcp-forwarding-rule-ipv6",
+                                        "udp-forwarding-rule-ipv6",
+                                        "l3-forwarding-rule-ipv6",
+                                        "healthcheck",
+                                        "firewall-rule",
+                                        "firewall-rule-ipv6",
+                                        "firewall-rule-deny",
+                                        "firewall-rule-deny-ipv6",
+                                        "firewall-rule-for-hc",
+                                        "firewall-rule-for-hc-ipv6"};
+    if (str_eq(key, GCE_ANN_NEG_STATUS)) {
+        return true;
+    }
+    for (size_t i = 0; str_has_prefix(key, GCE_ANN_STATUS_PREFIX) && i < ARRAY_LEN(names); i++) {
+        if (str_eq(key + strlen(GCE_ANN_STATUS_PREFIX), names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer. */
+static void clear(struct lb_sync *s, struct lb_item *item)
+{
+    const struct tt_service *svc = item->in->service;
+    s->host->result_ingress(item->in->result, NULL, 0);
+    for (uint32_t i = 0; i < svc->n_annotations; i++) {
+        const char *key = svc->annotations[i].key;
+        if (is_status_annotation(key)) {
+            s->host->result_annotation(item->in->result, key, NULL);
+        }
+    }
+    s->host->event(s->host->ctx, svc, TT_EVENT_NORMAL, "DeletedLoadBalancer",
+                   "Deleted load balancer");
+}
+
+void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
+{
+    bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
+    if (b->in.verb == TT_VERB_DELETE) {
+        if (!legacy && item->in->verb == TT_VERB_DELETE) {
+            clear(s, item);
+        }
+        return;
+    }
+    if (!legacy && gce_kind_has_negs(b->in.kind)) {
+        set_annotation(s, item, GCE_ANN_NEG_STATUS,
+                       gce_neg_status_text(s->a, b->neg_name, &b->members.zones));
+    }
+    if (b->in.verb != TT_VERB_ENSURE) {
+        return;
+    }
+    set_ingress(s, item, b);
+    if (legacy) {
+        set_legacy_annotations(s, item, b);
+        return;
+    }
+    set_l4_annotations(s, item, b);
+    tell_log(s, item, b, NULL);
+    warn(s, item, b);
+    tell_synced(s, item, b);
+}
+
+void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
+{
+    bool deletes = item->in->verb == TT_VERB_DELETE;
+    const char *reason = deletes                            ? "DeleteLoadBalancerFailed"
+                         : gce_kind_is_internal(b->in.kind) ? "SyncLoadBalancerFailed"
+                                                            : "SyncExternalLoadBalancerFailed";
+    if (item->err.code == ERR_CANCELLED || item->settled) {
+        return;
+    }
+    if (!deletes && b->has_desired) {
+        tell_log(s, item, b, item->err.message);
+    }
+    s->host->event(s->host->ctx, item->in->service, TT_EVENT_WARNING, reason,
+                   arena_printf(s->a, "Error %s load balancer: %s",
+                                deletes ? "deleting" : "syncing", item->err.message));
+}
+
+/* ---- objects -------------------------------------------------------------------------------------------- */
+
+/* The NEGs of the Service as the cloud has them: what was just made is read for its id. */
+static int look_at_negs(struct lb_sync *s, struct gce_bs_item *b, struct gce_slots *slots,
+                        struct err *err)
+{
+    gce_slots_init(slots, s->a);
+    for (size_t i = 0; i < b->negs.n; i++) {
+        gce_slots_add(slots, true, GCE_NEGS, b->negs.items[i].zone, b->negs.items[i].name);
+    }
+    s->fresh = false;
+    return gce_slots_look(slots, s, err);
+}
+
+static int ensure_svcneg(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
+    struct gce_neg *negs = ARENA_ARRAY(s->a, struct gce_neg, b->negs.n);
+    struct gce_slots slots;
+    size_t n = 0;
+    if (look_at_negs(s, b, &slots, err) != ERR_OK) {
+        return err->code;
+    }
+    for (size_t i = 0; i < b->negs.n; i++) {
+        const struct gce_neg *one =
+            gce_slots_neg(&slots, b->negs.items[i].zone, b->negs.items[i].name);
+        if (one != NULL) {
+            negs[n] = *one;
+            negs[n++].zone = b->negs.items[i].zone;
+        }
+    }
+    const struct gce_svcneg_wish wish = {
+        .service = b->in.service,
+        .name = b->neg_name,
+        .negs = negs,
+        .n_negs = n,
+        .phase = GCE_SVCNEG_SYNCED,
+        .with_states = b->facts.flags.multi_subnet,
+        .zones = b->members.zones,
+    };
+    return gce_svcneg_ensure(p->svcneg, &k, &wish, err);
+}
+
+/* Only members were moved: the object names NEGs, not members. */
+static bool same_negs(const struct gce_bs_item *b)
+{
+    return b->in.verb == TT_VERB_UPDATE && b->negs.first_op < 0;
+}
+
+int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                        struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
+    (void)item;
+    if (!gce_kind_has_negs(b->in.kind) || str_is_empty(b->neg_name) || same_negs(b)) {
+        return ERR_OK;
+    }
+    if (b->in.verb == TT_VERB_DELETE) {
+        return gce_svcneg_delete(p->svcneg, &k, b->in.service->ns, b->neg_name, err);
+    }
+    return ensure_svcneg(s, b, err);
+}

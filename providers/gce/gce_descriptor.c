@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_descriptor.c: what the host is told of the Google provider: names, flags, metrics, objects that it uses (provider.h).
+ *
+ * Tables only.  Classes, finalizers and reasons are those of both upstream programs whose parts are played here; which of
+ * them are, flags decide when it is opened (gce_decide.h). */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_l4_metrics.h"
+#include "providers/gce/gce_options.h"
+#include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_service_rules.h"
+
+static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY,
+                                      GCE_CLASS_INTERNAL, GCE_CLASS_EXTERNAL};
+static const char *const finalizers[] = {
+    GCE_FINALIZER_NETLB_V1, GCE_FINALIZER_ILB_V1, GCE_FINALIZER_ILB_V2, GCE_FINALIZER_NETLB_V2,
+    GCE_FINALIZER_NETLB_V3,
+    /* taken off what both Go programs served (docs/adr/0011) */
+    LB_CLEANUP_FINALIZER};
+static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
+                                            GCE_EVENT_CONFLICT,
+                                            GCE_EVENT_MIXED,
+                                            GCE_EVENT_FOREIGN,
+                                            GCE_EVENT_RACE,
+                                            GCE_EVENT_NO_MIGRATION,
+                                            "SyncLoadBalancerSuccessful",
+                                            "SyncLoadBalancerFailed",
+                                            "SyncExternalLoadBalancerFailed",
+                                            "DeleteLoadBalancerFailed",
+                                            "DeletedLoadBalancer",
+                                            "UnsupportedConfiguration",
+                                            "MixedStaticIP",
+                                            "SourceRangesOfOneFamily",
+                                            "Attach",
+                                            "Detach",
+                                            "Create",
+                                            "Delete",
+                                            "AttachFailed",
+                                            "DetachFailed"};
+/* Creation has no name that RBAC could compare, so it is a row of its own. */
+static const struct tt_kube_kind kube_kinds[] = {
+    {.api_version = "v1",
+     .resource = "configmaps",
+     .ns = "kube-system",
+     .name = "ingress-uid",
+     .verbs = "get,list,watch"},
+    {.api_version = "v1", .resource = "configmaps", .ns = "kube-system", .verbs = "create"},
+    {.api_version = "v1", .resource = "namespaces", .name = "kube-system", .verbs = "get"},
+    {.api_version = "networking.gke.io/v1beta1",
+     .resource = "servicenetworkendpointgroups",
+     .verbs = "get,list,create,patch,delete"},
+    {.api_version = "networking.gke.io/v1", .resource = "l4lbconfigs", .verbs = "get"},
+};
+
+/* What the L4 parts write themselves (gce-l4.md §4.11, §7.2). */
+static const char *const own_annotations[] = {GCE_ANN_NEG_STATUS, "service.kubernetes.io*"};
+
+/* Local Services follow their pods at once; others only need to know that there are endpoints, or how many. */
+#define ENDPOINTS_LOCAL_MS   100
+#define ENDPOINTS_CLUSTER_MS 2000
+
+static int64_t endpoints_delay_ms(void *provider, const struct tt_service *service)
+{
+    const struct gce_provider *p = provider;
+    const struct gce_switches *f = &p->options.switches;
+    if (service == NULL) {
+        return f->run_ilb || f->run_netlb || f->standalone_negs ? ENDPOINTS_LOCAL_MS : -1;
+    }
+    const struct gce_case c = {.service = service, .flags = f};
+    struct gce_decision d;
+    gce_decide(&c, &d);
+    if (!gce_kind_has_negs(d.kind)) {
+        return -1;
+    }
+    return svc_only_local_traffic(service) ? ENDPOINTS_LOCAL_MS : ENDPOINTS_CLUSTER_MS;
+}
+
+static uint64_t node_digest(void *provider, const struct tt_node *node)
+{
+    (void)provider;
+    return gce_node_digest(node);
+}
+
+const struct tt_provider tt_gce_provider = {
+    .abi_major = TRIMTAB_ABI_MAJOR,
+    .abi_minor = TRIMTAB_ABI_MINOR,
+    .size = sizeof(struct tt_provider),
+    .name = "gce",
+    .version = TRIMTAB_VERSION,
+    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK |
+                    TT_CAP_WANTS_ENDPOINTS | TT_CAP_MORE_PARTS,
+    .options = gce_option_table,
+    .n_options = GCE_OPTION_COUNT,
+    .classes = classes,
+    .n_classes = ARRAY_LEN(classes),
+    .finalizers = finalizers,
+    .n_finalizers = ARRAY_LEN(finalizers),
+    .event_reasons = event_reasons,
+    .n_event_reasons = ARRAY_LEN(event_reasons),
+    .event_component = "g-cloudprovider",
+    .metrics = gce_metrics,
+    .n_metrics = GCE_METRICS_COUNT,
+    .kube_kinds = kube_kinds,
+    .n_kube_kinds = ARRAY_LEN(kube_kinds),
+    .own_annotations = own_annotations,
+    .n_own_annotations = ARRAY_LEN(own_annotations),
+    .open = gce_open,
+    .close = gce_close,
+    .get_load_balancer = gce_get_load_balancer,
+    .ensure_load_balancer = gce_reconcile,
+    .update_load_balancer = gce_reconcile,
+    .ensure_load_balancer_deleted = gce_reconcile,
+    .plan = gce_plan,
+    .explain = gce_explain,
+    .validate = gce_validate,
+    .check_config = gce_config_check,
+    .endpoints_delay_ms = endpoints_delay_ms,
+    .node_digest = node_digest,
+};
+
+const struct tt_provider *tt_provider_gce_descriptor(void)
+{
+    return &tt_gce_provider;
+}

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_flow.c: the flow table by which common/lb's driver syncs any Service of Google's (gce_flow.h).
+ *
+ * Which kind a Service gets is decided first, by what it says and carries, and where that does not tell, by one look
+ * at what is there (gce_decide.h).  What it has as another kind goes before the new one is made: two kinds share names
+ * (forwarding rule a<uid>, backend service, firewall), so they cannot stand side by side. */
+#include "providers/gce/gce_flow.h"
+
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_kube_system.h"
+#include "providers/gce/gce_l4_metrics.h"
+#include "providers/gce/gce_neg_observe.h"
+#include "providers/gce/gce_ops.h"
+#include "providers/gce/gce_service_rules.h"
+
+#define BIT(kind) (1u << (unsigned)(kind))
+
+static struct gce_provider *provider_of(const struct lb_sync *s)
+{
+    return s->provider;
+}
+
+void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
+                         const char *reason, const char *message)
+{
+    struct gce_provider *p = provider_of(s);
+    const char *about = arena_printf(s->a, "%s %s", item->key, reason);
+    if (!s->planning && gce_told_is_news(p->told, about, message)) {
+        p->host->event(p->host->ctx, item->in->service, type, reason, message);
+    }
+}
+
+/* ---- which kind -------------------------------------------------------------------------------------- */
+
+/* Looks at what the decision asks for.  A look that fails is an answer, too: upstream leaves such a Service alone. */
+static void look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
+                          struct gce_case *c)
+{
+    struct gce_provider *p = provider_of(s);
+    const struct tt_service *svc = item->in->service;
+    const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+    const char *uid = NULL;
+    const char *backend = NULL;
+    struct gce_slots slots;
+    struct err err = ERR_INIT;
+    gce_slots_init(&slots, s->a);
+    if ((needs & GCE_NEEDS_RULE) != 0) {
+        gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
+    }
+    if ((needs & GCE_NEEDS_BACKEND) != 0 &&
+        gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &uid, &err) == ERR_OK) {
+        struct gce_l4_names names;
+        gce_l4_names_make(s->a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
+        backend = names.backend;
+        gce_slots_add(&slots, true, GCE_BACKENDS, NULL, backend);
+    }
+    bool failed = err.code != ERR_OK || gce_slots_look(&slots, s, &err) != ERR_OK;
+    if ((needs & GCE_NEEDS_RULE) != 0) {
+        const struct gce_rule *r = gce_slots_rule(&slots, rule);
+        c->rule_found = failed      ? GCE_FOUND_FAILED
+                        : r == NULL ? GCE_FOUND_ABSENT
+                                    : GCE_FOUND_PRESENT;
+        c->rule = r != NULL ? *r : c->rule;
+    }
+    if ((needs & GCE_NEEDS_BACKEND) != 0) {
+        const struct gce_bservice *b = backend == NULL ? NULL : gce_slots_bservice(&slots, backend);
+        c->backend_found = failed      ? GCE_FOUND_FAILED
+                           : b == NULL ? GCE_FOUND_ABSENT
+                                       : GCE_FOUND_PRESENT;
+        c->backend_scheme = b != NULL ? b->scheme : "";
+        c->backend_group = b != NULL && b->n_backends > 0 ? b->backends[0].group : "";
+    }
+}
+
+static bool has_kinds_finalizer(const struct tt_service *svc)
+{
+    for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
+        const char *name = gce_kind_finalizer((enum gce_kind)k);
+        if (name != NULL && svc_has_finalizer(svc, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that carries its kind's mark
+ * (but the external kinds of ingress-gce, whose mark may meet a target pool), one that never had a balancer, and a target
+ * pool as long as no other part is run here, which the look at the balancer itself finds out. */
+static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_switches *f = &provider_of(s)->options.switches;
+    const struct tt_service *svc = item->in->service;
+    enum gce_kind kind = gce_item_of(item)->decision.kind;
+    const char *mark = gce_kind_finalizer(kind);
+    bool may_race = kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS;
+    if (mark != NULL && svc_has_finalizer(svc, mark) && !may_race) {
+        return false;
+    }
+    if (svc->n_ingress == 0 && !has_kinds_finalizer(svc)) {
+        return false;
+    }
+    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS;
+}
+
+static void decide(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    struct gce_case c = {.service = item->in->service, .flags = &provider_of(s)->options.switches};
+    unsigned seen = 0;
+    gce_decide(&c, &g->decision);
+    while ((g->decision.needs & ~seen) != 0 && worth_a_look(s, item)) {
+        unsigned needs = g->decision.needs & ~seen;
+        look_for_case(s, item, needs, &c);
+        seen |= needs;
+        gce_decide(&c, &g->decision);
+    }
+}
+
+static bool has_bs_bits(unsigned bits)
+{
+    return (bits & (BIT(GCE_KIND_ILB_GROUPS) | BIT(GCE_KIND_ILB_NEGS) | BIT(GCE_KIND_NETLB_GROUPS) |
+                    BIT(GCE_KIND_NETLB_NEGS))) != 0;
+}
+static enum gce_kind first_bs_kind(unsigned bits)
+{
+    for (int k = GCE_KIND_ILB_GROUPS; k <= GCE_KIND_NETLB_NEGS; k++) {
+        if ((bits & BIT(k)) != 0) {
+            return (enum gce_kind)k;
+        }
+    }
+    return GCE_KIND_NONE;
+}
+
+/* What goes first; members alone are moved without a look at that. */
+static void find_formers(struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    g->former = g->decision.former;
+    if (g->decision.teardown) {
+        g->former |= BIT(g->decision.kind);
+    }
+    if (item->in->verb == TT_VERB_UPDATE) {
+        g->former = 0;
+    }
+}
+
+static bool is_built(const struct lb_item *item)
+{
+    return lb_item_is_active(item) && item->in->verb != TT_VERB_DELETE &&
+           !gce_item_of(item)->decision.teardown;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------- */
+
+static void elsewhere(struct lb_item *item, const char *because)
+{
+    (void)err_set(&item->err, ERR_IMPLEMENTED_ELSEWHERE, "%s", because);
+    item->settled = true;
+}
+
+static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct gce_item *g = gce_item_of(item);
+    int rc = ERR_OK;
+    if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
+        g->tp.in.verb = TT_VERB_DELETE;
+        rc = gce_tp_flow_facts(s, item, err);
+    }
+    if (rc == ERR_OK && has_bs_bits(g->former)) {
+        g->was.in.verb = TT_VERB_DELETE;
+        rc = gce_bs_flow_facts(s, item, &g->was, first_bs_kind(g->former), err);
+    }
+    return rc;
+}
+
+/* gce-l4.md §1.6.2: a target pool is never turned into a backend service; who asks for it is told, and the annotation goes. */
+static void guard(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_decision *d = &gce_item_of(item)->decision;
+    if (s->planning || (!d->guard_migration && !d->guard_race)) {
+        return;
+    }
+    gce_flow_event_once(
+        s, item, TT_EVENT_WARNING, d->guard_race ? GCE_EVENT_RACE : GCE_EVENT_NO_MIGRATION,
+        d->guard_race
+            ? "Target pool and backend service were both made for this Service; the backend "
+              "service is "
+              "taken away, and so is the annotation " GCE_ANN_RBS "."
+            : "A load balancer with a target pool cannot become one with a backend service; "
+              "the annotation " GCE_ANN_RBS " is taken away. Make the Service anew to change "
+              "its kind.");
+    s->host->result_annotation(item->in->result, GCE_ANN_RBS, NULL);
+    s->host->metric_add(s->host->ctx, "l4_netlb_legacy_to_rbs_migration_prevented_count",
+                        &(struct tt_kv){"type", d->guard_race ? "race" : "migration"}, 1, 1);
+}
+
+static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct gce_item *g = ARENA_NEW(s->a, struct gce_item);
+    const struct gce_provider *p = provider_of(s);
+    item->data = g;
+    decide(s, item);
+    guard(s, item);
+    find_formers(item);
+    bool deletes = item->in->verb == TT_VERB_DELETE;
+    if (g->decision.kind == GCE_KIND_NONE && (!deletes || p->options.switches.legacy_off) &&
+        g->former == 0) {
+        elsewhere(item, g->decision.says);
+        return ERR_OK;
+    }
+    int rc = facts_of_former(s, item, err);
+    bool only_former = g->former != 0 && (deletes || g->decision.teardown);
+    if (rc != ERR_OK || item->err.code != ERR_OK || only_former) {
+        return rc;
+    }
+    if (gce_item_is_bs(item)) {
+        g->bs.in.verb = item->in->verb;
+        return gce_bs_flow_facts(s, item, &g->bs, g->decision.kind, err);
+    }
+    g->tp.in.verb = item->in->verb;
+    return gce_tp_flow_facts(s, item, err);
+}
+
+static int facts(struct lb_sync *s, struct err *err)
+{
+    struct gce_provider *p = provider_of(s);
+    bool active = false;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct err one = ERR_INIT;
+        if (facts_of_item(s, &s->items[i], &one) != ERR_OK) {
+            (void)err_copy(&s->items[i].err, &one);
+        }
+        active = active || s->items[i].err.code == ERR_OK;
+    }
+    if (!active || p->offline) {
+        return ERR_OK;
+    }
+    return gce_auth_ready(p->auth, s->http, s->cancel, err);
+}
+
+/* ---- stage 1: what it had ------------------------------------------------------------------------------------ */
+
+/* A DELETE of a Service that nothing says anything about goes the way of target pools, which knows whom to wait for. */
+static bool deletes_pool(const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    return (g->former & BIT(GCE_KIND_TARGET_POOL)) != 0 ||
+           (item->in->verb == TT_VERB_DELETE && g->former == 0);
+}
+
+static bool former_needed(const struct lb_sync *s)
+{
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct lb_item *item = &s->items[i];
+        if (lb_item_is_active(item) && (gce_item_of(item)->former != 0 || deletes_pool(item))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int former_observe(struct lb_sync *s, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        if (!lb_item_is_active(item)) {
+            continue;
+        }
+        struct gce_item *g = gce_item_of(item);
+        if (deletes_pool(item)) {
+            gce_tp_flow_observe(s, item);
+        }
+        if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
+            item->err.code = gce_bs_flow_observe(s, item, &g->was, &item->err);
+        }
+    }
+    return ERR_OK;
+}
+
+static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
+                              const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    (void)s;
+    if (item->in->verb != TT_VERB_DELETE && g->former != 0) {
+        lb_plan_because(plan, item->key, "%s → what it had as another kind goes first",
+                        g->decision.says);
+    }
+}
+
+static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        if (!lb_item_is_active(item)) {
+            continue;
+        }
+        struct gce_item *g = gce_item_of(item);
+        because_of_former(s, plan, item);
+        if (deletes_pool(item)) {
+            gce_tp_flow_plan(s, plan, item);
+        }
+        if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
+            struct gce_bs_item *w = &g->was;
+            item->err.code =
+                gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- stage 2: instance groups ----------------------------------------------------------------------------------- */
+
+static bool wants_groups(const struct lb_item *item)
+{
+    return is_built(item) && gce_item_is_bs(item) &&
+           gce_kind_has_groups(gce_item_of(item)->decision.kind);
+}
+
+static bool groups_needed(const struct lb_sync *s)
+{
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (wants_groups(&s->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two Services that change into each other's kind must not wait for each other's shared check. */
+static void release_formers(struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    gce_bs_flow_release(&g->was);
+    if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
+        gce_tp_flow_release(&g->tp);
+    }
+}
+
+static int groups_observe(struct lb_sync *s, struct err *err)
+{
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct gce_bs_item *b = &gce_item_of(&s->items[i])->bs;
+        if (wants_groups(&s->items[i])) {
+            release_formers(&s->items[i]);
+            s->observed_fresh =
+                true; /* what is believed of groups was read, or written, by whose turn it is */
+            return gce_groups_observe(s, b->group_name, &b->groups, err);
+        }
+    }
+    return ERR_OK;
+}
+
+static int groups_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < s->n_items; i++) {
+        const struct gce_bs_item *b = &gce_item_of(&s->items[i])->bs;
+        if (wants_groups(&s->items[i])) {
+            return gce_groups_plan(s, plan, s->items[i].key, b->group_name, &b->groups, err);
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- stage 3: the load balancer ----------------------------------------------------------------------------------- */
+
+static bool balancer_needed(const struct lb_sync *s)
+{
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (is_built(&s->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int balancer_observe(struct lb_sync *s, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        if (!is_built(item)) {
+            continue;
+        }
+        release_formers(item);
+        if (gce_item_is_bs(item)) {
+            struct gce_bs_item *b = &gce_item_of(item)->bs;
+            item->err.code = gce_bs_flow_observe(s, item, b, &item->err);
+        } else {
+            gce_tp_flow_observe(s, item);
+        }
+    }
+    return ERR_OK;
+}
+
+static void plan_bs(struct lb_plan *plan, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    struct gce_bs_item *b = &g->bs;
+    lb_plan_because(plan, item->key, "%s → %s", g->decision.says, gce_kind_text(g->decision.kind));
+    item->err.code =
+        item->in->verb == TT_VERB_ENSURE
+            ? gce_bs_plan_ensure(plan, &b->facts, &b->in, &b->d, &b->slots, &b->negs, &item->err)
+            : gce_bs_plan_update(plan, &b->facts, &b->in, &b->slots, &b->negs, &item->err);
+}
+
+static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct lb_item *item = &s->items[i];
+        if (!is_built(item)) {
+            continue;
+        }
+        if (gce_item_is_bs(item)) {
+            plan_bs(plan, item);
+        } else {
+            gce_tp_flow_plan(s, plan, item);
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- results --------------------------------------------------------------------------------------------------------- */
+
+/* Served here as ingress-gce serves it. */
+static bool is_of_l4(const struct gce_item *g)
+{
+    return g->decision.part == GCE_PART_L4 && g->decision.kind != GCE_KIND_NONE;
+}
+
+static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
+                         const char *const **ret_names)
+{
+    const char **names = ARENA_ARRAY(s->life, const char *, 1);
+    names[0] = gce_kind_finalizer(gce_item_of(item)->decision.kind);
+    *ret_names = names;
+    return names[0] != NULL ? 1 : 0;
+}
+
+/* Whose finalizers and whose events (gce-l4.md §7.7; gce-cloud-provider.md §6.3), and which nodes count. */
+static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    (void)s;
+    if (g == NULL) {
+        return 0;
+    }
+    uint32_t nodes = gce_item_is_bs(item) ? TT_OWN_NODES : 0;
+    return is_of_l4(g) ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | nodes : nodes;
+}
+
+static bool is_target_pools(const struct lb_op *op)
+{
+    static const struct lb_op_type *const types[] = {&gce_tp_type_insert,  &gce_tp_type_patch,
+                                                     &gce_tp_type_update,  &gce_tp_type_delete,
+                                                     &gce_tp_type_members, &gce_tp_type_swap};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (op->type == types[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                  const struct err *err)
+{
+    struct gce_provider *p = provider_of(s);
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct gce_item *g = gce_item_of(&s->items[i]);
+        if (outcome == LB_DONE && str_set_has(&op->owners, s->items[i].key)) {
+            g->bs.changed = true;
+        }
+    }
+    if (op->type == NULL || op->arg == NULL) {
+        return;
+    }
+    if (is_target_pools(op)) {
+        gce_tp_flow_wrote(s, op, outcome, err);
+        return;
+    }
+    gce_op_wrote(p, op, outcome, err);
+    gce_neg_wrote(p->negs, op, outcome, err);
+    gce_groups_wrote(p, op, outcome, err);
+    if (outcome == LB_FAILED) {
+        gce_groups_tell(s, op, err);
+    }
+}
+
+static int objects(struct lb_sync *s, struct lb_item *item, struct err *err)
+{
+    struct gce_item *g = gce_item_of(item);
+    int rc = ERR_OK;
+    if (has_bs_bits(g->former)) {
+        rc = gce_bs_flow_objects(s, item, &g->was, err);
+    }
+    if (rc == ERR_OK && is_built(item) && gce_item_is_bs(item)) {
+        rc = gce_bs_flow_objects(s, item, &g->bs, err);
+    }
+    return rc;
+}
+
+static void drop_formers(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    const struct gce_provider *p = provider_of(s);
+    /* Where the Go service controller ran before, it put its finalizer on these Services, too; who has taken its place
+     * takes it off (docs/adr/0011). */
+    if (item->in->verb == TT_VERB_DELETE && has_bs_bits(g->former) &&
+        !p->options.switches.legacy_off) {
+        s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);
+    }
+    for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
+        const char *name = gce_kind_finalizer((enum gce_kind)k);
+        if ((g->former & BIT(k)) != 0 && name != NULL) {
+            s->host->result_drop_finalizer(item->in->result, name);
+        }
+    }
+}
+
+/* How it ended, for metrics. */
+static void note(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    enum gce_kind is = g->decision.is;
+    if (s->planning || item->settled) {
+        return;
+    }
+    if (is == GCE_KIND_TARGET_POOL) {
+        gce_tp_flow_note(s, item);
+    } else if (is_of_l4(g)) {
+        gce_l4_metrics_note(s, item, is_built(item) ? &g->bs : &g->was);
+    }
+}
+
+static void status(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    drop_formers(s, item);
+    if (!is_built(item)) {
+        if (has_bs_bits(g->former)) {
+            gce_bs_flow_status(s, item, &g->was);
+        }
+        if (deletes_pool(item)) {
+            gce_tp_flow_status(s, item);
+        }
+    } else if (gce_item_is_bs(item)) {
+        gce_bs_flow_status(s, item, &g->bs);
+    } else {
+        gce_tp_flow_status(s, item);
+    }
+    note(s, item);
+}
+
+static void failed(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    if (g == NULL || s->planning) {
+        return;
+    }
+    note(s, item);
+    if (is_of_l4(g)) {
+        gce_bs_flow_failed(s, item, item->in->verb == TT_VERB_DELETE ? &g->was : &g->bs);
+    }
+}
+
+static const struct lb_stage stages[] = {
+    {.name = "former load balancer",
+     .needed = former_needed,
+     .observe = former_observe,
+     .plan = former_plan},
+    {.name = "instance groups",
+     .needed = groups_needed,
+     .observe = groups_observe,
+     .plan = groups_plan},
+    {.name = "load balancer",
+     .needed = balancer_needed,
+     .observe = balancer_observe,
+     .plan = balancer_plan},
+};
+
+const struct lb_flow gce_flow = {
+    .name = "gce",
+    .facts = facts,
+    .stages = stages,
+    .n_stages = ARRAY_LEN(stages),
+    .finalizers = finalizers,
+    .own = own,
+    .objects = objects,
+    .status = status,
+    .failed = failed,
+    .wrote = wrote,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_flow.h: one Service on its way through Google's flow, whatever kind of balancer it gets.
+ *
+ *     facts   which kind is it (gce_decide.h), what did it have before
+ *     stage 1 "former load balancer": what it had as another kind, or all of it (DELETE), goes
+ *     stage 2 "instance groups": the cluster's shared groups hold the nodes
+ *     stage 3 "load balancer": the kind's own observe and plan
+ *     status  address, annotations, events, finalizers
+ *
+ * Private to gce_flow.c, gce_target_pool_flow.c and gce_bs_*.c. */
+#ifndef TRIMTAB_GCE_FLOW_H
+#define TRIMTAB_GCE_FLOW_H
+
+#include "common/lb/driver.h"
+#include "providers/gce/gce_bs.h"
+#include "providers/gce/gce_decide.h"
+#include "providers/gce/gce_groups.h"
+#include "providers/gce/gce_l4lb_config_rules.h"
+#include "providers/gce/gce_lock.h"
+#include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_target_pool_observe.h"
+
+/* One balancer with a backend service: the one that is wanted, or one that is to go. */
+struct gce_bs_item {
+    struct gce_bs_facts facts; /* with the ids of this cluster */
+    struct gce_bs_input in;
+    struct gce_bs_outcome outcome;
+    struct gce_bs_desired d; /* ENSURE */
+    bool has_desired;
+    struct gce_slots slots;
+    struct gce_neg_members members; /* kinds with NEGs: who belongs into them */
+    struct gce_neg_plan negs;
+    struct gce_groups_want groups; /* kinds with instance groups */
+    const char *group_name;
+    const char *neg_name;
+    struct gce_log_verdict log; /* L4LBConfig */
+    int64_t began_ms;           /* by the host's clock */
+    struct gce_lock *lock;      /* of the shared health check */
+    enum gce_hold hold;
+    bool lock_deferred;
+    bool changed; /* something was written for it */
+};
+struct gce_item {
+    struct gce_tp_item tp; /* first: what gce_target_pool_*.c see of lb_item.data */
+    struct gce_decision decision;
+    unsigned
+        former; /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go first */
+    struct gce_bs_item bs;
+    struct gce_bs_item was; /* of the former kinds */
+};
+static inline struct gce_item *gce_item_of(const struct lb_item *item)
+{
+    return item->data;
+}
+static inline bool gce_item_is_bs(const struct lb_item *item)
+{
+    enum gce_kind k = gce_item_of(item)->decision.kind;
+    return k >= GCE_KIND_ILB_GROUPS && k <= GCE_KIND_NETLB_NEGS;
+}
+static inline bool gce_kind_has_groups(enum gce_kind k)
+{
+    return k == GCE_KIND_ILB_GROUPS || k == GCE_KIND_NETLB_GROUPS;
+}
+
+extern const struct lb_flow gce_flow;
+
+/* An event that is told once until its message changes (gce_told.h). */
+void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
+                         const char *reason, const char *message);
+
+/* ---- target pools (gce_target_pool_flow.c): as the flow calls them, per item --------------------------- */
+int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err) _warn_unused_;
+void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item);
+void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
+void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item);
+void gce_tp_flow_note(struct lb_sync *s, const struct lb_item *item); /* metrics */
+void gce_tp_flow_release(struct gce_tp_item *t);                      /* of the shared check */
+void gce_tp_flow_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
+                       const struct err *err);
+
+/* ---- balancers with a backend service ----------------------------------------------------------------------- */
+/* gce_bs_facts.c: names, tags' owners, membership; no look at the balancer itself. */
+int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                      enum gce_kind kind, struct err *err) _warn_unused_;
+/* gce_bs_observe.c */
+int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                        struct err *err) _warn_unused_;
+struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f);
+void gce_bs_flow_release(
+    struct gce_bs_item *b); /* of the shared check, when nothing more is done to it */
+/* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; observe:
+ * lists what must be known, fills b->negs. */
+int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                         struct err *err) _warn_unused_;
+void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b);
+int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                           struct err *err) _warn_unused_;
+/* gce_bs_status.c */
+int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                        struct err *err) _warn_unused_;
+void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
+void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
+
+#endif
