@@ -30,12 +30,11 @@ static struct gce_rule common(const struct gce_l4_wish *w, const char *name, con
     return r;
 }
 
-/* IPv6 rules have a short description and only the best tier. */
+/* IPv6 rules have a short description; their tier is the best one, because the other is refused (§5.4). */
 static void make_v6(const struct gce_l4_wish *w, struct gce_rule *r)
 {
     r->description = gce_l4_describe(w->a, &(struct gce_l4_description){.service = w->in->key});
     r->ip_version = "IPV6";
-    r->tier = "PREMIUM";
 }
 
 /* Names among `all` but the wanted ones. */

@@ -233,6 +233,7 @@ static void desired__V119_to_V122__ports_of_rules(void **state)
         must(a, rows[i].row, &q, &d);
         same_text(rows[i].row, rules_text(a, &d.v4), rows[i].rules);
         same_text(rows[i].row, d.v4.rules[0].tier, rows[i].tier);
+        assert_int_equal(d.tier_is_set, *rows[i].annotations != '\0');
     }
 }
 
@@ -456,6 +457,12 @@ static void check__4_3__shared_and_local(void **state)
     q.flags.deny_firewall = true;
     must(a, "V149", &q, &d);
     assert_int_equal(d.v4.check_firewall.priority, 999);
+    q.kind = GCE_KIND_ILB_NEGS;
+    q.flags.dual_stack_ilb = false;
+    must(a, "5.7: external only", &q, &d);
+    assert_false(d.v4.want_deny);
+    assert_int_equal(d.v4.firewall.priority, 1000);
+    assert_null(annotation(&d, "firewall-rule-ipv6")); /* §4.11: not ours to touch then */
 }
 
 /* ---- backend service ----------------------------------------------------------------------------------------- */

@@ -443,6 +443,7 @@ static void needs_update__7_2__what_counts_for_each_kind(void **state)
         {"", "\"sessionAffinity\":\"ClientIP\"", true, true},
         {"", "\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]", true, true},
         {"", "\"loadBalancerIP\":\"1.2.3.4\"", true, true},
+        {"", "\"sessionAffinityConfig\":{\"clientIP\":{\"timeoutSeconds\":60}}", true, true},
         {"", "\"externalIPs\":[\"1.2.3.4\"]", true, true},
         {"", "\"externalTrafficPolicy\":\"Local\"", true, true},
         {"", "\"healthCheckNodePort\":30000", true, true},
