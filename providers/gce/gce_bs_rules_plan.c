@@ -81,13 +81,17 @@ static const struct gce_rule *donor_of(struct arena *a, const struct gce_l4_addr
     return NULL;
 }
 
-/* Without a valid annotation the tier follows the address that stays, because an address cannot change it. */
+/* Without a valid annotation the tier follows the address that stays, because an address cannot change it: that of the
+ * rule, or the one that an interrupted run holds. */
 static const char *tier_of(const struct bs_ensure *n, const struct bs_side *s,
                            const struct gce_l4_address_question *q)
 {
     const struct gce_rule *donor = s->choice.from_rule ? donor_of(n->e.a, q, s->choice.ip) : NULL;
-    bool follows = !n->d->internal && !n->d->tier_is_set && donor != NULL;
-    return follows && !str_is_empty(donor->tier) ? donor->tier : q->tier;
+    const char *kept = donor != NULL                                    ? donor->tier
+                       : s->held != NULL && str_is_empty(s->choice.ask) ? s->held->tier
+                                                                        : "";
+    bool follows = !n->d->internal && !n->d->tier_is_set && !str_is_empty(kept);
+    return follows ? kept : q->tier;
 }
 
 static bool held_fits(const struct bs_ensure *n, const struct bs_side *s,
@@ -251,7 +255,6 @@ static bool can_hold(const struct bs_ensure *n, const struct bs_side *s)
 static void decide_ip(struct bs_ensure *n, struct bs_side *s)
 {
     size_t inserted = count_inserted(s);
-    s->held = held_by_us(n, s);
     s->held_usable = s->held != NULL && held_fits(n, s, &s->rules[0].want);
     s->hold_wanted =
         can_hold(n, s) && !s->held_usable &&
@@ -278,6 +281,7 @@ int bs_decide_side(struct bs_ensure *n, struct bs_side *s, struct err *err)
     struct gce_l4_address_question q = question_of(n, s, rules);
     gce_l4_address_choose(n->e.a, &q, &s->choice);
     s->first = q.n_rules > 0 ? q.rules[0] : NULL;
+    s->held = held_by_us(n, s);
     q.tier = tier_of(n, s, &q);
     int rc = decide_user_tier(n, s, q.tier, err);
     for (size_t i = 0; rc == ERR_OK && i < s->d->n_rules; i++) {
@@ -369,10 +373,11 @@ void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
     if (s->hold < 0 && !leftover) {
         return;
     }
-    bool changes = bs_side_changes_rules(s);
-    int at = bs_delete(e, BS_RELEASE, GCE_ADDRESSES, s->d->address_name,
-                       changes ? "the rule keeps it now"
-                               : "an interrupted run left it, and the rule has its address");
+    const char *why =
+        s->held != NULL && !s->held_usable ? "an interrupted run left it, and no rule has it"
+        : bs_side_changes_rules(s)         ? "the rule keeps it now"
+                                   : "an interrupted run left it, and the rule has its address";
+    int at = bs_delete(e, BS_RELEASE, GCE_ADDRESSES, s->d->address_name, why);
     struct lb_op *op = bs_op(e, at);
     op->tolerate |= LB_TOLERATE_IN_USE;
     op->finally = s->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;

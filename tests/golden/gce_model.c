@@ -458,11 +458,18 @@ static int do_patch(struct gce_model *m, const struct gce_model_call *call, cons
 }
 
 /* gce-l4.md §9.5 rule 3: an address that a rule has again later must be somebody's while the rule is away. */
-static void watch_address(struct gce_model *m, struct json_object *is)
+static void watch_address(struct gce_model *m, const char *path, struct json_object *is)
 {
-    const char *ip = json_str(is, "IPAddress");
-    if (owner_of_ip(m, ip, true) == NULL) {
-        json_push_str(m->unheld, without_prefix(m, ip));
+    const char *ip = without_prefix(m, json_str(is, "IPAddress"));
+    bool shared = false;
+    json_object_object_foreach(m->resources, other, o)
+    {
+        const char *has = json_str(o, "IPAddress");
+        shared =
+            shared || (has != NULL && !str_eq(other, path) && str_eq(without_prefix(m, has), ip));
+    }
+    if (!shared && owner_of_ip(m, ip, true) == NULL) {
+        json_push_str(m->unheld, ip);
     }
 }
 
@@ -473,7 +480,7 @@ static int do_delete(struct gce_model *m, const struct gce_model_call *call, con
         return err_set(err, ERR_IN_USE, "%s is in use", call->name);
     }
     if (call->c == GCE_RULES) {
-        watch_address(m, is);
+        watch_address(m, path, is);
     }
     json_object_object_del(m->resources, path);
     if (call->c == GCE_NEGS) {
@@ -522,6 +529,9 @@ int gce_model_do(struct gce_model *m, const struct gce_model_call *call,
     struct json_object *is = json_member(m->resources, path);
     struct json_object *made = NULL;
     int rc = ERR_OK;
+    if (m->fails_in > 0 && --m->fails_in == 0) {
+        return err_set(err, ERR_TRANSIENT, "the cloud is out of order");
+    }
     if (call->c == GCE_FIREWALLS && m->forbids_firewall) {
         return err_set(err, ERR_FORBIDDEN, "firewalls are the network project's");
     }

@@ -20,6 +20,7 @@ struct gce_model {
     const char *region;
     struct json_object *unheld; /* addresses of rules that went while nobody held them */
     int next;                   /* of addresses, ids and fingerprints */
+    int fails_in;               /* the so-manieth call from here fails; 0: none */
     bool forbids_firewall;      /* firewalls are somebody else's to write */
     struct str_buf *broken;
 };
