@@ -9,6 +9,7 @@
 #include "common/base/err.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <trimtab/provider.h>
 
 #define SAME_CODE(name) static_assert((int)ERR_##name == TT_##name, #name " differs")
@@ -40,4 +41,9 @@ static_assert(sizeof(struct tt_taint) == 24, "leaf structs never change");
 static_assert(sizeof(struct tt_endpoint) == 64, "leaf structs never change");
 static_assert(sizeof(struct tt_endpoint_port) == 32, "leaf structs never change");
 static_assert(sizeof(struct tt_field) == 24, "leaf structs never change");
+/* Where 1.1 ended; what 1.2 brought stands behind, or where 1.1 had room that was always 0. */
+static_assert(offsetof(struct tt_host, result_own) == 288, "1.1 was built with this size");
+static_assert(offsetof(struct tt_provider, node_digest) == 256, "1.1 was built with this size");
+static_assert(sizeof(struct tt_operation) == 96, "1.1 was built with this size");
+static_assert(sizeof(struct tt_open_args) == 128, "1.1 was built with this size");
 #endif

@@ -15,6 +15,16 @@ int32_t abi_header_see(const struct tt_host *host, const struct tt_call *call)
     return TT_HAS(host, report_owned) ? host->may_mutate(host->ctx, call) : TT_BUG;
 }
 
+/* What is newer than the oldest host that it may meet is asked for. */
+void abi_header_own(const struct tt_host *host, struct tt_result *result);
+
+void abi_header_own(const struct tt_host *host, struct tt_result *result)
+{
+    if (TT_HAS(host, result_own)) {
+        host->result_own(result, TT_OWN_FINALIZERS | TT_OWN_EVENTS | TT_OWN_NODES);
+    }
+}
+
 const struct tt_provider *tt_provider_descriptor(void)
 {
     static const struct tt_provider descriptor = {

@@ -141,6 +141,10 @@ class Cluster:
         for item in listed["items"]:
             if wanted("ADDED", item):
                 return item
+        return self.watch(path, listed, wanted)
+
+    def watch(self, path, listed, wanted):
+        """The same of what happens after a list."""
         version = listed["metadata"]["resourceVersion"]
         watch = f"{self.url}{path}?watch=1&resourceVersion={version}&timeoutSeconds={LIMIT_S}"
         with urllib.request.urlopen(watch, timeout=LIMIT_S) as lines:
@@ -160,7 +164,8 @@ class Cluster:
         listed = self.call("GET", SERVICES)
         if all(s["metadata"]["name"] != name for s in listed["items"]):
             return
-        self.until(SERVICES, lambda kind, s: kind == "DELETED" and s["metadata"]["name"] == name)
+        self.watch(SERVICES, listed,
+                   lambda kind, s: kind == "DELETED" and s["metadata"]["name"] == name)
 
     def warning(self, name):
         def is_warning(_, e):
@@ -288,6 +293,27 @@ def test_result(report, trimtab, folder, cluster, name, words):
                  None if problem is None else f"{problem}\n{program.text()}")
 
 
+def test_own(report, trimtab, folder, cluster):
+    """A controller of the plugin's own: its finalizer alone, no event of ours, and it ends with the Service."""
+    program = controller(trimtab, cluster, "own-affair", folder)
+    problem = None
+    try:
+        cluster.create("one")
+        cluster.address("one")
+        finalizers = cluster.call("GET", f"{SERVICES}/one")["metadata"]["finalizers"]
+        problem = None if finalizers == ["example.com/own"] else f"finalizers {finalizers}"
+        cluster.delete("one")
+        cluster.gone("one")
+    except Exception as e:
+        problem = str(e)
+    code = program.stop()  # what it had to say is written by now
+    events = cluster.call("GET", "/api/v1/namespaces/default/events")["items"]
+    if problem is None and (code != 0 or events):
+        problem = f"exit {code}, events {[e['reason'] for e in events]}"
+    report.check("own-affair: its finalizer, no event of the controller's",
+                 None if problem is None else f"{problem}\n{program.text()}")
+
+
 def main():
     report = tap.Report()
     with tempfile.TemporaryDirectory() as scratch:
@@ -304,6 +330,11 @@ def main():
             test_pool_config(report, trimtab, folder, cluster, scratch)
             for name, words in REFUSED.items():
                 test_refused(report, trimtab, modules, cluster, name, words)
+        finally:
+            cluster.sim.stop()
+        cluster = Cluster(scratch)
+        try:
+            test_own(report, trimtab, modules, cluster)
         finally:
             cluster.sim.stop()
         for name, words in list(EVENT.items()) + [(name, None) for name in SERVED]:

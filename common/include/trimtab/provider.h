@@ -304,7 +304,8 @@ struct tt_host {
  * named ones, and a deletion lets go of those of result_drop_finalizer. */
 #define TT_OWN_FINALIZERS 0x1u
 /* None of the controller's events: the provider sends its own, of failures too.  What happens after it ended well
- * (a status that could not be written) is still told by the controller. */
+ * (a status that could not be written) is still told by the controller, and what it says before a call (to providers
+ * without TT_CAP_REPORTS_PLANS, or with --strict-upstream-events) cannot be taken back. */
 #define TT_OWN_EVENTS 0x2u
 /* Its backends hang on what node_digest() says of nodes: it is synced when that changes. */
 #define TT_OWN_NODES 0x4u

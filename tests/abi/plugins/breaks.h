@@ -6,9 +6,10 @@
 #define TRIMTAB_TESTS_ABI_BREAKS_H
 
 /* nothing is wrong */
-#define RIGHT 0
-#define LATER 1 /* built with a later header */
-#define OLDER 2 /* knows the mandatory members only */
+#define RIGHT      0
+#define LATER      1 /* built with a later header */
+#define OLDER      2 /* knows the mandatory members only */
+#define OWN_AFFAIR 3 /* Services are its own affair: finalizers and events */
 /* the descriptor: the controller does not start */
 #define WRONG_MAJOR     10
 #define TOO_SMALL       11

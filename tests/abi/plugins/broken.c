@@ -101,12 +101,31 @@ static int32_t broken_answer(const struct tt_service *service, struct tt_result 
     return TT_OK;
 }
 
+static const char *const own_finalizers[] = {"example.com/own"};
+#define N_OWN (BREAK == OWN_AFFAIR ? 1 : 0)
+
+/* What belongs to a controller of its own. */
+static void take_over(const struct tt_call *call, const struct tt_item *item)
+{
+    if (!TT_HAS(host, result_own)) {
+        return;
+    }
+    host->result_own(item->result, TT_OWN_FINALIZERS | TT_OWN_EVENTS);
+    if (item->verb == TT_VERB_DELETE) {
+        host->result_drop_finalizer(item->result, own_finalizers[0]);
+    } else {
+        (void)host->hold_finalizers(host->ctx, call, item, own_finalizers, 1);
+    }
+}
+
 static int32_t broken_call(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     int32_t code = TT_OK;
     (void)provider;
-    (void)call;
     for (uint32_t i = 0; i < batch->n_items && BREAK != RESULT_MISSING; i++) {
+        if (BREAK == OWN_AFFAIR) {
+            take_over(call, batch->items[i]);
+        }
         code = batch->items[i]->verb == TT_VERB_ENSURE
                    ? broken_answer(batch->items[i]->service, batch->items[i]->result)
                    : TT_OK;
@@ -163,6 +182,10 @@ static const struct later_provider descriptor = {
                 BREAK == VERSION_LONG
                     ? "0123456789012345678901234567890123456789012345678901234567890123456789"
                     : "1",
+            .capabilities =
+                BREAK == OWN_AFFAIR ? TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS : 0,
+            .finalizers = own_finalizers,
+            .n_finalizers = N_OWN,
             .options = UNLESS(OPTIONS_NULL, options),
             .n_options = 1,
             .codes = BREAK == CODE_UNDECLARED ? 1u << TT_OK : 0,
