@@ -49,12 +49,13 @@ int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_
     const struct gce_l4_flags *f = &b->facts.flags;
     struct gce_provider *p = s->provider;
     const struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
-    /* Unknown endpoints (a plan from files) are not "no slice yet": policy Cluster does not ask where they are. */
+    /* Policy Cluster does not ask where the endpoints are, so it does not wait for the first slice (docs/deviations.md). */
     static const struct tt_slice nowhere = {.size = sizeof(nowhere)};
     static const struct tt_slice *const one[] = {&nowhere};
-    bool unknown = item->in->has_slices == 0 && !svc_only_local_traffic(svc);
-    const struct tt_slice *const *slices = unknown ? one : item->in->slices;
-    size_t n_slices = unknown ? 1 : item->in->has_slices != 0 ? item->in->n_slices : 0;
+    size_t n_slices = item->in->has_slices != 0 ? item->in->n_slices : 0;
+    bool assumed = n_slices == 0 && !svc_only_local_traffic(svc);
+    const struct tt_slice *const *slices = assumed ? one : item->in->slices;
+    n_slices = assumed ? 1 : n_slices;
     struct gce_neg_places current;
     const struct gce_neg_wish wish = {
         .ns = svc->ns,
