@@ -83,6 +83,19 @@ static bool is_absent(struct sync_item *item)
     return !exists;
 }
 
+static void after_good_update(struct sync_batch *b, struct sync_item *item)
+{
+    (void)sync_write_extras(item, false, &item->err);
+    if (sync_reports_plans(item->s) && !did_something(item)) {
+        return;
+    }
+    if (b->n_eligible == 0) {
+        sync_event_no_nodes(item);
+    } else {
+        sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
+    }
+}
+
 static void after_update(struct sync_batch *b, struct sync_item *item)
 {
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
@@ -90,14 +103,7 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
         return;
     }
     if (item->err.code == ERR_OK) {
-        if (sync_reports_plans(item->s) && !did_something(item)) {
-            return;
-        }
-        if (b->n_eligible == 0) {
-            sync_event_no_nodes(item);
-        } else {
-            sync_event_normal(item, "UpdatedLoadBalancer", "Updated load balancer with new hosts");
-        }
+        after_good_update(b, item);
         return;
     }
     if (is_absent(item)) {

@@ -387,6 +387,28 @@ static void own__status_is_refused__the_finalizer_stays(void **state)
     assert_non_null(strstr(stand_patch(r, 2), OWN_F));
 }
 
+/* NEGs in a zone more: the annotation that names them follows. */
+static void caps__node_change__what_the_provider_says_is_written(void **state)
+{
+    struct stand *r = *state;
+
+    r->provider->plan_operations = 0;
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    r->provider->during = set_annotation;
+    stand_node(r, "node-1", NULL, NULL);
+    stand_nodes_changed(r);
+    assert_string_equal("ensure demo/web, update demo/web", stand_story(r));
+    assert_int_equal(1, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "example.com/a"));
+    stand_refuse(r, "PATCH", "/services/web", 500, "InternalError", "etcd");
+    stand_node(r, "node-2", NULL, NULL);
+    stand_nodes_changed(r); /* and what fails becomes an ensure */
+    assert_string_equal("ensure demo/web, update demo/web, update demo/web, ensure demo/web",
+                        stand_story(r));
+    assert_int_equal(3, stand_patches(r));
+}
+
 static void caps__node_change__no_event_without_work(void **state)
 {
     struct stand *r = *state;
@@ -531,6 +553,7 @@ int main(void)
         T(own__deleted__its_finalizer_goes_the_cleanup_finalizer_stays),
         T(own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes),
         T(own__status_is_refused__the_finalizer_stays),
+        T(caps__node_change__what_the_provider_says_is_written),
         T(caps__node_change__no_event_without_work),
         T(caps__resync_period__ensured_again_later),
         T(batch__keys_of_one_object__one_call),
