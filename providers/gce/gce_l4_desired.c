@@ -199,7 +199,7 @@ int gce_l4_desired_make(struct arena *a, const struct gce_bs_facts *f,
     }
     int rc = read_wish(&w, err);
     if (rc == ERR_OK) {
-        rc = gce_bs_check_port(w.s, w.local, &port, err);
+        rc = gce_bs_check_port(f, w.s, w.local, &port, err);
     }
     if (rc != ERR_OK) {
         return rc;
