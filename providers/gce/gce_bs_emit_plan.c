@@ -110,16 +110,35 @@ static void move_references(struct lb_op *op, int by)
     }
 }
 
-static enum bs_phase phase_of(enum lb_verb verb, const struct bs_adoption *where)
+/* Does the other plan make the resource that this operation is about? */
+static bool is_made(const struct lb_plan *from, const struct lb_op *op)
 {
-    switch (verb) {
-    case LB_CREATE:
-        return where->creates;
-    case LB_DELETE:
-        return where->deletes;
-    default:
-        return where->changes;
+    const struct gce_op *about = op->arg;
+    for (size_t i = 0; i < from->n_ops; i++) {
+        const struct gce_op *arg = from->ops[i].arg;
+        if (from->ops[i].verb == LB_CREATE && about != NULL && str_eq(arg->zone, about->zone) &&
+            str_eq(arg->name, about->name)) {
+            return true;
+        }
     }
+    return false;
+}
+
+/* What changes something that is there already need not wait for what is made, nor fail with it (gce-l4.md A25); but
+ * whoever is sent behind another one stays in that one's wave. */
+static enum bs_phase phase_of(const struct bs_emit *e, const struct lb_plan *from,
+                              const struct lb_op *op, int by, const struct bs_adoption *where)
+{
+    if (op->verb == LB_DELETE) {
+        return where->deletes;
+    }
+    if (op->verb == LB_CREATE) {
+        return where->creates;
+    }
+    if (op->sent_after >= 0) {
+        return e->items[op->sent_after + by].phase;
+    }
+    return is_made(from, op) ? where->changes : where->creates;
 }
 
 void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption where)
@@ -132,7 +151,7 @@ void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption 
     }
     for (size_t i = 0; i < from->n_ops; i++) {
         struct bs_pending one = {.op = from->ops[i]};
-        one.phase = phase_of(one.op.verb, &where);
+        one.phase = phase_of(e, from, &one.op, by, &where);
         move_references(&one.op, by);
         if (one.op.verb == LB_KEEP) {
             lb_plan_service(e->p, e->in->key)->checked++;

@@ -6,10 +6,11 @@
  * gce-l4.md §9.5 is written down once, here, and no part must know what the others do:
  *
  *     FIRST     what must be gone before anything: an address that cannot be used, a deny firewall that is switched off
- *     PREPARE   address held ∥ health check ∥ its firewalls ∥ NEGs made ∥ traffic firewalls whose address is known
+ *     PREPARE   address held ∥ health check ∥ its firewalls ∥ NEGs made, members of the others ∥ traffic firewalls whose
+ *               address is known
  *     UNRULE    forwarding rules that must be made again, or have another name now (critical)
  *     UNBACK    a backend service that cannot be changed into the wanted one
- *     BACKEND   backend service ∥ members of NEGs
+ *     BACKEND   backend service ∥ members of NEGs that were made
  *     RULE      forwarding rules: from here on there is traffic
  *     ALLOW     traffic firewalls whose address was not known before
  *     DENY      deny firewalls: never before the traffic is allowed
@@ -69,7 +70,8 @@ int bs_delete(struct bs_emit *e, enum bs_phase phase, enum gce_collection c, con
 struct bs_adoption {
     enum bs_phase deletes;
     enum bs_phase creates;
-    enum bs_phase changes;
+    enum bs_phase
+        changes; /* of what is made in the same plan; other changes go with what is made */
 };
 void bs_adopt(struct bs_emit *e, const struct lb_plan *from, struct bs_adoption where);
 /* Is a delete of it noted already? */

@@ -11,7 +11,7 @@ struct run {
     struct str_buf *text; /* NULL: in silence */
     unsigned *outcomes;
     const char **outputs; /* by operation: its "value" */
-    bool failed;
+    int failed_wave;      /* what is in it still runs; 0: none */
     bool critical_open;
     size_t left; /* operations that may still be carried out */
     struct err err;
@@ -103,10 +103,10 @@ static void do_op(struct run *r, int i)
         r->outcomes[i] = LB_TOLERATED;
     } else {
         r->outcomes[i] = LB_FAILED;
-        if (!r->failed) {
+        if (r->failed_wave == 0) {
             r->err = err;
+            r->failed_wave = op->wave;
         }
-        r->failed = true;
     }
     json_object_put(body);
     r->left--;
@@ -115,8 +115,9 @@ static void do_op(struct run *r, int i)
 static bool may_run(const struct run *r, const struct lb_op *op)
 {
     bool held = op->only_if_op < 0 || (r->outcomes[op->only_if_op] & op->only_if) != 0;
-    return held && r->left > 0 &&
-           (!r->failed || op->finally == LB_FINALLY_ALWAYS ||
+    bool withheld = op->sent_after >= 0 && r->outcomes[op->sent_after] == LB_FAILED;
+    return held && !withheld && r->left > 0 &&
+           (r->failed_wave == 0 || r->failed_wave == op->wave || op->finally == LB_FINALLY_ALWAYS ||
             (op->finally == LB_FINALLY_OK_OR_BEFORE_CRITICAL && !r->critical_open));
 }
 
@@ -136,5 +137,5 @@ int gce_bs_sync_run(struct gce_bs_sync *s, size_t limit, struct str_buf *text, s
         }
     }
     gce_model_end(s->model);
-    return r.failed ? err_copy(err, &r.err) : ERR_OK;
+    return r.failed_wave > 0 ? err_copy(err, &r.err) : ERR_OK;
 }

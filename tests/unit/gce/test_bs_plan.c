@@ -356,6 +356,29 @@ static void consistency__rule_8__attach_is_sent_before_detach(void **state)
     end(&s);
 }
 
+/* A25: a zone whose NEG cannot be made takes nothing from those that are there. */
+static void members__zone_out_of_order__other_zones_are_served(void **state)
+{
+    struct scene s;
+    struct err err = ERR_INIT;
+    begin_kind(&s, *state, "ilb-negs");
+    struct json_object *all = s.sync.nodes;
+    struct json_object *some = pure_json(s.a, "[]");
+    json_object_array_add(some, json_copy(json_object_array_get_idx(all, 0)));
+    json_object_array_add(some, json_copy(json_object_array_get_idx(all, 1)));
+    s.sync.nodes = some;
+    settle(&s);
+    s.sync.nodes = all;
+    plan(&s);
+    assert_int_equal(op_of(&s, GCE_NEGS, GCE_INSERT, "")->wave,
+                     op_of(&s, GCE_NEGS, GCE_ATTACH, "")->wave);
+    s.model.fails_in = 1; /* the first operation is the insert */
+    assert_int_equal(gce_bs_sync_run(&s.sync, 0, NULL, &err), ERR_TRANSIENT);
+    assert_int_equal(json_len(json_member(s.model.members, "us-central1-a")), 2);
+    assert_int_equal(json_len(json_member(s.model.members, "us-central1-b")), 2);
+    end(&s);
+}
+
 /* ---- figures ------------------------------------------------------------------------------------------------ */
 
 static unsigned calls(const struct scene *s)
@@ -495,6 +518,7 @@ int main(void)
         PURE_TEST(consistency__rule_6__others_members_of_a_backend_stay),
         PURE_TEST(consistency__rule_7__nobody_is_detached_because_a_read_failed),
         PURE_TEST(consistency__rule_8__attach_is_sent_before_detach),
+        PURE_TEST(members__zone_out_of_order__other_zones_are_served),
         PURE_TEST(figures__internal_on_negs_further),
         PURE_TEST(figures__external_on_groups_further),
         PURE_TEST(figures__nothing_to_do),
