@@ -73,7 +73,8 @@ static int desired_traffic(struct arena *a, const struct gce_tp_facts *facts,
                            const struct gce_tp_input *in, struct gce_tp_desired *d, struct err *err)
 {
     struct str_set ranges;
-    int rc = svc_source_ranges(a, in->service, &ranges, err);
+    int rc = facts->upstream ? svc_source_ranges_upstream(a, in->service, &ranges, err)
+                             : svc_source_ranges(a, in->service, &ranges, err);
     if (rc != ERR_OK) {
         return rc;
     }
