@@ -26,17 +26,19 @@ PATIENCE = 120  # seconds for one step, then the logs' names are printed
 # What differs from cloud to cloud: words, names, and what the Go controller needs for the same (docs/performance.md).
 CLOUDS = {
     "gce": {
-        "config": "gce.conf", "place": "3 zones, 6 nodes",
+        "config": "gce.conf", "place": "3 zones, 30 nodes", "nodes": 30,
         "zones": ["--zones=us-central1-a,us-central1-b,us-central1-c"],
+        "flags": ["--run-l4-controller", "--enable-l4-neg"],
         "create": {"web": "the Go controller: 26 calls, 7 s of them asleep", "game": "the Go controller: 26 calls, 7 s of them asleep"},
+        "internal": "ingress-gce: 79",
         "edit": "the Go controller: 19", "leaves": lambda demo: demo.leaves_pools(),
-        "ours": r"/(forwardingRules|targetPools|addresses|firewalls|httpHealthChecks)/",
-        "empty": "no rule, pool, address, firewall or health check is left",
+        "ours": r"/(forwardingRules|targetPools|backendServices|networkEndpointGroups|addresses|firewalls|httpHealthChecks|healthChecks)/",
+        "empty": "no rule, pool, backend service, NEG, address, firewall or health check is left",
         "annotate": "cloud.google.com/network-tier=Standard",
         "list": "gcloud compute forwarding-rules list      # see docs/simulator.md", "fault": "compute.firewalls.*",
     },
     "azure": {
-        "config": "azure.json", "place": "3 zones, a scale set of 6 nodes", "zones": [],
+        "config": "azure.json", "place": "3 zones, a scale set of 6 nodes", "nodes": 6, "zones": [], "flags": [],
         "create": {"web": "polls included; the Go controller: 27 and polls", "game": "polls included; the Go controller: 13 and polls"},
         "edit": "the Go controller: 6", "leaves": lambda demo: demo.leaves_scale_set(),
         "ours": r"/(loadBalancers|publicIPAddresses|privateLinkServices)/",
@@ -62,6 +64,7 @@ class Demo:
         self.lines, self.arrived = [], threading.Condition()
         self.started = time.monotonic()
         self.kubectl = shutil.which("kubectl")
+        self.services = ["web", "game"]
 
     # --- processes ---------------------------------------------------------------------------------
     def path(self, name):
@@ -172,7 +175,7 @@ class Demo:
 
     def plan(self, *args):
         command = [os.path.join(self.top, "build/trimtab"), "plan", "--cloud-provider=" + self.cloud,
-                   "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig")] + list(args)
+                   "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig")] + self.words["flags"] + list(args)
         run = subprocess.run(command, capture_output=True, text=True, env=self.env)
         if run.returncode not in (0, 2):
             raise Failure("trimtab plan: exit %d: %s" % (run.returncode, run.stderr.strip()))
@@ -182,7 +185,7 @@ class Demo:
     def simulator(self):
         begin = time.monotonic()
         child = self.start("trimtab-sim", [
-            os.path.join(self.top, "build/trimtab-sim"), "--port=0", "--cloud=" + self.cloud, "--nodes=6", "--latency=cloud", "--write-kubeconfig=" + self.path("kubeconfig"),
+            os.path.join(self.top, "build/trimtab-sim"), "--port=0", "--cloud=" + self.cloud, "--nodes=%d" % self.words["nodes"], "--latency=cloud", "--write-kubeconfig=" + self.path("kubeconfig"),
             "--write-cloud-config=" + self.folder] + self.words["zones"], stdout=subprocess.PIPE)
         ready = child.stdout.readline().decode()
         m = re.search(r"http://\S+", ready)
@@ -200,7 +203,7 @@ class Demo:
     def trimtab(self):
         begin = time.monotonic()
         args = ["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig"),
-                "--leader-elect=false", "--secure-port=0", "--logging-format=json", "--concurrent-service-syncs=4"]
+                "--leader-elect=false", "--secure-port=0", "--logging-format=json", "--concurrent-service-syncs=4"] + self.words["flags"]
         self.controller = self.start("trimtab", [os.path.join(self.top, "build/trimtab")] + args, env=self.env)
         threading.Thread(target=self.follow, daemon=True).start()
         self.tell_until(0, lambda l: l.get("msg") in ("Watching", "Caches are synced", "Started"), "trimtab to start")
@@ -220,6 +223,26 @@ class Demo:
             line = self.tell_until(since, self.synced("demo/" + name), "demo/%s to get its address" % name)
             say("      demo/%s has %s after %.1f s, %d calls (%s)" % (
                 name, line.get("address"), time.monotonic() - begin, self.calls() - before, upstream))
+
+        if "internal" in self.words:
+            self.create_internal()
+
+    def create_internal(self):
+        """An internal Service: NEGs of a subset of the nodes, and who was chosen."""
+        file = os.path.join(self.top, "examples/internal.yaml")
+        since, before, begin = self.mark(), self.calls(), time.monotonic()
+        say("\n      $ kubectl apply -f examples/internal.yaml")
+        self.apply(file)
+        self.services.append("internal")
+        line = self.tell_until(since, self.synced("demo/internal"), "demo/internal to get its address")
+        say("      demo/internal has %s after %.1f s, %d calls (%s)" % (
+            line.get("address"), time.monotonic() - begin, self.calls() - before, self.words["internal"]))
+        negs = {path.split("/zones/")[1].split("/")[0]: sorted((m["instance"].split("/")[-1] for m in members), key=number)
+                for path, members in self.call("GET", "/sim/state")["members"].items() if "/networkEndpointGroups/" in path}
+        say("      %d of %d nodes serve it (subsetting: at most 25, the same number in each zone, chosen by a hash):" % (
+            sum(len(n) for n in negs.values()), self.words["nodes"]))
+        for zone, nodes in sorted(negs.items()):
+            say("        %s  %s" % (zone, " ".join(nodes)))
 
     def edit(self):
         head(6, "an edit", "planned first, then made; then a node leaves")
@@ -261,10 +284,10 @@ class Demo:
         indent(self.plan())
 
     def delete(self):
-        head(7, "kubectl delete", "demo/web, demo/game")
+        head(7, "kubectl delete", ", ".join("demo/" + name for name in self.services))
         since = self.mark()
-        waiting = {"demo/web", "demo/game"}
-        for name in ("web", "game"):
+        waiting = {"demo/" + name for name in self.services}
+        for name in self.services:
             self.call("DELETE", "/api/v1/namespaces/demo/services/" + name)
 
         def gone(line):
@@ -292,10 +315,11 @@ class Demo:
 
     def leave(self):
         pids = " ".join(str(child.pid) for _, child in self.children)
-        flags = "--cloud-provider=%s --cloud-config=%s --kubeconfig=%s" % (
-            self.cloud, self.path(self.words["config"]), self.path("kubeconfig"))
+        flags = " ".join(["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]),
+                          "--kubeconfig=" + self.path("kubeconfig")] + self.words["flags"])
         fault = {"match": {"api": self.cloud, "op": self.words["fault"]}, "do": "refuse", "status": 503, "count": 3}
-        say("\nEverything keeps running; demo/web and demo/game are there. Their logs and files: %s\n" % self.folder)
+        say("\nEverything keeps running; %s are there. Their logs and files: %s\n" % (
+            ", ".join("demo/" + name for name in self.services), self.folder))
         for line in ("export KUBECONFIG=%s; set -a; . %s; set +a" % (self.path("kubeconfig"), self.path("env-" + self.cloud)),
                      "kubectl -n demo get services -w",
                      "kubectl -n demo describe service web",
@@ -328,6 +352,10 @@ def head(n, title, text):
 
 def indent(text):
     say("\n".join("      " + line if line else "" for line in text.rstrip("\n").split("\n")))
+
+
+def number(name):
+    return int(re.search(r"\d+$", name).group(0))
 
 
 SYMBOL = {"create": "+", "change": "~", "delete": "-", "insert": "+", "patch": "~", "update": "~"}
