@@ -222,7 +222,9 @@ bool gce_l4_bservice_equal(struct arena *a, const struct gce_bservice *is,
         const char *member;
     } members[] = {
         {str_eq(str_nonnull(is->protocol), str_nonnull(want->protocol)), "protocol"},
-        {str_eq(str_nonnull(is->description), str_nonnull(want->description)), "description"},
+        {how->text ? str_eq(str_nonnull(is->description), str_nonnull(want->description))
+                   : gce_l4_description_same(a, is->description, want->description),
+         "description"},
         {str_eq(str_nonnull(is->affinity), str_nonnull(want->affinity)), "sessionAffinity"},
         {str_eq(str_nonnull(is->scheme), str_nonnull(want->scheme)), "loadBalancingScheme"},
         {how->text ? str_eq(str_nonnull(is->network), str_nonnull(want->network))

@@ -251,3 +251,19 @@ const char *gce_l4_version_for_update(const char *current, const char *wanted)
     int y = version_rank(wanted);
     return by_rank[x > y ? x : y];
 }
+
+bool gce_l4_description_same(struct arena *a, const char *is, const char *want)
+{
+    struct gce_l4_description w;
+    struct gce_l4_description has;
+    if (str_eq(str_nonnull(is), str_nonnull(want))) {
+        return true;
+    }
+    if (!gce_l4_description_parse(a, is, &has) || !gce_l4_description_parse(a, want, &w) ||
+        version_rank(has.version) <= version_rank(w.version)) {
+        return false;
+    }
+    /* Whatever else differs shows when the wanted one is written with the other version. */
+    w.version = has.version;
+    return str_eq(gce_l4_describe(a, &w), is);
+}

@@ -66,5 +66,7 @@ char *gce_l4_address_description(struct arena *a, const char *key);
  * writing `wanted` (§2.6, V178). */
 const char *gce_l4_version_of(struct arena *a, const char *description);
 const char *gce_l4_version_for_update(const char *current, const char *wanted);
+/* `is` says what `want` says, or the same with an API version that has more: then it stays. */
+bool gce_l4_description_same(struct arena *a, const char *is, const char *want);
 
 #endif

@@ -7,6 +7,7 @@
 #include "providers/gce/gce_l4_resources.h"
 
 #include "common/base/str.h"
+#include "providers/gce/gce_l4_names.h"
 #include "providers/gce/gce_links.h"
 
 #define MAX_BACKENDS 10000
@@ -408,12 +409,22 @@ bool gce_locality_same(const char *is, const char *want)
            (*want == '\0' && str_eq(is, "GCP_RENDEZVOUS"));
 }
 
+/* §2.6: who made it with a newer API keeps that mark. */
+static void put_description(struct json_object *o, const struct gce_bservice *b,
+                            const struct gce_bservice *over)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    if (over == NULL || !gce_l4_description_same(a, over->description, b->description)) {
+        put_text(o, "description", b->description);
+    }
+}
+
 struct json_object *gce_bservice_body(const struct gce_bservice *b, const struct gce_bservice *over)
 {
     bool update = over != NULL && over->raw != NULL;
     struct json_object *o = update ? json_copy(over->raw) : json_object_new_object();
     put_text(o, "name", b->name);
-    put_text(o, "description", b->description);
+    put_description(o, b, update ? over : NULL);
     put_text(o, "protocol", b->protocol);
     put(o, "healthChecks", b->checks.n == 0 ? NULL : json_strs(b->checks.items, b->checks.n));
     put_text(o, "sessionAffinity", b->affinity);

@@ -240,6 +240,36 @@ static void version__V178(void **state)
     same_text("2.6, no description", gce_l4_version_of(a, "by hand"), "ga");
 }
 
+static void description_same__2_6__a_newer_api_version_stays(void **state)
+{
+    struct arena *a = *state;
+#define D(service, version)                                                                        \
+    "{\"networking.gke.io/service-name\":\"" service                                               \
+    "\",\"networking.gke.io/api-version\":\"" version "\"}"
+    static const struct {
+        const char *is, *want;
+        bool same;
+    } rows[] = {
+        {D("d/s", "ga"), D("d/s", "ga"), true},
+        {D("d/s", "beta"), D("d/s", "ga"), true},
+        {D("d/s", "alpha"), D("d/s", "ga"), true},
+        {D("d/s", "ga"), D("d/s", "beta"), false},
+        {D("d/t", "beta"), D("d/s", "ga"), false},
+        {D("d/s", "x"), D("d/s", "ga"), false},
+        {"by hand", D("d/s", "ga"), false},
+        {"", D("d/s", "ga"), false},
+        {"", "", true},
+        {"{\"kubernetes.io/service-name\":\"d/t\"}", "{\"kubernetes.io/service-name\":\"d/s\"}",
+         false},
+    };
+#undef D
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (gce_l4_description_same(a, rows[i].is, rows[i].want) != rows[i].same) {
+            fail_msg("%s beside %s: want %d", rows[i].is, rows[i].want, rows[i].same);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +284,7 @@ int main(void)
         PURE_TEST(describe__every_object__bytes_of_upstream),
         PURE_TEST(description_parse__what_was_described__comes_back),
         PURE_TEST(version__V178),
+        PURE_TEST(description_same__2_6__a_newer_api_version_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

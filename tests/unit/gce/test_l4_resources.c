@@ -153,6 +153,22 @@ static void bservice_body__put__keeps_what_is_not_ours(void **state)
               json_text(a, pure_json(a, read_service), JSON_SORTED));
 }
 
+static void bservice_body__put__a_newer_api_version_stays(void **state)
+{
+    struct arena *a = *state;
+    static const char beta[] = "{\"networking.gke.io/service-name\":\"d/s\","
+                               "\"networking.gke.io/api-version\":\"beta\"}";
+    struct gce_bservice is;
+    struct gce_bservice w = wanted(a);
+    _cleanup_(json_putp) struct json_object *read = json_object_new_object();
+    json_add_str(read, "description", beta);
+    assert_int_equal(gce_bservice_decode(a, read, &is, NULL), ERR_OK);
+    w.description = "{\"networking.gke.io/service-name\":\"d/s\","
+                    "\"networking.gke.io/api-version\":\"ga\"}";
+    _cleanup_(json_putp) struct json_object *o = gce_bservice_body(&w, &is);
+    same_text("2.6", json_str(o, "description"), beta);
+}
+
 static void bservice_body__put__clears_what_is_ours(void **state)
 {
     struct arena *a = *state;
@@ -314,6 +330,7 @@ int main(void)
         PURE_TEST(decode__another_type__is_transient),
         PURE_TEST(bservice_body__insert),
         PURE_TEST(bservice_body__put__keeps_what_is_not_ours),
+        PURE_TEST(bservice_body__put__a_newer_api_version_stays),
         PURE_TEST(bservice_body__put__clears_what_is_ours),
         PURE_TEST(bservice_body__strong_affinity__beside_what_is_there),
         PURE_TEST(bservice_body__logging__off_is_written),
