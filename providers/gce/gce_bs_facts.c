@@ -55,9 +55,11 @@ static const char *subnetwork_of(struct lb_sync *s, const struct gce_bs_item *b)
 static void find_groups(struct lb_sync *s, struct gce_bs_item *b)
 {
     struct gce_node_filter filter = gce_bs_node_filter(&b->facts);
+    const struct gce_provider *p = s->provider;
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
-    gce_groups_of(s->a, s->batch->nodes, s->batch->n_nodes, legacy, &filter,
-                  b->facts.max_group_size, &b->groups);
+    /* One rule for the process, whatever the kind: else two Services would undo each other's groups. */
+    gce_groups_of(s->a, s->batch->nodes, s->batch->n_nodes, !p->options.switches.legacy_off,
+                  &filter, b->facts.max_group_size, &b->groups);
     b->group_name = legacy ? (str_is_empty(b->facts.cluster_id)
                                   ? "k8s-ig"
                                   : arena_printf(s->a, "k8s-ig--%s", b->facts.cluster_id))

@@ -168,6 +168,20 @@ static const struct gce_neg_place *place_of(const struct gce_bs_item *b, const c
     return NULL;
 }
 
+/* The backend service, which has the NEGs' name, refers to this one. */
+static bool is_linked(struct lb_sync *s, const struct gce_bs_item *b, const struct gce_neg_one *n)
+{
+    const struct gce_bservice *is = gce_slots_bservice(&b->slots, n->name);
+    for (size_t i = 0; is != NULL && i < is->n_backends; i++) {
+        struct gce_link link;
+        if (gce_link_parse(s->a, is->backends[i].group, &link, NULL) == ERR_OK &&
+            str_eq(link.name, n->name) && str_eq(link.zone, n->zone)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is wanted of each NEG, and whether it is there: seen by a look, or known. */
 static void fill(struct lb_sync *s, struct gce_bs_item *b)
 {
@@ -186,6 +200,7 @@ static void fill(struct lb_sync *s, struct gce_bs_item *b)
         if (slot != NULL && slot->known == GCE_ABSENT) {
             gce_neg_mirror_drop(p->negs, n->zone, n->name);
         }
+        n->linked = n->seen != NULL && is_linked(s, b, n);
         n->unknown = b->members.unsaid && n->seen != NULL;
         n->foreign = n->seen != NULL && !str_is_empty(n->seen->description) &&
                      gce_neg_description_judge(s->a, b->negs.description, n->seen->description) !=
@@ -205,13 +220,17 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
     if (b->in.verb == TT_VERB_DELETE || b->members.unsaid || p->offline) {
         return ERR_OK;
     }
-    unsigned reads = s->reads;
-    int rc = gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
-    if (rc != ERR_OK || s->reads == reads) {
-        return rc;
+    /* When something was listed, who may stay is known better, and that may be a reason to list more: at most each NEG
+     * once. */
+    int rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i <= b->negs.n; i++) {
+        unsigned reads = s->reads;
+        rc = gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
+        if (rc != ERR_OK || s->reads == reads) {
+            return rc;
+        }
+        rc = gce_bs_members_think(s, item, b, err);
+        fill(s, b);
     }
-    /* Something was listed: who may stay is known better now. */
-    rc = gce_bs_members_think(s, item, b, err);
-    fill(s, b);
     return rc != ERR_OK ? rc : gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
 }

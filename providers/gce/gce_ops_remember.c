@@ -2,7 +2,7 @@
 /* gce_ops_remember.c: what the snapshot is told of a write (gce_ops.h).
  *
  * Only what is certain is kept: that something is gone, and bodies to which the cloud adds nothing that anybody compares
- * (health checks).  Everything else that was touched is forgotten, so that the next sync reads it. */
+ * (health checks, backend services).  Everything else that was touched is forgotten, so that the next sync reads it. */
 #include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_provider.h"
 
@@ -15,7 +15,10 @@ static bool is_gone(const struct gce_op *op, unsigned outcome, const struct err 
 static bool is_known_by_its_body(const struct gce_op *op)
 {
     bool check = op->c == GCE_HCS || op->c == GCE_REGION_HCS || op->c == GCE_CHECKS;
-    return check && op->n_late == 0 && (op->verb == GCE_INSERT || op->verb == GCE_UPDATE);
+    /* Whoever changes one reads it before, so it needs no fingerprint here; a change of nodes only asks for its backends. */
+    bool backends = op->c == GCE_BACKENDS;
+    return (check || backends) && op->n_late == 0 &&
+           (op->verb == GCE_INSERT || op->verb == GCE_UPDATE);
 }
 
 /* Who is in a NEG or group the mirror knows (gce_neg_mirror.h); the resource itself stays what it was, but for its size,
