@@ -22,29 +22,33 @@ static void note_elsewhere(struct sync_item *item)
 
 /* ---- ensure -------------------------------------------------------------------------------------- */
 
-static void after_ensure(struct sync_item *item)
+static void after_failed_ensure(struct sync_item *item)
 {
     struct err extras = ERR_INIT;
 
-    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
-        note_elsewhere(item);
-        (void)sync_write_extras(item, false, &item->err); /* what the provider takes back */
-        return;
-    }
-    int rc = sync_write_extras(item, item->err.code != ERR_OK, &extras);
-    if (rc != ERR_OK && item->err.code != ERR_OK) { /* that one is returned, so this is told here */
+    if (sync_write_extras(item, true, &extras) != ERR_OK) { /* the other failure is returned */
         log_warning("What a failed Service should say was not written", LOG_S("service", item->key),
                     LOG_S("err", extras.message));
     }
-    if (item->err.code != ERR_OK && item->result != NULL && item->result->hold_failure != NULL) {
+    if (item->result != NULL && item->result->hold_failure != NULL) {
         const char *what =
             sync_owns(item, TT_OWN_FINALIZERS) ? "finalizers" : "load balancer cleanup finalizer";
         (void)err_set(&item->err, item->err.code, "failed to add %s: %s", what,
                       item->result->hold_failure);
         return;
     }
+    err_prefix(&item->err, "failed to ensure load balancer");
+}
+
+static void after_ensure(struct sync_item *item)
+{
+    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
+        note_elsewhere(item);
+        (void)sync_write_extras(item, false, &item->err); /* what the provider takes back */
+        return;
+    }
     if (item->err.code != ERR_OK) {
-        err_prefix(&item->err, "failed to ensure load balancer");
+        after_failed_ensure(item);
         return;
     }
     if (!item->result->has_ingress) {
@@ -54,12 +58,7 @@ static void after_ensure(struct sync_item *item)
     if (did_something(item)) {
         sync_event_normal(item, "EnsuredLoadBalancer", "Ensured load balancer");
     }
-    /* The address is what people wait for: it is published whatever became of the rest. */
-    int written =
-        sync_write_status(item, item->result->ingress, item->result->n_ingress, &item->err);
-    if (written == ERR_OK && rc != ERR_OK) {
-        item->err = extras;
-    }
+    (void)sync_write_ensured(item, &item->err);
 }
 
 /* ---- update: only the backends ------------------------------------------------------------------- */
@@ -154,18 +153,6 @@ static int take_back(struct sync_item *item)
     return sync_object_is_gone(item) ? ERR_OK : sync_write_status(item, NULL, 0, &item->err);
 }
 
-/* A controller of the provider's own: its finalizers hold the object until nothing on it speaks of the load balancer,
- * so that nobody who looks at them later finds an old address (gce-l4.md §6.1). */
-static int after_own_delete(struct sync_item *item)
-{
-    int rc = take_back(item);
-
-    if (rc == ERR_OK && !sync_object_is_gone(item)) {
-        rc = sync_write_leftovers(item, &item->err);
-    }
-    return rc == ERR_OK ? sync_remove_finalizers(item, &item->err) : rc;
-}
-
 static int after_generic_delete(struct sync_item *item)
 {
     int rc = sync_remove_finalizers(item, &item->err);
@@ -188,8 +175,10 @@ static void after_delete(struct sync_item *item)
         err_prefix(&item->err, "failed to delete load balancer");
         return;
     }
-    bool own = sync_owns(item, TT_OWN_FINALIZERS);
-    if ((own ? after_own_delete(item) : after_generic_delete(item)) == ERR_OK) {
+    bool own =
+        sync_owns(item, TT_OWN_FINALIZERS); /* gce-l4.md §6.1: status first, finalizers last */
+    int rc = own ? sync_write_deleted(item, &item->err) : after_generic_delete(item);
+    if (rc == ERR_OK) {
         service_cache_drop(item->s->cache, item->key);
     }
 }

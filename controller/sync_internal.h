@@ -80,8 +80,11 @@ int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, 
                       struct err *err);
 /* Annotations, conditions, finalizers that the provider lets go of after an ENSURE. */
 int sync_write_extras(struct sync_item *item, bool failed, struct err *err);
-/* The same after a deletion, of a Service that stays: conditions and annotations. */
-int sync_write_leftovers(struct sync_item *item, struct err *err);
+/* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
+int sync_write_ensured(struct sync_item *item, struct err *err);
+/* The same after the deletion of what is the provider's own affair: nothing on a Service that stays speaks of the load
+ * balancer when the finalizers go. */
+int sync_write_deleted(struct sync_item *item, struct err *err);
 /* After the finalizers are gone the object is gone too: nobody else holds it. */
 bool sync_object_is_gone(const struct sync_item *item);
 

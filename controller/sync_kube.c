@@ -26,19 +26,20 @@ static int as_retryable(int rc, struct err *err)
     return rc == ERR_OK ? ERR_OK : err->code;
 }
 
-static int patch(struct sync_item *item, const char *sub, const char *content_type,
-                 const char *body, struct err *err)
+/* The code is the server's. */
+static int patch_once(struct sync_item *item, const char *body, struct err *err)
 {
     char *path = NULL;
     struct kube_response resp = {0};
-    int rc = kube_path(item->a, "v1", item->svc->ns, "services", item->svc->name, sub, &path, err);
+    int rc =
+        kube_path(item->a, "v1", item->svc->ns, "services", item->svc->name, "status", &path, err);
 
     if (rc != ERR_OK) {
         return rc;
     }
     const struct kube_request req = {.method = "PATCH",
                                      .path = path,
-                                     .content_type = content_type,
+                                     .content_type = KUBE_STRATEGIC_PATCH,
                                      .body = patch_for_uid(item->a, body, item->svc->uid)};
     rc = kube_client_do(item->s->client, item->a, &req, item->s->cancel, &resp, err);
     if (rc == ERR_OK) {
@@ -46,14 +47,13 @@ static int patch(struct sync_item *item, const char *sub, const char *content_ty
     } else if (client_is_other_object(err)) {
         err->code = rc = ERR_NOT_FOUND;
     }
-    return as_retryable(rc, err);
+    return rc;
 }
 
 /* The same, where a Service that is gone is fine. */
-static int patch_if_there(struct sync_item *item, const char *sub, const char *content_type,
-                          const char *body, struct err *err)
+static int patch_if_there(struct sync_item *item, const char *body, struct err *err)
 {
-    int rc = patch(item, sub, content_type, body, err);
+    int rc = patch_once(item, body, err);
 
     if (rc == ERR_NOT_FOUND) {
         err_clear(err);
@@ -72,7 +72,7 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
         return ERR_OK;
     }
     log_info(2, "Adding finalizer", LOG_S("service", item->key));
-    int rc = patch(item, "status", KUBE_STRATEGIC_PATCH, body, err);
+    int rc = as_retryable(patch_once(item, body, err), err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to add load balancer cleanup finalizer");
     }
@@ -104,7 +104,7 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
         return ERR_OK;
     }
     log_info(2, "Removing finalizer", LOG_S("service", item->key));
-    int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
+    int rc = as_retryable(patch_if_there(item, body, err), err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to remove load balancer cleanup finalizer");
     }
@@ -128,17 +128,24 @@ bool sync_object_is_gone(const struct sync_item *item)
     return true;
 }
 
+static const char *status_body(const struct sync_item *item, const struct tt_ingress *ingress,
+                               size_t n)
+{
+    struct tt_ingress *wanted = status_normalise(item->a, ingress, n);
+
+    return status_patch(item->a, item->svc->ingress, item->svc->n_ingress, wanted, n);
+}
+
 int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
                       struct err *err)
 {
-    struct tt_ingress *wanted = status_normalise(item->a, ingress, n);
-    const char *body = status_patch(item->a, item->svc->ingress, item->svc->n_ingress, wanted, n);
+    const char *body = status_body(item, ingress, n);
 
     if (body == NULL) {
         return ERR_OK;
     }
     log_info(2, "Patching status for service", LOG_S("service", item->key));
-    int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
+    int rc = as_retryable(patch_if_there(item, body, err), err);
     if (rc != ERR_OK) {
         err_prefix(err, "failed to update load balancer status");
     }
@@ -175,24 +182,6 @@ static const char *condition_body(const struct sync_item *item, const struct tt_
     return condition_patch(item->a, &c);
 }
 
-static int write_conditions(struct sync_item *item, struct err *err)
-{
-    const struct tt_result *r = item->result;
-
-    for (uint32_t i = 0; i < r->n_conditions; i++) {
-        const char *body = condition_body(item, &r->conditions[i]);
-        if (body == NULL) {
-            continue;
-        }
-        int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
-        if (rc != ERR_OK) {
-            (void)err_prefix(err, "failed to update condition %s", r->conditions[i].type);
-            return rc;
-        }
-    }
-    return ERR_OK;
-}
-
 /* Names only the provider's own keys: what somebody else wrote meanwhile stays. */
 static const char *annotations_body(const struct sync_item *item)
 {
@@ -220,55 +209,120 @@ static const char *annotations_body(const struct sync_item *item)
     return changes ? str_buf_to_arena(&b, item->a) : NULL;
 }
 
-static int write_annotations(struct sync_item *item, struct err *err)
-{
-    const char *body = annotations_body(item);
+/* ---- several writes as one ------------------------------------------------------------------------ */
 
-    if (body == NULL) {
-        return ERR_OK;
+#define WRITES_MAX (HOST_CONDITIONS_MAX + 3)
+
+/* What is to be written to one Service, in order. */
+struct writes {
+    const char *bodies[WRITES_MAX];
+    const char *what[WRITES_MAX]; /* "failed to …" */
+    size_t n;
+    bool stop; /* one that fails keeps the others from being tried */
+};
+
+static void add(struct writes *w, const char *body, const char *what)
+{
+    if (body != NULL) {
+        w->bodies[w->n] = body;
+        w->what[w->n++] = what;
     }
-    int rc = patch_if_there(item, "status", KUBE_MERGE_PATCH, body, err);
-    if (rc != ERR_OK) {
-        (void)err_prefix(err, "failed to update annotations");
-    }
-    return rc;
 }
 
-static int write_dropped_finalizers(struct sync_item *item, struct err *err)
+static void add_conditions(struct writes *w, const struct sync_item *item)
 {
     const struct tt_result *r = item->result;
-    const char *body =
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
-                               r->drop_finalizers, r->n_drop_finalizers);
 
-    if (body == NULL) {
-        return ERR_OK;
+    for (uint32_t i = 0; i < r->n_conditions; i++) {
+        add(w, condition_body(item, &r->conditions[i]),
+            arena_printf(item->a, "failed to update condition %s", r->conditions[i].type));
     }
-    int rc = patch_if_there(item, "status", KUBE_STRATEGIC_PATCH, body, err);
-    if (rc != ERR_OK) {
-        (void)err_prefix(err, "failed to remove finalizers");
-    }
-    return rc;
 }
 
-int sync_write_leftovers(struct sync_item *item, struct err *err)
+static void add_extras(struct writes *w, const struct sync_item *item, bool failed)
 {
-    int rc = write_conditions(item, err);
+    const struct tt_result *r = item->result;
 
-    return rc == ERR_OK ? write_annotations(item, err) : rc;
+    if (r == NULL || r->broken) {
+        return;
+    }
+    add_conditions(w, item);
+    add(w,
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
+                               r->drop_finalizers, r->n_drop_finalizers),
+        "failed to remove finalizers");
+    add(w, failed ? NULL : annotations_body(item), "failed to update annotations");
+}
+
+static int write_each(struct sync_item *item, const struct writes *w, struct err *err)
+{
+    int first = ERR_OK;
+
+    for (size_t i = 0; i < w->n && (first == ERR_OK || !w->stop); i++) {
+        struct err one = ERR_INIT;
+        if (as_retryable(patch_if_there(item, w->bodies[i], &one), &one) == ERR_OK) {
+            continue;
+        }
+        err_prefix(&one, "%s", w->what[i]);
+        if (first == ERR_OK) {
+            first = err_copy(err, &one);
+        }
+    }
+    return first;
+}
+
+/* One request as a rule.  When the server does not like the whole, a part of it may be fine. */
+static int write_all(struct sync_item *item, const struct writes *w, struct err *err)
+{
+    if (w->n < 2) {
+        return write_each(item, w, err);
+    }
+    int rc = patch_if_there(item, patches_join(item->a, w->bodies, w->n), err);
+    if (rc == ERR_INVALID || rc == ERR_FORBIDDEN) {
+        err_clear(err);
+        return write_each(item, w, err);
+    }
+    if (rc != ERR_OK) {
+        err_prefix(err, "%s", w->what[w->n - 1]);
+    }
+    return as_retryable(rc, err);
 }
 
 int sync_write_extras(struct sync_item *item, bool failed, struct err *err)
 {
-    if (item->result == NULL || item->result->broken) {
-        return ERR_OK;
+    struct writes w = {0};
+
+    add_extras(&w, item, failed);
+    return write_all(item, &w, err);
+}
+
+int sync_write_ensured(struct sync_item *item, struct err *err)
+{
+    const struct tt_result *r = item->result;
+    struct writes w = {0};
+
+    add_extras(&w, item, false);
+    const char *body = status_body(item, r->ingress, r->n_ingress);
+    if (body != NULL) {
+        log_info(2, "Patching status for service", LOG_S("service", item->key));
     }
-    int rc = write_conditions(item, err);
-    if (rc == ERR_OK) {
-        rc = write_dropped_finalizers(item, err);
+    add(&w, body, "failed to update load balancer status");
+    return write_all(item, &w, err);
+}
+
+int sync_write_deleted(struct sync_item *item, struct err *err)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    struct writes w = {.stop = true};
+
+    if (!sync_object_is_gone(item)) {
+        add(&w, status_body(item, NULL, 0), "failed to update load balancer status");
+        add_conditions(&w, item);
+        add(&w, annotations_body(item), "failed to update annotations");
     }
-    if (rc == ERR_OK && !failed) {
-        rc = write_annotations(item, err);
-    }
-    return rc;
+    add(&w,
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n),
+        "failed to remove finalizers");
+    return write_all(item, &w, err);
 }

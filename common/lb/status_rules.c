@@ -6,6 +6,8 @@
  * purpose is the removal of finalizers: upstream's {"finalizers":null} would wipe what others have added
  * since our copy was read.  Source: controller.md §1.13, vectors 36–39, 132, 133.  Pure; thread-safe. */
 #include "common/lb/status_rules.h"
+#include "common/base/err.h"
+#include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
 
@@ -263,6 +265,40 @@ char *condition_patch_remove(struct arena *a, const char *type)
     str_append_json_quoted(&b, type);
     str_append(&b, "}]}}");
     return str_buf_to_arena(&b, a);
+}
+
+static void join_into(struct json_object *into, struct json_object *from)
+{
+    json_object_object_foreach(from, name, v)
+    {
+        struct json_object *was = json_member(into, name);
+        if (was != NULL && json_object_is_type(v, json_type_object)) {
+            join_into(was, v);
+        } else if (was != NULL && json_object_is_type(v, json_type_array)) {
+            for (size_t i = 0; i < json_len(v); i++) {
+                json_object_array_add(was, json_copy(json_object_array_get_idx(v, i)));
+            }
+        } else {
+            json_add(into, name, v != NULL ? json_copy(v) : NULL);
+        }
+    }
+}
+
+char *patches_join(struct arena *a, const char *const *patches, size_t n)
+{
+    if (n < 2) {
+        return n == 0 ? NULL : arena_strdup(a, patches[0]);
+    }
+    struct json_object *all = json_object_new_object();
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *one = NULL;
+        if (json_parse_arena(a, patches[i], strlen(patches[i]), NULL, &one, NULL) == ERR_OK) {
+            join_into(all, one);
+        }
+    }
+    char *text = json_text(a, all, JSON_COMPACT);
+    json_object_put(all);
+    return text;
 }
 
 char *patch_for_uid(struct arena *a, const char *patch, const char *uid)

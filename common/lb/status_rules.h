@@ -34,6 +34,8 @@ char *annotations_patch(struct arena *a, const struct tt_kv *old_kv, size_t n_ol
 char *condition_patch(struct arena *a, const struct tt_condition *c);
 /* The same that takes the condition of this type away. */
 char *condition_patch_remove(struct arena *a, const char *type);
+/* Patches of one object as one: objects are united, lists joined; NULL when n is 0. */
+char *patches_join(struct arena *a, const char *const *patches, size_t n);
 
 /* One of the patches above for this very object: it carries the uid, so that the server refuses it (422) when the name
  * stands for another object by now. */

@@ -170,13 +170,13 @@ static void caps__anothers_kind__what_was_ours_on_it_is_taken_back(void **state)
                   "\",\"example.com/v2\"]",
                   NULL);
     stand_run(r);
-    assert_int_equal(2, stand_patches(r));
+    assert_int_equal(1, stand_patches(r));
     assert_non_null(strstr(stand_patch(r, 0), "\"$deleteFromPrimitiveList/finalizers\":[\""
                                               "example.com/v2\"]"));
-    assert_non_null(strstr(stand_patch(r, 1), "\"example.com/a\":null"));
+    assert_non_null(strstr(stand_patch(r, 0), "\"example.com/a\":null"));
     stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL); /* done: nothing more is written */
     stand_run(r);
-    assert_int_equal(2, stand_patches(r));
+    assert_int_equal(1, stand_patches(r));
     assert_string_equal("ensure demo/web, ensure demo/web", stand_story(r));
     assert_string_equal("", stand_events(r));
 }
@@ -205,24 +205,63 @@ static void set_annotation(void *arg, struct fake_provider *p, const struct tt_c
     p->host->result_annotation(item->result, "example.com/a", "1");
 }
 
-static void caps__annotation_is_refused__the_address_is_published_all_the_same(void **state)
+static void caps__all_that_an_ensure_says__one_request(void **state)
 {
     struct stand *r = *state;
 
     r->provider->during = set_annotation;
-    stand_refuse(r, "PATCH", "/services/web", 403, "Forbidden", "may not patch services");
     stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
     stand_run(r);
-    assert_int_equal(2, stand_patches(r));
-    assert_non_null(strstr(stand_patch(r, 0), "example.com/a"));
+    assert_int_equal(1, stand_patches(r));
     /* RBAC: patch on services/status is all that is asked for (gce-cloud-provider.md §6.5) */
     assert_string_equal("/api/v1/namespaces/demo/services/web/status",
                         stand_patch_request(r, 0)->path);
+    assert_non_null(strstr(stand_patch(r, 0), "\"example.com/a\":\"1\""));
+    assert_non_null(strstr(stand_patch(r, 0), "\"ingress\""));
+}
+
+/* A webhook, or the API server itself, may dislike a part of it. */
+static void caps__annotation_is_refused__the_address_is_published_all_the_same(void **state)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } rows[] = {{403, "Forbidden"}, {422, "Invalid"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stand *r = stand_new(BUILT_IN);
+        r->provider->during = set_annotation;
+        for (int k = 0; k < 2; k++) {
+            stand_refuse(r, "PATCH", "/services/web", rows[i].status, rows[i].reason, "not this");
+        }
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+        stand_run(r);
+        assert_int_equal(3, stand_patches(r));
+        assert_non_null(strstr(stand_patch(r, 1), "example.com/a"));
+        assert_null(strstr(stand_patch(r, 1), "\"ingress\""));
+        assert_non_null(strstr(stand_patch(r, 2), "\"ingress\""));
+        assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
+        assert_non_null(strstr(stand_events(r), "Warning SyncLoadBalancerFailed Error syncing load "
+                                                "balancer: failed to update annotations: not this"
+                                                "\n"));
+        stand_free(r);
+    }
+}
+
+static void caps__writing_fails__tried_again_whole(void **state)
+{
+    struct stand *r = *state;
+
+    r->provider->during = set_annotation;
+    stand_refuse(r, "PATCH", "/services/web", 500, "InternalError", "etcd");
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    assert_int_equal(1, stand_advance(r, 5000));
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 1), "example.com/a"));
     assert_non_null(strstr(stand_patch(r, 1), "\"ingress\""));
-    assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
-    assert_non_null(strstr(stand_events(r),
-                           "Warning SyncLoadBalancerFailed Error syncing load balancer: failed to "
-                           "update annotations: may not patch services\n"));
 }
 
 /* ---- what a controller of the provider's own serves ---------------------------------------------- */
@@ -326,12 +365,10 @@ static void own__deleted__its_finalizer_goes_the_cleanup_finalizer_stays(void **
                   "\"finalizers\":[\"" STAND_F "\",\"" OWN_F "\"]," STAND_DELETING,
                   STAND_STATUS("192.0.2.1"));
     stand_run(r);
-    assert_int_equal(3, stand_patches(r));
-    assert_non_null(strstr(stand_patch(r, 1), "\"loadBalancer\""));
-    assert_string_equal(
-        "{\"metadata\":{\"uid\":\"uid-two\",\"$deleteFromPrimitiveList/finalizers\":"
-        "[\"" OWN_F "\"]}}",
-        stand_patch(r, 2));
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 1), "\"loadBalancer\":{\"ingress\":null}"));
+    assert_non_null(
+        strstr(stand_patch(r, 1), "\"$deleteFromPrimitiveList/finalizers\":[\"" OWN_F "\"]"));
     assert_string_equal("", stand_events(r));
 }
 
@@ -347,12 +384,8 @@ static void leave_nothing(void *arg, struct fake_provider *p, const struct tt_ca
     p->host->result_condition(item->result, &absent);
 }
 
-/* gce-l4.md §6.1: status, annotations, and the finalizer last. */
-static void own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes(void **state)
+static void change_type(struct stand *r)
 {
-    struct stand *r = *state;
-    const struct stand_request *p;
-
     serve_alone(r);
     r->provider->during = leave_nothing;
     stand_service(r, "web", STAND_CLUSTER_IP,
@@ -360,14 +393,44 @@ static void own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes(void
                   "\"]",
                   STAND_STATUS("192.0.2.1") "," CONDITION);
     stand_run(r);
-    assert_int_equal(4, stand_patches(r));
-    assert_non_null(strstr(stand_patch(r, 0), "\"loadBalancer\""));
-    assert_non_null(strstr(stand_patch(r, 1), "{\"$patch\":\"delete\",\"type\":\"Logged\"}"));
-    p = stand_patch_request(r, 2);
-    assert_string_equal("application/merge-patch+json", p->content_type);
-    assert_non_null(strstr(p->body, "\"example.com/a\":null"));
-    assert_null(strstr(p->body, "\"b\""));
-    assert_non_null(strstr(stand_patch(r, 3), "\"$deleteFromPrimitiveList/finalizers\""));
+}
+
+/* gce-l4.md §6.1 */
+static void own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes(void **state)
+{
+    struct stand *r = *state;
+
+    change_type(r);
+    assert_int_equal(1, stand_patches(r));
+    const char *body = stand_patch(r, 0);
+    assert_non_null(strstr(body, "\"loadBalancer\":{\"ingress\":null}"));
+    assert_non_null(strstr(body, "{\"$patch\":\"delete\",\"type\":\"Logged\"}"));
+    assert_null(strstr(body, "Other")); /* was not there */
+    assert_non_null(strstr(body, "\"annotations\":{\"example.com/a\":null}"));
+    assert_non_null(strstr(body, "\"$deleteFromPrimitiveList/finalizers\":[\"" OWN_F "\"]"));
+}
+
+/* Refused as a whole: piece by piece, and the finalizer goes last, or not at all. */
+static void own__type_changed_and_a_part_is_refused__the_finalizer_stays(void **state)
+{
+    struct stand *r = *state;
+
+    for (int i = 0; i < 2; i++) {
+        stand_refuse(r, "PATCH", "/services/web", 403, "Forbidden", "no");
+    }
+    change_type(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 1), "\"loadBalancer\""));
+    stand_refuse(r, "PATCH", "/services/web", 422, "Invalid", "no");
+    stand_advance(r, SYNC_CLEANUP_RETRY_MS);
+    assert_int_equal(2 + 5, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 3), "\"loadBalancer\""));
+    assert_non_null(strstr(stand_patch(r, 4), "\"conditions\""));
+    assert_non_null(strstr(stand_patch(r, 5), "\"annotations\""));
+    assert_string_equal(
+        "{\"metadata\":{\"uid\":\"uid-web\",\"$deleteFromPrimitiveList/finalizers\":"
+        "[\"" OWN_F "\"]}}",
+        stand_patch(r, 6));
 }
 
 /* The old address stays the word of the object until the next try: the finalizer holds it. */
@@ -383,8 +446,8 @@ static void own__status_is_refused__the_finalizer_stays(void **state)
     assert_int_equal(1, stand_patches(r));
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));
     assert_int_equal(1, stand_advance(r, SYNC_CLEANUP_RETRY_MS));
-    assert_int_equal(3, stand_patches(r));
-    assert_non_null(strstr(stand_patch(r, 2), OWN_F));
+    assert_int_equal(2, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 1), OWN_F));
 }
 
 /* NEGs in a zone more: the annotation that names them follows. */
@@ -545,13 +608,16 @@ int main(void)
         T(caps__anothers_kind__finalizers_stay_as_they_are),
         T(caps__anothers_kind__what_was_ours_on_it_is_taken_back),
         T(caps__anothers_kind_vanishes__nothing_is_kept_of_it),
+        T(caps__all_that_an_ensure_says__one_request),
         T(caps__annotation_is_refused__the_address_is_published_all_the_same),
+        T(caps__writing_fails__tried_again_whole),
         T(own__ensured__its_finalizer_and_no_event),
         T(own__failure__told_by_the_provider_alone),
         T(own__vanished_and_not_deleted__told_by_the_provider_alone),
         T(own__the_controllers_failure__told_by_the_controller),
         T(own__deleted__its_finalizer_goes_the_cleanup_finalizer_stays),
         T(own__type_changed__nothing_speaks_of_it_when_the_finalizer_goes),
+        T(own__type_changed_and_a_part_is_refused__the_finalizer_stays),
         T(own__status_is_refused__the_finalizer_stays),
         T(caps__node_change__what_the_provider_says_is_written),
         T(caps__node_change__no_event_without_work),

@@ -172,6 +172,22 @@ static void annotations_patch__maps__merge_patch(void **state)
                 "{\"metadata\":{\"annotations\":{\"a\":null,\"b\":\"2\",\"c\":\"5\"}}}");
 }
 
+static void patches_join__several__united(void **state)
+{
+    static const char *const patches[] = {
+        "{\"status\":{\"conditions\":[{\"type\":\"a\"}]}}",
+        "{\"status\":{\"conditions\":[{\"type\":\"b\"}]}}",
+        "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"f\"]}}",
+        "{\"metadata\":{\"annotations\":{\"k\":null}}}",
+        "{\"status\":{\"loadBalancer\":{\"ingress\":null}}}"};
+    assert_null(patches_join(*state, patches, 0));
+    assert_body(patches_join(*state, patches, 1), patches[0]);
+    assert_body(patches_join(*state, patches, 5),
+                "{\"status\":{\"conditions\":[{\"type\":\"a\"},{\"type\":\"b\"}],"
+                "\"loadBalancer\":{\"ingress\":null}},\"metadata\":{"
+                "\"$deleteFromPrimitiveList/finalizers\":[\"f\"],\"annotations\":{\"k\":null}}}");
+}
+
 static void condition_patch_remove__type__directive_by_merge_key(void **state)
 {
     assert_body(condition_patch_remove(*state, "a\"b"),
@@ -212,6 +228,7 @@ int main(void)
         lb_test(annotations_patch__maps__merge_patch),
         lb_test(condition_patch__condition__one_list_entry),
         lb_test(condition_patch_remove__type__directive_by_merge_key),
+        lb_test(patches_join__several__united),
         lb_test(patch_for_uid__patches__for_this_object_only),
     };
     return cmocka_run_group_tests_name("status_rules", tests, NULL, NULL);
