@@ -274,7 +274,9 @@ static struct str_set zones_of_negs(struct gce_bs_sync *s, const struct gce_bs_i
     size_t n = in->zones.n;
     const char **zones =
         ARENA_ARRAY(s->a, const char *, n + (size_t)json_object_object_length(s->model->resources));
-    memcpy(zones, in->zones.items, n * sizeof *zones);
+    for (size_t i = 0; i < n; i++) {
+        zones[i] = in->zones.items[i];
+    }
     json_object_object_foreach(s->model->resources, path, o)
     {
         (void)o;
@@ -343,13 +345,21 @@ static int plan_of_negs(struct gce_bs_sync *s, const struct gce_bs_facts *f,
 
 /* ---- looking ------------------------------------------------------------------------------------------------- */
 
+static void put_tree(void *o)
+{
+    json_object_put(o);
+}
+
 static int look(struct gce_bs_sync *s, struct err *err)
 {
     for (size_t i = 0; i < s->slots.n; i++) {
         struct gce_slot *slot = &s->slots.items[i];
         struct json_object *o = gce_model_get(s->model, slot->c, slot->zone, slot->name);
         slot->known = o == NULL ? GCE_ABSENT : GCE_PRESENT;
-        slot->json = o == NULL ? NULL : json_copy(o);
+        if (o != NULL) {
+            slot->json = json_copy(o);
+            arena_defer(s->a, put_tree, slot->json);
+        }
         if (o != NULL && gce_slot_decode(s->a, slot->c, slot->json, &slot->as, err) != ERR_OK) {
             return err->code;
         }
