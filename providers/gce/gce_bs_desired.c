@@ -109,14 +109,14 @@ char *gce_bs_region(struct arena *a, const struct gce_bs_facts *f)
     return arena_printf(a, "regions/%s", f->region);
 }
 
-const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f,
-                              const struct gce_bs_input *in, const char *annotated)
+const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f, const char *found,
+                              const char *annotated)
 {
     if (str_is_empty(f->subnetwork)) {
         return ""; /* a legacy network has none */
     }
-    if (!str_is_empty(in->subnetwork)) {
-        return in->subnetwork;
+    if (!str_is_empty(found)) {
+        return found;
     }
     if (str_is_empty(annotated)) {
         return f->subnetwork;

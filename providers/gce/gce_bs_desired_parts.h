@@ -45,9 +45,9 @@ struct gce_l4_wish {
 char *gce_bs_link(struct arena *a, const struct gce_bs_facts *f, const char *where,
                   const char *collection, const char *name);
 char *gce_bs_region(struct arena *a, const struct gce_bs_facts *f); /* "regions/R" */
-/* The subnetwork of the Service: what was found for its annotation, what the annotation names, the cluster's. */
-const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f,
-                              const struct gce_bs_input *in, const char *annotated);
+/* The subnetwork of the Service: `found`, else what its annotation names, else the cluster's; "" on a legacy network. */
+const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f, const char *found,
+                              const char *annotated);
 /* Links of the groups or NEGs of that name in the zones, sorted. */
 struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
                               const struct gce_strs *zones, const char *collection,

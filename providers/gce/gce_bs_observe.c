@@ -188,7 +188,6 @@ static int check_subnetwork(struct gce_bs_item *b, struct err *err)
     const char *link = str_is_empty(b->in.subnetwork) ? b->facts.subnetwork : b->in.subnetwork;
     const char *name = gce_link_last(str_nonnull(link));
     const struct gce_slot *slot = gce_slots_find(&b->slots, GCE_SUBNETWORKS, NULL, name);
-    bool internal = gce_kind_is_internal(b->in.kind);
     if (slot == NULL) {
         return ERR_OK;
     }
@@ -197,18 +196,9 @@ static int check_subnetwork(struct gce_bs_item *b, struct err *err)
                        b->facts.network_project);
     }
     const struct gce_subnetwork *n = slot->as;
-    if (n == NULL || !b->d.v6.wanted) {
-        return ERR_OK;
-    }
-    if (!str_eq(n->ipv6_access, internal ? "INTERNAL" : "EXTERNAL") ||
-        (!str_eq(n->stack, "IPV4_IPV6") && !str_eq(n->stack, "IPV6_ONLY"))) {
-        return err_set(
-            err, ERR_INVALID,
-            "subnetwork %s has no %s IPv6 range (ipv6AccessType \"%s\", stackType \"%s\"), so the "
-            "Service cannot have an IPv6 address",
-            name, internal ? "internal" : "external", n->ipv6_access, n->stack);
-    }
-    return ERR_OK;
+    return n == NULL || !b->d.v6.wanted
+               ? ERR_OK
+               : gce_l4_subnetwork_check(n, gce_kind_is_internal(b->in.kind), err);
 }
 
 /* ---- network tags ----------------------------------------------------------------------------------------- */

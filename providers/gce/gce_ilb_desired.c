@@ -65,7 +65,7 @@ static struct gce_rule desired_rule(struct arena *a, const struct gce_bs_facts *
     r.backend_service = gce_bs_link(a, f, gce_bs_region(a, f), "backendServices", n->backend);
     r.scheme = "INTERNAL";
     r.network = f->network;
-    r.subnetwork = gce_bs_subnetwork(a, f, in, gce_svc_subnet(s));
+    r.subnetwork = gce_bs_subnetwork(a, f, "", gce_svc_subnet(s)); /* only the older key counts */
     r.global_access = options && gce_svc_wants_global_access(s);
     return r;
 }

@@ -109,7 +109,7 @@ static int read_wish(struct gce_l4_wish *w, struct err *err)
     w->want_v4 = gce_l4_wants_v4(s, w->dual_on);
     w->want_v6 = gce_l4_wants_v6(s, w->dual_on);
     w->local = svc_only_local_traffic(s);
-    w->subnet = gce_bs_subnetwork(w->a, w->f, w->in, gce_l4_subnet(s, w->internal));
+    w->subnet = gce_bs_subnetwork(w->a, w->f, w->in->subnetwork, gce_l4_subnet(s, w->internal));
     gce_l4_ports_of(w->a, s, w->mixed_on, &w->ports);
     int rc = gce_l4_ports_check(s, w->mixed_on || w->f->upstream, err);
     if (rc == ERR_OK) {

@@ -158,17 +158,14 @@ const char *gce_l4_subnet(const struct tt_service *s, bool ilb)
 
 int gce_l4_subnetwork_check(const struct gce_subnetwork *s, bool internal, struct err *err)
 {
-    const char *access = internal ? "INTERNAL" : "EXTERNAL";
-    if (!str_eq(s->ipv6_access, access)) {
-        return err_set(err, ERR_INVALID,
-                       "subnetwork %s has no %s IPv6 addresses (ipv6AccessType \"%s\")", s->name,
-                       internal ? "internal" : "external", str_nonnull(s->ipv6_access));
-    }
-    if (!str_eq(s->stack, "IPV4_IPV6") && !str_eq(s->stack, "IPV6_ONLY")) {
-        return err_set(err, ERR_INVALID, "subnetwork %s has no IPv6 addresses (stackType \"%s\")",
-                       s->name, str_nonnull(s->stack));
-    }
-    return ERR_OK;
+    bool has = str_eq(s->ipv6_access, internal ? "INTERNAL" : "EXTERNAL") &&
+               (str_eq(s->stack, "IPV4_IPV6") || str_eq(s->stack, "IPV6_ONLY"));
+    return has ? ERR_OK
+               : err_set(err, ERR_INVALID,
+                         "subnetwork %s has no %s IPv6 range (ipv6AccessType \"%s\", stackType "
+                         "\"%s\"), so the Service cannot have an IPv6 address",
+                         s->name, internal ? "internal" : "external", str_nonnull(s->ipv6_access),
+                         str_nonnull(s->stack));
 }
 
 #define ALL_V4 "0.0.0.0/0"

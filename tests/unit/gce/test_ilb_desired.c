@@ -91,7 +91,8 @@ static int desired(struct arena *a, const char *annotations, const char *spec,
         .tags_known = true,
         .user_v4 = {.name = "", .ip = "", .tier = ""},
         .user_v6 = {.name = "", .ip = "", .tier = ""},
-        .subnetwork = "",
+        /* What networking.gke.io/load-balancer-subnet names means nothing to this kind (§6.1). */
+        .subnetwork = PROJECT "host/regions/r/subnetworks/of-the-newer-key",
         .zones = gce_strs_of(a, zones, 2),
     };
     return gce_bs_desired_make(a, &facts, &in, ret, err);
