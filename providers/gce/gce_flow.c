@@ -290,6 +290,39 @@ static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
     }
 }
 
+/* Some other Service has, or will have, a balancer on instance groups. */
+static bool others_have_groups(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_provider *p = provider_of(s);
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
+        struct gce_decision d;
+        if (str_eq(all[i]->uid, item->in->service->uid) || all[i]->deleted_us != 0) {
+            continue; /* of two that go, the one that ends last takes them */
+        }
+        gce_decide(&c, &d);
+        if (gce_kind_has_groups(d.kind) || gce_kind_has_groups(d.is)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The last one that goes takes the groups along. */
+static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    const struct gce_bs_item *w = &gce_item_of(item)->was;
+    if (item->in->verb != TT_VERB_DELETE || !gce_kind_has_groups(w->in.kind) ||
+        str_is_empty(w->facts.cluster_id) || provider_of(s)->offline ||
+        others_have_groups(s, item)) {
+        return;
+    }
+    gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, w->facts.cluster_id));
+}
+
 static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     (void)err;
@@ -307,6 +340,9 @@ static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             struct gce_bs_item *w = &g->was;
             item->err.code =
                 gce_bs_plan_delete(plan, &w->facts, &w->in, &w->slots, &w->negs, &item->err);
+            if (item->err.code == ERR_OK) {
+                plan_groups_away(s, plan, item);
+            }
         }
     }
     return ERR_OK;

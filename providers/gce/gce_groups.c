@@ -26,6 +26,7 @@
 #include "providers/gce/gce_lock.h"
 #include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_neg_mirror.h"
+#include "providers/gce/gce_node_rules.h"
 #include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_ops_refusals.h"
 #include "providers/gce/gce_provider.h"
@@ -368,7 +369,7 @@ struct emit {
     struct lb_plan *plan;
     const char *key;
     const char *group;
-    struct turn *t;
+    struct turn *t; /* NULL: nobody's turn is needed */
     bool wave_open;
 };
 
@@ -384,7 +385,9 @@ static void append(struct emit *e, struct lb_op op, struct gce_op arg)
     kept->c = GCE_GROUPS;
     kept->name = e->group;
     kept->call = e->s->call;
-    arena_defer(e->plan->a, put_body, kept->body);
+    if (kept->body != NULL) {
+        arena_defer(e->plan->a, put_body, kept->body);
+    }
     op.kind = gce_collection_word(GCE_GROUPS);
     op.name = e->group;
     op.shared = true;
@@ -393,7 +396,9 @@ static void append(struct emit *e, struct lb_op op, struct gce_op arg)
     op.arg = kept;
     op.parallel = e->wave_open;
     e->wave_open = true;
-    e->t->open++;
+    if (e->t != NULL) {
+        e->t->open++;
+    }
     (void)lb_plan_add(e->plan, e->key, &op);
 }
 
@@ -464,6 +469,43 @@ int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
         turn_end(t);
     }
     return ERR_OK;
+}
+
+/* Zones of all nodes, by label and by providerID, and those where the group is known to be. */
+static struct str_set zones_to_clear(struct lb_sync *s, const struct gce_provider *p,
+                                     const char *group)
+{
+    struct gce_strs known = gce_neg_mirror_zones(p->groups->mirror, s->a, group);
+    const struct gce_node_filter any = {.mode = GCE_NODES_LEGACY};
+    const char **zones = ARENA_ARRAY(s->a, const char *, 2 * (size_t)s->batch->n_nodes + known.n);
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->batch->n_nodes; i++) {
+        struct gce_node_verdict v;
+        gce_node_judge(s->a, &any, s->batch->nodes[i], &v);
+        zones[n++] = gce_node_zone(s->batch->nodes[i]);
+        zones[n++] = str_nonnull(v.zone);
+    }
+    for (size_t i = 0; i < known.n; i++) {
+        zones[n++] = known.items[i];
+    }
+    return str_set_make(s->a, zones, n);
+}
+
+void gce_groups_plan_delete(struct lb_sync *s, struct lb_plan *plan, const char *key,
+                            const char *group_name)
+{
+    const struct gce_provider *p = s->provider;
+    struct str_set zones = zones_to_clear(s, p, group_name);
+    struct emit e = {.s = s, .p = p, .plan = plan, .key = key, .group = group_name};
+    const char *zone;
+    STR_SET_EACH (zone, &zones) {
+        if (*zone == '\0' || is_noted(p->groups, p->groups->absent, zone, group_name)) {
+            continue;
+        }
+        struct lb_op op = LB_OP(.verb = LB_DELETE, .summary = zone, .why = "no Service needs it",
+                                .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE);
+        append(&e, op, (struct gce_op){.verb = GCE_DELETE, .zone = zone});
+    }
 }
 
 struct gce_strs gce_groups_zones(struct arena *a, const struct gce_provider *p,

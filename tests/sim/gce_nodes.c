@@ -279,6 +279,76 @@ static void groups__node_comes__added_once_for_all(void **state)
     rig_free(r);
 }
 
+static size_t count_groups(struct rig *r)
+{
+    size_t n = 0;
+    json_object_object_foreach(json_member(rig_world(r), "gce"), path, o)
+    {
+        (void)o;
+        n += strstr(path, "/instanceGroups/k8s-ig--") != NULL;
+    }
+    return n;
+}
+
+static void delete_service(struct rig *r, const char *name)
+{
+    const char *path = arena_printf(rig_arena(r), SERVICES "/%s", name);
+    assert_int_equal(rig_kube(r, "DELETE", path, "", NULL), 200);
+    settle(r);
+    if (rig_get(r, path) != NULL) {
+        fail_msg("%s is still there:\n%s", name, rig_log(r));
+    }
+}
+
+static void groups__last_service_goes__they_go_too(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, flags_both);
+    post_service(r, "old", "",
+                 ",\"loadBalancerClass\":\"networking.gke.io/l4-regional-internal-legacy\"");
+    post_service(r, "rbs", "\"cloud.google.com/l4-rbs\":\"enabled\"", "");
+    pods(r, "old", "{\"node-0\":1}");
+    pods(r, "rbs", "{\"node-0\":1}");
+    settle(r);
+    wants_ip(r, "old");
+    wants_ip(r, "rbs");
+    assert_int_equal(count_groups(r), 3);
+    rig_counts_reset(r);
+    delete_service(r, "rbs");
+    assert_int_equal(count_groups(r), 3);
+    assert_int_equal(rig_calls(r, "gce", "compute.instanceGroups.delete"), 0); /* not even tried */
+    delete_service(r, "old");
+    assert_int_equal(count_groups(r), 0);
+    /* And come again. */
+    post_service(r, "new", "\"cloud.google.com/l4-rbs\":\"enabled\"", "");
+    pods(r, "new", "{\"node-0\":1}");
+    settle(r);
+    wants_ip(r, "new");
+    assert_int_equal(count_groups(r), 3);
+    assert_int_equal(count_words(members(r, "instanceGroups/")), 6);
+    rig_free(r);
+}
+
+static void groups__all_services_go_at_once__they_go_too(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, flags_l4);
+    for (int i = 0; i < 4; i++) {
+        const char *name = arena_printf(rig_arena(r), "rbs-%d", i);
+        post_service(r, name, "\"cloud.google.com/l4-rbs\":\"enabled\"", "");
+        pods(r, name, "{\"node-0\":1}");
+    }
+    settle(r);
+    wants_ip(r, "rbs-3");
+    for (int i = 0; i < 4; i++) {
+        const char *path = arena_printf(rig_arena(r), SERVICES "/rbs-%d", i);
+        assert_int_equal(rig_kube(r, "DELETE", path, "", NULL), 200);
+    }
+    settle(r);
+    assert_int_equal(count_groups(r), 0);
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +359,8 @@ int main(void)
         cmocka_unit_test(negs__restart__members_are_not_listed),
         cmocka_unit_test(groups__both_kinds__do_not_undo_each_other),
         cmocka_unit_test(groups__node_comes__added_once_for_all),
+        cmocka_unit_test(groups__last_service_goes__they_go_too),
+        cmocka_unit_test(groups__all_services_go_at_once__they_go_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
