@@ -42,6 +42,16 @@ static size_t pool_nodes(struct str_buf *b, struct arena *a, const struct gce_ex
 
 /* ---- instance groups and NEGs ---------------------------------------------------------------------- */
 
+static bool has_internal_ip(const struct tt_node *n)
+{
+    for (uint32_t i = 0; i < n->n_addresses; i++) {
+        if (str_eq(n->addresses[i].type, "InternalIP")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Why ingress-gce's rule leaves a node out (gce-l4.md §3.1); NULL: it does not. */
 static const char *why_no_candidate(struct arena *a, const struct gce_explained *e,
                                     const struct tt_node *n, bool ready_only)
@@ -62,6 +72,9 @@ static const char *why_no_candidate(struct arena *a, const struct gce_explained 
     }
     if (!v.all) {
         return "it is in another subnetwork";
+    }
+    if (gce_kind_has_negs(e->kind) && !has_internal_ip(n)) {
+        return "it has no InternalIP yet";
     }
     if (!v.candidate_or_unready) {
         return "a label of it says so, or it has no status yet";
@@ -163,6 +176,8 @@ static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_exp
                        "are not known here\n");
         return 0;
     }
+    /* Policy Cluster does not ask where the endpoints are, and a sync does not wait for the first slice either. */
+    bool assumed = !local && (!e->has_slices || e->n_slices == 0);
     const struct gce_neg_wish wish = {
         .ns = e->service->ns,
         .name = e->service->name,
@@ -174,8 +189,8 @@ static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_exp
         .ipv6 = e->flags.ipv6_node_endpoints,
         .nodes = e->nodes,
         .n_nodes = e->n_nodes,
-        .slices = e->has_slices ? e->slices : unknown, /* policy Cluster: they hardly matter */
-        .n_slices = e->has_slices ? e->n_slices : ARRAY_LEN(unknown),
+        .slices = assumed ? unknown : e->slices,
+        .n_slices = assumed ? ARRAY_LEN(unknown) : e->n_slices,
     };
     if (gce_neg_membership(a, &wish, e->current, &m, &err) != ERR_OK) {
         str_appendf(b, "\nNodes: none can be chosen: %s\n", err.message);
