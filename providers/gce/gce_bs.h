@@ -135,6 +135,7 @@ struct gce_bs_desired {
     bool warn_weighted;        /* UnsupportedConfiguration */
     bool warn_family_dropped;  /* a side has `nobody` */
     bool warn_options;         /* ILBOptionsIgnored: asked for on a network without subnetworks */
+    bool warn_collection;      /* IPCollectionV6Error: asked for on an internal balancer */
     struct tt_kv *annotations; /* status annotations (§4.11), sorted; NULL value: drop */
     size_t n_annotations;
 };

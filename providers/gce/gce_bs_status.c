@@ -106,6 +106,16 @@ static void warn(struct lb_sync *s, const struct lb_item *item, const struct gce
             "Weighted load balancing by pods per node has no effect with externalTrafficPolicy "
             "Cluster; use Local.");
     }
+    if (b->d.warn_options) {
+        gce_flow_event_once(
+            s, item, TT_EVENT_WARNING, "ILBOptionsIgnored",
+            "Internal LoadBalancer options are not supported with Legacy Networks.");
+    }
+    if (b->d.warn_collection) {
+        gce_flow_event_once(s, item, TT_EVENT_WARNING, "IPCollectionV6Error",
+                            "IP collections are only for external load balancers; the annotation "
+                            "networking.gke.io/ip-collection-v6 has no effect.");
+    }
     if (b->d.warn_family_dropped && b->changed) {
         gce_flow_event_once(
             s, item, TT_EVENT_WARNING, "SourceRangesOfOneFamily",

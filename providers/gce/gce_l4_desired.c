@@ -218,6 +218,8 @@ int gce_l4_desired_make(struct arena *a, const struct gce_bs_facts *f,
         .warn_options = w.internal && *w.subnet == '\0' &&
                         (gce_svc_wants_global_access(w.s) || *gce_l4_subnet(w.s, true) != '\0'),
     };
+    d.warn_collection = w.internal && f->flags.byo_ipv6 &&
+                        !str_is_empty(svc_annotation(w.s, GCE_ANN_IP_COLLECTION));
     (void)gce_l4_tier(w.s, &set);
     d.tier_is_set = !w.internal && set;
     d.check = gce_l4_hc_make(

@@ -666,6 +666,10 @@ static void collection__5_1__IPv6_only_and_without_subnetwork(void **state)
     q.annotations = "\"networking.gke.io/ip-collection-v6\":\"coll\","
                     "\"networking.gke.io/load-balancer-subnet\":\"other\"";
     assert_int_equal(desired(a, &q, &d, NULL), ERR_INVALID);
+    assert_false(d.warn_collection);
+    q.kind = GCE_KIND_ILB_NEGS;
+    must(a, "4.1 E3", &q, &d);
+    assert_true(d.warn_collection);
 }
 
 int main(void)
