@@ -177,6 +177,7 @@ struct sim_node {
     const char *internal_ip;  /* 10.128.x.y */
     const char *internal_ip6; /* "" when the cluster has no IPv6 */
     const char *provider_id;  /* gce://PROJECT/ZONE/NAME */
+    const char *subnetwork;   /* name; NULL: the cluster's own.  Google only */
     int index;
 };
 int sim_kube_add_node(void *kube_state, const struct sim_node *node, int images, struct err *err);
@@ -186,6 +187,12 @@ int sim_kube_add_service(void *kube_state, const char *namespace, const char *na
 /* PUT /sim/pods: which nodes have how many ready pods of a Service; writes EndpointSlices. */
 int sim_kube_set_pods(void *kube_state, const char *namespace, const char *service,
                       struct json_object *pods_per_node, struct err *err);
+/* Fills in the addresses (arena) of a node of this name, zone, subnetwork and index, and notes them in `taken`, which
+ * begins as sim_compute_addresses(): all that are in use, as a set that the caller frees.  NOT_FOUND, INVALID (full). */
+struct map;
+struct map *sim_compute_addresses(const void *compute_state);
+int sim_compute_place(void *compute_state, struct arena *a, bool ipv6, struct map *taken,
+                      struct sim_node *node, struct err *err);
 int sim_compute_add_instance(void *compute_state, const struct sim_node *node, struct err *err);
 int sim_compute_remove_instance(void *compute_state, const char *name, struct err *err);
 /* The cloud's project and (arena) its zones: where new nodes go. */

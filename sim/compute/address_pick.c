@@ -82,7 +82,7 @@ static bool add_taken(struct resource *res, void *arg)
     return true;
 }
 
-static struct map *taken_addresses(struct compute *c)
+struct map *ce_address_taken(const struct compute *c)
 {
     struct map *taken = map_new(NULL);
     ce_store_each(c, "addresses", add_taken, taken);
@@ -98,7 +98,7 @@ static bool is_free(struct compute *c, struct map **taken, uint64_t tried, const
         return !ce_address_is_taken(c, ip);
     }
     if (!*taken) {
-        *taken = taken_addresses(c);
+        *taken = ce_address_taken(c);
     }
     return !map_has(*taken, ip);
 }

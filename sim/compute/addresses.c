@@ -60,18 +60,37 @@ static bool find_by_rule(struct resource *res, void *arg)
     return !s->found;
 }
 
-static bool find_by_instance(struct resource *res, void *arg)
+/* The one spelling of an address by which it can be looked up. */
+static const char *canonical(const char *ip, char out[IP_TEXT_MAX])
 {
-    struct holder_search *s = arg;
-    struct json_object *nics = json_member(res->body, "networkInterfaces");
-    for (size_t i = 0; i < json_len(nics) && !s->found; i++) {
+    struct ip_addr parsed;
+    size_t n = strcspn(ip, "/");
+    if (has_one_spelling(ip) || n >= IP_TEXT_MAX) {
+        return ip;
+    }
+    memcpy(out, ip, n);
+    out[n] = '\0';
+    if (ip_parse(out, &parsed)) {
+        ip_format(&parsed, out);
+    }
+    return out;
+}
+
+static bool note_machine(struct resource *vm, void *arg)
+{
+    static const char *const members[] = {"networkIP", "ipv6Address"};
+    struct json_object *nics = json_member(vm->body, "networkInterfaces");
+    for (size_t i = 0; i < json_len(nics); i++) {
         struct json_object *nic = json_object_array_get_idx(nics, i);
-        if (ce_address_same(json_str(nic, "networkIP"), s->ip) ||
-            ce_address_same(json_str(nic, "ipv6Address"), s->ip)) {
-            s->found = res;
+        for (size_t m = 0; m < ARRAY_LEN(members); m++) {
+            const char *ip = json_str(nic, members[m]);
+            char text[IP_TEXT_MAX];
+            if (ip) {
+                map_set(arg, canonical(ip, text), vm);
+            }
         }
     }
-    return !s->found;
+    return true;
 }
 
 struct resource *ce_address_by_ip(struct compute *c, const char *ip)
@@ -90,9 +109,12 @@ struct resource *ce_rule_by_ip(struct compute *c, const char *ip)
 
 struct resource *ce_instance_by_ip(struct compute *c, const char *ip)
 {
-    struct holder_search s = {.ip = ip};
-    ce_store_each(c, "instances", find_by_instance, &s);
-    return s.found;
+    char text[IP_TEXT_MAX];
+    if (!c->machines) {
+        c->machines = map_new(NULL);
+        ce_store_each(c, "instances", note_machine, c->machines);
+    }
+    return map_get(c->machines, canonical(ip, text));
 }
 
 bool ce_address_is_taken(struct compute *c, const char *ip)

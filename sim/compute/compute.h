@@ -46,13 +46,16 @@ struct compute {
     char *project;       /* the project of new nodes and of the metadata server */
     uint64_t next_id;
     uint64_t next_seq;
-    uint64_t next_address;        /* cursor: a freed address is not handed out again at once */
-    struct map *operations;       /* path → struct operation */
-    struct map *by_request_id;    /* "id METHOD path" → struct operation, borrowed */
-    struct map *tokens;           /* access token → int64_t* expiry (wall, s) */
-    struct map *endpoints;        /* text → endpoint that groups share; NULL: none yet */
-    char *metadata_token;         /* what the metadata server hands out now; a key of tokens */
-    void *signing_key;            /* EVP_PKEY of the service account; made when first asked for */
+    uint64_t next_address;             /* cursor: a freed address is not handed out again at once */
+    struct map *operations;            /* path → struct operation */
+    struct operation *oldest, *newest; /* the same in order of their beginning */
+    struct map *by_request_id;         /* "id METHOD path" → struct operation, borrowed */
+    struct map *tokens;                /* access token → int64_t* expiry (wall, s) */
+    struct map *references; /* path → how many links of other resources lead there (not 0) */
+    struct map *machines;   /* address → instance, borrowed; NULL: to be gathered anew */
+    struct map *endpoints;  /* text → endpoint that groups share; NULL: none yet */
+    char *metadata_token;   /* what the metadata server hands out now; a key of tokens */
+    void *signing_key;      /* EVP_PKEY of the service account; made when first asked for */
     struct json_object *settings; /* world member "sim", or NULL: quotas, strict_address_delete */
 };
 
@@ -190,6 +193,8 @@ const char *ce_path_region(struct arena *a, const char *path);
 
 /* Checks the references of a body (kind, region, existence, readiness) and replaces links by full ones; false: refused. */
 bool ce_references_check(struct request *q, struct json_object *body);
+/* Counts the links of a resource that comes (by 1) or goes (by -1). */
+void ce_references_count(struct compute *c, const struct resource *res, int by);
 /* Path of the first resource that refers to `path`, or NULL. */
 const char *ce_references_user(struct compute *c, struct arena *a, const char *path);
 
@@ -309,6 +314,8 @@ struct resource *ce_address_by_ip(struct compute *c, const char *ip);
 struct resource *ce_rule_by_ip(struct compute *c, const char *ip);
 struct resource *ce_instance_by_ip(struct compute *c, const char *ip);
 bool ce_address_is_taken(struct compute *c, const char *ip); /* by any of these */
+struct map *ce_address_taken(
+    const struct compute *c);                /* all of them, as a set; the caller frees it */
 bool ce_address_is_external(const char *ip); /* one that this cloud could hand out */
 bool ce_address_in_subnet(struct compute *c, const char *ip, const char *subnet_path);
 /* May this subnetwork (NULL: none) serve IPv6 addresses of this type ("EXTERNAL") and tier (NULL: internal)?  Else
@@ -341,5 +348,8 @@ void ce_tokens_done(struct compute *c);
 
 /* seed.c: adds zones, network and subnetwork that a world does not bring along */
 void ce_seed_missing(struct compute *c);
+/* A body with what every resource has. */
+struct json_object *ce_seed_body(struct compute *c, struct arena *a, const char *kind,
+                                 const char *path);
 
 #endif

@@ -121,6 +121,7 @@ struct link_visit {
     struct json_object *holder; /* object or array that holds the link */
     const char *key;            /* member of an object holder, or NULL */
     size_t index;               /* in an array holder */
+    bool quiet;                 /* fn does not ask for the field, which costs more than the rest */
     void *arg;
 };
 
@@ -138,7 +139,8 @@ static bool visit_reference(struct arena *a, struct link_visit *v, struct json_o
     if (!brackets) {
         v->holder = body;
         v->key = member;
-        return visit_value(v, json_member(body, member), arena_printf(a, "resource.%s", member));
+        const char *field = v->quiet ? NULL : arena_printf(a, "resource.%s", member);
+        return visit_value(v, json_member(body, member), field);
     }
     char *list_name = arena_strndup(a, member, (size_t)(brackets - member));
     const char *inner = brackets[2] == '.' ? brackets + 3 : NULL;
@@ -148,8 +150,9 @@ static bool visit_reference(struct arena *a, struct link_visit *v, struct json_o
         v->holder = inner ? item : list;
         v->key = inner;
         v->index = i;
-        const char *field = arena_printf(a, "resource.%s[%zu]%s%s", list_name, i, inner ? "." : "",
-                                         str_nonnull(inner));
+        const char *field = v->quiet ? NULL
+                                     : arena_printf(a, "resource.%s[%zu]%s%s", list_name, i,
+                                                    inner ? "." : "", str_nonnull(inner));
         if (!visit_value(v, inner ? json_member(item, inner) : item, field)) {
             return false;
         }
@@ -220,6 +223,47 @@ bool ce_references_check(struct request *q, struct json_object *body)
     return true;
 }
 
+/* --- how many refer to a resource ----------------------------------------------------------------- */
+
+struct counting {
+    struct compute *c;
+    struct arena *a;
+    const char *near;
+    int by;
+};
+
+static bool count_link(struct link_visit *v, const char *link, const char *field)
+{
+    struct counting *n = v->arg;
+    (void)field;
+    const char *path = ce_link_path(n->a, link, n->near);
+    if (path) {
+        intptr_t count = (intptr_t)map_get(n->c->references, path) + n->by;
+        if (count > 0) {
+            map_set(n->c->references, path, (void *)count);
+        } else {
+            map_remove(n->c->references, path);
+        }
+    }
+    return true;
+}
+
+void ce_references_count(struct compute *c, const struct resource *res, int by)
+{
+    if (!res->col || !res->col->references) {
+        return;
+    }
+    struct counting n = {.c = c, .a = arena_new(), .near = res->path, .by = by};
+    if (!c->references) {
+        c->references = map_new(NULL);
+    }
+    for (const struct reference *r = res->col->references; r->member; r++) {
+        struct link_visit v = {.ref = r, .fn = count_link, .arg = &n, .quiet = true};
+        visit_reference(n.a, &v, res->body);
+    }
+    arena_free(n.a);
+}
+
 /* --- who refers to a resource --------------------------------------------------------------------- */
 
 struct user_search {
@@ -254,7 +298,7 @@ static bool search_resource(struct resource *res, void *arg)
     }
     s->near = res->path;
     for (const struct reference *r = res->col->references; r && r->member; r++) {
-        struct link_visit v = {.ref = r, .fn = compare_link, .arg = s};
+        struct link_visit v = {.ref = r, .fn = compare_link, .arg = s, .quiet = true};
         if (has_word(r->kinds, s->kind) && !visit_reference(s->a, &v, res->body)) {
             return false;
         }
@@ -265,6 +309,9 @@ static bool search_resource(struct resource *res, void *arg)
 const char *ce_references_user(struct compute *c, struct arena *a, const char *path)
 {
     struct user_search s = {.a = a, .path = path, .kind = ce_path_collection(a, path)};
+    if (!c->references || !map_has(c->references, path)) {
+        return NULL; /* nobody, without a look at everybody */
+    }
     for (const struct collection *col = compute_collections; col->name && !s.user; col++) {
         bool may_refer = false;
         for (const struct reference *r = col->references; r && r->member; r++) {

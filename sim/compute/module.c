@@ -28,6 +28,8 @@ static void module_done(void *state)
     struct compute *c = state;
     ce_operations_done(c);
     ce_tokens_done(c);
+    map_free(c->machines);
+    map_free(c->references);
     map_free(c->folders);
     map_free(c->endpoints);
     json_object_put(c->settings);

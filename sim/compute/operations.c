@@ -28,8 +28,8 @@ struct operation {
     char *target;            /* path of the resource */
     struct sim_timer *timer; /* latency cloud: when it is done */
     struct waiter *waiters;
-    char *request_key; /* in by_request_id, or NULL */
-    uint64_t seq;
+    char *request_key;                /* in by_request_id, or NULL */
+    struct operation *before, *after; /* in order of their beginning */
 };
 
 static void operation_free(void *p)
@@ -169,31 +169,32 @@ static const char *operation_type(struct request *q)
     return type;
 }
 
-struct oldest {
-    struct operation *op;
-};
-
-static bool find_oldest(const char *path, void *value, void *arg)
+static void append(struct compute *c, struct operation *op)
 {
-    struct operation *op = value;
-    struct oldest *o = arg;
-    (void)path;
-    bool runs = op->timer != NULL; /* at --latency none nothing runs, though nobody looked yet */
-    if (!runs && (!o->op || op->seq < o->op->seq)) {
-        o->op = op;
-    }
-    return true;
+    op->before = c->newest;
+    *(c->newest ? &c->newest->after : &c->oldest) = op;
+    c->newest = op;
 }
 
+static void unlink_op(struct compute *c, struct operation *op)
+{
+    *(op->before ? &op->before->after : &c->oldest) = op->after;
+    *(op->after ? &op->after->before : &c->newest) = op->before;
+}
+
+/* The oldest that is not running; at --latency none nothing runs, though nobody looked yet. */
 static void forget_oldest(struct compute *c)
 {
-    struct oldest o = {0};
-    map_each(c->operations, find_oldest, &o);
-    if (o.op) {
-        if (o.op->request_key) {
-            map_remove(c->by_request_id, o.op->request_key);
+    struct operation *op = c->oldest;
+    while (op && op->timer) {
+        op = op->after;
+    }
+    if (op) {
+        unlink_op(c, op);
+        if (op->request_key) {
+            map_remove(c->by_request_id, op->request_key);
         }
-        char *path = xstrdup(o.op->path);
+        char *path = xstrdup(op->path);
         map_remove(c->operations, path);
         free(path);
     }
@@ -246,7 +247,7 @@ struct operation *ce_operation_start(struct request *q)
     op->c = c;
     op->path = xasprintf("%s/%s", folder, op_name);
     op->target = xstrdup(target);
-    op->seq = c->next_seq;
+    append(c, op);
     op->body = operation_body(q, op->path, target);
     op->request_key = xstrdup(request_key(q));
     if (op->request_key) {

@@ -58,6 +58,15 @@ struct resource *ce_store_get(const struct compute *c, const char *path)
     return f ? map_get(f->items, ce_path_name(path)) : NULL;
 }
 
+/* The index of machines by their addresses (addresses.c) holds only as long as no machine comes or goes. */
+static void note_change(struct compute *c, const struct folder *f)
+{
+    if (c->machines && (!f || str_eq(ce_path_name(f->path), "instances"))) {
+        map_free(c->machines);
+        c->machines = NULL;
+    }
+}
+
 struct resource *ce_store_put(struct compute *c, const char *path, struct json_object *body)
 {
     _cleanup_(xfreep) char *folder_path = folder_of(path);
@@ -72,10 +81,13 @@ struct resource *ce_store_put(struct compute *c, const char *path, struct json_o
         f->items = map_new(resource_free);
         map_set(c->folders, folder_path, f);
     }
+    note_change(c, f);
     struct resource *res = map_get(f->items, ce_path_name(path));
     if (res) {
+        ce_references_count(c, res, -1);
         json_object_put(res->body);
         res->body = body;
+        ce_references_count(c, res, 1);
         return res;
     }
     res = xcalloc(1, sizeof(*res));
@@ -84,6 +96,7 @@ struct resource *ce_store_put(struct compute *c, const char *path, struct json_o
     res->body = body;
     res->seq = ++c->next_seq;
     map_set(f->items, ce_path_name(path), res);
+    ce_references_count(c, res, 1);
     return res;
 }
 
@@ -91,13 +104,19 @@ void ce_store_remove(struct compute *c, const char *path)
 {
     _cleanup_(xfreep) char *folder_path = folder_of(path);
     struct folder *f = map_get(c->folders, folder_path);
-    if (f) {
+    struct resource *res = f ? map_get(f->items, ce_path_name(path)) : NULL;
+    if (res) {
+        note_change(c, f);
+        ce_references_count(c, res, -1);
         map_remove(f->items, ce_path_name(path));
     }
 }
 
 void ce_store_clear(struct compute *c)
 {
+    note_change(c, NULL);
+    map_free(c->references);
+    c->references = NULL;
     map_free(c->folders);
     c->folders = map_new(folder_free);
 }

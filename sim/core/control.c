@@ -191,7 +191,13 @@ static void post_nodes(struct sim_call *call, const char *rest)
         return;
     }
     struct json_object *names = json_object_new_array();
-    if (sim_nodes_add(call->sim, (int)count, names, &err)) {
+    const struct sim_nodes_wish wish = {
+        .count = (int)count,
+        .ipv6 = json_bool(body, "ipv6", sim_cfg(call->sim)->ipv6),
+        .zone = json_str(body, "zone"),
+        .subnetwork = json_str(body, "subnetwork"),
+    };
+    if (sim_nodes_add(call->sim, &wish, names, &err)) {
         json_object_put(names);
         answer_err(call, &err);
         return;

@@ -123,7 +123,15 @@ void sim_faults_after_watch(struct sim_faults *f);
 int sim_world_start(struct sim *s, struct err *err); /* nodes and Services of the configuration */
 
 /* nodes.c */
-int sim_nodes_add(struct sim *s, int count, struct json_object *ret_names, struct err *err);
+/* What new nodes are to be; the rest is Google's alone. */
+struct sim_nodes_wish {
+    int count;
+    bool ipv6;              /* machines with both families */
+    const char *zone;       /* NULL: zones go round */
+    const char *subnetwork; /* name; NULL: the cluster's own */
+};
+int sim_nodes_add(struct sim *s, const struct sim_nodes_wish *wish, struct json_object *ret_names,
+                  struct err *err);
 int sim_nodes_remove(struct sim *s, const char *name, struct err *err);
 /* "node-3" is the machine with that number wherever the cloud names its machines itself; arena or borrowed. */
 const char *sim_nodes_name(struct sim *s, struct arena *a, const char *name);

@@ -3,10 +3,9 @@
  *
  * Names are node-0, node-1 …, zones go round, addresses follow the number (10.128.0.10 + n, as in the recorded
  * worlds), so that the same start is made again.  Kubernetes and the cloud are told together. */
-#include "common/base/ip.h"
+#include "common/base/map.h"
 #include "sim/core/frame.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* `next`, or the number behind that of a node of this name. */
@@ -39,26 +38,68 @@ static int next_number(struct sim *s)
     return next;
 }
 
-static int add_one(struct sim *s, void *kube, void *cloud, int number, struct err *err)
+/* Where the nodes of one call go. */
+struct placing {
+    const struct sim_nodes_wish *wish;
+    const char **zones;
+    size_t n_zones;
+    struct map *taken; /* addresses */
+};
+
+static int add_one(struct sim *s, const struct placing *p, int number, struct err *err)
 {
     struct arena *a = arena_new();
-    size_t n_zones = 0;
-    const char **zones = sim_compute_zones(cloud, a, &n_zones);
-    const char *zone = n_zones ? zones[(size_t)number % n_zones] : s->cfg.zones[0];
-    const char *name = arena_printf(a, "node-%d", number);
-    int host = number + 10;
+    void *cloud = sim_module_state(s, "gce"), *kube = sim_module_state(s, "kubernetes");
+    const char *next = p->n_zones ? p->zones[(size_t)number % p->n_zones] : s->cfg.zones[0];
     struct sim_node node = {
-        .name = name,
-        .zone = zone,
-        .internal_ip = arena_printf(a, "10.128.%d.%d", host / 256, host % 256),
-        .internal_ip6 = s->cfg.ipv6 ? arena_printf(a, "fd20:0:0:1:0:%x::", number + 1) : "",
-        .provider_id = arena_printf(a, "gce://%s/%s/%s", sim_compute_project(cloud), zone, name),
+        .name = arena_printf(a, "node-%d", number),
+        .zone = str_or(p->wish->zone, next),
+        .subnetwork = p->wish->subnetwork,
         .index = number,
     };
-    int code = sim_compute_add_instance(cloud, &node, err);
+    node.provider_id =
+        arena_printf(a, "gce://%s/%s/%s", sim_compute_project(cloud), node.zone, node.name);
+    int code = sim_compute_place(cloud, a, p->wish->ipv6, p->taken, &node, err);
+    if (!code) {
+        code = sim_compute_add_instance(cloud, &node, err);
+    }
     if (!code && kube) {
         code = sim_kube_add_node(kube, &node, s->cfg.node_images, err);
     }
+    arena_free(a);
+    return code;
+}
+
+static bool has_zone(const struct placing *p, const char *zone)
+{
+    bool found = !zone;
+    for (size_t i = 0; i < p->n_zones && !found; i++) {
+        found = str_eq(p->zones[i], zone);
+    }
+    return found;
+}
+
+static int add_google(struct sim *s, const struct sim_nodes_wish *wish,
+                      struct json_object *ret_names, struct err *err)
+{
+    struct arena *a = arena_new();
+    void *cloud = sim_module_state(s, "gce");
+    struct placing p = {.wish = wish};
+    p.zones = sim_compute_zones(cloud, a, &p.n_zones);
+    int code = ERR_OK;
+    if (!has_zone(&p, wish->zone)) {
+        code = err_set(err, ERR_INVALID, "there is no zone \"%s\"", wish->zone);
+    }
+    p.taken = sim_compute_addresses(cloud);
+    s->next_node = next_number(s);
+    for (int i = 0; !code && i < wish->count; i++) {
+        int number = s->next_node++;
+        code = add_one(s, &p, number, err);
+        if (!code && ret_names) {
+            json_push_str(ret_names, arena_printf(a, "node-%d", number));
+        }
+    }
+    map_free(p.taken);
     arena_free(a);
     return code;
 }
@@ -108,33 +149,17 @@ static int remove_azure(struct sim *s, const char *name, struct err *err)
     return code;
 }
 
-int sim_nodes_add(struct sim *s, int count, struct json_object *ret_names, struct err *err)
+int sim_nodes_add(struct sim *s, const struct sim_nodes_wish *wish, struct json_object *ret_names,
+                  struct err *err)
 {
-    for (int i = 0; is_azure(s) && i < count; i++) {
-        int code = add_azure(s, sim_module_state(s, "kubernetes"), ret_names, err);
-        if (code) {
-            return code;
-        }
+    if (!is_azure(s)) {
+        return add_google(s, wish, ret_names, err);
     }
-    if (is_azure(s)) {
-        return ERR_OK;
+    int code = ERR_OK;
+    for (int i = 0; i < wish->count && !code; i++) {
+        code = add_azure(s, sim_module_state(s, "kubernetes"), ret_names, err);
     }
-    void *kube = sim_module_state(s, "kubernetes");
-    void *cloud = sim_module_state(s, "gce");
-    s->next_node = next_number(s);
-    for (int i = 0; i < count; i++) {
-        int number = s->next_node++;
-        int code = add_one(s, kube, cloud, number, err);
-        if (code) {
-            return code;
-        }
-        if (ret_names) {
-            char name[32];
-            snprintf(name, sizeof(name), "node-%d", number);
-            json_push_str(ret_names, name);
-        }
-    }
-    return ERR_OK;
+    return code;
 }
 
 int sim_nodes_remove(struct sim *s, const char *name, struct err *err)

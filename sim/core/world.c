@@ -70,7 +70,8 @@ int sim_load(struct sim *s, struct json_object *world, struct err *err)
 
 int sim_world_start(struct sim *s, struct err *err)
 {
-    int code = s->cfg.nodes > 0 ? sim_nodes_add(s, s->cfg.nodes, NULL, err) : ERR_OK;
+    const struct sim_nodes_wish wish = {.count = s->cfg.nodes, .ipv6 = s->cfg.ipv6};
+    int code = wish.count > 0 ? sim_nodes_add(s, &wish, NULL, err) : ERR_OK;
     void *kube = sim_module_state(s, "kubernetes");
     for (int i = 0; kube && !code && i < s->cfg.services; i++) {
         char *name = xasprintf("service-%d", i);

@@ -134,6 +134,7 @@ static struct json_object *make_node(struct kube_state *st, struct arena *a,
     json_add_str(labels, "node.kubernetes.io/instance-type", "e2-standard-4");
     json_add_str(labels, "topology.kubernetes.io/region", region_of(a, node->zone));
     json_add_str(labels, "topology.kubernetes.io/zone", node->zone);
+    json_add_str(labels, "cloud.google.com/gke-node-pool-subnet", node->subnetwork);
     json_add_str(object_at(meta, "annotations"), "node.alpha.kubernetes.io/ttl", "0");
     struct json_object *spec = object_at(o, "spec");
     struct json_object *cidrs = json_object_new_array();
