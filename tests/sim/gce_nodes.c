@@ -224,6 +224,36 @@ static void negs__restart__members_are_not_listed(void **state)
     rig_free(r);
 }
 
+/* A13: a NEG that turns out to be on another network is not torn out of its load balancer. */
+static void negs__on_another_network_and_linked__left_alone(void **state)
+{
+    (void)state;
+    struct err err = ERR_INIT;
+    struct rig *r = start(6, flags_l4);
+    post_service(r, "web", INTERNAL, "");
+    pods(r, "web", "{\"node-0\":1}");
+    settle(r);
+    wants_ip(r, "web");
+    const char *before = members(r, "-web-");
+    assert_true(rig_stop(r));
+    struct json_object *world = rig_world(r);
+    json_object_object_foreach(json_member(world, "gce"), path, o)
+    {
+        if (strstr(path, "/networkEndpointGroups/") != NULL) {
+            json_add_str(o, "network", arena_printf(rig_arena(r), "%s-2", json_str(o, "network")));
+        }
+    }
+    assert_int_equal(rig_load(r, world, &err), ERR_OK);
+    rig_counts_reset(r);
+    assert_int_equal(rig_start(r, &err), ERR_OK);
+    settle(r);
+    assert_int_equal(rig_calls(r, "gce", "compute.networkEndpointGroups.delete"), 0);
+    assert_int_equal(rig_mutations(r), 0);
+    assert_non_null(strstr(rig_log(r), "a backend service refers to it"));
+    assert_string_equal(members(r, "-web-"), before);
+    rig_free(r);
+}
+
 /* ---- instance groups ------------------------------------------------------------------------------------- */
 
 /* Two kinds on the same groups, in one process: an unready node is not taken in and out in turns. */
@@ -357,6 +387,7 @@ int main(void)
         cmocka_unit_test(negs__pod_moves_local__four_calls),
         cmocka_unit_test(negs__member_goes__replaced_where_it_was),
         cmocka_unit_test(negs__restart__members_are_not_listed),
+        cmocka_unit_test(negs__on_another_network_and_linked__left_alone),
         cmocka_unit_test(groups__both_kinds__do_not_undo_each_other),
         cmocka_unit_test(groups__node_comes__added_once_for_all),
         cmocka_unit_test(groups__last_service_goes__they_go_too),
