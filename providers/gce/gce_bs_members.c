@@ -222,15 +222,16 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
     }
     /* When something was listed, who may stay is known better, and that may be a reason to list more: at most each NEG
      * once. */
+    bool compare = b->in.verb == TT_VERB_ENSURE;
     int rc = ERR_OK;
     for (size_t i = 0; rc == ERR_OK && i <= b->negs.n; i++) {
         unsigned reads = s->reads;
-        rc = gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
+        rc = gce_neg_observe(s, compare, b->negs.items, b->negs.n, err);
         if (rc != ERR_OK || s->reads == reads) {
             return rc;
         }
         rc = gce_bs_members_think(s, item, b, err);
         fill(s, b);
     }
-    return rc != ERR_OK ? rc : gce_neg_observe(s, p->negs, b->negs.items, b->negs.n, err);
+    return rc != ERR_OK ? rc : gce_neg_observe(s, compare, b->negs.items, b->negs.n, err);
 }

@@ -6,14 +6,15 @@
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_ops.h"
+#include "providers/gce/gce_provider.h"
 
 #include <string.h>
 
 bool gce_neg_is_known(struct gce_neg_mirror *m, const char *zone, const char *name,
                       struct gce_neg *ret)
 {
-    bool due = true;
-    bool known = gce_neg_mirror_state(m, zone, name, &due) != GCE_MIRROR_UNKNOWN && !due;
+    bool due;
+    bool known = gce_neg_mirror_state(m, zone, name, &due) != GCE_MIRROR_UNKNOWN;
     if (known) {
         *ret = (struct gce_neg){
             .name = name,
@@ -40,18 +41,17 @@ static bool same(const struct gce_endpoint *x, size_t nx, const struct gce_endpo
 }
 
 /* True when the mirror answers; else the NEG is to be listed. */
-static bool from_mirror(struct lb_sync *s, struct gce_neg_mirror *m, struct gce_neg_one *one)
+static bool from_mirror(struct lb_sync *s, bool compare, struct gce_neg_mirror *m,
+                        struct gce_neg_one *one)
 {
     struct gce_endpoint *is;
     bool due;
     enum gce_mirror_state state =
         gce_neg_mirror_get(m, one->zone, one->name, s->a, &is, &one->n_is, &due);
     one->is = is;
-    if (state == GCE_MIRROR_KNOWN) {
-        return !due;
-    }
-    if (state == GCE_MIRROR_BY_SIZE) {
-        return !due && same(one->is, one->n_is, one->want, one->n_want);
+    if (state != GCE_MIRROR_UNKNOWN) {
+        bool fits = same(one->is, one->n_is, one->want, one->n_want);
+        return fits ? !due || !compare : !due && state == GCE_MIRROR_KNOWN;
     }
     if (one->seen->size < 0 || (size_t)one->seen->size != one->n_want) {
         return false;
@@ -82,16 +82,18 @@ static int take(struct lb_sync *s, struct gce_neg_mirror *m, struct gce_neg_one 
     return ERR_OK;
 }
 
-int gce_neg_observe(struct lb_sync *s, struct gce_neg_mirror *m, struct gce_neg_one *items,
-                    size_t n, struct err *err)
+int gce_neg_observe(struct lb_sync *s, bool compare, struct gce_neg_one *items, size_t n,
+                    struct err *err)
 {
+    struct gce_neg_mirror *m = ((const struct gce_provider *)s->provider)->negs;
+
     struct gce_members_list *lists = ARENA_ARRAY(s->a, struct gce_members_list, n);
     struct gce_neg_one **asked = ARENA_ARRAY(s->a, struct gce_neg_one *, n);
     size_t n_lists = 0;
     for (size_t i = 0; i < n; i++) {
         struct gce_neg_one *one = &items[i];
         one->unknown = false;
-        if (one->seen != NULL && !one->foreign && !from_mirror(s, m, one)) {
+        if (one->seen != NULL && !one->foreign && !from_mirror(s, compare, m, one)) {
             asked[n_lists] = one;
             lists[n_lists++] =
                 (struct gce_members_list){.c = GCE_NEGS, .zone = one->zone, .name = one->name};

@@ -138,6 +138,57 @@ static void negs__node_comes_while_subsets_are_full__not_one_call(void **state)
     rig_free(r);
 }
 
+/* However long nothing happened: that members are to be compared some time is no reason to list all of them now. */
+static void negs__node_comes_after_an_hour__not_one_call(void **state)
+{
+    (void)state;
+    struct rig *r = start(30, flags_l4);
+    for (int i = 0; i < 5; i++) {
+        const char *name = arena_printf(rig_arena(r), "web-%d", i);
+        post_service(r, name, INTERNAL, "");
+        pods(r, name, "{\"node-0\":1}");
+    }
+    settle(r);
+    wants_ip(r, "web-4");
+    rig_advance(r, 3600000);
+    settle(r);
+    rig_counts_reset(r);
+    assert_int_equal(rig_kube(r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
+    settle(r);
+    assert_int_equal(rig_calls(r, "gce", "*"), 0);
+    rig_free(r);
+}
+
+/* What somebody took out by hand is put back when the Service is looked at as a whole. */
+static void negs__damaged_by_hand__mended_within_the_period(void **state)
+{
+    (void)state;
+    struct rig *r = start(6, flags_l4);
+    post_service(r, "web", INTERNAL, "");
+    pods(r, "web", "{\"node-0\":1}");
+    settle(r);
+    wants_ip(r, "web");
+    assert_int_equal(count_words(members(r, "-web-")), 6);
+    struct json_object *world = rig_world(r);
+    struct err err = ERR_INIT;
+    json_object_object_foreach(json_member(world, "members"), path, list)
+    {
+        if (strstr(path, "/networkEndpointGroups/") != NULL) {
+            (void)json_object_array_del_idx(list, 0, 1);
+        }
+    }
+    assert_int_equal(rig_load(r, world, &err), ERR_OK);
+    settle(r);
+    assert_int_equal(count_words(members(r, "-web-")), 3);
+    rig_advance(r, 3600000);
+    assert_int_equal(rig_kube(r, "PATCH", SERVICES "/web",
+                              "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}", NULL),
+                     200);
+    settle(r);
+    assert_int_equal(count_words(members(r, "-web-")), 6);
+    rig_free(r);
+}
+
 static void negs__25_nodes__all_of_them__26__only_24(void **state)
 {
     (void)state;
@@ -383,6 +434,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negs__node_comes_while_subsets_are_full__not_one_call),
+        cmocka_unit_test(negs__node_comes_after_an_hour__not_one_call),
+        cmocka_unit_test(negs__damaged_by_hand__mended_within_the_period),
         cmocka_unit_test(negs__25_nodes__all_of_them__26__only_24),
         cmocka_unit_test(negs__pod_moves_local__four_calls),
         cmocka_unit_test(negs__member_goes__replaced_where_it_was),

@@ -81,7 +81,7 @@ static struct gce_neg_one one(struct kit *k, int32_t size, size_t want)
 static void observe(struct kit *k, struct gce_neg_one *o)
 {
     struct err err = ERR_INIT;
-    if (gce_neg_observe(&k->s, k->p->negs, o, 1, &err) != ERR_OK) {
+    if (gce_neg_observe(&k->s, true, o, 1, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
 }
@@ -143,7 +143,7 @@ static void gce_neg_observe__not_there_or_foreign__not_asked(void **state)
     o[0].seen = NULL;
     o[1].foreign = true;
     struct err err = ERR_INIT;
-    assert_int_equal(gce_neg_observe(&k->s, k->p->negs, o, 2, &err), ERR_OK);
+    assert_int_equal(gce_neg_observe(&k->s, true, o, 2, &err), ERR_OK);
     assert_int_equal(rig_calls(k->r, NULL), 0);
 }
 
@@ -157,13 +157,13 @@ static void gce_neg_observe__list_fails__error_and_unknown(void **state)
               "{\"match\":{\"op\":\"" LIST "\"},\"count\":2,\"do\":\"refuse\",\"status\":403}");
     struct gce_neg_one o = one(k, 2, 1);
     struct err err = ERR_INIT;
-    assert_int_equal(gce_neg_observe(&k->s, k->p->negs, &o, 1, &err), ERR_FORBIDDEN);
+    assert_int_equal(gce_neg_observe(&k->s, true, &o, 1, &err), ERR_FORBIDDEN);
     assert_non_null(strstr(err.message, "error listing the members of NEG " NEG));
     assert_true(o.unknown);
     assert_int_equal(o.n_is, 0);
     /* While planning it is told, and the plan has no word of these members. */
     k->s.planning = true;
-    assert_int_equal(gce_neg_observe(&k->s, k->p->negs, &o, 1, &err), ERR_OK);
+    assert_int_equal(gce_neg_observe(&k->s, true, &o, 1, &err), ERR_OK);
     assert_true(o.unknown);
     struct gce_neg_plan n = {.items = &o, .n = 1, .network = "", .subnetwork = ""};
     struct lb_plan plan;
@@ -177,7 +177,7 @@ static void gce_neg_observe__gone_meanwhile__conflict(void **state)
     struct kit *k = *state;
     struct gce_neg_one o = one(k, 2, 1);
     struct err err = ERR_INIT;
-    assert_int_equal(gce_neg_observe(&k->s, k->p->negs, &o, 1, &err), ERR_CONFLICT);
+    assert_int_equal(gce_neg_observe(&k->s, true, &o, 1, &err), ERR_CONFLICT);
     assert_int_equal(gce_neg_mirror_zones(k->p->negs, k->a, NEG).n, 0);
 }
 
