@@ -73,6 +73,9 @@ struct gce_bs_input {
     bool others_want_shared_check; /* another Service of this scheme has policy Cluster */
     bool
         other_scheme_has_check; /* the shared check of the other scheme exists: its firewall stays (§6.1 step 6) */
+    /* DELETE of what it had as another kind, while it gets, or has already, a balancer of a kind that shares names: bits
+     * 1u << enum gce_kind of what goes; what is seen to be of another kind stays.  0: everything of its names goes. */
+    unsigned only;
     struct gce_bs_outcome *outcome;
     const struct tt_call *call;
 };

@@ -5,7 +5,9 @@
  * interrupted run stopped, it is found.  Waves: rules ∥ traffic firewalls; deny firewalls ∥ backend service ∥ held addresses;
  * health checks ∥ NEGs, right after the backend service; firewalls of the checks.
  * What is not ours stays: a rule that leads to a target pool, and then the firewalls that the old internal kind shares with
- * target pools; firewalls and NEGs on which another Service's description is; a shared check that others want.
+ * target pools; firewalls and NEGs on which another Service's description is; a shared check that others want.  When the
+ * Service only changes its kind (`only`), also what is of the kind that it gets: a view of the Service may be older than the
+ * new balancer, and still name the old kind.
  * Source: gce-l4.md §6, A11, A18; gce-cloud-provider.md §5.11.  Pure. */
 #include "providers/gce/gce_bs_ensure_plan.h"
 
@@ -18,7 +20,35 @@
 struct deleting {
     struct bs_emit e;
     const struct gce_rule *rule; /* one of those that go */
+    bool keeps_negs;             /* they are members of another kind's balancer by now */
 };
+
+#define BIT(kind) (1u << (unsigned)(kind))
+#define BIT_NETLB (BIT(GCE_KIND_NETLB_GROUPS) | BIT(GCE_KIND_NETLB_NEGS))
+
+/* Is what has this name and this scheme of a kind that goes?  The rule and the address a<uid> are internal with instance
+ * groups, external with ingress-gce's kinds. */
+static bool goes(const struct deleting *x, const struct gce_bs_names *n, const char *name,
+                 const char *scheme)
+{
+    unsigned only = x->e.in->only;
+    bool internal = str_eq(scheme, "INTERNAL");
+    if (only == 0) {
+        return true;
+    }
+    if (n->legacy) {
+        return internal;
+    }
+    return internal ? (only & BIT(GCE_KIND_ILB_NEGS)) != 0 && !str_eq(name, n->rules[0][0])
+                    : (only & BIT_NETLB) != 0;
+}
+
+/* A backend service of another kind has the scheme's names: what is shared between kinds is that one's by now. */
+static bool stands(const struct deleting *x, const struct gce_bs_names *n)
+{
+    const struct gce_bservice *b = gce_slots_bservice(x->e.seen, n->backends[0]);
+    return !n->legacy && b != NULL && !goes(x, n, b->name, b->scheme);
+}
 
 /* The two naming schemes have some names in common. */
 static int delete_once(struct deleting *x, enum bs_phase phase, enum gce_collection c,
@@ -55,12 +85,13 @@ static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int f
     for (size_t i = 0; n->rules[family][i] != NULL; i++) {
         const char *name = n->rules[family][i];
         const struct gce_rule *r = gce_slots_rule(x->e.seen, name);
-        if (r != NULL && !str_is_empty(r->backend_service)) {
+        if (r != NULL && !str_is_empty(r->backend_service) && goes(x, n, name, r->scheme)) {
             (void)delete_once(x, BS_UNRULE, GCE_RULES, name, WHY);
             delete_service(x, gce_link_last(r->backend_service), true);
             x->rule = x->rule == NULL ? r : x->rule;
         }
-        if (gce_slots_address(x->e.seen, name) != NULL) {
+        const struct gce_address *d = gce_slots_address(x->e.seen, name);
+        if (d != NULL && goes(x, n, name, d->type)) {
             (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
                               "an interrupted run left it, and the Service is going away");
         }
@@ -126,21 +157,34 @@ static void delete_shared_check(struct deleting *x, const struct gce_bs_names *n
 
 static void delete_all(struct deleting *x, const struct gce_bs_names *n)
 {
-    bool is_pool = names_are_a_pools(x, n);
+    unsigned only = x->e.in->only;
+    bool shares = names_are_a_pools(x, n) || stands(x, n);
+    bool has_deny = only == 0 || (only & BIT_NETLB) != 0;
     for (int family = 0; family < 2; family++) {
         delete_rules(x, n, family);
-        for (size_t i = 0; !is_pool && n->firewalls[family][i] != NULL; i++) {
+        for (size_t i = 0; !shares && n->firewalls[family][i] != NULL; i++) {
             delete_firewall(x, BS_UNRULE, n->firewalls[family][i]);
         }
-        delete_firewall(x, BS_UNBACK, n->deny[family]);
+        if (has_deny) {
+            delete_firewall(x, BS_UNBACK, n->deny[family]);
+        }
     }
-    for (size_t i = 0; n->backends[i] != NULL; i++) {
+    for (size_t i = 0; !stands(x, n) && n->backends[i] != NULL; i++) {
         delete_service(x, n->backends[i], false);
     }
-    if (!is_pool) {
+    if (!shares) {
         delete_own_checks(x, n);
     }
+    x->keeps_negs = x->keeps_negs || stands(x, n);
     delete_shared_check(x, n);
+}
+
+/* Of this naming scheme nothing goes. */
+static bool is_spared(unsigned only, enum gce_kind scheme)
+{
+    unsigned of_scheme = scheme == GCE_KIND_ILB_GROUPS ? BIT(GCE_KIND_ILB_GROUPS)
+                                                       : BIT(GCE_KIND_ILB_NEGS) | BIT_NETLB;
+    return only != 0 && (only & of_scheme) == 0;
 }
 
 static void delete_negs(struct bs_emit *e, const struct gce_neg_plan *negs)
@@ -166,11 +210,14 @@ int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
     bs_emit_init(&x.e, p, f, in, seen);
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
         struct gce_bs_names names;
-        if (gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
+        if (!is_spared(in->only, schemes[i]) &&
+            gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
             delete_all(&x, &names);
         }
     }
-    delete_negs(&x.e, negs);
+    if (!x.keeps_negs) {
+        delete_negs(&x.e, negs);
+    }
     struct lb_plan_service *s = lb_plan_service(p, in->key);
     s->kind = arena_printf(p->a, "%s, %s", gce_kind_text(in->kind), f->region);
     s->address = x.rule == NULL ? NULL : gce_l4_ip_without_prefix(p->a, x.rule->ip);

@@ -5,12 +5,10 @@
  * For people (docs/ux.md): the answer first, then the questions in the order in which they were asked
  * (gce_decide.h writes them down itself), then nodes, packet and health (gce_explain_nodes.h).
  * Looks as a sync would, once, and changes nothing. */
-#include <string.h>
-
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_bs.h"
 #include "providers/gce/gce_explain_nodes.h"
+#include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_service_rules.h"
@@ -26,49 +24,8 @@ struct explain {
     struct lb_sync sync; /* what looking needs of one */
     struct gce_case c;
     struct gce_decision d;
-    struct gce_kube_system *kube_system;
     const char *uid; /* of namespace kube-system; NULL: not known */
 };
-
-/* ---- facts --------------------------------------------------------------------------------------- */
-
-/* The cluster's subnetwork as a URL, as far as the configuration tells; "" = not known. */
-static const char *subnetwork_of(struct arena *a, const struct gce_provider *p)
-{
-    const char *name = p->config.subnetwork_name;
-    if (*name == '\0' || strchr(name, '/') != NULL) {
-        return name;
-    }
-    return arena_printf(a, "%s%s/regions/%s/subnetworks/%s", p->facts.projects_base,
-                        p->facts.network_project, p->facts.region, name);
-}
-
-static struct gce_bs_facts facts_of(struct arena *a, const struct gce_provider *p)
-{
-    const struct gce_options *o = &p->options;
-    return (struct gce_bs_facts){
-        .project = p->facts.project,
-        .network_project = p->facts.network_project,
-        .region = p->facts.region,
-        .projects_base = p->facts.projects_base,
-        .network = p->facts.network_url,
-        .subnetwork = subnetwork_of(a, p),
-        .kube_system_uid = "-", /* names do not matter here, but without ids there are none */
-        .cluster_id = "-",
-        .check_sources = gce_strs_of(a, o->lb_src_cidrs, o->n_lb_src_cidrs),
-        .on_xpn = p->facts.on_xpn,
-        .max_group_size = o->max_ig_size,
-        .flags = o->l4,
-    };
-}
-
-static struct gce_node_filter filter_of(const struct gce_bs_facts *f)
-{
-    const char *slash = strrchr(f->subnetwork, '/');
-    return (struct gce_node_filter){.mode = GCE_NODES_DEFAULT_SUBNET,
-                                    .default_subnet = slash == NULL ? f->subnetwork : slash + 1,
-                                    .needs_pod_cidr = f->flags.needs_pod_cidr};
-}
 
 /* ---- looking ------------------------------------------------------------------------------------- */
 
@@ -94,7 +51,7 @@ static const char *system_uid(struct explain *x)
 {
     const struct gce_provider *p = x->s->p;
     if (x->uid == NULL && !p->offline &&
-        gce_kube_system_uid(x->kube_system, p->host, x->s->call, x->s->a, &x->uid, NULL) !=
+        gce_kube_system_uid(p->kube_system, p->host, x->s->call, x->s->a, &x->uid, NULL) !=
             ERR_OK) {
         x->uid = NULL;
     }
@@ -172,7 +129,9 @@ static int check_kind(struct arena *a, const struct gce_provider *p, const struc
     if (kind == GCE_KIND_NEGS_ONLY) {
         return ERR_OK;
     }
-    const struct gce_bs_facts f = facts_of(a, p);
+    struct gce_bs_facts f = p->bs_facts;
+    f.kube_system_uid = "-"; /* names do not matter here, but without ids there are none */
+    f.cluster_id = "-";
     struct gce_bs_outcome outcome = {0};
     const struct gce_bs_input in = {.service = svc,
                                     .key = svc_key(a, svc),
@@ -258,7 +217,6 @@ static void nodes(struct str_buf *b, struct explain *x)
 {
     const struct gce_provider *p = x->s->p;
     struct arena *a = x->s->a;
-    const struct gce_bs_facts f = facts_of(a, p);
     struct gce_explained e = {
         .service = x->svc,
         .kind = x->d.kind,
@@ -270,11 +228,11 @@ static void nodes(struct str_buf *b, struct explain *x)
         .has_slices = x->item->has_slices != 0,
         .project = p->facts.project,
         .region = p->facts.region,
-        .subnetwork = f.subnetwork,
-        .filter = filter_of(&f),
-        .flags = f.flags,
+        .subnetwork = p->bs_facts.subnetwork,
+        .filter = gce_bs_node_filter(&p->bs_facts),
+        .flags = p->bs_facts.flags,
         .legacy_groups = !p->options.switches.legacy_off,
-        .max_group = f.max_group_size,
+        .max_group = p->bs_facts.max_group_size,
     };
     if (gce_kind_has_negs(e.kind)) {
         read_members(x, &e);
@@ -310,7 +268,6 @@ static int explain_one(struct gce_session *s, const struct tt_batch *batch,
     struct explain x = {.s = s, .batch = batch, .item = item, .svc = item->service};
     begin_sync(&x);
     x.c = (struct gce_case){.service = x.svc, .flags = &s->p->options.switches};
-    x.kube_system = gce_kube_system_new();
     int rc = s->p->offline ? ERR_OK : gce_auth_ready(s->p->auth, s->http, s->cancel, err);
     if (rc == ERR_OK) {
         rc = decide(&x, err);
@@ -318,7 +275,6 @@ static int explain_one(struct gce_session *s, const struct tt_batch *batch,
     if (rc == ERR_OK) {
         say(&x);
     }
-    gce_kube_system_free(x.kube_system);
     return rc;
 }
 

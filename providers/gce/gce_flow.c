@@ -33,9 +33,10 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
 
 /* ---- which kind -------------------------------------------------------------------------------------- */
 
-/* Looks at what the decision asks for.  A look that fails is an answer, too: upstream leaves such a Service alone. */
-static void look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
-                          struct gce_case *c)
+/* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a Service alone without a
+ * word; here its sync fails, and comes again. */
+static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
+                         struct gce_case *c, struct err *err)
 {
     struct gce_provider *p = provider_of(s);
     const struct tt_service *svc = item->in->service;
@@ -43,34 +44,38 @@ static void look_for_case(struct lb_sync *s, const struct lb_item *item, unsigne
     const char *uid = NULL;
     const char *backend = NULL;
     struct gce_slots slots;
-    struct err err = ERR_INIT;
+    int rc = ERR_OK;
     gce_slots_init(&slots, s->a);
     if ((needs & GCE_NEEDS_RULE) != 0) {
         gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
     }
-    if ((needs & GCE_NEEDS_BACKEND) != 0 &&
-        gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &uid, &err) == ERR_OK) {
+    if ((needs & GCE_NEEDS_BACKEND) != 0) {
+        rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &uid, err);
+    }
+    if (uid != NULL) {
         struct gce_l4_names names;
         gce_l4_names_make(s->a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
         backend = names.backend;
         gce_slots_add(&slots, true, GCE_BACKENDS, NULL, backend);
     }
-    bool failed = err.code != ERR_OK || gce_slots_look(&slots, s, &err) != ERR_OK;
+    if (rc == ERR_OK) {
+        rc = gce_slots_look(&slots, s, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
     if ((needs & GCE_NEEDS_RULE) != 0) {
         const struct gce_rule *r = gce_slots_rule(&slots, rule);
-        c->rule_found = failed      ? GCE_FOUND_FAILED
-                        : r == NULL ? GCE_FOUND_ABSENT
-                                    : GCE_FOUND_PRESENT;
+        c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
         c->rule = r != NULL ? *r : c->rule;
     }
     if ((needs & GCE_NEEDS_BACKEND) != 0) {
-        const struct gce_bservice *b = backend == NULL ? NULL : gce_slots_bservice(&slots, backend);
-        c->backend_found = failed      ? GCE_FOUND_FAILED
-                           : b == NULL ? GCE_FOUND_ABSENT
-                                       : GCE_FOUND_PRESENT;
+        const struct gce_bservice *b = gce_slots_bservice(&slots, str_nonnull(backend));
+        c->backend_found = b == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
         c->backend_scheme = b != NULL ? b->scheme : "";
         c->backend_group = b != NULL && b->n_backends > 0 ? b->backends[0].group : "";
     }
+    return ERR_OK;
 }
 
 static bool has_kinds_finalizer(const struct tt_service *svc)
@@ -103,18 +108,38 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS;
 }
 
+/* Beside another program that has the legacy part, a new internal Service may be that one's. */
+static void wait_for_sign(struct lb_sync *s, struct lb_item *item, const struct gce_case *c)
+{
+    const struct gce_provider *p = provider_of(s);
+    int64_t ms =
+        gce_decide_wait_ms(&gce_item_of(item)->decision, c, p->options.periods.legacy_race_ms,
+                           p->host->wall_us(p->host->ctx));
+    if (ms > 0 && item->in->verb == TT_VERB_ENSURE && !s->planning) {
+        (void)err_set(&item->err, ERR_IN_PROGRESS,
+                      "waiting whether another program takes the new internal Service "
+                      "(--prevent-legacy-race-l4-ilb)");
+        item->err.retry_after_ms = ms;
+    }
+}
+
 static void decide(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
-    struct gce_case c = {.service = item->in->service, .flags = &provider_of(s)->options.switches};
+    struct gce_case c = {.service = item->in->service,
+                         .flags = &provider_of(s)->options.switches,
+                         .gone = item->in->verb == TT_VERB_DELETE};
     unsigned seen = 0;
     gce_decide(&c, &g->decision);
     while ((g->decision.needs & ~seen) != 0 && worth_a_look(s, item)) {
         unsigned needs = g->decision.needs & ~seen;
-        look_for_case(s, item, needs, &c);
+        if (look_for_case(s, item, needs, &c, &item->err) != ERR_OK) {
+            return;
+        }
         seen |= needs;
         gce_decide(&c, &g->decision);
     }
+    wait_for_sign(s, item, &c);
 }
 
 static bool has_bs_bits(unsigned bits)
@@ -162,14 +187,19 @@ static void elsewhere(struct lb_item *item, const char *because)
 static int facts_of_former(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_item *g = gce_item_of(item);
+    /* The finalizer of the old kind may still be on it after the new balancer was made: in an older view, or where the
+     * patch failed.  What is of the new kind must then stay. */
+    bool changes = item->in->verb != TT_VERB_DELETE;
     int rc = ERR_OK;
     if ((g->former & BIT(GCE_KIND_TARGET_POOL)) != 0) {
         g->tp.in.verb = TT_VERB_DELETE;
         rc = gce_tp_flow_facts(s, item, err);
+        g->tp.in.changes_kind = changes;
     }
     if (rc == ERR_OK && has_bs_bits(g->former)) {
         g->was.in.verb = TT_VERB_DELETE;
         rc = gce_bs_flow_facts(s, item, &g->was, first_bs_kind(g->former), err);
+        g->was.in.only = changes ? g->former : 0;
     }
     return rc;
 }
@@ -201,6 +231,9 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
     const struct gce_provider *p = provider_of(s);
     item->data = g;
     decide(s, item);
+    if (item->err.code != ERR_OK) {
+        return ERR_OK;
+    }
     guard(s, item);
     find_formers(item);
     bool deletes = item->in->verb == TT_VERB_DELETE;

@@ -61,9 +61,11 @@ struct gce_tp_input {
     struct str_set tags; /* of the firewalls; empty: tags_err says why */
     bool tags_known;     /* they were looked for; a plan without them is not carried out */
     struct err tags_err;
-    bool others_want_node_check;    /* another Service has policy Cluster: the shared check stays */
-    bool node_check_is_orphan;      /* nobody wants it and no other pool refers to it */
-    bool others_have_deny;          /* a deny firewall of another Service still stands */
+    bool others_want_node_check; /* another Service has policy Cluster: the shared check stays */
+    bool node_check_is_orphan;   /* nobody wants it and no other pool refers to it */
+    bool others_have_deny;       /* a deny firewall of another Service still stands */
+    bool
+        changes_kind; /* DELETE: the Service gets another kind; what is of that one already stays */
     struct gce_tp_outcome *outcome; /* filled while the plan is made and carried out */
 };
 /* What steps and status need. */

@@ -49,11 +49,15 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     struct tp_emit e = {.a = p->a, .p = p, .facts = facts, .in = in, .o = o};
     struct lb_plan_service *s = lb_plan_service(p, in->key);
     s->kind = arena_printf(p->a, "external, target pool, %s", facts->region);
-    s->address = o->has_rule == GCE_PRESENT ? o->rule.ip : NULL;
-    if (o->has_rule == GCE_PRESENT) {
+    /* The internal kind of the same program calls rule, address and firewall alike. */
+    bool replaced =
+        in->changes_kind && o->has_rule == GCE_PRESENT && !str_is_empty(o->rule.backend_service);
+    bool has_rule = o->has_rule == GCE_PRESENT && !replaced;
+    s->address = has_rule ? o->rule.ip : NULL;
+    if (has_rule) {
         (void)tp_delete(&e, GCE_TP_DELETE_RULE, names->lb, WHY);
     }
-    if (o->has_traffic == GCE_PRESENT) {
+    if (o->has_traffic == GCE_PRESENT && !replaced) {
         (void)tp_delete_firewall(&e, names->firewall, WHY, true);
     }
     if (o->has_deny == GCE_PRESENT) {
@@ -63,11 +67,11 @@ int gce_tp_plan_delete(struct lb_plan *p, const struct gce_tp_facts *facts,
     if (o->has_pool == GCE_PRESENT) {
         (void)tp_delete(&e, GCE_TP_DELETE_POOL, names->lb, WHY);
     }
-    if (o->has_address == GCE_PRESENT) {
+    if (o->has_address == GCE_PRESENT && !replaced) {
         (void)tp_delete(&e, GCE_TP_DELETE_ADDRESS, names->lb, WHY);
     }
     delete_checks(&e, names);
-    if (o->has_rule == GCE_PRESENT) {
+    if (has_rule) {
         lb_plan_effect(p, in->key, "The address is given up.");
     }
     return ERR_OK;

@@ -73,6 +73,8 @@ void rig_set_service_tree(struct rig *r, const char *name, struct json_object *t
 const char *rig_lb_name(struct rig *r, const char *name); /* "a…" */
 /* Nodes with their instances. */
 void rig_add_nodes(struct rig *r, int n);
+void rig_give_addresses(
+    struct rig *r); /* InternalIPs of their instances, to all of them; NEGs need them */
 void rig_remove_node(struct rig *r, const char *name);
 void rig_keep_nodes(struct rig *r, size_t n); /* the first ones by name; instances stay */
 /* PROJECT stands for the simulated one. */

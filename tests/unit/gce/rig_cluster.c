@@ -176,6 +176,38 @@ void rig_add_node_object(struct rig *r, const char *name, const char *provider_i
     qsort(r->nodes, r->n_nodes, sizeof(r->nodes[0]), by_name);
 }
 
+/* The address of the node's instance. */
+static const char *address_of(struct json_object *cloud, const char *name)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *end = arena_printf(a, "/instances/%s", name);
+    json_object_object_foreach(cloud, path, instance)
+    {
+        if (str_has_suffix(path, end)) {
+            struct json_object *nics = json_member(instance, "networkInterfaces");
+            return json_str(json_object_array_get_idx(nics, 0), "networkIP");
+        }
+    }
+    return NULL;
+}
+
+void rig_give_addresses(struct rig *r)
+{
+    struct json_object *cloud = rig_cloud(r);
+    for (size_t i = 0; i < r->n_nodes; i++) {
+        const char *ip = address_of(cloud, r->nodes[i]->name);
+        if (ip != NULL) {
+            struct tt_node *node = arena_memdup(r->a, r->nodes[i], sizeof(*node));
+            struct tt_node_address *address = ARENA_NEW(r->a, struct tt_node_address);
+            *address =
+                (struct tt_node_address){.type = "InternalIP", .address = arena_strdup(r->a, ip)};
+            node->addresses = address;
+            node->n_addresses = 1;
+            r->nodes[i] = node;
+        }
+    }
+}
+
 void rig_set_cluster_id(struct rig *r, const char *id)
 {
     r->configmap = id == NULL ? NULL : arena_printf(r->a, "{\"data\":{\"uid\":\"%s\"}}", id);

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_kinds.c: a Service changes the kind of its load balancer, or asks for one that it may not have, with both
+ * parts of upstream in one process and with either; against the simulator.
+ *
+ * What is there after a change of sides must be what a new Service would have got: nothing of the old kind is left. */
+#include "tests/unit/gce/rig.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define V2      "gke.networking.io/l4-netlb-v2"
+#define I1      "gke.networking.io/l4-ilb-v1"
+#define I2      "gke.networking.io/l4-ilb-v2"
+#define CLEANUP "service.kubernetes.io/load-balancer-cleanup"
+
+/* The rig's nodes have no podCIDR. */
+static const struct tt_kv both[] = {{"enable-l4-neg", "true"},
+                                    {"gce-nodes-need-pod-cidr", "false"},
+                                    {"run-l4-controller", "true"},
+                                    {"run-l4-netlb-controller", "true"}};
+static const struct tt_kv both_negs[] = {{"enable-l4-neg", "true"},
+                                         {"enable-l4-netlb-neg", "true"},
+                                         {"enable-l4-netlb-neg-default", "true"},
+                                         {"gce-nodes-need-pod-cidr", "false"},
+                                         {"run-l4-controller", "true"},
+                                         {"run-l4-netlb-controller", "true"}};
+
+/* What a Service says to get a kind, as an edit of one that said something else. */
+struct wish {
+    const char *name;
+    const char *edit;
+};
+static const struct wish wishes[] = {
+    {"pool", "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":null,"
+             "\"cloud.google.com/l4-rbs\":null}}}"},
+    {"external", "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":null,"
+                 "\"cloud.google.com/l4-rbs\":\"enabled\"}}}"},
+    {"internal",
+     "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\","
+     "\"cloud.google.com/l4-rbs\":null}}}"},
+};
+
+static struct rig *start(const struct tt_kv *flags, size_t n)
+{
+    const struct rig_options opt = {.flags = flags, .n_flags = n};
+    struct rig *r = rig_start(&opt);
+    rig_give_addresses(r);
+    return r;
+}
+
+static void create(struct rig *r, const struct wish *w)
+{
+    rig_service(r, "web", "{\"metadata\":{\"annotations\":{\"example.com/a\":\"b\"}}}");
+    rig_edit(r, "web", w->edit);
+}
+
+/* Syncs until it is done: what goes may take a turn of its own. */
+static void ensure(struct rig *r, const char *what)
+{
+    const struct tt_result *res = NULL;
+    for (int turn = 0; turn < 4; turn++) {
+        res = rig_ensure(r, "web");
+        if (res->code == TT_OK && res->ip[0] != '\0') {
+            return;
+        }
+    }
+    fail_msg("%s: %d %s", what, res->code, res->message);
+}
+
+static void same_inventory(const char *what, struct rig *r, const char *want)
+{
+    if (!str_eq(rig_inventory(r), want)) {
+        fail_msg("%s:\n%s\nwant\n%s", what, rig_inventory(r), want);
+    }
+}
+
+/* What a new Service of the wish has. */
+static const char *fresh(struct arena *a, const struct wish *w, const struct tt_kv *flags, size_t n)
+{
+    struct rig *r = start(flags, n);
+    create(r, w);
+    ensure(r, w->name);
+    const char *inventory = arena_strdup(a, rig_inventory(r));
+    rig_stop(r);
+    return inventory;
+}
+
+static void check_flips(const struct tt_kv *flags, size_t n)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    for (size_t from = 0; from < ARRAY_LEN(wishes); from++) {
+        for (size_t to = 0; to < ARRAY_LEN(wishes); to++) {
+            /* Both of one side: kinds stick, see below.  What another program serves is not built. */
+            bool theirs = n == 0 && (from == 1 || to == 1);
+            if (from == to || (from < 2 && to < 2) || theirs) {
+                continue;
+            }
+            const char *what = arena_printf(a, "%s to %s", wishes[from].name, wishes[to].name);
+            struct rig *r = start(flags, n);
+            create(r, &wishes[from]);
+            ensure(r, what);
+            rig_edit(r, "web", wishes[to].edit);
+            ensure(r, what);
+            same_inventory(what, r, fresh(a, &wishes[to], flags, n));
+            rig_forget(r);
+            ensure(r, what);
+            if (rig_mutations(r) != 0) {
+                fail_msg("%s: a second sync writes: %s", what, rig_last_plan(r));
+            }
+            rig_stop(r);
+        }
+    }
+}
+
+/* The finalizer of the old kind is still on the Service in the second sync, as in an older view of it. */
+static void flip__legacy_part_alone__nothing_of_the_old_kind_is_left(void **state)
+{
+    (void)state;
+    check_flips(NULL, 0);
+}
+
+static void flip__both_parts__nothing_of_the_old_kind_is_left(void **state)
+{
+    (void)state;
+    check_flips(both, ARRAY_LEN(both));
+}
+
+static void flip__external_ones_with_negs__nothing_of_the_old_kind_is_left(void **state)
+{
+    (void)state;
+    check_flips(both_negs, ARRAY_LEN(both_negs));
+}
+
+static void delete__each_kind__the_cloud_is_empty(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+        struct rig *r = start(both_negs, ARRAY_LEN(both_negs));
+        create(r, &wishes[i]);
+        ensure(r, wishes[i].name);
+        const struct tt_result *res = rig_delete(r, "web");
+        if (res->code != TT_OK) {
+            fail_msg("%s: %d %s", wishes[i].name, res->code, res->message);
+        }
+        same_inventory(wishes[i].name, r, "");
+        rig_stop(r);
+    }
+}
+
+/* ---- kinds of one side stick ---------------------------------------------------------------------------- */
+
+static void rbs_asked_of_a_target_pool__told_and_taken_back(void **state)
+{
+    (void)state;
+    struct rig *r = start(both, ARRAY_LEN(both));
+    create(r, &wishes[0]);
+    ensure(r, "pool");
+    const char *before = arena_strdup(rig_arena(r), rig_inventory(r));
+    rig_edit(r, "web", wishes[1].edit);
+    rig_forget(r);
+    const struct tt_result *res = rig_ensure(r, "web");
+    assert_int_equal(res->code, TT_OK);
+    assert_true(rig_had_event(r, "Warning CanNotMigrateTargetPoolToRBS*"));
+    assert_string_equal(res->annotation, "cloud.google.com/l4-rbs=");
+    same_inventory("pool", r, before);
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
+static void rbs_taken_back__stays_a_backend_service(void **state)
+{
+    (void)state;
+    struct rig *r = start(both, ARRAY_LEN(both));
+    create(r, &wishes[1]);
+    ensure(r, "external");
+    const char *before = arena_strdup(rig_arena(r), rig_inventory(r));
+    rig_edit(r, "web", wishes[0].edit);
+    rig_forget(r);
+    ensure(r, "external");
+    same_inventory("external", r, before);
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
+/* An internal load balancer of the days before subsetting. */
+static void subsetting_switched_on__instance_groups_stay(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    create(r, &wishes[2]);
+    ensure(r, "groups");
+    assert_true(rig_holds(r, "web", I1));
+    const char *before = arena_strdup(rig_arena(r), rig_inventory(r));
+    rig_set_flags(r, both, ARRAY_LEN(both));
+    rig_reopen(r);
+    rig_forget(r);
+    ensure(r, "groups");
+    same_inventory("groups", r, before);
+    assert_int_equal(rig_mutations(r), 0);
+    assert_false(rig_holds(r, "web", I2));
+    rig_stop(r);
+}
+
+/* ---- docs/adr/0011 -------------------------------------------------------------------------------------- */
+
+static void gone__only_the_generic_finalizer__let_go_of_with_both_parts(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < ARRAY_LEN(wishes); i++) {
+        struct rig *r = start(both, ARRAY_LEN(both));
+        create(r, &wishes[i]);
+        rig_edit(r, "web", "{\"metadata\":{\"finalizers\":[\"" CLEANUP "\"]}}");
+        const struct tt_result *res = rig_delete(r, "web");
+        if (res->code != TT_OK) {
+            fail_msg("%s: %d %s", wishes[i].name, res->code, res->message);
+        }
+        same_inventory(wishes[i].name, r, "");
+        assert_false(rig_had_event(r, "Warning*"));
+        rig_stop(r);
+    }
+}
+
+/* Finalizers were taken away by hand while everything stood. */
+static void gone__finalizers_lost__found_by_its_names(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < ARRAY_LEN(wishes); i++) {
+        struct rig *r = start(both_negs, ARRAY_LEN(both_negs));
+        create(r, &wishes[i]);
+        ensure(r, wishes[i].name);
+        rig_edit(r, "web", "{\"metadata\":{\"finalizers\":[\"" CLEANUP "\"]}}");
+        assert_int_equal(rig_delete(r, "web")->code, TT_OK);
+        same_inventory(wishes[i].name, r, "");
+        rig_stop(r);
+    }
+}
+
+/* ---- a look that fails ------------------------------------------------------------------------------------ */
+
+static void rule__cannot_be_read__tried_again_and_nothing_is_built(void **state)
+{
+    (void)state;
+    struct rig *r = start(both, ARRAY_LEN(both));
+    create(r, &wishes[2]);
+    rig_edit(r, "web",
+             "{\"metadata\":{\"finalizers\":[\"" V2 "\"]},\"status\":{\"loadBalancer\":{"
+             "\"ingress\":[{\"ip\":\"203.0.113.9\"}]}}}");
+    rig_fault(r, "{\"match\":{\"api\":\"gce\",\"op\":\"compute.forwardingRules.*\"},\"do\":"
+                 "\"refuse\",\"status\":403,\"count\":0}");
+    const struct tt_result *res = rig_ensure(r, "web");
+    assert_true(res->code != TT_OK && res->code != TT_IMPLEMENTED_ELSEWHERE);
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------- */
+
+static void explain__members_that_stand__are_those_shown(void **state)
+{
+    (void)state;
+    const struct rig_options opt = {.nodes = 40, .flags = both, .n_flags = ARRAY_LEN(both)};
+    struct rig *r = rig_start(&opt);
+    rig_give_addresses(r);
+    create(r, &wishes[2]);
+    const char *before = arena_strdup(rig_arena(r), rig_explain(r, "web")->text);
+    ensure(r, "internal");
+    const char *after = arena_strdup(rig_arena(r), rig_explain(r, "web")->text);
+    assert_non_null(strstr(after, "Nodes: 24 of 40 are members of the NEGs"));
+    assert_string_equal(
+        strstr(before, "\nNodes:") != NULL
+            ? arena_strndup(rig_arena(r), strstr(before, "\nNodes:"),
+                            (size_t)(strstr(before, "Packet:") - strstr(before, "\nNodes:")))
+            : "",
+        arena_strndup(rig_arena(r), strstr(after, "\nNodes:"),
+                      (size_t)(strstr(after, "Packet:") - strstr(after, "\nNodes:"))));
+    rig_add_nodes(r, 20);
+    rig_give_addresses(r);
+    assert_non_null(strstr(rig_explain(r, "web")->text, "Nodes: 24 of 60 are members of the NEGs"));
+    rig_stop(r);
+}
+
+static void validate__each_kind__refuses_what_a_sync_would(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "{\"spec\":{\"ports\":[{\"port\":53,\"protocol\":\"SCTP\"}]}}",
+        "{\"spec\":{\"ports\":[{\"port\":80},{\"name\":\"u\",\"port\":53,\"protocol\":\"UDP\"}]}}",
+        "{\"spec\":{\"loadBalancerSourceRanges\":[\"10.0.0.0/33\"]}}"};
+    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+        struct rig *r = start(both_negs, ARRAY_LEN(both_negs));
+        create(r, &wishes[i]);
+        assert_int_equal(rig_validate(r, "web")->code, TT_OK);
+        for (size_t k = 0; k < ARRAY_LEN(bad); k++) {
+            create(r, &wishes[i]);
+            rig_edit(r, "web", bad[k]);
+            const struct tt_result *res = rig_validate(r, "web");
+            if (res->code != TT_INVALID) {
+                fail_msg("%s, %s: %d %s", wishes[i].name, bad[k], res->code, res->message);
+            }
+            const char *said = arena_strdup(rig_arena(r), res->message);
+            res = rig_ensure(r, "web");
+            assert_int_equal(res->code, TT_INVALID);
+            assert_string_equal(res->message, said);
+        }
+        assert_int_equal(rig_mutations(r), 0);
+        rig_stop(r);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(flip__legacy_part_alone__nothing_of_the_old_kind_is_left),
+        cmocka_unit_test(flip__both_parts__nothing_of_the_old_kind_is_left),
+        cmocka_unit_test(flip__external_ones_with_negs__nothing_of_the_old_kind_is_left),
+        cmocka_unit_test(delete__each_kind__the_cloud_is_empty),
+        cmocka_unit_test(rbs_asked_of_a_target_pool__told_and_taken_back),
+        cmocka_unit_test(rbs_taken_back__stays_a_backend_service),
+        cmocka_unit_test(subsetting_switched_on__instance_groups_stay),
+        cmocka_unit_test(gone__only_the_generic_finalizer__let_go_of_with_both_parts),
+        cmocka_unit_test(gone__finalizers_lost__found_by_its_names),
+        cmocka_unit_test(rule__cannot_be_read__tried_again_and_nothing_is_built),
+        cmocka_unit_test(explain__members_that_stand__are_those_shown),
+        cmocka_unit_test(validate__each_kind__refuses_what_a_sync_would),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
