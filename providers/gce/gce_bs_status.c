@@ -152,11 +152,13 @@ static bool is_status_annotation(const char *key)
     return false;
 }
 
-/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer. */
+/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer; its condition, too (A23). */
 static void clear(struct lb_sync *s, struct lb_item *item)
 {
+    static const struct tt_condition gone = {.type = GCE_LOG_CONDITION};
     const struct tt_service *svc = item->in->service;
     s->host->result_ingress(item->in->result, NULL, 0);
+    s->host->result_condition(item->in->result, &gone);
     for (uint32_t i = 0; i < svc->n_annotations; i++) {
         const char *key = svc->annotations[i].key;
         if (is_status_annotation(key)) {

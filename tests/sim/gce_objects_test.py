@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What stands on a Google Service that has a backend service, and beside it: finalizers, annotations, events, conditions,
+ServiceNetworkEndpointGroups.  The whole program against the simulator.
+
+    gce_objects_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402
+from controller_world import CLEANUP, World  # noqa: E402
+
+PROGRAMS = sys.argv[1:3]
+FLAGS = ["--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg", "--manage-l4lb-logging"]
+INTERNAL = {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}}
+RBS = {"annotations": {"cloud.google.com/l4-rbs": "enabled"}}
+V2 = "gke.networking.io/l4-ilb-v2"
+NEG_STATUS = "cloud.google.com/neg-status"
+SVCNEGS = "/apis/networking.gke.io/v1beta1/servicenetworkendpointgroups"
+CONFIGS = "/apis/networking.gke.io/v1/namespaces/default/l4lbconfigs"
+LOGGING = "networking.gke.io/l4lb-config"
+
+
+def svcnegs(w):
+    return w.must("GET", SVCNEGS)["items"]
+
+
+def reasons(w, name):
+    return {reason for _, reason, _ in w.events(name)}
+
+
+def condition(w, name):
+    found = [c for c in w.get(name)["status"].get("conditions", []) if c["type"] == "LoggingConfigManaged"]
+    return (found[0]["status"], found[0]["reason"]) if found else None
+
+
+def synced(w, name, verb="ensure"):
+    return len(w.logged('"Synced"', f'service="default/{name}"', f'verb="{verb}"'))
+
+
+def test_internal_service__finalizer_annotations_and_events_are_the_l4_controllers():
+    with World(PROGRAMS, "--nodes=6") as w:
+        w.start(*FLAGS)
+        w.create("web", INTERNAL)
+        w.until_address("web")
+        w.until_event("web", "SyncLoadBalancerSuccessful")
+        meta = w.get("web")["metadata"]
+        assert meta["finalizers"] == [V2], meta
+        assert NEG_STATUS in meta["annotations"] and "service.kubernetes.io/backend-service" in meta["annotations"], meta
+        assert not reasons(w, "web") & {"EnsuringLoadBalancer", "EnsuredLoadBalancer"}, w.events("web")
+        writes = w.calls()["kubernetes"]
+        assert writes["services.status.patch"] == 2, writes  # the finalizer, and all the rest
+        w.delete("web")
+        w.until_gone("web")
+        w.until_event("web", "DeletedLoadBalancer")
+        assert "DeletingLoadBalancer" not in reasons(w, "web")
+
+
+def test_internal_service__its_object_names_the_negs_and_goes_with_them():
+    with World(PROGRAMS, "--nodes=6") as w:
+        w.start(*FLAGS)
+        w.create("web", INTERNAL)
+        w.until_address("web")
+        one, = svcnegs(w)
+        links = {ref["selfLink"] for ref in one["status"]["networkEndpointGroups"]}
+        negs = w.cloud("networkEndpointGroups")
+        assert links == {n["selfLink"] for n in negs.values()} and len(links) == 3, (links, negs)
+        assert {ref["id"] for ref in one["status"]["networkEndpointGroups"]} == {n["id"] for n in negs.values()}
+        assert one["metadata"]["ownerReferences"][0]["uid"] == w.get("web")["metadata"]["uid"]
+        w.delete("web")
+        w.until_gone("web")
+        assert not svcnegs(w) and not w.cloud("networkEndpointGroups")
+
+
+def test_restart__one_list_and_no_write():
+    with World(PROGRAMS, "--nodes=6") as w:
+        w.start(*FLAGS)
+        for name in ("a", "b", "c"):
+            w.create(name, INTERNAL)
+            w.until_address(name)
+        w.stop()
+        w.forget_calls()
+        w.start(*FLAGS)
+        w.until("all are looked at", lambda: all(synced(w, n) for n in ("a", "b", "c")))
+        calls = w.calls()["kubernetes"]
+        assert not w.mutations() and not w.service_writes(), w.calls()
+        assert calls.get("servicenetworkendpointgroups.list") == 1, calls
+        assert not [op for op in calls if op.startswith("servicenetworkendpointgroups.") and not op.endswith("list")]
+
+
+def test_type_changed__nothing_speaks_of_it_any_more():
+    with World(PROGRAMS, "--nodes=6") as w:
+        w.start(*FLAGS)
+        w.create("web", {"annotations": {**INTERNAL["annotations"], LOGGING: "none", "mine": "1"}})
+        w.until_address("web")
+        w.until("the condition is there", lambda: condition(w, "web") == ("False", "Missing"))
+        w.forget_calls()
+        w.patch("web", {"spec": {"type": "ClusterIP"}})
+        w.until("the finalizer is gone", lambda: not w.get("web")["metadata"].get("finalizers"))
+        web = w.get("web")
+        assert web["metadata"]["annotations"] == {**INTERNAL["annotations"], LOGGING: "none", "mine": "1"}, web
+        assert not web["status"]["loadBalancer"] and condition(w, "web") is None, web
+        assert not svcnegs(w)
+        assert w.calls()["kubernetes"]["services.status.patch"] == 1, w.calls()
+
+
+def test_logging_config__condition_events_and_the_backend_service_follow():
+    with World(PROGRAMS, "--nodes=3") as w:
+        w.start(*FLAGS)
+        w.create("web", {"annotations": {**INTERNAL["annotations"], LOGGING: "absent"}})
+        w.until_address("web")
+        w.until_event("web", "L4LBConfigNotFound", "default/absent")
+        assert condition(w, "web") == ("False", "Missing")
+        w.must("POST", CONFIGS, {
+            "apiVersion": "networking.gke.io/v1", "kind": "L4LBConfig", "metadata": {"name": "half"},
+            "spec": {"logging": {"enabled": True, "sampleRate": 500000}}})
+        w.patch("web", {"metadata": {"annotations": {LOGGING: "half"}}})
+        w.until("it is managed", lambda: condition(w, "web") == ("True", "Reconciled"))
+        backend, = w.cloud("backendServices").values()
+        assert backend["logConfig"]["enable"] and backend["logConfig"]["sampleRate"] == 0.5, backend
+        w.patch("web", {"metadata": {"annotations": {LOGGING: None}}})
+        w.until_event("web", "L4LBConfigAnnotationRemoved")
+        w.until("it is not", lambda: condition(w, "web") == ("False", "Unmanaged"))
+        backend, = w.cloud("backendServices").values()
+        assert backend["logConfig"]["sampleRate"] == 0.5, backend  # stays as it is
+
+
+def test_own_writes__wake_nobody():
+    with World(PROGRAMS, "--nodes=3") as w:
+        w.start(*FLAGS)
+        w.create("web", RBS)
+        w.until_address("web")
+        w.create("later", RBS)
+        w.until_address("later")  # what the first one's writes had woken would have come before
+        assert synced(w, "web") == 1, w.logged("Synced")
+        w.patch("web", {"metadata": {"annotations": {"service.kubernetes.io/backend-service": "wrong"}}})
+        w.patch("web", {"metadata": {"annotations": {"mine": "1"}}})
+        w.until("an edit of the user's is a reason", lambda: synced(w, "web") >= 2)
+        assert w.get("web")["metadata"]["annotations"]["service.kubernetes.io/backend-service"] != "wrong"
+
+
+def test_both_parts__target_pool_keeps_the_service_controllers_finalizer_and_events():
+    with World(PROGRAMS, "--nodes=3") as w:
+        w.start(*FLAGS)
+        w.create("pool")
+        w.until_address("pool")
+        w.until_event("pool", "EnsuredLoadBalancer")
+        assert CLEANUP in w.get("pool")["metadata"]["finalizers"]
+        assert not svcnegs(w)
+
+
+def test_service_controller_off__target_pools_are_left_alone():
+    with World(PROGRAMS, "--nodes=3") as w:
+        w.start(*FLAGS, "--controllers=*,-service-lb-controller")
+        w.create("pool")
+        w.create("web", INTERNAL)
+        w.until_address("web")
+        pool = w.get("pool")
+        assert not pool["metadata"].get("finalizers") and not pool["status"]["loadBalancer"], pool
+        assert not w.cloud("targetPools") and not w.events("pool")
+
+
+def test_node_turns_unready__only_who_has_negs_is_looked_at():
+    with World(PROGRAMS, "--nodes=3") as w:
+        w.start(*FLAGS)
+        w.create("pool")
+        w.create("web", INTERNAL)
+        w.until_address("pool")
+        w.until_address("web")
+        w.forget_calls()
+        path = "/api/v1/nodes/node-1/status"
+        node = w.must("GET", "/api/v1/nodes/node-1")
+        for c in node["status"]["conditions"]:
+            if c["type"] == "Ready":
+                c["status"] = "False"
+        w.must("PUT", path, node)
+        w.until("the nodes are compared", lambda: w.logged("Syncing backends for all LB services"))
+        w.create("last", INTERNAL)
+        w.until_address("last")
+        assert not w.logged("Updating backends", "default/pool"), w.logged("Updating backends")
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))
