@@ -149,6 +149,29 @@ static void world__settings__are_in_force_and_dumped(void **state)
     fixture_stop(f);
 }
 
+/* Which kind of IPv6 the usual subnetwork hands out decides which balancers can have it. */
+static void world__ipv6_access__is_that_of_the_usual_subnetwork(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *world, *access, *type, *other;
+    } rows[] = {{"{}", "EXTERNAL", "EXTERNAL", "INTERNAL"},
+                {"{\"sim\":{\"ipv6_access\":\"INTERNAL\"}}", "INTERNAL", "INTERNAL", "EXTERNAL"}};
+    static const char body[] = "{\"name\":\"a\",\"ipVersion\":\"IPV6\",\"addressType\":\"%s\","
+                               "\"subnetwork\":\"regions/us-central1/subnetworks/default\"}";
+    struct fixture *f = fixture_start(&(struct sim_config){.ipv4 = true, .ipv6 = true});
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        fixture_must(f, "PUT", "/sim/state", rows[i].world);
+        fixture_must(f, "GET", R "/subnetworks/default", NULL);
+        assert_string_equal(fixture_text(f, "ipv6AccessType"), rows[i].access);
+        int status =
+            fixture_call(f, "POST", R "/addresses", arena_printf(f->a, body, rows[i].other));
+        fixture_expect(f, rows[i].other, status, 400, "invalid");
+        fixture_must(f, "POST", R "/addresses", arena_printf(f->a, body, rows[i].type));
+    }
+    fixture_stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +181,7 @@ int main(void)
         cmocka_unit_test(world__project__is_that_of_its_resources),
         cmocka_unit_test(world__broken__is_refused_with_the_place_and_changes_nothing),
         cmocka_unit_test(world__settings__are_in_force_and_dumped),
+        cmocka_unit_test(world__ipv6_access__is_that_of_the_usual_subnetwork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
