@@ -152,20 +152,23 @@ static bool is_status_annotation(const char *key)
     return false;
 }
 
-/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer; its condition, too (A23). */
-static void clear(struct lb_sync *s, struct lb_item *item)
+void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item)
 {
-    static const struct tt_condition gone = {.type = GCE_LOG_CONDITION};
     const struct tt_service *svc = item->in->service;
-    s->host->result_ingress(item->in->result, NULL, 0);
-    s->host->result_condition(item->in->result, &gone);
     for (uint32_t i = 0; i < svc->n_annotations; i++) {
         const char *key = svc->annotations[i].key;
         if (is_status_annotation(key)) {
             s->host->result_annotation(item->in->result, key, NULL);
         }
     }
-    s->host->event(s->host->ctx, svc, TT_EVENT_NORMAL, "DeletedLoadBalancer",
+}
+
+/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer. */
+static void clear(struct lb_sync *s, struct lb_item *item)
+{
+    s->host->result_ingress(item->in->result, NULL, 0);
+    gce_bs_flow_clear_annotations(s, item);
+    s->host->event(s->host->ctx, item->in->service, TT_EVENT_NORMAL, "DeletedLoadBalancer",
                    "Deleted load balancer");
 }
 
@@ -173,12 +176,14 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
 {
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
     if (b->in.verb == TT_VERB_DELETE) {
-        if (!legacy && item->in->verb == TT_VERB_DELETE) {
+        if (!legacy) {
             clear(s, item);
         }
         return;
     }
-    if (!legacy && gce_kind_has_negs(b->in.kind)) {
+    if (!legacy && !gce_kind_has_negs(b->in.kind)) {
+        set_annotation(s, item, GCE_ANN_NEG_STATUS, NULL);
+    } else if (!legacy) {
         set_annotation(s, item, GCE_ANN_NEG_STATUS,
                        gce_neg_status_text(s->a, b->neg_name, &b->members.zones));
     }

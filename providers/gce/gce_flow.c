@@ -348,9 +348,9 @@ static bool others_have_groups(struct lb_sync *s, const struct lb_item *item)
 static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
 {
     const struct gce_bs_item *w = &gce_item_of(item)->was;
-    if (item->in->verb != TT_VERB_DELETE || !gce_kind_has_groups(w->in.kind) ||
-        str_is_empty(w->facts.cluster_id) || provider_of(s)->offline ||
-        others_have_groups(s, item)) {
+    bool keeps = is_built(item) && gce_kind_has_groups(gce_item_of(item)->decision.kind);
+    if (keeps || !gce_kind_has_groups(w->in.kind) || str_is_empty(w->facts.cluster_id) ||
+        provider_of(s)->offline || others_have_groups(s, item)) {
         return;
     }
     gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, w->facts.cluster_id));
@@ -495,15 +495,19 @@ static int balancer_plan(struct lb_sync *s, struct lb_plan *plan, struct err *er
 
 /* ---- results --------------------------------------------------------------------------------------------------------- */
 
-/* Served here as ingress-gce serves it. */
+/* Served here as ingress-gce serves it, or was until now. */
 static bool is_of_l4(const struct gce_item *g)
 {
-    return g->decision.part == GCE_PART_L4 && g->decision.kind != GCE_KIND_NONE;
+    return g->decision.kind != GCE_KIND_NONE && gce_kind_part(g->decision.kind) == GCE_PART_L4;
 }
 
 static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
                          const char *const **ret_names)
 {
+    if (!is_built(item)) { /* it only loses what it has */
+        *ret_names = NULL;
+        return 0;
+    }
     const char **names = ARENA_ARRAY(s->life, const char *, 1);
     names[0] = gce_kind_finalizer(gce_item_of(item)->decision.kind);
     *ret_names = names;
@@ -535,6 +539,16 @@ static bool is_target_pools(const struct lb_op *op)
     return false;
 }
 
+/* Once, with the first thing that goes. */
+static void tell_deleting(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    if (!is_built(item) && is_of_l4(g) && !g->bs.changed) {
+        s->host->event(s->host->ctx, item->in->service, TT_EVENT_NORMAL, "DeletingLoadBalancer",
+                       "Deleting load balancer");
+    }
+}
+
 static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                   const struct err *err)
 {
@@ -542,6 +556,7 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
     for (size_t i = 0; i < s->n_items; i++) {
         struct gce_item *g = gce_item_of(&s->items[i]);
         if (outcome == LB_DONE && str_set_has(&op->owners, s->items[i].key)) {
+            tell_deleting(s, &s->items[i]);
             g->bs.changed = true;
         }
     }
@@ -611,6 +626,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
     struct gce_item *g = gce_item_of(item);
     drop_formers(s, item);
     if (!is_built(item)) {
+        if (item->in->verb == TT_VERB_ENSURE) {
+            s->host->result_ingress(item->in->result, NULL, 0);
+        }
         if (has_bs_bits(g->former)) {
             gce_bs_flow_status(s, item, &g->was);
         }
@@ -621,6 +639,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
         gce_bs_flow_status(s, item, &g->bs);
     } else {
         gce_tp_flow_status(s, item);
+    }
+    if (is_built(item) && has_bs_bits(g->former) && !is_of_l4(g)) {
+        gce_bs_flow_clear_annotations(s, item);
     }
     note(s, item);
 }
