@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define V1      "gke.networking.io/l4-netlb-v1"
 #define V2      "gke.networking.io/l4-netlb-v2"
 #define I1      "gke.networking.io/l4-ilb-v1"
 #define I2      "gke.networking.io/l4-ilb-v2"
@@ -201,6 +202,46 @@ static void subsetting_switched_on__instance_groups_stay(void **state)
     rig_stop(r);
 }
 
+/* ---- marks of two kinds ---------------------------------------------------------------------------------- */
+
+static void race__target_pool_with_the_mark_of_rbs__pool_stays(void **state)
+{
+    (void)state;
+    struct rig *r = start(both, ARRAY_LEN(both));
+    create(r, &wishes[0]);
+    ensure(r, "pool");
+    const char *before = arena_strdup(rig_arena(r), rig_inventory(r));
+    rig_edit(r, "web", wishes[1].edit);
+    rig_edit(r, "web", "{\"metadata\":{\"finalizers\":[\"" V1 "\",\"" V2 "\"]}}");
+    rig_forget(r);
+    const struct tt_result *res = rig_ensure(r, "web");
+    assert_int_equal(res->code, TT_OK);
+    assert_true(rig_had_event(r, "Warning TargetPoolRaceWithRBS*"));
+    assert_string_equal(res->annotation, "cloud.google.com/l4-rbs=");
+    assert_string_equal(res->dropped, V2);
+    same_inventory("pool", r, before);
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
+static void race__instance_groups_with_the_mark_of_negs__groups_stay(void **state)
+{
+    (void)state;
+    struct rig *r = rig_start(NULL);
+    create(r, &wishes[2]);
+    ensure(r, "groups");
+    const char *before = arena_strdup(rig_arena(r), rig_inventory(r));
+    rig_edit(r, "web", "{\"metadata\":{\"finalizers\":[\"" I1 "\",\"" I2 "\"]}}");
+    rig_set_flags(r, both, ARRAY_LEN(both));
+    rig_reopen(r);
+    rig_give_addresses(r);
+    rig_forget(r);
+    ensure(r, "groups");
+    same_inventory("groups", r, before);
+    assert_int_equal(rig_mutations(r), 0);
+    rig_stop(r);
+}
+
 /* ---- docs/adr/0011 -------------------------------------------------------------------------------------- */
 
 static void gone__only_the_generic_finalizer__let_go_of_with_both_parts(void **state)
@@ -317,6 +358,8 @@ int main(void)
         cmocka_unit_test(rbs_asked_of_a_target_pool__told_and_taken_back),
         cmocka_unit_test(rbs_taken_back__stays_a_backend_service),
         cmocka_unit_test(subsetting_switched_on__instance_groups_stay),
+        cmocka_unit_test(race__target_pool_with_the_mark_of_rbs__pool_stays),
+        cmocka_unit_test(race__instance_groups_with_the_mark_of_negs__groups_stay),
         cmocka_unit_test(gone__only_the_generic_finalizer__let_go_of_with_both_parts),
         cmocka_unit_test(gone__finalizers_lost__found_by_its_names),
         cmocka_unit_test(rule__cannot_be_read__tried_again_and_nothing_is_built),
