@@ -12,11 +12,15 @@
 
 struct fence {
     atomic_bool closed;
+    /* Besides, whether the leases are held at this moment (kube/lease_keeper.h); NULL: there are none.  Set before
+     * anybody asks.  Unlike a closed fence it may say yes again. */
+    bool (*is_held)(void *arg);
+    void *is_held_arg;
 };
 
 static inline bool fence_may_mutate(struct fence *f)
 {
-    return !atomic_load(&f->closed);
+    return !atomic_load(&f->closed) && (f->is_held == NULL || f->is_held(f->is_held_arg));
 }
 /* For callbacks that carry a void pointer. */
 static inline bool fence_may_mutate_arg(void *fence)

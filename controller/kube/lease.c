@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lease.c: the calls and the waiting of one lock (lease.h).
+ *
+ * Requests are not repeated by the client: the next attempt is the repetition.  Each carries its limit to the server,
+ * too, which shall not write a renewal that nobody waits for any more. */
+#include "controller/kube/lease.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/arena.h"
+#include "common/base/json.h"
+#include "common/base/lock.h"
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "controller/kube/lease_body.h"
+
+#define API       "coordination.k8s.io/v1"
+#define MAX_BYTES ((size_t)1024 * 1024)
+
+struct lease_lock {
+    /* identity */
+    struct lease_terms terms; /* texts in `a` */
+    char *label;              /* "kube-system/name": for logs and errors */
+    /* observed; the lock's thread */
+    struct lease_view view;
+    struct json_object *object;   /* as read or written last; NULL: unknown or absent */
+    char shown[LEASE_HOLDER_MAX]; /* whose name was logged */
+    bool unsure;                  /* a write had no answer: it may have been done */
+    int64_t limit_ms;             /* no request of this attempt goes on after it */
+    /* any thread */
+    atomic_int_fast64_t until_ms;   /* may be used until then; 0: not held */
+    atomic_int_fast64_t renewed_ms; /* last success */
+    atomic_uint_fast64_t slow_paths;
+    /* links */
+    struct arena *a;
+    struct kube_client *client;
+    struct clock *clock;
+    struct rng *rng;
+    /* waiting */
+    struct mutex mutex;
+    struct cond woken;
+};
+
+struct lease_lock *lease_lock_new(const struct lease_lock_args *args)
+{
+    struct arena *a = arena_new();
+    struct lease_lock *l = xcalloc(1, sizeof *l);
+    l->a = a;
+    l->terms = args->terms;
+    l->terms.ns = arena_strdup(a, args->terms.ns);
+    l->terms.name = arena_strdup(a, args->terms.name);
+    l->terms.identity = arena_strdup(a, args->terms.identity);
+    l->label = arena_printf(a, "%s/%s", l->terms.ns, l->terms.name);
+    l->client = args->client;
+    l->clock = args->clock == NULL ? clock_real() : args->clock;
+    l->rng = args->rng == NULL ? rng_real() : args->rng;
+    l->limit_ms = CLOCK_NEVER;
+    mutex_init(&l->mutex);
+    cond_init(&l->woken);
+    return l;
+}
+
+void lease_lock_free(struct lease_lock *l)
+{
+    if (l != NULL) {
+        json_object_put(l->object);
+        cond_done(&l->woken);
+        mutex_done(&l->mutex);
+        arena_free(l->a);
+        free(l);
+    }
+}
+
+/* --- one call ------------------------------------------------------------------------------------- */
+
+static int64_t call_limit_ms(const struct lease_lock *l)
+{
+    int64_t most_ms = l->terms.renew_deadline_ms / 2;
+    int64_t left_ms = l->limit_ms == CLOCK_NEVER ? most_ms : l->limit_ms - clock_now_ms(l->clock);
+    left_ms = left_ms < most_ms ? left_ms : most_ms;
+    return left_ms > 0 ? left_ms : 1;
+}
+
+/* What the server sent becomes the object that the next update is made of. */
+static int take_object(struct lease_lock *l, const struct kube_response *resp, struct err *err)
+{
+    struct json_object *o = NULL;
+    int rc = json_parse(resp->body, resp->body_len, NULL, &o, err);
+    if (rc == ERR_OK && (!str_eq(json_str(o, "kind"), "Lease") ||
+                         !json_object_is_type(json_member(o, "metadata"), json_type_object))) {
+        rc = err_set(err, ERR_TRANSIENT, "the API server's answer is not a Lease");
+    }
+    if (rc != ERR_OK) {
+        json_object_put(o);
+        return ERR_TRANSIENT;
+    }
+    json_object_put(l->object);
+    l->object = o;
+    return ERR_OK;
+}
+
+static int call(struct lease_lock *l, const char *method, const char *body, struct cancel *cancel,
+                struct err *err)
+{
+    struct arena *a _cleanup_(arena_freep) = arena_new();
+    struct kube_response resp;
+    char *path = NULL;
+    const char *name = str_eq(method, "POST") ? NULL : l->terms.name;
+    int rc = kube_path(a, API, l->terms.ns, "leases", name, NULL, &path, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    const struct kube_request req = {
+        .method = method,
+        .path = path,
+        .body = body,
+        .timeout_ms = call_limit_ms(l),
+        .max_body = MAX_BYTES,
+        .no_retry = true,
+    };
+    rc = kube_client_do(l->client, a, &req, cancel, &resp, err);
+    return rc == ERR_OK ? take_object(l, &resp, err) : rc;
+}
+
+static int write_record(struct lease_lock *l, bool create, const struct lease_record *wanted,
+                        struct cancel *cancel, struct err *err)
+{
+    struct arena *a _cleanup_(arena_freep) = arena_new();
+    if (create) {
+        return call(l, "POST", lease_body_create(a, &l->terms, wanted), cancel, err);
+    }
+    return call(l, "PUT", lease_body_update(a, l->object, wanted), cancel, err);
+}
+
+/* --- one attempt ---------------------------------------------------------------------------------- */
+
+static void step_read(struct lease_lock *l, struct lease_try *t, struct cancel *cancel,
+                      struct err *err)
+{
+    struct lease_record found;
+    int rc = call(l, "GET", NULL, cancel, err);
+    if (rc == ERR_NOT_FOUND) {
+        err_clear(err);
+        json_object_put(l->object);
+        l->object = NULL;
+        l->unsure = false;
+        lease_try_read(t, NULL, clock_now_ms(l->clock));
+    } else if (rc != ERR_OK) {
+        lease_try_failed(t);
+    } else {
+        lease_body_read(l->object, &found);
+        l->unsure = false;
+        lease_try_read(t, &found, clock_now_ms(l->clock));
+    }
+}
+
+static void step_write(struct lease_lock *l, struct lease_try *t, struct cancel *cancel,
+                       struct err *err)
+{
+    int64_t sent_ms = clock_now_ms(l->clock);
+    bool create = t->next == LEASE_CREATE;
+    bool can = create || l->object != NULL; /* an update is always made of what was read */
+    if (!can || write_record(l, create, &t->wanted, cancel, err) != ERR_OK) {
+        l->unsure = l->unsure || (can && err->http_status == 0);
+        lease_try_failed(t);
+        return;
+    }
+    l->unsure = false;
+    int64_t now_ms = clock_now_ms(l->clock);
+    lease_try_written(t, now_ms);
+    atomic_store(&l->renewed_ms, now_ms);
+    atomic_store(&l->until_ms, sent_ms + l->terms.renew_deadline_ms);
+}
+
+/* Another name in it is news, once per name. */
+static void tell_holder(struct lease_lock *l)
+{
+    const char *holder = lease_lock_holder(l);
+    if (lease_is_others(&l->view, &l->terms) && !str_eq(holder, l->shown)) {
+        log_info(0, "The lease is held by another process", LOG_S("lock", l->label),
+                 LOG_S("holder", holder));
+    }
+    (void)memcpy(l->shown, l->view.observed.holder, sizeof l->shown);
+}
+
+bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err)
+{
+    struct lease_try t;
+    struct err local = ERR_INIT;
+    lease_try_begin(&t, &l->terms, &l->view, clock_now_ms(l->clock), clock_wall_us(l->clock));
+    while (t.next != LEASE_END && !cancel_fired(cancel)) {
+        err_clear(&local);
+        if (t.next == LEASE_GET) {
+            step_read(l, &t, cancel, &local);
+        } else {
+            step_write(l, &t, cancel, &local);
+        }
+    }
+    if (t.slow_path && t.leads) {
+        atomic_fetch_add(&l->slow_paths, 1);
+    }
+    if (lease_is_others(&l->view, &l->terms)) {
+        atomic_store(&l->until_ms, 0);
+    }
+    tell_holder(l);
+    if (t.leads) {
+        return true;
+    }
+    if (cancel_fired(cancel)) {
+        (void)err_set(err, ERR_CANCELLED, "stopped");
+    } else if (local.code == ERR_OK) {
+        (void)err_set(err, ERR_CONFLICT, "lock %s is held by %s and has not yet expired", l->label,
+                      lease_lock_holder(l));
+    } else {
+        err_copy(err, &local);
+        (void)err_prefix(err, "lock %s", l->label);
+    }
+    return false;
+}
+
+/* --- waiting -------------------------------------------------------------------------------------- */
+
+static void wake(void *arg)
+{
+    struct lease_lock *l = arg;
+    mutex_lock(&l->mutex);
+    cond_broadcast(&l->woken);
+    mutex_unlock(&l->mutex);
+}
+
+/* False when `cancel` fired. */
+static bool wait_until(struct lease_lock *l, int64_t until_ms, struct cancel *cancel)
+{
+    int hook = cancel == NULL ? 0 : cancel_hook(cancel, wake, l);
+    mutex_lock(&l->mutex);
+    while (!cancel_fired(cancel) && clock_now_ms(l->clock) < until_ms) {
+        clock_wait(l->clock, &l->woken, &l->mutex, until_ms);
+    }
+    mutex_unlock(&l->mutex);
+    if (cancel != NULL) {
+        cancel_unhook(cancel, hook);
+    }
+    return !cancel_fired(cancel);
+}
+
+/* --- taking and keeping --------------------------------------------------------------------------- */
+
+int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err)
+{
+    log_info(0, "Attempting to acquire leader lease...", LOG_S("lock", l->label));
+    for (;;) {
+        struct err why = ERR_INIT;
+        if (lease_lock_try(l, cancel, &why)) {
+            log_info(0, "Successfully acquired lease", LOG_S("lock", l->label));
+            return ERR_OK;
+        }
+        if (why.code != ERR_CONFLICT && why.code != ERR_CANCELLED) {
+            log_warning("Acquiring the lease did not succeed", LOG_S("lock", l->label),
+                        LOG_S("err", why.message));
+        }
+        int64_t pause_ms = lease_acquire_wait_ms(&l->terms, rng_unit(l->rng));
+        if (!wait_until(l, clock_now_ms(l->clock) + pause_ms, cancel)) {
+            return err_set(err, ERR_CANCELLED, "stopped while waiting for lock %s", l->label);
+        }
+    }
+}
+
+/* Tries until it succeeds or the renew deadline has passed. */
+static int renew(struct lease_lock *l, struct cancel *cancel, struct err *err)
+{
+    int64_t give_up_ms = clock_now_ms(l->clock) + l->terms.renew_deadline_ms;
+    l->limit_ms = give_up_ms;
+    for (;;) {
+        int64_t next_ms = clock_now_ms(l->clock) + l->terms.retry_ms;
+        if (lease_lock_try(l, cancel, err)) {
+            return ERR_OK;
+        }
+        if (cancel_fired(cancel) || lease_is_others(&l->view, &l->terms)) {
+            break;
+        }
+        log_warning("Renewing the lease did not succeed", LOG_S("lock", l->label),
+                    LOG_S("err", err->message));
+        next_ms = next_ms < give_up_ms ? next_ms : give_up_ms;
+        if (!wait_until(l, next_ms, cancel) || clock_now_ms(l->clock) >= give_up_ms) {
+            break;
+        }
+        err_clear(err);
+    }
+    return cancel_fired(cancel) ? err_set(err, ERR_CANCELLED, "stopped") : err->code;
+}
+
+int lease_lock_keep(struct lease_lock *l, struct cancel *cancel, struct err *err)
+{
+    for (;;) {
+        struct err why = ERR_INIT;
+        if (!wait_until(l, clock_now_ms(l->clock) + l->terms.retry_ms, cancel)) {
+            return err_set(err, ERR_CANCELLED, "stopped while holding lock %s", l->label);
+        }
+        int rc = renew(l, cancel, &why);
+        l->limit_ms = CLOCK_NEVER;
+        if (rc == ERR_OK) {
+            continue;
+        }
+        if (rc != ERR_CANCELLED) {
+            atomic_store(&l->until_ms, 0);
+            log_error(why.message, "Failed to renew lease", LOG_S("lock", l->label));
+        }
+        err_copy(err, &why);
+        return rc;
+    }
+}
+
+/* --- letting go ----------------------------------------------------------------------------------- */
+
+/* One PUT that names nobody, made of what we know or, to be sure, of what is there.  True when done. */
+static bool release_once(struct lease_lock *l, bool read_first, struct cancel *cancel,
+                         struct err *err)
+{
+    struct lease_record held, wanted;
+    if (read_first && call(l, "GET", NULL, cancel, err) != ERR_OK) {
+        return err->code == ERR_NOT_FOUND; /* what is not there is nobody's */
+    }
+    lease_body_read(l->object, &held);
+    if (!str_eq(held.holder, l->terms.identity)) {
+        return true;
+    }
+    lease_release_record(&held, clock_wall_us(l->clock), &wanted);
+    return write_record(l, false, &wanted, cancel, err) == ERR_OK;
+}
+
+int lease_lock_release(struct lease_lock *l, int64_t timeout_ms, struct cancel *cancel,
+                       struct err *err)
+{
+    struct err why = ERR_INIT;
+    bool ours = lease_is_ours(&l->view, &l->terms) && l->object != NULL;
+    bool unsure = l->unsure;
+    atomic_store(&l->until_ms, 0); /* before anybody else can take it */
+    l->view = (struct lease_view){0};
+    l->unsure = false;
+    if (!ours && !unsure) {
+        return ERR_OK;
+    }
+    l->limit_ms = clock_now_ms(l->clock) + timeout_ms;
+    bool done = release_once(l, unsure, cancel, &why);
+    while (!done && why.code == ERR_CONFLICT && clock_now_ms(l->clock) < l->limit_ms) {
+        err_clear(&why);
+        done = release_once(l, true, cancel, &why);
+    }
+    l->limit_ms = CLOCK_NEVER;
+    if (!done) {
+        log_error(why.message, "Failed to release lease", LOG_S("lock", l->label));
+        err_copy(err, &why);
+        (void)err_prefix(err, "lock %s", l->label);
+        return why.code;
+    }
+    log_info(0, "Released lease", LOG_S("lock", l->label));
+    return ERR_OK;
+}
+
+/* --- asking --------------------------------------------------------------------------------------- */
+
+int64_t lease_lock_until_ms(struct lease_lock *l)
+{
+    return atomic_load(&l->until_ms);
+}
+
+bool lease_lock_is_held(struct lease_lock *l)
+{
+    return clock_now_ms(l->clock) < lease_lock_until_ms(l);
+}
+
+bool lease_lock_is_healthy(struct lease_lock *l)
+{
+    return lease_is_healthy(lease_lock_until_ms(l) != 0, atomic_load(&l->renewed_ms),
+                            l->terms.duration_ms, clock_now_ms(l->clock));
+}
+
+static const char *meta_text(const struct lease_lock *l, const char *name)
+{
+    return str_nonnull(json_str(json_member(l->object, "metadata"), name));
+}
+
+const char *lease_lock_uid(const struct lease_lock *l)
+{
+    return meta_text(l, "uid");
+}
+
+const char *lease_lock_version(const struct lease_lock *l)
+{
+    return meta_text(l, "resourceVersion");
+}
+
+const char *lease_lock_holder(const struct lease_lock *l)
+{
+    return l->view.has_observed ? l->view.observed.holder : "";
+}
+
+uint64_t lease_lock_slow_paths(struct lease_lock *l)
+{
+    return atomic_load(&l->slow_paths);
+}
+
+const struct lease_terms *lease_lock_terms(const struct lease_lock *l)
+{
+    return &l->terms;
+}
