@@ -285,7 +285,8 @@ static void drop_former(struct bs_ensure *n)
         return;
     }
     const char *name = gce_link_last(was->backend_service);
-    if (!str_eq(name, n->d->service.name)) {
+    bool ours = n->has_names && gce_bs_names_backend(n->e.a, n->e.f, &n->names, name);
+    if (ours && !str_eq(name, n->d->service.name)) {
         int at =
             bs_delete(&n->e, BS_DROP, GCE_BACKENDS, name, "the rule refers to another one now");
         bs_op(&n->e, at)->tolerate |= LB_TOLERATE_IN_USE;

@@ -80,6 +80,26 @@ static void delete_firewall(struct deleting *x, enum bs_phase phase, const char 
     }
 }
 
+/* Whatever somebody may have pointed the rule to, only what has a name of ours goes. */
+static void delete_referred(struct deleting *x, const struct gce_bs_names *n, const char *name)
+{
+    if (gce_bs_names_backend(x->e.a, x->e.f, n, name)) {
+        delete_service(x, name, true);
+    }
+}
+
+/* An owner who reserved an address under the name that we would hold it by keeps it. */
+static bool is_users(const struct deleting *x, const char *name)
+{
+    struct gce_strs names = gce_l4_address_names(x->e.a, x->e.in->service);
+    for (size_t i = 0; i < names.n; i++) {
+        if (str_eq(names.items[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int family)
 {
     for (size_t i = 0; n->rules[family][i] != NULL; i++) {
@@ -87,11 +107,11 @@ static void delete_rules(struct deleting *x, const struct gce_bs_names *n, int f
         const struct gce_rule *r = gce_slots_rule(x->e.seen, name);
         if (r != NULL && !str_is_empty(r->backend_service) && goes(x, n, name, r->scheme)) {
             (void)delete_once(x, BS_UNRULE, GCE_RULES, name, WHY);
-            delete_service(x, gce_link_last(r->backend_service), true);
+            delete_referred(x, n, gce_link_last(r->backend_service));
             x->rule = x->rule == NULL ? r : x->rule;
         }
         const struct gce_address *d = gce_slots_address(x->e.seen, name);
-        if (d != NULL && goes(x, n, name, d->type)) {
+        if (d != NULL && goes(x, n, name, d->type) && !is_users(x, name)) {
             (void)delete_once(x, BS_UNBACK, GCE_ADDRESSES, name,
                               "an interrupted run left it, and the Service is going away");
         }

@@ -119,9 +119,11 @@ static struct lb_diff fields_of(const struct bs_ensure *n, const struct bs_firew
 {
     struct lb_diff diff;
     lb_diff_init(&diff, n->e.a);
+    want.priority = want.priority == 0 ? is->priority : want.priority; /* not sent: it stays */
     if (w->has_ip && w->ip.text == NULL && w->ip.op >= 0) {
         const char *old = is->destinations.n > 0 ? is->destinations.items[0] : NULL;
         want.destinations = is->destinations;
+        want.description = is->description; /* it only repeats the address */
         (void)lb_diff_value(&diff, "destinationRanges", old, w->ip);
     }
     gce_firewall_fields(&diff, is, &want);

@@ -55,3 +55,15 @@ bool gce_bs_names_make(struct arena *a, const struct gce_bs_facts *f, const stru
     }
     return true;
 }
+
+bool gce_bs_names_backend(struct arena *a, const struct gce_bs_facts *f,
+                          const struct gce_bs_names *n, const char *name)
+{
+    for (size_t i = 0; n->backends[i] != NULL; i++) {
+        if (str_eq(n->backends[i], name)) {
+            return true;
+        }
+    }
+    /* Shared ones are told by their protocol and affinity, which may have changed. */
+    return n->legacy && str_has_prefix(name, arena_printf(a, "k8s-%s-internal-", f->cluster_id));
+}

@@ -26,5 +26,8 @@ struct gce_bs_names {
 /* Of the scheme that `kind` has; false when the ids that the names are made of are not known. */
 bool gce_bs_names_make(struct arena *a, const struct gce_bs_facts *f, const struct gce_bs_input *in,
                        enum gce_kind kind, struct gce_bs_names *ret);
+/* Is a backend service of this name one that a Service of the scheme may have, alone or with others? */
+bool gce_bs_names_backend(struct arena *a, const struct gce_bs_facts *f,
+                          const struct gce_bs_names *n, const char *name);
 
 #endif
