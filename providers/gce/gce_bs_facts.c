@@ -10,6 +10,7 @@
 #include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_l4lb_config.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_node_cache.h"
 
 static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
@@ -58,8 +59,12 @@ static void find_groups(struct lb_sync *s, struct gce_bs_item *b)
     const struct gce_provider *p = s->provider;
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
     /* One rule for the process, whatever the kind: else two Services would undo each other's groups. */
-    gce_groups_of(s->a, s->batch->nodes, s->batch->n_nodes, !p->options.switches.legacy_off,
-                  &filter, b->facts.max_group_size, &b->groups);
+    const struct gce_groups_ask ask = {.filter = &filter,
+                                       .nodes = s->batch->nodes,
+                                       .n = s->batch->n_nodes,
+                                       .legacy = !p->options.switches.legacy_off,
+                                       .max = b->facts.max_group_size};
+    b->groups = *gce_node_cache_groups(p->node_cache, s->life, &ask);
     b->group_name = legacy ? (str_is_empty(b->facts.cluster_id)
                                   ? "k8s-ig"
                                   : arena_printf(s->a, "k8s-ig--%s", b->facts.cluster_id))

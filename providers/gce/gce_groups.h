@@ -26,7 +26,7 @@ struct gce_provider;
 /* Who belongs into the group of each zone.  `legacy`: as cloud-provider-gcp counts (§5.4: eligible nodes, zone label);
  * else as ingress-gce does (ready candidates of the default subnetwork, §8.2).  Canonical names, sorted; the
  * alphabetically first `max` of a zone.  Nodes without zone are in `keep`: they stay where they are.  So do those of a
- * zone without any ready node (ours): its entry has no nodes. */
+ * zone without any ready node (ours): its entry has no nodes.  Texts are copies. */
 struct gce_groups_want {
     struct gce_zone_nodes *zones; /* sorted by zone */
     size_t n;

@@ -93,7 +93,7 @@ static void count_candidate(struct arena *a, struct counted *c, const struct gce
 static void zone_of(struct arena *a, const struct placed *items, size_t n, int32_t max,
                     struct gce_zone_nodes *ret, struct counted *c)
 {
-    *ret = (struct gce_zone_nodes){.zone = items[0].zone,
+    *ret = (struct gce_zone_nodes){.zone = arena_strdup(a, items[0].zone),
                                    .nodes = {.items = ARENA_ARRAY(a, const char *, n)}};
     for (size_t i = 0; i < n; i++) {
         bool again = i > 0 && str_eq(items[i].name, items[i - 1].name);

@@ -13,7 +13,9 @@
 struct entry {
     struct gce_node_cache *cache;
     struct arena *a;
-    struct gce_node_table *table;
+    struct gce_node_table *table; /* NULL: not asked for yet */
+    struct gce_groups_want groups;
+    bool has_groups;
     uint64_t digest;
     unsigned refs; /* guarded by the cache's lock */
 };
@@ -67,16 +69,29 @@ static uint64_t digest_of(const struct tt_node *const *nodes, size_t n)
     return h;
 }
 
-static struct entry *entry_new(struct gce_node_cache *c, const struct gce_node_filter *f,
-                               const struct tt_node *const *nodes, size_t n, uint64_t digest)
+static struct entry *entry_new(struct gce_node_cache *c, uint64_t digest)
 {
     struct entry *e = xcalloc(1, sizeof(*e));
     e->cache = c;
     e->a = arena_new();
     e->digest = digest;
     e->refs = 1;
-    e->table = gce_node_table_make(e->a, f, nodes, n);
     return e;
+}
+
+/* The entry of these nodes, with a reference that goes with `a`.  What is in it is made under the lock: those that wait
+ * want the very same. */
+static struct entry *take(struct gce_node_cache *c, struct arena *a, uint64_t digest)
+    _requires_(c->lock)
+{
+    if (c->last == NULL || c->last->digest != digest) {
+        struct entry *old = c->last;
+        c->last = entry_new(c, digest);
+        entry_unref(old);
+    }
+    c->last->refs++;
+    arena_defer(a, give_back, c->last);
+    return c->last;
 }
 
 const struct gce_node_table *gce_node_cache_get(struct gce_node_cache *c, struct arena *a,
@@ -85,15 +100,24 @@ const struct gce_node_table *gce_node_cache_get(struct gce_node_cache *c, struct
 {
     uint64_t digest = digest_of(nodes, n);
     mutex_lock(&c->lock);
-    if (c->last == NULL || c->last->digest != digest) {
-        /* Made under the lock: those that wait want the very same. */
-        struct entry *old = c->last;
-        c->last = entry_new(c, f, nodes, n, digest);
-        entry_unref(old);
+    struct entry *e = take(c, a, digest);
+    if (e->table == NULL) {
+        e->table = gce_node_table_make(e->a, f, nodes, n);
     }
-    struct entry *e = c->last;
-    e->refs++;
     mutex_unlock(&c->lock);
-    arena_defer(a, give_back, e);
     return e->table;
+}
+
+const struct gce_groups_want *gce_node_cache_groups(struct gce_node_cache *c, struct arena *a,
+                                                    const struct gce_groups_ask *ask)
+{
+    uint64_t digest = digest_of(ask->nodes, ask->n);
+    mutex_lock(&c->lock);
+    struct entry *e = take(c, a, digest);
+    if (!e->has_groups) {
+        gce_groups_of(e->a, ask->nodes, ask->n, ask->legacy, ask->filter, ask->max, &e->groups);
+        e->has_groups = true;
+    }
+    mutex_unlock(&c->lock);
+    return &e->groups;
 }

@@ -6,6 +6,7 @@
 #ifndef TRIMTAB_GCE_NODE_CACHE_H
 #define TRIMTAB_GCE_NODE_CACHE_H
 
+#include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_neg_rules.h"
 
 struct gce_node_cache;
@@ -15,5 +16,15 @@ void gce_node_cache_free(struct gce_node_cache *c);
 const struct gce_node_table *gce_node_cache_get(struct gce_node_cache *c, struct arena *a,
                                                 const struct gce_node_filter *f,
                                                 const struct tt_node *const *nodes, size_t n);
+/* Who belongs into the instance groups, by the same nodes (gce_groups_of()); rule and limit are the process's. */
+struct gce_groups_ask {
+    const struct gce_node_filter *filter;
+    const struct tt_node *const *nodes;
+    size_t n;
+    bool legacy;
+    int32_t max;
+};
+const struct gce_groups_want *gce_node_cache_groups(struct gce_node_cache *c, struct arena *a,
+                                                    const struct gce_groups_ask *ask);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "providers/gce/gce_neg_mirror.h"
+#include "providers/gce/gce_node_cache.h"
 
 #include <malloc.h>
 #include <openssl/evp.h>
@@ -60,7 +61,7 @@ static void world_make(struct world *x, struct arena *a)
                         .filter = {.default_subnet = "default", .needs_pod_cidr = true},
                         .slice = kit_slice(a, NULL, 0),
                         .chosen = ARENA_ARRAY(a, struct gce_neg_places, SERVICES)};
-    x->nodes.items = ARENA_ARRAY(a, const struct tt_node *, NODES + 1);
+    x->nodes.items = ARENA_ARRAY(a, const struct tt_node *, NODES + 2);
     for (size_t i = 0; i < NODES; i++) {
         x->nodes.items[x->nodes.n++] = kit_node(
             a, (struct kit_node){.name = arena_printf(a, "gke-cluster-1-pool-1-%05zu", i),
@@ -165,6 +166,30 @@ static void gce_neg_membership__500_services_5000_nodes__a_node_costs_one_look_a
     assert_int_equal(counts()->hashed, had * (zone - 7)); /* 7 of the zone's 8 were kept */
 }
 
+/* The same for instance groups: one look at each node for all Services, by ingress-gce's rule. */
+static void gce_node_cache_groups__500_services__one_look_at_each_node(void **state)
+{
+    struct world x;
+    struct gce_node_cache *c = gce_node_cache_new();
+    world_make(&x, *state);
+    struct gce_groups_ask ask = {
+        .filter = &x.filter, .nodes = x.nodes.items, .n = x.nodes.n, .max = 1000};
+    *counts() = (struct counts){0};
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < SERVICES; i++) {
+            _cleanup_(arena_freep) struct arena *own = arena_new();
+            const struct gce_groups_want *want = gce_node_cache_groups(c, own, &ask);
+            assert_int_equal(want->n, ZONES);
+            assert_int_equal(want->zones[0].nodes.n, 1000);
+        }
+        assert_int_equal(counts()->judged, NODES + turn * (NODES + 1));
+        x.nodes.items[x.nodes.n++] =
+            kit_node(x.a, (struct kit_node){.name = "new", .zone = "us-central1-a"});
+        ask.n = x.nodes.n;
+    }
+    gce_node_cache_free(c);
+}
+
 /* ---- memory --------------------------------------------------------------------------------------------- */
 
 static size_t live_bytes(void)
@@ -211,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_neg_membership__500_services_5000_nodes__a_node_costs_one_look_at_each),
+        PURE_TEST(gce_node_cache_groups__500_services__one_look_at_each_node),
         PURE_TEST(gce_neg_mirror__5000_negs_of_25__two_megabytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
