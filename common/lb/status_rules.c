@@ -290,11 +290,15 @@ char *patches_join(struct arena *a, const char *const *patches, size_t n)
         return n == 0 ? NULL : arena_strdup(a, patches[0]);
     }
     struct json_object *all = json_object_new_object();
+    json_add(all, "metadata", json_object_new_object()); /* first: patch_for_uid() looks there */
     for (size_t i = 0; i < n; i++) {
         struct json_object *one = NULL;
         if (json_parse_arena(a, patches[i], strlen(patches[i]), NULL, &one, NULL) == ERR_OK) {
             join_into(all, one);
         }
+    }
+    if (json_object_object_length(json_member(all, "metadata")) == 0) {
+        json_object_object_del(all, "metadata");
     }
     char *text = json_text(a, all, JSON_COMPACT);
     json_object_put(all);

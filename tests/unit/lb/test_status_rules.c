@@ -182,10 +182,15 @@ static void patches_join__several__united(void **state)
         "{\"status\":{\"loadBalancer\":{\"ingress\":null}}}"};
     assert_null(patches_join(*state, patches, 0));
     assert_body(patches_join(*state, patches, 1), patches[0]);
-    assert_body(patches_join(*state, patches, 5),
-                "{\"status\":{\"conditions\":[{\"type\":\"a\"},{\"type\":\"b\"}],"
-                "\"loadBalancer\":{\"ingress\":null}},\"metadata\":{"
-                "\"$deleteFromPrimitiveList/finalizers\":[\"f\"],\"annotations\":{\"k\":null}}}");
+    const char *all = patches_join(*state, patches, 5);
+    assert_body(all, "{\"metadata\":{\"$deleteFromPrimitiveList/finalizers\":[\"f\"],"
+                     "\"annotations\":{\"k\":null}},\"status\":{\"conditions\":[{\"type\":\"a\"},"
+                     "{\"type\":\"b\"}],\"loadBalancer\":{\"ingress\":null}}}");
+    /* the uid goes into the one there is: a second "metadata" would be read, and this one not */
+    assert_body(patch_for_uid(*state, all, "u"),
+                "{\"metadata\":{\"uid\":\"u\",\"$deleteFromPrimitiveList/finalizers\":[\"f\"],"
+                "\"annotations\":{\"k\":null}},\"status\":{\"conditions\":[{\"type\":\"a\"},"
+                "{\"type\":\"b\"}],\"loadBalancer\":{\"ingress\":null}}}");
 }
 
 static void condition_patch_remove__type__directive_by_merge_key(void **state)
