@@ -154,7 +154,9 @@ static bool is_status_annotation(const char *key)
 
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item)
 {
+    static const struct tt_condition gone = {.type = GCE_LOG_CONDITION};
     const struct tt_service *svc = item->in->service;
+    s->host->result_condition(item->in->result, &gone); /* A23 */
     for (uint32_t i = 0; i < svc->n_annotations; i++) {
         const char *key = svc->annotations[i].key;
         if (is_status_annotation(key)) {
@@ -163,9 +165,11 @@ void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer. */
+/* gce-l4.md §6.1: what the controllers wrote on the Service goes with the balancer; its condition, too (A23). */
 static void clear(struct lb_sync *s, struct lb_item *item)
 {
+    static const struct tt_condition gone = {.type = GCE_LOG_CONDITION};
+    s->host->result_condition(item->in->result, &gone);
     s->host->result_ingress(item->in->result, NULL, 0);
     gce_bs_flow_clear_annotations(s, item);
     s->host->event(s->host->ctx, item->in->service, TT_EVENT_NORMAL, "DeletedLoadBalancer",
