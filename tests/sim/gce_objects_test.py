@@ -55,7 +55,8 @@ def test_internal_service__finalizer_annotations_and_events_are_the_l4_controlle
         w.delete("web")
         w.until_gone("web")
         w.until_event("web", "DeletedLoadBalancer")
-        assert "DeletingLoadBalancer" not in reasons(w, "web")
+        said = [reason for _, reason, _ in w.events("web")]
+        assert said.count("DeletingLoadBalancer") == 1 and said.count("DeletedLoadBalancer") == 1, said
 
 
 def test_internal_service__its_object_names_the_negs_and_goes_with_them():
