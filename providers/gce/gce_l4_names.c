@@ -51,12 +51,12 @@ struct parts {
 static struct parts parts_of(struct arena *a, const char *kube_system_uid, const char *ns,
                              const char *name)
 {
-    const char *cluster = gce_l4_cluster_hash(a, kube_system_uid);
-    return (struct parts){.a = a,
-                          .cluster = cluster,
-                          .ns = str_nonnull(ns),
-                          .name = str_nonnull(name),
-                          .hash = content_hash(a, arena_printf(a, "%s;%s;%s", cluster, ns, name))};
+    struct parts p = {.a = a,
+                      .cluster = gce_l4_cluster_hash(a, kube_system_uid),
+                      .ns = str_nonnull(ns),
+                      .name = str_nonnull(name)};
+    p.hash = content_hash(a, arena_printf(a, "%s;%s;%s", p.cluster, p.ns, p.name));
+    return p;
 }
 
 /* "namespace-name", both shortened by their share when they are longer than `budget` together (§2.1). */
