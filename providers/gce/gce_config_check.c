@@ -88,11 +88,11 @@ int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce
     struct gce_switches *parts = &ret_options->switches;
     parts->ilb_subsets = parts->ilb_subsets || has_alpha_feature(ret, "ILBSubsets");
     parts->legacy_off = TT_HAS(args, service_controller_off) && args->service_controller_off != 0;
-    if (parts->legacy_off && !parts->run_ilb && !parts->run_netlb && !parts->standalone_negs) {
+    if (parts->legacy_off && !parts->run_ilb && !parts->run_netlb) {
         return err_set(err, ERR_INVALID,
-                       "--controllers switches \"service-lb-controller\" off, and none of "
-                       "--run-l4-controller, --run-l4-netlb-controller and "
-                       "--enable-l4-standalone-negs is on: there is nothing to run");
+                       "--controllers switches \"service-lb-controller\" off, and neither "
+                       "--run-l4-controller nor --run-l4-netlb-controller is on: there is nothing "
+                       "to run");
     }
     const struct gce_strs doubts = gce_options_doubts(a, args->options, args->n_options);
     for (size_t i = 0; i < doubts.n; i++) {

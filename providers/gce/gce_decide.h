@@ -56,7 +56,7 @@ struct gce_switches {
     bool neg_ilb;         /* --enable-l4-neg */
     bool neg_netlb;       /* --enable-l4-netlb-neg */
     bool neg_default;     /* --enable-l4-netlb-neg-default */
-    bool standalone_negs; /* --enable-l4-standalone-negs */
+    bool standalone_negs; /* NEGs alone are made; no flag sets it in this version */
 };
 /* What was found under a name. */
 enum gce_found {

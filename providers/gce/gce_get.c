@@ -128,6 +128,15 @@ static int exists(struct gce_session *s, const struct tt_service *svc, bool *ret
     return ERR_OK;
 }
 
+/* Of a class that neither program of Google's knows. */
+static bool has_foreign_class(const struct gce_provider *p, const struct tt_service *svc)
+{
+    const struct gce_case c = {.service = svc, .flags = &p->options.switches};
+    struct gce_decision d;
+    gce_decide(&c, &d);
+    return svc->lb_class != NULL && d.is == GCE_KIND_NONE;
+}
+
 int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
                               const struct tt_item *item)
 {
@@ -136,7 +145,7 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
     struct err err = ERR_INIT;
     bool is_there = false;
     const char *ip = "";
-    if (gce_svc_class_is_foreign(item->service)) {
+    if (has_foreign_class(p, item->service)) {
         p->host->result_exists(item->result, 0);
         return TT_OK;
     }

@@ -41,8 +41,6 @@ static const struct reader readers[] = {
     BOOL("enable-l4-neg", switches.neg_ilb),
     BOOL("enable-l4-netlb-neg", switches.neg_netlb),
     BOOL("enable-l4-netlb-neg-default", switches.neg_default),
-    BOOL("enable-l4-standalone-negs", switches.standalone_negs),
-    BOOL("run-l4-standalone-neg-controller", standalone_status),
     BOOL("enable-l4ilb-dual-stack", l4.dual_stack_ilb),
     BOOL("enable-l4netlb-dual-stack", l4.dual_stack_netlb),
     BOOL("enable-l4ilb-mixed-protocol", l4.mixed_ilb),
@@ -198,7 +196,7 @@ static void derive(struct gce_options *o, const struct tt_kv *options, size_t n)
                      is_on(options, n, "enable-l4-netlb-rbs-by-default");
     o->rbs_default = s->rbs_default;
     if (is_on(options, n, "read-only-controllers")) {
-        s->run_ilb = s->run_netlb = s->standalone_negs = o->standalone_status = false;
+        s->run_ilb = s->run_netlb = false;
     }
     s->neg_ilb = s->neg_ilb || s->run_ilb;
     s->ilb_subsets = s->run_ilb;
@@ -243,8 +241,11 @@ struct gce_strs gce_options_doubts(struct arena *a, const struct tt_kv *options,
          "--enable-l4-netlb-neg-default has no effect without --enable-l4-netlb-neg"},
         {"enable-l4-neg", "run-l4-controller",
          "--enable-l4-neg has no effect without --run-l4-controller"},
-        {"run-l4-standalone-neg-controller", "enable-l4-standalone-negs",
-         "--run-l4-standalone-neg-controller has no effect without --enable-l4-standalone-negs"},
+        {"enable-l4-standalone-negs", NULL,
+         "--enable-l4-standalone-negs has no effect: NEGs without a load balancer are not made"},
+        {"run-l4-standalone-neg-controller", NULL,
+         "--run-l4-standalone-neg-controller has no effect: NEGs without a load balancer are not "
+         "made"},
         {"enable-multi-networking", NULL,
          "--enable-multi-networking has no effect: Services of other networks are not served"},
         {"read-only-controllers", NULL,

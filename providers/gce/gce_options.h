@@ -40,11 +40,10 @@ struct gce_options {
     struct gce_switches switches; /* ilb_subsets: without the alpha feature, which is in gce.conf */
     struct gce_l4_flags l4;
     struct gce_periods periods;
-    int32_t max_ig_size;    /* --max-ig-size: instances per zone and group */
-    bool ig_controller;     /* --enable-ig-controller: members of the groups are ours to set */
-    bool standalone_status; /* --run-l4-standalone-neg-controller */
-    bool gate_l4;           /* --gate-l4-by-lock: hold l4-lb-controller-gce-lock */
-    bool gate_neg;          /* --gate-neg-by-lock: hold ingress-gce-neg-lock */
+    int32_t max_ig_size; /* --max-ig-size: instances per zone and group */
+    bool ig_controller;  /* --enable-ig-controller: members of the groups are ours to set */
+    bool gate_l4;        /* --gate-l4-by-lock: hold l4-lb-controller-gce-lock */
+    bool gate_neg;       /* --gate-neg-by-lock: hold ingress-gce-neg-lock */
 };
 #define GCE_OPTION_COUNT 58u
 extern const struct tt_option gce_option_table[GCE_OPTION_COUNT];

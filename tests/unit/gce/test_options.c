@@ -134,8 +134,6 @@ static void parse__one_flag__one_member(void **state)
         {"enable-l4-neg=true", AT(switches.neg_ilb)},
         {"enable-l4-netlb-neg=true", AT(switches.neg_netlb)},
         {"enable-l4-netlb-neg-default=true", AT(switches.neg_default)},
-        {"enable-l4-standalone-negs=true", AT(switches.standalone_negs)},
-        {"run-l4-standalone-neg-controller=true", AT(standalone_status)},
         {"enable-l4ilb-dual-stack=false", AT(l4.dual_stack_ilb)},
         {"enable-l4netlb-dual-stack=false", AT(l4.dual_stack_netlb)},
         {"enable-l4ilb-mixed-protocol=true", AT(l4.mixed_ilb)},
@@ -262,6 +260,7 @@ static void doubts__flags_without_effect__are_told(void **state)
          "--enable-l4-netlb-neg-default has no effect"},
         {"run-l4-standalone-neg-controller=true",
          "--run-l4-standalone-neg-controller has no effect"},
+        {"enable-l4-standalone-negs=true", "--enable-l4-standalone-negs has no effect"},
         {"enable-multi-networking=true", "--enable-multi-networking has no effect"},
         {"read-only-controllers=true", "--read-only-controllers"},
     };
