@@ -5,12 +5,14 @@
  * computed here. */
 #include "tests/eval/eval.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
+#include "controller/kube/lease_rules.h"
 #include "controller/queue_rules.h"
 
 #define RUN(name)                                                                                  \
@@ -260,6 +262,107 @@ RUN(duration)
     return code;
 }
 
+/* --- lease_attempt -------------------------------------------------------------------------------- */
+
+/* The server of one attempt: what it has, and which calls fail. */
+struct lease_server {
+    struct json_object *in;
+    struct lease_record stored;
+    size_t updates; /* so far */
+};
+
+static void read_record(struct json_object *o, struct lease_record *ret)
+{
+    *ret = (struct lease_record){
+        .duration_s = (int32_t)json_int(o, "duration", 0),
+        .transitions = (int32_t)json_int(o, "transitions", 0),
+        .acquired_us = json_int(o, "acquired", 0) * 1000000,
+        .renewed_us = json_int(o, "renewed", 0) * 1000000,
+    };
+    (void)snprintf(ret->holder, sizeof ret->holder, "%s", str_nonnull(json_str(o, "holder")));
+}
+
+static struct json_object *print_record(const struct lease_record *r)
+{
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "holder", r->holder);
+    json_add_int(o, "duration", r->duration_s);
+    json_add_int(o, "acquired", r->acquired_us / 1000000);
+    json_add_int(o, "renewed", r->renewed_us / 1000000);
+    json_add_int(o, "transitions", r->transitions);
+    return o;
+}
+
+static void read_view(struct json_object *in, const struct lease_server *server,
+                      struct lease_view *ret)
+{
+    struct json_object *observed = json_member(in, "observed");
+    *ret = (struct lease_view){.has_observed = observed != NULL,
+                               .has_read = json_bool(in, "stored_seen", false),
+                               .read = server->stored};
+    read_record(json_member(observed, "record"), &ret->observed);
+    ret->observed_ms = json_int(observed, "at", 0) * 1000;
+}
+
+/* Does the call that comes next fail? */
+static bool call_fails(struct lease_server *s, enum lease_step step)
+{
+    if (step != LEASE_UPDATE) {
+        return json_bool(s->in, step == LEASE_GET ? "get_fails" : "create_fails", false);
+    }
+    struct json_object *fails = json_member(s->in, "update_fails");
+    size_t i = s->updates++;
+    return i < json_len(fails) && json_object_get_boolean(json_object_array_get_idx(fails, i));
+}
+
+/* Answers the calls of an attempt until it ends. */
+static void serve(struct lease_server *s, struct lease_try *t, int64_t now_ms,
+                  struct json_object *calls)
+{
+    static const char *const names[] = {"get", "create", "update"};
+    while (t->next != LEASE_END) {
+        enum lease_step step = t->next;
+        json_push_str(calls, names[step]);
+        if (call_fails(s, step)) {
+            lease_try_failed(t);
+        } else if (step == LEASE_GET) {
+            lease_try_read(t, json_member(s->in, "stored") == NULL ? NULL : &s->stored, now_ms);
+        } else {
+            lease_try_written(t, now_ms);
+        }
+    }
+}
+
+RUN(lease_attempt)
+{
+    const struct lease_terms terms = {.identity = str_nonnull(json_str(in, "identity")),
+                                      .duration_ms = json_int(in, "lease_duration", 0) * 1000};
+    struct lease_server server = {.in = in};
+    struct lease_view view;
+    struct lease_try t;
+    int64_t now_s = json_int(in, "now", 0);
+    (void)a;
+    (void)err;
+    read_record(json_member(in, "stored"), &server.stored);
+    read_view(in, &server, &view);
+    struct json_object *calls = json_object_new_array();
+    lease_try_begin(&t, &terms, &view, now_s * 1000, now_s * 1000000);
+    serve(&server, &t, now_s * 1000, calls);
+    *ret = json_object_new_object();
+    json_add_bool(*ret, "leads", t.leads);
+    json_add(*ret, "calls", calls);
+    if (t.leads) {
+        json_add(*ret, "written", print_record(&t.wanted));
+    }
+    if (view.has_observed) {
+        struct json_object *observed = json_object_new_object();
+        json_add(observed, "record", print_record(&view.observed));
+        json_add_int(observed, "at", view.observed_ms / 1000);
+        json_add(*ret, "observed", observed);
+    }
+    return ERR_OK;
+}
+
 const struct eval_fn eval_kubernetes[] = {
     {"kubernetes.wants_load_balancer", wants_load_balancer},
     {"kubernetes.needs_cleanup", needs_cleanup},
@@ -277,6 +380,7 @@ const struct eval_fn eval_kubernetes[] = {
     {"kubernetes.patch_annotations", patch_annotations},
     {"kubernetes.split_key", split_key},
     {"kubernetes.retry_delay", retry_delay},
+    {"kubernetes.lease_attempt", lease_attempt},
     {"kubernetes.duration", duration},
     {NULL, NULL},
 };
