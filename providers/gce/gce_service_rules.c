@@ -118,15 +118,6 @@ bool gce_svc_target_pool_is_ours(const struct tt_service *s, const struct gce_ru
     return !rbs && !rbs_default;
 }
 
-bool gce_svc_internal_is_ingress(const struct tt_service *s, bool has_rule, bool ilb_subsets)
-{
-    if (has_rule || svc_has_finalizer(s, GCE_FINALIZER_ILB_V1) ||
-        str_eq(s->lb_class, GCE_CLASS_INTERNAL_LEGACY)) {
-        return false;
-    }
-    return s->lb_class != NULL || ilb_subsets || svc_has_finalizer(s, GCE_FINALIZER_ILB_V2);
-}
-
 const char *gce_svc_foreign_finalizer(const struct tt_service *s)
 {
     static const char *const foreign[] = {GCE_FINALIZER_NETLB_V2, GCE_FINALIZER_NETLB_V3,

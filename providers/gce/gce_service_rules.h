@@ -72,10 +72,6 @@ const char *gce_tier_from_wire(const char *wire);
 /* §8.1.  `rule` is the forwarding rule of the Service's name, or NULL. */
 bool gce_svc_target_pool_is_ours(const struct tt_service *s, const struct gce_rule *rule,
                                  bool rbs_default);
-/* §5.2 for an ENSURE: an internal Service that ingress-gce serves (subsetting), not
- * cloud-provider-gcp (instance groups).  Both are others here; messages say who it is.
- * `has_rule`: the rule of the Service's name exists; `ilb_subsets`: alpha feature ILBSubsets. */
-bool gce_svc_internal_is_ingress(const struct tt_service *s, bool has_rule, bool ilb_subsets);
 /* Carries a finalizer by which another controller must finish it; the finalizer, or NULL. */
 const char *gce_svc_foreign_finalizer(const struct tt_service *s);
 
