@@ -99,7 +99,8 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     enum gce_kind kind = gce_item_of(item)->decision.kind;
     const char *mark = gce_kind_finalizer(kind);
     bool may_race = kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS;
-    if (mark != NULL && svc_has_finalizer(svc, mark) && !may_race) {
+    bool moves = item->in->verb == TT_VERB_UPDATE; /* members alone: nothing of a race is done */
+    if (mark != NULL && svc_has_finalizer(svc, mark) && (!may_race || moves)) {
         return false;
     }
     if (svc->n_ingress == 0 && !has_kinds_finalizer(svc)) {

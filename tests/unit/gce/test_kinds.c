@@ -202,6 +202,27 @@ static void subsetting_switched_on__instance_groups_stay(void **state)
     rig_stop(r);
 }
 
+/* Nodes change for all Services at once: none of them is looked at to find out what it is. */
+static void update__marked_services__no_look_at_their_rules(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < ARRAY_LEN(wishes); i++) {
+        struct rig *r = start(both, ARRAY_LEN(both));
+        create(r, &wishes[i]);
+        ensure(r, wishes[i].name);
+        rig_fault(r, "{\"match\":{\"api\":\"gce\",\"op\":\"compute.forwardingRules.*\"},\"do\":"
+                     "\"refuse\",\"status\":500,\"count\":0}");
+        rig_reopen(r);
+        rig_add_nodes(r, 1);
+        rig_give_addresses(r);
+        const struct tt_result *res = rig_update(r, "web");
+        if (res->code != TT_OK) {
+            fail_msg("%s: %d %s", wishes[i].name, res->code, res->message);
+        }
+        rig_stop(r);
+    }
+}
+
 /* ---- marks of two kinds ---------------------------------------------------------------------------------- */
 
 static void race__target_pool_with_the_mark_of_rbs__pool_stays(void **state)
@@ -357,6 +378,7 @@ int main(void)
         cmocka_unit_test(rbs_asked_of_a_target_pool__told_and_taken_back),
         cmocka_unit_test(rbs_taken_back__stays_a_backend_service),
         cmocka_unit_test(subsetting_switched_on__instance_groups_stay),
+        cmocka_unit_test(update__marked_services__no_look_at_their_rules),
         cmocka_unit_test(race__target_pool_with_the_mark_of_rbs__pool_stays),
         cmocka_unit_test(race__instance_groups_with_the_mark_of_negs__groups_stay),
         cmocka_unit_test(gone__only_the_generic_finalizer__let_go_of_with_both_parts),
