@@ -69,6 +69,7 @@ struct flow {
 
 /* Each ended by a row without a name. */
 extern const struct flow flows_gce[];
+extern const struct flow flows_gce_l4[];
 extern const struct flow flows_azure[];
 extern const struct flow flows_azure_addresses[];
 extern const struct flow flows_azure_batches[];

@@ -175,6 +175,19 @@ static int make_services(struct play *p)
     return rc;
 }
 
+static bool plays_part(const struct flow *f, const char *flag)
+{
+    const char *const *lists[] = {f->start_flags, f->flags};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        for (size_t j = 0; lists[i] != NULL && lists[i][j] != NULL; j++) {
+            if (str_eq(lists[i][j], flag)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static int make_start(struct play *p, struct json_object **ret)
 {
     const struct flow *f = p->flow;
@@ -184,6 +197,9 @@ static int make_start(struct play *p, struct json_object **ret)
     if (rc == ERR_OK && f->world == NULL) {
         world = rig_world(p->s.rig);
         rc = world_add_foreign(p->s.a, world, p->s.err);
+        if (plays_part(f, "--run-l4-netlb-controller")) {
+            world_remove_service(world, "rbs"); /* of ingress-gce, whose part is played here */
+        }
         if (f->alone) {
             json_object_object_del(json_member(world, f->cloud), AZURE_OWN_BALANCER);
         }

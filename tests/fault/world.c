@@ -69,6 +69,18 @@ static int check_same_service(struct arena *a, const char *name, struct json_obj
                : err_set(err, ERR_CONFLICT, "foreign Service %s was touched: %s", name, text);
 }
 
+void world_remove_service(struct json_object *world, const char *name)
+{
+    struct json_object *services = json_path(world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *s = json_object_array_get_idx(services, i);
+        if (str_eq(json_str(json_member(s, "metadata"), "name"), name)) {
+            json_object_array_del_idx(services, i, 1);
+            return;
+        }
+    }
+}
+
 int world_check_foreign(struct arena *a, struct json_object *before, struct json_object *after,
                         struct err *err)
 {
@@ -90,8 +102,10 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
     for (size_t i = 0; i < json_len(services) && rc == ERR_OK; i++) {
         struct json_object *meta = json_member(json_object_array_get_idx(services, i), "metadata");
         const char *name = json_str(meta, "name");
-        rc =
-            check_same_service(a, name, find_service(before, name), find_service(after, name), err);
+        struct json_object *was = find_service(before, name);
+        if (was != NULL) {
+            rc = check_same_service(a, name, was, find_service(after, name), err);
+        }
     }
     return rc;
 }
@@ -101,11 +115,8 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
 bool world_service_is_ours(struct json_object *service)
 {
     struct json_object *spec = json_member(service, "spec");
-    struct json_object *notes = json_path(service, "metadata.annotations");
     return str_eq(json_str(spec, "type"), "LoadBalancer") &&
-           json_str(spec, "loadBalancerClass") == NULL &&
-           json_str(notes, "cloud.google.com/l4-rbs") == NULL &&
-           !str_eq(json_str(notes, "networking.gke.io/load-balancer-type"), "Internal");
+           json_str(spec, "loadBalancerClass") == NULL;
 }
 
 static bool is_foreign_service(struct json_object *foreign, struct json_object *service)

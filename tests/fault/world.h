@@ -19,6 +19,8 @@ const char *world_cloud(struct json_object *world);
 
 /* Puts the foreign things into a world. */
 int world_add_foreign(struct arena *a, struct json_object *world, struct err *err) _warn_unused_;
+/* Takes a Service out of the world, if it is there: one that is foreign only while its controller is another. */
+void world_remove_service(struct json_object *world, const char *name);
 /* They are as they were, byte by byte (who uses a user's address aside), if they were there.  ERR_CONFLICT says what is not. */
 int world_check_foreign(struct arena *a, struct json_object *before, struct json_object *after,
                         struct err *err) _warn_unused_;

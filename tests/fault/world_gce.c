@@ -40,9 +40,82 @@ struct expected {
     bool deny;
 };
 
+/* "…/zones/us-central1-a/instanceGroups/x" → "us-central1-a" */
+static const char *zone_of(struct arena *a, const char *path)
+{
+    const char *zone = strstr(path, "/zones/");
+    return zone == NULL ? "" : arena_strndup(a, zone + 7, strcspn(zone + 7, "/"));
+}
+
 static void expect(struct expected *e, const char *collection, const char *name)
 {
     map_set(e->names, arena_printf(e->a, "%s/%s", collection, name), NULL);
+}
+
+static bool has_finalizer(struct json_object *service, const char *name)
+{
+    struct json_object *all = json_path(service, "metadata.finalizers");
+    for (size_t i = 0; i < json_len(all); i++) {
+        if (str_eq(json_object_get_string(json_object_array_get_idx(all, i)), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Zonal ones are in as many zones as there are; one that lost its nodes may stay. */
+static void expect_in_zones(struct expected *e, const char *collection, const char *name)
+{
+    json_object_object_foreach(e->gce, path, resource)
+    {
+        (void)resource;
+        if (strstr(path, arena_printf(e->a, "/%s/%s", collection, name)) != NULL) {
+            expect(e, arena_printf(e->a, "%s@%s", collection, zone_of(e->a, path)), name);
+        }
+    }
+}
+
+/* What ingress-gce's annotations say belongs to it, and nothing else. */
+static void expect_l4(struct expected *e, struct json_object *service)
+{
+    static const struct {
+        const char *note;
+        const char *collection;
+    } rows[] = {{"tcp-forwarding-rule", "forwardingRules"},
+                {"udp-forwarding-rule", "forwardingRules"},
+                {"backend-service", "backendServices"},
+                {"firewall-rule", "firewalls"},
+                {"firewall-rule-deny", "firewalls"},
+                {"firewall-rule-for-hc", "firewalls"},
+                {"healthcheck", "healthChecks"}};
+    struct json_object *notes = json_path(service, "metadata.annotations");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *key = arena_printf(e->a, "service.kubernetes.io/%s", rows[i].note);
+        const char *name = json_str(notes, key);
+        if (name != NULL) {
+            expect(e, rows[i].collection, name);
+        }
+    }
+    const char *backend = json_str(notes, "service.kubernetes.io/backend-service");
+    if (json_str(notes, "cloud.google.com/neg-status") != NULL) {
+        expect_in_zones(e, "networkEndpointGroups", str_nonnull(backend));
+    } else {
+        expect_in_zones(e, "instanceGroups", arena_printf(e->a, "k8s-ig--%s", e->cluster));
+    }
+}
+
+static void expect_on_groups(struct expected *e, struct json_object *service)
+{
+    struct arena *a = e->a;
+    const char *lb = names_lb(a, json_str(json_member(service, "metadata"), "uid"));
+    bool local = str_eq(json_str(json_member(service, "spec"), "externalTrafficPolicy"), "Local");
+    const char *check = local ? lb : arena_printf(a, "k8s-%s-node", e->cluster);
+    expect(e, "forwardingRules", lb);
+    expect(e, "backendServices", lb);
+    expect(e, "firewalls", arena_printf(a, "k8s-fw-%s", lb));
+    expect(e, "healthChecks", check);
+    expect(e, "firewalls", arena_printf(a, "%s-hc", check));
+    expect_in_zones(e, "instanceGroups", arena_printf(a, "k8s-ig--%s", e->cluster));
 }
 
 static void expect_service(struct expected *e, struct json_object *service)
@@ -50,6 +123,14 @@ static void expect_service(struct expected *e, struct json_object *service)
     struct arena *a = e->a;
     const char *lb = names_lb(a, json_str(json_member(service, "metadata"), "uid"));
     bool local = str_eq(json_str(json_member(service, "spec"), "externalTrafficPolicy"), "Local");
+    if (has_finalizer(service, "gke.networking.io/l4-ilb-v1")) {
+        expect_on_groups(e, service);
+        return;
+    }
+    if (!has_finalizer(service, "gke.networking.io/l4-netlb-v1")) {
+        expect_l4(e, service);
+        return;
+    }
     expect(e, "forwardingRules", lb);
     expect(e, "targetPools", lb);
     expect(e, "firewalls", arena_printf(a, "k8s-fw-%s", lb));
@@ -79,8 +160,10 @@ static const char *cluster_id(struct json_object *world)
 
 static bool is_load_balancing(const char *collection)
 {
-    static const char *const collections[] = {"addresses", "forwardingRules", "targetPools",
-                                              "firewalls", "httpHealthChecks"};
+    static const char *const collections[] = {
+        "addresses",    "forwardingRules",       "targetPools",
+        "firewalls",    "httpHealthChecks",      "backendServices",
+        "healthChecks", "networkEndpointGroups", "instanceGroups"};
     for (size_t i = 0; i < ARRAY_LEN(collections); i++) {
         if (str_eq(collection, collections[i])) {
             return true;
@@ -94,8 +177,11 @@ static const char *short_name(struct arena *a, const char *path)
 {
     size_t n = 0;
     char **parts = str_split(a, path, '/', &n);
-    return n < 2 || !is_load_balancing(parts[n - 2])
-               ? NULL
+    if (n < 4 || !is_load_balancing(parts[n - 2])) {
+        return NULL;
+    }
+    return str_eq(parts[n - 4], "zones")
+               ? arena_printf(a, "%s@%s/%s", parts[n - 2], parts[n - 3], parts[n - 1])
                : arena_printf(a, "%s/%s", parts[n - 2], parts[n - 1]);
 }
 
@@ -120,10 +206,20 @@ static int check_resources(struct expected *e, struct json_object *foreign, stru
     return rc;
 }
 
+/* The rule that has its address. */
+static const char *rule_of(struct expected *e, struct json_object *service)
+{
+    struct json_object *notes = json_path(service, "metadata.annotations");
+    const char *tcp = json_str(notes, "service.kubernetes.io/tcp-forwarding-rule");
+    const char *udp = json_str(notes, "service.kubernetes.io/udp-forwarding-rule");
+    const char *lb = names_lb(e->a, json_str(json_member(service, "metadata"), "uid"));
+    return tcp != NULL ? tcp : str_or(udp, lb);
+}
+
 static int check_address(struct expected *e, struct json_object *service, struct err *err)
 {
     struct json_object *meta = json_member(service, "metadata");
-    const char *lb = names_lb(e->a, json_str(meta, "uid"));
+    const char *lb = rule_of(e, service);
     const char *published = world_published_ip(service);
     const char *rule_ip = NULL;
     json_object_object_foreach(e->gce, path, resource)
