@@ -71,6 +71,8 @@ void rig_service_gone(struct rig *r, const char *name);
 struct json_object *rig_service_tree(struct rig *r, const char *name); /* new reference */
 void rig_set_service_tree(struct rig *r, const char *name, struct json_object *tree);
 const char *rig_lb_name(struct rig *r, const char *name); /* "a…" */
+/* The Service has one pod on each of these nodes ("node-0 node-3"), in one slice; it had none before. */
+void rig_pods(struct rig *r, const char *name, const char *nodes);
 /* Nodes with their instances. */
 void rig_add_nodes(struct rig *r, int n);
 void rig_give_addresses(

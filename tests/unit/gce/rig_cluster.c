@@ -106,7 +106,34 @@ void rig_service_gone(struct rig *r, const char *name)
     for (; i < r->n_services; i++) {
         r->trees[i] = r->trees[i + 1];
         r->services[i] = r->services[i + 1];
+        r->slices[i] = r->slices[i + 1];
     }
+}
+
+void rig_pods(struct rig *r, const char *name, const char *nodes)
+{
+    size_t n = 0;
+    char **names = str_split(r->a, nodes, ' ', &n);
+    struct json_object *slice =
+        parse(arena_printf(r->a,
+                           "{\"metadata\":{\"namespace\":\"default\",\"name\":\"%s-x\",\"labels\":{"
+                           "\"kubernetes.io/service-name\":\"%s\"}},\"addressType\":\"IPv4\","
+                           "\"ports\":[{\"port\":8080,\"protocol\":\"TCP\"}]}",
+                           name, name));
+    struct json_object *endpoints = json_object_new_array();
+    for (size_t i = 0; i < n; i++) {
+        json_object_array_add(
+            endpoints, parse(arena_printf(r->a,
+                                          "{\"addresses\":[\"10.64.0.%zu\"],\"nodeName\":\"%s\","
+                                          "\"targetRef\":{\"kind\":\"Pod\",\"namespace\":"
+                                          "\"default\",\"name\":\"%s-%zu\"}}",
+                                          i + 1, names[i], name, i)));
+    }
+    json_add(slice, "endpoints", endpoints);
+    struct json_object *all = json_object_new_array();
+    json_object_array_add(all, slice);
+    r->slices[index_of(r, name)] = test_slices(r->a, all, &n)[0];
+    json_object_put(all);
 }
 
 struct json_object *rig_service_tree(struct rig *r, const char *name)
@@ -171,8 +198,9 @@ void rig_add_node_object(struct rig *r, const char *name, const char *provider_i
                      "{\"metadata\":{\"name\":\"%s\",\"labels\":{"
                      "\"topology.kubernetes.io/zone\":\"%s\"}},"
                      "\"spec\":{\"providerID\":\"%s\"},"
-                     "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                     name, zone, provider_id));
+                     "\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}],"
+                     "\"addresses\":[{\"type\":\"InternalIP\",\"address\":\"10.128.%d.%d\"}]}}",
+                     name, zone, provider_id, (r->next_node + 9) / 256, (r->next_node + 9) % 256));
     qsort(r->nodes, r->n_nodes, sizeof(r->nodes[0]), by_name);
 }
 
@@ -261,6 +289,9 @@ static struct one *one_of(struct rig *r, uint32_t verb, const char *name)
     r->result = (struct tt_result){.exists = -1};
     o->item = (struct tt_item){
         .size = sizeof(o->item), .verb = verb, .service = r->services[i], .result = &r->result};
+    o->item.has_slices = 1;
+    o->item.slices = &r->slices[i];
+    o->item.n_slices = r->slices[i] != NULL;
     o->items[0] = &o->item;
     o->batch = (struct tt_batch){
         .size = sizeof(o->batch),

@@ -37,6 +37,7 @@ struct rig {
     /* the cluster */
     struct json_object *trees[RIG_MAX_SERVICES]; /* of Services, by index */
     const struct tt_service *services[RIG_MAX_SERVICES];
+    const struct tt_slice *slices[RIG_MAX_SERVICES]; /* by index; NULL: none */
     size_t n_services;
     const struct tt_node *nodes[RIG_MAX_NODES];
     size_t n_nodes;

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_l4_flows.c: what a balancer with a backend service costs, flow by flow: requests in number and kind.
+ *
+ * Each row is a figure of docs/performance.md; three zones.  Waits count, as they do there. */
+#include "tests/unit/gce/rig.h"
+
+#include <string.h>
+
+static const struct tt_kv l4[] = {{"enable-l4-neg", "true"},
+                                  {"gce-nodes-need-pod-cidr", "false"},
+                                  {"run-l4-controller", "true"},
+                                  {"run-l4-netlb-controller", "true"}};
+
+#define NEG    "compute.networkEndpointGroups."
+#define ATTACH NEG "attachNetworkEndpoints"
+#define DETACH NEG "detachNetworkEndpoints"
+#define INTERNAL                                                                                   \
+    "{\"metadata\":{\"annotations\":{\"networking.gke.io/load-balancer-type\":\"Internal\"%s}}%s}"
+#define RBS       "{\"metadata\":{\"annotations\":{\"cloud.google.com/l4-rbs\":\"enabled\"%s}}%s}"
+#define LOCAL     ",\"spec\":{\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31000}"
+#define UNRELATED ",\"example.com/a\":\"b\""
+
+static struct rig *start(int nodes)
+{
+    const struct rig_options opt = {.nodes = nodes, .flags = l4, .n_flags = ARRAY_LEN(l4)};
+    return rig_start(&opt);
+}
+
+static void synced(const struct tt_result *res, const char *name)
+{
+    if (res->code != TT_OK) {
+        fail_msg("%s: %d %s", name, res->code, res->message);
+    }
+}
+
+static void ensure(struct rig *r, const char *name, const char *json)
+{
+    rig_service(r, name, json);
+    rig_pods(r, name, "node-0 node-1");
+    synced(rig_ensure(r, name), name);
+}
+
+static void internal(struct rig *r, const char *name)
+{
+    ensure(r, name, arena_printf(rig_arena(r), INTERNAL, "", ""));
+}
+
+static void external(struct rig *r, const char *name)
+{
+    ensure(r, name, arena_printf(rig_arena(r), RBS, "", ""));
+}
+
+static unsigned reads(struct rig *r)
+{
+    return rig_calls(r, "compute.*.get") + rig_calls(r, "compute.*.list") +
+           rig_calls(r, "compute.*.aggregatedList");
+}
+
+static void expect_calls(struct rig *r, unsigned all, unsigned want_reads, unsigned mutations)
+{
+    if (rig_calls(r, NULL) != all || reads(r) != want_reads || rig_mutations(r) != mutations) {
+        fail_msg("%u requests, %u reads, %u mutations; want %u, %u, %u\n%s", rig_calls(r, NULL),
+                 reads(r), rig_mutations(r), all, want_reads, mutations, rig_last_plan(r));
+    }
+}
+
+static void expect_waves(struct rig *r, int waves)
+{
+    const char *want = arena_printf(rig_arena(r), ", in %d waves (", waves);
+    if (strstr(rig_last_plan(r), want) == NULL) {
+        fail_msg("not%s: %s", want, strstr(rig_last_plan(r), "Plan:"));
+    }
+}
+
+/* ---- internal, NEGs -------------------------------------------------------------------------------- */
+
+static void internal__create_warm__thirty_requests(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    internal(r, "one");
+    rig_forget(r);
+    internal(r, "two");
+    expect_calls(r, 30, 12, 9);
+    assert_int_equal(rig_calls(r, ATTACH), 3);
+    expect_waves(r, 4);
+    rig_stop(r);
+}
+
+static void internal__unrelated_annotation__no_mutation(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    internal(r, "web");
+    rig_forget(r);
+    rig_edit(r, "web", arena_printf(rig_arena(r), INTERNAL, UNRELATED, ""));
+    synced(rig_ensure(r, "web"), "web");
+    expect_calls(r, 5, 5, 0); /* what was written a moment ago is looked at once */
+    rig_forget(r);
+    synced(rig_ensure(r, "web"), "web");
+    expect_calls(r, 0, 0, 0);
+    assert_int_equal(rig_events(r), 0);
+    rig_stop(r);
+}
+
+static void restart(void (*create)(struct rig *, const char *), unsigned all, unsigned lists)
+{
+    struct rig *r = start(6);
+    for (int i = 0; i < 20; i++) {
+        create(r, arena_printf(rig_arena(r), "s%d", i));
+    }
+    rig_reopen(r);
+    rig_forget(r);
+    rig_set_waiting(r, 20);
+    for (int i = 0; i < 20; i++) {
+        const char *name = arena_printf(rig_arena(r), "s%d", i);
+        synced(rig_ensure(r, name), name);
+    }
+    expect_calls(r, all, lists, 0);
+    rig_stop(r);
+}
+
+static void internal__restart__lists_in_all(void **state)
+{
+    (void)state;
+    restart(internal, 7, 7);
+}
+
+static void internal__node_added__subset_full__no_request(void **state)
+{
+    (void)state;
+    struct rig *r = start(90);
+    internal(r, "one");
+    internal(r, "two");
+    rig_add_nodes(r, 1);
+    rig_forget(r);
+    synced(rig_update(r, "one"), "one");
+    synced(rig_update(r, "two"), "two");
+    expect_calls(r, 0, 0, 0);
+    rig_stop(r);
+}
+
+static void internal__pod_moves__attach_and_detach(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    ensure(r, "web", arena_printf(rig_arena(r), INTERNAL, "", LOCAL));
+    rig_forget(r);
+    rig_pods(r, "web", "node-0 node-4");
+    synced(rig_update(r, "web"), "web");
+    expect_calls(r, 4, 0, 2);
+    assert_int_equal(rig_calls(r, ATTACH), 1);
+    assert_int_equal(rig_calls(r, DETACH), 1);
+    rig_stop(r);
+}
+
+static void internal__delete__with_negs(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    internal(r, "one");
+    internal(r, "two");
+    rig_forget(r);
+    synced(rig_delete(r, "two"), "two");
+    expect_calls(r, 15, 3, 6);
+    assert_int_equal(rig_calls(r, NEG "delete"), 3);
+    expect_waves(r, 3);
+    rig_stop(r);
+}
+
+/* ---- external, instance groups ------------------------------------------------------------------------ */
+
+static void external__create_further__twelve_requests(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    external(r, "one");
+    rig_forget(r);
+    external(r, "two");
+    expect_calls(r, 12, 6, 3);
+    expect_waves(r, 3);
+    rig_stop(r);
+}
+
+static void external__unrelated_annotation__no_mutation(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    external(r, "web");
+    rig_forget(r);
+    rig_edit(r, "web", arena_printf(rig_arena(r), RBS, UNRELATED, ""));
+    synced(rig_ensure(r, "web"), "web");
+    expect_calls(r, 6, 6, 0);
+    rig_forget(r);
+    synced(rig_ensure(r, "web"), "web");
+    expect_calls(r, 0, 0, 0);
+    rig_stop(r);
+}
+
+static void external__restart__lists_in_all(void **state)
+{
+    (void)state;
+    restart(external, 9, 6);
+}
+
+static void external__node_added__group_calls_once(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    external(r, "one");
+    external(r, "two");
+    external(r, "three");
+    rig_add_nodes(r, 1);
+    rig_forget(r);
+    synced(rig_update(r, "one"), "one");
+    assert_int_equal(rig_calls(r, "compute.instanceGroups.addInstances"), 1);
+    assert_int_equal(rig_mutations(r), 1);
+    rig_forget(r);
+    synced(rig_update(r, "two"), "two");
+    synced(rig_update(r, "three"), "three");
+    expect_calls(r, 0, 0, 0);
+    rig_stop(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(internal__create_warm__thirty_requests),
+        cmocka_unit_test(internal__unrelated_annotation__no_mutation),
+        cmocka_unit_test(internal__restart__lists_in_all),
+        cmocka_unit_test(internal__node_added__subset_full__no_request),
+        cmocka_unit_test(internal__pod_moves__attach_and_detach),
+        cmocka_unit_test(internal__delete__with_negs),
+        cmocka_unit_test(external__create_further__twelve_requests),
+        cmocka_unit_test(external__unrelated_annotation__no_mutation),
+        cmocka_unit_test(external__restart__lists_in_all),
+        cmocka_unit_test(external__node_added__group_calls_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
