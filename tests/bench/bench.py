@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures: calls, waves, memory, sizes, times, instructions.  Prints a table, never a verdict on a figure.
 
-    bench.py TRIMTAB-SIM SOURCE FOLDER [ROW…]     rows: calls create adopt big size instructions heap azure-…
+    bench.py TRIMTAB-SIM SOURCE FOLDER [ROW…]     rows: calls create adopt big size instructions heap gce-… azure-…
 
 Builds trimtab as it is released (--buildtype=release) in FOLDER/release, and measures that.  FOLDER also keeps the world
 of 1,000 load balancers that `create` leaves and `adopt` takes over.  It fails only when a run itself breaks.
@@ -19,6 +19,7 @@ import time
 import urllib.error
 
 from bench_azure import AZURE
+from bench_gce import GCE
 from bench_rig import Broken, Rig, Timeline, cpu_s, took_ms
 
 MANY = 1000
@@ -256,6 +257,7 @@ def show():
 
 def main(sim, source, folder, *wanted):
     rows = {n: globals()["bench_" + n] for n in ("size", "calls", "create", "adopt", "big", "instructions", "heap")}
+    rows.update({"gce-" + n: functools.partial(fn, row) for n, fn in GCE.items()})
     rows.update({"azure-" + n: functools.partial(fn, row) for n, fn in AZURE.items()})
     names = list(rows)
     names = [n for n in names if not wanted or n in wanted]

@@ -3,19 +3,15 @@
 
 What upstream takes is told in docs/performance.md.
 """
-import concurrent.futures
 import time
+
+from bench_rig import at_once
 
 BURST = 100
 HEALTHY = 500
 SINGLES = 5  # one by one, for the pace
 MANY = 1000
 LB, NSG = "LoadBalancers.CreateOrUpdate", "SecurityGroups.CreateOrUpdate"
-
-
-def at_once(fn, items):
-    with concurrent.futures.ThreadPoolExecutor(10) as pool:
-        list(pool.map(fn, items))
 
 
 def delete(rig, name):

@@ -3,6 +3,7 @@
 
 Both are ended by their ids.  Waiting means asking again until a deadline; a run that takes too long is broken.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -26,9 +27,27 @@ class Broken(Exception):
     """The run itself, not its figures."""
 
 
-def service(name, **spec):
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "default"},
+def service(name, annotations=None, **spec):
+    return {"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": name, "namespace": "default", "annotations": annotations or {}},
             "spec": {"type": "LoadBalancer", "selector": {"app": name}, "ports": [{"port": 80}], **spec}}
+
+
+def slice_of(service, nodes, part=0):
+    """One EndpointSlice of a Service with a pod on each of these nodes."""
+    endpoints = [{"addresses": [f"10.{100 + part}.{i // 250}.{i % 250 + 1}"], "nodeName": node,
+                  "conditions": {"ready": True, "serving": True, "terminating": False},
+                  "targetRef": {"kind": "Pod", "namespace": "default", "name": f"{service}-{part}-{i}"}}
+                 for i, node in enumerate(nodes)]
+    return {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+            "metadata": {"name": f"{service}-{part}", "namespace": "default",
+                         "labels": {"kubernetes.io/service-name": service}},
+            "endpoints": endpoints, "ports": [{"name": "", "protocol": "TCP", "port": 8080}]}
+
+
+def at_once(fn, items):
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        list(pool.map(fn, items))
 
 
 def took_ms(line):
@@ -91,6 +110,11 @@ class Timeline:
                 busy_until = max(busy_until, end)
         return waves, idle
 
+    def ms_between(self, done, sent):
+        """From the last answer to one kind of request to the first sending of another."""
+        done_ms = max(r[1] for r in self.requests if r[2] == done)
+        return min(r[0] for r in self.requests if r[2] == sent) - done_ms
+
 
 class Rig:
     """Use as a context manager."""
@@ -100,6 +124,7 @@ class Rig:
         self.trimtab, self.folder = trimtab, tempfile.mkdtemp(prefix="trimtab-bench-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.child, self.log, self.log_at, self.seen, self.runs, self.begun_ms = None, None, 0, [], 0, 0
+        self.delays = []
         self.sim = subprocess.Popen([sim, "--port=0", "--seed=1", "--cloud=" + cloud, "--write-kubeconfig=" + self.kubeconfig,
                                      "--write-cloud-config=" + self.folder, *flags], stdout=subprocess.PIPE, text=True)
         first = self.sim.stdout.readline()
@@ -131,8 +156,11 @@ class Rig:
             text = answer.read()
         return json.loads(text) if text else None
 
-    def create(self, name, **spec):
-        self.call("POST", "/api/v1/namespaces/default/services", service(name, **spec))
+    def create(self, name, annotations=None, **spec):
+        self.call("POST", "/api/v1/namespaces/default/services", service(name, annotations, **spec))
+
+    def slice(self, name, *nodes):
+        self.call("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", slice_of(name, nodes))
 
     def patch(self, svc, body):
         self.call("PATCH", f"/api/v1/namespaces/{svc['namespace']}/services/{svc['name']}", body,
@@ -149,7 +177,12 @@ class Rig:
         self.call("DELETE", "/sim/calls")
 
     def slow_cloud(self):
-        self.call("POST", "/sim/faults", {"match": {"api": self.cloud}, "count": 0, "do": "delay", "ms": DELAY_MS})
+        answer = self.call("POST", "/sim/faults", {"match": {"api": self.cloud}, "count": 0, "do": "delay", "ms": DELAY_MS})
+        self.delays += answer["ids"]
+
+    def fast_cloud(self):
+        while self.delays:
+            self.call("DELETE", f"/sim/faults/{self.delays.pop()}")
 
     # --- the controller ---
     def start(self, *flags, wrapper=()):
