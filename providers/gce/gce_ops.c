@@ -258,15 +258,17 @@ static void output(const struct doing *d, const char *value)
 }
 
 /* The address is reserved already, under whatever name: it cannot be lost, which is all that was wanted.  The name
- * itself being taken is another matter: what an interrupted run left will be used. */
+ * itself being taken is another matter: what an interrupted run left will be used.  A refusal that does not say so
+ * is none of both: rules must not be taken away on its word. */
 static bool is_held_by_another(const struct doing *d)
 {
     const struct err *err = d->run->err;
     const char *own = arena_printf(d->run->a, "/addresses/%s'", d->op->name);
     bool taken = err->code == ERR_EXISTS && strstr(err->message, own) != NULL &&
                  strstr(err->message, "already exists") != NULL;
-    bool reserved = err->code == ERR_EXISTS || err->code == ERR_IN_USE ||
-                    (err->code == ERR_INVALID && strstr(err->message, "already") != NULL);
+    bool reserved =
+        (err->code == ERR_EXISTS || err->code == ERR_IN_USE || err->code == ERR_INVALID) &&
+        strstr(err->message, "already") != NULL;
     return !taken && reserved && !str_is_empty(json_str(d->st->body, "address"));
 }
 

@@ -236,6 +236,20 @@ static int check_address(struct expected *e, struct json_object *service, struct
     return ERR_OK;
 }
 
+/* A Service of ingress-gce's uses the instance groups of the cluster, too: then they stay. */
+static bool another_has_groups(struct json_object *world)
+{
+    struct json_object *services = json_path(world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *notes =
+            json_path(json_object_array_get_idx(services, i), "metadata.annotations");
+        if (json_str(notes, "cloud.google.com/l4-rbs") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check_whole(const struct world_view *v, struct err *err)
 {
     struct expected e = {.a = v->a,
@@ -247,6 +261,9 @@ static int check_whole(const struct world_view *v, struct err *err)
     for (size_t i = 0; i < v->n_services && rc == ERR_OK; i++) {
         expect_service(&e, v->services[i]);
         rc = check_address(&e, v->services[i], err);
+    }
+    if (another_has_groups(v->world)) {
+        expect_in_zones(&e, "instanceGroups", arena_printf(v->a, "k8s-ig--%s", e.cluster));
     }
     if (rc == ERR_OK) {
         rc = check_resources(&e, v->foreign, err);
