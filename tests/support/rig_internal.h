@@ -38,8 +38,9 @@ struct rig {
     uint64_t starts;
 };
 
-/* "KEY VERSION" of every Service and Node of the API server, in the order of a store's snapshot. */
-void rig_versions(struct rig *r, struct str_buf *text);
+/* "KEY VERSION" of every Service and Node of the API server, and of every EndpointSlice with `slices`, in the order of a
+ * store's snapshot. */
+void rig_versions(struct rig *r, bool slices, struct str_buf *text);
 /* All calls of all APIs since the last reset. */
 int64_t rig_all_calls(struct rig *r);
 /* Makes the controller, which does not run yet. */

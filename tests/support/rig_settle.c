@@ -46,9 +46,12 @@ static struct look look_at(struct rig *r)
     _cleanup_(str_buf_done) struct str_buf there = STR_BUF_INIT;
     _cleanup_(str_buf_done) struct str_buf here = STR_BUF_INIT;
     struct look l = {.calls = rig_all_calls(r)};
-    rig_versions(r, &there);
+    rig_versions(r, app_slices(r->app) != NULL, &there);
     print_store(app_services(r->app), &here);
     print_store(app_nodes(r->app), &here);
+    if (app_slices(r->app) != NULL) {
+        print_store(app_slices(r->app), &here);
+    }
     l.in_step = str_eq(str_buf_text(&there), str_buf_text(&here));
     l.idle = app_is_idle(r->app);
     return l;

@@ -103,26 +103,33 @@ int rig_load(struct rig *r, struct json_object *world, struct err *err)
     return job.code;
 }
 
+struct versions {
+    struct str_buf *text;
+    size_t n; /* of the plurals */
+};
+
 static void print_versions(struct sim *s, void *arg)
 {
-    static const char *const plurals[] = {"services", "nodes"};
+    static const char *const plurals[] = {"services", "nodes", "endpointslices"};
+    const struct versions *v = arg;
     const struct kube_state *st = sim_module_state(s, "kubernetes");
-    for (size_t i = 0; i < ARRAY_LEN(plurals); i++) {
+    for (size_t i = 0; i < v->n; i++) {
         struct kube_obj **objects = NULL;
         size_t n = 0;
         int store = kube_kind_by_plural(plurals[i])->store;
         if (kube_db_list(st->store, store, "", 0, &objects, &n)) {
             for (size_t k = 0; k < n; k++) {
-                str_appendf(arg, "%s %lld\n", objects[k]->key, (long long)objects[k]->rv);
+                str_appendf(v->text, "%s %lld\n", objects[k]->key, (long long)objects[k]->rv);
             }
             kube_objs_free(objects, n);
         }
     }
 }
 
-void rig_versions(struct rig *r, struct str_buf *text)
+void rig_versions(struct rig *r, bool slices, struct str_buf *text)
 {
-    rig_in_sim(r, print_versions, text);
+    struct versions v = {.text = text, .n = slices ? 3 : 2};
+    rig_in_sim(r, print_versions, &v);
 }
 
 /* ---- counts -------------------------------------------------------------------------------------- */
