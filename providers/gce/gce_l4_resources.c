@@ -9,46 +9,9 @@
 #include "common/base/str.h"
 #include "providers/gce/gce_l4_names.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_wire.h"
 
 #define MAX_BACKENDS 10000
-
-#define STR(member, owner, name_)                                                                  \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_STR, .offset = offsetof(struct owner, member)              \
-    }
-#define I32(member, owner, name_)                                                                  \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_I32, .offset = offsetof(struct owner, member)              \
-    }
-#define BOOL(member, owner, name_)                                                                 \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_BOOL, .offset = offsetof(struct owner, member)             \
-    }
-#define DOUBLE(member, owner, name_)                                                               \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_DOUBLE, .offset = offsetof(struct owner, member)           \
-    }
-#define STRS(member, owner, name_)                                                                 \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_STRS, .offset = offsetof(struct owner, member.items),      \
-        .count_offset = offsetof(struct owner, member.n)                                           \
-    }
-#define OBJECT(member, has, owner, name_, table)                                                   \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_OBJECT, .offset = offsetof(struct owner, member),          \
-        .has_offset = offsetof(struct owner, has), .sub = (table)                                  \
-    }
-
-/* What Google sends is not the user's doing: an answer that does not decode may be another one next time. */
-static int decode_answer(struct arena *a, struct json_object *o, const struct json_field *fields,
-                         void *out, const char *what, struct err *err)
-{
-    int rc = json_decode(a, o, fields, out, JSON_SKIP_UNKNOWN, what, err);
-    if (rc != ERR_OK && err != NULL) {
-        err->code = ERR_TRANSIENT;
-    }
-    return rc == ERR_OK ? ERR_OK : ERR_TRANSIENT;
-}
 
 /* ---- health check -------------------------------------------------------------------------------- */
 
@@ -84,7 +47,7 @@ int gce_hc_decode(struct arena *a, struct json_object *o, struct gce_hc *ret, st
 {
     struct hc_wire w = {.hc = {.name = "", .description = "", .type = "", .path = "", .link = ""},
                         .http = {.path = ""}};
-    int rc = decode_answer(a, o, hc_fields, &w, "health check", err);
+    int rc = gce_wire_decode(a, o, hc_fields, &w, "health check", err);
     if (rc == ERR_OK) {
         w.hc.path = w.http.path;
         w.hc.port = w.http.port;
@@ -187,7 +150,7 @@ int gce_bservice_decode(struct arena *a, struct json_object *o, struct gce_bserv
                               .tracking_mode = "",
                               .log_mode = ""},
                         .policy = {.zonal = {.spillover = ""}}};
-    int rc = decode_answer(a, o, bs_fields, &w, "backend service", err);
+    int rc = gce_wire_decode(a, o, bs_fields, &w, "backend service", err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -226,7 +189,7 @@ int gce_neg_decode(struct arena *a, struct json_object *o, struct gce_neg *ret, 
                         .network = "",
                         .subnetwork = "",
                         .link = ""};
-    int rc = decode_answer(a, o, neg_fields, &n, "network endpoint group", err);
+    int rc = gce_wire_decode(a, o, neg_fields, &n, "network endpoint group", err);
     if (rc == ERR_OK) {
         n.zone = gce_link_last(n.zone) /* resources tell it by link */;
         n.id = gce_decimal_member(a, o, "id");
@@ -246,7 +209,7 @@ static const struct json_field group_fields[] = {
 int gce_group_decode(struct arena *a, struct json_object *o, struct gce_group *ret, struct err *err)
 {
     struct gce_group g = {.name = "", .zone = "", .link = ""};
-    int rc = decode_answer(a, o, group_fields, &g, "instance group", err);
+    int rc = gce_wire_decode(a, o, group_fields, &g, "instance group", err);
     if (rc == ERR_OK) {
         g.zone = gce_link_last(g.zone);
         *ret = g;
@@ -266,7 +229,7 @@ int gce_subnetwork_decode(struct arena *a, struct json_object *o, struct gce_sub
                           struct err *err)
 {
     struct gce_subnetwork s = {.name = "", .link = "", .ipv6_access = "", .stack = ""};
-    int rc = decode_answer(a, o, subnetwork_fields, &s, "subnetwork", err);
+    int rc = gce_wire_decode(a, o, subnetwork_fields, &s, "subnetwork", err);
     if (rc == ERR_OK) {
         *ret = s;
     }
@@ -275,34 +238,20 @@ int gce_subnetwork_decode(struct arena *a, struct json_object *o, struct gce_sub
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static void add_text(struct json_object *o, const char *name, const char *s)
-{
-    if (!str_is_empty(s)) {
-        json_add_str(o, name, s);
-    }
-}
-
-static void add_int(struct json_object *o, const char *name, int32_t v)
-{
-    if (v != 0) {
-        json_add_int(o, name, v);
-    }
-}
-
 struct json_object *gce_hc_body(const struct gce_hc *c)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", c->name);
-    add_text(o, "description", c->description);
-    add_text(o, "type", c->type);
-    add_int(o, "checkIntervalSec", c->interval_s);
-    add_int(o, "timeoutSec", c->timeout_s);
-    add_int(o, "healthyThreshold", c->healthy);
-    add_int(o, "unhealthyThreshold", c->unhealthy);
+    gce_wire_text(o, "name", c->name);
+    gce_wire_text(o, "description", c->description);
+    gce_wire_text(o, "type", c->type);
+    gce_wire_int(o, "checkIntervalSec", c->interval_s);
+    gce_wire_int(o, "timeoutSec", c->timeout_s);
+    gce_wire_int(o, "healthyThreshold", c->healthy);
+    gce_wire_int(o, "unhealthyThreshold", c->unhealthy);
     if (c->has_http) {
         struct json_object *http = json_object_new_object();
-        add_int(http, "port", c->port);
-        add_text(http, "requestPath", c->path);
+        gce_wire_int(http, "port", c->port);
+        gce_wire_text(http, "requestPath", c->path);
         json_add(o, "httpHealthCheck", http);
     }
     return o;
@@ -353,7 +302,7 @@ static void put_zonal(struct json_object *o, const struct gce_bservice *b)
         return;
     }
     struct json_object *zonal = json_object_new_object();
-    add_text(zonal, "spillover", b->spillover);
+    gce_wire_text(zonal, "spillover", b->spillover);
     if (b->spillover_ratio != 0) {
         json_add(zonal, "spilloverRatio", json_object_new_double(b->spillover_ratio));
     }
@@ -386,7 +335,7 @@ static void put_log(struct json_object *o, const struct gce_bservice *b)
     if (b->log_enable) {
         json_add(log, "sampleRate", json_object_new_double(b->log_rate));
     }
-    add_text(log, "optionalMode", b->log_mode);
+    gce_wire_text(log, "optionalMode", b->log_mode);
     if (b->log_fields.n > 0) {
         json_add(log, "optionalFields", json_strs(b->log_fields.items, b->log_fields.n));
     }
@@ -463,7 +412,7 @@ struct json_object *gce_bservice_backends_body(const struct gce_bservice *read,
         struct json_object *item = was == NULL ? json_object_new_object() : json_copy(was);
         if (was == NULL) {
             json_add_str(item, "group", backends[i].group);
-            add_text(item, "balancingMode", backends[i].mode);
+            gce_wire_text(item, "balancingMode", backends[i].mode);
         }
         json_object_array_add(list, item);
     }
@@ -474,18 +423,18 @@ struct json_object *gce_bservice_backends_body(const struct gce_bservice *read,
 struct json_object *gce_neg_body(const struct gce_neg *n)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", n->name);
-    add_text(o, "description", n->description);
-    add_text(o, "networkEndpointType", n->type);
-    add_text(o, "network", n->network);
-    add_text(o, "subnetwork", n->subnetwork);
+    gce_wire_text(o, "name", n->name);
+    gce_wire_text(o, "description", n->description);
+    gce_wire_text(o, "networkEndpointType", n->type);
+    gce_wire_text(o, "network", n->network);
+    gce_wire_text(o, "subnetwork", n->subnetwork);
     return o;
 }
 
 struct json_object *gce_group_body(const struct gce_group *g)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", g->name);
+    gce_wire_text(o, "name", g->name);
     return o;
 }
 
@@ -495,9 +444,9 @@ struct json_object *gce_endpoints_body(const struct gce_endpoint *e, size_t n)
     struct json_object *list = json_object_new_array();
     for (size_t i = 0; i < n; i++) {
         struct json_object *item = json_object_new_object();
-        add_text(item, "instance", e[i].instance);
-        add_text(item, "ipAddress", e[i].ip);
-        add_text(item, "ipv6Address", e[i].ipv6);
+        gce_wire_text(item, "instance", e[i].instance);
+        gce_wire_text(item, "ipAddress", e[i].ip);
+        gce_wire_text(item, "ipv6Address", e[i].ipv6);
         json_object_array_add(list, item);
     }
     json_add(o, "networkEndpoints", list);

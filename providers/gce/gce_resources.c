@@ -4,39 +4,9 @@
 #include "providers/gce/gce_resources.h"
 
 #include "common/base/strset.h"
+#include "providers/gce/gce_wire.h"
 
 #include <string.h>
-
-#define MAX_LIST 100000 /* members of a pool: no documented maximum, so a generous one */
-
-#define STR(member, owner, name_)                                                                  \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_STR, .offset = offsetof(struct owner, member)              \
-    }
-#define I32(member, owner, name_)                                                                  \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_I32, .offset = offsetof(struct owner, member)              \
-    }
-#define BOOL(member, owner, name_)                                                                 \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_BOOL, .offset = offsetof(struct owner, member)             \
-    }
-#define STRS(member, owner, name_)                                                                 \
-    {                                                                                              \
-        .name = (name_), .type = JSON_T_STRS, .offset = offsetof(struct owner, member.items),      \
-        .count_offset = offsetof(struct owner, member.n), .max_items = MAX_LIST                    \
-    }
-
-/* What Google sends is not the user's doing: an answer that does not decode may be another one next time. */
-static int decode_answer(struct arena *a, struct json_object *o, const struct json_field *fields,
-                         void *out, const char *what, struct err *err)
-{
-    int rc = json_decode(a, o, fields, out, JSON_SKIP_UNKNOWN, what, err);
-    if (rc != ERR_OK && err != NULL) {
-        err->code = ERR_TRANSIENT;
-    }
-    return rc == ERR_OK ? ERR_OK : ERR_TRANSIENT;
-}
 
 static const struct json_field rule_fields[] = {
     STR(name, gce_rule, "name"),
@@ -80,7 +50,7 @@ int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret
                          .subnetwork = "",
                          .ip_version = "",
                          .ip_collection = ""};
-    int rc = decode_answer(a, o, rule_fields, &r, "forwarding rule", err);
+    int rc = gce_wire_decode(a, o, rule_fields, &r, "forwarding rule", err);
     if (rc == ERR_OK) {
         r.id = gce_decimal_member(a, o, "id");
         *ret = r;
@@ -100,7 +70,7 @@ static const struct json_field pool_fields[] = {
 int gce_pool_decode(struct arena *a, struct json_object *o, struct gce_pool *ret, struct err *err)
 {
     struct gce_pool p = {.name = "", .description = "", .affinity = ""};
-    int rc = decode_answer(a, o, pool_fields, &p, "target pool", err);
+    int rc = gce_wire_decode(a, o, pool_fields, &p, "target pool", err);
     if (rc == ERR_OK) {
         *ret = p;
     }
@@ -138,7 +108,7 @@ int gce_firewall_decode(struct arena *a, struct json_object *o, struct gce_firew
                         struct err *err)
 {
     struct gce_firewall f = {.name = "", .description = "", .network = "", .direction = ""};
-    int rc = decode_answer(a, o, firewall_fields, &f, "firewall", err);
+    int rc = gce_wire_decode(a, o, firewall_fields, &f, "firewall", err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -167,7 +137,7 @@ static const struct json_field check_fields[] = {
 int gce_check_decode(struct arena *a, struct json_object *o, struct gce_check *ret, struct err *err)
 {
     struct gce_check c = {.name = "", .description = "", .host = "", .path = ""};
-    int rc = decode_answer(a, o, check_fields, &c, "health check", err);
+    int rc = gce_wire_decode(a, o, check_fields, &c, "health check", err);
     if (rc == ERR_OK) {
         *ret = c;
     }
@@ -202,7 +172,7 @@ int gce_address_decode(struct arena *a, struct json_object *o, struct gce_addres
                             .endpoint_type = "",
                             .ip_collection = "",
                             .purpose = ""};
-    int rc = decode_answer(a, o, address_fields, &d, "address", err);
+    int rc = gce_wire_decode(a, o, address_fields, &d, "address", err);
     if (rc == ERR_OK) {
         *ret = d;
     }
@@ -230,7 +200,7 @@ int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_insta
                         struct err *err)
 {
     struct gce_instance i = {.name = "", .zone = ""};
-    int rc = decode_answer(a, o, instance_fields, &i, "instance", err);
+    int rc = gce_wire_decode(a, o, instance_fields, &i, "instance", err);
     if (rc == ERR_OK) {
         *ret = i;
     }
@@ -239,74 +209,46 @@ int gce_instance_decode(struct arena *a, struct json_object *o, struct gce_insta
 
 /* ---- writing ------------------------------------------------------------------------------------- */
 
-static void add_text(struct json_object *o, const char *name, const char *s)
-{
-    if (!str_is_empty(s)) {
-        json_add_str(o, name, s);
-    }
-}
-
-static void add_int(struct json_object *o, const char *name, int32_t v)
-{
-    if (v != 0) {
-        json_add_int(o, name, v);
-    }
-}
-
-static void add_true(struct json_object *o, const char *name, bool v)
-{
-    if (v) {
-        json_add_bool(o, name, true);
-    }
-}
-
-static void add_strs(struct json_object *o, const char *name, const struct gce_strs *s)
-{
-    if (s->n > 0) {
-        json_add(o, name, json_strs(s->items, s->n));
-    }
-}
-
 struct json_object *gce_rule_body(const struct gce_rule *r)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", r->name);
-    add_text(o, "description", r->description);
-    add_text(o, "IPAddress", r->ip);
-    add_text(o, "IPProtocol", r->protocol);
-    add_text(o, "portRange", r->port_range);
-    add_text(o, "target", r->target);
-    add_text(o, "networkTier", r->tier);
-    add_text(o, "backendService", r->backend_service);
-    add_text(o, "loadBalancingScheme", r->scheme);
-    add_strs(o, "ports", &r->ports);
-    add_true(o, "allPorts", r->all_ports);
-    add_true(o, "allowGlobalAccess", r->global_access);
-    add_text(o, "network", r->network);
-    add_text(o, "subnetwork", r->subnetwork);
-    add_text(o, "ipVersion", r->ip_version);
-    add_text(o, "ipCollection", r->ip_collection);
+    gce_wire_text(o, "name", r->name);
+    gce_wire_text(o, "description", r->description);
+    gce_wire_text(o, "IPAddress", r->ip);
+    gce_wire_text(o, "IPProtocol", r->protocol);
+    gce_wire_text(o, "portRange", r->port_range);
+    gce_wire_text(o, "target", r->target);
+    gce_wire_text(o, "networkTier", r->tier);
+    gce_wire_text(o, "backendService", r->backend_service);
+    gce_wire_text(o, "loadBalancingScheme", r->scheme);
+    gce_wire_strs(o, "ports", &r->ports);
+    gce_wire_true(o, "allPorts", r->all_ports);
+    gce_wire_true(o, "allowGlobalAccess", r->global_access);
+    gce_wire_text(o, "network", r->network);
+    gce_wire_text(o, "subnetwork", r->subnetwork);
+    gce_wire_text(o, "ipVersion", r->ip_version);
+    gce_wire_text(o, "ipCollection", r->ip_collection);
     return o;
 }
 
 struct json_object *gce_rule_patch_body(const struct gce_rule *r)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "id", r->id);
-    add_text(o, "name", r->name);
+    gce_wire_text(o, "id", r->id);
+    gce_wire_text(o, "name", r->name);
     json_add_bool(o, "allowGlobalAccess", r->global_access);
-    add_text(o, "networkTier", r->tier);
+    gce_wire_text(o, "networkTier", r->tier);
     return o;
 }
 
 struct json_object *gce_pool_body(const struct gce_pool *p)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", p->name);
-    add_text(o, "description", p->description);
-    add_strs(o, "instances", &p->instances);
-    add_text(o, "sessionAffinity", p->affinity);
-    add_strs(o, "healthChecks", &p->checks);
+    gce_wire_text(o, "name", p->name);
+    gce_wire_text(o, "description", p->description);
+    gce_wire_strs(o, "instances", &p->instances);
+    gce_wire_text(o, "sessionAffinity", p->affinity);
+    gce_wire_strs(o, "healthChecks", &p->checks);
     return o;
 }
 
@@ -318,8 +260,8 @@ static void add_allows(struct json_object *o, const char *name, const struct gce
     struct json_object *list = json_object_new_array();
     for (size_t i = 0; i < w->n; i++) {
         struct json_object *item = json_object_new_object();
-        add_text(item, "IPProtocol", w->items[i].protocol);
-        add_strs(item, "ports", &w->items[i].ports);
+        gce_wire_text(item, "IPProtocol", w->items[i].protocol);
+        gce_wire_strs(item, "ports", &w->items[i].ports);
         json_object_array_add(list, item);
     }
     json_add(o, name, list);
@@ -328,50 +270,50 @@ static void add_allows(struct json_object *o, const char *name, const struct gce
 struct json_object *gce_firewall_body(const struct gce_firewall *f, bool clear_destinations)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", f->name);
-    add_text(o, "description", f->description);
-    add_text(o, "network", f->network);
-    add_strs(o, "sourceRanges", &f->sources);
-    add_strs(o, "destinationRanges", &f->destinations);
+    gce_wire_text(o, "name", f->name);
+    gce_wire_text(o, "description", f->description);
+    gce_wire_text(o, "network", f->network);
+    gce_wire_strs(o, "sourceRanges", &f->sources);
+    gce_wire_strs(o, "destinationRanges", &f->destinations);
     if (f->destinations.n == 0 && clear_destinations) {
         json_add(o, "destinationRanges", json_object_new_array());
     }
-    add_strs(o, "targetTags", &f->tags);
+    gce_wire_strs(o, "targetTags", &f->tags);
     add_allows(o, "allowed", &f->allowed);
     add_allows(o, "denied", &f->denied);
-    add_int(o, "priority", f->priority);
+    gce_wire_int(o, "priority", f->priority);
     return o;
 }
 
 struct json_object *gce_check_body(const struct gce_check *c)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", c->name);
-    add_text(o, "description", c->description);
-    add_text(o, "host", c->host);
-    add_text(o, "requestPath", c->path);
-    add_int(o, "port", c->port);
-    add_int(o, "checkIntervalSec", c->interval_s);
-    add_int(o, "timeoutSec", c->timeout_s);
-    add_int(o, "healthyThreshold", c->healthy);
-    add_int(o, "unhealthyThreshold", c->unhealthy);
+    gce_wire_text(o, "name", c->name);
+    gce_wire_text(o, "description", c->description);
+    gce_wire_text(o, "host", c->host);
+    gce_wire_text(o, "requestPath", c->path);
+    gce_wire_int(o, "port", c->port);
+    gce_wire_int(o, "checkIntervalSec", c->interval_s);
+    gce_wire_int(o, "timeoutSec", c->timeout_s);
+    gce_wire_int(o, "healthyThreshold", c->healthy);
+    gce_wire_int(o, "unhealthyThreshold", c->unhealthy);
     return o;
 }
 
 struct json_object *gce_address_body(const struct gce_address *d)
 {
     struct json_object *o = json_object_new_object();
-    add_text(o, "name", d->name);
-    add_text(o, "description", d->description);
-    add_text(o, "networkTier", d->tier);
-    add_text(o, "address", d->ip);
-    add_text(o, "addressType", d->type);
-    add_text(o, "subnetwork", d->subnetwork);
-    add_text(o, "ipVersion", d->ip_version);
-    add_text(o, "ipv6EndpointType", d->endpoint_type);
-    add_text(o, "ipCollection", d->ip_collection);
-    add_text(o, "purpose", d->purpose);
-    add_int(o, "prefixLength", d->prefix_length);
+    gce_wire_text(o, "name", d->name);
+    gce_wire_text(o, "description", d->description);
+    gce_wire_text(o, "networkTier", d->tier);
+    gce_wire_text(o, "address", d->ip);
+    gce_wire_text(o, "addressType", d->type);
+    gce_wire_text(o, "subnetwork", d->subnetwork);
+    gce_wire_text(o, "ipVersion", d->ip_version);
+    gce_wire_text(o, "ipv6EndpointType", d->endpoint_type);
+    gce_wire_text(o, "ipCollection", d->ip_collection);
+    gce_wire_text(o, "purpose", d->purpose);
+    gce_wire_int(o, "prefixLength", d->prefix_length);
     return o;
 }
 
