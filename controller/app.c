@@ -19,6 +19,7 @@
 #include "controller/config_watch.h"
 #include "controller/kube/reflector.h"
 #include "controller/kube/unreachable.h"
+#include "controller/leases.h"
 #include "controller/node_fanout.h"
 #include "controller/sync.h"
 #include "controller/watch.h"
@@ -27,6 +28,7 @@
 #define API_WAIT_MS      10000
 #define EVENTS_FLUSH_MS  300
 #define PROVIDER_OPEN_MS 120000
+#define LEASE_RELEASE_MS 200 /* the whole exit stays within 2 s */
 
 struct app {
     struct app_args args;
@@ -49,7 +51,8 @@ struct app {
     struct tt_host_ctx *host;
     struct config_texts config; /* what the provider was opened with; in `a` */
     struct config_watch *config_watch;
-    atomic_bool reload; /* the configuration has changed: that is why it stops */
+    struct leases *leases; /* NULL: none is needed */
+    atomic_bool reload;    /* the configuration has changed: that is why it stops */
     void *provider;
     bool provider_open;
     struct syncer syncer;
@@ -98,6 +101,11 @@ static void observe_request(void *arg, const char *method, const char *resource,
                     (double)took_ms / 1000);
 }
 
+static void lease_lost(void *arg)
+{
+    app_request_stop(arg);
+}
+
 static void wake_stopping(void *arg)
 {
     struct app *a = arg;
@@ -134,16 +142,11 @@ struct app *app_new(const struct app_args *args)
 
 /* ---- start --------------------------------------------------------------------------------------- */
 
-static int connect_cluster(struct app *a, struct err *err)
+static struct kube_client_args client_args(struct app *a)
 {
     const struct options *o = a->args.options;
-    const struct kube_config_args where = {
-        .kubeconfig = o->kubeconfig, .master = o->master, .clock = a->args.clock};
 
-    if (kube_config_load(&where, &a->kube, err) != ERR_OK) {
-        return kube_config_blame(where.kubeconfig, err);
-    }
-    const struct kube_client_args args = {
+    return (struct kube_client_args){
         .config = a->kube,
         .user_agent = a->user_agent,
         .qps = o->kube_qps,
@@ -155,6 +158,18 @@ static int connect_cluster(struct app *a, struct err *err)
         .observe = observe_request,
         .observe_arg = a,
     };
+}
+
+static int connect_cluster(struct app *a, struct err *err)
+{
+    const struct options *o = a->args.options;
+    const struct kube_config_args where = {
+        .kubeconfig = o->kubeconfig, .master = o->master, .clock = a->args.clock};
+
+    if (kube_config_load(&where, &a->kube, err) != ERR_OK) {
+        return kube_config_blame(where.kubeconfig, err);
+    }
+    const struct kube_client_args args = client_args(a);
     a->client = kube_client_new(&args);
     a->event_client = kube_client_new(&args);
     a->events = kube_events_new(a->event_client, a->args.clock, a->args.rng);
@@ -293,6 +308,28 @@ static int open_provider(struct app *a, struct err *err)
     a->provider_open = true;
     log_info(0, "Cloud provider is open", LOG_S("provider", d->name), LOG_S("version", d->version));
     return ERR_OK;
+}
+
+/* Nothing asks the fence yet: workers and events come later. */
+static int start_leases(struct app *a, struct err *err)
+{
+    return leases_start(
+        &(struct leases_args){
+            .desc = a->args.provider,
+            .provider = a->provider,
+            .client = client_args(a),
+            .clock = a->args.clock,
+            .rng = a->args.rng,
+            .fence = &a->fence,
+            .lost = lease_lost,
+            .arg = a,
+        },
+        &a->leases, err);
+}
+
+bool app_lease_lost(struct app *a, struct err *ret)
+{
+    return leases_why_lost(a->leases, ret);
 }
 
 /* ---- another configuration ----------------------------------------------------------------------- */
@@ -462,7 +499,10 @@ int app_start(struct app *a, struct err *err)
     make_slices(a);
     make_syncer(a);
     log_info(0, "Starting service controller");
-    rc = start_reflectors(a, err);
+    rc = start_leases(a, err);
+    if (rc == ERR_OK) {
+        rc = start_reflectors(a, err);
+    }
     if (rc == ERR_OK) {
         rc = wait_synced(a, err);
     }
@@ -473,8 +513,11 @@ int app_start(struct app *a, struct err *err)
     log_info(0, "Watching", LOG_I("services", kube_store_count(a->services)),
              LOG_I("nodes", kube_store_count(a->nodes)),
              LOG_I("waiting", queue_counts(a->queue).waiting));
-    a->workers = workers_new(&a->syncer, worker_limit(a));
-    rc = workers_start(a->workers, err);
+    rc = leases_wait(a->leases, a->cancel, err);
+    if (rc == ERR_OK) {
+        a->workers = workers_new(&a->syncer, worker_limit(a));
+        rc = workers_start(a->workers, err);
+    }
     if (rc == ERR_OK) {
         rc = watch_config(a, err);
     }
@@ -541,6 +584,7 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     if (a->events != NULL) {
         kube_events_free(STEAL(a->events), EVENTS_FLUSH_MS);
     }
+    leases_stop(STEAL(a->leases), LEASE_RELEASE_MS);
     cancel_fire(a->hard);
     return true;
 }

@@ -40,6 +40,8 @@ void app_request_stop(struct app *a);
 void app_wait_stop(struct app *a);
 /* True: it stops (app_request_stop() was called) because the configuration has changed; another app is to follow. */
 bool app_wants_reload(struct app *a);
+/* True: it stops because a lease that the provider needs was lost; *ret says which and why.  The process is to end. */
+bool app_lease_lost(struct app *a, struct err *ret);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */
 bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;

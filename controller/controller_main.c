@@ -214,7 +214,8 @@ static bool run_once(struct run *r)
     int rc = app_start(app, &err);
     if (rc == ERR_OK) {
         app_wait_stop(app);
-    } else if (rc != ERR_CANCELLED) {
+    }
+    if (app_lease_lost(app, &err) || (rc != ERR_OK && rc != ERR_CANCELLED)) {
         r->exit_code = fail(&err);
     }
     bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);

@@ -9,6 +9,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "controller/kube/lease_keeper.h"
 #include "controller/options.h"
 
 #define SYMBOL        "tt_provider_descriptor"
@@ -153,6 +154,23 @@ static int check_options(const struct tt_provider *d, const char *origin, struct
     return ERR_OK;
 }
 
+static int check_leases(const struct tt_provider *d, const char *origin, struct err *err)
+{
+    if (check_table("leases", d->leases, d->n_leases, origin, err) != ERR_OK) {
+        return err->code;
+    }
+    if (d->n_leases > LEASE_KEEPER_LOCKS_MAX) {
+        return err_set(err, ERR_INVALID, "%s: it wants %u leases, at most %d can be held", origin,
+                       d->n_leases, LEASE_KEEPER_LOCKS_MAX);
+    }
+    for (uint32_t i = 0; i < d->n_leases; i++) {
+        if (str_is_empty(d->leases[i].ns) || str_is_empty(d->leases[i].name)) {
+            return err_set(err, ERR_INVALID, "%s: lease %u lacks namespace or name", origin, i + 1);
+        }
+    }
+    return ERR_OK;
+}
+
 static int check_tables(const struct tt_provider *d, const char *origin, struct err *err)
 {
     int rc = check_options(d, origin, err);
@@ -191,7 +209,7 @@ static int check_tables(const struct tt_provider *d, const char *origin, struct 
                          origin, i + 1);
         }
     }
-    return rc == ERR_OK ? check_table("leases", d->leases, d->n_leases, origin, err) : rc;
+    return rc == ERR_OK ? check_leases(d, origin, err) : rc;
 }
 
 int plugin_check(const struct tt_provider *found, const char *name, const char *origin,

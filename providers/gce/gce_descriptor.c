@@ -55,6 +55,11 @@ static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "networking.gke.io/v1", .resource = "l4lbconfigs", .verbs = "get"},
 };
 
+/* By which ingress-gce's replicas keep out of each other's way (gce-l4.md §7.5). */
+#define L4_LEASE  "l4-lb-controller-gce-lock"
+#define NEG_LEASE "ingress-gce-neg-lock"
+static const struct tt_lease leases[] = {{"kube-system", L4_LEASE}, {"kube-system", NEG_LEASE}};
+
 /* What the L4 parts write themselves (gce-l4.md §4.11, §7.2). */
 static const char *const own_annotations[] = {GCE_ANN_NEG_STATUS, "service.kubernetes.io*"};
 
@@ -84,6 +89,17 @@ static uint64_t node_digest(void *provider, const struct tt_node *node)
     return gce_node_digest(node);
 }
 
+/* Each guards what it guards there: load balancers, and NEGs. */
+static uint32_t needs_lease(void *provider, const struct tt_lease *lease)
+{
+    const struct gce_provider *p = provider;
+    const struct gce_switches *f = &p->options.switches;
+    bool l4 = f->run_ilb || f->run_netlb;
+    bool negs = f->run_ilb || (f->run_netlb && f->neg_netlb) || f->standalone_negs;
+
+    return str_eq(lease->name, L4_LEASE) ? p->options.gate_l4 && l4 : p->options.gate_neg && negs;
+}
+
 const struct tt_provider tt_gce_provider = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
@@ -107,6 +123,8 @@ const struct tt_provider tt_gce_provider = {
     .n_kube_kinds = ARRAY_LEN(kube_kinds),
     .own_annotations = own_annotations,
     .n_own_annotations = ARRAY_LEN(own_annotations),
+    .leases = leases,
+    .n_leases = ARRAY_LEN(leases),
     .open = gce_open,
     .close = gce_close,
     .get_load_balancer = gce_get_load_balancer,
@@ -119,6 +137,7 @@ const struct tt_provider tt_gce_provider = {
     .check_config = gce_config_check,
     .endpoints_delay_ms = endpoints_delay_ms,
     .node_digest = node_digest,
+    .needs_lease = needs_lease,
 };
 
 const struct tt_provider *tt_provider_gce_descriptor(void)

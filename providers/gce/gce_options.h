@@ -42,8 +42,8 @@ struct gce_options {
     struct gce_periods periods;
     int32_t max_ig_size; /* --max-ig-size: instances per zone and group */
     bool ig_controller;  /* --enable-ig-controller: members of the groups are ours to set */
-    bool gate_l4;        /* --gate-l4-by-lock: accepted; l4-lb-controller-gce-lock is not held */
-    bool gate_neg;       /* --gate-neg-by-lock: accepted; ingress-gce-neg-lock is not held */
+    bool gate_l4;        /* --gate-l4-by-lock: l4-lb-controller-gce-lock is held */
+    bool gate_neg;       /* --gate-neg-by-lock: ingress-gce-neg-lock is held */
 };
 #define GCE_OPTION_COUNT 58u
 extern const struct tt_option gce_option_table[GCE_OPTION_COUNT];

@@ -10,7 +10,8 @@ import urllib.error
 
 from bench_rig import Timeline, at_once, cpu_s, slice_of
 
-L4 = ["--controllers=-service-lb-controller", "--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg"]
+L4 = ["--controllers=-service-lb-controller", "--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg",
+      "--gate-l4-by-lock=false"]  # calls are counted
 INTERNAL_CLASS = "networking.gke.io/l4-regional-internal"
 INTERNAL = {"networking.gke.io/load-balancer-type": "Internal"}
 RBS = {"cloud.google.com/l4-rbs": "enabled"}

@@ -202,17 +202,26 @@ static void stop_sim(struct rig *r)
 
 /* ---- the rig ------------------------------------------------------------------------------------- */
 
+/* Google's L4 parts wait for a lease, whose calls and renewals would be in every count and at every moment of the fake
+ * clock: only who speaks of it has it. */
 static void copy_flags(struct rig *r, const char *const *flags)
 {
     size_t n = 0;
+    bool has_l4 = false;
+    bool has_gate = false;
     while (flags != NULL && flags[n] != NULL) {
+        has_l4 = has_l4 || str_has_prefix(flags[n], "--run-l4-");
+        has_gate = has_gate || str_has_prefix(flags[n], "--gate-");
         n++;
     }
-    r->flags = ARENA_ARRAY(r->a, char *, n + 1);
-    r->n_flags = n;
+    r->flags = ARENA_ARRAY(r->a, char *, n + 2);
     for (size_t i = 0; i < n; i++) {
         r->flags[i] = arena_strdup(r->a, flags[i]);
     }
+    if (has_l4 && !has_gate) {
+        r->flags[n++] = arena_strdup(r->a, "--gate-l4-by-lock=false");
+    }
+    r->n_flags = n;
 }
 
 int rig_new(const struct rig_args *args, struct rig **ret, struct err *err)

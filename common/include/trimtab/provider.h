@@ -407,7 +407,7 @@ struct tt_provider {
     const char *event_component;      /* source component of its events; NULL: the controller's */
     const struct tt_metric *metrics;
     const struct tt_kube_kind *kube_kinds;
-    const struct tt_lease *leases; /* extra leases to hold while it writes */
+    const struct tt_lease *leases; /* at most 8, held while it runs: see needs_lease */
     uint32_t n_options;
     uint32_t n_classes;
     uint32_t n_finalizers;
@@ -470,6 +470,9 @@ struct tt_provider {
     const char *const *own_annotations;
     uint32_t n_own_annotations;
     uint32_t reserved_;
+    /* Since 1.2.  Optional.  Is this one of `leases` needed, as it was opened?  Until all that are needed are held no
+     * call is made; when one is lost may_mutate() says no and the process ends.  NULL: all are.  No I/O, quick. */
+    uint32_t (*needs_lease)(void *provider, const struct tt_lease *lease);
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

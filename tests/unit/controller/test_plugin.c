@@ -119,6 +119,7 @@ static void plugin__tables__are_checked(void **state)
     struct fixture *f = *state;
     static const char *const empty[] = {""};
     static const struct tt_kube_kind kind = {.resource = "configmaps"};
+    static const struct tt_lease lease[9] = {{.ns = "kube-system"}};
     static const struct tt_metric metric = {.name = "x", .type = 9};
     const struct tt_provider good = f->d;
 
@@ -136,6 +137,12 @@ static void plugin__tables__are_checked(void **state)
     f->d.kube_kinds = &kind;
     f->d.n_kube_kinds = 1;
     want_fault(&f->d, "kind 1 lacks apiVersion, resource or verbs");
+    f->d = good;
+    f->d.leases = lease;
+    f->d.n_leases = 1;
+    want_fault(&f->d, "lease 1 lacks namespace or name");
+    f->d.n_leases = 9;
+    want_fault(&f->d, "it wants 9 leases, at most 8 can be held");
     f->d = good;
     f->d.metrics = &metric;
     f->d.n_metrics = 1;
