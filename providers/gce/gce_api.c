@@ -44,6 +44,7 @@ static const struct {
     [GCE_GROUPS] = {"instanceGroups", ZONAL, "compute#instanceGroup", "instancegroup", ""},
     [GCE_SUBNETWORKS] = {"subnetworks", REGIONAL_NETWORK, "compute#subnetwork", "subnetwork", ""},
     [GCE_ZONES] = {"zones", PROJECT, "compute#zone", "zones", ""},
+    [GCE_NETWORKS] = {"networks", GLOBAL_NETWORK, "compute#network", "networks", ""},
 };
 
 static const struct {

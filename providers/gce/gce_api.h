@@ -46,6 +46,7 @@ enum gce_collection {
     GCE_GROUPS,      /* instanceGroups, zonal */
     GCE_SUBNETWORKS, /* of the network project's region */
     GCE_ZONES,
+    GCE_NETWORKS, /* of the network project */
     GCE_COLLECTION_MAX,
 };
 enum gce_verb {

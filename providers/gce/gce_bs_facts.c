@@ -3,7 +3,7 @@
  *
  * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), which nodes take part, in which zones, and
  * what the Service asks for.  What the Service asks wrongly is found here, before anything was read or written.  The
- * only requests are the two ids', once per process. */
+ * only requests are the two ids', and for a subnetwork that nobody configured, once per process. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
@@ -11,6 +11,7 @@
 #include "providers/gce/gce_l4lb_config.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_node_cache.h"
+#include "providers/gce/gce_subnetwork.h"
 
 static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
@@ -27,6 +28,16 @@ static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
         rc = gce_cluster_id_get(p->cluster_id, p->host, s->call, s->a, &b->facts.cluster_id, err);
     }
     return rc;
+}
+
+/* What nobody configured is asked of the cloud; a saved state is not asked. */
+static int find_subnetwork(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    if (!str_is_empty(b->facts.subnetwork) || p->offline) {
+        return ERR_OK;
+    }
+    return gce_subnet_search_get(p->subnet_search, s, &b->facts.subnetwork, err);
 }
 
 struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f)
@@ -92,6 +103,10 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
     b->began_ms = s->host->now_ms(s->host->ctx);
     int rc = find_ids(s, b, err);
     if (rc != ERR_OK || verb == TT_VERB_DELETE) {
+        return rc;
+    }
+    rc = find_subnetwork(s, b, err);
+    if (rc != ERR_OK) {
         return rc;
     }
     b->in.subnetwork = subnetwork_of(s, b);

@@ -14,6 +14,7 @@
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_session.h"
 #include "providers/gce/gce_slots.h"
+#include "providers/gce/gce_subnetwork.h"
 
 /* One Service's explanation. */
 struct explain {
@@ -217,6 +218,10 @@ static void nodes(struct str_buf *b, struct explain *x)
 {
     const struct gce_provider *p = x->s->p;
     struct arena *a = x->s->a;
+    struct gce_bs_facts facts = p->bs_facts;
+    if (str_is_empty(facts.subnetwork)) {
+        facts.subnetwork = gce_subnet_search_known(p->subnet_search, a);
+    }
     struct gce_explained e = {
         .service = x->svc,
         .kind = x->d.kind,
@@ -228,8 +233,8 @@ static void nodes(struct str_buf *b, struct explain *x)
         .has_slices = x->item->has_slices != 0,
         .project = p->facts.project,
         .region = p->facts.region,
-        .subnetwork = p->bs_facts.subnetwork,
-        .filter = gce_bs_node_filter(&p->bs_facts),
+        .subnetwork = facts.subnetwork,
+        .filter = gce_bs_node_filter(&facts),
         .flags = p->bs_facts.flags,
         .legacy_groups = !p->options.switches.legacy_off,
         .max_group = p->bs_facts.max_group_size,

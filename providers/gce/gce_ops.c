@@ -83,6 +83,7 @@ const char *gce_collection_word(enum gce_collection c)
         [GCE_GROUPS] = "instance group",
         [GCE_SUBNETWORKS] = "subnetwork",
         [GCE_ZONES] = "zone",
+        [GCE_NETWORKS] = "network",
     };
     return words[c];
 }

@@ -16,6 +16,7 @@
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_node_cache.h"
 #include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_subnetwork.h"
 #include "providers/gce/gce_svcneg.h"
 
 #include <stdlib.h>
@@ -41,6 +42,7 @@ void gce_close(void *provider)
     gce_cluster_id_free(p->cluster_id);
     gce_l4lb_config_free(p->l4lb_config);
     gce_svcneg_free(p->svcneg);
+    gce_subnet_search_free(p->subnet_search);
     gce_kube_system_free(p->kube_system);
     gce_groups_free(p->groups);
     gce_neg_mirror_free(p->negs);
@@ -192,6 +194,7 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     }
     p->node_cache = gce_node_cache_new();
     p->kube_system = gce_kube_system_new();
+    p->subnet_search = gce_subnet_search_new();
     p->l4lb_config = gce_l4lb_config_new();
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();

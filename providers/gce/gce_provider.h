@@ -58,6 +58,7 @@ struct gce_provider {
     struct gce_groups *groups;   /* instance groups: what is in them, whose turn it is */
     struct gce_node_cache *node_cache;
     struct gce_kube_system *kube_system;
+    struct gce_subnet_search *subnet_search; /* where the cloud config names none */
     struct gce_svcneg *svcneg;
     struct gce_l4lb_config *l4lb_config;
     struct gce_cluster_id *cluster_id;
