@@ -39,7 +39,8 @@ static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
                                             "Create",
                                             "Delete",
                                             "AttachFailed",
-                                            "DetachFailed"};
+                                            "DetachFailed",
+                                            "Sync"};
 /* Creation has no name that RBAC could compare, so it is a row of its own. */
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1",

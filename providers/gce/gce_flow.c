@@ -568,6 +568,11 @@ static void wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
         gce_tp_flow_wrote(s, op, outcome, err);
         return;
     }
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (is_of_l4(gce_item_of(&s->items[i])) && str_set_has(&op->owners, s->items[i].key)) {
+            gce_bs_flow_tell(s, &s->items[i], op, outcome, err);
+        }
+    }
     gce_op_wrote(p, op, outcome, err);
     gce_neg_wrote(p->negs, op, outcome, err);
     gce_groups_wrote(p, op, outcome, err);

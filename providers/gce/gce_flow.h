@@ -99,6 +99,9 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
 int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                         struct err *err) _warn_unused_;
 void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
+/* gce_bs_events.c: the owner hears of one operation of the L4 parts. */
+void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
+                      unsigned outcome, const struct err *err);
 /* Takes away what the L4 parts wrote on a Service that is theirs no more. */
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item);
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);

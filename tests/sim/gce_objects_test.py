@@ -59,6 +59,26 @@ def test_internal_service__finalizer_annotations_and_events_are_the_l4_controlle
         assert said.count("DeletingLoadBalancer") == 1 and said.count("DeletedLoadBalancer") == 1, said
 
 
+def test_internal_service__its_owner_hears_of_negs_endpoints_and_rules():
+    with World(PROGRAMS, "--nodes=6") as w:
+        w.start(*FLAGS)
+        w.create("web", INTERNAL)
+        w.until_event("web", "SyncLoadBalancerSuccessful")
+        said = [(reason, text) for _, reason, text in w.events("web")]
+        for name in {n["name"] for n in w.cloud("networkEndpointGroups").values()}:
+            for reason in ("Create", "Attach"):
+                zones = [text for r, text in said if r == reason and f'"{name}"' in text]
+                assert len(zones) == 3 and len(set(zones)) == 3, (reason, said)
+        rule, = (r["name"] for r in w.cloud("forwardingRules").values())
+        assert ("Sync", f'ForwardingRule "{rule}" created') in said, said
+        w.delete("web")
+        w.until_gone("web")
+        w.until_event("web", "DeletedLoadBalancer")
+        said = [(reason, text) for _, reason, text in w.events("web")]
+        assert [reason for reason, _ in said].count("Delete") == 3, said
+        assert ("Sync", f'ForwardingRule "{rule}" deleted') in said, said
+
+
 def test_internal_service__its_object_names_the_negs_and_goes_with_them():
     with World(PROGRAMS, "--nodes=6") as w:
         w.start(*FLAGS)

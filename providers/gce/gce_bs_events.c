@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_bs_events.c: what the owner of a Service hears of single operations (gce_flow.h).
+ *
+ * As ingress-gce tells it: of NEGs that are made and taken away and whose endpoints come and go, and of forwarding rules,
+ * because clients notice these (gce-l4.md §3.7, §4.7, §7.7).  Only for its kinds; repeated ones are counted by the host. */
+#include "common/base/str.h"
+#include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_ops.h"
+
+struct told {
+    uint32_t type;
+    const char *reason;
+    const char *message;
+};
+
+static const char *neg_of(struct arena *a, const struct gce_op *op)
+{
+    return arena_printf(a, "NEG \"%s\" in zone \"%s\"", op->name, str_nonnull(op->zone));
+}
+
+static bool about_members(struct arena *a, const struct gce_op *op, bool failed,
+                          const struct err *err, struct told *ret)
+{
+    bool attach = op->verb == GCE_ATTACH;
+    const char *text =
+        arena_printf(a, "%s %zu network endpoint(s) (%s)", attach ? "Attach" : "Detach",
+                     json_len(json_member(op->body, "networkEndpoints")), neg_of(a, op));
+    ret->type = failed ? TT_EVENT_WARNING : TT_EVENT_NORMAL;
+    ret->reason = failed   ? (attach ? "AttachFailed" : "DetachFailed")
+                  : attach ? "Attach"
+                           : "Detach";
+    ret->message = failed ? arena_printf(a, "Failed to %s: %s", text, err->message) : text;
+    return true;
+}
+
+static bool about_neg(struct arena *a, const struct gce_op *op, bool failed, const struct err *err,
+                      struct told *ret)
+{
+    if (op->verb == GCE_ATTACH || op->verb == GCE_DETACH) {
+        return about_members(a, op, failed, err, ret);
+    }
+    bool made = op->verb == GCE_INSERT;
+    if (failed || (!made && op->verb != GCE_DELETE)) {
+        return false;
+    }
+    ret->type = TT_EVENT_NORMAL;
+    ret->reason = made ? "Create" : "Delete";
+    ret->message = arena_printf(a, "%s %s", made ? "Created" : "Deleted", neg_of(a, op));
+    return true;
+}
+
+static bool about_rule(struct arena *a, const struct gce_op *op, bool failed, struct told *ret)
+{
+    const char *did = op->verb == GCE_INSERT   ? "created"
+                      : op->verb == GCE_PATCH  ? "patched"
+                      : op->verb == GCE_DELETE ? "deleted"
+                                               : NULL;
+    if (failed || did == NULL) {
+        return false;
+    }
+    ret->type = TT_EVENT_NORMAL;
+    ret->reason = "Sync";
+    ret->message = arena_printf(a, "ForwardingRule \"%s\" %s", op->name, did);
+    return true;
+}
+
+void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
+                      unsigned outcome, const struct err *err)
+{
+    const struct gce_op *arg = op->arg;
+    struct told t = {0};
+    bool failed = outcome == LB_FAILED && err->code != ERR_CONFLICT && err->code != ERR_CANCELLED;
+    bool any = false;
+    if (outcome != LB_DONE && !failed) {
+        return;
+    }
+    if (arg->c == GCE_NEGS) {
+        any = about_neg(s->a, arg, failed, err, &t);
+    } else if (arg->c == GCE_RULES) {
+        any = about_rule(s->a, arg, failed, &t);
+    }
+    if (any) {
+        s->host->event(s->host->ctx, item->in->service, t.type, t.reason, t.message);
+    }
+}
