@@ -36,13 +36,21 @@ struct group {
     struct group *prev;
 };
 
+/* A re-sync is a run of its own: what else is delayed neither brings it forward nor is made one by it. */
+enum { DELAY_RESYNC, DELAY_OTHER, N_DELAYS };
+
+struct delay {
+    uint32_t reasons; /* 0: none */
+    int64_t at_ms;
+};
+
 struct entry {
     char *key;
     char *batch_key;
     uint32_t reasons;
-    uint32_t delayed_reasons;
     int64_t queued_ms;
-    int64_t delayed_ms; /* NEVER: not delayed */
+    struct delay delays[N_DELAYS];
+    int64_t delayed_ms; /* the earlier one; NEVER: not delayed */
     size_t heap_at;
     int64_t failures;
     bool dirty;
@@ -174,8 +182,45 @@ static void heap_remove(struct queue_core *q, struct entry *e)
         heap_up(q, at);
         heap_down(q, last->heap_at);
     }
-    e->delayed_ms = NEVER;
-    e->delayed_reasons = 0;
+}
+
+static int64_t first_delay_ms(const struct entry *e)
+{
+    int64_t first = NEVER;
+
+    for (size_t i = 0; i < N_DELAYS; i++) {
+        if (e->delays[i].reasons != 0 && e->delays[i].at_ms < first) {
+            first = e->delays[i].at_ms;
+        }
+    }
+    return first;
+}
+
+/* After a change of its delays: puts an entry where it belongs in the heap, or out of it. */
+static void heap_settle(struct queue_core *q, struct entry *e)
+{
+    bool was_in = e->delayed_ms != NEVER;
+
+    e->delayed_ms = first_delay_ms(e);
+    if (!was_in && e->delayed_ms != NEVER) {
+        heap_push(q, e);
+    } else if (was_in && e->delayed_ms == NEVER) {
+        heap_remove(q, e);
+    } else if (was_in) {
+        heap_up(q, e->heap_at);
+        heap_down(q, e->heap_at);
+    }
+}
+
+static void delay_until(struct delay *d, uint32_t reasons, int64_t at_ms)
+{
+    if (reasons == 0) {
+        return;
+    }
+    if (d->reasons == 0 || at_ms < d->at_ms) {
+        d->at_ms = at_ms;
+    }
+    d->reasons |= reasons;
 }
 
 /* ---- entries and groups -------------------------------------------------------------------------- */
@@ -363,18 +408,13 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
     struct entry *e = entry_get(q, key);
     int64_t at = delay_ms > NEVER - 1 - now_ms ? NEVER - 1 : now_ms + delay_ms;
 
-    e->delayed_reasons |= reasons;
     if (!e->dirty && !str_eq(e->batch_key, str_nonnull(batch_key))) {
         free(e->batch_key);
         e->batch_key = xstrdup(str_nonnull(batch_key));
     }
-    if (e->delayed_ms == NEVER) {
-        e->delayed_ms = at;
-        heap_push(q, e);
-    } else if (at < e->delayed_ms) {
-        e->delayed_ms = at;
-        heap_up(q, e->heap_at);
-    }
+    delay_until(&e->delays[DELAY_RESYNC], reasons & TT_REASON_RESYNC, at);
+    delay_until(&e->delays[DELAY_OTHER], reasons & ~TT_REASON_RESYNC, at);
+    heap_settle(q, e);
 }
 
 int64_t queue_core_fail(struct queue_core *q, const char *key)
@@ -414,11 +454,13 @@ bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons)
     if (e == NULL || e->delayed_ms == NEVER) {
         return false;
     }
-    e->delayed_reasons &= ~reasons;
-    if (e->delayed_reasons != 0) {
+    for (size_t i = 0; i < N_DELAYS; i++) {
+        e->delays[i].reasons &= ~reasons;
+    }
+    heap_settle(q, e);
+    if (e->delayed_ms != NEVER) {
         return false;
     }
-    heap_remove(q, e);
     entry_release(q, e);
     return true;
 }
@@ -428,11 +470,17 @@ static void promote(struct queue_core *q, int64_t now_ms)
 {
     while (q->heap_n > 0 && q->heap[0]->delayed_ms <= now_ms) {
         struct entry *e = q->heap[0];
-        uint32_t reasons = e->delayed_reasons;
+        uint32_t reasons = 0;
         int64_t at = e->delayed_ms;
         char *batch_key = xstrdup(e->batch_key);
 
-        heap_remove(q, e);
+        for (size_t i = 0; i < N_DELAYS; i++) {
+            if (e->delays[i].reasons != 0 && e->delays[i].at_ms <= now_ms) {
+                reasons |= e->delays[i].reasons;
+                e->delays[i].reasons = 0;
+            }
+        }
+        heap_settle(q, e);
         /* It joins its group as of its own moment: no second debounce after a long wait. */
         queue_core_add(q, e->key, batch_key, reasons, at);
         free(batch_key);
@@ -564,7 +612,8 @@ void queue_core_shutdown(struct queue_core *q, bool drain)
     q->shut_down = true;
     while (q->heap_n > 0) {
         struct entry *e = q->heap[0];
-        heap_remove(q, e);
+        memset(e->delays, 0, sizeof(e->delays));
+        heap_settle(q, e);
         entry_release(q, e);
     }
     if (drain) {

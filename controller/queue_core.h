@@ -4,7 +4,7 @@
  * Per key there are three independent facts, as in client-go:
  *   dirty       it needs a run (and stands in line, unless it is being run right now)
  *   processing  a worker has it; what is added meanwhile makes it dirty, and it lines up again at done
- *   delayed     it becomes dirty at a moment; of two moments the earlier one counts
+ *   delayed     it becomes dirty at a moment; of two moments the earlier one counts (a re-sync has a moment of its own)
  * so one key is never run by two workers, and many adds before a run are one run.  Reasons are bits and add up.
  *
  * Keys that share one cloud object have a *batch key*.  They gather in a group until nothing new came for

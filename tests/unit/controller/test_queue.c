@@ -218,6 +218,36 @@ static void queue_core__undelay__takes_back_only_its_reasons(void **state)
     queue_core_free(q);
 }
 
+static void queue_core__resync_and_endpoints_delayed__each_has_its_own_run(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t resync_ms, endpoints_ms;
+        uint32_t first, second; /* reasons */
+    } rows[] = {
+        {600000, 100, TT_REASON_ENDPOINTS, RESYNC},
+        {50, 100, RESYNC, TT_REASON_ENDPOINTS},
+        {100, 100, RESYNC | TT_REASON_ENDPOINTS, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct queue_core *q = core(0, 0);
+        struct queue_batch b = {0};
+        int64_t first_ms = rows[i].resync_ms < 100 ? rows[i].resync_ms : 100;
+        queue_core_add_after(q, "k", NULL, RESYNC, rows[i].resync_ms, 0);
+        queue_core_add_after(q, "k", NULL, TT_REASON_ENDPOINTS, rows[i].endpoints_ms, 0);
+        assert_int_equal(first_ms, queue_core_next_ms(q, 0));
+        assert_true(queue_core_get(q, first_ms, &b));
+        assert_int_equal(rows[i].first, b.items[0].reasons);
+        queue_batch_clear(&b);
+        queue_core_done(q, "k", first_ms);
+        assert_int_equal(rows[i].second != 0, queue_core_get(q, 600000, &b));
+        assert_int_equal(rows[i].second, b.n > 0 ? b.items[0].reasons : 0);
+        queue_batch_clear(&b);
+        queue_core_free(q);
+    }
+}
+
 static void queue_core__new_services__go_before_resyncs_and_node_changes(void **state)
 {
     (void)state;
@@ -462,6 +492,7 @@ int main(void)
         cmocka_unit_test(queue_core__shut_down_without_draining__nothing_is_handed_out),
         cmocka_unit_test(queue_core__delayed_and_added__two_independent_runs),
         cmocka_unit_test(queue_core__undelay__takes_back_only_its_reasons),
+        cmocka_unit_test(queue_core__resync_and_endpoints_delayed__each_has_its_own_run),
         cmocka_unit_test(queue_core__new_services__go_before_resyncs_and_node_changes),
         cmocka_unit_test(queue_core__a_long_wait__counts_as_urgent),
         cmocka_unit_test(queue_core__batch__a_long_wait__goes_before_what_is_urgent),
