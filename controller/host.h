@@ -60,6 +60,7 @@ struct tt_result {
     const char *resource_name;
     const char *text; /* explain; NULL: none */
     uint32_t own;     /* TT_OWN_…: what of the Service is the provider's own affair */
+    int64_t again_ms; /* when to look again though all is well; 0: not */
     /* reported about it */
     unsigned planned;         /* operations that change something, over all plans */
     unsigned operations_done; /* operations that ended well */

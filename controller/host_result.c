@@ -214,6 +214,13 @@ static void result_own(struct tt_result *r, uint32_t bits)
     mutex_unlock(&r->call->lock);
 }
 
+static void result_again(struct tt_result *r, int64_t after_ms)
+{
+    mutex_lock(&r->call->lock);
+    r->again_ms = after_ms > 0 ? after_ms : 0;
+    mutex_unlock(&r->call->lock);
+}
+
 static void result_done(struct tt_result *r)
 {
     mutex_lock(&r->call->lock);
@@ -238,6 +245,7 @@ void host_table_results(struct tt_host *t)
     t->result_text = result_text;
     t->result_done = result_done;
     t->result_own = result_own;
+    t->result_again = result_again;
 }
 
 int host_result_outcome(const struct tt_result *r, int32_t rc, bool must_settle, struct err *ret)

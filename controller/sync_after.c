@@ -303,6 +303,27 @@ static int64_t requeue(const struct sync_item *item, const struct sync_outcome *
     return delay_ms;
 }
 
+/* When to look again though all is well; 0: never.  Of two wishes the earlier moment counts. */
+static int64_t look_again_ms(const struct sync_item *item)
+{
+    const struct syncer *s = item->s;
+    int64_t again_ms = item->result != NULL ? item->result->again_ms : 0;
+    int64_t resync_ms = 0;
+
+    if (item->todo != SYNC_ENSURE) {
+        return 0;
+    }
+    if (s->resync_period_ms > 0) {
+        int64_t jitter = (int64_t)(rng_unit(s->rng) * (double)s->resync_period_ms / 5);
+        resync_ms = s->resync_period_ms + jitter;
+    }
+    if (again_ms <= 0) {
+        return resync_ms;
+    }
+    again_ms = queue_retry_after_ms(again_ms);
+    return resync_ms > 0 && resync_ms < again_ms ? resync_ms : again_ms;
+}
+
 static void settle_fine(const struct sync_item *item)
 {
     const struct syncer *s = item->s;
@@ -313,11 +334,10 @@ static void settle_fine(const struct sync_item *item)
     }
     queue_forget(s->queue, item->key);
     (void)queue_undelay(s->queue, item->key, TT_REASON_SPEC | TT_REASON_CLEANUP | TT_REASON_RESYNC);
-    if (item->todo == SYNC_ENSURE && s->resync_period_ms > 0) {
-        int64_t jitter = (int64_t)(rng_unit(s->rng) * (double)s->resync_period_ms / 5);
+    int64_t again_ms = look_again_ms(item);
+    if (again_ms > 0) {
         syncer_batch_key(s, item->svc, batch_key, sizeof(batch_key));
-        queue_add_after(s->queue, item->key, batch_key, TT_REASON_RESYNC,
-                        s->resync_period_ms + jitter);
+        queue_add_after(s->queue, item->key, batch_key, TT_REASON_RESYNC, again_ms);
     }
 }
 

@@ -176,6 +176,18 @@ static void clear(struct lb_sync *s, struct lb_item *item)
                    "Deleted load balancer");
 }
 
+/* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
+ * synced together do not stay together (gce-l4.md §7.3, §9.6). */
+static void look_again(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_provider *p = s->provider;
+    int64_t tenth_ms = p->options.periods.sync_ms / 10;
+    if (TT_HAS(s->host, result_again) && tenth_ms > 0) {
+        int64_t later_ms = (int64_t)rng_below(p->rng, (uint64_t)(2 * tenth_ms + 1));
+        s->host->result_again(item->in->result, 9 * tenth_ms + later_ms);
+    }
+}
+
 void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
 {
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
@@ -203,6 +215,7 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     tell_log(s, item, b, NULL);
     warn(s, item, b);
     tell_synced(s, item, b);
+    look_again(s, item);
 }
 
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)

@@ -93,7 +93,9 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
      "source ranges of one family only: everybody of the other family may come in (upstream's "
      "rule)"},
     /* periods, workers, locks */
-    {"sync-period", D, 0, "10m0s", "how long what is known of members is believed"},
+    {"sync-period", D, 0, "10m0s",
+     "Services of the kinds of ingress-gce are looked at again after this time; how long what is "
+     "known of members is believed"},
     {"neg-gc-period", D, 0, "2m0s", "how often NEGs that nobody wants any more are looked for"},
     {"num-neg-gc-workers", I, 0, "10", ACCEPTED "--concurrent-service-syncs counts"},
     {"num-l4-workers", I, 0, "5", ACCEPTED "--concurrent-service-syncs counts"},

@@ -122,6 +122,7 @@ static int32_t do_item(struct fake_provider *p, const struct tt_call *call,
 
     record(p, item->verb, item, batch);
     p->host->result_own(item->result, p->own);
+    p->host->result_again(item->result, p->again_ms);
     if (p->during != NULL) {
         p->during(p->during_arg, p, call, item);
     }

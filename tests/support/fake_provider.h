@@ -47,6 +47,7 @@ struct fake_provider {
     uint32_t plan_operations; /* with TT_CAP_REPORTS_PLANS: how many a plan has; 0: an empty one */
     const char *hold;         /* with TT_CAP_HOLDS_FINALIZERS: a finalizer of its own, or NULL */
     uint32_t own;             /* what it calls its own affair of each Service (TT_OWN_…) */
+    int64_t again_ms;         /* when each Service is to be looked at again; 0: not */
     bool skip_hold;           /* with it: this Service is another's, nothing is held */
     bool leave_unsettled;     /* reconcile_batch forgets its items */
     int64_t endpoints_delay_ms; /* for tests that hand the question on */

@@ -246,6 +246,11 @@ static void result_own(struct tt_result *res, uint32_t bits)
     res->own = bits;
 }
 
+static void result_again(struct tt_result *res, int64_t after_ms)
+{
+    res->again_ms = after_ms;
+}
+
 /* The rig's API server has none of the kinds that are listed. */
 static int32_t host_kube_each(struct tt_host_ctx *ctx, const struct tt_call *call,
                               const struct tt_kube_ref *ref, const char *selector,
@@ -301,6 +306,7 @@ void rig_fill_host(struct rig *r)
         .result_done = result_done,
         .result_own = result_own,
         .kube_each = host_kube_each,
+        .result_again = result_again,
         .report_finding = host_finding,
     };
 }

@@ -41,6 +41,7 @@ struct tt_result {
     char annotation[256]; /* "key=value" of the last one */
     char text[4096];      /* explain */
     uint32_t own;         /* TT_OWN_… */
+    int64_t again_ms;     /* 0: it need not be looked at again */
 };
 
 struct rig;

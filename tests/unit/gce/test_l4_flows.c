@@ -72,6 +72,44 @@ static void expect_waves(struct rig *r, int waves)
     }
 }
 
+/* ---- again without a cause -------------------------------------------------------------------------- */
+
+static void expect_again(const struct tt_result *res, int64_t least_ms, int64_t most_ms)
+{
+    synced(res, "web");
+    if (res->again_ms < least_ms || res->again_ms > most_ms) {
+        fail_msg("again in %lld ms, not %lld to %lld", (long long)res->again_ms,
+                 (long long)least_ms, (long long)most_ms);
+    }
+}
+
+static void every_kind__ensured__again_within_sync_period(void **state)
+{
+    static const char *const services[] = {"{\"metadata\":{\"annotations\":{\"networking.gke.io/"
+                                           "load-balancer-type\":\"Internal\"}}}",
+                                           "{\"metadata\":{\"annotations\":{\"cloud.google.com/"
+                                           "l4-rbs\":\"enabled\"}}}"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        struct rig *r = start(3);
+        rig_service(r, "web", services[i]);
+        rig_pods(r, "web", "node-0 node-1");
+        expect_again(rig_ensure(r, "web"), 540000, 660000);
+        expect_again(rig_ensure(r, "web"), 540000, 660000); /* nothing changed: no less */
+        expect_again(rig_update(r, "web"), 0, 0);           /* a change of nodes puts nothing off */
+        rig_stop(r);
+    }
+}
+
+static void target_pool__ensured__not_again(void **state)
+{
+    (void)state;
+    struct rig *r = start(3);
+    rig_service(r, "web", "{}");
+    expect_again(rig_ensure(r, "web"), 0, 0);
+    rig_stop(r);
+}
+
 /* ---- internal, NEGs -------------------------------------------------------------------------------- */
 
 static void internal__create_warm__thirty_requests(void **state)
@@ -225,6 +263,8 @@ static void external__node_added__group_calls_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind__ensured__again_within_sync_period),
+        cmocka_unit_test(target_pool__ensured__not_again),
         cmocka_unit_test(internal__create_warm__thirty_requests),
         cmocka_unit_test(internal__unrelated_annotation__no_mutation),
         cmocka_unit_test(internal__restart__lists_in_all),
