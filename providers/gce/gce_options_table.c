@@ -82,7 +82,9 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
     {"enable-multi-networking", B, 0, "false", ACCEPTED "only the default network is served"},
     {"enable-multi-subnet-cluster", B, 0, "false",
      ACCEPTED "--enable-multi-subnet-cluster-phase1 is what counts"},
-    {"enable-multi-subnet-cluster-phase1", B, 0, "false", "nodes may be in other subnetworks"},
+    {"enable-multi-subnet-cluster-phase1", B, 0, "false",
+     "nodes of other subnetworks are not left out, and objects tell each NEG's state; NEGs are "
+     "made in the cluster's own subnetwork only"},
     {"enable-neg-preprovisioning", B, 0, "false", ACCEPTED "NEGs are made where there are nodes"},
     {"max-ig-size", I, 0, "1000", "most instances in an instance group of one zone"},
     {"enable-ig-controller", B, 0, "true", "keep the nodes in the cluster's instance groups"},
