@@ -209,7 +209,7 @@ static void negs__25_nodes__all_of_them__26__only_24(void **state)
 static void negs__pod_moves_local__four_calls(void **state)
 {
     (void)state;
-    struct rig *r = start(6, flags_l4);
+    struct rig *r = start(6, flags_periodic);
     post_service(r, "web", INTERNAL, ",\"externalTrafficPolicy\":\"Local\"");
     pods(r, "web", "{\"node-0\":1,\"node-1\":1}");
     settle(r);
