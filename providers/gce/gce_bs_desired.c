@@ -140,24 +140,6 @@ struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
 
 /* ---- small things -------------------------------------------------------------------------------- */
 
-struct gce_rule gce_bs_rule_blank(void)
-{
-    return (struct gce_rule){.name = "",
-                             .description = "",
-                             .ip = "",
-                             .protocol = "",
-                             .port_range = "",
-                             .target = "",
-                             .backend_service = "",
-                             .scheme = "",
-                             .tier = "",
-                             .network = "",
-                             .subnetwork = "",
-                             .ip_version = "",
-                             .ip_collection = "",
-                             .id = ""};
-}
-
 struct gce_allows gce_bs_allow(struct arena *a, const char *protocol, struct gce_strs ports)
 {
     struct gce_allow *w = ARENA_NEW(a, struct gce_allow);

@@ -52,8 +52,6 @@ const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f, con
 struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
                               const struct gce_strs *zones, const char *collection,
                               const char *name);
-/* A rule that says nothing: no member is NULL. */
-struct gce_rule gce_bs_rule_blank(void);
 struct gce_allows gce_bs_allow(struct arena *a, const char *protocol, struct gce_strs ports);
 /* A Service with policy Local whose node port is not allocated cannot be asked for its health. */
 int gce_bs_check_port(const struct gce_bs_facts *f, const struct tt_service *s, bool local,

@@ -374,16 +374,8 @@ int gce_l4_firewall_equal(struct arena *a, const struct gce_firewall *x,
                 same_ranges(a, &x->sources, &y->sources) && str_set_eq(&tags_x, &tags_y) &&
                 (shared || str_eq(str_nonnull(x->description), str_nonnull(y->description))) &&
                 x->priority == y->priority;
-    const struct gce_allows *const pairs[2][2] = {{&x->allowed, &y->allowed},
-                                                  {&x->denied, &y->denied}};
-    for (int i = 0; same && i < 2; i++) {
-        int rc = gce_firewall_allows_equal(a, pairs[i][0], pairs[i][1], &same, err);
-        if (rc != ERR_OK) {
-            return rc;
-        }
-    }
     *ret = same;
-    return ERR_OK;
+    return same ? gce_firewall_traffic_equal(a, x, y, ret, err) : ERR_OK;
 }
 
 bool gce_ilb_firewall_equal(struct arena *a, const struct gce_firewall *want,

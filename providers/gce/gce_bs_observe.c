@@ -74,27 +74,13 @@ static bool kind_shares(enum gce_kind one, enum gce_kind other)
            gce_kind_is_internal(one) == gce_kind_is_internal(other);
 }
 
-/* Some other Service with policy Cluster has a balancer whose check is this one. */
-static bool others_want_check(struct lb_sync *s, const struct gce_bs_item *b)
+/* A Service with policy Cluster has a balancer whose check is that of `arg`, a gce_kind. */
+static bool wants_check(const struct tt_service *other, const struct gce_decision *d,
+                        const void *arg)
 {
-    const struct gce_provider *p = s->provider;
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, s->call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
-        struct gce_decision d;
-        if (str_eq(all[i]->uid, b->in.service->uid) || all[i]->deleted_us != 0 ||
-            svc_only_local_traffic(all[i])) {
-            continue;
-        }
-        gce_decide(&c, &d);
-        if (d.kind >= GCE_KIND_ILB_GROUPS && d.kind <= GCE_KIND_NETLB_NEGS &&
-            kind_shares(b->in.kind, d.kind)) {
-            return true;
-        }
-    }
-    return false;
+    const enum gce_kind *kind = arg;
+    return !svc_only_local_traffic(other) && d->kind >= GCE_KIND_ILB_GROUPS &&
+           d->kind <= GCE_KIND_NETLB_NEGS && kind_shares(*kind, d->kind);
 }
 
 static bool uses_shared(const struct gce_bs_item *b)
@@ -105,7 +91,8 @@ static bool uses_shared(const struct gce_bs_item *b)
 static int hold_before_look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     if (!uses_shared(b)) {
-        b->in.others_want_shared_check = b->in.verb == TT_VERB_UPDATE || others_want_check(s, b);
+        b->in.others_want_shared_check = b->in.verb == TT_VERB_UPDATE ||
+                                         gce_others_any(s, b->in.service, wants_check, &b->in.kind);
         return b->in.others_want_shared_check ? ERR_OK : hold(s, b, GCE_HOLD_ALONE, err);
     }
     b->in.others_want_shared_check = true;

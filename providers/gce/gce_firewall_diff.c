@@ -190,8 +190,8 @@ static int read_spans(struct arena *a, const struct gce_allows *w, struct span *
     return ERR_OK;
 }
 
-int gce_firewall_allows_equal(struct arena *a, const struct gce_allows *x,
-                              const struct gce_allows *y, bool *ret, struct err *err)
+static int allows_equal(struct arena *a, const struct gce_allows *x, const struct gce_allows *y,
+                        bool *ret, struct err *err)
 {
     struct span *sx;
     struct span *sy;
@@ -211,6 +211,16 @@ int gce_firewall_allows_equal(struct arena *a, const struct gce_allows *x,
     return ERR_OK;
 }
 
+int gce_firewall_traffic_equal(struct arena *a, const struct gce_firewall *x,
+                               const struct gce_firewall *y, bool *ret, struct err *err)
+{
+    int rc = allows_equal(a, &x->allowed, &y->allowed, ret, err);
+    if (rc != ERR_OK || !*ret) {
+        return rc;
+    }
+    return allows_equal(a, &x->denied, &y->denied, ret, err);
+}
+
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,
                        bool *ret, struct err *err)
 {
@@ -219,18 +229,9 @@ int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const stru
     if (!cidr_set(a, &x->sources, &sx) || !cidr_set(a, &y->sources, &sy)) {
         return err_set(err, ERR_INVALID, "firewall %s: a source range is no CIDR", x->name);
     }
-    bool same = str_set_eq(&sx, &sy);
-    const struct gce_allows *const pairs[2][2] = {{&x->allowed, &y->allowed},
-                                                  {&x->denied, &y->denied}};
-    for (int i = 0; same && i < 2; i++) {
-        int rc = gce_firewall_allows_equal(a, pairs[i][0], pairs[i][1], &same, err);
-        if (rc != ERR_OK) {
-            return rc;
-        }
-    }
-    *ret = same && x->priority == y->priority && !destinations_differ(x, y) &&
+    *ret = str_set_eq(&sx, &sy) && x->priority == y->priority && !destinations_differ(x, y) &&
            str_eq(x->description, y->description);
-    return ERR_OK;
+    return *ret ? gce_firewall_traffic_equal(a, x, y, ret, err) : ERR_OK;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------ */

@@ -41,9 +41,10 @@ bool gce_firewall_check_differs(struct arena *a, const struct gce_firewall *foun
  * does not parse. */
 int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const struct gce_firewall *y,
                        bool *ret, struct err *err) _warn_unused_;
-/* Same ports of the same protocols, in whatever ranges and order. */
-int gce_firewall_allows_equal(struct arena *a, const struct gce_allows *x,
-                              const struct gce_allows *y, bool *ret, struct err *err) _warn_unused_;
+/* Same ports of the same protocols, in whatever ranges and order, allowed as well as denied.  ERR_INVALID when a port that is reached does not parse. */
+int gce_firewall_traffic_equal(struct arena *a, const struct gce_firewall *x,
+                               const struct gce_firewall *y, bool *ret,
+                               struct err *err) _warn_unused_;
 /* What to print: every member in which the two differ. */
 void gce_firewall_fields(struct lb_diff *d, const struct gce_firewall *found,
                          const struct gce_firewall *wanted);

@@ -8,7 +8,6 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
-#include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_neg_observe.h"
 #include "providers/gce/gce_ops.h"
@@ -29,118 +28,6 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
     if (!s->planning && gce_told_is_news(p->told, about, message)) {
         p->host->event(p->host->ctx, item->in->service, type, reason, message);
     }
-}
-
-/* ---- which kind -------------------------------------------------------------------------------------- */
-
-/* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a Service alone without a
- * word; here its sync fails, and comes again. */
-static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
-                         struct gce_case *c, struct err *err)
-{
-    struct gce_provider *p = provider_of(s);
-    const struct tt_service *svc = item->in->service;
-    const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
-    const char *uid = NULL;
-    const char *backend = NULL;
-    struct gce_slots slots;
-    int rc = ERR_OK;
-    gce_slots_init(&slots, s->a);
-    if ((needs & GCE_NEEDS_RULE) != 0) {
-        gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
-    }
-    if ((needs & GCE_NEEDS_BACKEND) != 0) {
-        rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &uid, err);
-    }
-    if (uid != NULL) {
-        struct gce_l4_names names;
-        gce_l4_names_make(s->a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
-        backend = names.backend;
-        gce_slots_add(&slots, true, GCE_BACKENDS, NULL, backend);
-    }
-    if (rc == ERR_OK) {
-        rc = gce_slots_look(&slots, s, err);
-    }
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    if ((needs & GCE_NEEDS_RULE) != 0) {
-        const struct gce_rule *r = gce_slots_rule(&slots, rule);
-        c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
-        c->rule = r != NULL ? *r : c->rule;
-    }
-    if ((needs & GCE_NEEDS_BACKEND) != 0) {
-        const struct gce_bservice *b = gce_slots_bservice(&slots, str_nonnull(backend));
-        c->backend_found = b == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
-        c->backend_scheme = b != NULL ? b->scheme : "";
-        c->backend_group = b != NULL && b->n_backends > 0 ? b->backends[0].group : "";
-    }
-    return ERR_OK;
-}
-
-static bool has_kinds_finalizer(const struct tt_service *svc)
-{
-    for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
-        const char *name = gce_kind_finalizer((enum gce_kind)k);
-        if (name != NULL && svc_has_finalizer(svc, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that carries its kind's mark
- * (but the external kinds of ingress-gce, whose mark may meet a target pool), one that never had a balancer, and a target
- * pool as long as no other part is run here, which the look at the balancer itself finds out. */
-static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
-{
-    const struct gce_switches *f = &provider_of(s)->options.switches;
-    const struct tt_service *svc = item->in->service;
-    enum gce_kind kind = gce_item_of(item)->decision.kind;
-    const char *mark = gce_kind_finalizer(kind);
-    bool may_race = kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS;
-    bool moves = item->in->verb == TT_VERB_UPDATE; /* members alone: nothing of a race is done */
-    if (mark != NULL && svc_has_finalizer(svc, mark) && (!may_race || moves)) {
-        return false;
-    }
-    if (svc->n_ingress == 0 && !has_kinds_finalizer(svc)) {
-        return false;
-    }
-    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS;
-}
-
-/* Beside another program that has the legacy part, a new internal Service may be that one's. */
-static void wait_for_sign(struct lb_sync *s, struct lb_item *item, const struct gce_case *c)
-{
-    const struct gce_provider *p = provider_of(s);
-    int64_t ms =
-        gce_decide_wait_ms(&gce_item_of(item)->decision, c, p->options.periods.legacy_race_ms,
-                           p->host->wall_us(p->host->ctx));
-    if (ms > 0 && item->in->verb == TT_VERB_ENSURE && !s->planning) {
-        (void)err_set(&item->err, ERR_IN_PROGRESS,
-                      "waiting whether another program takes the new internal Service "
-                      "(--prevent-legacy-race-l4-ilb)");
-        item->err.retry_after_ms = ms;
-    }
-}
-
-static void decide(struct lb_sync *s, struct lb_item *item)
-{
-    struct gce_item *g = gce_item_of(item);
-    struct gce_case c = {.service = item->in->service,
-                         .flags = &provider_of(s)->options.switches,
-                         .gone = item->in->verb == TT_VERB_DELETE};
-    unsigned seen = 0;
-    gce_decide(&c, &g->decision);
-    while ((g->decision.needs & ~seen) != 0 && worth_a_look(s, item)) {
-        unsigned needs = g->decision.needs & ~seen;
-        if (look_for_case(s, item, needs, &c, &item->err) != ERR_OK) {
-            return;
-        }
-        seen |= needs;
-        gce_decide(&c, &g->decision);
-    }
-    wait_for_sign(s, item, &c);
 }
 
 static bool has_bs_bits(unsigned bits)
@@ -231,7 +118,7 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
     struct gce_item *g = ARENA_NEW(s->a, struct gce_item);
     const struct gce_provider *p = provider_of(s);
     item->data = g;
-    decide(s, item);
+    gce_flow_decide(s, item);
     if (item->err.code != ERR_OK) {
         return ERR_OK;
     }
@@ -324,25 +211,12 @@ static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
     }
 }
 
-/* Some other Service has, or will have, a balancer on instance groups. */
-static bool others_have_groups(struct lb_sync *s, const struct lb_item *item)
+static bool has_groups(const struct tt_service *other, const struct gce_decision *d,
+                       const void *arg)
 {
-    const struct gce_provider *p = provider_of(s);
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, s->call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
-        struct gce_decision d;
-        if (str_eq(all[i]->uid, item->in->service->uid) || all[i]->deleted_us != 0) {
-            continue; /* of two that go, the one that ends last takes them */
-        }
-        gce_decide(&c, &d);
-        if (gce_kind_has_groups(d.kind) || gce_kind_has_groups(d.is)) {
-            return true;
-        }
-    }
-    return false;
+    (void)other;
+    (void)arg;
+    return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
 }
 
 /* The last one that goes takes the groups along. */
@@ -351,7 +225,7 @@ static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const stru
     const struct gce_bs_item *w = &gce_item_of(item)->was;
     bool keeps = is_built(item) && gce_kind_has_groups(gce_item_of(item)->decision.kind);
     if (keeps || !gce_kind_has_groups(w->in.kind) || str_is_empty(w->facts.cluster_id) ||
-        provider_of(s)->offline || others_have_groups(s, item)) {
+        provider_of(s)->offline || gce_others_any(s, item->in->service, has_groups, NULL)) {
         return;
     }
     gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, w->facts.cluster_id));

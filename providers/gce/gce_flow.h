@@ -7,7 +7,7 @@
  *     stage 3 "load balancer": the kind's own observe and plan
  *     status  address, annotations, events, finalizers
  *
- * Private to gce_flow.c, gce_target_pool_flow.c and gce_bs_*.c. */
+ * Private to gce_flow*.c, gce_target_pool_flow.c and gce_bs_*.c. */
 #ifndef TRIMTAB_GCE_FLOW_H
 #define TRIMTAB_GCE_FLOW_H
 
@@ -67,6 +67,18 @@ extern const struct lb_flow gce_flow;
 /* An event that is told once until its message changes (gce_told.h). */
 void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t type,
                          const char *reason, const char *message);
+
+/* ---- which kind (gce_flow_decide.c) ---------------------------------------------------------------------- */
+/* Fills gce_item.decision, with a look at what is there where the decision needs one and it could tell something.
+ * Blocks then.  What keeps the Service from being synced now is in item->err. */
+void gce_flow_decide(struct lb_sync *s, struct lb_item *item);
+/* What is asked of another Service; `d` by what it says and carries alone, without a look. */
+typedef bool gce_others_test(const struct tt_service *other, const struct gce_decision *d,
+                             const void *arg);
+/* Whether the answer is yes for some Service of the cluster other than `svc`.  Services that are being deleted are not
+ * asked: of two that go, the one that ends last takes along what they shared. */
+bool gce_others_any(struct lb_sync *s, const struct tt_service *svc, gce_others_test *is,
+                    const void *arg);
 
 /* ---- target pools (gce_target_pool_flow.c): as the flow calls them, per item --------------------------- */
 int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err) _warn_unused_;

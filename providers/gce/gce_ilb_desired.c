@@ -56,7 +56,7 @@ static struct gce_rule desired_rule(struct arena *a, const struct gce_bs_facts *
     struct gce_strs ports = gce_svc_ports_plain(a, s);
     bool all = ports.n > GCE_RULE_PORTS_MAX;
     bool options = !str_is_empty(f->subnetwork);
-    struct gce_rule r = gce_bs_rule_blank();
+    struct gce_rule r = gce_rule_blank();
     r.name = n->lb;
     r.description = n->description;
     r.protocol = gce_ilb_protocol(s);

@@ -18,7 +18,7 @@
 /* What all rules of a Service have. */
 static struct gce_rule common(const struct gce_l4_wish *w, const char *name, const char *protocol)
 {
-    struct gce_rule r = gce_bs_rule_blank();
+    struct gce_rule r = gce_rule_blank();
     r.name = name;
     r.description =
         gce_l4_describe(w->a, &(struct gce_l4_description){.service = w->in->key, .version = "ga"});

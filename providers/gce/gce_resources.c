@@ -35,21 +35,27 @@ const char *gce_decimal_member(struct arena *a, struct json_object *o, const cha
     return scalar ? arena_strdup(a, json_object_get_string(v)) : "";
 }
 
+struct gce_rule gce_rule_blank(void)
+{
+    return (struct gce_rule){.name = "",
+                             .description = "",
+                             .ip = "",
+                             .protocol = "",
+                             .port_range = "",
+                             .target = "",
+                             .backend_service = "",
+                             .scheme = "",
+                             .tier = "",
+                             .network = "",
+                             .subnetwork = "",
+                             .ip_version = "",
+                             .ip_collection = "",
+                             .id = ""};
+}
+
 int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret, struct err *err)
 {
-    struct gce_rule r = {.name = "",
-                         .description = "",
-                         .ip = "",
-                         .protocol = "",
-                         .port_range = "",
-                         .target = "",
-                         .backend_service = "",
-                         .scheme = "",
-                         .tier = "",
-                         .network = "",
-                         .subnetwork = "",
-                         .ip_version = "",
-                         .ip_collection = ""};
+    struct gce_rule r = gce_rule_blank();
     int rc = gce_wire_decode(a, o, rule_fields, &r, "forwarding rule", err);
     if (rc == ERR_OK) {
         r.id = gce_decimal_member(a, o, "id");

@@ -110,6 +110,9 @@ struct gce_instance {
     struct gce_strs tags; /* tags.items */
 };
 
+/* A rule that says nothing: no member is NULL. */
+struct gce_rule gce_rule_blank(void);
+
 /* Reading; absent members become "" and 0.  ERR_INVALID with the path when a member has another
  * type. */
 int gce_rule_decode(struct arena *a, struct json_object *o, struct gce_rule *ret,

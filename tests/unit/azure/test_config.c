@@ -4,10 +4,8 @@
  * not show: where an error is, and what is told of unknown keys. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "common/base/file.h"
 #include "providers/azure/azure_config_keys.h"
-
-#include <stdlib.h>
+#include "tests/support/doc_page.h"
 
 static const struct azure_env no_env;
 
@@ -287,16 +285,7 @@ static void subscriptions__the_network_may_have_its_own(void **state)
 static void page__tells_every_key(void **state)
 {
     struct arena *a = *state;
-    const char *data = getenv("TRIMTAB_TEST_DATA");
-    if (data == NULL) {
-        skip();
-        return;
-    }
-    char *text;
-    size_t n;
-    assert_int_equal(file_read(a, arena_printf(a, "%s/../../docs/providers/azure.md", data),
-                               1u << 20, &text, &n, NULL),
-                     ERR_OK);
+    const char *text = doc_page_read(a, "providers/azure.md");
     const struct azure_key *const tables[] = {azure_config_keys, azure_lb_config_keys};
     for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
         for (const struct azure_key *k = tables[t]; k->name != NULL; k++) {

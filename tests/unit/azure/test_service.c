@@ -3,11 +3,10 @@
  * annotations, and what is found wrong. */
 #include "tests/unit/azure/azure_test.h"
 
-#include "common/base/file.h"
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_lb_desired.h"
+#include "tests/support/doc_page.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define DUAL "\"ipFamilies\":[\"IPv4\",\"IPv6\"]"
@@ -310,10 +309,7 @@ static size_t check_cell(struct arena *a, const char *cell)
 static void table__has_every_row_of_the_specification(void **state)
 {
     struct arena *a = *state;
-    const char *path = arena_printf(a, "%s/../../docs/spec/azure.md", getenv("TRIMTAB_TEST_DATA"));
-    char *text = NULL;
-    size_t len;
-    assert_int_equal(file_read(a, path, 4u << 20, &text, &len, NULL), ERR_OK);
+    char *text = doc_page_read(a, "spec/azure.md");
     char *from = strstr(text, "\n## 11. ");
     char *to = strstr(text, "\n## 12. ");
     assert_true(from != NULL && to != NULL && strstr(from + 1, "\n## 11. ") == NULL);

@@ -375,7 +375,7 @@ static void walk_setting(const struct setting *set)
         }
         end(&fresh);
     }
-    print_message("%s {%s}: %zu walks\n", set->kind, set->flags, n);
+    print_message("# %s {%s}: %zu walks\n", set->kind, set->flags, n);
 }
 
 static void transitions__internal_on_negs(void **state)

@@ -7,11 +7,7 @@
 
 #include "providers/gce/gce_decide.h"
 #include "providers/gce/gce_options.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#define PAGE "/../../docs/providers/gce.md"
+#include "tests/support/doc_page.h"
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
@@ -100,57 +96,16 @@ static const char *flags_table(struct arena *a)
 
 /* ---- the page ------------------------------------------------------------------------------------ */
 
-static const char *read_page(struct arena *a, const char *path)
-{
-    const size_t most = 131072;
-    char *text = ARENA_ARRAY(a, char, most);
-    FILE *f = fopen(path, "r");
-    if (f == NULL) {
-        fail_msg("%s cannot be read", path);
-        return NULL;
-    }
-    size_t n = fread(text, 1, most - 1, f);
-    assert_int_equal(fclose(f), 0);
-    assert_true(n < most - 1);
-    return text;
-}
-
-static void write_page(const char *path, const char *head, const char *rows, const char *tail)
-{
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    assert_true(fprintf(f, "%s%s%s", head, rows, tail) > 0);
-    assert_int_equal(fclose(f), 0);
-}
-
-static void check_table(struct arena *a, const char *name, const char *table)
-{
-    const char *data = getenv("TRIMTAB_TEST_DATA");
-    if (data == NULL) {
-        skip();
-    }
-    const char *path = arena_printf(a, "%s" PAGE, data);
-    const char *page = read_page(a, path);
-    const char *begin = strstr(page, arena_printf(a, "<!-- %s: printed", name));
-    const char *end = strstr(page, arena_printf(a, "<!-- %s: end -->", name));
-    assert_non_null(begin);
-    assert_non_null(end);
-    begin = strchr(begin, '\n') + 1;
-    if (getenv("TRIMTAB_UPDATE_GOLDEN") != NULL) {
-        write_page(path, arena_strndup(a, page, (size_t)(begin - page)), table, end);
-        return;
-    }
-    same_text("docs/providers/gce.md", arena_strndup(a, begin, (size_t)(end - begin)), table);
-}
+#define PAGE "providers/gce.md"
 
 static void page__has_the_rows_of_the_decision(void **state)
 {
-    check_table(*state, "decision", decision_table(*state));
+    doc_page_check_table(*state, PAGE, "decision", decision_table(*state));
 }
 
 static void page__has_the_flags_of_the_table(void **state)
 {
-    check_table(*state, "flags", flags_table(*state));
+    doc_page_check_table(*state, PAGE, "flags", flags_table(*state));
 }
 
 int main(void)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_flow_decide.c: which kind of balancer a Service of a sync gets: the decision (gce_decide.h) with the looks that it
+ * asks for, and what the decisions about the cluster's other Services say. */
+#include "providers/gce/gce_flow.h"
+
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_kube_system.h"
+
+static struct gce_provider *provider_of(const struct lb_sync *s)
+{
+    return s->provider;
+}
+
+/* Looks at what the decision asks for.  A look that fails is no answer: upstream leaves such a Service alone without a
+ * word; here its sync fails, and comes again. */
+static int look_for_case(struct lb_sync *s, const struct lb_item *item, unsigned needs,
+                         struct gce_case *c, struct err *err)
+{
+    struct gce_provider *p = provider_of(s);
+    const struct tt_service *svc = item->in->service;
+    const char *rule = svc_default_lb_name(s->a, str_nonnull(svc->uid));
+    const char *uid = NULL;
+    const char *backend = NULL;
+    struct gce_slots slots;
+    int rc = ERR_OK;
+    gce_slots_init(&slots, s->a);
+    if ((needs & GCE_NEEDS_RULE) != 0) {
+        gce_slots_add(&slots, true, GCE_RULES, NULL, rule);
+    }
+    if ((needs & GCE_NEEDS_BACKEND) != 0) {
+        rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &uid, err);
+    }
+    if (uid != NULL) {
+        struct gce_l4_names names;
+        gce_l4_names_make(s->a, uid, svc->ns, svc->name, str_nonnull(svc->uid), &names);
+        backend = names.backend;
+        gce_slots_add(&slots, true, GCE_BACKENDS, NULL, backend);
+    }
+    if (rc == ERR_OK) {
+        rc = gce_slots_look(&slots, s, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    if ((needs & GCE_NEEDS_RULE) != 0) {
+        const struct gce_rule *r = gce_slots_rule(&slots, rule);
+        c->rule_found = r == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
+        c->rule = r != NULL ? *r : c->rule;
+    }
+    if ((needs & GCE_NEEDS_BACKEND) != 0) {
+        const struct gce_bservice *b = gce_slots_bservice(&slots, str_nonnull(backend));
+        c->backend_found = b == NULL ? GCE_FOUND_ABSENT : GCE_FOUND_PRESENT;
+        c->backend_scheme = b != NULL ? b->scheme : "";
+        c->backend_group = b != NULL && b->n_backends > 0 ? b->backends[0].group : "";
+    }
+    return ERR_OK;
+}
+
+static bool has_kinds_finalizer(const struct tt_service *svc)
+{
+    for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
+        const char *name = gce_kind_finalizer((enum gce_kind)k);
+        if (name != NULL && svc_has_finalizer(svc, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A look ahead costs a wave of its own.  It is spared where it could tell nothing: a Service that carries its kind's mark
+ * (but the external kinds of ingress-gce, whose mark may meet a target pool), one that never had a balancer, and a target
+ * pool as long as no other part is run here, which the look at the balancer itself finds out. */
+static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_switches *f = &provider_of(s)->options.switches;
+    const struct tt_service *svc = item->in->service;
+    enum gce_kind kind = gce_item_of(item)->decision.kind;
+    const char *mark = gce_kind_finalizer(kind);
+    bool may_race = kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS;
+    bool moves = item->in->verb == TT_VERB_UPDATE; /* members alone: nothing of a race is done */
+    if (mark != NULL && svc_has_finalizer(svc, mark) && (!may_race || moves)) {
+        return false;
+    }
+    if (svc->n_ingress == 0 && !has_kinds_finalizer(svc)) {
+        return false;
+    }
+    return f->run_ilb || f->run_netlb || kind == GCE_KIND_ILB_GROUPS;
+}
+
+/* Beside another program that has the legacy part, a new internal Service may be that one's. */
+static void wait_for_sign(struct lb_sync *s, struct lb_item *item, const struct gce_case *c)
+{
+    const struct gce_provider *p = provider_of(s);
+    int64_t ms =
+        gce_decide_wait_ms(&gce_item_of(item)->decision, c, p->options.periods.legacy_race_ms,
+                           p->host->wall_us(p->host->ctx));
+    if (ms > 0 && item->in->verb == TT_VERB_ENSURE && !s->planning) {
+        (void)err_set(&item->err, ERR_IN_PROGRESS,
+                      "waiting whether another program takes the new internal Service "
+                      "(--prevent-legacy-race-l4-ilb)");
+        item->err.retry_after_ms = ms;
+    }
+}
+
+void gce_flow_decide(struct lb_sync *s, struct lb_item *item)
+{
+    struct gce_item *g = gce_item_of(item);
+    struct gce_case c = {.service = item->in->service,
+                         .flags = &provider_of(s)->options.switches,
+                         .gone = item->in->verb == TT_VERB_DELETE};
+    unsigned seen = 0;
+    gce_decide(&c, &g->decision);
+    while ((g->decision.needs & ~seen) != 0 && worth_a_look(s, item)) {
+        unsigned needs = g->decision.needs & ~seen;
+        if (look_for_case(s, item, needs, &c, &item->err) != ERR_OK) {
+            return;
+        }
+        seen |= needs;
+        gce_decide(&c, &g->decision);
+    }
+    wait_for_sign(s, item, &c);
+}
+
+bool gce_others_any(struct lb_sync *s, const struct tt_service *svc, gce_others_test *is,
+                    const void *arg)
+{
+    const struct gce_provider *p = provider_of(s);
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
+        struct gce_decision d;
+        if (str_eq(all[i]->uid, svc->uid) || all[i]->deleted_us != 0) {
+            continue;
+        }
+        gce_decide(&c, &d);
+        if (is(all[i], &d, arg)) {
+            return true;
+        }
+    }
+    return false;
+}
