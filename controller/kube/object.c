@@ -216,7 +216,7 @@ const struct tt_kv *pack_kvs(struct pack *p, const struct json_kv *kvs, size_t n
 {
     struct tt_kv *out = PACK_ARRAY(p, struct tt_kv, n);
     for (size_t i = 0; i < n; i++) {
-        out[i].key = pack_text(p, kvs[i].key);
+        out[i].key = pack_word(p, kvs[i].key);
         out[i].value = pack_text(p, kvs[i].value);
     }
     return out;
@@ -231,13 +231,22 @@ const char *const *pack_texts(struct pack *p, const char *const *items, size_t n
     return out;
 }
 
+const char *const *pack_words(struct pack *p, const char *const *items, size_t n)
+{
+    const char **out = PACK_ARRAY(p, const char *, n);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = pack_word(p, items[i]);
+    }
+    return out;
+}
+
 const struct tt_condition *pack_conditions(struct pack *p, const struct raw_condition *c, size_t n,
                                            bool lean)
 {
     struct tt_condition *out = PACK_ARRAY(p, struct tt_condition, n);
     for (size_t i = 0; i < n; i++) {
-        out[i].type = pack_text(p, str_nonnull(c[i].type));
-        out[i].status = pack_text(p, str_nonnull(c[i].status));
+        out[i].type = pack_word(p, str_nonnull(c[i].type));
+        out[i].status = pack_word(p, str_nonnull(c[i].status));
         out[i].reason = lean ? NULL : pack_text(p, str_nonnull(c[i].reason));
         out[i].message = lean ? NULL : pack_text(p, str_nonnull(c[i].message));
         out[i].last_transition_us = c[i].last_transition_us;

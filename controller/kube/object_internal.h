@@ -109,6 +109,8 @@ int raw_conditions_finish(struct raw_condition *c, size_t n, struct err *err) _w
 
 const struct tt_kv *pack_kvs(struct pack *p, const struct json_kv *kvs, size_t n);
 const char *const *pack_texts(struct pack *p, const char *const *items, size_t n);
+const char *const *pack_words(struct pack *p, const char *const *items,
+                              size_t n); /* pack_word() of each */
 /* `lean`: without reason and message. */
 const struct tt_condition *pack_conditions(struct pack *p, const struct raw_condition *c, size_t n,
                                            bool lean);

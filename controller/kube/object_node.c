@@ -135,9 +135,9 @@ static const struct tt_taint *pack_taints(struct pack *p, const struct raw_taint
 {
     struct tt_taint *out = PACK_ARRAY(p, struct tt_taint, n);
     for (size_t i = 0; i < n; i++) {
-        out[i].key = pack_text(p, str_nonnull(t[i].key));
+        out[i].key = pack_word(p, str_nonnull(t[i].key));
         out[i].value = pack_text(p, str_nonnull(t[i].value));
-        out[i].effect = pack_text(p, str_nonnull(t[i].effect));
+        out[i].effect = pack_word(p, str_nonnull(t[i].effect));
     }
     return out;
 }
@@ -147,7 +147,7 @@ static const struct tt_node_address *pack_addresses(struct pack *p, const struct
 {
     struct tt_node_address *out = PACK_ARRAY(p, struct tt_node_address, n);
     for (size_t i = 0; i < n; i++) {
-        out[i].type = pack_text(p, str_nonnull(in[i].type));
+        out[i].type = pack_word(p, str_nonnull(in[i].type));
         out[i].address = pack_text(p, str_nonnull(in[i].address));
     }
     return out;
@@ -171,9 +171,9 @@ static void pack_node_status(struct pack *p, struct tt_node *n, const struct raw
     n->n_conditions = (uint32_t)r->n_conditions;
     n->addresses = pack_addresses(p, r->addresses, r->n_addresses);
     n->n_addresses = (uint32_t)r->n_addresses;
-    n->operating_system = pack_text(p, str_nonnull(r->info.operating_system));
-    n->architecture = pack_text(p, str_nonnull(r->info.architecture));
-    n->kubelet_version = pack_text(p, str_nonnull(r->info.kubelet_version));
+    n->operating_system = pack_word(p, str_nonnull(r->info.operating_system));
+    n->architecture = pack_word(p, str_nonnull(r->info.architecture));
+    n->kubelet_version = pack_word(p, str_nonnull(r->info.kubelet_version));
     n->system_uuid = pack_text(p, str_nonnull(r->info.system_uuid));
     n->machine_id = pack_text(p, str_nonnull(r->info.machine_id));
 }

@@ -251,7 +251,7 @@ static const struct tt_port *pack_ports(struct pack *p, const struct raw_port *p
         struct json_object *target = ports[i].target;
         bool named = json_object_is_type(target, json_type_string);
         out[i].name = pack_text(p, str_nonnull(ports[i].name));
-        out[i].protocol = pack_text(p, str_or(ports[i].protocol, "TCP"));
+        out[i].protocol = pack_word(p, str_or(ports[i].protocol, "TCP"));
         out[i].app_protocol = pack_text(p, ports[i].app_protocol);
         out[i].target_name = named ? pack_text(p, json_object_get_string(target)) : NULL;
         out[i].target_port = named ? 0 : json_object_get_int(target);
@@ -266,7 +266,7 @@ static const struct tt_port_status *pack_port_status(struct pack *p,
 {
     struct tt_port_status *out = PACK_ARRAY(p, struct tt_port_status, n);
     for (size_t i = 0; i < n; i++) {
-        out[i].protocol = pack_text(p, str_nonnull(s[i].protocol));
+        out[i].protocol = pack_word(p, str_nonnull(s[i].protocol));
         out[i].error = pack_text(p, s[i].error);
         out[i].port = s[i].port;
     }
@@ -279,7 +279,7 @@ static const struct tt_ingress *pack_ingress(struct pack *p, const struct raw_in
     for (size_t i = 0; i < n; i++) {
         out[i].ip = pack_text(p, in[i].ip);
         out[i].hostname = pack_text(p, in[i].hostname);
-        out[i].ip_mode = pack_text(p, in[i].ip_mode);
+        out[i].ip_mode = pack_word(p, in[i].ip_mode);
         out[i].ports = pack_port_status(p, in[i].ports, in[i].n_ports);
         out[i].n_ports = (uint32_t)in[i].n_ports;
     }
@@ -302,7 +302,7 @@ static void pack_service_meta(struct pack *p, const struct kube_object *o, struc
     s->annotations = pack_kvs(p, m->annotations, m->n_annotations);
     s->n_annotations = (uint32_t)m->n_annotations;
     s->has_annotations = m->annotation_map != NULL;
-    s->finalizers = pack_texts(p, m->finalizers, m->n_finalizers);
+    s->finalizers = pack_words(p, m->finalizers, m->n_finalizers);
     s->n_finalizers = (uint32_t)m->n_finalizers;
 }
 
@@ -319,7 +319,7 @@ static void pack_service_lists(struct pack *p, struct tt_service *s,
     s->has_source_ranges = r->has_source_ranges;
     s->external_ips = pack_texts(p, r->external_ips, r->n_external_ips);
     s->n_external_ips = (uint32_t)r->n_external_ips;
-    s->ip_families = pack_texts(p, r->ip_families, r->n_ip_families);
+    s->ip_families = pack_words(p, r->ip_families, r->n_ip_families);
     s->n_ip_families = (uint32_t)r->n_ip_families;
     s->cluster_ips = pack_texts(p, cluster_ips, n_cluster_ips);
     s->n_cluster_ips = (uint32_t)n_cluster_ips;
@@ -330,17 +330,17 @@ static void pack_service_lists(struct pack *p, struct tt_service *s,
 static void pack_service_spec(struct pack *p, struct tt_service *s,
                               const struct raw_service_spec *r)
 {
-    s->type = pack_text(p, str_nonnull(r->type));
-    s->lb_class = pack_text(p, r->lb_class);
-    s->session_affinity = pack_text(p, str_nonnull(r->session_affinity));
+    s->type = pack_word(p, str_nonnull(r->type));
+    s->lb_class = pack_word(p, r->lb_class);
+    s->session_affinity = pack_word(p, str_nonnull(r->session_affinity));
     s->affinity_timeout_s =
         r->affinity.client_ip.has_timeout ? r->affinity.client_ip.timeout_s : -1;
     s->health_check_node_port = r->health_check_node_port;
     s->lb_ip = pack_text(p, str_nonnull(r->lb_ip));
-    s->external_traffic_policy = pack_text(p, str_nonnull(r->external_policy));
-    s->internal_traffic_policy = pack_text(p, str_nonnull(r->internal_policy));
-    s->ip_family_policy = pack_text(p, str_nonnull(r->ip_family_policy));
-    s->traffic_distribution = pack_text(p, r->traffic_distribution);
+    s->external_traffic_policy = pack_word(p, str_nonnull(r->external_policy));
+    s->internal_traffic_policy = pack_word(p, str_nonnull(r->internal_policy));
+    s->ip_family_policy = pack_word(p, str_nonnull(r->ip_family_policy));
+    s->traffic_distribution = pack_word(p, r->traffic_distribution);
     s->external_name = pack_text(p, r->external_name);
     s->allocate_node_ports = !r->has_allocate || r->allocate_node_ports;
     s->publish_not_ready = r->publish_not_ready;

@@ -148,8 +148,8 @@ static void pack_endpoint(struct pack *p, struct tt_endpoint *out, const struct 
     /* Slices that are older than nodeName have it among their topology (gce-l4.md §3.2). */
     bool older = str_is_empty(in->node_name) && in->topology.hostname != NULL;
     out->node_name = pack_text(p, older ? in->topology.hostname : in->node_name);
-    out->zone = pack_text(p, in->zone);
-    out->target_kind = pack_text(p, in->target.kind);
+    out->zone = pack_word(p, in->zone);
+    out->target_kind = pack_word(p, in->target.kind);
     out->target_ns = pack_text(p, in->target.ns);
     out->target_name = pack_text(p, in->target.name);
     out->target_uid = pack_text(p, in->target.uid);
@@ -180,7 +180,7 @@ static void pack_ports(struct pack *p, struct tt_slice *s, const struct raw_slic
     for (size_t i = 0; i < raw->n_ports; i++) {
         const struct raw_endpoint_port *in = &raw->ports[i];
         out[i].name = pack_text(p, str_nonnull(in->name));
-        out[i].protocol = pack_text(p, str_or(in->protocol, "TCP"));
+        out[i].protocol = pack_word(p, str_or(in->protocol, "TCP"));
         out[i].app_protocol = pack_text(p, in->app_protocol);
         out[i].port = in->has_port ? in->port : -1;
     }
@@ -206,7 +206,7 @@ static void slice_pack(struct pack *p, struct kube_object *o, const void *arg)
     s->name = kube_object_name_in_key(o);
     s->uid = o->uid;
     s->service = pack_text(p, service_of(&raw->meta));
-    s->address_type = pack_text(p, str_nonnull(raw->address_type));
+    s->address_type = pack_word(p, str_nonnull(raw->address_type));
     pack_endpoints(p, s, raw);
     pack_ports(p, s, raw);
 }

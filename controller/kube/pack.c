@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/hash.h"
+#include "controller/kube/words.h"
 
 #define ALIGN       ((size_t)8)
 #define FIRST_WORDS ((size_t)128)
@@ -85,6 +86,12 @@ const char *pack_text(struct pack *p, const char *s)
         }
     }
     return s;
+}
+
+const char *pack_word(struct pack *p, const char *s)
+{
+    const char *shared = s == NULL ? NULL : kube_word(s);
+    return shared != NULL ? shared : pack_text(p, s);
 }
 
 size_t pack_allocate(struct pack *p)

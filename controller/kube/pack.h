@@ -4,7 +4,7 @@
  * The code that fills the structures runs twice.  The first run measures: arrays are scratch memory and
  * every different text is given its place once.  pack_allocate() then makes the block, and the second run,
  * which must ask for the same things in the same order, fills it.  Equal texts share their bytes, so that
- * "True", "TCP" or a zone name is held once per object.
+ * a zone name is held once per object; words ("True", "TCP", the key of a label) once for all of them.
  * Private to the decoders (object_*.c).  Pure but for malloc; one thread. */
 #ifndef TRIMTAB_KUBE_PACK_H
 #define TRIMTAB_KUBE_PACK_H
@@ -33,6 +33,8 @@ void pack_init(struct pack *p, struct arena *a);
 void *pack_array(struct pack *p, size_t n, size_t size);
 /* The text in the block; NULL gives NULL.  In the first run the result must not be read. */
 const char *pack_text(struct pack *p, const char *s);
+/* The same for a text that many objects have (words.h): shared with them when there is room, else as pack_text(). */
+const char *pack_word(struct pack *p, const char *s);
 /* Ends the first run: makes the block (malloc, owned by the caller).  Returns its size. */
 size_t pack_allocate(struct pack *p);
 
