@@ -2,12 +2,15 @@
 /* event_rules.c: three memories and their order (see event_rules.h).
  *
  * A memory is a hash table whose entries are kept in order of use: uthash iterates in order of insertion, so an
- * entry that is used is taken out and put in again, and the first one is the one to forget. */
+ * entry that is used is taken out and put in again, and the first one is the one to forget.
+ * Keys and messages are long and there are thousands of them: 128 bits of a seeded hash stand for each, which nobody
+ * outside can make collide, and which do not by chance. */
 #include "controller/kube/event_rules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/hash.h"
 #include "common/net/ratelimit.h"
 
 /* Never abort in the middle of an insertion with uthash's own exit(). */
@@ -22,19 +25,29 @@
 #define AGGREGATE_PREFIX  "(combined from similar events): "
 #define KEY_SEPARATOR     "\x1f"
 
-/* One entry of any memory; which members count depends on the memory. */
+/* Stands for a text. */
+struct digest {
+    uint64_t word[2];
+};
 struct memory {
-    char *key;
+    struct digest key;
     UT_hash_handle hh;
-    /* aggregation */
-    char *messages[SIMILAR_MAX];
+};
+/* First member of each: its memory. */
+struct similar {
+    struct memory m;
+    uint64_t messages[SIMILAR_MAX - 1]; /* a hash of each: they are nine of one kind */
     int n_messages;
     int64_t last_ms;
-    /* counting */
+};
+struct same {
+    struct memory m;
     char *event_name;
     int count;
     int64_t first_us;
-    /* spam */
+};
+struct spam {
+    struct memory m;
     struct ratelimit bucket;
 };
 struct event_rules {
@@ -42,33 +55,40 @@ struct event_rules {
     struct memory *similar;
     struct memory *same;
     struct memory *spam;
-    struct memory *last_same; /* of the last see(): named() fills its name */
-    struct str_buf message;   /* of the last aggregate */
+    uint64_t seed[2];
+    struct same *last_same; /* of the last see(): named() fills its name */
+    struct str_buf message; /* of the last aggregate */
 };
 
-static void memory_free(struct memory *m)
+static struct digest digest_of(const struct event_rules *r, const char *text)
 {
-    for (int i = 0; i < m->n_messages; i++) {
-        free(m->messages[i]);
+    size_t n = strlen(text);
+    return (struct digest){{hash_bytes(r->seed[0], text, n), hash_bytes(r->seed[1], text, n)}};
+}
+
+static void memory_free(const struct event_rules *r, struct memory *const *head, struct memory *m)
+{
+    if (head == &r->same) {
+        free(((struct same *)m)->event_name);
     }
-    free(m->event_name);
-    free(m->key);
     free(m);
 }
 
-static void memory_clear(struct memory **head)
+static void memory_clear(const struct event_rules *r, struct memory **head)
 {
     struct memory *m;
     struct memory *next;
     HASH_ITER (hh, *head, m, next) {
         HASH_DEL(*head, m);
-        memory_free(m);
+        memory_free(r, head, m);
     }
 }
 
 struct event_rules *event_rules_new(const struct event_rules_params *params)
 {
     struct event_rules *r = xcalloc(1, sizeof *r);
+    r->seed[0] = hash_seed();
+    r->seed[1] = hash_seed();
     r->params =
         (struct event_rules_params){.burst = BURST, .per_second = PER_SECOND, .max_keys = MAX_KEYS};
     if (params != NULL && params->burst > 0) {
@@ -86,33 +106,34 @@ struct event_rules *event_rules_new(const struct event_rules_params *params)
 void event_rules_free(struct event_rules *r)
 {
     if (r != NULL) {
-        memory_clear(&r->similar);
-        memory_clear(&r->same);
-        memory_clear(&r->spam);
+        memory_clear(r, &r->similar);
+        memory_clear(r, &r->same);
+        memory_clear(r, &r->spam);
         str_buf_done(&r->message);
         free(r);
     }
 }
 
-/* The entry of that key, used last from now on; *ret_new tells whether it was made. */
-static struct memory *recall(const struct event_rules *r, struct memory **head, const char *key,
-                             bool *ret_new)
+/* The entry of that key, of `size` bytes, used last from now on; *ret_new tells whether it was made. */
+static void *recall(const struct event_rules *r, struct memory **head, size_t size, const char *key,
+                    bool *ret_new)
 {
+    const struct digest d = digest_of(r, key);
     struct memory *m = NULL;
-    HASH_FIND_STR(*head, key, m);
+    HASH_FIND(hh, *head, &d, sizeof d, m);
     *ret_new = m == NULL;
     if (m != NULL) {
         HASH_DEL(*head, m);
     } else {
-        m = xcalloc(1, sizeof *m);
-        m->key = xstrdup(key);
+        m = xcalloc(1, size);
+        m->key = d;
         if (HASH_COUNT(*head) >= (unsigned)r->params.max_keys) {
             struct memory *oldest = *head;
             HASH_DEL(*head, oldest);
-            memory_free(oldest);
+            memory_free(r, head, oldest);
         }
     }
-    HASH_ADD_KEYPTR(hh, *head, m->key, strlen(m->key), m);
+    HASH_ADD(hh, *head, key, sizeof m->key, m);
     return m;
 }
 
@@ -139,24 +160,22 @@ static bool is_aggregated(struct event_rules *r, const struct event_input *in, i
                           const char *key)
 {
     bool is_new;
-    struct memory *m = recall(r, &r->similar, key, &is_new);
+    uint64_t message = digest_of(r, str_nonnull(in->message)).word[0];
+    struct similar *m = recall(r, &r->similar, sizeof *m, key, &is_new);
     /* Upstream resets after "more than" ten minutes by a clock that moves between two of its readings. */
     if (!is_new && now_ms - m->last_ms >= SIMILAR_WINDOW_MS) {
-        for (int i = 0; i < m->n_messages; i++) {
-            free(m->messages[i]);
-        }
         m->n_messages = 0;
     }
     m->last_ms = now_ms;
     for (int i = 0; i < m->n_messages; i++) {
-        if (str_eq(m->messages[i], str_nonnull(in->message))) {
+        if (m->messages[i] == message) {
             return false;
         }
     }
     if (m->n_messages == SIMILAR_MAX - 1) {
         return true;
     }
-    m->messages[m->n_messages++] = xstrdup(str_nonnull(in->message));
+    m->messages[m->n_messages++] = message;
     return false;
 }
 
@@ -164,7 +183,7 @@ static void count(struct event_rules *r, const char *key, int64_t wall_us,
                   struct event_verdict *ret)
 {
     bool is_new;
-    struct memory *m = recall(r, &r->same, key, &is_new);
+    struct same *m = recall(r, &r->same, sizeof *m, key, &is_new);
     if (is_new) {
         m->first_us = wall_us;
     }
@@ -181,7 +200,7 @@ static bool is_spam(struct event_rules *r, const struct event_input *in, int64_t
     struct str_buf key _cleanup_(str_buf_done) = STR_BUF_INIT;
     bool is_new;
     add_object(&key, in);
-    struct memory *m = recall(r, &r->spam, str_buf_text(&key), &is_new);
+    struct spam *m = recall(r, &r->spam, sizeof *m, str_buf_text(&key), &is_new);
     if (is_new) {
         ratelimit_init(&m->bucket, r->params.per_second, r->params.burst, now_ms);
     }

@@ -20,14 +20,14 @@
 #define ATTEMPTS_MAX   12
 #define ATTEMPT_GAP_MS 10000
 
-/* One reported event; all texts live in its arena. */
+/* One reported event, one block with its texts: a thousand of them may wait. */
 struct queued {
     struct queued *next;
-    struct arena *arena;
     struct event_input in;
     const char *resource_version;
     int64_t now_ms;
     int64_t wall_us;
+    char texts[];
 };
 struct kube_events {
     struct kube_client *client;
@@ -69,26 +69,42 @@ struct kube_events *kube_events_new(struct kube_client *client, struct clock *cl
 
 /* --- callers ------------------------------------------------------------------------------------- */
 
+/* Copies the first n bytes of the text behind what stands at *at, which moves on. */
+static const char *put_text(char **at, const char *text, size_t n)
+{
+    char *to = *at;
+    memcpy(to, text, n);
+    to[n] = '\0';
+    *at = to + n + 1;
+    return to;
+}
+
 static struct queued *queued_new(struct kube_events *e, const struct tt_service *svc,
                                  const char *component, const char *type, const char *reason,
                                  const char *message)
 {
-    struct arena *a = arena_new();
-    struct queued *q = ARENA_NEW(a, struct queued);
-    size_t n = event_text_cut(str_nonnull(message), EVENT_MESSAGE_MAX);
-    q->arena = a;
-    q->in = (struct event_input){
-        .component = arena_strdup(a, component),
-        .kind = "Service",
-        .api_version = "v1",
-        .ns = arena_strdup(a, svc->ns),
-        .name = arena_strdup(a, svc->name),
-        .uid = arena_strdup(a, svc->uid),
-        .type = arena_strdup(a, type),
-        .reason = arena_strdup(a, reason),
-        .message = arena_strndup(a, str_nonnull(message), n),
-    };
-    q->resource_version = arena_strdup(a, svc->resource_version);
+    struct event_input in = {.kind = "Service", .api_version = "v1"};
+    const struct {
+        const char *text;
+        const char **to;
+    } texts[] = {{component, &in.component}, {svc->ns, &in.ns},
+                 {svc->name, &in.name},      {svc->uid, &in.uid},
+                 {type, &in.type},           {reason, &in.reason},
+                 {message, &in.message},     {svc->resource_version, NULL}};
+    size_t sizes[ARRAY_LEN(texts)];
+    size_t size = 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char *text = str_nonnull(texts[i].text);
+        sizes[i] = text == message ? event_text_cut(text, EVENT_MESSAGE_MAX) : strlen(text);
+        size += sizes[i] + 1;
+    }
+    struct queued *q = xcalloc(1, sizeof *q + size);
+    char *at = q->texts;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        const char *copy = put_text(&at, str_nonnull(texts[i].text), sizes[i]);
+        *(texts[i].to != NULL ? texts[i].to : &q->resource_version) = copy;
+    }
+    q->in = in;
     q->now_ms = clock_now_ms(e->clock);
     q->wall_us = clock_wall_us(e->clock);
     return q;
@@ -132,7 +148,7 @@ void kube_events_emit(struct kube_events *e, const struct tt_service *svc, const
             log_error("the queue of events is full", "Event dropped", LOG_S("object", object),
                       LOG_S("reason", reason));
         }
-        arena_free(q->arena);
+        free(q);
     }
 }
 
@@ -248,6 +264,7 @@ static void write_event(struct kube_events *e, struct writing *w)
 
 static void handle(struct kube_events *e, struct queued *q)
 {
+    struct arena *a _cleanup_(arena_freep) = arena_new();
     struct writing w = {.q = q};
     event_rules_see(e->rules, &q->in, q->now_ms, q->wall_us, &w.verdict);
     if (w.verdict.drop) {
@@ -257,11 +274,11 @@ static void handle(struct kube_events *e, struct queued *q)
     }
     w.patch = w.verdict.patch;
     if (w.verdict.event_name != NULL) {
-        w.name = arena_strdup(q->arena, w.verdict.event_name);
+        w.name = arena_strdup(a, w.verdict.event_name);
     } else {
         char uuid[37];
         rng_uuid(e->rng, uuid);
-        w.name = event_name(q->arena, q->in.name, next_name_ns(e, q->wall_us), uuid);
+        w.name = event_name(a, q->in.name, next_name_ns(e, q->wall_us), uuid);
         event_rules_named(e->rules, w.name);
     }
     write_event(e, &w);
@@ -273,7 +290,7 @@ static void *writer_main(void *arg)
     struct queued *q;
     while ((q = dequeue(e)) != NULL) {
         handle(e, q);
-        arena_free(q->arena);
+        free(q);
     }
     mutex_lock(&e->lock);
     e->done = true;
@@ -305,7 +322,7 @@ static void drop_rest(struct kube_events *e) _no_lock_check_
     while (e->first != NULL) {
         struct queued *q = e->first;
         e->first = q->next;
-        arena_free(q->arena);
+        free(q);
     }
 }
 
