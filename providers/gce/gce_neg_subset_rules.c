@@ -40,13 +40,6 @@ struct hashed {
     const char *name;
 };
 
-static int by_hash(const void *x, const void *y)
-{
-    const struct hashed *a = x;
-    const struct hashed *b = y;
-    return memcmp(a->hash, b->hash, GCE_NEG_HASH_BYTES);
-}
-
 /* OpenSSL refuses only when its own installation is broken. */
 struct hasher {
     EVP_MD *md;
@@ -87,15 +80,20 @@ void gce_neg_hash(const char *node, const char *salt, unsigned char ret[GCE_NEG_
     hasher_done(&h);
 }
 
-/* All of `items`, in the order of their hashes. */
-static void order_by_hash(struct hashed *items, size_t n, const char *salt)
+/* Puts one in its place among the n of `most` that come first so far; the last one makes room. */
+static size_t insert_by_hash(struct hashed *first, size_t n, size_t most, const struct hashed *one)
 {
-    struct hasher h = hasher_new();
-    for (size_t i = 0; i < n; i++) {
-        hash_name(&h, items[i].name, salt, items[i].hash);
+    size_t at = n;
+    while (at > 0 && memcmp(one->hash, first[at - 1].hash, GCE_NEG_HASH_BYTES) < 0) {
+        at--;
     }
-    hasher_done(&h);
-    qsort(items, n, sizeof(*items), by_hash);
+    if (at == most) {
+        return n;
+    }
+    size_t moved = (n < most ? n : most - 1) - at;
+    memmove(&first[at + 1], &first[at], moved * sizeof(*first));
+    first[at] = *one;
+    return n < most ? n + 1 : n;
 }
 
 /* Those of `current` that are among the nodes, each once; both are sorted by name.  Looks each one up when there are few
@@ -114,23 +112,27 @@ static struct gce_strs kept_of(struct arena *a, const struct gce_strs *nodes,
     return kept;
 }
 
-/* The nodes that are not in `kept`, in the order of their hashes. */
+/* The first `most` in the order of hashes of the nodes that are not in `kept`.  No more of them are held than are asked
+ * for: they are 25 of 5,000, for each Service that is made. */
 static struct hashed *newcomers(struct arena *a, const struct gce_strs *nodes,
-                                const struct gce_strs *kept, const char *salt, size_t *ret_n)
+                                const struct gce_strs *kept, const char *salt, size_t most,
+                                size_t *ret_n)
 {
-    struct hashed *h = ARENA_ARRAY(a, struct hashed, nodes->n - kept->n);
-    size_t n = 0;
+    struct hashed *first = ARENA_ARRAY(a, struct hashed, most);
+    struct hasher h = hasher_new();
     size_t at = 0;
+    *ret_n = 0;
     for (size_t i = 0; i < nodes->n; i++) {
-        if (at < kept->n && str_eq(nodes->items[i], kept->items[at])) {
+        struct hashed one = {.name = nodes->items[i]};
+        if (at < kept->n && str_eq(one.name, kept->items[at])) {
             at++;
-        } else {
-            h[n++].name = nodes->items[i];
+            continue;
         }
+        hash_name(&h, one.name, salt, one.hash);
+        *ret_n = insert_by_hash(first, *ret_n, most, &one);
     }
-    order_by_hash(h, n, salt);
-    *ret_n = n;
-    return h;
+    hasher_done(&h);
+    return first;
 }
 
 struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, const char *salt,
@@ -146,12 +148,12 @@ struct gce_strs gce_neg_pick(struct arena *a, const struct gce_strs *nodes, cons
         return kept;
     }
     size_t n_new;
-    struct hashed *h = newcomers(a, nodes, &kept, salt, &n_new);
+    struct hashed *h = newcomers(a, nodes, &kept, salt, want - kept.n, &n_new);
     struct gce_strs out = {.items = ARENA_ARRAY(a, const char *, want)};
     for (size_t i = 0; i < kept.n; i++) {
         out.items[out.n++] = kept.items[i];
     }
-    for (size_t i = 0; i < n_new && out.n < want; i++) {
+    for (size_t i = 0; i < n_new; i++) {
         out.items[out.n++] = h[i].name;
     }
     return out;

@@ -33,15 +33,36 @@ static const char *networks_of(const struct tt_node *n)
     return NULL;
 }
 
-static struct gce_node_row row_of(struct arena *a, const struct gce_node_filter *f,
-                                  const struct tt_node *n)
+/* Zones and subnetworks are few: nodes share one copy of the name of each, as long as there are no more than these. */
+struct places {
+    const char *known[64];
+    size_t n;
+};
+
+static const char *place_of(struct arena *a, struct places *p, const char *name)
 {
+    for (size_t i = 0; name != NULL && i < p->n; i++) {
+        if (str_eq(p->known[i], name)) {
+            return p->known[i];
+        }
+    }
+    const char *copy = arena_strdup(a, name);
+    if (copy != NULL && p->n < ARRAY_LEN(p->known)) {
+        p->known[p->n++] = copy;
+    }
+    return copy;
+}
+
+static struct gce_node_row row_of(struct arena *a, struct places *p,
+                                  const struct gce_node_filter *f, const struct tt_node *n)
+{
+    struct arena *scratch _cleanup_(arena_freep) = arena_new();
     struct gce_node_verdict v;
-    gce_node_judge(a, f, n, &v);
+    gce_node_judge(scratch, f, n, &v);
     return (struct gce_node_row){
         .name = arena_strdup(a, str_nonnull(n->name)),
-        .zone = v.zone,
-        .subnet = arena_strdup(a, str_nonnull(v.subnet)),
+        .zone = place_of(a, p, v.zone),
+        .subnet = place_of(a, p, str_nonnull(v.subnet)),
         .ip = arena_strdup(a, first_internal_ip(n)),
         .networks = arena_strdup(a, networks_of(n)),
         .unready = v.candidate_or_unready,
@@ -85,13 +106,23 @@ static size_t placed(const struct gce_node_table *t, bool draining, const struct
     return n;
 }
 
+/* Of sorted rows. */
+static size_t count_zones(const struct gce_node_row **rows, size_t n)
+{
+    size_t zones = 0;
+    for (size_t i = 0; i < n; i++) {
+        zones += i == 0 || !str_eq(rows[i - 1]->zone, rows[i]->zone);
+    }
+    return zones;
+}
+
 struct gce_zone_nodes *gce_nodes_by_zone(struct arena *a, const struct gce_node_row **rows,
                                          size_t n, size_t *ret_n)
 {
-    struct gce_zone_nodes *zones = ARENA_ARRAY(a, struct gce_zone_nodes, n);
     const char **names = ARENA_ARRAY(a, const char *, n); /* of all zones, one after another */
     size_t n_zones = 0;
     qsort(rows, n, sizeof(*rows), by_zone);
+    struct gce_zone_nodes *zones = ARENA_ARRAY(a, struct gce_zone_nodes, count_zones(rows, n));
     for (size_t i = 0; i < n; i++) {
         names[i] = rows[i]->name;
         if (n_zones == 0 || !str_eq(zones[n_zones - 1].zone, rows[i]->zone)) {
@@ -119,8 +150,9 @@ struct gce_node_table *gce_node_table_make(struct arena *a, const struct gce_nod
 {
     struct gce_node_table *t = ARENA_NEW(a, struct gce_node_table);
     t->rows = ARENA_ARRAY(a, struct gce_node_row, n);
+    struct places places = {.n = 0};
     for (size_t i = 0; i < n; i++) {
-        t->rows[i] = row_of(a, f, nodes[i]);
+        t->rows[i] = row_of(a, &places, f, nodes[i]);
     }
     t->n = n;
     qsort(t->rows, n, sizeof(*t->rows), by_name);

@@ -233,7 +233,7 @@ static void gce_neg_mirror__5000_negs_of_25__two_megabytes(void **state)
         assert_int_equal(n, 25);
     }
     gce_neg_mirror_free(m);
-    print_message("%zu NEGs of 25 nodes take %zu KiB\n", negs, used / 1024);
+    print_message("# %zu NEGs of 25 nodes take %zu KiB\n", negs, used / 1024);
     if (before > 0) { /* a sanitizer's allocator counts nothing */
         assert_in_range(used, negs * 25 * 4, 2000 * 1024);
     }
