@@ -80,6 +80,7 @@ struct gce_api {
     struct clock *clock;
     struct rng *rng;
     const struct tt_host *host; /* may be NULL in tests */
+    bool l4;                    /* ingress-gce's part is played: its metrics are set, too */
 };
 /* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours. */
 char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,

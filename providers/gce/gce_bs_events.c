@@ -71,6 +71,13 @@ void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struc
     struct told t = {0};
     bool failed = outcome == LB_FAILED && err->code != ERR_CONFLICT && err->code != ERR_CANCELLED;
     bool any = false;
+    if (outcome == LB_DONE && arg->c == GCE_NEGS && arg->verb == GCE_INSERT) {
+        gce_item_of(item)->made_neg = true;
+    }
+    if (outcome == LB_FAILED) {
+        gce_item_of(item)->failed_op = arg;
+        gce_item_of(item)->failed_code = err->code;
+    }
     if (outcome != LB_DONE && !failed) {
         return;
     }

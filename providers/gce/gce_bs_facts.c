@@ -10,6 +10,7 @@
 #include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_l4lb_config.h"
 #include "providers/gce/gce_links.h"
+#include "providers/gce/gce_neg_metrics.h"
 #include "providers/gce/gce_node_cache.h"
 #include "providers/gce/gce_subnetwork.h"
 
@@ -122,7 +123,9 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
     if (gce_kind_has_groups(kind)) {
         find_groups(s, b);
     } else {
+        int64_t thinks_ms = s->host->now_ms(s->host->ctx);
         rc = gce_bs_members_think(s, item, b, err);
+        gce_neg_metrics_decided(s->host, thinks_ms, rc != ERR_OK);
     }
     if (rc == ERR_OK && verb == TT_VERB_ENSURE) {
         item->err.code = gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, &item->err);

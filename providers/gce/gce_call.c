@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-#define METRIC_SECONDS "cloudprovider_gce_api_request_duration_seconds"
-#define METRIC_ERRORS  "cloudprovider_gce_api_request_errors"
-
 /* The server holds operations.wait for up to two minutes. */
 #define WAIT_TOTAL_MS 180000
 #define WAIT_IDLE_MS  150000
@@ -143,21 +140,7 @@ static enum http_next send_again(struct gce_call *c, struct http_request *req, i
 
 static enum http_next done(struct gce_call *c, const struct err *err)
 {
-    const struct tt_host *host = c->api->host;
-    if (host == NULL || host->metric_observe == NULL) {
-        return HTTP_DONE;
-    }
-    const struct tt_kv labels[] = {
-        {"request", gce_metric_request(c->a, c->spec.collection, c->spec.verb)},
-        {"region", gce_metric_region(c->api, c->spec.collection)},
-        {"zone", str_or(c->spec.zone, "<n/a>")},
-        {"version", "v1"},
-    };
-    double seconds = (double)(clock_now_ms(c->api->clock) - c->began_ms) / 1000.0;
-    host->metric_observe(host->ctx, METRIC_SECONDS, labels, ARRAY_LEN(labels), seconds);
-    if (err->code != ERR_OK) {
-        host->metric_add(host->ctx, METRIC_ERRORS, labels, ARRAY_LEN(labels), 1);
-    }
+    gce_call_measure(c, err);
     return HTTP_DONE;
 }
 

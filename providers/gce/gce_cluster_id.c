@@ -6,6 +6,7 @@
 #include "common/base/json.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "providers/gce/gce_l4_rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,9 +61,11 @@ int gce_cluster_id_read(struct arena *a, const char *json, size_t n, const char 
     struct json_object *data = json_member(o, "data");
     const char *uid = json_str(data, "uid");
     if (str_is_empty(uid)) {
-        return err_set(err, ERR_INVALID,
-                       "Could not retrieve cluster id: ConfigMap " NAMESPACE "/" NAME
-                       " has no key uid");
+        (void)err_set(err, ERR_INVALID,
+                      "Could not retrieve cluster id: ConfigMap " NAMESPACE "/" NAME
+                      " has no key uid");
+        (void)gce_l4_error_of_kube(err, ERR_INVALID); /* not the Service's owner's to mend */
+        return ERR_INVALID;
     }
     *ret = arena_strdup(a, str_or(json_str(data, "provider-uid"), uid));
     return ERR_OK;
@@ -89,8 +92,10 @@ static int read_live(const struct tt_host *host, const struct tt_call *call, str
     struct tt_text_sink sink = {.size = sizeof(sink), .put = put_text, .arg = &b};
     int32_t rc = host->kube_get(host->ctx, call, &ref, &sink);
     if (rc != TT_OK) {
-        return err_set(err, rc, "ConfigMap " NAMESPACE "/" NAME " could not be read: %s",
-                       err_code_name(rc));
+        (void)err_set(err, rc, "ConfigMap " NAMESPACE "/" NAME " could not be read: %s",
+                      err_code_name(rc));
+        (void)gce_l4_error_of_kube(err, rc);
+        return rc;
     }
     return gce_cluster_id_read(a, str_buf_text(&b), b.len, ret, err);
 }
@@ -116,8 +121,10 @@ static int create(const struct tt_host *host, const struct tt_call *call, struct
         return read_live(host, call, a, ret, err);
     }
     if (rc != TT_OK) {
-        return err_set(err, rc, "ConfigMap " NAMESPACE "/" NAME " could not be created: %s",
-                       err_code_name(rc));
+        (void)err_set(err, rc, "ConfigMap " NAMESPACE "/" NAME " could not be created: %s",
+                      err_code_name(rc));
+        (void)gce_l4_error_of_kube(err, rc);
+        return rc;
     }
     *ret = arena_strdup(a, id);
     return ERR_OK;

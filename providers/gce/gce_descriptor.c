@@ -40,7 +40,8 @@ static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
                                             "Delete",
                                             "AttachFailed",
                                             "DetachFailed",
-                                            "Sync"};
+                                            "Sync",
+                                            GCE_EVENT_FINALIZER};
 /* Creation has no name that RBAC could compare, so it is a row of its own. */
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1",

@@ -486,21 +486,6 @@ static void drop_formers(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-/* How it ended, for metrics. */
-static void note(struct lb_sync *s, const struct lb_item *item)
-{
-    const struct gce_item *g = gce_item_of(item);
-    enum gce_kind is = g->decision.is;
-    if (s->planning || item->settled) {
-        return;
-    }
-    if (is == GCE_KIND_TARGET_POOL) {
-        gce_tp_flow_note(s, item);
-    } else if (is_of_l4(g)) {
-        gce_l4_metrics_note(s, item, is_built(item) ? &g->bs : &g->was);
-    }
-}
-
 static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
@@ -523,7 +508,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
     if (is_built(item) && has_bs_bits(g->former) && !is_of_l4(g)) {
         gce_bs_flow_clear_annotations(s, item);
     }
-    note(s, item);
+    gce_metrics_note(s, item);
 }
 
 static void failed(struct lb_sync *s, const struct lb_item *item)
@@ -532,7 +517,7 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     if (g == NULL || s->planning) {
         return;
     }
-    note(s, item);
+    gce_metrics_note(s, item);
     if (is_of_l4(g)) {
         gce_bs_flow_failed(s, item, item->in->verb == TT_VERB_DELETE ? &g->was : &g->bs);
     }

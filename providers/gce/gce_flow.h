@@ -47,6 +47,10 @@ struct gce_item {
         former; /* kinds that it has beside the one it gets, 1u << enum gce_kind: they go first */
     struct gce_bs_item bs;
     struct gce_bs_item was; /* of the former kinds */
+    /* The last operation that failed for it, and how; kinds of ingress-gce; NULL: none. */
+    const struct gce_op *failed_op;
+    int failed_code;
+    bool made_neg; /* a NEG was made for it */
 };
 static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
@@ -85,8 +89,7 @@ int gce_tp_flow_facts(struct lb_sync *s, struct lb_item *item, struct err *err) 
 void gce_tp_flow_observe(struct lb_sync *s, struct lb_item *item);
 void gce_tp_flow_plan(struct lb_sync *s, struct lb_plan *plan, struct lb_item *item);
 void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item);
-void gce_tp_flow_note(struct lb_sync *s, const struct lb_item *item); /* metrics */
-void gce_tp_flow_release(struct gce_tp_item *t);                      /* of the shared check */
+void gce_tp_flow_release(struct gce_tp_item *t); /* of the shared check */
 void gce_tp_flow_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome,
                        const struct err *err);
 

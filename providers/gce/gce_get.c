@@ -8,6 +8,7 @@
  * done.  Only 404 means absent (§15 row 23). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_session.h"
 
@@ -157,6 +158,9 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
     } else {
         const struct tt_ingress ingress = {.ip = ip};
         p->host->result_exists(item->result, is_there);
+        if (!is_there && item->service->deleted_us != 0) {
+            gce_metrics_gone(p, item->service); /* it will not be asked for its deletion */
+        }
         if (!str_is_empty(ip)) {
             p->host->result_ingress(item->result, &ingress, 1);
         }

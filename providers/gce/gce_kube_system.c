@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "providers/gce/gce_l4_rules.h"
 
 #include <stdlib.h>
 
@@ -45,8 +46,10 @@ static int read_live(const struct tt_host *host, const struct tt_call *call, str
     struct json_object *o = NULL;
     int32_t code = host->kube_get(host->ctx, call, &ref, &sink);
     if (code != TT_OK) {
-        return err_set(err, code, "namespace kube-system could not be read: %s",
-                       err_code_name(code));
+        (void)err_set(err, code, "namespace kube-system could not be read: %s",
+                      err_code_name(code));
+        (void)gce_l4_error_of_kube(err, code);
+        return code;
     }
     if (json_parse_arena(a, str_buf_text(&b), b.len, NULL, &o, NULL) != ERR_OK ||
         str_is_empty(json_str(json_member(o, "metadata"), "uid"))) {

@@ -135,5 +135,12 @@ struct gce_l4_error {
     bool one_group_per_instance; /* §8.4 */
 };
 void gce_l4_error_of(int http_status, const char *message, struct gce_l4_error *ret);
+/* Whether a Service that failed so is in a user error: what its owner must mend, by the classes of §4.14. */
+bool gce_l4_error_is_users(const struct err *err);
+/* Label error_type (V222): "Forbidden" by the HTTP status, "k8s NotFound" where the API server failed, "" unknown. */
+const char *gce_l4_error_type(const struct err *err);
+/* Marks *err, which is set (or NULL), as a failure of the API server's: `code` is what it answered.  Returns err's code. */
+#define GCE_KUBE_REASON "k8s "
+int gce_l4_error_of_kube(struct err *err, int code);
 
 #endif

@@ -69,6 +69,7 @@ static const struct reader readers[] = {
     READER("sync-period", READ_MS, periods.sync_ms, 1000),
     READER("neg-gc-period", READ_MS, periods.neg_gc_ms, 1000),
     READER("prevent-legacy-race-l4-ilb", READ_MS, periods.legacy_race_ms, 0),
+    READER("l4-netlb-provision-deadline", READ_MS, periods.provision_ms, 0),
 };
 
 static const char *given(const struct tt_kv *options, size_t n, const char *name)

@@ -25,6 +25,8 @@ struct gce_periods {
     int64_t neg_gc_ms; /* --neg-gc-period: NEGs that nobody wants are looked for */
     int64_t
         legacy_race_ms; /* --prevent-legacy-race-l4-ilb: how old a new internal Service must be */
+    int64_t
+        provision_ms; /* --l4-netlb-provision-deadline: in error for so long, it is a persistent one */
 };
 struct gce_options {
     /* cloud-provider-gcp */

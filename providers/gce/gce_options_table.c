@@ -108,8 +108,9 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
      "with NEGs: wait for the lease kube-system/ingress-gce-neg-lock"},
     {"gce-operation-poll-interval", D, 0, "1s", ACCEPTED "operations are waited for"},
     {"gce-ratelimit", TT_OPTION_LIST, 0, "", ACCEPTED "requests are counted, not spaced out"},
-    {"l4-netlb-provision-deadline", D, 0, "20m0s", ACCEPTED "it sets the time of a metric"},
-    {"metrics-export-interval", D, 0, "10m0s", ACCEPTED "metrics follow each sync"},
-    {"neg-metrics-export-interval", D, 0, "5s", ACCEPTED "metrics follow each sync"},
+    {"l4-netlb-provision-deadline", D, 0, "20m0s",
+     "metrics count a Service that is in error for so long as PersistentError"},
+    {"metrics-export-interval", D, 0, "10m0s", ACCEPTED "metrics are exact at each scrape"},
+    {"neg-metrics-export-interval", D, 0, "5s", ACCEPTED "metrics are exact at each scrape"},
     {"healthz-port", I, 0, "8081", ACCEPTED "there is no such server"},
 };

@@ -36,7 +36,7 @@ void gce_close(void *provider)
     if (p == NULL) {
         return;
     }
-    gce_states_free(p->states);
+    gce_gauges_free(p->gauges);
     gce_told_free(p->told);
     gce_tags_free(p->tags);
     gce_cluster_id_free(p->cluster_id);
@@ -71,6 +71,7 @@ static void fill_api(struct gce_provider *p)
         .clock = p->clock,
         .rng = p->rng,
         .host = p->host,
+        .l4 = p->options.switches.run_ilb || p->options.switches.run_netlb,
     };
 }
 
@@ -199,7 +200,6 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();
     p->told = gce_told_new();
-    p->states = gce_states_new();
 }
 
 /* Which parts of upstream are played besides what flags say. */
@@ -231,6 +231,7 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
     if (rc == ERR_OK) {
         choose_parts(p, args);
         p->svcneg = gce_svcneg_new(p->options.l4.multi_subnet);
+        p->gauges = gce_gauges_new(&p->options.l4, p->options.periods.provision_ms);
         p->negs = gce_neg_mirror_new(p->clock, p->rng, p->options.periods.sync_ms);
         p->groups = gce_groups_new(p->clock, p->rng, p->options.periods.sync_ms);
         rc = gce_auth_new(&auth, &p->auth, &err);

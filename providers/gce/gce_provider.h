@@ -15,6 +15,7 @@
 #include "providers/gce/gce_cluster_id.h"
 #include "providers/gce/gce_config.h"
 #include "providers/gce/gce_facts.h"
+#include "providers/gce/gce_gauges.h"
 #include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_lock.h"
 #include "providers/gce/gce_neg_mirror.h"
@@ -32,6 +33,7 @@
 /* of the L4 controllers (gce-l4.md §7.7) */
 #define GCE_EVENT_RACE         "TargetPoolRaceWithRBS"
 #define GCE_EVENT_NO_MIGRATION "CanNotMigrateTargetPoolToRBS"
+#define GCE_EVENT_FINALIZER    "UnexpectedlyRemovedFinalizer"
 
 /* The locks of shared health checks: cloud-provider-gcp's, ingress-gce's global one, its regional one. */
 #define GCE_SHARED_CHECKS 3
@@ -64,7 +66,7 @@ struct gce_provider {
     struct gce_cluster_id *cluster_id;
     struct gce_tags *tags;
     struct gce_told *told;
-    struct gce_states *states; /* for the gauge number_of_l4_netlbs */
+    struct gce_gauges *gauges; /* how many load balancers there are, for metrics */
     bool offline;              /* plan --state: the snapshot is the cloud, nothing is asked */
 };
 

@@ -11,6 +11,8 @@
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
 #include "providers/gce/gce_digests.h"
+#include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/gce_neg_metrics.h"
 
 #include <stdlib.h>
 
@@ -116,7 +118,9 @@ static int list(struct gce_svcneg *c, const struct gce_svcneg_call *k, struct er
     const struct tt_kube_ref ref = {.api_version = GCE_SVCNEG_VERSION,
                                     .resource = GCE_SVCNEG_RESOURCE};
     const struct tt_text_sink sink = {.size = sizeof(sink), .put = learn, .arg = c};
+    int64_t began_ms = k->host->now_ms(k->host->ctx);
     int32_t code = k->host->kube_each(k->host->ctx, k->call, &ref, GCE_SVCNEG_SELECTOR, &sink);
+    gce_neg_metrics_kube(k->host, "List", began_ms, code);
     bool absent = code == TT_NOT_FOUND || code == TT_FORBIDDEN;
     mutex_lock(&c->lock);
     bool was_absent = c->again_ms != 0;
@@ -130,8 +134,10 @@ static int list(struct gce_svcneg *c, const struct gce_svcneg_call *k, struct er
     if (code == TT_OK || absent) {
         return ERR_OK;
     }
-    return err_set(err, code, "objects %s could not be listed: %s", GCE_SVCNEG_RESOURCE,
-                   err_code_name(code));
+    (void)err_set(err, code, "objects %s could not be listed: %s", GCE_SVCNEG_RESOURCE,
+                  err_code_name(code));
+    (void)gce_l4_error_of_kube(err, code);
+    return code;
 }
 
 /* True: the caller is to list.  Waits for whoever lists. */
@@ -168,11 +174,13 @@ static void put_text(void *arg, const char *text, size_t n)
 }
 
 /* INVALID would mean that the Service is at fault; here it is said of an object that is another one by now (its uid). */
-static int failed(const struct tt_kube_ref *ref, int32_t code, const char *verb, struct err *err)
+static int failed(const struct tt_kube_ref *ref, int32_t answer, const char *verb, struct err *err)
 {
-    code = code == TT_INVALID ? TT_TRANSIENT : code;
-    return err_set(err, code, "ServiceNetworkEndpointGroup %s/%s could not be %s: %s", ref->ns,
-                   ref->name, verb, err_code_name(code));
+    int32_t code = answer == TT_INVALID ? TT_TRANSIENT : answer;
+    (void)err_set(err, code, "ServiceNetworkEndpointGroup %s/%s could not be %s: %s", ref->ns,
+                  ref->name, verb, err_code_name(code));
+    (void)gce_l4_error_of_kube(err, answer);
+    return code;
 }
 
 static struct tt_kube_ref ref_of(const char *ns, const char *name)
@@ -187,7 +195,9 @@ static int read_one(const struct gce_svcneg_call *k, const struct tt_kube_ref *r
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     const struct tt_text_sink sink = {.size = sizeof(sink), .put = put_text, .arg = &b};
+    int64_t began_ms = k->host->now_ms(k->host->ctx);
     int32_t code = k->host->kube_get(k->host->ctx, k->call, ref, &sink);
+    gce_neg_metrics_kube(k->host, "Get", began_ms, code);
     *ret = NULL;
     if (code == TT_NOT_FOUND) {
         return ERR_OK;
@@ -208,7 +218,10 @@ static int32_t patch(const struct gce_svcneg_call *k, const struct tt_kube_ref *
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     const struct tt_text_sink sink = {.size = sizeof(sink), .put = put_text, .arg = &b};
-    return k->host->kube_patch(k->host->ctx, k->call, ref, type, body, &sink);
+    int64_t began_ms = k->host->now_ms(k->host->ctx);
+    int32_t code = k->host->kube_patch(k->host->ctx, k->call, ref, type, body, &sink);
+    gce_neg_metrics_kube(k->host, "Patch", began_ms, code);
+    return code;
 }
 
 static int32_t create(const struct gce_svcneg_call *k, const struct tt_kube_ref *ref,
@@ -218,7 +231,10 @@ static int32_t create(const struct gce_svcneg_call *k, const struct tt_kube_ref 
     const struct tt_text_sink sink = {.size = sizeof(sink), .put = put_text, .arg = &b};
     struct tt_kube_ref list = *ref;
     list.name = NULL;
-    return k->host->kube_create(k->host->ctx, k->call, &list, body, &sink);
+    int64_t began_ms = k->host->now_ms(k->host->ctx);
+    int32_t code = k->host->kube_create(k->host->ctx, k->call, &list, body, &sink);
+    gce_neg_metrics_kube(k->host, "Create", began_ms, code);
+    return code;
 }
 
 /* ---- ensure ------------------------------------------------------------------------------------------------- */
@@ -395,7 +411,9 @@ int gce_svcneg_delete(struct gce_svcneg *c, const struct gce_svcneg_call *k, con
     if (rc != ERR_OK) {
         return rc;
     }
+    int64_t began_ms = k->host->now_ms(k->host->ctx);
     int32_t code = k->host->kube_delete(k->host->ctx, k->call, &ref, NULL);
+    gce_neg_metrics_kube(k->host, "Delete", began_ms, code);
     if (code != TT_OK && code != TT_NOT_FOUND) {
         return failed(&ref, code, "deleted", err);
     }

@@ -329,23 +329,3 @@ void gce_tp_flow_release(struct gce_tp_item *t)
         t->hold = GCE_HOLD_NOT;
     }
 }
-
-/* The gauge of load balancers by state: what upstream rebuilds every ten minutes follows each
- * sync here. */
-void gce_tp_flow_note(struct lb_sync *s, const struct lb_item *item)
-{
-    struct gce_provider *p = provider_of(s);
-    const char *deny = p->options.deny_cleanup ? "DISABLED" : "";
-    if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
-        return;
-    }
-    if (item->err.code != ERR_OK) {
-        gce_states_set(p->states, p->host, item->key, "Error",
-                       p->options.deny_firewall ? "" : deny);
-    } else if (item->in->verb == TT_VERB_DELETE) {
-        gce_states_set(p->states, p->host, item->key, NULL, "");
-    } else {
-        gce_states_set(p->states, p->host, item->key, "Success",
-                       p->options.deny_firewall ? "IPv4" : deny);
-    }
-}

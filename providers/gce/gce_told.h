@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_told.h: what owners have been told already, and the state of each load balancer for the
- * metrics.
+/* gce_told.h: what owners have been told already.
  *
  * Upstream repeats some events at every sync; here an event about a thing is raised once, and
  * again when its text changes (§4.12, ours).  Thread-safe; forgotten when the process ends. */
@@ -16,13 +15,5 @@ void gce_told_free(struct gce_told *t);
 /* True when `text` is news about `about`. */
 bool gce_told_is_news(struct gce_told *t, const char *about, const char *text);
 void gce_told_forget(struct gce_told *t, const char *about);
-
-/* The gauge number_of_l4_netlbs by status and deny_firewall (§14.1). */
-struct gce_states;
-struct gce_states *gce_states_new(void);
-void gce_states_free(struct gce_states *s);
-/* `status` "Success", "Error"; NULL: the Service is gone.  Sets the gauges that change. */
-void gce_states_set(struct gce_states *s, const struct tt_host *host, const char *key,
-                    const char *status, const char *deny);
 
 #endif

@@ -45,16 +45,6 @@ static void host_event(struct tt_host_ctx *ctx, const struct tt_service *s, uint
          xasprintf("%s %s %s", type == TT_EVENT_NORMAL ? "Normal" : "Warning", reason, message));
 }
 
-static void host_metric(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
-                        uint32_t n, double value)
-{
-    (void)ctx;
-    (void)name;
-    (void)labels;
-    (void)n;
-    (void)value;
-}
-
 static int64_t host_now_ms(struct tt_host_ctx *ctx)
 {
     (void)ctx;
@@ -280,9 +270,6 @@ void rig_fill_host(struct rig *r)
         .ctx = (struct tt_host_ctx *)r,
         .log = host_log,
         .event = host_event,
-        .metric_add = host_metric,
-        .metric_set = host_metric,
-        .metric_observe = host_metric,
         .now_ms = host_now_ms,
         .wall_us = host_wall_us,
         .random = host_random,
@@ -309,6 +296,7 @@ void rig_fill_host(struct rig *r)
         .result_again = result_again,
         .report_finding = host_finding,
     };
+    rig_fill_metrics(r);
 }
 
 /* ---- what happened ------------------------------------------------------------------------------- */

@@ -103,6 +103,9 @@ void rig_sync_mixed(struct rig *r, const char *const *names, size_t n, size_t th
 /* The plan as text; nothing is changed. */
 const char *rig_plan(struct rig *r, const char *name);
 void rig_set_waiting(struct rig *r, unsigned waiting);
+void rig_set_reasons(struct rig *r, uint32_t reasons); /* TT_REASON_… of calls from now on */
+/* As it is now is as it was last synced, for calls from now on. */
+void rig_remember(struct rig *r, const char *name);
 
 /* ---- what happened */
 unsigned rig_calls(struct rig *r, const char *op);   /* "compute.addresses.get"; glob; NULL: all */
@@ -112,6 +115,9 @@ bool rig_had_event(struct rig *r, const char *glob); /* "Normal Reason message" 
 unsigned rig_events(struct rig *r);
 const char *rig_last_plan(struct rig *r); /* text of the last plan that was reported */
 bool rig_holds(struct rig *r, const char *name, const char *finalizer);
+/* Counters, gauges, numbers of observations of all series "name{label=value,…}" that match (labels in the table's order);
+ * -1 when there is none.  What a provider says of a metric that its table does not hold so fails the test. */
+double rig_metric(struct rig *r, const char *glob);
 
 /* ---- the cloud */
 struct json_object *rig_cloud(struct rig *r); /* path → resource; rig-owned until the next call */

@@ -126,6 +126,7 @@ struct rig *rig_start(const struct rig_options *opt)
     r->a = arena_new();
     mutex_init(&r->lock);
     r->calls = map_new(NULL);
+    r->metrics = map_new(free);
     r->flags = opt->flags;
     r->n_flags = opt->n_flags;
     r->http = http_new(&http);
@@ -144,6 +145,9 @@ struct rig *rig_start(const struct rig_options *opt)
 void rig_stop(struct rig *r)
 {
     tt_gce_provider.close(r->provider);
+    if (r->metric_fault != NULL) {
+        fail_msg("metric %s", r->metric_fault);
+    }
     event_base_loopbreak(r->base);
     pthread_join(r->thread, NULL);
     sim_free(r->sim);
@@ -154,6 +158,7 @@ void rig_stop(struct rig *r)
     }
     json_object_put(r->cloud);
     map_free(r->calls);
+    map_free(r->metrics);
     mutex_done(&r->lock);
     arena_free(r->a);
     free(r);

@@ -289,6 +289,8 @@ static struct one *one_of(struct rig *r, uint32_t verb, const char *name)
     r->result = (struct tt_result){.exists = -1};
     o->item = (struct tt_item){
         .size = sizeof(o->item), .verb = verb, .service = r->services[i], .result = &r->result};
+    o->item.reasons = r->reasons;
+    o->item.previous = r->previous[i];
     o->item.has_slices = 1;
     o->item.slices = &r->slices[i];
     o->item.n_slices = r->slices[i] != NULL;
@@ -366,6 +368,18 @@ const char *rig_plan(struct rig *r, const char *name)
 void rig_set_waiting(struct rig *r, unsigned waiting)
 {
     r->waiting = waiting;
+}
+
+void rig_set_reasons(struct rig *r, uint32_t reasons)
+{
+    r->reasons = reasons;
+}
+
+void rig_remember(struct rig *r, const char *name)
+{
+    size_t i = index_of(r, name);
+    assert_true(i < r->n_services);
+    r->previous[i] = r->services[i];
 }
 
 /* One thread's share of rig_sync_all(). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rig_internal.h: the rig's state, shared by rig.c (host), rig_cluster.c (Services, Nodes,
- * calls) and rig_cloud.c (simulator).  Private to them. */
+/* rig_internal.h: the rig's state, shared by rig.c (host), rig_metrics.c, rig_cluster.c (Services,
+ * Nodes, calls) and rig_cloud.c (simulator).  Private to them. */
 #ifndef TRIMTAB_TESTS_GCE_RIG_INTERNAL_H
 #define TRIMTAB_TESTS_GCE_RIG_INTERNAL_H
 
@@ -44,11 +44,16 @@ struct rig {
     int next_node;
     const char *configmap;
     unsigned waiting;
+    uint32_t reasons;
+    const struct tt_service *previous[RIG_MAX_SERVICES]; /* by index; NULL: never synced */
     struct tt_result result;
     /* what happened */
     const char *events[RIG_TEXTS];
     unsigned n_events;
     struct map *calls;
+    struct map *metrics; /* series → double */
+    const char
+        *metric_fault; /* what was said of a metric that is not as the table says; NULL: none */
     const char *plan_text;
     unsigned mutations; /* asked for by may_mutate */
     /* death */
@@ -60,6 +65,7 @@ struct rig {
     bool parallel; /* several syncs run: the cluster's objects stand still */
 };
 void rig_fill_host(struct rig *r);
+void rig_fill_metrics(struct rig *r); /* rig_metrics.c */
 void rig_add_finalizer(struct rig *r, const char *service, const char *finalizer);
 void rig_add_node_object(struct rig *r, const char *name, const char *provider_id,
                          const char *zone);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_docs.c: two tables on the page of the provider are those of the code: the rows of the decision, and the
- * flags.
+/* test_docs.c: three tables on the page of the provider are those of the code: the rows of the decision, the flags, and
+ * the metrics; and each metric of upstream's that is not set is on the page, too.
  *
  * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_decide.h"
+#include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_options.h"
 #include "tests/support/doc_page.h"
 
@@ -94,6 +95,23 @@ static const char *flags_table(struct arena *a)
     return str_buf_to_arena(&b, a);
 }
 
+static const char *metrics_table(struct arena *a)
+{
+    static const char *const types[] = {[TT_METRIC_COUNTER] = "counter",
+                                        [TT_METRIC_GAUGE] = "gauge",
+                                        [TT_METRIC_HISTOGRAM] = "histogram"};
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_appendf(&b, "\n| metric | type | labels | what it tells |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < GCE_METRICS_COUNT; i++) {
+        const struct tt_metric *m = &gce_metrics[i];
+        str_appendf(&b, "| `%s` | %s | %s | %s |\n", m->name, types[m->type],
+                    m->n_labels > 0 ? str_join(a, m->labels, m->n_labels, ", ") : "–",
+                    cell(a, m->help));
+    }
+    str_appendf(&b, "\n");
+    return str_buf_to_arena(&b, a);
+}
+
 /* ---- the page ------------------------------------------------------------------------------------ */
 
 #define PAGE "providers/gce.md"
@@ -108,9 +126,45 @@ static void page__has_the_flags_of_the_table(void **state)
     doc_page_check_table(*state, PAGE, "flags", flags_table(*state));
 }
 
+static void page__has_the_metrics_of_the_table(void **state)
+{
+    doc_page_check_table(*state, PAGE, "metrics", metrics_table(*state));
+}
+
+/* gce-l4.md §7.6, gce-cloud-provider.md §14.1: names that upstream has and that are not set here. */
+static void page__says_why_a_metric_is_not_set(void **state)
+{
+    struct arena *a = *state;
+    static const char *const names[] = {
+        "l4_ilb_multinet_sync_duration_seconds",
+        "l4_netlb_multinet_sync_duration_seconds",
+        "l4_failed_healthcheck_count",
+        "l4_controller_healthcheck",
+        "l4_controllers_panics_count",
+        "l4_standalone_neg_services_sync_duration_seconds",
+        "l4_standalone_neg_services_count",
+        "neg_controller_syncer_staleness",
+        "neg_controller_endpointslice_staleness",
+        "ccm_feature_gate_info",
+    };
+    const char *page = doc_page_read(a, PAGE);
+    const char *rows = strstr(page, "| not set | why |");
+    assert_non_null(rows);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (strstr(rows, arena_printf(a, "`%s`", names[i])) == NULL) {
+            fail_msg("the page does not say why %s is not set", names[i]);
+        }
+        for (size_t k = 0; k < GCE_METRICS_COUNT; k++) {
+            assert_string_not_equal(gce_metrics[k].name, names[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        PURE_TEST(page__has_the_metrics_of_the_table),
+        PURE_TEST(page__says_why_a_metric_is_not_set),
         PURE_TEST(page__has_the_rows_of_the_decision),
         PURE_TEST(page__has_the_flags_of_the_table),
     };

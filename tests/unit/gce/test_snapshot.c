@@ -398,44 +398,6 @@ static void told__once_until_the_text_changes(void **state)
     gce_told_free(t);
 }
 
-/* ---- load balancers by state ------------------------------------------------------------------- */
-
-static void set_gauge(struct tt_host_ctx *ctx, const char *name, const struct tt_kv *labels,
-                      uint32_t n, double value)
-{
-    struct str_buf *b = (struct str_buf *)ctx;
-    assert_string_equal(name, "number_of_l4_netlbs");
-    assert_int_equal(n, 2);
-    str_appendf(b, "%s/%s=%d ", labels[0].value, labels[1].value, (int)value);
-}
-
-static void states__M7_M8__gauges_follow_each_change(void **state)
-{
-    (void)state;
-    struct str_buf b = STR_BUF_INIT;
-    const struct tt_host host = {.ctx = (struct tt_host_ctx *)&b, .metric_set = set_gauge};
-    static const struct {
-        const char *row, *key, *status, *deny, *want;
-    } rows[] = {
-        {"first", "a", "Success", "", "Success/=1 "},
-        {"second", "b", "Success", "", "Success/=2 "},
-        {"the same again", "b", "Success", "", ""},
-        {"deny is off but cleaned up", "b", "Success", "DISABLED",
-         "Success/=1 Success/DISABLED=1 "},
-        {"deny is on", "b", "Success", "IPv4", "Success/DISABLED=0 Success/IPv4=1 "},
-        {"it fails", "b", "Error", "", "Success/IPv4=0 Error/=1 "},
-        {"it is gone", "b", NULL, "", "Error/=0 "},
-    };
-    struct gce_states *s = gce_states_new();
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        gce_states_set(s, &host, rows[i].key, rows[i].status, rows[i].deny);
-        same_text(rows[i].row, str_buf_text(&b), rows[i].want);
-        str_buf_reset(&b);
-    }
-    gce_states_free(s);
-    str_buf_done(&b);
-}
-
 #define KIT_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
 int main(void)
@@ -454,7 +416,6 @@ int main(void)
         KIT_TEST(claim__one_filler_at_a_time),
         cmocka_unit_test(lock__together_and_alone),
         cmocka_unit_test(told__once_until_the_text_changes),
-        cmocka_unit_test(states__M7_M8__gauges_follow_each_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
