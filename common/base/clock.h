@@ -11,6 +11,7 @@
 #include "common/base/lock.h"
 #include "common/base/timefmt.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct clock;
@@ -28,6 +29,9 @@ void clock_fake_advance(struct clock *c, int64_t ms);
 void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
 /* The earliest moment that anybody now waits for in clock_wait(), or CLOCK_NEVER. */
 int64_t clock_fake_next_ms(struct clock *c);
+/* How many threads are in clock_wait() for a moment that is still to come: as many as a test has started, and nobody is
+ * at work.  One that was woken for another reason counts until it runs. */
+size_t clock_fake_waiting(struct clock *c);
 
 int64_t clock_now_ms(struct clock *c);  /* monotonic, ms since an arbitrary start */
 int64_t clock_wall_us(struct clock *c); /* µs since 1970-01-01 UTC */

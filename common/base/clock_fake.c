@@ -194,3 +194,15 @@ int64_t clock_fake_next_ms(struct clock *c)
     mutex_unlock(&f->lock);
     return next;
 }
+
+size_t clock_fake_waiting(struct clock *c)
+{
+    struct fake_clock *f = fake_of(c);
+    size_t n = 0;
+    mutex_lock(&f->lock);
+    for (struct waiter *w = f->waiters; w != NULL; w = w->next) {
+        n += w->until_ms > f->mono_ms;
+    }
+    mutex_unlock(&f->lock);
+    return n;
+}

@@ -24,7 +24,8 @@
 #define L4_LOCK     "l4-lb-controller-gce-lock"
 #define NEG_LOCK    "ingress-gce-neg-lock"
 #define PATIENCE_MS 30000 /* real time, for one thing to happen */
-#define STILL_LOOKS 5     /* a millisecond apart */
+#define STILL_LOOKS                                                                                \
+    500 /* a millisecond apart: a client that waits by other means than clock_wait() */
 
 static const char *const l4_only[] = {L4_LOCK};
 static const char *const both[] = {L4_LOCK, NEG_LOCK};
@@ -36,6 +37,9 @@ struct candidate {
     struct lease_keeper *keeper;
     struct fence fence;
     atomic_int held, lost, changes;
+    size_t n_locks;
+    atomic_size_t taken, given_up; /* locks, by on_change */
+    bool left;
 };
 
 struct world {
@@ -55,6 +59,7 @@ static void on_change(void *arg, const struct lease_change *change)
     struct candidate *c = arg;
     assert_true(!change->held || *change->uid != '\0');
     atomic_fetch_add(&c->changes, 1);
+    atomic_fetch_add(change->held ? &c->taken : &c->given_up, 1);
 }
 
 static void on_held(void *arg)
@@ -97,6 +102,7 @@ static struct candidate *join(struct world *w, const char *name, const char *con
     struct err err = ERR_INIT;
     struct candidate *c = &w->all[w->n++];
     c->name = name;
+    c->n_locks = n;
     for (size_t i = 0; i < n; i++) {
         terms[i] = (struct lease_terms){.ns = "kube-system",
                                         .name = locks[i],
@@ -124,6 +130,7 @@ static struct candidate *join(struct world *w, const char *name, const char *con
 
 static void leave(struct candidate *c, int64_t release_ms)
 {
+    c->left = true;
     lease_keeper_stop(c->keeper, release_ms);
     assert_false(fence_may_mutate(&c->fence));
 }
@@ -168,13 +175,34 @@ static void breathe(struct world *w)
     mutex_unlock(&w->mutex);
 }
 
-/* Until nothing was sent for a while and somebody waits for the clock; returns until when. */
+/* Every thread of a keeper waits for its next try: those of the locks that are kept, and of the one that is to be taken
+ * next.  One that was lost ends, after it has told so. */
+static bool all_wait(struct world *w)
+{
+    size_t threads = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        const struct candidate *c = &w->all[i];
+        size_t begun = atomic_load(&c->taken) + 1;
+        size_t ended = atomic_load(&c->given_up);
+        if (c->left) {
+            continue;
+        }
+        if (ended > 0 && atomic_load(&c->lost) == 0) {
+            return false;
+        }
+        threads += (begun < c->n_locks ? begun : c->n_locks) - ended;
+    }
+    return clock_fake_waiting(w->clock) == threads;
+}
+
+/* Until everybody waits for the clock; returns until when.  A request that is repeated after a pause waits inside the
+ * client: then, until nothing was sent for a while. */
 static int64_t next_moment(struct world *w)
 {
     int64_t give_up_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
-    int64_t next_ms = CLOCK_NEVER;
+    int64_t next_ms = clock_fake_next_ms(w->clock);
     int64_t calls = -1;
-    for (int still = 0; still < STILL_LOOKS; still++) {
+    for (int still = 0; still < STILL_LOOKS && !all_wait(w); still++) {
         int64_t calls_now = rig_calls(w->rig, "kubernetes", "leases.*");
         int64_t next_now_ms = clock_fake_next_ms(w->clock);
         if (calls_now != calls || next_now_ms != next_ms || next_now_ms == CLOCK_NEVER) {
@@ -188,7 +216,8 @@ static int64_t next_moment(struct world *w)
         (void)writer(w);
         breathe(w);
     }
-    return next_ms;
+    (void)writer(w);
+    return clock_fake_next_ms(w->clock);
 }
 
 /* Until `done`; moves the fake clock to what is waited for, but not past `until_ms`.  False: that came first. */
