@@ -52,6 +52,7 @@ extern const size_t metrics_own_n;
 #define METRIC_CLOUD_REQUESTS   "trimtab_cloud_requests_total"
 #define METRIC_CLOUD_DURATION   "trimtab_cloud_request_duration_seconds"
 #define METRIC_SYNC_DURATION    "trimtab_sync_duration_seconds"
+#define METRIC_CHANGE_DURATION  "trimtab_change_duration_seconds"
 #define METRIC_SYNCS            "trimtab_syncs_total"
 
 #endif

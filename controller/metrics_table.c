@@ -9,6 +9,8 @@ static const double seconds_to_hours[] = {1,   2,   4,    8,    16,   32,   64, 
                                           256, 512, 1024, 2048, 4096, 8192, 16384};
 static const double queue_seconds[] = {1e-08, 1e-07, 1e-06, 1e-05, 1e-04, 1e-03, 0.01, 0.1, 1, 10};
 static const double request_seconds[] = {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
+static const double change_seconds[] = {0.1, 0.25, 0.5, 1,   2,   5,    10,  20,
+                                        30,  60,   120, 300, 600, 1800, 3600};
 
 static const char *const queue_labels[] = {"name"};
 static const char *const client_count_labels[] = {"code", "method", "host"};
@@ -83,6 +85,13 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_COUNTER,
      .help = "Syncs of a Service, by what was asked of the provider and how it ended",
      LABELS(sync_labels)},
+    {.name = METRIC_CHANGE_DURATION,
+     .type = TT_METRIC_HISTOGRAM,
+     .help =
+         "Seconds from a change of a Service, its nodes or endpoints until the sync that served it "
+         "had ended well, status included; waiting and retries count, too",
+     LABELS(verb_labels),
+     BUCKETS(change_seconds)},
     {.name = METRIC_SYNC_DURATION,
      .type = TT_METRIC_HISTOGRAM,
      .help = "Seconds that a sync took, by what was asked of the provider",

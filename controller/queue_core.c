@@ -53,6 +53,8 @@ struct entry {
     int64_t delayed_ms; /* the earlier one; NEVER: not delayed */
     size_t heap_at;
     int64_t failures;
+    int64_t changed_ms;      /* as in queue_item; NEVER: none */
+    int64_t changed_next_ms; /* the same of what came while it is being processed */
     bool dirty;
     bool processing;
     struct line *line;   /* where it stands; NULL: nowhere */
@@ -241,8 +243,9 @@ static struct entry *entry_get(struct queue_core *q, const char *key)
     if (e == NULL) {
         e = xcalloc(1, sizeof(*e));
         e->key = xstrdup(key);
-        e->batch_key = xstrdup("");
         e->delayed_ms = NEVER;
+        e->changed_ms = NEVER;
+        e->changed_next_ms = NEVER;
         map_set(q->entries, key, e);
     }
     return e;
@@ -254,6 +257,35 @@ static void entry_release(struct queue_core *q, struct entry *e)
     if (!e->dirty && !e->processing && e->delayed_ms == NEVER && e->failures == 0) {
         map_remove(q->entries, e->key);
     }
+}
+
+/* "" is held as NULL: most have none. */
+static void entry_set_batch_key(struct entry *e, const char *batch_key)
+{
+    if (!str_eq(str_nonnull(e->batch_key), str_nonnull(batch_key))) {
+        free(e->batch_key);
+        e->batch_key = str_is_empty(batch_key) ? NULL : xstrdup(batch_key);
+    }
+}
+
+static void entry_note_change(struct entry *e, uint32_t reasons, int64_t now_ms)
+{
+    int64_t *first = e->processing ? &e->changed_next_ms : &e->changed_ms;
+
+    if ((reasons & ~TT_REASON_RESYNC) != 0 && *first == NEVER) {
+        *first = now_ms;
+    }
+}
+
+/* After a run: what it did not serve is still waited for. */
+static void entry_settle_change(struct entry *e)
+{
+    bool due = e->failures > 0 || e->delays[DELAY_OTHER].reasons != 0;
+
+    if (!due || e->changed_ms == NEVER) {
+        e->changed_ms = e->changed_next_ms;
+    }
+    e->changed_next_ms = NEVER;
 }
 
 static struct group *group_get(struct queue_core *q, const char *key)
@@ -314,7 +346,7 @@ static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
 {
     e->queued_ms = now_ms;
     q->waiting++;
-    if (e->batch_key[0] == '\0') {
+    if (e->batch_key == NULL) {
         line_push(is_urgent(e->reasons) ? &q->urgent : &q->background, e);
         return;
     }
@@ -376,6 +408,7 @@ void queue_core_add(struct queue_core *q, const char *key, const char *batch_key
     bool was_urgent = is_urgent(e->reasons);
 
     e->reasons |= reasons;
+    entry_note_change(e, reasons, now_ms);
     if (e->dirty) {
         if (e->line == &q->background && !was_urgent && is_urgent(e->reasons)) {
             line_remove(e);
@@ -385,10 +418,7 @@ void queue_core_add(struct queue_core *q, const char *key, const char *batch_key
     }
     e->dirty = true;
     q->adds++;
-    if (!str_eq(e->batch_key, str_nonnull(batch_key))) {
-        free(e->batch_key);
-        e->batch_key = xstrdup(str_nonnull(batch_key));
-    }
+    entry_set_batch_key(e, batch_key);
     if (!e->processing) {
         entry_line_up(q, e, now_ms);
     }
@@ -408,9 +438,8 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
     struct entry *e = entry_get(q, key);
     int64_t at = delay_ms > NEVER - 1 - now_ms ? NEVER - 1 : now_ms + delay_ms;
 
-    if (!e->dirty && !str_eq(e->batch_key, str_nonnull(batch_key))) {
-        free(e->batch_key);
-        e->batch_key = xstrdup(str_nonnull(batch_key));
+    if (!e->dirty) {
+        entry_set_batch_key(e, batch_key);
     }
     delay_until(&e->delays[DELAY_RESYNC], reasons & TT_REASON_RESYNC, at);
     delay_until(&e->delays[DELAY_OTHER], reasons & ~TT_REASON_RESYNC, at);
@@ -472,7 +501,7 @@ static void promote(struct queue_core *q, int64_t now_ms)
         struct entry *e = q->heap[0];
         uint32_t reasons = 0;
         int64_t at = e->delayed_ms;
-        char *batch_key = xstrdup(e->batch_key);
+        char *batch_key = e->batch_key == NULL ? NULL : xstrdup(e->batch_key);
 
         for (size_t i = 0; i < N_DELAYS; i++) {
             if (e->delays[i].reasons != 0 && e->delays[i].at_ms <= now_ms) {
@@ -494,7 +523,8 @@ static void take(struct queue_core *q, struct queue_batch *ret, struct entry *e)
     e->processing = true;
     q->waiting--;
     q->processing++;
-    ret->items[ret->n++] = (struct queue_item){.key = xstrdup(e->key), .reasons = e->reasons};
+    ret->items[ret->n++] = (struct queue_item){
+        .key = xstrdup(e->key), .reasons = e->reasons, .changed_ms = e->changed_ms};
     if (e->queued_ms < ret->oldest_ms) {
         ret->oldest_ms = e->queued_ms;
     }
@@ -564,6 +594,7 @@ void queue_core_done(struct queue_core *q, const char *key, int64_t now_ms)
         return;
     }
     e->processing = false;
+    entry_settle_change(e);
     q->processing--;
     struct group *g = e->group;
     e->group = NULL;

@@ -36,6 +36,8 @@ struct queue_limits {
 struct queue_item {
     char *key;
     uint32_t reasons; /* TT_REASON_… */
+    int64_t
+        changed_ms; /* when the first change came that no good run has served yet; INT64_MAX: none, a re-sync */
 };
 struct queue_batch {
     char *batch_key; /* "" for a single key without one */

@@ -307,8 +307,11 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch)
     b.n_eligible = set.n_eligible;
     b.items = ARENA_ARRAY(a, struct sync_item, b.n);
     for (size_t i = 0; i < b.n; i++) {
-        b.items[i] = (struct sync_item){
-            .s = s, .a = a, .key = batch->items[i].key, .reasons = batch->items[i].reasons};
+        b.items[i] = (struct sync_item){.s = s,
+                                        .a = a,
+                                        .key = batch->items[i].key,
+                                        .reasons = batch->items[i].reasons,
+                                        .changed_ms = batch->items[i].changed_ms};
     }
     batch_run(&b);
     for (size_t i = 0; i < b.n; i++) {

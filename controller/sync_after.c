@@ -341,6 +341,18 @@ static void settle_fine(const struct sync_item *item)
     }
 }
 
+/* How long somebody waited for it. */
+static void note_change(const struct sync_item *item, const struct tt_kv *verb)
+{
+    const struct syncer *s = item->s;
+
+    if (item->changed_ms == INT64_MAX || item->todo == SYNC_NOTHING || item->todo == SYNC_FORGET) {
+        return;
+    }
+    metrics_observe(s->metrics, METRIC_CHANGE_DURATION, verb, 1,
+                    (double)(clock_now_ms(s->clock) - item->changed_ms) / 1000);
+}
+
 void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -357,6 +369,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW);
     }
     if (item->err.code == ERR_OK) {
+        note_change(item, &labels[0]);
         settle_fine(item);
         if (item->todo != SYNC_NOTHING) {
             log_synced(b, item);

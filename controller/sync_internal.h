@@ -15,6 +15,7 @@ struct sync_item {
     struct arena *a; /* of the batch */
     const char *key;
     uint32_t reasons;
+    int64_t changed_ms; /* as in struct queue_item */
     const struct tt_service
         *svc; /* as it is now; of a vanished one as last known; NULL: nothing is known */
     struct kube_object *obj;    /* holds svc, when it is in the store */

@@ -160,9 +160,11 @@ static void error_for_longer_than_the_deadline__persistent_by_its_own_retries(vo
     expect(r, "l4_netlbs_count", NETLB("Error"), 0);
     expect(r, "l4_netlbs_count", NETLB("PersistentError"), 1);
     expect(r, "number_of_l4_netlbs", "feature=L4NetLBInError", 1);
+    expect(r, "trimtab_change_duration_seconds", "verb=ensure", 0); /* still waited for */
     rig_fault_remove(r, fault);
     rig_advance(r, 1200000);
     settle(r);
+    expect(r, "trimtab_change_duration_seconds", "verb=ensure", 1);
     expect(r, "l4_netlbs_count", NETLB("PersistentError"), 0);
     expect(r, "l4_netlbs_count", NETLB("Success"), 1);
     expect(r, "number_of_l4_netlbs", "feature=L4NetLBInError", 0);

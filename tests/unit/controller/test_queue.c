@@ -248,6 +248,62 @@ static void queue_core__resync_and_endpoints_delayed__each_has_its_own_run(void 
     }
 }
 
+/* The moment of the change that the next run serves; INT64_MAX: a re-sync alone; -1: nothing is due. */
+static int64_t take_change(struct queue_core *q, int64_t now_ms)
+{
+    struct queue_batch b = {0};
+    int64_t changed_ms = -1;
+
+    if (queue_core_get(q, now_ms, &b)) {
+        changed_ms = b.items[0].changed_ms;
+        queue_batch_clear(&b);
+    }
+    return changed_ms;
+}
+
+static void queue_core__change__counts_from_the_first_until_a_good_run(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(1000, 8000);
+
+    queue_core_add(q, "one", NULL, RESYNC, 5);
+    queue_core_add(q, "one", NULL, SPEC, 10);
+    queue_core_add(q, "one", NULL, NODES, 20);
+    assert_int_equal(10, take_change(q, 30));
+    queue_core_add(q, "one", NULL, SPEC, 40); /* while it runs: for the next run */
+    (void)queue_core_fail(q, "one");
+    queue_core_add_after(q, "one", NULL, RESYNC | SPEC, 1000, 50);
+    queue_core_done(q, "one", 50);
+    assert_int_equal(10, take_change(q, 60)); /* what failed is still waited for */
+    queue_core_forget(q, "one");
+    (void)queue_core_undelay(q, "one", SPEC | RESYNC);
+    queue_core_done(q, "one", 70);
+    assert_int_equal(-1, take_change(q, 5000));
+    queue_core_add(q, "one", NULL, RESYNC, 6000);
+    assert_int_equal(INT64_MAX, take_change(q, 6000));
+    queue_core_done(q, "one", 6000);
+    queue_core_free(q);
+}
+
+/* Put off without a failure ("ask again in a second"), and changed while a good run is under way. */
+static void queue_core__change__put_off_or_new__keeps_its_moment(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(1000, 8000);
+
+    queue_core_add(q, "one", "group", SPEC, 10);
+    assert_int_equal(10, take_change(q, 2010));
+    queue_core_add_after(q, "one", "group", RESYNC | SPEC, 1000, 2020);
+    queue_core_done(q, "one", 2020);
+    assert_int_equal(10, take_change(q, 5020));
+    queue_core_add(q, "one", "group", NODES, 5030);
+    queue_core_forget(q, "one");
+    queue_core_done(q, "one", 5040);
+    assert_int_equal(5030, take_change(q, 9000));
+    queue_core_done(q, "one", 9000);
+    queue_core_free(q);
+}
+
 static void queue_core__new_services__go_before_resyncs_and_node_changes(void **state)
 {
     (void)state;
@@ -493,6 +549,8 @@ int main(void)
         cmocka_unit_test(queue_core__delayed_and_added__two_independent_runs),
         cmocka_unit_test(queue_core__undelay__takes_back_only_its_reasons),
         cmocka_unit_test(queue_core__resync_and_endpoints_delayed__each_has_its_own_run),
+        cmocka_unit_test(queue_core__change__counts_from_the_first_until_a_good_run),
+        cmocka_unit_test(queue_core__change__put_off_or_new__keeps_its_moment),
         cmocka_unit_test(queue_core__new_services__go_before_resyncs_and_node_changes),
         cmocka_unit_test(queue_core__a_long_wait__counts_as_urgent),
         cmocka_unit_test(queue_core__batch__a_long_wait__goes_before_what_is_urgent),
