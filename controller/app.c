@@ -575,8 +575,8 @@ bool app_stop(struct app *a, int64_t timeout_ms)
                     LOG_S("provider", a->args.provider->name));
         return false;
     }
+    kube_reflectors_free(STEAL(a->reflectors)); /* their thread tells the fan-out of nodes */
     node_fanout_free(STEAL(a->watch.fanout));
-    kube_reflectors_free(STEAL(a->reflectors));
     if (a->provider_open) {
         a->args.provider->close(STEAL(a->provider));
         a->provider_open = false;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "controller/app.h"
+#include "sim/sim.h"
 
 #define WEB "/api/v1/namespaces/default/services/web"
 #define WEB_BODY                                                                                   \
@@ -145,6 +146,61 @@ static void rig__killed_around_its_nth_call__the_next_one_ends_the_work(void **s
     }
 }
 
+/* Nodes that come and go without end, in the simulator's thread. */
+struct churn {
+    struct sim *sim;
+    struct sim_timer *timer;
+    bool there;
+};
+
+static void churn_once(void *arg)
+{
+    struct churn *c = arg;
+    void *kube = sim_module_state(c->sim, "kubernetes");
+    const struct sim_node node = {.name = "come-and-go",
+                                  .zone = "us-central1-a",
+                                  .internal_ip = "10.128.0.99",
+                                  .internal_ip6 = "",
+                                  .provider_id = "gce://trimtab-sim/us-central1-a/come-and-go",
+                                  .index = 99};
+    for (int i = 0; i < 20; i++) {
+        int rc = c->there ? sim_kube_remove_node(kube, node.name, NULL)
+                          : sim_kube_add_node(kube, &node, 0, NULL);
+        assert_int_equal(rc, ERR_OK);
+        c->there = !c->there;
+    }
+    c->timer = sim_after(c->sim, 0, churn_once, c);
+}
+
+static void churn_begin(struct sim *s, void *arg)
+{
+    struct churn *c = arg;
+    c->sim = s;
+    churn_once(c);
+}
+
+static void churn_end(struct sim *s, void *arg)
+{
+    struct churn *c = arg;
+    (void)s;
+    sim_timer_cancel(c->timer);
+}
+
+static void rig__stopped_while_nodes_come_and_go__ends_cleanly(void **state)
+{
+    struct rig *r = rig_with_nodes(NULL, false);
+    struct churn c = {0};
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        start(r);
+        assert_true(rig_settle(r, RIG_NOW)); /* it watches */
+        rig_in_sim(r, churn_begin, &c);
+        assert_true(rig_stop(r));
+        rig_in_sim(r, churn_end, &c);
+    }
+    rig_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,6 +208,7 @@ int main(void)
         cmocka_unit_test(rig__real_clock__works_too),
         cmocka_unit_test(rig__refused_call__is_tried_again_after_a_jump),
         cmocka_unit_test(rig__killed_around_its_nth_call__the_next_one_ends_the_work),
+        cmocka_unit_test(rig__stopped_while_nodes_come_and_go__ends_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
