@@ -280,9 +280,12 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
         rc = gce_bs_members_observe(s, item, b, err);
     }
+    if (rc != ERR_OK) {
+        return rc; /* nothing may have been looked at: a lock was not to be had */
+    }
     see_other_scheme(b);
-    if (rc != ERR_OK || b->in.verb != TT_VERB_ENSURE) {
-        return rc;
+    if (b->in.verb != TT_VERB_ENSURE) {
+        return ERR_OK;
     }
     take_user_addresses(s, item, b);
     look_up_tags(s, b);

@@ -429,10 +429,39 @@ static void groups__all_services_go_at_once__they_go_too(void **state)
     rig_free(r);
 }
 
+/* ---- stopping ------------------------------------------------------------------------------------------ */
+
+static bool makes_the_check(void *arg)
+{
+    return rig_calls(arg, "gce", "compute.healthChecks.insert") > 0 && rig_service_writes(arg) >= 3;
+}
+
+/* Two want the check that they share: one makes it, the other waits for that. */
+static void stopped__while_one_waits_for_the_shared_check__ends_cleanly(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        struct err err = ERR_INIT;
+        struct rig *r = start(3, flags_l4);
+        assert_int_equal(rig_fault(r,
+                                   "{\"match\":{\"op\":\"compute.healthChecks.insert\"},"
+                                   "\"count\":0,\"do\":\"hang\"}",
+                                   NULL, &err),
+                         ERR_OK);
+        post_service(r, "web-0", INTERNAL, "");
+        post_service(r, "web-1", INTERNAL, "");
+        (void)rig_settle_unless(r, RIG_SOON, makes_the_check, r); /* it comes to no rest */
+        assert_true(makes_the_check(r));
+        assert_true(rig_stop(r));
+        rig_free(r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negs__node_comes_while_subsets_are_full__not_one_call),
+        cmocka_unit_test(stopped__while_one_waits_for_the_shared_check__ends_cleanly),
         cmocka_unit_test(negs__node_comes_after_an_hour__not_one_call),
         cmocka_unit_test(negs__damaged_by_hand__mended_within_the_period),
         cmocka_unit_test(negs__25_nodes__all_of_them__26__only_24),
