@@ -11,6 +11,9 @@
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_neg_observe.h"
 #include "providers/gce/gce_node_cache.h"
+#include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_snapshot.h"
+#include "providers/gce/gce_svcneg.h"
 
 #define ZONES_MAX 64
 
@@ -154,6 +157,48 @@ void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b)
             gce_slots_add(&b->slots, b->in.verb != TT_VERB_DELETE, GCE_NEGS, n->zone, n->name);
         }
     }
+}
+
+/* Zones of links to NEGs of the Service's. */
+static void add_linked(struct lb_sync *s, struct gce_bs_item *b, const char *url)
+{
+    struct gce_link link;
+    if (gce_link_parse(s->a, url, &link, NULL) == ERR_OK && str_eq(link.name, b->neg_name) &&
+        str_eq(link.resource, "networkEndpointGroups") && !str_is_empty(link.zone)) {
+        add_zone(s, b, b->neg_name, link.zone);
+    }
+}
+
+/* After a restart nobody here knows of a NEG in a zone that has lost its nodes: it stays with the Service, and goes with
+ * it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it; else the backend service refers to it, or, when that has gone
+ * already, the object beside the NEGs names it. */
+int gce_bs_members_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    const struct gce_bservice *is = gce_slots_bservice(&b->slots, b->neg_name);
+    struct gce_strs zones = gce_snapshot_zones(p->snapshot, GCE_NEGS, b->neg_name, s->a);
+    struct gce_strs links = {0};
+    size_t before = b->negs.n;
+    int rc = ERR_OK;
+    for (size_t i = 0; i < zones.n; i++) {
+        add_zone(s, b, b->neg_name, zones.items[i]);
+    }
+    for (size_t i = 0; is != NULL && i < is->n_backends; i++) {
+        add_linked(s, b, is->backends[i].group);
+    }
+    if (b->in.verb == TT_VERB_DELETE && gce_kind_has_negs(b->in.kind) && is == NULL &&
+        !p->offline && !gce_snapshot_has_all(p->snapshot, GCE_NEGS)) {
+        const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
+        rc = gce_svcneg_links(p->svcneg, &k, s->a, b->in.service->ns, b->neg_name, &links, err);
+    }
+    for (size_t i = 0; i < links.n; i++) {
+        add_linked(s, b, links.items[i]);
+    }
+    for (size_t i = before; i < b->negs.n; i++) {
+        gce_slots_add(&b->slots, b->in.verb != TT_VERB_DELETE, GCE_NEGS, b->negs.items[i].zone,
+                      b->neg_name);
+    }
+    return rc != ERR_OK || b->negs.n == before ? rc : gce_slots_look(&b->slots, s, err);
 }
 
 /* ---- members ------------------------------------------------------------------------------------------ */

@@ -181,20 +181,49 @@ static bool former_needed(const struct lb_sync *s)
     return false;
 }
 
+static bool has_groups(const struct tt_service *other, const struct gce_decision *d,
+                       const void *arg)
+{
+    (void)other;
+    (void)arg;
+    return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
+}
+
+/* The last one that goes takes the groups along. */
+static bool takes_groups(struct lb_sync *s, const struct lb_item *item)
+{
+    const struct gce_item *g = gce_item_of(item);
+    return !(is_built(item) && gce_kind_has_groups(g->decision.kind)) &&
+           gce_kind_has_groups(g->was.in.kind) && !provider_of(s)->offline &&
+           !str_is_empty(g->was.facts.cluster_id) &&
+           !gce_others_any(s, item->in->service, has_groups, NULL);
+}
+
+static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
+{
+    if (takes_groups(s, item)) {
+        const char *cluster = gce_item_of(item)->was.facts.cluster_id;
+        gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, cluster));
+    }
+}
+
 static int former_observe(struct lb_sync *s, struct err *err)
 {
     (void)err;
     for (size_t i = 0; i < s->n_items; i++) {
         struct lb_item *item = &s->items[i];
+        struct gce_item *g = gce_item_of(item);
         if (!lb_item_is_active(item)) {
             continue;
         }
-        struct gce_item *g = gce_item_of(item);
         if (deletes_pool(item)) {
             gce_tp_flow_observe(s, item);
         }
         if (item->err.code == ERR_OK && has_bs_bits(g->former)) {
             item->err.code = gce_bs_flow_observe(s, item, &g->was, &item->err);
+        }
+        if (item->err.code == ERR_OK && takes_groups(s, item)) {
+            item->err.code = gce_groups_list(s, &item->err);
         }
     }
     return ERR_OK;
@@ -209,26 +238,6 @@ static void because_of_former(const struct lb_sync *s, struct lb_plan *plan,
         lb_plan_because(plan, item->key, "%s → what it had as another kind goes first",
                         g->decision.says);
     }
-}
-
-static bool has_groups(const struct tt_service *other, const struct gce_decision *d,
-                       const void *arg)
-{
-    (void)other;
-    (void)arg;
-    return gce_kind_has_groups(d->kind) || gce_kind_has_groups(d->is);
-}
-
-/* The last one that goes takes the groups along. */
-static void plan_groups_away(struct lb_sync *s, struct lb_plan *plan, const struct lb_item *item)
-{
-    const struct gce_bs_item *w = &gce_item_of(item)->was;
-    bool keeps = is_built(item) && gce_kind_has_groups(gce_item_of(item)->decision.kind);
-    if (keeps || !gce_kind_has_groups(w->in.kind) || str_is_empty(w->facts.cluster_id) ||
-        provider_of(s)->offline || gce_others_any(s, item->in->service, has_groups, NULL)) {
-        return;
-    }
-    gce_groups_plan_delete(s, plan, item->key, gce_l4_group_name(s->a, w->facts.cluster_id));
 }
 
 static int former_plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
@@ -394,11 +403,8 @@ static uint32_t own(const struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
     (void)s;
-    if (g == NULL) {
-        return 0;
-    }
-    uint32_t nodes = gce_item_is_bs(item) ? TT_OWN_NODES : 0;
-    return is_of_l4(g) ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | nodes : nodes;
+    uint32_t nodes = g != NULL && gce_item_is_bs(item) ? TT_OWN_NODES : 0;
+    return g != NULL && is_of_l4(g) ? TT_OWN_FINALIZERS | TT_OWN_EVENTS | nodes : nodes;
 }
 
 static bool is_target_pools(const struct lb_op *op)

@@ -30,6 +30,7 @@
 #include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_ops_refusals.h"
 #include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_snapshot_list.h"
 
 #include <string.h>
 
@@ -471,11 +472,30 @@ int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
     return ERR_OK;
 }
 
-/* Zones of all nodes, by label and by providerID, and those where the group is known to be. */
+int gce_groups_list(struct lb_sync *s, struct err *err)
+{
+    struct gce_provider *p = s->provider;
+    const unsigned kind = GCE_KIND(GCE_GROUPS);
+    int rc = ERR_OK;
+    if (p->offline || s->planning || gce_snapshot_was_listed(p->snapshot, kind, GCE_SNAPSHOT_ANY) ||
+        !gce_snapshot_claim(p->snapshot, s->cancel)) {
+        return ERR_OK;
+    }
+    rc = gce_snapshot_list(p, kind, s->http, s->call, &s->reads, err);
+    gce_snapshot_filled(p->snapshot);
+    return rc;
+}
+
+/* Zones of all nodes, by label and by providerID, and those where the group is known to be, or was seen in the list. */
 static struct str_set zones_to_clear(struct lb_sync *s, const struct gce_provider *p,
                                      const char *group)
 {
-    struct gce_strs known = gce_neg_mirror_zones(p->groups->mirror, s->a, group);
+    struct gce_strs mirrored = gce_neg_mirror_zones(p->groups->mirror, s->a, group);
+    struct gce_strs listed = gce_snapshot_zones(p->snapshot, GCE_GROUPS, group, s->a);
+    struct gce_strs known = {.items = ARENA_ARRAY(s->a, const char *, mirrored.n + listed.n)};
+    for (size_t i = 0; i < mirrored.n + listed.n; i++) {
+        known.items[known.n++] = i < mirrored.n ? mirrored.items[i] : listed.items[i - mirrored.n];
+    }
     const struct gce_node_filter any = {.mode = GCE_NODES_LEGACY};
     const char **zones = ARENA_ARRAY(s->a, const char *, 2 * (size_t)s->batch->n_nodes + known.n);
     size_t n = 0;

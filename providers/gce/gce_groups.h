@@ -53,6 +53,9 @@ int gce_groups_observe(struct lb_sync *s, const char *group_name,
 int gce_groups_plan(struct lb_sync *s, struct lb_plan *plan, const char *key,
                     const char *group_name, const struct gce_groups_want *want,
                     struct err *err) _warn_unused_;
+/* Before that: where there are groups, also in zones that have no node any more, of which a process that has just started
+ * knows nothing.  One list in its life; without the permission for it none. */
+int gce_groups_list(struct lb_sync *s, struct err *err) _warn_unused_;
 /* Appends a last wave that deletes the groups, for a Service that goes and leaves nobody who wants them: what somebody
  * else's balancer uses stays, for Google refuses it (gce-l4.md §6.3; gce-cloud-provider.md §5.11 step 8). */
 void gce_groups_plan_delete(struct lb_sync *s, struct lb_plan *plan, const char *key,

@@ -260,6 +260,64 @@ static void external__node_added__group_calls_once(void **state)
     rig_stop(r);
 }
 
+/* ---- a process that knows nothing of a zone without nodes ----------------------------------------------- */
+
+/* Three zones, two nodes in each: the third one loses its own, and the process is started anew. */
+static void lose_zone_and_restart(struct rig *r)
+{
+    rig_remove_node(r, "node-2");
+    rig_remove_node(r, "node-5");
+    rig_reopen(r);
+}
+
+static void internal__zone_lost_before_restart__deleted_whole(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    internal(r, "web");
+    lose_zone_and_restart(r);
+    synced(rig_delete(r, "web"), "web");
+    assert_string_equal(rig_inventory(r), "");
+    rig_stop(r);
+}
+
+/* Nor does its list help: the backend service refers to the NEG, or the object beside it names it. */
+static void internal__zone_lost_and_no_lists__deleted_whole(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig *r = start(6);
+        internal(r, "web");
+        lose_zone_and_restart(r);
+        rig_fault(
+            r, "{\"match\":{\"op\":\"compute.networkEndpointGroups.aggregatedList\"},\"count\":0,"
+               "\"do\":\"refuse\",\"status\":403}");
+        if (i == 1) { /* the last process ended after it had deleted the backend service */
+            rig_fault(r, "{\"match\":{\"op\":\"compute.networkEndpointGroups.delete\"},\"count\":0,"
+                         "\"do\":\"refuse\",\"status\":503}");
+            assert_int_not_equal(rig_delete(r, "web")->code, TT_OK);
+            rig_no_faults(r);
+            rig_fault(r, "{\"match\":{\"op\":\"compute.networkEndpointGroups.aggregatedList\"},"
+                         "\"count\":0,\"do\":\"refuse\",\"status\":403}");
+            rig_reopen(r);
+        }
+        synced(rig_delete(r, "web"), "web");
+        assert_string_equal(rig_inventory(r), "");
+        rig_stop(r);
+    }
+}
+
+static void external__zone_lost_before_restart__groups_deleted_too(void **state)
+{
+    (void)state;
+    struct rig *r = start(6);
+    external(r, "web");
+    lose_zone_and_restart(r);
+    synced(rig_delete(r, "web"), "web");
+    assert_string_equal(rig_inventory(r), "");
+    rig_stop(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +329,9 @@ int main(void)
         cmocka_unit_test(internal__node_added__subset_full__no_request),
         cmocka_unit_test(internal__pod_moves__attach_and_detach),
         cmocka_unit_test(internal__delete__with_negs),
+        cmocka_unit_test(internal__zone_lost_before_restart__deleted_whole),
+        cmocka_unit_test(internal__zone_lost_and_no_lists__deleted_whole),
+        cmocka_unit_test(external__zone_lost_before_restart__groups_deleted_too),
         cmocka_unit_test(external__create_further__twelve_requests),
         cmocka_unit_test(external__unrelated_annotation__no_mutation),
         cmocka_unit_test(external__restart__lists_in_all),
