@@ -93,24 +93,6 @@ static size_t finalizers_to_drop(const struct sync_item *item, const char **ret)
     return n;
 }
 
-int sync_remove_finalizers(struct sync_item *item, struct err *err)
-{
-    const char *drop[HOST_FINALIZERS_MAX + 1];
-    size_t n = finalizers_to_drop(item, drop);
-    const char *body =
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
-
-    if (body == NULL) {
-        return ERR_OK;
-    }
-    log_info(2, "Removing finalizer", LOG_S("service", item->key));
-    int rc = as_retryable(patch_if_there(item, body, err), err);
-    if (rc != ERR_OK) {
-        err_prefix(err, "failed to remove load balancer cleanup finalizer");
-    }
-    return rc;
-}
-
 bool sync_object_is_gone(const struct sync_item *item)
 {
     const char *drop[HOST_FINALIZERS_MAX + 1];
@@ -182,8 +164,9 @@ static const char *condition_body(const struct sync_item *item, const struct tt_
     return condition_patch(item->a, &c);
 }
 
-/* Names only the provider's own keys: what somebody else wrote meanwhile stays. */
-static const char *annotations_body(const struct sync_item *item)
+/* Names only the provider's own keys: what somebody else wrote meanwhile stays.  What goes with a finalizer (`lets_go`) is
+ * named in any case: the last sync may have written it after this one's view of the Service, and nobody would take it back. */
+static const char *annotations_body(const struct sync_item *item, bool lets_go)
 {
     const struct tt_result *r = item->result;
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
@@ -192,7 +175,8 @@ static const char *annotations_body(const struct sync_item *item)
     size_t before = b.len;
     for (uint32_t i = 0; i < r->n_annotations; i++) {
         const struct tt_kv *wanted = &r->annotations[i];
-        if (str_eq(wanted->value, svc_annotation(item->svc, wanted->key))) {
+        bool same = str_eq(wanted->value, svc_annotation(item->svc, wanted->key));
+        if (same && (wanted->value != NULL || !lets_go)) {
             continue;
         }
         str_append(&b, b.len > before ? "," : "");
@@ -246,12 +230,13 @@ static void add_extras(struct writes *w, const struct sync_item *item, bool fail
     if (r == NULL || r->broken) {
         return;
     }
-    add_conditions(w, item);
-    add(w,
+    const char *finalizers =
         finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
-                               r->drop_finalizers, r->n_drop_finalizers),
-        "failed to remove finalizers");
-    add(w, failed ? NULL : annotations_body(item), "failed to update annotations");
+                               r->drop_finalizers, r->n_drop_finalizers);
+    add_conditions(w, item);
+    add(w, finalizers, "failed to remove finalizers");
+    add(w, failed ? NULL : annotations_body(item, finalizers != NULL),
+        "failed to update annotations");
 }
 
 static int write_each(struct sync_item *item, const struct writes *w, struct err *err)
@@ -288,6 +273,26 @@ static int write_all(struct sync_item *item, const struct writes *w, struct err 
     return as_retryable(rc, err);
 }
 
+int sync_remove_finalizers(struct sync_item *item, struct err *err)
+{
+    const char *drop[HOST_FINALIZERS_MAX + 1];
+    size_t n = finalizers_to_drop(item, drop);
+    const char *body =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
+    struct writes w = {.stop = true};
+
+    /* What else the provider takes back: once the finalizers are gone nobody would. */
+    if (item->result != NULL && !item->result->broken && !sync_object_is_gone(item)) {
+        add_conditions(&w, item);
+        add(&w, annotations_body(item, body != NULL), "failed to update annotations");
+    }
+    if (body != NULL) {
+        log_info(2, "Removing finalizer", LOG_S("service", item->key));
+    }
+    add(&w, body, "failed to remove load balancer cleanup finalizer");
+    return write_all(item, &w, err);
+}
+
 int sync_write_extras(struct sync_item *item, bool failed, struct err *err)
 {
     struct writes w = {0};
@@ -314,15 +319,15 @@ int sync_write_deleted(struct sync_item *item, struct err *err)
 {
     const char *drop[HOST_FINALIZERS_MAX + 1];
     size_t n = finalizers_to_drop(item, drop);
+    const char *body =
+        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n);
     struct writes w = {.stop = true};
 
     if (!sync_object_is_gone(item)) {
         add(&w, status_body(item, NULL, 0), "failed to update load balancer status");
         add_conditions(&w, item);
-        add(&w, annotations_body(item), "failed to update annotations");
+        add(&w, annotations_body(item, body != NULL), "failed to update annotations");
     }
-    add(&w,
-        finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers, drop, n),
-        "failed to remove finalizers");
+    add(&w, body, "failed to remove finalizers");
     return write_all(item, &w, err);
 }

@@ -124,44 +124,28 @@ static void warn(struct lb_sync *s, const struct lb_item *item, const struct gce
     }
 }
 
-/* Keys of §4.11. */
-static bool is_status_annotation(const char *key)
-{
-    static const char *const names[] = {"backend-service",
-                                        "tcp-forwarding-rule",
-                                        "udp-forwarding-rule",
-                                        "l3-forwarding-rule",
-                                        "tcp-forwarding-rule-ipv6",
-                                        "udp-forwarding-rule-ipv6",
-                                        "l3-forwarding-rule-ipv6",
-                                        "healthcheck",
-                                        "firewall-rule",
-                                        "firewall-rule-ipv6",
-                                        "firewall-rule-deny",
-                                        "firewall-rule-deny-ipv6",
-                                        "firewall-rule-for-hc",
-                                        "firewall-rule-for-hc-ipv6"};
-    if (str_eq(key, GCE_ANN_NEG_STATUS)) {
-        return true;
-    }
-    for (size_t i = 0; str_has_prefix(key, GCE_ANN_STATUS_PREFIX) && i < ARRAY_LEN(names); i++) {
-        if (str_eq(key + strlen(GCE_ANN_STATUS_PREFIX), names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item)
 {
+    /* Keys of §4.11. */
+    static const char *const keys[] = {GCE_ANN_NEG_STATUS,
+                                       GCE_ANN_STATUS_PREFIX "backend-service",
+                                       GCE_ANN_STATUS_PREFIX "tcp-forwarding-rule",
+                                       GCE_ANN_STATUS_PREFIX "udp-forwarding-rule",
+                                       GCE_ANN_STATUS_PREFIX "l3-forwarding-rule",
+                                       GCE_ANN_STATUS_PREFIX "tcp-forwarding-rule-ipv6",
+                                       GCE_ANN_STATUS_PREFIX "udp-forwarding-rule-ipv6",
+                                       GCE_ANN_STATUS_PREFIX "l3-forwarding-rule-ipv6",
+                                       GCE_ANN_STATUS_PREFIX "healthcheck",
+                                       GCE_ANN_STATUS_PREFIX "firewall-rule",
+                                       GCE_ANN_STATUS_PREFIX "firewall-rule-ipv6",
+                                       GCE_ANN_STATUS_PREFIX "firewall-rule-deny",
+                                       GCE_ANN_STATUS_PREFIX "firewall-rule-deny-ipv6",
+                                       GCE_ANN_STATUS_PREFIX "firewall-rule-for-hc",
+                                       GCE_ANN_STATUS_PREFIX "firewall-rule-for-hc-ipv6"};
     static const struct tt_condition gone = {.type = GCE_LOG_CONDITION};
-    const struct tt_service *svc = item->in->service;
     s->host->result_condition(item->in->result, &gone); /* A23 */
-    for (uint32_t i = 0; i < svc->n_annotations; i++) {
-        const char *key = svc->annotations[i].key;
-        if (is_status_annotation(key)) {
-            s->host->result_annotation(item->in->result, key, NULL);
-        }
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) { /* also those that this view does not have yet */
+        s->host->result_annotation(item->in->result, keys[i], NULL);
     }
 }
 

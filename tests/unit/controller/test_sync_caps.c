@@ -151,6 +151,25 @@ static void take_back(void *arg, struct fake_provider *p, const struct tt_call *
     p->host->result_drop_finalizer(item->result, "example.com/v2");
 }
 
+/* The view of the Service may be older than what the last sync wrote on it. */
+static void caps__no_load_balancer_any_more__annotations_go_with_the_finalizers(void **state)
+{
+    static const char *const finalizers[] = {"example.com/v2"};
+    struct stand *r = *state;
+
+    r->provider->desc.finalizers = finalizers;
+    r->provider->desc.n_finalizers = 1;
+    r->provider->during = take_back;
+    stand_describe(r);
+    stand_service(r, "web", STAND_CLUSTER_IP, "\"finalizers\":[\"" STAND_F "\",\"example.com/v2\"]",
+                  NULL);
+    stand_run(r);
+    assert_string_equal("delete demo/web", stand_story(r));
+    assert_int_equal(1, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "\"$deleteFromPrimitiveList/finalizers\":["));
+    assert_non_null(strstr(stand_patch(r, 0), "\"example.com/a\":null"));
+}
+
 static void caps__anothers_kind__what_was_ours_on_it_is_taken_back(void **state)
 {
     static const char *const finalizers[] = {"example.com/v2"};
@@ -644,6 +663,7 @@ int main(void)
         T(caps__finalizer_is_refused__nothing_is_made),
         T(caps__deletion__one_call_and_events_only_for_work),
         T(caps__anothers_kind__finalizers_stay_as_they_are),
+        T(caps__no_load_balancer_any_more__annotations_go_with_the_finalizers),
         T(caps__anothers_kind__what_was_ours_on_it_is_taken_back),
         T(caps__anothers_kind_vanishes__nothing_is_kept_of_it),
         T(caps__all_that_an_ensure_says__one_request),

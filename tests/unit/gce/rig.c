@@ -191,8 +191,13 @@ static void result_condition(struct tt_result *res, const struct tt_condition *c
     (void)snprintf(res->condition, sizeof(res->condition), "%s=%s", c->type, c->status);
 }
 
+/* Of what is taken back where it may not even be (the host looks at that) only users' keys are noted. */
 static void result_annotation(struct tt_result *res, const char *key, const char *value)
 {
+    if (value == NULL && (str_has_prefix(key, "service.kubernetes.io/") ||
+                          str_eq(key, "cloud.google.com/neg-status"))) {
+        return;
+    }
     (void)snprintf(res->annotation, sizeof(res->annotation), "%s=%s", key, str_nonnull(value));
 }
 
