@@ -35,6 +35,7 @@ struct gce_svcneg {
     enum list_state state _guarded_by_(lock);
     int64_t again_ms _guarded_by_(lock); /* ABSENT: when to look again */
     bool said_refused _guarded_by_(lock);
+    int64_t refused_until_ms _guarded_by_(lock); /* so long nothing new is made; 0: it may be */
     struct gce_digests known _guarded_by_(lock);
 };
 
@@ -248,6 +249,7 @@ struct task {
     const char *key;
     const char *now;
     uint64_t wanted;
+    bool refused; /* it could not be made */
 };
 
 static void say_refused(struct task *t, int32_t code)
@@ -257,6 +259,7 @@ static void say_refused(struct task *t, int32_t code)
     mutex_lock(&t->c->lock);
     bool said = t->c->said_refused;
     t->c->said_refused = true;
+    t->c->refused_until_ms = code == TT_FORBIDDEN ? host->now_ms(host->ctx) + AGAIN_MS : 0;
     mutex_unlock(&t->c->lock);
     if (!said) {
         host->log(
@@ -274,6 +277,7 @@ static int make(struct task *t, int32_t *ret_code, struct err *err)
     }
     if (*ret_code == TT_NOT_FOUND || *ret_code == TT_FORBIDDEN) {
         say_refused(t, *ret_code); /* the namespace goes, or the kind went: it can do without */
+        t->refused = true;
         return ERR_OK;
     }
     return *ret_code == TT_OK ? ERR_OK : failed(&t->ref, *ret_code, "made", err);
@@ -337,6 +341,16 @@ static int bring_about(struct task *t, bool there, struct err *err)
                    t->ref.name);
 }
 
+/* Making one was refused not long ago. */
+static bool may_not_make(struct gce_svcneg *c, const struct gce_svcneg_call *k)
+{
+    int64_t now_ms = k->host->now_ms(k->host->ctx);
+    mutex_lock(&c->lock);
+    bool refused = now_ms < c->refused_until_ms;
+    mutex_unlock(&c->lock);
+    return refused;
+}
+
 int gce_svcneg_ensure(struct gce_svcneg *c, const struct gce_svcneg_call *k,
                       const struct gce_svcneg_wish *w, struct err *err)
 {
@@ -362,11 +376,15 @@ int gce_svcneg_ensure(struct gce_svcneg *c, const struct gce_svcneg_call *k,
     };
     uint64_t is = UNSURE;
     bool there = is_known(c, t.key, &is);
-    if (there && is == t.wanted) {
+    if ((there && is == t.wanted) || (!there && may_not_make(c, k))) {
         return ERR_OK;
     }
     rc = bring_about(&t, there, err);
-    note(c, t.key, rc == ERR_OK ? t.wanted : UNSURE);
+    if (rc == ERR_OK && t.refused) { /* a refusal need not be for ever */
+        drop(c, t.key);
+    } else {
+        note(c, t.key, rc == ERR_OK ? t.wanted : UNSURE);
+    }
     return rc;
 }
 

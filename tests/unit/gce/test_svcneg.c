@@ -375,6 +375,10 @@ static void create__may_not__said_once_and_the_balancer_works(void **state)
     assert_int_equal(ensure(&s, 1, NULL), ERR_OK);
     same_text("requests", kube_fake_story(s.f), "list · create " KEY);
     assert_non_null(strstr(str_buf_text(&s.f->log), "works without"));
+    s.f->now_ms += 10 * 60 * 1000; /* now it may */
+    assert_int_equal(ensure(&s, 1, NULL), ERR_OK);
+    assert_int_equal(ensure(&s, 1, NULL), ERR_OK);
+    same_text("requests later", kube_fake_story(s.f), "create " KEY);
     stage_done(&s);
 }
 
