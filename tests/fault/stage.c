@@ -33,10 +33,15 @@ void stage_done(struct stage *s)
 int stage_open(struct stage *s, struct json_object *world, const char *const *flags)
 {
     static const char *const none[] = {NULL};
-    struct rig_args args = {
-        .world = world,
-        .sim = {.nodes = world == NULL ? NODES : 0, .seed = 7, .cloud = s->cloud},
-        .flags = flags == NULL ? none : flags};
+    struct rig_args args = {.world = world,
+                            .sim = {.nodes = world != NULL  ? 0
+                                             : s->nodes > 0 ? s->nodes
+                                                            : NODES,
+                                    .ipv4 = s->both_families,
+                                    .ipv6 = s->both_families,
+                                    .seed = 7,
+                                    .cloud = s->cloud},
+                            .flags = flags == NULL ? none : flags};
     if (s->site != NULL) {
         args.sim.ipv4 = args.sim.ipv6 = s->site->ipv6;
         args.sim.nodes = world == NULL && s->site->nodes > 0 ? s->site->nodes : args.sim.nodes;

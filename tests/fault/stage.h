@@ -25,6 +25,8 @@ struct stage {
     const char *cloud; /* of a rig without a world; NULL: Google's */
     const struct site
         *site; /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
+    int nodes; /* of a rig without a world; 0: six */
+    bool both_families;            /* the cluster has IPv4 and IPv6 */
     const char *config;            /* members of the cloud-config beside the site's; NULL: none */
     const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
     int64_t began_ms;              /* by the fake clock: when it could strike first */

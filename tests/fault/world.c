@@ -112,11 +112,13 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
 
 /* ---- what belongs to a Service ------------------------------------------------------------------- */
 
+/* Of classes the four of Google's. */
 bool world_service_is_ours(struct json_object *service)
 {
     struct json_object *spec = json_member(service, "spec");
+    const char *class = json_str(spec, "loadBalancerClass");
     return str_eq(json_str(spec, "type"), "LoadBalancer") &&
-           json_str(spec, "loadBalancerClass") == NULL;
+           (class == NULL || str_has_prefix(class, "networking.gke.io/l4-regional-"));
 }
 
 static bool is_foreign_service(struct json_object *foreign, struct json_object *service)
@@ -176,12 +178,55 @@ int world_check_whole(struct arena *a, struct json_object *world, bool deny, str
 
 /* ---- starting over ------------------------------------------------------------------------------- */
 
-static void strip_service(struct json_object *service)
+/* What controllers wrote on it.  Google's annotations are those of docs/spec/gce-l4.md section 10. */
+static void strip_annotations(struct arena *a, struct json_object *notes)
 {
+    const char **keys = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(notes));
+    size_t n = 0;
+    json_object_object_foreach(notes, key, value)
+    {
+        (void)value;
+        if (str_has_prefix(key, "service.kubernetes.io/") ||
+            str_eq(key, "cloud.google.com/neg-status")) {
+            keys[n++] = arena_strdup(a, key);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_object_object_del(notes, keys[i]);
+    }
+}
+
+static void strip_service(struct arena *a, struct json_object *service)
+{
+    struct json_object *notes = json_path(service, "metadata.annotations");
+    if (notes != NULL) {
+        strip_annotations(a, notes);
+    }
     struct json_object *status = json_object_new_object();
     json_object_object_del(json_member(service, "metadata"), "finalizers");
     json_add(status, "loadBalancer", json_object_new_object());
     json_add(service, "status", status);
+}
+
+/* Who is in groups that are gone is gone. */
+static void strip_members(struct arena *a, struct json_object *world, struct json_object *docs)
+{
+    struct json_object *members = json_member(world, "members");
+    if (members == NULL) {
+        return;
+    }
+    const char **paths = ARENA_ARRAY(a, const char *, (size_t)json_object_object_length(members));
+    size_t n = 0;
+    json_object_object_foreach(members, path, list)
+    {
+        (void)list;
+        if (json_member(docs, path) == NULL) {
+            paths[n++] = arena_strdup(a, path);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_object_object_del(members, paths[i]);
+    }
 }
 
 int world_unbuilt(struct arena *a, struct json_object *world, struct json_object **ret,
@@ -200,10 +245,12 @@ int world_unbuilt(struct arena *a, struct json_object *world, struct json_object
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *s = json_object_array_get_idx(services, i);
         if (!is_foreign_service(foreign, s)) {
-            strip_service(s);
+            strip_service(a, s);
         }
     }
     rules->strip(a, json_member(copy, rules->cloud), json_member(foreign, rules->cloud));
+    strip_members(a, copy, json_member(copy, rules->cloud));
+    json_object_object_del(json_member(copy, "kubernetes"), "servicenetworkendpointgroups");
     *ret = copy;
     return ERR_OK;
 }

@@ -36,6 +36,7 @@ struct expected {
     struct arena *a;
     struct json_object *gce;
     struct map *names; /* "targetPools/NAME" of what must be there */
+    struct map *may;   /* of what may be there, too */
     const char *cluster;
     bool deny;
 };
@@ -75,6 +76,27 @@ static void expect_in_zones(struct expected *e, const char *collection, const ch
     }
 }
 
+/* The check that all Services of a scheme with policy Cluster share, and its firewalls, go with the last Service that might
+ * use them, not with the last that does: a change of policy may have been taken back half way. */
+static void may_have_shared(struct expected *e, struct json_object *service, bool internal)
+{
+    static const char *const firewalls[] = {"-fw", "-fw-ipv6"};
+    struct json_object *notes = json_path(service, "metadata.annotations");
+    const char *own = str_nonnull(json_str(notes, "service.kubernetes.io/backend-service"));
+    size_t n = 0;
+    char **parts = str_split(e->a, own, '-', &n);
+    if (n < 2) {
+        return;
+    }
+    const char *shared = arena_printf(e->a, "k8s2-%s-l4-shared-hc", parts[1]);
+    map_set(e->may,
+            arena_printf(e->a, "%s/%s", internal ? "healthChecks" : "regionHealthChecks", shared),
+            NULL);
+    for (size_t i = 0; i < ARRAY_LEN(firewalls); i++) {
+        map_set(e->may, arena_printf(e->a, "firewalls/%s%s", shared, firewalls[i]), NULL);
+    }
+}
+
 /* What ingress-gce's annotations say belongs to it, and nothing else. */
 static void expect_l4(struct expected *e, struct json_object *service)
 {
@@ -83,17 +105,30 @@ static void expect_l4(struct expected *e, struct json_object *service)
         const char *collection;
     } rows[] = {{"tcp-forwarding-rule", "forwardingRules"},
                 {"udp-forwarding-rule", "forwardingRules"},
+                {"tcp-forwarding-rule-ipv6", "forwardingRules"},
+                {"udp-forwarding-rule-ipv6", "forwardingRules"},
                 {"backend-service", "backendServices"},
                 {"firewall-rule", "firewalls"},
+                {"firewall-rule-ipv6", "firewalls"},
                 {"firewall-rule-deny", "firewalls"},
+                {"firewall-rule-deny-ipv6", "firewalls"},
                 {"firewall-rule-for-hc", "firewalls"},
+                {"firewall-rule-for-hc-ipv6", "firewalls"},
                 {"healthcheck", "healthChecks"}};
+    bool internal = has_finalizer(service, "gke.networking.io/l4-ilb-v2");
+    bool narrow = json_len(json_path(service, "spec.loadBalancerSourceRanges")) > 0;
     struct json_object *notes = json_path(service, "metadata.annotations");
+    may_have_shared(e, service, internal);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const char *key = arena_printf(e->a, "service.kubernetes.io/%s", rows[i].note);
         const char *name = json_str(notes, key);
+        bool check = str_eq(rows[i].collection, "healthChecks");
+        if (str_eq(rows[i].note, "firewall-rule-ipv6") && narrow) {
+            map_set(e->may, arena_printf(e->a, "firewalls/%s", name), NULL);
+            continue; /* all ranges are IPv4: nobody is let in, and the annotation stays */
+        }
         if (name != NULL) {
-            expect(e, rows[i].collection, name);
+            expect(e, check && !internal ? "regionHealthChecks" : rows[i].collection, name);
         }
     }
     const char *backend = json_str(notes, "service.kubernetes.io/backend-service");
@@ -180,6 +215,9 @@ static const char *short_name(struct arena *a, const char *path)
     if (n < 4 || !is_load_balancing(parts[n - 2])) {
         return NULL;
     }
+    if (str_eq(parts[n - 2], "healthChecks") && str_eq(parts[n - 4], "regions")) {
+        return arena_printf(a, "regionHealthChecks/%s", parts[n - 1]);
+    }
     return str_eq(parts[n - 4], "zones")
                ? arena_printf(a, "%s@%s/%s", parts[n - 2], parts[n - 3], parts[n - 1])
                : arena_printf(a, "%s/%s", parts[n - 2], parts[n - 1]);
@@ -195,7 +233,7 @@ static int check_resources(struct expected *e, struct json_object *foreign, stru
         if (name == NULL || json_member(foreign, path) != NULL) {
             continue;
         }
-        if (!map_remove(e->names, name)) {
+        if (!map_remove(e->names, name) && !map_has(e->may, name)) {
             return err_set(err, ERR_CONFLICT, "%s is left behind", name);
         }
     }
@@ -255,6 +293,7 @@ static int check_whole(const struct world_view *v, struct err *err)
     struct expected e = {.a = v->a,
                          .gce = v->docs,
                          .names = map_new(NULL),
+                         .may = map_new(NULL),
                          .cluster = cluster_id(v->world),
                          .deny = v->deny};
     int rc = ERR_OK;
@@ -269,7 +308,8 @@ static int check_whole(const struct world_view *v, struct err *err)
         rc = check_resources(&e, v->foreign, err);
     }
     map_free(e.names);
-    return rc;
+    map_free(e.may);
+    return rc == ERR_OK ? world_gce_check_members(v, err) : rc;
 }
 
 /* ---- starting over ------------------------------------------------------------------------------- */
@@ -307,6 +347,14 @@ static struct json_object *clean_resource(struct arena *a, struct json_object *r
     return o;
 }
 
+/* As names_replace() reads it: an IPv6 address without its prefix length, and without a colon at its end. */
+static const char *word_of(struct arena *a, const char *ip)
+{
+    size_t n = strcspn(ip, "/");
+    n -= n > 1 && ip[n - 1] == ':';
+    return arena_strndup(a, ip, n);
+}
+
 /* An address that the cloud chose for a load balancer; one that a user reserved is what it is. */
 static void learn_addresses(struct arena *a, struct json_object *gce, struct names *names)
 {
@@ -324,10 +372,12 @@ static void learn_addresses(struct arena *a, struct json_object *gce, struct nam
     json_object_object_foreach(gce, path2, rule)
     {
         const char *ip = json_str(rule, "IPAddress");
-        const char *owner = names_owner(names, a, str_nonnull(json_str(rule, "name")));
+        const char *name = str_nonnull(json_str(rule, "name"));
+        bool by_name = str_has_prefix(name, "k8s2-") || str_has_suffix(name, "-ipv6");
+        const char *owner = by_name ? name : names_owner(names, a, name);
         bool ours = strstr(path2, "/forwardingRules/") != NULL && owner != NULL && ip != NULL;
         if (ours && !str_set_has(&reserved, ip)) {
-            names_alias(names, ip, arena_printf(a, "{address of %s}", owner));
+            names_alias(names, word_of(a, ip), arena_printf(a, "{address of %s}", owner));
         }
     }
 }

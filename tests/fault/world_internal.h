@@ -39,6 +39,9 @@ struct world_rules {
 extern const struct world_rules world_rules_gce;
 extern const struct world_rules world_rules_azure;
 const struct world_rules *world_rules_of(struct json_object *world);
+/* Google: the members of the NEGs of the view's Services are a choice that ingress-gce's rules allow, whatever
+ * went before (world_gce_members.c).  ERR_CONFLICT. */
+int world_gce_check_members(const struct world_view *v, struct err *err);
 
 /* For those: members that are lists of texts become sets. */
 void world_sort_lists(struct arena *a, struct json_object *o);
