@@ -35,6 +35,7 @@ struct gce_svcneg {
     enum list_state state _guarded_by_(lock);
     int64_t again_ms _guarded_by_(lock); /* ABSENT: when to look again */
     bool said_refused _guarded_by_(lock);
+    bool forbidden _guarded_by_(lock);           /* ABSENT is a 403: there may be objects */
     int64_t refused_until_ms _guarded_by_(lock); /* so long nothing new is made; 0: it may be */
     struct gce_digests known _guarded_by_(lock);
 };
@@ -126,6 +127,7 @@ static int list(struct gce_svcneg *c, const struct gce_svcneg_call *k, struct er
     mutex_lock(&c->lock);
     bool was_absent = c->again_ms != 0;
     c->state = absent ? ABSENT : code == TT_OK ? LISTED : NOT_LISTED;
+    c->forbidden = code == TT_FORBIDDEN;
     c->again_ms = absent ? k->host->now_ms(k->host->ctx) + AGAIN_MS : 0;
     cond_broadcast(&c->changed);
     mutex_unlock(&c->lock);
@@ -413,6 +415,26 @@ static int release(const struct gce_svcneg_call *k, const struct tt_kube_ref *re
     return code == TT_OK || code == TT_NOT_FOUND ? ERR_OK : failed(ref, code, "let go of", err);
 }
 
+/* What may not be listed just now may be there all the same, and our finalizer on it would hold it for ever. */
+static int delete_unseen(struct gce_svcneg *c, const struct gce_svcneg_call *k,
+                         const struct tt_kube_ref *ref, struct arena *a, struct err *err)
+{
+    mutex_lock(&c->lock);
+    bool forbidden = c->forbidden;
+    mutex_unlock(&c->lock);
+    if (!forbidden) {
+        return ERR_OK;
+    }
+    int rc = release(k, ref, a, err);
+    if (rc == ERR_FORBIDDEN) {
+        err_clear(err);
+        return ERR_OK;
+    }
+    int32_t code = rc == ERR_OK ? k->host->kube_delete(k->host->ctx, k->call, ref, NULL) : TT_OK;
+    bool fine = code == TT_OK || code == TT_NOT_FOUND || code == TT_FORBIDDEN;
+    return rc != ERR_OK || fine ? rc : failed(ref, code, "deleted", err);
+}
+
 int gce_svcneg_delete(struct gce_svcneg *c, const struct gce_svcneg_call *k, const char *ns,
                       const char *name, struct err *err)
 {
@@ -422,7 +444,10 @@ int gce_svcneg_delete(struct gce_svcneg *c, const struct gce_svcneg_call *k, con
     uint64_t is = UNSURE;
     bool absent = false;
     int rc = get_ready(c, k, &absent, err);
-    if (rc != ERR_OK || absent || !is_known(c, key, &is)) {
+    if (rc == ERR_OK && absent) {
+        return delete_unseen(c, k, &ref, a, err);
+    }
+    if (rc != ERR_OK || !is_known(c, key, &is)) {
         return rc;
     }
     rc = release(k, &ref, a, err);
