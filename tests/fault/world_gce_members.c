@@ -366,14 +366,28 @@ int world_gce_check_members(const struct world_view *v, struct err *err)
 
 /* ---- what depends on what went before ------------------------------------------------------------ */
 
+static bool is_ready(struct json_object *node)
+{
+    struct json_object *all = json_path(node, "status.conditions");
+    bool ready = false;
+    for (size_t i = 0; i < json_len(all); i++) {
+        struct json_object *one = json_object_array_get_idx(all, i);
+        ready = ready ||
+                (str_eq(json_str(one, "type"), "Ready") && str_eq(json_str(one, "status"), "True"));
+    }
+    return ready;
+}
+
+/* The path is that of a NEG, or of a group: those of a zone in which nobody is ready are left as they are. */
 static bool has_node(struct arena *a, struct json_object *world, const char *path)
 {
+    bool group = strstr(path, "/instanceGroups/") != NULL;
     const char *at = strstr(path, "/zones/");
     const char *zone = at == NULL ? "" : arena_strndup(a, at + 7, strcspn(at + 7, "/"));
     struct json_object *nodes = json_path(world, "kubernetes.nodes");
     for (size_t i = 0; i < json_len(nodes); i++) {
         struct json_object *node = json_object_array_get_idx(nodes, i);
-        if (takes_part(a, node) && str_eq(zone_of(a, node), zone)) {
+        if (takes_part(a, node) && str_eq(zone_of(a, node), zone) && (!group || is_ready(node))) {
             return true;
         }
     }
@@ -387,11 +401,12 @@ static int by_group(const void *x, const void *y)
     return strcmp(str_nonnull(json_str(a, "group")), str_nonnull(json_str(b, "group")));
 }
 
-/* A NEG or group that only a cluster has that had a node there: groups hold those that are ready. */
+/* A NEG or group that only a cluster has that had a node there. */
 static bool is_of_the_past(struct arena *a, struct json_object *world, const char *path)
 {
     bool empty = json_len(json_member(json_member(world, "members"), path)) == 0;
-    return empty && (strstr(path, "/instanceGroups/") != NULL || !has_node(a, world, path));
+    bool group = strstr(path, "/instanceGroups/") != NULL;
+    return group ? empty || !has_node(a, world, path) : empty && !has_node(a, world, path);
 }
 
 static void level_backends(struct arena *a, struct json_object *world, struct json_object *service)
