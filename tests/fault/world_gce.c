@@ -144,7 +144,10 @@ static void expect_on_groups(struct expected *e, struct json_object *service)
     struct arena *a = e->a;
     const char *lb = names_lb(a, json_str(json_member(service, "metadata"), "uid"));
     bool local = str_eq(json_str(json_member(service, "spec"), "externalTrafficPolicy"), "Local");
-    const char *check = local ? lb : arena_printf(a, "k8s-%s-node", e->cluster);
+    const char *shared = arena_printf(a, "k8s-%s-node", e->cluster);
+    const char *check = local ? lb : shared;
+    map_set(e->may, arena_printf(a, "healthChecks/%s", shared), NULL); /* as may_have_shared() */
+    map_set(e->may, arena_printf(a, "firewalls/%s-hc", shared), NULL);
     expect(e, "forwardingRules", lb);
     expect(e, "backendServices", lb);
     expect(e, "firewalls", arena_printf(a, "k8s-fw-%s", lb));

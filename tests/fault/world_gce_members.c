@@ -468,7 +468,10 @@ void world_gce_level(struct arena *a, struct json_object *world)
     {
         bool neg = strstr(path, "/networkEndpointGroups/") != NULL;
         bool group = neg || strstr(path, "/instanceGroups/") != NULL;
-        if (strstr(path, "-l4-shared-hc") != NULL || (group && is_of_the_past(a, world, path))) {
+        bool old_check = str_has_suffix(path, "-node-hc") ||
+                         (str_has_suffix(path, "-node") && strstr(path, "/healthChecks/"));
+        if (strstr(path, "-l4-shared-hc") != NULL || old_check ||
+            (group && is_of_the_past(a, world, path))) {
             gone[n++] = arena_strdup(a, path);
         } else if (neg) {
             json_object_object_del(doc, "size");
