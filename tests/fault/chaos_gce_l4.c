@@ -249,6 +249,11 @@ static int part(struct chaos *c)
     return writer_gce_check(l4_of(c)->writer, c->s.rig, c->s.a, c->s.err);
 }
 
+static int judge(struct chaos *c, struct json_object *end)
+{
+    return world_gce_check_objects(end, c->s.err);
+}
+
 static void done(struct chaos *c)
 {
     writer_gce_free(l4_of(c)->writer);
@@ -299,6 +304,7 @@ const struct chaos_cloud chaos_gce_l4 = {
     .listen = listen,
     .last = last,
     .part = part,
+    .judge = judge,
     .level = world_gce_level,
     .done = done,
 };

@@ -327,9 +327,7 @@ static int check_service(const struct world_view *v, struct json_object *service
         return err_set(err, ERR_CONFLICT, "Service %s does not say what its backend service is",
                        g.service);
     }
-    if (!map_remove(objects, g.name)) {
-        return err_set(err, ERR_CONFLICT, "there is no ServiceNetworkEndpointGroup %s", g.name);
-    }
+    (void)map_remove(objects, g.name); /* it may be missing where nobody looks again after a 403 */
     struct map *on = map_new(NULL);
     g.nodes = map_new(NULL);
     int rc = ERR_OK;
@@ -362,6 +360,28 @@ int world_gce_check_members(const struct world_view *v, struct err *err)
     free(left);
     map_free(names);
     return rc;
+}
+
+int world_gce_check_objects(struct json_object *world, struct err *err)
+{
+    struct json_object *services = json_path(world, "kubernetes.services");
+    struct json_object *objects = json_path(world, "kubernetes.servicenetworkendpointgroups");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *notes =
+            json_path(json_object_array_get_idx(services, i), "metadata.annotations");
+        const char *name = json_str(notes, "service.kubernetes.io/backend-service");
+        bool there = json_member(notes, "cloud.google.com/neg-status") == NULL;
+        for (size_t k = 0; k < json_len(objects) && !there; k++) {
+            struct json_object *meta =
+                json_member(json_object_array_get_idx(objects, k), "metadata");
+            there = str_eq(json_str(meta, "name"), name);
+        }
+        if (!there) {
+            return err_set(err, ERR_CONFLICT, "there is no ServiceNetworkEndpointGroup %s",
+                           str_nonnull(name));
+        }
+    }
+    return ERR_OK;
 }
 
 /* ---- what depends on what went before ------------------------------------------------------------ */
