@@ -229,9 +229,11 @@ int gce_firewall_equal(struct arena *a, const struct gce_firewall *x, const stru
     if (!cidr_set(a, &x->sources, &sx) || !cidr_set(a, &y->sources, &sy)) {
         return err_set(err, ERR_INVALID, "firewall %s: a source range is no CIDR", x->name);
     }
-    *ret = str_set_eq(&sx, &sy) && x->priority == y->priority && !destinations_differ(x, y) &&
+    *ret = str_set_eq(&sx, &sy);
+    int rc = *ret ? gce_firewall_traffic_equal(a, x, y, ret, err) : ERR_OK;
+    *ret = *ret && x->priority == y->priority && !destinations_differ(x, y) &&
            str_eq(x->description, y->description);
-    return *ret ? gce_firewall_traffic_equal(a, x, y, ret, err) : ERR_OK;
+    return rc;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------ */
