@@ -45,6 +45,10 @@ static const struct {
     [GCE_SUBNETWORKS] = {"subnetworks", REGIONAL_NETWORK, "compute#subnetwork", "subnetwork", ""},
     [GCE_ZONES] = {"zones", PROJECT, "compute#zone", "zones", ""},
     [GCE_NETWORKS] = {"networks", GLOBAL_NETWORK, "compute#network", "networks", ""},
+    [GCE_GLOBAL_RULES] = {"forwardingRules", GLOBAL, "compute#forwardingRule", "forwardingrule", "",
+                          "globalForwardingRules"},
+    [GCE_GLOBAL_BACKENDS] = {"backendServices", GLOBAL, "compute#backendService", "backendservice",
+                             ""},
 };
 
 static const struct {
@@ -225,6 +229,17 @@ const char *gce_wait_path(struct arena *a, const struct gce_api *api, const stru
 {
     return arena_printf(a, "%s/operations/%s/wait", place_path(a, api, s->collection, s->zone),
                         operation);
+}
+
+struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api)
+{
+    static const char v1[] = "/v1/";
+    struct gce_api beta = *api;
+    if (str_has_suffix(api->base, v1)) {
+        beta.base = arena_printf(a, "%.*s/beta/", (int)(strlen(api->base) - strlen(v1)), api->base);
+        beta.version = "beta";
+    }
+    return beta;
 }
 
 char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,

@@ -46,7 +46,9 @@ enum gce_collection {
     GCE_GROUPS,      /* instanceGroups, zonal */
     GCE_SUBNETWORKS, /* of the network project's region */
     GCE_ZONES,
-    GCE_NETWORKS, /* of the network project */
+    GCE_NETWORKS,        /* of the network project */
+    GCE_GLOBAL_RULES,    /* forwardingRules, global: only an owner's own (gce_custom_fr.h) */
+    GCE_GLOBAL_BACKENDS, /* backendServices, global: likewise */
     GCE_COLLECTION_MAX,
 };
 enum gce_verb {
@@ -81,7 +83,10 @@ struct gce_api {
     struct rng *rng;
     const struct tt_host *host; /* may be NULL in tests */
     bool l4;                    /* ingress-gce's part is played: its metrics are set, too */
+    const char *version;        /* that `base` ends with, for metrics: "beta"; NULL: "v1" */
 };
+/* The same API in its beta version: where `base` ends with "/v1/", "/beta/" stands instead. */
+struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api);
 /* ".../projects/P/regions/R/targetPools/NAME": the link of a resource of ours. */
 char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                    const char *name);

@@ -199,12 +199,12 @@ static void delete_all(struct deleting *x, const struct gce_bs_names *n)
     delete_shared_check(x, n);
 }
 
-/* Of this naming scheme nothing goes. */
-static bool is_spared(unsigned only, enum gce_kind scheme)
+/* Of this naming scheme nothing goes; where there were NEGs alone, all else is somebody else's. */
+static bool is_spared(const struct gce_bs_input *in, enum gce_kind scheme)
 {
     unsigned of_scheme = scheme == GCE_KIND_ILB_GROUPS ? BIT(GCE_KIND_ILB_GROUPS)
                                                        : BIT(GCE_KIND_ILB_NEGS) | BIT_NETLB;
-    return only != 0 && (only & of_scheme) == 0;
+    return !gce_kind_has_service(in->kind) || (in->only != 0 && (in->only & of_scheme) == 0);
 }
 
 static void delete_negs(struct bs_emit *e, const struct gce_neg_plan *negs)
@@ -230,8 +230,7 @@ int gce_bs_plan_delete(struct lb_plan *p, const struct gce_bs_facts *f,
     bs_emit_init(&x.e, p, f, in, seen);
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
         struct gce_bs_names names;
-        if (!is_spared(in->only, schemes[i]) &&
-            gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
+        if (!is_spared(in, schemes[i]) && gce_bs_names_make(p->a, f, in, schemes[i], &names)) {
             delete_all(&x, &names);
         }
     }

@@ -25,7 +25,8 @@ static int find_ids(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
         rc = gce_kube_system_uid(p->kube_system, p->host, s->call, s->a, &b->facts.kube_system_uid,
                                  err);
     }
-    if (rc == ERR_OK && (gce_kind_has_groups(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
+    bool of_service = gce_kind_has_service(b->in.kind) && b->in.verb == TT_VERB_DELETE;
+    if (rc == ERR_OK && (gce_kind_has_groups(b->in.kind) || of_service)) {
         rc = gce_cluster_id_get(p->cluster_id, p->host, s->call, s->a, &b->facts.cluster_id, err);
     }
     return rc;
@@ -115,19 +116,21 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
     b->in.user_v6.ip = "";
     b->in.user_v4.name = b->in.user_v6.name = "";
     b->in.user_v4.tier = b->in.user_v6.tier = "";
-    if (verb == TT_VERB_ENSURE && b->facts.flags.logging && kind != GCE_KIND_ILB_GROUPS) {
+    bool has_service = gce_kind_has_service(kind);
+    if (verb == TT_VERB_ENSURE && b->facts.flags.logging && has_service &&
+        kind != GCE_KIND_ILB_GROUPS) {
         const struct gce_provider *p = s->provider;
         gce_l4lb_config_get(p->l4lb_config, s->host, s->call, s->a, item->in->service, &b->log);
         b->in.log = gce_log_of(&b->log);
     }
     if (gce_kind_has_groups(kind)) {
         find_groups(s, b);
-    } else {
+    } else if (gce_bs_has_negs(s, b)) {
         int64_t thinks_ms = s->host->now_ms(s->host->ctx);
         rc = gce_bs_members_think(s, item, b, err);
         gce_neg_metrics_decided(s->host, thinks_ms, rc != ERR_OK);
     }
-    if (rc == ERR_OK && verb == TT_VERB_ENSURE) {
+    if (rc == ERR_OK && verb == TT_VERB_ENSURE && has_service) {
         item->err.code = gce_bs_desired_make(s->a, &b->facts, &b->in, &b->d, &item->err);
         b->has_desired = item->err.code == ERR_OK;
     }

@@ -45,6 +45,13 @@ static void current_places(struct lb_sync *s, const struct gce_bs_item *b, const
     }
 }
 
+bool gce_bs_has_negs(const struct lb_sync *s, const struct gce_bs_item *b)
+{
+    const struct gce_provider *p = s->provider;
+    return gce_kind_has_negs(b->in.kind) &&
+           (b->in.kind != GCE_KIND_NEGS_ONLY || p->options.switches.standalone_negs);
+}
+
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                          struct err *err)
 {

@@ -79,8 +79,8 @@ static bool wants_check(const struct tt_service *other, const struct gce_decisio
                         const void *arg)
 {
     const enum gce_kind *kind = arg;
-    return !svc_only_local_traffic(other) && d->kind >= GCE_KIND_ILB_GROUPS &&
-           d->kind <= GCE_KIND_NETLB_NEGS && kind_shares(*kind, d->kind);
+    return !svc_only_local_traffic(other) && gce_kind_has_service(d->kind) &&
+           kind_shares(*kind, d->kind);
 }
 
 static bool uses_shared(const struct gce_bs_item *b)
@@ -233,21 +233,27 @@ static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
-static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+/* At the slots, and at NEGs. */
+static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
-    gce_slots_init(&b->slots, s->a);
-    gce_bs_slots(&b->slots, &b->facts, &b->in, b->has_desired ? &b->d : NULL);
     if (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE) {
         gce_bs_members_slots(s, b);
-    }
-    if (b->in.verb == TT_VERB_ENSURE) {
-        add_named(s, b);
     }
     if (b->slots.n == 0) {
         s->observed_fresh = true; /* own writes told the mirror everything that this verb touches */
         return ERR_OK;
     }
     return gce_slots_look(&b->slots, s, err);
+}
+
+static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+{
+    gce_slots_init(&b->slots, s->a);
+    gce_bs_slots(&b->slots, &b->facts, &b->in, b->has_desired ? &b->d : NULL);
+    if (b->in.verb == TT_VERB_ENSURE) {
+        add_named(s, b);
+    }
+    return look_at(s, b, err);
 }
 
 static void see_other_scheme(struct gce_bs_item *b)
@@ -263,9 +269,26 @@ static void see_other_scheme(struct gce_bs_item *b)
         gce_slots_hc(&b->slots, gce_kind_is_internal(b->in.kind), n.shared_check) != NULL;
 }
 
+/* NEGs alone: they, and nothing else. */
+static int observe_negs(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
+                        struct err *err)
+{
+    gce_slots_init(&b->slots, s->a);
+    b->slots.verb = b->in.verb;
+    if (!gce_bs_has_negs(s, b)) {
+        s->observed_fresh = true; /* there is nothing of ours to be seen */
+        return ERR_OK;
+    }
+    int rc = look_at(s, b, err);
+    return rc == ERR_OK ? gce_bs_members_observe(s, item, b, err) : rc;
+}
+
 int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                         struct err *err)
 {
+    if (!gce_kind_has_service(b->in.kind)) {
+        return observe_negs(s, item, b, err);
+    }
     if (gce_kind_has_groups(b->in.kind) && b->in.verb != TT_VERB_DELETE) {
         b->in.zones = gce_groups_zones(s->a, s->provider, b->group_name, &b->groups);
     }

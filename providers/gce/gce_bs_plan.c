@@ -135,6 +135,16 @@ static int plan_sides(struct bs_ensure *n, struct err *err)
     return rc;
 }
 
+/* A kind that has no more than NEGs. */
+static int plan_negs_only(struct bs_emit *e, const struct gce_neg_plan *negs, struct err *err)
+{
+    lb_plan_service(e->p, e->in->key)->kind =
+        arena_printf(e->a, "%s, %s", gce_kind_text(e->in->kind), e->f->region);
+    int rc = plan_negs(e, negs, err);
+    bs_flush(e);
+    return rc;
+}
+
 int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
                        const struct gce_bs_input *in, const struct gce_bs_desired *d,
                        const struct gce_slots *seen, const struct gce_neg_plan *negs,
@@ -142,6 +152,9 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
 {
     struct bs_ensure n = {.d = d};
     bs_emit_init(&n.e, p, f, in, seen);
+    if (!gce_kind_has_service(in->kind)) {
+        return plan_negs_only(&n.e, negs, err);
+    }
     int rc = decide(&n, err);
     if (rc != ERR_OK) {
         return rc;
@@ -212,6 +225,9 @@ int gce_bs_plan_update(struct lb_plan *p, const struct gce_bs_facts *f,
     struct bs_emit e;
     struct gce_bs_names names;
     bs_emit_init(&e, p, f, in, seen);
+    if (!gce_kind_has_service(in->kind)) {
+        return plan_negs_only(&e, negs, err);
+    }
     bool has_names = gce_bs_names_make(p->a, f, in, in->kind, &names);
     const struct gce_bservice *is = has_names ? gce_slots_bservice(seen, names.backends[0]) : NULL;
     struct lb_plan_service *s = lb_plan_service(p, in->key);

@@ -28,8 +28,8 @@ static void set_ingress(struct lb_sync *s, struct lb_item *item, const struct gc
     s->host->result_ingress(item->in->result, all, n);
 }
 
-static void set_annotation(struct lb_sync *s, struct lb_item *item, const char *key,
-                           const char *value)
+void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *key,
+                          const char *value)
 {
     if (!str_eq(svc_annotation(item->in->service, key), value)) {
         s->host->result_annotation(item->in->result, key, value);
@@ -49,7 +49,7 @@ static void set_l4_annotations(struct lb_sync *s, struct lb_item *item, const st
 {
     for (size_t i = 0; i < b->d.n_annotations; i++) {
         if (!is_left_alone(b, &b->d.annotations[i])) {
-            set_annotation(s, item, b->d.annotations[i].key, b->d.annotations[i].value);
+            gce_bs_flow_annotate(s, item, b->d.annotations[i].key, b->d.annotations[i].value);
         }
     }
 }
@@ -59,8 +59,8 @@ static void set_legacy_annotations(struct lb_sync *s, struct lb_item *item,
 {
     const struct gce_provider *p = s->provider;
     if (p->options.lb_annotations) {
-        set_annotation(s, item, GCE_ANN_BACKEND, b->d.service.name);
-        set_annotation(s, item, GCE_ANN_TARGET_POOL, NULL);
+        gce_bs_flow_annotate(s, item, GCE_ANN_BACKEND, b->d.service.name);
+        gce_bs_flow_annotate(s, item, GCE_ANN_TARGET_POOL, NULL);
     }
 }
 
@@ -160,12 +160,11 @@ static void clear(struct lb_sync *s, struct lb_item *item)
                    "Deleted load balancer");
 }
 
-/* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
- * synced together do not stay together (gce-l4.md §7.3, §9.6). */
-static void look_again(struct lb_sync *s, struct lb_item *item)
+void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms)
 {
     const struct gce_provider *p = s->provider;
-    int64_t tenth_ms = p->options.periods.sync_ms / 10;
+    int64_t period_ms = p->options.periods.sync_ms;
+    int64_t tenth_ms = (at_most_ms > 0 && at_most_ms < period_ms ? at_most_ms : period_ms) / 10;
     if (TT_HAS(s->host, result_again) && tenth_ms > 0) {
         int64_t later_ms = (int64_t)rng_below(p->rng, (uint64_t)(2 * tenth_ms + 1));
         s->host->result_again(item->in->result, 9 * tenth_ms + later_ms);
@@ -175,6 +174,10 @@ static void look_again(struct lb_sync *s, struct lb_item *item)
 void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b)
 {
     bool legacy = b->in.kind == GCE_KIND_ILB_GROUPS;
+    if (!gce_kind_has_service(b->in.kind)) {
+        gce_negs_only_status(s, item, b);
+        return;
+    }
     if (b->in.verb == TT_VERB_DELETE) {
         if (!legacy) {
             clear(s, item);
@@ -182,10 +185,10 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         return;
     }
     if (!legacy && !gce_kind_has_negs(b->in.kind)) {
-        set_annotation(s, item, GCE_ANN_NEG_STATUS, NULL);
+        gce_bs_flow_annotate(s, item, GCE_ANN_NEG_STATUS, NULL);
     } else if (!legacy) {
-        set_annotation(s, item, GCE_ANN_NEG_STATUS,
-                       gce_neg_status_text(s->a, b->neg_name, &b->members.zones));
+        gce_bs_flow_annotate(s, item, GCE_ANN_NEG_STATUS,
+                             gce_neg_status_text(s->a, b->neg_name, &b->members.zones));
     }
     if (b->in.verb != TT_VERB_ENSURE) {
         return;
@@ -199,7 +202,7 @@ void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     tell_log(s, item, b, NULL);
     warn(s, item, b);
     tell_synced(s, item, b);
-    look_again(s, item);
+    gce_bs_flow_look_again(s, item, 0);
 }
 
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b)
@@ -209,6 +212,10 @@ void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const str
                          : gce_kind_is_internal(b->in.kind) ? "SyncLoadBalancerFailed"
                                                             : "SyncExternalLoadBalancerFailed";
     if (item->err.code == ERR_CANCELLED || item->settled) {
+        return;
+    }
+    if (gce_item_of(item)->decision.kind == GCE_KIND_NEGS_ONLY) {
+        gce_negs_only_failed(s, item);
         return;
     }
     if (!deletes && b->has_desired) {
@@ -274,12 +281,15 @@ int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
 {
     struct gce_provider *p = s->provider;
     const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
+    int rc = ERR_OK;
     (void)item;
-    if (!gce_kind_has_negs(b->in.kind) || str_is_empty(b->neg_name) || same_negs(b)) {
-        return ERR_OK;
+    if (gce_bs_has_negs(s, b) && !str_is_empty(b->neg_name) && !same_negs(b)) {
+        rc = b->in.verb == TT_VERB_DELETE
+                 ? gce_svcneg_delete(p->svcneg, &k, b->in.service->ns, b->neg_name, err)
+                 : ensure_svcneg(s, b, err);
     }
-    if (b->in.verb == TT_VERB_DELETE) {
-        return gce_svcneg_delete(p->svcneg, &k, b->in.service->ns, b->neg_name, err);
+    if (rc == ERR_OK && b->in.kind == GCE_KIND_NEGS_ONLY && b->in.verb == TT_VERB_ENSURE) {
+        gce_negs_only_look(s, b);
     }
-    return ensure_svcneg(s, b, err);
+    return rc;
 }

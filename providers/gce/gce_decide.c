@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_decide.c: which load balancer a Service gets, as one walk through one tree.
  *
- *     marks      what it carries of each kind: finalizers, the rule of its legacy name, its class
+ *     marks      what it carries of each kind: finalizers, the rule of its legacy name, its class, annotation neg-status
  *     wish       nothing (deleted, no LoadBalancer), or what class and annotation ask for
  *     choice     a mark of a kind of that side decides before any flag does: kinds stick
  *     the rest   marks of other kinds are `former`: they go first
@@ -13,7 +13,9 @@
 
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_decide_table.h"
+#include "providers/gce/gce_l4_rules.h"
 #include "providers/gce/gce_service_rules.h"
+#include "providers/gce/gce_svcneg_rules.h"
 
 #include <string.h>
 
@@ -96,6 +98,22 @@ static void find_marks(struct walk *w)
     if (w->c->rule_found == GCE_FOUND_PRESENT) {
         w->has_rule = BIT(kind_of_rule(w));
     }
+}
+
+/* Kinds whose Services have NEGs, too, and the annotation that tells them. */
+static bool has_l4_finalizer(const struct walk *w)
+{
+    return (w->has_finalizers & (BIT(GCE_KIND_ILB_NEGS) | BIT_NETLB)) != 0;
+}
+
+/* NEGs alone leave no finalizer on a Service (§1.3): that it has some is told by the class, as long as it has one, or by
+ * the annotation that names them. */
+static unsigned mark_of_negs(const struct walk *w)
+{
+    bool by_class = str_eq(w->s->lb_class, GCE_CLASS_STANDALONE);
+    bool by_status = gce_kind_is_run(w->f, GCE_KIND_NEGS_ONLY) && !has_l4_finalizer(w) &&
+                     gce_neg_status_names_nodes(svc_annotation(w->s, GCE_ANN_NEG_STATUS));
+    return by_class || by_status ? BIT(GCE_KIND_NEGS_ONLY) : 0;
 }
 
 static bool rule_has_service(const struct walk *w)
@@ -385,6 +403,9 @@ static void settle_wanted(const struct walk *w)
     bool is_run = (run & BIT(w->d->is)) != 0 && !is_left_to_ingress(w);
     unsigned of_rule = is_rule_of_other_side(w) ? w->has_rule : 0;
     unsigned others = (w->has_finalizers | of_rule) & run & ~gce_kinds[w->d->is].family;
+    if (!gce_kind_has_negs(w->d->is)) { /* else they are taken over: their names are the same */
+        others |= mark_of_negs(w) & run;
+    }
     look_at_members(w, others);
     if (is_run) {
         w->d->kind = w->d->is;
@@ -401,7 +422,7 @@ static void settle_wanted(const struct walk *w)
 /* What says that it has something, beside finalizers and the rule. */
 static unsigned marks_of_gone(const struct walk *w)
 {
-    unsigned marks = w->has_finalizers | w->has_rule;
+    unsigned marks = w->has_finalizers | w->has_rule | mark_of_negs(w);
     if (str_eq(w->s->lb_class, GCE_CLASS_EXTERNAL)) {
         marks |= BIT(GCE_KIND_NETLB_GROUPS);
     }
@@ -419,6 +440,16 @@ static bool is_kept_for_ingress(const struct walk *w)
            !has(w, GCE_KIND_TARGET_POOL);
 }
 
+/* A Service that was a LoadBalancer until now and bears no mark: the run that made NEGs for it may have been interrupted
+ * before it could say so. */
+static void settle_unnamed_negs(const struct walk *w)
+{
+    if (w->c->gone && w->f->standalone_negs) {
+        w->d->teardown = true;
+        w->d->kind = w->d->is = GCE_KIND_NEGS_ONLY;
+    }
+}
+
 /* Nothing tells what it had: what it would have had is looked for by its names, where the generic part is ours,
  * because that one's finalizer is then ours to take away (docs/adr/0011). */
 static void settle_unmarked(const struct walk *w)
@@ -426,6 +457,7 @@ static void settle_unmarked(const struct walk *w)
     bool is_lb = str_eq(w->s->type, "LoadBalancer");
     if (!is_lb && !svc_has_finalizer(w->s, LB_CLEANUP_FINALIZER)) {
         chose(w, ROW_NOT_LB);
+        settle_unnamed_negs(w);
         return;
     }
     struct walk quiet = *w; /* the questions were told already */

@@ -42,6 +42,8 @@ const char *gce_kind_text(enum gce_kind kind);
 enum gce_part gce_kind_part(enum gce_kind kind);
 bool gce_kind_is_internal(enum gce_kind kind);
 bool gce_kind_has_negs(enum gce_kind kind);
+/* A backend service of ours, with health check and rules: all kinds but target pools and NEGs alone. */
+bool gce_kind_has_service(enum gce_kind kind);
 /* The finalizer by which the kind is told ("gke.networking.io/l4-ilb-v2"); NULL: none. */
 const char *gce_kind_finalizer(enum gce_kind kind);
 
@@ -49,14 +51,15 @@ const char *gce_kind_finalizer(enum gce_kind kind);
 struct gce_switches {
     bool
         legacy_off; /* --controllers=-service-lb-controller: no target pools, no groups of the legacy kind */
-    bool run_ilb;         /* --run-l4-controller */
-    bool run_netlb;       /* --run-l4-netlb-controller */
-    bool ilb_subsets;     /* alpha feature ILBSubsets, or run_ilb together with the legacy part */
-    bool rbs_default;     /* --enable-rbs-default-l4-netlb, --enable-l4-netlb-rbs-by-default */
-    bool neg_ilb;         /* --enable-l4-neg */
-    bool neg_netlb;       /* --enable-l4-netlb-neg */
-    bool neg_default;     /* --enable-l4-netlb-neg-default */
-    bool standalone_negs; /* NEGs alone are made; no flag sets it in this version */
+    bool run_ilb;           /* --run-l4-controller */
+    bool run_netlb;         /* --run-l4-netlb-controller */
+    bool ilb_subsets;       /* alpha feature ILBSubsets, or run_ilb together with the legacy part */
+    bool rbs_default;       /* --enable-rbs-default-l4-netlb, --enable-l4-netlb-rbs-by-default */
+    bool neg_ilb;           /* --enable-l4-neg */
+    bool neg_netlb;         /* --enable-l4-netlb-neg */
+    bool neg_default;       /* --enable-l4-netlb-neg-default */
+    bool standalone_negs;   /* --enable-l4-standalone-negs: NEGs alone are made */
+    bool standalone_status; /* --run-l4-standalone-neg-controller: their status is published */
 };
 /* What was found under a name. */
 enum gce_found {

@@ -47,6 +47,11 @@ bool gce_kind_has_negs(enum gce_kind kind)
     return kind == GCE_KIND_ILB_NEGS || kind == GCE_KIND_NETLB_NEGS || kind == GCE_KIND_NEGS_ONLY;
 }
 
+bool gce_kind_has_service(enum gce_kind kind)
+{
+    return kind >= GCE_KIND_ILB_GROUPS && kind <= GCE_KIND_NETLB_NEGS;
+}
+
 const char *gce_kind_finalizer(enum gce_kind kind)
 {
     return gce_kinds[kind].finalizer;
@@ -64,7 +69,7 @@ bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind)
     case GCE_KIND_NETLB_NEGS:
         return f->run_netlb;
     case GCE_KIND_NEGS_ONLY:
-        return f->standalone_negs;
+        return f->standalone_negs || f->standalone_status;
     default:
         return false;
     }

@@ -12,7 +12,7 @@
 #include "providers/gce/gce_service_rules.h"
 
 static const char *const classes[] = {GCE_CLASS_EXTERNAL_LEGACY, GCE_CLASS_INTERNAL_LEGACY,
-                                      GCE_CLASS_INTERNAL, GCE_CLASS_EXTERNAL};
+                                      GCE_CLASS_INTERNAL, GCE_CLASS_EXTERNAL, GCE_CLASS_STANDALONE};
 static const char *const finalizers[] = {
     GCE_FINALIZER_NETLB_V1, GCE_FINALIZER_ILB_V1, GCE_FINALIZER_ILB_V2, GCE_FINALIZER_NETLB_V2,
     GCE_FINALIZER_NETLB_V3,
@@ -41,7 +41,10 @@ static const char *const event_reasons[] = {GCE_EVENT_MANUAL,
                                             "AttachFailed",
                                             "DetachFailed",
                                             "Sync",
-                                            GCE_EVENT_FINALIZER};
+                                            GCE_EVENT_FINALIZER,
+                                            GCE_EVENT_NEGS_FAILED,
+                                            GCE_EVENT_NO_CUSTOM_RULE,
+                                            GCE_EVENT_CUSTOM_RULE};
 /* Creation has no name that RBAC could compare, so it is a row of its own. */
 static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "v1",
@@ -79,7 +82,7 @@ static int64_t endpoints_delay_ms(void *provider, const struct tt_service *servi
     const struct gce_case c = {.service = service, .flags = f};
     struct gce_decision d;
     gce_decide(&c, &d);
-    if (!gce_kind_has_negs(d.kind)) {
+    if (!gce_kind_has_negs(d.kind) || (d.kind == GCE_KIND_NEGS_ONLY && !f->standalone_negs)) {
         return -1;
     }
     return svc_only_local_traffic(service) ? ENDPOINTS_LOCAL_MS : ENDPOINTS_CLUSTER_MS;
@@ -96,7 +99,7 @@ static uint32_t needs_lease(void *provider, const struct tt_lease *lease)
 {
     const struct gce_provider *p = provider;
     const struct gce_switches *f = &p->options.switches;
-    bool l4 = f->run_ilb || f->run_netlb;
+    bool l4 = f->run_ilb || f->run_netlb || f->standalone_status;
     bool negs = f->run_ilb || (f->run_netlb && f->neg_netlb) || f->standalone_negs;
 
     return str_eq(lease->name, L4_LEASE) ? p->options.gate_l4 && l4 : p->options.gate_neg && negs;

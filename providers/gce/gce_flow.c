@@ -32,12 +32,11 @@ void gce_flow_event_once(struct lb_sync *s, const struct lb_item *item, uint32_t
 
 static bool has_bs_bits(unsigned bits)
 {
-    return (bits & (BIT(GCE_KIND_ILB_GROUPS) | BIT(GCE_KIND_ILB_NEGS) | BIT(GCE_KIND_NETLB_GROUPS) |
-                    BIT(GCE_KIND_NETLB_NEGS))) != 0;
+    return (bits & ~BIT(GCE_KIND_TARGET_POOL)) != 0;
 }
 static enum gce_kind first_bs_kind(unsigned bits)
 {
-    for (int k = GCE_KIND_ILB_GROUPS; k <= GCE_KIND_NETLB_NEGS; k++) {
+    for (int k = GCE_KIND_ILB_GROUPS; k <= GCE_KIND_NEGS_ONLY; k++) {
         if ((bits & BIT(k)) != 0) {
             return (enum gce_kind)k;
         }
@@ -424,7 +423,8 @@ static bool is_target_pools(const struct lb_op *op)
 static void tell_deleting(struct lb_sync *s, const struct lb_item *item)
 {
     const struct gce_item *g = gce_item_of(item);
-    if (!is_built(item) && is_of_l4(g) && !g->bs.changed) {
+    if (!is_built(item) && is_of_l4(g) && gce_kind_has_service(g->decision.kind) &&
+        !g->bs.changed) {
         s->host->event(s->host->ctx, item->in->service, TT_EVENT_NORMAL, "DeletingLoadBalancer",
                        "Deleting load balancer");
     }
@@ -496,6 +496,9 @@ static void status(struct lb_sync *s, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
     drop_formers(s, item);
+    if ((g->former & BIT(GCE_KIND_NEGS_ONLY)) != 0) {
+        gce_negs_only_clear(s, item);
+    }
     if (!is_built(item)) {
         if (item->in->verb == TT_VERB_ENSURE) {
             s->host->result_ingress(item->in->result, NULL, 0);

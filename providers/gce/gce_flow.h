@@ -13,6 +13,7 @@
 
 #include "common/lb/driver.h"
 #include "providers/gce/gce_bs.h"
+#include "providers/gce/gce_custom_fr_rules.h"
 #include "providers/gce/gce_decide.h"
 #include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_l4lb_config_rules.h"
@@ -39,6 +40,8 @@ struct gce_bs_item {
     enum gce_hold hold;
     bool lock_deferred;
     bool changed; /* something was written for it */
+    /* NEGs alone: what the owner's forwarding rules come to; not looked at: asks nothing */
+    struct gce_custom_verdict custom;
 };
 struct gce_item {
     struct gce_tp_item tp; /* first: what gce_target_pool_*.c see of lb_item.data */
@@ -56,10 +59,11 @@ static inline struct gce_item *gce_item_of(const struct lb_item *item)
 {
     return item->data;
 }
+/* Built by gce_bs_*.c: with a backend service, or the NEGs of one alone. */
 static inline bool gce_item_is_bs(const struct lb_item *item)
 {
     enum gce_kind k = gce_item_of(item)->decision.kind;
-    return k >= GCE_KIND_ILB_GROUPS && k <= GCE_KIND_NETLB_NEGS;
+    return gce_kind_has_service(k) || k == GCE_KIND_NEGS_ONLY;
 }
 static inline bool gce_kind_has_groups(enum gce_kind k)
 {
@@ -106,6 +110,8 @@ void gce_bs_flow_release(
 /* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; strays: after
  * the look, those in zones that no node is in any more, which are looked at, too; observe: lists what must be known, fills
  * b->negs. */
+bool gce_bs_has_negs(const struct lb_sync *s,
+                     const struct gce_bs_item *b); /* its kind has, and they are ours to make */
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                          struct err *err) _warn_unused_;
 void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b);
@@ -116,11 +122,25 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
 int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                         struct err *err) _warn_unused_;
 void gce_bs_flow_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
+/* Sets an annotation that has another value now; `value` NULL: takes it away. */
+void gce_bs_flow_annotate(struct lb_sync *s, struct lb_item *item, const char *key,
+                          const char *value);
+/* ingress-gce looks at each Service again every --sync-period; here a little earlier or later, so that those that were
+ * synced together do not stay together (gce-l4.md §7.3, §9.6).  At the latest after `at_most_ms`; 0: that period. */
+void gce_bs_flow_look_again(struct lb_sync *s, struct lb_item *item, int64_t at_most_ms);
 /* gce_bs_events.c: the owner hears of one operation of the L4 parts. */
 void gce_bs_flow_tell(struct lb_sync *s, const struct lb_item *item, const struct lb_op *op,
                       unsigned outcome, const struct err *err);
 /* Takes away what the L4 parts wrote on a Service that is theirs no more. */
 void gce_bs_flow_clear_annotations(struct lb_sync *s, struct lb_item *item);
 void gce_bs_flow_failed(struct lb_sync *s, const struct lb_item *item, const struct gce_bs_item *b);
+
+/* ---- NEGs alone (gce_negs_only.c) ----------------------------------------------------------------------------- */
+/* Reads the forwarding rules that the Service names; with --run-l4-standalone-neg-controller. */
+void gce_negs_only_look(struct lb_sync *s, struct gce_bs_item *b);
+void gce_negs_only_status(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b);
+void gce_negs_only_failed(struct lb_sync *s, const struct lb_item *item);
+/* What was published of them is published no more. */
+void gce_negs_only_clear(struct lb_sync *s, struct lb_item *item);
 
 #endif

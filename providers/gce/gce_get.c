@@ -129,13 +129,16 @@ static int exists(struct gce_session *s, const struct tt_service *svc, bool *ret
     return ERR_OK;
 }
 
-/* Of a class that neither program of Google's knows. */
-static bool has_foreign_class(const struct gce_provider *p, const struct tt_service *svc)
+/* What the class says, without a look: of one that neither program of Google's knows nothing can be there; NEGs alone are
+ * looked for by whoever takes them away. */
+static bool is_told_by_class(const struct gce_provider *p, const struct tt_service *svc,
+                             bool *ret_exists)
 {
     const struct gce_case c = {.service = svc, .flags = &p->options.switches};
     struct gce_decision d;
     gce_decide(&c, &d);
-    return svc->lb_class != NULL && d.is == GCE_KIND_NONE;
+    *ret_exists = d.kind == GCE_KIND_NEGS_ONLY;
+    return svc->lb_class != NULL && (d.is == GCE_KIND_NONE || d.is == GCE_KIND_NEGS_ONLY);
 }
 
 int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
@@ -146,8 +149,8 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
     struct err err = ERR_INIT;
     bool is_there = false;
     const char *ip = "";
-    if (has_foreign_class(p, item->service)) {
-        p->host->result_exists(item->result, 0);
+    if (is_told_by_class(p, item->service, &is_there)) {
+        p->host->result_exists(item->result, is_there);
         return TT_OK;
     }
     gce_session_begin(&s, p, call);

@@ -84,6 +84,8 @@ const char *gce_collection_word(enum gce_collection c)
         [GCE_SUBNETWORKS] = "subnetwork",
         [GCE_ZONES] = "zone",
         [GCE_NETWORKS] = "network",
+        [GCE_GLOBAL_RULES] = "forwarding rule",
+        [GCE_GLOBAL_BACKENDS] = "backend service",
     };
     return words[c];
 }

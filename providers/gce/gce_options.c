@@ -38,6 +38,8 @@ static const struct reader readers[] = {
     BOOL("repair-adopted", repair_adopted),
     BOOL("run-l4-controller", switches.run_ilb),
     BOOL("run-l4-netlb-controller", switches.run_netlb),
+    BOOL("enable-l4-standalone-negs", switches.standalone_negs),
+    BOOL("run-l4-standalone-neg-controller", switches.standalone_status),
     BOOL("enable-l4-neg", switches.neg_ilb),
     BOOL("enable-l4-netlb-neg", switches.neg_netlb),
     BOOL("enable-l4-netlb-neg-default", switches.neg_default),
@@ -198,6 +200,7 @@ static void derive(struct gce_options *o, const struct tt_kv *options, size_t n)
     o->rbs_default = s->rbs_default;
     if (is_on(options, n, "read-only-controllers")) {
         s->run_ilb = s->run_netlb = false;
+        s->standalone_negs = s->standalone_status = false;
     }
     s->neg_ilb = s->neg_ilb || s->run_ilb;
     s->ilb_subsets = s->run_ilb;
@@ -242,11 +245,9 @@ struct gce_strs gce_options_doubts(struct arena *a, const struct tt_kv *options,
          "--enable-l4-netlb-neg-default has no effect without --enable-l4-netlb-neg"},
         {"enable-l4-neg", "run-l4-controller",
          "--enable-l4-neg has no effect without --run-l4-controller"},
-        {"enable-l4-standalone-negs", NULL,
-         "--enable-l4-standalone-negs has no effect: NEGs without a load balancer are not made"},
-        {"run-l4-standalone-neg-controller", NULL,
-         "--run-l4-standalone-neg-controller has no effect: NEGs without a load balancer are not "
-         "made"},
+        {"run-l4-standalone-neg-controller", "enable-l4-standalone-negs",
+         "--run-l4-standalone-neg-controller without --enable-l4-standalone-negs: addresses are "
+         "published for NEGs that another program makes"},
         {"enable-multi-networking", NULL,
          "--enable-multi-networking has no effect: Services of other networks are not served"},
         {"read-only-controllers", NULL,

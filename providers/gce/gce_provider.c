@@ -37,6 +37,7 @@ void gce_close(void *provider)
         return;
     }
     gce_gauges_free(p->gauges);
+    gce_waits_free(p->waits);
     gce_told_free(p->told);
     gce_tags_free(p->tags);
     gce_cluster_id_free(p->cluster_id);
@@ -200,6 +201,7 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();
     p->told = gce_told_new();
+    p->waits = gce_waits_new();
 }
 
 /* Which parts of upstream are played besides what flags say. */

@@ -23,6 +23,7 @@
 #include "providers/gce/gce_snapshot.h"
 #include "providers/gce/gce_tags.h"
 #include "providers/gce/gce_told.h"
+#include "providers/gce/gce_waits.h"
 
 #include <trimtab/provider.h>
 
@@ -34,6 +35,10 @@
 #define GCE_EVENT_RACE         "TargetPoolRaceWithRBS"
 #define GCE_EVENT_NO_MIGRATION "CanNotMigrateTargetPoolToRBS"
 #define GCE_EVENT_FINALIZER    "UnexpectedlyRemovedFinalizer"
+/* of NEGs alone (gce-l4.md §1.8, §3.7) */
+#define GCE_EVENT_NEGS_FAILED    "SyncNetworkEndpointGroupFailed"
+#define GCE_EVENT_NO_CUSTOM_RULE "NoForwardingRuleRef"
+#define GCE_EVENT_CUSTOM_RULE    "ForwardingRuleUnusable"
 
 /* The locks of shared health checks: cloud-provider-gcp's, ingress-gce's global one, its regional one. */
 #define GCE_SHARED_CHECKS 3
@@ -67,6 +72,7 @@ struct gce_provider {
     struct gce_tags *tags;
     struct gce_told *told;
     struct gce_gauges *gauges; /* how many load balancers there are, for metrics */
+    struct gce_waits *waits;   /* for forwarding rules of owners */
     bool offline;              /* plan --state: the snapshot is the cloud, nothing is asked */
 };
 

@@ -411,3 +411,12 @@ char *gce_neg_status_text(struct arena *a, const char *neg, const struct gce_str
     json_add(o, "zones", json_strs((const char *const *)zones->items, zones->n));
     return text_and_put(a, o);
 }
+
+bool gce_neg_status_names_nodes(const char *text)
+{
+    _cleanup_(json_putp) struct json_object *o = NULL;
+    if (str_is_empty(text) || json_parse(text, strlen(text), NULL, &o, NULL) != ERR_OK) {
+        return false;
+    }
+    return !str_is_empty(json_str(json_member(o, "network_endpoint_groups"), PORT));
+}

@@ -62,5 +62,8 @@ char *gce_svcneg_release(struct arena *a, struct json_object *object);
 
 /* The value of annotation cloud.google.com/neg-status; `zones` sorted. */
 char *gce_neg_status_text(struct arena *a, const char *neg, const struct gce_strs *zones);
+/* Does the annotation's value name NEGs of nodes?  Theirs is port "0"; NEGs of pods, which are not ours, have the
+ * Service's ports.  NULL: no. */
+bool gce_neg_status_names_nodes(const char *text);
 
 #endif

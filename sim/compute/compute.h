@@ -105,6 +105,7 @@ struct request {
     char *folder;             /* path of the collection in its scope */
     struct json_object *body; /* checked, output-only members removed; NULL: none */
     struct resource *res;     /* what `name` names, when it exists */
+    bool beta;                /* asked in the API's beta version (versions.c) */
     struct refusal refusal;
 };
 
@@ -205,6 +206,13 @@ void compute_name_call(void *state, struct sim_call *call);
 void compute_handle(void *state, struct sim_call *call);
 /* route.c: finds the operation and takes the path apart; false: unknown. */
 bool ce_route(struct request *q);
+/* versions.c */
+/* What follows "/compute/v1/" or "/compute/beta/"; NULL: no such path. */
+const char *ce_version_below(const char *path, bool *ret_beta);
+/* False, with a refusal: it is not served in the version that was asked. */
+bool ce_version_check(struct request *q);
+/* `body` as an answer in that version; takes the reference, and returns one. */
+struct json_object *ce_version_show(struct request *q, struct json_object *body);
 /* read.c: *ret is a new reference, to be answered; false: refused */
 bool ce_read_get(struct request *q, struct json_object **ret);
 bool ce_read_list(struct request *q, struct json_object **ret);

@@ -279,8 +279,8 @@ void compute_handle(void *state, struct sim_call *call)
         answer_refusal(q);
         return;
     }
-    if (!ce_token_check(q) || !check_place(q) || !check_query(q) || !check_name(q) ||
-        !read_body(q)) {
+    if (!ce_version_check(q) || !ce_token_check(q) || !check_place(q) || !check_query(q) ||
+        !check_name(q) || !read_body(q)) {
         answer_refusal(q);
         return;
     }
@@ -291,7 +291,7 @@ void compute_handle(void *state, struct sim_call *call)
     } else {
         struct json_object *body = NULL;
         if (run_verb(q, &body)) {
-            answer(q, 200, body);
+            answer(q, 200, ce_version_show(q, body));
         } else {
             answer_refusal(q);
         }

@@ -52,14 +52,14 @@ static const struct compute_op *find_op(const char *method, char **seg, size_t n
     return best;
 }
 
-/* Segments below /compute/v1/, decoded; false: not such a path. */
-static bool split_path(struct arena *a, const char *path, char **seg, size_t *ret_n)
+/* Segments below the version, decoded; false: not such a path. */
+static bool split_path(struct arena *a, const char *path, char **seg, size_t *ret_n, bool *ret_beta)
 {
-    static const char root[] = "/compute/v1/";
-    if (!str_has_prefix(path, root)) {
+    const char *below = ce_version_below(path, ret_beta);
+    if (!below) {
         return false;
     }
-    char **raw = str_split(a, path + strlen(root), '/', ret_n);
+    char **raw = str_split(a, below, '/', ret_n);
     if (*ret_n == 0 || *ret_n > SEGMENTS_MAX) {
         return false;
     }
@@ -105,7 +105,7 @@ bool ce_route(struct request *q)
 {
     char *seg[SEGMENTS_MAX];
     size_t n = 0;
-    if (!split_path(q->a, q->call->path, seg, &n)) {
+    if (!split_path(q->a, q->call->path, seg, &n, &q->beta)) {
         return false;
     }
     q->op = find_op(q->call->method, seg, n);

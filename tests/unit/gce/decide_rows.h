@@ -5,8 +5,9 @@
  *     type    clusterip, deleted, gone                    class    class=SUFFIX of networking.gke.io/, class=custom
  *     wish    internal, old-internal, type=V, rbs, rbs=V  finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup
  *     rule    rule=pool, bs, internal, odd (neither target nor backend service), failed, unknown; else absent
- *     names   tcp=V, udp=V (status annotations)            backend  backend=groups, negs, none, ilb, failed, unknown; else absent
- * Flags:      "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; subsets, default, neg, negdefault, standalone.
+ *     names   tcp=V, udp=V (status annotations), negs=PORT (neg-status)            backend  backend=groups, negs, none, ilb, failed, unknown; else absent
+ * Flags:      "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; subsets, default, neg, negdefault, standalone,
+ *             status.
  * A decision: "pool"; "(pool)" = it is one, but another program's; then "teardown", "first=…", "race", "migration",
  *             "conflict", "needs-rule", "needs-backend". */
 #ifndef TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
@@ -83,6 +84,13 @@ static inline const struct tt_service *decide_service(struct arena *a, const cha
                       decide_word(a, words, "tcp="));
     decide_annotation(map, "service.kubernetes.io/udp-forwarding-rule",
                       decide_word(a, words, "udp="));
+    const char *port = decide_word(a, words, "negs=");
+    decide_annotation(map, "cloud.google.com/neg-status",
+                      port == NULL ? NULL
+                                   : arena_printf(a,
+                                                  "{\"network_endpoint_groups\":{\"%s\":\"n\"},"
+                                                  "\"zones\":[]}",
+                                                  port));
     json_add(meta, "annotations", map);
     json_add(meta, "finalizers", list);
     const char *class_ = decide_word(a, words, "class=");
@@ -132,6 +140,7 @@ static inline struct gce_switches decide_flags(struct arena *a, const char *word
         .neg_netlb = decide_has(a, words, "neg"),
         .neg_default = decide_has(a, words, "negdefault"),
         .standalone_negs = decide_has(a, words, "standalone"),
+        .standalone_status = decide_has(a, words, "status"),
     };
     f.run_netlb = f.run_ilb;
     f.neg_ilb = f.run_ilb;

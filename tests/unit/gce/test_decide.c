@@ -332,6 +332,36 @@ static void gone__only_the_generic_finalizer__by_the_parts(void **state)
     CHECK(*state, rows);
 }
 
+/* NEGs alone leave no finalizer: class, annotation, or the deletion itself tell that there may be some. */
+static void negs_only__come_and_go__by_class_and_annotation(void **state)
+{
+#define ALONE "class=standalone-passthrough-lb-neg"
+    static const struct decide_row rows[] = {
+        {"made", ALONE, "both standalone", "negs"},
+        {"made beside another ccm", ALONE, "l4 standalone", "negs"},
+        {"status alone", ALONE, "both status", "negs"},
+        {"an internal one's finalizer", ALONE " i2", "both standalone", "negs first=inegs"},
+        {"deleted", ALONE " deleted", "both standalone", "negs teardown"},
+        {"vanished", ALONE " gone", "both standalone", "negs teardown"},
+        {"vanished, not ours", ALONE " gone", "both", "(negs)"},
+        {"type changed", "clusterip negs=0", "both standalone", "negs teardown"},
+        {"type changed, not ours", "clusterip negs=0", "both", "none"},
+        {"type changed, NEGs of pods", "clusterip negs=80", "both standalone", "none"},
+        {"type changed, an internal one's", "clusterip negs=0 i2", "both standalone",
+         "inegs teardown"},
+        {"type changed before it was said", "clusterip gone", "both standalone", "negs teardown"},
+        {"type changed, nothing of ours", "clusterip gone", "both", "none"},
+        {"explained", "clusterip", "both standalone", "none"},
+        {"type changed and back", "negs=0", "both standalone", "pool first=negs"},
+        {"… to groups", "negs=0 rbs", "both standalone", "egroups first=negs"},
+        {"… to NEGs: taken over", "negs=0 internal", "both standalone", "inegs"},
+        {"… NEGs of pods", "negs=80", "both standalone", "pool"},
+        {"… without the flag", "negs=0", "both", "pool"},
+    };
+    CHECK(*state, rows);
+#undef ALONE
+}
+
 static void rule__not_looked_for_or_unreadable__is_asked_for(void **state)
 {
     static const struct decide_row rows[] = {
@@ -616,6 +646,7 @@ int main(void)
         PURE_TEST(flips__the_other_side_goes_first),
         PURE_TEST(gone__by_what_it_has),
         PURE_TEST(gone__only_the_generic_finalizer__by_the_parts),
+        PURE_TEST(negs_only__come_and_go__by_class_and_annotation),
         PURE_TEST(rule__not_looked_for_or_unreadable__is_asked_for),
         PURE_TEST(sweep__every_case_and_part__the_answer_is_sound),
         PURE_TEST(sweep__parts_in_two_processes__never_two_builders),

@@ -49,7 +49,7 @@ static const char *served_with(enum gce_kind kind)
         [GCE_KIND_ILB_NEGS] = "`--run-l4-controller`",
         [GCE_KIND_NETLB_GROUPS] = "`--run-l4-netlb-controller`",
         [GCE_KIND_NETLB_NEGS] = "`--run-l4-netlb-controller`",
-        [GCE_KIND_NEGS_ONLY] = "not in this version",
+        [GCE_KIND_NEGS_ONLY] = "`--enable-l4-standalone-negs`",
     };
     return flags[kind];
 }

@@ -112,7 +112,8 @@ static void parse__nothing_given__upstreams_defaults(void **state)
     assert_int_equal(gce_options_parse(*state, NULL, 0, &o, NULL), ERR_OK);
     const struct gce_switches *s = &o.switches;
     assert_false(s->legacy_off || s->run_ilb || s->run_netlb || s->ilb_subsets || s->rbs_default);
-    assert_false(s->neg_ilb || s->neg_netlb || s->neg_default || s->standalone_negs);
+    assert_false(s->neg_ilb || s->neg_netlb || s->neg_default);
+    assert_false(s->standalone_negs || s->standalone_status);
     assert_true(o.l4.dual_stack_ilb && o.l4.dual_stack_netlb && o.l4.pinhole);
     assert_true(o.l4.needs_pod_cidr && !o.l4.empty_family_opens && !o.l4.mixed_ilb);
     assert_true(o.ig_controller && o.gate_l4 && !o.gate_neg);
@@ -259,8 +260,9 @@ static void doubts__flags_without_effect__are_told(void **state)
         {"run-l4-netlb-controller=true enable-l4-netlb-neg-default=true",
          "--enable-l4-netlb-neg-default has no effect"},
         {"run-l4-standalone-neg-controller=true",
-         "--run-l4-standalone-neg-controller has no effect"},
-        {"enable-l4-standalone-negs=true", "--enable-l4-standalone-negs has no effect"},
+         "--run-l4-standalone-neg-controller without --enable-l4-standalone-negs"},
+        {"run-l4-standalone-neg-controller=true enable-l4-standalone-negs=true", ""},
+        {"enable-l4-standalone-negs=true", ""},
         {"enable-multi-networking=true", "--enable-multi-networking has no effect"},
         {"read-only-controllers=true", "--read-only-controllers"},
     };

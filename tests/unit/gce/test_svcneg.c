@@ -171,6 +171,29 @@ static void patch__others_contents__stay(void **state)
     stage_done(&s);
 }
 
+static void neg_status__of_nodes_or_of_pods__by_its_port(void **state)
+{
+    static const struct {
+        const char *text;
+        bool nodes;
+    } rows[] = {
+        {NULL, false},
+        {"", false},
+        {"{", false},
+        {"[]", false},
+        {"{\"network_endpoint_groups\":{\"80\":\"k8s1-x\"},\"zones\":[\"z1\"]}", false},
+        {"{\"network_endpoint_groups\":{\"0\":\"\"}}", false},
+        {"{\"network_endpoint_groups\":{\"0\":\"k8s2-x\"},\"zones\":[\"z1\"]}", true},
+    };
+    const struct gce_strs none = {0};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (gce_neg_status_names_nodes(rows[i].text) != rows[i].nodes) {
+            fail_msg("%s: want %d", str_nonnull(rows[i].text), rows[i].nodes);
+        }
+    }
+    assert_true(gce_neg_status_names_nodes(gce_neg_status_text(*state, NEG, &none)));
+}
+
 static void neg_status__name_and_zones__as_upstream(void **state)
 {
     static const char *zones[] = {"us-central1-a", "us-central1-b"};
@@ -505,6 +528,7 @@ int main(void)
         PURE_TEST(failure__conditions_say_so_and_when_that_began),
         PURE_TEST(patch__others_contents__stay),
         PURE_TEST(neg_status__name_and_zones__as_upstream),
+        PURE_TEST(neg_status__of_nodes_or_of_pods__by_its_port),
         PURE_TEST(ensure__again__no_request),
         PURE_TEST(ensure__objects_of_upstream__no_write),
         PURE_TEST(ensure__name_of_another_service__refused),
