@@ -274,7 +274,7 @@ static int observe_negs(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
                         struct err *err)
 {
     gce_slots_init(&b->slots, s->a);
-    b->slots.verb = b->in.verb;
+    gce_bs_slots(&b->slots, &b->facts, &b->in, NULL);
     if (!gce_bs_has_negs(s, b)) {
         s->observed_fresh = true; /* there is nothing of ours to be seen */
         return ERR_OK;

@@ -6,7 +6,7 @@
  *              family that it no longer has, the check of the other policy, held addresses, deny firewalls
  *     UPDATE   main: the backend service
  *     DELETE   main: what the kind has when it is whole; extra: all names, in both naming schemes
- * NEGs and addresses that the Service names are added by whoever knows them (gce_bs_observe.c).  A shared health check
+ * Of NEGs alone nothing else is looked at.  NEGs and addresses that the Service names are added by whoever knows them (gce_bs_observe.c).  A shared health check
  * that others want is no matter of this Service's.
  * Source: gce-l4.md §6, §9.4; gce-cloud-provider.md §5.11, §15 row 16; docs/adr/0005-observing.md.  Pure. */
 #include "providers/gce/gce_bs_names.h"
@@ -112,6 +112,9 @@ void gce_bs_slots(struct gce_slots *s, const struct gce_bs_facts *f, const struc
         in->kind == GCE_KIND_ILB_GROUPS ? GCE_KIND_ILB_NEGS : GCE_KIND_ILB_GROUPS;
     bool has_own = gce_bs_names_make(s->a, f, in, in->kind, &own);
     s->verb = in->verb;
+    if (!gce_kind_has_service(in->kind)) {
+        return;
+    }
     s->has_address = in->service->n_ingress > 0;
     if (in->verb == TT_VERB_UPDATE) {
         if (has_own) {

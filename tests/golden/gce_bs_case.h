@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_case.h: golden cases of Google's balancers with a backend service.
  *
- * facts.json: kind (ilb-groups, ilb-negs, netlb-groups, netlb-negs), and where they differ from the defaults: verb (ensure,
- * update, delete), flags ({name of struct gce_l4_flags: bool}), project, network_project, node_tags, subnetwork (name that
+ * facts.json: kind (ilb-groups, ilb-negs, netlb-groups, netlb-negs, negs-only), and where they differ from the
+ * defaults: verb (ensure, update, delete), flags ({name of struct gce_l4_flags: bool}), project, network_project, node_tags, subnetwork (name that
  * the annotation stands for), others_want_shared_check, repair_adopted, log (of an L4LBConfig), members ({zone: [name or
  * endpoint]} of the NEGs), slices ([EndpointSlice]; left out: a pod on every node), legacy_network, network,
  * forbids_firewall, no_nodes, again (the next plan is not empty, because somebody else must act first); and what happened

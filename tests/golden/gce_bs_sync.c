@@ -108,7 +108,8 @@ static enum gce_kind kind_of(struct json_object *facts)
     } rows[] = {{"ilb-groups", GCE_KIND_ILB_GROUPS},
                 {"ilb-negs", GCE_KIND_ILB_NEGS},
                 {"netlb-groups", GCE_KIND_NETLB_GROUPS},
-                {"netlb-negs", GCE_KIND_NETLB_NEGS}};
+                {"netlb-negs", GCE_KIND_NETLB_NEGS},
+                {"negs-only", GCE_KIND_NEGS_ONLY}};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (str_eq(json_str(facts, "kind"), rows[i].word)) {
             return rows[i].kind;
@@ -402,12 +403,13 @@ static int plan_verb(struct gce_bs_sync *s, const struct gce_bs_facts *f,
 {
     struct gce_bs_desired *d = ARENA_NEW(s->a, struct gce_bs_desired);
     bool ensure = in->verb == TT_VERB_ENSURE;
-    int rc = ensure ? gce_bs_desired_make(s->a, f, in, d, err) : ERR_OK;
+    bool desires = ensure && gce_kind_has_service(in->kind);
+    int rc = desires ? gce_bs_desired_make(s->a, f, in, d, err) : ERR_OK;
     if (rc != ERR_OK) {
         return rc;
     }
     gce_slots_init(&s->slots, s->a);
-    gce_bs_slots(&s->slots, f, in, ensure ? d : NULL);
+    gce_bs_slots(&s->slots, f, in, desires ? d : NULL);
     rc = look(s, err);
     if (rc == ERR_OK && ensure) {
         rc = gce_bs_plan_ensure(&s->plan, f, in, d, &s->slots, negs, err);
