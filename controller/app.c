@@ -237,7 +237,7 @@ static void make_host(struct app *a)
         .nodes = a->nodes,
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
-        .hooks = {.on_work = syncer_on_work},
+        .hooks = {.on_work = syncer_on_work, .on_left = syncer_on_left},
     });
 }
 
@@ -515,6 +515,7 @@ int app_start(struct app *a, struct err *err)
              LOG_I("waiting", queue_counts(a->queue).waiting));
     rc = leases_wait(a->leases, a->cancel, err);
     if (rc == ERR_OK) {
+        syncer_ask_left(&a->syncer);
         a->workers = workers_new(&a->syncer, worker_limit(a));
         rc = workers_start(a->workers, err);
     }

@@ -74,6 +74,8 @@ struct host_hooks {
     void (*on_work)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
+    /* report_left(); `call_arg` as above.  What is in `service` was checked. */
+    void (*on_left)(void *call_arg, const struct tt_service *service);
     void (*on_finding)(void *arg, uint32_t severity, const char *where, const char *message);
     void (*on_owned)(void *arg, const char *kind, const char *name, const char *owner,
                      const char *detail);

@@ -262,6 +262,24 @@ static void host_report_owned(struct tt_host_ctx *h, const char *kind, const cha
     }
 }
 
+static bool name_ok(const char *text)
+{
+    return !str_is_empty(text) && host_text_ok(text, TT_TEXT_MAX) && strchr(text, '/') == NULL;
+}
+
+static void host_report_left(struct tt_host_ctx *h, const struct tt_call *call,
+                             const struct tt_service *service)
+{
+    bool ok = call != NULL && service != NULL && name_ok(service->ns) && name_ok(service->name) &&
+              host_text_ok(str_nonnull(service->uid), TT_TEXT_MAX) &&
+              host_text_ok(str_nonnull(service->type), TT_TEXT_MAX) &&
+              host_text_ok(str_nonnull(service->lb_class), TT_TEXT_MAX);
+
+    if (ok && h->args.hooks.on_left != NULL) {
+        h->args.hooks.on_left(host_call_of(call)->call_arg, service);
+    }
+}
+
 void host_table_reports(struct tt_host *t)
 {
     t->log = host_log;
@@ -274,4 +292,5 @@ void host_table_reports(struct tt_host *t)
     t->report_call = host_report_call;
     t->report_finding = host_report_finding;
     t->report_owned = host_report_owned;
+    t->report_left = host_report_left;
 }

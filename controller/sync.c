@@ -294,6 +294,9 @@ static void batch_run(struct sync_batch *b)
 
 void syncer_process(const struct syncer *s, const struct queue_batch *batch)
 {
+    if (sync_left(s, batch)) {
+        return;
+    }
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct sync_batch b = {.s = s,
                            .a = a,

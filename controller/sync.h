@@ -59,6 +59,11 @@ struct syncer {
 
 /* Deals with everything in the batch and tells the queue what is next for each key (but not that it is done). */
 void syncer_process(const struct syncer *s, const struct queue_batch *batch);
+/* Queues, under a key of its own that is no Service's, that the provider be asked for Services that went while nobody
+ * watched (list_left); when it has no such function, nothing.  Once, before workers start. */
+void syncer_ask_left(const struct syncer *s);
+/* For host_hooks.on_left. */
+void syncer_on_left(void *call_arg, const struct tt_service *service);
 /* For host_hooks.on_work: the events that say "something happens". */
 void syncer_on_work(void *call_arg, struct tt_result *result);
 /* The batch key of a Service; `text` has n bytes. "" when the provider has none. */

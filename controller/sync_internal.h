@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
- * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_kube.c patches;
+ * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_left.c whose Services went while nobody
+ * watched; sync_kube.c patches;
  * sync_after.c what an outcome means; sync_events.c the words of events. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
@@ -72,6 +73,10 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
 void sync_call_delete_old(struct sync_batch *b, struct sync_item *item);
 /* Calls the provider for all items that join; fills each one's result and err. */
 void sync_call_joined(struct sync_batch *b);
+
+/* --- sync_left.c ------------------------------------------------------------------------------------ */
+/* Is this the key of syncer_ask_left()?  Then it is dealt with. */
+bool sync_left(const struct syncer *s, const struct queue_batch *batch);
 
 /* --- sync_kube.c ------------------------------------------------------------------------------------ */
 int sync_add_finalizer(struct sync_item *item, struct err *err);

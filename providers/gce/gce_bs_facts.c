@@ -105,6 +105,7 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
     b->began_ms = s->host->now_ms(s->host->ctx);
     int rc = find_ids(s, b, err);
     if (rc != ERR_OK || verb == TT_VERB_DELETE) {
+        b->negs_stay = rc == ERR_OK && gce_bs_negs_are_anothers(s, b);
         return rc;
     }
     rc = find_subnetwork(s, b, err);

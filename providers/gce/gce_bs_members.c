@@ -48,8 +48,28 @@ static void current_places(struct lb_sync *s, const struct gce_bs_item *b, const
 bool gce_bs_has_negs(const struct lb_sync *s, const struct gce_bs_item *b)
 {
     const struct gce_provider *p = s->provider;
-    return gce_kind_has_negs(b->in.kind) &&
+    return gce_kind_has_negs(b->in.kind) && !b->negs_stay &&
            (b->in.kind != GCE_KIND_NEGS_ONLY || p->options.switches.standalone_negs);
+}
+
+bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b)
+{
+    const struct gce_provider *p = s->provider;
+    const struct tt_service *svc = b->in.service;
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
+        struct gce_decision d;
+        if (!str_eq(all[i]->ns, svc->ns) || !str_eq(all[i]->name, svc->name) ||
+            str_eq(all[i]->uid, svc->uid)) {
+            continue;
+        }
+        gce_decide(&c, &d);
+        return !d.teardown && gce_kind_has_negs(d.is);
+    }
+    return false;
 }
 
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
@@ -177,8 +197,8 @@ static void add_linked(struct lb_sync *s, struct gce_bs_item *b, const char *url
 }
 
 /* After a restart nobody here knows of a NEG in a zone that has lost its nodes: it stays with the Service, and goes with
- * it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it; else the backend service refers to it, or, when that has gone
- * already, the object beside the NEGs names it. */
+ * it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it, or the backend service refers to it, or the object beside the
+ * NEGs names it. */
 int gce_bs_members_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = s->provider;
@@ -193,8 +213,7 @@ int gce_bs_members_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *
     for (size_t i = 0; is != NULL && i < is->n_backends; i++) {
         add_linked(s, b, is->backends[i].group);
     }
-    if (b->in.verb == TT_VERB_DELETE && gce_kind_has_negs(b->in.kind) && is == NULL &&
-        !p->offline && !gce_snapshot_has_all(p->snapshot, GCE_NEGS)) {
+    if (b->in.verb == TT_VERB_DELETE && gce_kind_has_negs(b->in.kind) && !p->offline) {
         const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
         rc = gce_svcneg_links(p->svcneg, &k, s->a, b->in.service->ns, b->neg_name, &links, err);
     }

@@ -143,6 +143,7 @@ const struct tt_provider tt_gce_provider = {
     .endpoints_delay_ms = endpoints_delay_ms,
     .node_digest = node_digest,
     .needs_lease = needs_lease,
+    .list_left = gce_list_left,
 };
 
 const struct tt_provider *tt_provider_gce_descriptor(void)

@@ -34,6 +34,7 @@ struct gce_bs_item {
     struct gce_groups_want groups; /* kinds with instance groups */
     const char *group_name;
     const char *neg_name;
+    bool negs_stay;             /* DELETE: another Service of the same name has them by now */
     struct gce_log_verdict log; /* L4LBConfig */
     int64_t began_ms;           /* by the host's clock */
     struct gce_lock *lock;      /* of the shared health check */
@@ -110,6 +111,8 @@ void gce_bs_flow_release(
 /* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; strays: after
  * the look, those in zones that no node is in any more, which are looked at, too; observe: lists what must be known, fills
  * b->negs. */
+/* Another Service of this one's name, made since, has NEGs: they are those of this one, too. */
+bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b);
 bool gce_bs_has_negs(const struct lb_sync *s,
                      const struct gce_bs_item *b); /* its kind has, and they are ours to make */
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,

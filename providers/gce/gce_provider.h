@@ -102,5 +102,7 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
 /* explain and validate (gce_explain.c). */
 int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int32_t gce_validate(void *provider, const struct tt_item *item);
+/* Services that went while nobody watched (gce_left.c). */
+int32_t gce_list_left(void *provider, const struct tt_call *call);
 
 #endif

@@ -151,8 +151,7 @@ uint64_t gce_svcneg_digest_wanted(struct arena *a, const struct gce_svcneg_wish 
     return digest(a, str_buf_text(&b), refs, w->n_negs);
 }
 
-/* The one owner that is a Service: its UID. */
-static const char *owner_of(struct json_object *object)
+const char *gce_svcneg_owner_of(struct json_object *object)
 {
     struct json_object *owners = json_path(object, "metadata.ownerReferences");
     struct json_object *owner = json_len(owners) == 1 ? json_object_array_get_idx(owners, 0) : NULL;
@@ -190,7 +189,7 @@ uint64_t gce_svcneg_digest_found(struct arena *a, struct json_object *object, bo
     struct json_object *list = refs_of(object);
     size_t n = json_len(list);
     const char **refs = ARENA_ARRAY(a, const char *, n);
-    put_head(&b, gce_svcneg_service_of(object), owner_of(object), is_held(object),
+    put_head(&b, gce_svcneg_service_of(object), gce_svcneg_owner_of(object), is_held(object),
              gce_svcneg_is_deleting(object));
     put_found(&b, object, INITIALIZED);
     put_found(&b, object, SYNCED);
@@ -381,7 +380,7 @@ char *gce_svcneg_patch(struct arena *a, struct json_object *object, const struct
     if (!is_held(object)) {
         json_add(meta, "finalizers", finalizers_body(object, NULL, GCE_SVCNEG_FINALIZER));
     }
-    if (!str_eq(owner_of(object), w->service->uid)) {
+    if (!str_eq(gce_svcneg_owner_of(object), w->service->uid)) {
         json_add(meta, "ownerReferences", owners_body(w->service));
     }
     json_add(o, "status", status_body(a, object, w, now));

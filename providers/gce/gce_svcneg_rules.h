@@ -48,6 +48,8 @@ uint64_t gce_svcneg_digest_wanted(struct arena *a, const struct gce_svcneg_wish 
 uint64_t gce_svcneg_digest_found(struct arena *a, struct json_object *object, bool with_states);
 /* The Service that it says it is for; NULL: it is none of the kind that we make. */
 const char *gce_svcneg_service_of(struct json_object *object);
+/* The uid of the one owner that it has, a Service; NULL: it has none such. */
+const char *gce_svcneg_owner_of(struct json_object *object);
 bool gce_svcneg_is_deleting(struct json_object *object);
 /* Links of the NEGs that it names. */
 struct gce_strs gce_svcneg_links_of(struct arena *a, struct json_object *object);

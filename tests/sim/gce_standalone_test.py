@@ -243,6 +243,51 @@ def test_deleted__negs_in_use_are_told_of_and_go_when_they_are_free():
         w.until("their object is, too", lambda: not w.must("GET", SVCNEGS)["items"])
 
 
+def test_deleted_while_nobody_watched__what_remembers_it_is_its_object():
+    with Owner(PROGRAMS, "--nodes=6") as w:
+        w.start(NEGS)
+        for name in ("web", "plain", "other"):
+            w.standalone(name)
+        w.until_negs([2] * 9)
+        w.until("all are named", lambda: len(w.must("GET", SVCNEGS)["items"]) == 3 and
+                all(NEG_STATUS in w.get(n)["metadata"].get("annotations", {}) for n in ("web", "plain", "other")))
+        w.kill()
+        w.delete("web")
+        w.until_gone("web")
+        w.patch("plain", {"spec": {"type": "ClusterIP", "loadBalancerClass": None}})
+        for node in ("node-2", "node-5"):  # a zone without nodes, in which there are NEGs
+            w.must("DELETE", f"/sim/nodes/{node}")
+        w.fault(match={"api": "kubernetes", "op": "servicenetworkendpointgroups.list"}, do="refuse", status=503, count=1)
+        w.start(NEGS)
+        w.until("theirs are gone", lambda: {json.loads(n["description"])["service-name"] for n in w.negs()} == {"other"})
+        w.until("their objects are, too", lambda: len(w.must("GET", SVCNEGS)["items"]) == 1)
+        w.until("nothing speaks of them", lambda: NEG_STATUS not in w.get("plain")["metadata"].get("annotations", {}))
+        w.until_negs([0, 2, 2])
+
+
+def test_made_again_under_its_name__takes_the_negs_over():
+    with Owner(PROGRAMS, "--nodes=6") as w:
+        w.start(NEGS, STATUS)
+        w.standalone("web")
+        w.until_negs([2, 2, 2])
+        ip = w.balancer("mine")
+        before = sorted(n["id"] for n in w.negs())
+        w.stop()
+        w.delete("web")
+        w.until_gone("web")
+        w.standalone("web", rules="mine")
+        w.start(NEGS, STATUS)
+        w.until_condition("web", "True", "IPProgrammed")
+        assert w.address("web") == ip
+        w.delete("web")
+        w.standalone("web", rules="mine", externalTrafficPolicy="Cluster")
+        w.until_condition("web", "True", "IPProgrammed")
+        uid = w.get("web")["metadata"]["uid"]
+        w.until("its object is the new one's",
+                lambda: [s["metadata"]["ownerReferences"][0]["uid"] for s in w.must("GET", SVCNEGS)["items"]] == [uid])
+        assert sorted(n["id"] for n in w.negs()) == before and w.sizes() == [2, 2, 2], w.negs()
+
+
 def test_type_changed_and_back__negs_go_and_come():
     with Owner(PROGRAMS, "--nodes=6") as w:
         w.start(NEGS, STATUS)

@@ -301,6 +301,11 @@ struct tt_host {
      * with TT_REASON_RESYNC; 0: it is not.  Later settings replace earlier ones; what was said in an earlier call ends
      * with the next ensure that ends well.  --resync-period counts beside it, the earlier moment wins.  Add jitter. */
     void (*result_again)(struct tt_result *result, int64_t after_ms);
+    /* Since 1.2.  In list_left(): something may be left of this Service.  Needed: ns, name, uid ("" unknown), type and
+     * lb_class as it had them.  One that wants a load balancer now is left alone; one that does not, and one that is
+     * gone, is deleted (ensure_load_balancer_deleted), the latter as it is given here. */
+    void (*report_left)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                        const struct tt_service *service);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -477,6 +482,10 @@ struct tt_provider {
     /* Since 1.2.  Optional.  Is this one of `leases` needed, as it was opened?  Until all that are needed are held no
      * call is made; when one is lost may_mutate() says no and the process ends.  NULL: all are.  No I/O, quick. */
     uint32_t (*needs_lease)(void *provider, const struct tt_lease *lease);
+    /* Since 1.2.  Optional, for Services that bear no finalizer: host->report_left() for each of which something may be
+     * there, because one may have gone while no process watched.  Called once, after the first lists are in and the leases
+     * are held; again, with back-off, as long as it fails (result_fail need not be called).  Blocks; may use kube_*. */
+    int32_t (*list_left)(void *provider, const struct tt_call *call);
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */
