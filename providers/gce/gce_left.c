@@ -2,7 +2,8 @@
 /* gce_left.c: Services with NEGs alone that went while no process watched (list_left, provider.h).
  *
  * Such a Service bears no finalizer, as upstream has it; what remembers it is the ServiceNetworkEndpointGroup beside it,
- * which has one (gce-l4.md §6.4).  All of them are told: whose Service is there is left alone by the controller. */
+ * which has one (gce-l4.md §6.4).  All of them are told: whose Service is there is left alone by the controller.  A
+ * Service that only lost its type may have lost that object already, and still say that it has NEGs. */
 #include "common/base/str.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_service_rules.h"
@@ -35,6 +36,22 @@ static void tell(void *arg, const char *text, size_t n)
     }
 }
 
+/* What says of itself that it has NEGs, and wants none. */
+static void tell_unwanted(const struct gce_provider *p, const struct tt_call *call)
+{
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
+        struct gce_decision d;
+        gce_decide(&c, &d);
+        if (d.teardown && d.kind == GCE_KIND_NEGS_ONLY) {
+            p->host->report_left(p->host->ctx, call, all[i]);
+        }
+    }
+}
+
 int32_t gce_list_left(void *provider, const struct tt_call *call)
 {
     const struct gce_provider *p = provider;
@@ -45,6 +62,7 @@ int32_t gce_list_left(void *provider, const struct tt_call *call)
     if (!p->options.switches.standalone_negs || !TT_HAS(p->host, report_left)) {
         return TT_OK;
     }
+    tell_unwanted(p, call);
     int32_t code = p->host->kube_each(p->host->ctx, call, &ref, GCE_SVCNEG_SELECTOR, &sink);
     bool absent = code == TT_NOT_FOUND || code == TT_FORBIDDEN; /* nothing is remembered there */
     return absent ? TT_OK : code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flows_gce_l4.c: the flows of Google's balancers with a backend service (flows.h): internal on instance groups, internal
- * on NEGs, external on groups and on NEGs, and every change from one kind to another.
+ * on NEGs, external on groups and on NEGs, NEGs alone, and every change from one kind to another.
  *
  * "near" is a bystander of the same kind: it shares health check and instance groups, and must not notice anything. */
 #include "tests/fault/flows.h"
@@ -16,11 +16,15 @@
 #define TO_UDP     SPEC("\"ports\":[{\"port\":80,\"protocol\":\"UDP\"}]")
 #define PODS       "{\"node-0\":1,\"node-4\":2}"
 
-#define ILB     "{" PORT_80 "," INTERNAL "}"
-#define ILB_LOC "{" PORT_80 "," LOCAL "," INTERNAL "}"
-#define NET     "{" PORT_80 "," RBS "}"
-#define NET_LOC "{" PORT_80 "," LOCAL "," RBS "}"
-#define PLAIN   "{" PORT_80 "}"
+#define ILB        "{" PORT_80 "," INTERNAL "}"
+#define ILB_LOC    "{" PORT_80 "," LOCAL "," INTERNAL "}"
+#define NET        "{" PORT_80 "," RBS "}"
+#define NET_LOC    "{" PORT_80 "," LOCAL "," RBS "}"
+#define PLAIN      "{" PORT_80 "}"
+#define OF_CLASS   "\"loadBalancerClass\":\"networking.gke.io/standalone-passthrough-lb-neg\""
+#define ALONE_BARE "{" PORT_80 "," OF_CLASS "}"
+#define ALONE                                                                                      \
+    "{" PORT_80 "," OF_CLASS ",\"notes\":{\"networking.gke.io/custom-forwarding-rule\":\"mine\"}}"
 
 static const char *const l4[] = {"--run-l4-controller", "--enable-l4-neg", NULL};
 static const char *const both[] = {"--run-l4-controller", "--enable-l4-neg",
@@ -28,6 +32,8 @@ static const char *const both[] = {"--run-l4-controller", "--enable-l4-neg",
 static const char *const negs[] = {"--run-l4-controller",           "--enable-l4-neg",
                                    "--run-l4-netlb-controller",     "--enable-l4-netlb-neg",
                                    "--enable-l4-netlb-neg-default", NULL};
+static const char *const alone[] = {"--enable-l4-standalone-negs",
+                                    "--run-l4-standalone-neg-controller", NULL};
 static const char *const deny[] = {"--run-l4-netlb-controller", "--enable-l4-deny-firewall=true",
                                    "--enable-l4-deny-firewall-rollback-cleanup=true", NULL};
 
@@ -129,6 +135,18 @@ const struct flow flows_gce_l4[] = {
     {.name = "netlb-neg-create", KIND(negs), .steps = {{STEP_CREATE, "web", NET}}},
     {.name = "netlb-neg-delete", WITH(negs, NET), .steps = {{STEP_DELETE, "web"}}},
     {.name = "netlb-neg-node-removed", WITH(negs, NET), .steps = {{STEP_REMOVE_NODE, "node-5"}}},
+    /* ---- NEGs alone: what remembers them when a Service goes is the object beside it ---- */
+    {.name = "alone-create", KIND(alone), .steps = {{STEP_CREATE, "web", ALONE}}, .whole = true},
+    {.name = "alone-delete-one", WITH(alone, ALONE), .steps = {{STEP_DELETE, "web"}}},
+    {.name = "alone-delete-last",
+     ONLY(alone, ALONE),
+     .steps = {{STEP_DELETE, "web"}},
+     .whole = true},
+    {.name = "alone-cluster-ip",
+     WITH(alone, ALONE),
+     .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\",\"loadBalancerClass\":null")}}},
+    {.name = "alone-node-removed", WITH(alone, ALONE), .steps = {{STEP_REMOVE_NODE, "node-5"}}},
+    {.name = "alone-restart", WITH(alone, ALONE_BARE), .cold = true, .quiet = true},
     /* ---- from kind to kind ---- */
     {.name = "kind-ilb-to-netlb",
      ONLY(both, ILB),

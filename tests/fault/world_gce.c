@@ -291,6 +291,37 @@ static bool another_has_groups(struct json_object *world)
     return false;
 }
 
+/* NEGs alone: no finalizer and no address of ours; which ones they are, an annotation says. */
+static void expect_negs_alone(struct expected *e, struct json_object *world)
+{
+    struct json_object *services = json_path(world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *service = json_object_array_get_idx(services, i);
+        struct json_object *spec = json_member(service, "spec");
+        struct json_object *meta = json_member(service, "metadata");
+        struct json_object *said = NULL;
+        const char *text =
+            json_str(json_member(meta, "annotations"), "cloud.google.com/neg-status");
+        if (!str_eq(json_str(spec, "type"), "LoadBalancer") ||
+            !str_eq(json_str(spec, "loadBalancerClass"),
+                    "networking.gke.io/standalone-passthrough-lb-neg")) {
+            continue;
+        }
+        if (text == NULL ||
+            json_parse_arena(e->a, text, strlen(text), NULL, &said, NULL) != ERR_OK) {
+            expect(e, "networkEndpointGroups", arena_printf(e->a, "of %s", json_str(meta, "name")));
+            continue;
+        }
+        const char *name = json_str(json_member(said, "network_endpoint_groups"), "0");
+        struct json_object *zones = json_member(said, "zones");
+        expect_in_zones(e, "networkEndpointGroups", str_nonnull(name));
+        for (size_t z = 0; z < json_len(zones); z++) {
+            const char *zone = json_object_get_string(json_object_array_get_idx(zones, z));
+            expect(e, arena_printf(e->a, "networkEndpointGroups@%s", zone), str_nonnull(name));
+        }
+    }
+}
+
 static int check_whole(const struct world_view *v, struct err *err)
 {
     struct expected e = {.a = v->a,
@@ -304,6 +335,7 @@ static int check_whole(const struct world_view *v, struct err *err)
         expect_service(&e, v->services[i]);
         rc = check_address(&e, v->services[i], err);
     }
+    expect_negs_alone(&e, v->world);
     if (another_has_groups(v->world)) {
         expect_in_zones(&e, "instanceGroups", arena_printf(v->a, "k8s-ig--%s", e.cluster));
     }
