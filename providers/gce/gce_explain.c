@@ -7,6 +7,7 @@
  * Looks as a sync would, once, and changes nothing. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_custom_fr.h"
 #include "providers/gce/gce_explain_nodes.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
@@ -245,6 +246,48 @@ static void nodes(struct str_buf *b, struct explain *x)
     gce_explain_nodes(b, a, &e);
 }
 
+/* ---- NEGs alone ----------------------------------------------------------------------------------------- */
+
+/* What the rules that it names come to, as a sync would say it. */
+static const char *custom_rules(struct explain *x)
+{
+    const struct gce_provider *p = x->s->p;
+    struct arena *a = x->s->a;
+    const char *uid = system_uid(x);
+    struct gce_l4_names names;
+    struct gce_custom_refs refs;
+    struct gce_custom_seen *seen = NULL;
+    struct gce_custom_verdict v;
+    gce_custom_refs_parse(a, svc_annotation(x->svc, GCE_ANN_CUSTOM_RULES), p->facts.project,
+                          p->facts.region, &refs);
+    if (refs.n > 0 && (p->offline || uid == NULL)) {
+        return "that of the forwarding rules that it names, which were not read";
+    }
+    l4_names(x, str_nonnull(uid), &names);
+    gce_custom_fr_look(&x->sync, &refs, &seen);
+    gce_custom_judge(a, x->svc, &refs, seen, names.backend, &v);
+    return arena_printf(a, "%s, %s: %s%s%s", v.condition.status, v.condition.reason,
+                        v.condition.message, v.event != NULL && v.asks ? ". " : "",
+                        v.event != NULL && v.asks ? v.event : "");
+}
+
+static void negs_alone(struct str_buf *b, struct explain *x)
+{
+    const struct gce_switches *f = &x->s->p->options.switches;
+    if (f->standalone_negs) {
+        nodes(b, x);
+    } else {
+        str_append_c(b, '\n');
+        gce_explain_paragraph(
+            b,
+            "Nodes:", "another program makes the NEGs (--enable-l4-standalone-negs is off here)");
+    }
+    gce_explain_paragraph(b, "Status:",
+                          f->standalone_status
+                              ? custom_rules(x)
+                              : "another program's (--run-l4-standalone-neg-controller is off)");
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------------ */
 
 static void say(struct explain *x)
@@ -261,7 +304,9 @@ static void say(struct explain *x)
     str_append_wrapped(&b, arena_printf(s->a, "%s %s", svc_key(s->a, x->svc), answer), 0, 2);
     str_append_c(&b, '\n');
     str_append(&b, str_buf_text(&path));
-    if (fine) {
+    if (fine && x->d.kind == GCE_KIND_NEGS_ONLY) {
+        negs_alone(&b, x);
+    } else if (fine) {
         nodes(&b, x);
     }
     s->p->host->result_text(x->item->result, str_buf_text(&b));

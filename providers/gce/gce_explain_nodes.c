@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A heading and its text, which is broken where the line ends. */
-static void paragraph(struct str_buf *b, const char *heading, const char *text)
+void gce_explain_paragraph(struct str_buf *b, const char *heading, const char *text)
 {
     str_appendf(b, "%-9s", heading);
     str_append_wrapped(b, text, 9, 9);
@@ -225,15 +225,15 @@ static void packet(struct str_buf *b, struct arena *a, const struct gce_explaine
                        : e->kind == GCE_KIND_TARGET_POOL ? "instances"
                                                          : "instances of the groups";
     bool unknown = local && gce_kind_has_negs(e->kind) && !e->has_slices;
-    paragraph(b, "Packet:",
-              arena_printf(a,
-                           "client%s → %s:%d → %s of %s%s, port %d → kube-proxy → a pod "
-                           "(source address is %s)",
-                           gce_kind_is_internal(e->kind) ? " in the network" : "",
-                           str_or(e->ip, "(new address)"), port,
-                           local ? "one with a ready pod" : "any",
-                           unknown ? "the " : arena_printf(a, "%zu ", n), what, port,
-                           local ? "kept: policy Local" : "not kept: policy Cluster"));
+    gce_explain_paragraph(
+        b, "Packet:",
+        arena_printf(a,
+                     "client%s → %s:%d → %s of %s%s, port %d → kube-proxy → a pod "
+                     "(source address is %s)",
+                     gce_kind_is_internal(e->kind) ? " in the network" : "",
+                     str_or(e->ip, "(new address)"), port, local ? "one with a ready pod" : "any",
+                     unknown ? "the " : arena_printf(a, "%zu ", n), what, port,
+                     local ? "kept: policy Local" : "not kept: policy Cluster"));
 }
 
 static void health(struct str_buf *b, struct arena *a, const struct gce_explained *e)
@@ -241,9 +241,10 @@ static void health(struct str_buf *b, struct arena *a, const struct gce_explaine
     int32_t port;
     const char *path = svc_health_check(e->service, &port);
     bool l4 = gce_kind_part(e->kind) == GCE_PART_L4;
-    paragraph(b, "Health:",
-              arena_printf(a, "GET http://node:%d%s every %d s", path != NULL ? port : 10256,
-                           path != NULL ? path : "/healthz", l4 && path != NULL ? 3 : 8));
+    gce_explain_paragraph(
+        b, "Health:",
+        arena_printf(a, "GET http://node:%d%s every %d s", path != NULL ? port : 10256,
+                     path != NULL ? path : "/healthz", l4 && path != NULL ? 3 : 8));
 }
 
 void gce_explain_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)

@@ -34,5 +34,7 @@ struct gce_explained {
 };
 /* "Nodes: …" with who is left out and why, "Packet: …", "Health: …". */
 void gce_explain_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e);
+/* "Packet:  text", wrapped. */
+void gce_explain_paragraph(struct str_buf *b, const char *heading, const char *text);
 
 #endif

@@ -7,6 +7,7 @@ forwarding rules in the Service's status.  The whole program against the simulat
 """
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -64,6 +65,14 @@ class Owner(World):
                 "backendService": f"{LINKS}{self.region()}/backendServices/{service}", **more}
         self.post("forwardingRules", body if "allPorts" in more else {"portRange": "80-80", **body})
         return self.cloud("forwardingRules")[f"{self.region()}/forwardingRules/{name}"]["IPAddress"]
+
+    def trimtab_says(self, *args):
+        """What a sub-command prints, its lines joined."""
+        done = subprocess.run([self.trimtab_exe, *args, f"--kubeconfig={self.kubeconfig}", "--cloud-provider=gce",
+                               f"--cloud-config={self.conf}/gce.conf"],
+                              env=self.environment(), capture_output=True, text=True, check=False)
+        assert done.returncode in (0, 2), done
+        return " ".join(done.stdout.split())
 
     def forbid(self, op):
         self.fault(match={"op": op}, do="refuse", status=403, count=0)
@@ -225,6 +234,43 @@ def test_status_flag_off__the_status_is_somebody_elses():
         w.until("it was looked at twice", lambda: len(w.logged('"Synced"', 'service="default/web"')) >= seen + 2)
         assert w.ingress("web") == theirs["status"]["loadBalancer"]["ingress"], w.get("web")["status"]
         assert w.condition("web") is None
+
+
+def test_explain_and_plan__say_what_it_gets_and_how_its_status_stands():
+    with Owner(PROGRAMS, "--nodes=6") as w:
+        w.standalone("web", rules="mine")
+        w.forget_calls()
+        text = w.trimtab_says("explain", NEGS, STATUS, "default/web")
+        assert "gets GCE_VM_IP NEGs, which wait for a load balancer of your own" in text, text
+        assert "Nodes: 6 of 6 are members of the NEGs" in text, text
+        assert "Status: False, InvalidForwardingRule: The custom forwarding rule reference is invalid" in text, text
+        text = w.trimtab_says("explain", NEGS, "default/web")
+        assert "Status: another program's (--run-l4-standalone-neg-controller is off)" in text, text
+        text = w.trimtab_says("explain", STATUS, "default/web")
+        assert "Nodes: another program makes the NEGs" in text, text
+        text = w.trimtab_says("explain", "default/web")
+        assert "is served by ingress-gce: GCE_VM_IP NEGs" in text, text
+        text = w.trimtab_says("plan", NEGS, STATUS)
+        assert "Service default/web GCE_VM_IP NEGs only, us-central1 because its loadBalancerClass is" in text, text
+        assert "Plan: 3 to create, 3 to change, 0 to delete, in 2 waves" in text, text
+        assert not w.mutations() and not w.service_writes(), w.calls()
+
+
+def test_status_flag_alone__addresses_of_negs_that_another_makes():
+    with Owner(PROGRAMS, "--nodes=6") as w:
+        w.start(NEGS)
+        w.standalone("web", rules="mine")
+        w.until_negs([2, 2, 2])
+        ip = w.balancer("mine")
+        w.stop()
+        w.forget_calls()
+        w.start(STATUS)
+        w.until_condition("web", "True", "IPProgrammed")
+        assert w.ingress("web") == [{"ip": ip, "ipMode": "VIP"}], w.get("web")["status"]
+        w.delete("web")
+        w.until_gone("web")
+        w.until("it was let go of", lambda: w.logged('"Synced"', 'service="default/web"', 'verb="delete"'))
+        assert not w.mutations() and len(w.negs()) == 3, w.calls()
 
 
 def test_deleted__negs_in_use_are_told_of_and_go_when_they_are_free():
