@@ -52,24 +52,18 @@ bool gce_bs_has_negs(const struct lb_sync *s, const struct gce_bs_item *b)
            (b->in.kind != GCE_KIND_NEGS_ONLY || p->options.switches.standalone_negs);
 }
 
+/* `arg`: the Service that goes. */
+static bool has_its_negs(const struct tt_service *other, const struct gce_decision *d,
+                         const void *arg)
+{
+    const struct tt_service *svc = arg;
+    return str_eq(other->ns, svc->ns) && str_eq(other->name, svc->name) && !d->teardown &&
+           gce_kind_has_negs(d->is);
+}
+
 bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b)
 {
-    const struct gce_provider *p = s->provider;
-    const struct tt_service *svc = b->in.service;
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    p->host->services(p->host->ctx, s->call, &all, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
-        struct gce_decision d;
-        if (!str_eq(all[i]->ns, svc->ns) || !str_eq(all[i]->name, svc->name) ||
-            str_eq(all[i]->uid, svc->uid)) {
-            continue;
-        }
-        gce_decide(&c, &d);
-        return !d.teardown && gce_kind_has_negs(d.is);
-    }
-    return false;
+    return gce_others_any(s, b->in.service, has_its_negs, b->in.service);
 }
 
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,

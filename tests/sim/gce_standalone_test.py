@@ -289,6 +289,20 @@ def test_deleted__negs_in_use_are_told_of_and_go_when_they_are_free():
         w.until("their object is, too", lambda: not w.must("GET", SVCNEGS)["items"])
 
 
+def test_deleted_but_held_by_another__its_negs_go_when_it_goes():
+    with Owner(PROGRAMS, "--nodes=3") as w:
+        w.start(NEGS)
+        w.create("web", {"finalizers": ["example.com/hold"]}, loadBalancerClass=CLASS)
+        w.until_negs([1, 1, 1])
+        w.until("the Service names them", lambda: NEG_STATUS in w.get("web")["metadata"].get("annotations", {}))
+        w.delete("web")
+        assert w.get("web")["metadata"]["finalizers"] == ["example.com/hold"], w.get("web")["metadata"]
+        w.patch("web", {"metadata": {"finalizers": None}})
+        w.until_gone("web")
+        w.until("the NEGs are gone", lambda: not w.negs())
+        w.until("their object is gone", lambda: not w.must("GET", SVCNEGS)["items"])
+
+
 def test_deleted_while_nobody_watched__what_remembers_it_is_its_object():
     with Owner(PROGRAMS, "--nodes=6") as w:
         w.start(NEGS)
