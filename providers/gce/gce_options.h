@@ -22,7 +22,7 @@
 /* How often something is done; milliseconds. */
 struct gce_periods {
     int64_t sync_ms;   /* --sync-period: members of NEGs and groups are listed again */
-    int64_t neg_gc_ms; /* --neg-gc-period: NEGs that nobody wants are looked for */
+    int64_t neg_gc_ms; /* --neg-gc-period: read, nothing here needs it */
     int64_t
         legacy_race_ms; /* --prevent-legacy-race-l4-ilb: how old a new internal Service must be */
     int64_t

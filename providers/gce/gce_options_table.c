@@ -98,7 +98,8 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
     {"sync-period", D, 0, "10m0s",
      "Services of the kinds of ingress-gce are looked at again after this time; how long what is "
      "known of members is believed"},
-    {"neg-gc-period", D, 0, "2m0s", "how often NEGs that nobody wants any more are looked for"},
+    {"neg-gc-period", D, 0, "2m0s",
+     ACCEPTED "NEGs go with their Services, and what others left is looked for at each start"},
     {"num-neg-gc-workers", I, 0, "10", ACCEPTED "--concurrent-service-syncs counts"},
     {"num-l4-workers", I, 0, "5", ACCEPTED "--concurrent-service-syncs counts"},
     {"num-l4-net-workers", I, 0, "5", ACCEPTED "--concurrent-service-syncs counts"},
