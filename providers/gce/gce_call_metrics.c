@@ -77,7 +77,8 @@ void gce_call_measure(const struct gce_call *c, const struct err *err)
     int64_t took_ms = clock_now_ms(c->api->clock) - c->began_ms;
     const struct measure m = {
         .c = c, .host = host, .seconds = (double)took_ms / 1000.0, .err = err};
-    requests(&m, gce_metric_request(c->a, c->spec.collection, c->spec.verb), "v1",
+    const char *version = c->api->version;
+    requests(&m, gce_metric_request(c->a, c->spec.collection, c->spec.verb), str_or(version, "v1"),
              "cloudprovider_gce_api_request_duration_seconds",
              "cloudprovider_gce_api_request_errors");
     if (!c->api->l4) {
@@ -85,7 +86,8 @@ void gce_call_measure(const struct gce_call *c, const struct err *err)
     }
     const char *composite = gce_metric_composite(c->a, c->spec.collection, c->spec.verb);
     if (composite != NULL) {
-        requests(&m, composite, "ga", "gce_api_request_duration_seconds", "gce_api_request_errors");
+        requests(&m, composite, str_or(version, "ga"), "gce_api_request_duration_seconds",
+                 "gce_api_request_errors");
     }
     if (c->spec.collection == GCE_NEGS) {
         gce_neg_metrics_call(host, &c->spec, m.seconds, err);

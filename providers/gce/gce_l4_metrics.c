@@ -233,7 +233,8 @@ void gce_metrics_note(struct lb_sync *s, const struct lb_item *item)
         return;
     }
     bool began = has_begun(n.b);
-    if (began && gce_kind_part(n.kind) == GCE_PART_L4 && item->in->verb != TT_VERB_UPDATE) {
+    bool of_l4 = gce_kind_has_service(n.kind) && gce_kind_part(n.kind) == GCE_PART_L4;
+    if (began && of_l4 && item->in->verb != TT_VERB_UPDATE) {
         note_l4(&n);
     }
     if (began && gce_kind_has_negs(n.kind) && !n.deletes) {

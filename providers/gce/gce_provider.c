@@ -72,7 +72,8 @@ static void fill_api(struct gce_provider *p)
         .clock = p->clock,
         .rng = p->rng,
         .host = p->host,
-        .l4 = p->options.switches.run_ilb || p->options.switches.run_netlb,
+        .l4 = p->options.switches.run_ilb || p->options.switches.run_netlb ||
+              p->options.switches.standalone_negs || p->options.switches.standalone_status,
     };
 }
 
