@@ -52,18 +52,24 @@ bool gce_bs_has_negs(const struct lb_sync *s, const struct gce_bs_item *b)
            (b->in.kind != GCE_KIND_NEGS_ONLY || p->options.switches.standalone_negs);
 }
 
-/* `arg`: the Service that goes. */
-static bool has_its_negs(const struct tt_service *other, const struct gce_decision *d,
-                         const void *arg)
-{
-    const struct tt_service *svc = arg;
-    return str_eq(other->ns, svc->ns) && str_eq(other->name, svc->name) && !d->teardown &&
-           gce_kind_has_negs(d->is);
-}
-
 bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b)
 {
-    return gce_others_any(s, b->in.service, has_its_negs, b->in.service);
+    const struct gce_provider *p = s->provider;
+    const struct tt_service *svc = b->in.service;
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, s->call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct gce_case c = {.service = all[i], .flags = &p->options.switches};
+        struct gce_decision d;
+        if (!str_eq(all[i]->name, svc->name) || !str_eq(all[i]->ns, svc->ns) ||
+            str_eq(all[i]->uid, svc->uid) || all[i]->deleted_us != 0) {
+            continue;
+        }
+        gce_decide(&c, &d);
+        return !d.teardown && gce_kind_has_negs(d.is);
+    }
+    return false;
 }
 
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
@@ -193,7 +199,7 @@ static void add_linked(struct lb_sync *s, struct gce_bs_item *b, const char *url
 /* After a restart nobody here knows of a NEG in a zone that has lost its nodes: it stays with the Service, and goes with
  * it (gce-l4.md §3.6, §6.4).  The list of all NEGs has it, or the backend service refers to it, or the object beside the
  * NEGs names it. */
-int gce_bs_members_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
+static int look_at_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
 {
     struct gce_provider *p = s->provider;
     const struct gce_bservice *is = gce_slots_bservice(&b->slots, b->neg_name);
@@ -278,6 +284,10 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
 {
     struct gce_provider *p = s->provider;
     const struct tt_service *svc = b->in.service;
+    int rc = look_at_strays(s, b, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     b->negs.description = gce_neg_describe(s->a, b->facts.kube_system_uid, svc->ns, svc->name);
     b->negs.network = b->facts.network;
     b->negs.subnetwork = b->facts.subnetwork;
@@ -288,7 +298,6 @@ int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_b
     /* When something was listed, who may stay is known better, and that may be a reason to list more: at most each NEG
      * once. */
     bool compare = b->in.verb == TT_VERB_ENSURE;
-    int rc = ERR_OK;
     for (size_t i = 0; rc == ERR_OK && i <= b->negs.n; i++) {
         unsigned reads = s->reads;
         rc = gce_neg_observe(s, compare, b->negs.items, b->negs.n, err);

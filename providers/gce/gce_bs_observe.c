@@ -301,8 +301,7 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         rc = rc == ERR_OK ? look(s, b, err) : rc;
     }
     if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
-        rc = gce_bs_members_strays(s, b, err);
-        rc = rc == ERR_OK ? gce_bs_members_observe(s, item, b, err) : rc;
+        rc = gce_bs_members_observe(s, item, b, err);
     }
     if (rc != ERR_OK) {
         return rc; /* nothing may have been looked at: a lock was not to be had */

@@ -108,9 +108,8 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
 struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f);
 void gce_bs_flow_release(
     struct gce_bs_item *b); /* of the shared check, when nothing more is done to it */
-/* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; strays: after
- * the look, those in zones that no node is in any more, which are looked at, too; observe: lists what must be known, fills
- * b->negs. */
+/* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; observe, after
+ * the look: looks at those in zones that no node is in any more, lists what must be known, fills b->negs. */
 /* Another Service of this one's name, made since, has NEGs: they are those of this one, too. */
 bool gce_bs_negs_are_anothers(struct lb_sync *s, const struct gce_bs_item *b);
 bool gce_bs_has_negs(const struct lb_sync *s,
@@ -118,7 +117,6 @@ bool gce_bs_has_negs(const struct lb_sync *s,
 int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                          struct err *err) _warn_unused_;
 void gce_bs_members_slots(struct lb_sync *s, struct gce_bs_item *b);
-int gce_bs_members_strays(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
 int gce_bs_members_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                            struct err *err) _warn_unused_;
 /* gce_bs_status.c */
