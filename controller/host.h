@@ -65,6 +65,7 @@ struct tt_result {
     unsigned planned;         /* operations that change something, over all plans */
     unsigned operations_done; /* operations that ended well */
     bool held;                /* the finalizers were put there in this call */
+    bool let_go; /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
 };
 

@@ -325,7 +325,8 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     char *path = NULL;
 
     uint32_t n_wanted = wanted_finalizers(h, item->result, names, n, wanted);
-    req.body = finalizer_patch_add(a, svc->finalizers, svc->n_finalizers, wanted, n_wanted);
+    req.body = finalizer_patch_add(a, svc->finalizers, item->result->let_go ? 0 : svc->n_finalizers,
+                                   wanted, n_wanted);
     if (req.body == NULL || item->result->held) {
         return TT_OK;
     }

@@ -12,6 +12,7 @@
 struct known {
     struct service_known k; /* owns k.state */
     char *foreign_uid;
+    char *let_go_uid;
 };
 
 struct service_cache {
@@ -27,6 +28,7 @@ static void known_free(void *p)
 
     kube_object_unref(e->k.state);
     free(e->foreign_uid);
+    free(e->let_go_uid);
     free(e);
 }
 
@@ -168,6 +170,37 @@ void service_cache_mark_foreign(struct service_cache *c, const char *key, const 
     mutex_unlock(&c->lock);
 }
 
+void service_cache_note_let_go(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    struct known *e = entry_get(c, key);
+    free(e->let_go_uid);
+    e->let_go_uid = xstrdup(uid);
+    mutex_unlock(&c->lock);
+}
+
+bool service_cache_has_let_go(struct service_cache *c, const char *key, const char *uid)
+{
+    mutex_lock(&c->lock);
+    const struct known *e = map_get(c->entries, key);
+    bool let_go = e != NULL && e->let_go_uid != NULL && str_eq(e->let_go_uid, uid);
+    mutex_unlock(&c->lock);
+    return let_go;
+}
+
+void service_cache_clear_let_go(struct service_cache *c, const char *key)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        free(STEAL(e->let_go_uid));
+    }
+    if (e != NULL && e->k.state == NULL && e->foreign_uid == NULL) {
+        (void)map_remove(c->entries, key);
+    }
+    mutex_unlock(&c->lock);
+}
+
 void service_cache_drop(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
@@ -179,19 +212,31 @@ void service_cache_drop_known(struct service_cache *c, const char *key)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
-    if (e != NULL && e->foreign_uid != NULL) {
+    if (e != NULL && (e->foreign_uid != NULL || e->let_go_uid != NULL)) {
         kube_object_unref(e->k.state);
-        e->k = (struct service_known){.cached = true, .foreign = true};
+        e->k = (struct service_known){.cached = true, .foreign = e->foreign_uid != NULL};
     } else {
         (void)map_remove(c->entries, key); /* absent is fine */
     }
     mutex_unlock(&c->lock);
 }
 
+static bool count_synced(const char *key, void *value, void *arg)
+{
+    const struct known *e = value;
+    size_t *n = arg;
+
+    (void)key;
+    *n += e->k.state != NULL;
+    return true;
+}
+
 size_t service_cache_count(struct service_cache *c)
 {
+    size_t n = 0;
+
     mutex_lock(&c->lock);
-    size_t n = map_size(c->entries);
+    map_each(c->entries, count_synced, &n);
     mutex_unlock(&c->lock);
     return n;
 }

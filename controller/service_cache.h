@@ -22,7 +22,7 @@ struct service_cache;
 /* A copy of an entry; unref `state` after use. */
 struct service_known {
     bool cached;               /* there is an entry; else the rest is zero */
-    struct kube_object *state; /* NULL: marked foreign before its first sync */
+    struct kube_object *state; /* NULL: only marked */
     bool ours; /* it was synced as ours (wanted a load balancer), or we put the finalizer there */
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
@@ -55,10 +55,16 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
 /* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
+/* Finalizers were taken off the object `uid`.  Until they are put there again, or it is seen without, a view of it that
+ * shows them may be older than that.  Outlives service_cache_set(), not service_cache_drop(). */
+void service_cache_note_let_go(struct service_cache *c, const char *key, const char *uid);
+bool service_cache_has_let_go(struct service_cache *c, const char *key, const char *uid);
+void service_cache_clear_let_go(struct service_cache *c, const char *key);
 void service_cache_drop(struct service_cache *c, const char *key);
-/* The same, but the mark of mark_foreign() stays: for an object that is still there. */
+/* The same, but the marks of mark_foreign() and note_let_go() stay: for an object that is still there. */
 void service_cache_drop_known(struct service_cache *c, const char *key);
-size_t service_cache_count(struct service_cache *c);
+size_t service_cache_count(
+    struct service_cache *c); /* of those that were synced; marks alone do not count */
 /* Keys (heap, as are the strings) of Services synced as ours whose nodes differ from `nodes`; sorted. */
 char **service_cache_with_other_nodes(struct service_cache *c, const struct node_digests *nodes,
                                       size_t *ret_n);

@@ -92,6 +92,22 @@ static void decide(struct sync_batch *b, struct sync_item *item)
     item->todo = sync_decide(&f);
 }
 
+/* Finalizers were taken off it, and this view still shows some of ours. */
+static bool may_be_older(const struct syncer *s, const struct sync_item *item)
+{
+    if (!service_cache_has_let_go(s->cache, item->key, item->svc->uid)) {
+        return false;
+    }
+    bool shows = svc_has_finalizer(item->svc, LB_CLEANUP_FINALIZER);
+    for (uint32_t i = 0; i < s->desc->n_finalizers; i++) {
+        shows = shows || svc_has_finalizer(item->svc, s->desc->finalizers[i]);
+    }
+    if (!shows) {
+        service_cache_clear_let_go(s->cache, item->key);
+    }
+    return shows;
+}
+
 static void load(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -101,6 +117,7 @@ static void load(struct sync_batch *b, struct sync_item *item)
     item->n_eligible = b->n_eligible;
     if (item->obj != NULL) {
         item->svc = item->obj->service;
+        item->view_lets_go = may_be_older(s, item);
     } else if (item->known.state != NULL) {
         item->svc = item->known.state->service;
     }

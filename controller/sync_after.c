@@ -353,6 +353,19 @@ static void note_change(const struct sync_item *item, const struct tt_kv *verb)
                     (double)(clock_now_ms(s->clock) - item->changed_ms) / 1000);
 }
 
+/* The next view of it may be older than what was done to its finalizers. */
+static void note_finalizers(const struct sync_item *item)
+{
+    struct service_cache *cache = item->s->cache;
+    bool held = item->held || (item->result != NULL && item->result->held);
+
+    if (item->let_go && item->obj != NULL && item->svc->deleted_us == 0) {
+        service_cache_note_let_go(cache, item->key, item->svc->uid);
+    } else if (held && item->view_lets_go) {
+        service_cache_clear_let_go(cache, item->key);
+    }
+}
+
 void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -365,6 +378,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         metrics_add(s->metrics, METRIC_SYNCS, labels, 2, 1);
         metrics_observe(s->metrics, METRIC_SYNC_DURATION, labels, 1, took_s);
     }
+    note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
         service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW);
     }

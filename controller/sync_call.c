@@ -112,6 +112,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     for (uint32_t i = 0; i < n; i++) {
         host_call_item(c, i, &items[i]->in);
         items[i]->result = items[i]->in.result;
+        items[i]->result->let_go = items[i]->view_lets_go;
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = {.size = sizeof(batch),

@@ -21,6 +21,7 @@ struct sync_item {
         *svc; /* as it is now; of a vanished one as last known; NULL: nothing is known */
     struct kube_object *obj;    /* holds svc, when it is in the store */
     struct service_known known; /* before this sync; owns a reference */
+    bool view_lets_go;          /* svc may bear fewer finalizers than it shows (service_cache.h) */
     enum sync_do todo;
     size_t n_eligible;            /* nodes that take part */
     struct kube_snapshot *slices; /* NULL: not watched */
@@ -31,6 +32,8 @@ struct sync_item {
     struct tt_result *result; /* of the last call; NULL before */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
     bool wrote;               /* something was written to the API server */
+    bool let_go;              /* finalizers among it, that were taken off */
+    bool held;                /* or put there */
     /* outcome */
     struct err err;
     bool told; /* the user knows already, or needs not know */

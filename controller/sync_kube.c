@@ -65,8 +65,9 @@ static int patch_if_there(struct sync_item *item, const char *body, struct err *
 int sync_add_finalizer(struct sync_item *item, struct err *err)
 {
     static const char *const wanted[] = {LB_CLEANUP_FINALIZER};
-    const char *body = finalizer_patch_add(item->a, item->svc->finalizers, item->svc->n_finalizers,
-                                           wanted, ARRAY_LEN(wanted));
+    size_t shown = item->view_lets_go ? 0 : item->svc->n_finalizers;
+    const char *body =
+        finalizer_patch_add(item->a, item->svc->finalizers, shown, wanted, ARRAY_LEN(wanted));
 
     if (body == NULL) {
         return ERR_OK;
@@ -76,6 +77,7 @@ int sync_add_finalizer(struct sync_item *item, struct err *err)
     if (rc != ERR_OK) {
         err_prefix(err, "failed to add load balancer cleanup finalizer");
     }
+    item->held = item->held || rc == ERR_OK;
     return rc;
 }
 
@@ -213,6 +215,13 @@ static void add(struct writes *w, const char *body, const char *what)
     }
 }
 
+/* Even when it fails it may have been done. */
+static void add_let_go(struct writes *w, struct sync_item *item, const char *body, const char *what)
+{
+    item->let_go = item->let_go || (body != NULL && !sync_object_is_gone(item));
+    add(w, body, what);
+}
+
 static void add_conditions(struct writes *w, const struct sync_item *item)
 {
     const struct tt_result *r = item->result;
@@ -223,7 +232,7 @@ static void add_conditions(struct writes *w, const struct sync_item *item)
     }
 }
 
-static void add_extras(struct writes *w, const struct sync_item *item, bool failed)
+static void add_extras(struct writes *w, struct sync_item *item, bool failed)
 {
     const struct tt_result *r = item->result;
 
@@ -234,7 +243,7 @@ static void add_extras(struct writes *w, const struct sync_item *item, bool fail
         finalizer_patch_remove(item->a, item->svc->finalizers, item->svc->n_finalizers,
                                r->drop_finalizers, r->n_drop_finalizers);
     add_conditions(w, item);
-    add(w, finalizers, "failed to remove finalizers");
+    add_let_go(w, item, finalizers, "failed to remove finalizers");
     add(w, failed ? NULL : annotations_body(item, finalizers != NULL),
         "failed to update annotations");
 }
@@ -289,7 +298,7 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
     if (body != NULL) {
         log_info(2, "Removing finalizer", LOG_S("service", item->key));
     }
-    add(&w, body, "failed to remove load balancer cleanup finalizer");
+    add_let_go(&w, item, body, "failed to remove load balancer cleanup finalizer");
     return write_all(item, &w, err);
 }
 
@@ -328,6 +337,6 @@ int sync_write_deleted(struct sync_item *item, struct err *err)
         add_conditions(&w, item);
         add(&w, annotations_body(item, body != NULL), "failed to update annotations");
     }
-    add(&w, body, "failed to remove finalizers");
+    add_let_go(&w, item, body, "failed to remove finalizers");
     return write_all(item, &w, err);
 }

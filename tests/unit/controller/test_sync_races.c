@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #include "common/base/arena.h"
 #include "tests/unit/controller/stand.h"
 
@@ -160,6 +162,83 @@ static void foreign__event_after_event__its_finalizer_stays(void **state)
     stand_free(r);
 }
 
+#define OWN_F "example.com/own"
+#define BOTH  "\"finalizers\":[\"" OWN_F "\",\"" STAND_F "\"]"
+
+/* The user changes the type there and back: when the load balancer is made again, the view of the Service may be older than
+ * our taking the finalizers off.  Without them its deletion would leave everything behind. */
+static void finalizers__taken_off_and_still_shown__put_there_again(void **state)
+{
+    static const char *const finalizers[] = {OWN_F};
+    (void)state;
+    struct stand *r = stand_new(TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS);
+    r->provider->desc.finalizers = finalizers;
+    r->provider->desc.n_finalizers = 1;
+    r->provider->hold = OWN_F;
+    stand_describe(r);
+    stand_service(r, "web", STAND_LB, BOTH, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(0, stand_patches(r)); /* all are there */
+
+    stand_service(r, "web", STAND_CLUSTER_IP, BOTH, NULL);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    assert_non_null(strstr(stand_patch(r, 0), "$deleteFromPrimitiveList/finalizers"));
+
+    stand_service(r, "web", STAND_LB, BOTH, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F
+                        "\",\"" OWN_F "\"]}}",
+                        stand_patch(r, 1));
+    stand_service(r, "web", STAND_LB ",\"loadBalancerIP\":\"203.0.113.10\"", BOTH,
+                  STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(2, stand_patches(r)); /* once is enough */
+    assert_string_equal("ensure demo/web, delete demo/web, ensure demo/web, ensure demo/web",
+                        stand_story(r));
+    stand_free(r);
+}
+
+/* The same for the controller's own finalizer, with a provider that leaves it to the controller. */
+static void finalizers__taken_off_and_still_shown__put_there_before_the_call(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    stand_run(r);
+    size_t before = stand_patches(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    assert_int_equal(before + 1, stand_patches(r));
+    assert_string_equal("{\"metadata\":{\"uid\":\"uid-web\",\"finalizers\":[\"" STAND_F "\"]}}",
+                        stand_patch(r, before));
+    stand_free(r);
+}
+
+/* Once the Service was seen without, what it shows counts again; and nothing is remembered of one that is gone. */
+static void finalizers__taken_off_and_seen_so__what_is_shown_counts(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    stand_run(r);
+    stand_service(r, "web", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    stand_run(r);
+    assert_true(service_cache_has_let_go(r->syncer.cache, "demo/web", "uid-web"));
+    assert_false(service_cache_has_let_go(r->syncer.cache, "demo/web", "uid-other"));
+    stand_service(r, "web", STAND_CLUSTER_IP, NULL, NULL);
+    stand_add(r, "web", TT_REASON_SPEC);
+    stand_run(r);
+    assert_false(service_cache_has_let_go(r->syncer.cache, "demo/web", "uid-web"));
+    assert_int_equal(0, service_cache_count(r->syncer.cache));
+    stand_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +248,9 @@ int main(void)
         cmocka_unit_test(race__node_pass_before_its_digest_is_known_to_concern__updated_afterwards),
         cmocka_unit_test(race__node_comes_while_the_replaced_service_goes__the_new_one_has_it),
         cmocka_unit_test(foreign__event_after_event__its_finalizer_stays),
+        cmocka_unit_test(finalizers__taken_off_and_still_shown__put_there_again),
+        cmocka_unit_test(finalizers__taken_off_and_still_shown__put_there_before_the_call),
+        cmocka_unit_test(finalizers__taken_off_and_seen_so__what_is_shown_counts),
     };
     return cmocka_run_group_tests_name("controller-sync-races", tests, NULL, NULL);
 }
