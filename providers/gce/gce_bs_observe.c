@@ -14,10 +14,12 @@
 
 /* ---- the shared health check ------------------------------------------------------------------------- */
 
-/* One lock per check: the one of cloud-provider-gcp's internal balancers, the global one of ingress-gce, its regional one. */
+/* One lock for the check of cloud-provider-gcp's internal balancers, one for both of ingress-gce's, the global and the
+ * regional one: these share their firewalls, so that of two who drop a check each, the second must see that the first
+ * did. */
 static struct gce_lock *lock_of(struct gce_provider *p, enum gce_kind kind)
 {
-    return p->shared_checks[kind == GCE_KIND_ILB_GROUPS ? 0 : gce_kind_is_internal(kind) ? 1 : 2];
+    return p->shared_checks[kind == GCE_KIND_ILB_GROUPS ? 0 : 1];
 }
 
 static void give_back(void *arg)

@@ -229,11 +229,27 @@ static struct gce_l4_address_question question_of(const struct bs_ensure *n,
     };
 }
 
+/* What is held for a rule of another protocol: a run was interrupted, and the ports changed after it. */
+static const struct gce_address *stray_address(const struct bs_ensure *n, const struct bs_side *s,
+                                               const char *name)
+{
+    const struct gce_address *is = gce_slots_address(n->e.seen, name);
+    bool ours = is != NULL && !str_eq(name, s->d->address_name) &&
+                !str_eq(name, str_nonnull(s->d->user.name)) &&
+                str_eq(is->description, gce_l4_address_description(n->e.a, n->e.in->key));
+    return ours ? is : NULL;
+}
+
 /* A reservation of the user's whose name is the one under which we hold is not ours to give back. */
 static const struct gce_address *held_by_us(const struct bs_ensure *n, const struct bs_side *s)
 {
     bool users = str_eq(str_nonnull(s->d->user.name), s->d->address_name);
-    return users ? NULL : gce_slots_address(n->e.seen, s->d->address_name);
+    const struct gce_address *held =
+        users ? NULL : gce_slots_address(n->e.seen, s->d->address_name);
+    for (size_t i = 0; held == NULL && n->has_names && n->names.rules[s->family][i] != NULL; i++) {
+        held = stray_address(n, s, n->names.rules[s->family][i]);
+    }
+    return held;
 }
 
 static int decide_user_tier(const struct bs_ensure *n, const struct bs_side *s, const char *tier,
@@ -364,12 +380,30 @@ static void plan_hold(struct bs_ensure *n, struct bs_side *s)
     }
 }
 
+/* More than the one that was held. */
+static void release_strays(struct bs_ensure *n, const struct bs_side *s)
+{
+    for (size_t i = 0; n->has_names && n->names.rules[s->family][i] != NULL; i++) {
+        const char *name = n->names.rules[s->family][i];
+        if (stray_address(n, s, name) == NULL ||
+            (s->held != NULL && str_eq(s->held->name, name) && s->hold < 0)) {
+            continue;
+        }
+        struct lb_op *op = bs_op(
+            &n->e, bs_delete(&n->e, BS_RELEASE, GCE_ADDRESSES, name,
+                             "an interrupted run left it, and no rule of its name is wanted"));
+        op->tolerate |= LB_TOLERATE_IN_USE;
+        op->finally = LB_FINALLY_OK;
+    }
+}
+
 /* Nothing is given back after the critical operation failed: the next sync finds the address under our name, and
  * resumes. */
 void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
 {
     struct bs_emit *e = &n->e;
     bool leftover = s->held != NULL && !s->hold_wanted;
+    release_strays(n, s);
     if (s->hold < 0 && !leftover) {
         return;
     }
@@ -377,7 +411,8 @@ void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
         s->held != NULL && !s->held_usable ? "an interrupted run left it, and no rule has it"
         : bs_side_changes_rules(s)         ? "the rule keeps it now"
                                    : "an interrupted run left it, and the rule has its address";
-    int at = bs_delete(e, BS_RELEASE, GCE_ADDRESSES, s->d->address_name, why);
+    const char *name = s->hold >= 0 ? s->d->address_name : s->held->name;
+    int at = bs_delete(e, BS_RELEASE, GCE_ADDRESSES, name, why);
     struct lb_op *op = bs_op(e, at);
     op->tolerate |= LB_TOLERATE_IN_USE;
     op->finally = s->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;

@@ -41,7 +41,7 @@
 #define GCE_EVENT_CUSTOM_RULE    "ForwardingRuleUnusable"
 
 /* The locks of shared health checks: cloud-provider-gcp's, ingress-gce's global one, its regional one. */
-#define GCE_SHARED_CHECKS 3
+#define GCE_SHARED_CHECKS 2
 
 struct gce_provider {
     struct arena *a; /* configuration and facts */
