@@ -121,7 +121,7 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
     if (verb == TT_VERB_ENSURE && b->facts.flags.logging && has_service &&
         kind != GCE_KIND_ILB_GROUPS) {
         const struct gce_provider *p = s->provider;
-        gce_l4lb_config_get(p->l4lb_config, s->host, s->call, s->a, item->in->service, &b->log);
+        gce_l4lb_config_get(p->kube_texts, s->host, s->call, s->a, item->in->service, &b->log);
         b->in.log = gce_log_of(&b->log);
     }
     if (gce_kind_has_groups(kind)) {

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_l4lb_config.h: reading L4LBConfig objects.
+/* gce_l4lb_config.h: reading L4LBConfig objects, through what is remembered of them (gce_kube_texts.h).
  *
- * What was read is good for a moment (GCE_L4LB_CONFIG_AGE_MS), so that many Services that share one config ask once;
- * a config that changes takes effect with the next sync of its Services.  Thread-safe; blocks. */
+ * Thread-safe; blocks. */
 #ifndef TRIMTAB_GCE_L4LB_CONFIG_H
 #define TRIMTAB_GCE_L4LB_CONFIG_H
 
+#include "providers/gce/gce_kube_texts.h"
 #include "providers/gce/gce_l4lb_config_rules.h"
 
 #include <trimtab/provider.h>
 
 #define GCE_L4LB_CONFIG_VERSION  "networking.gke.io/v1"
 #define GCE_L4LB_CONFIG_RESOURCE "l4lbconfigs"
-#define GCE_L4LB_CONFIG_AGE_MS   30000
 
-struct gce_l4lb_config;
-struct gce_l4lb_config *gce_l4lb_config_new(void) _warn_unused_;
-void gce_l4lb_config_free(struct gce_l4lb_config *c); /* NULL is fine */
 /* What the Service's config says; never fails, and makes no request without the annotation.  For --manage-l4lb-logging:
  * without the flag the verdict is all zero. */
-void gce_l4lb_config_get(struct gce_l4lb_config *c, const struct tt_host *host,
+void gce_l4lb_config_get(struct gce_kube_texts *t, const struct tt_host *host,
                          const struct tt_call *call, struct arena *a, const struct tt_service *s,
                          struct gce_log_verdict *ret);
 

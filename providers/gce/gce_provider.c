@@ -11,7 +11,7 @@
 #include "common/lb/call_watch.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
-#include "providers/gce/gce_l4lb_config.h"
+#include "providers/gce/gce_kube_texts.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_node_cache.h"
@@ -41,7 +41,7 @@ void gce_close(void *provider)
     gce_told_free(p->told);
     gce_tags_free(p->tags);
     gce_cluster_id_free(p->cluster_id);
-    gce_l4lb_config_free(p->l4lb_config);
+    gce_kube_texts_free(p->kube_texts);
     gce_svcneg_free(p->svcneg);
     gce_subnet_search_free(p->subnet_search);
     gce_kube_system_free(p->kube_system);
@@ -198,7 +198,7 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->node_cache = gce_node_cache_new();
     p->kube_system = gce_kube_system_new();
     p->subnet_search = gce_subnet_search_new();
-    p->l4lb_config = gce_l4lb_config_new();
+    p->kube_texts = gce_kube_texts_new();
     p->cluster_id = gce_cluster_id_new();
     p->tags = gce_tags_new();
     p->told = gce_told_new();

@@ -67,7 +67,7 @@ struct gce_provider {
     struct gce_kube_system *kube_system;
     struct gce_subnet_search *subnet_search; /* where the cloud config names none */
     struct gce_svcneg *svcneg;
-    struct gce_l4lb_config *l4lb_config;
+    struct gce_kube_texts *kube_texts; /* L4LBConfig, Network, GKENetworkParamSet */
     struct gce_cluster_id *cluster_id;
     struct gce_tags *tags;
     struct gce_told *told;

@@ -136,7 +136,7 @@ static void told__rows__condition_and_event(void **state)
 static void get__shared_config__asked_once_and_again_later(void **state)
 {
     struct kube_fake *f = kube_fake_new(*state);
-    struct gce_l4lb_config *c = gce_l4lb_config_new();
+    struct gce_kube_texts *c = gce_kube_texts_new();
     struct tt_service s = service_with(names_cfg, NULL);
     struct gce_log_verdict v;
     kube_fake_put(f, "demo/cfg", "{\"spec\":{\"logging\":{\"enabled\":true}}}");
@@ -148,11 +148,11 @@ static void get__shared_config__asked_once_and_again_later(void **state)
     }
     same_text("requests", kube_fake_story(f), "get demo/cfg");
     kube_fake_put(f, "demo/cfg", "{\"spec\":{\"logging\":{\"enabled\":false}}}");
-    f->now_ms += GCE_L4LB_CONFIG_AGE_MS;
+    f->now_ms += GCE_KUBE_TEXTS_AGE_MS;
     gce_l4lb_config_get(c, &f->host, NULL, *state, &s, &v);
     assert_false(gce_log_of(&v)->enable);
     same_text("requests", kube_fake_story(f), "get demo/cfg");
-    gce_l4lb_config_free(c);
+    gce_kube_texts_free(c);
     kube_fake_free(f);
 }
 
@@ -170,7 +170,7 @@ static void get__not_to_be_had__says_why_and_stays_with_that_for_a_moment(void *
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct kube_fake *f = kube_fake_new(*state);
-        struct gce_l4lb_config *c = gce_l4lb_config_new();
+        struct gce_kube_texts *c = gce_kube_texts_new();
         struct tt_service s = service_with(names_cfg, NULL);
         struct gce_log_verdict v;
         for (int k = 0; k < 2; k++) {
@@ -184,7 +184,7 @@ static void get__not_to_be_had__says_why_and_stays_with_that_for_a_moment(void *
             assert_null(gce_log_of(&v));
         }
         same_text("requests", kube_fake_story(f), rows[i].requests);
-        gce_l4lb_config_free(c);
+        gce_kube_texts_free(c);
         kube_fake_free(f);
     }
 }
@@ -194,13 +194,13 @@ static void get__no_annotation__no_request(void **state)
     const struct tt_kv *const annotations[] = {NULL, names_nothing};
     for (size_t i = 0; i < ARRAY_LEN(annotations); i++) {
         struct kube_fake *f = kube_fake_new(*state);
-        struct gce_l4lb_config *c = gce_l4lb_config_new();
+        struct gce_kube_texts *c = gce_kube_texts_new();
         struct tt_service s = service_with(annotations[i], NULL);
         struct gce_log_verdict v = {.state = GCE_LOG_BAD_MODE};
         gce_l4lb_config_get(c, &f->host, NULL, *state, &s, &v);
         assert_int_equal(v.state, GCE_LOG_UNMANAGED);
         same_text("requests", kube_fake_story(f), "");
-        gce_l4lb_config_free(c);
+        gce_kube_texts_free(c);
         kube_fake_free(f);
     }
 }
@@ -208,7 +208,7 @@ static void get__no_annotation__no_request(void **state)
 static void get__thousands_of_configs__bounded(void **state)
 {
     struct kube_fake *f = kube_fake_new(*state);
-    struct gce_l4lb_config *c = gce_l4lb_config_new();
+    struct gce_kube_texts *c = gce_kube_texts_new();
     for (int i = 0; i < 2500; i++) {
         const struct tt_kv name = {"networking.gke.io/l4lb-config", arena_printf(*state, "c%d", i)};
         struct tt_service s = service_with(&name, NULL);
@@ -223,7 +223,7 @@ static void get__thousands_of_configs__bounded(void **state)
         gce_l4lb_config_get(c, &f->host, NULL, *state, &s, &v);
     }
     same_text("requests", kube_fake_story(f), "get demo/cfg");
-    gce_l4lb_config_free(c);
+    gce_kube_texts_free(c);
     kube_fake_free(f);
 }
 
