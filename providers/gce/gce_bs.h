@@ -34,9 +34,12 @@ struct gce_bs_facts {
     const char *project;
     const char *network_project;
     const char *region;
-    const char *projects_base;   /* "https://…/compute/v1/projects/" */
-    const char *network;         /* URL */
-    const char *subnetwork;      /* URL; "" on a legacy network */
+    const char *projects_base; /* "https://…/compute/v1/projects/" */
+    const char *network;       /* URL, of the Service; the cluster's unless network_name says so */
+    const char *subnetwork;    /* URL, of the Service; "" on a legacy network */
+    const char *network_name;  /* its Network object, if that is not the cluster's own; else NULL */
+    const char
+        *home_subnetwork; /* with network_name: URL of the cluster's; "" on a legacy network */
     const char *kube_system_uid; /* of the L4 names; "" until known */
     const char *cluster_id; /* of ConfigMap ingress-uid: groups, legacy names; "" until known */
     struct gce_strs check_sources; /* IPv4, both kinds */
@@ -126,6 +129,7 @@ struct gce_bs_desired {
     struct gce_bs_side v6;
     struct gce_hc check;
     bool check_shared;
+    bool check_firewall_shared; /* with check_shared, but in another network than the cluster's */
     bool check_regional;
     struct gce_bservice service; /* without backends */
     struct gce_strs groups;      /* links of the backends, sorted */

@@ -80,7 +80,8 @@ static struct gce_firewall keep_priority(const struct bs_ensure *n, const struct
 {
     struct gce_firewall want = *f;
     const struct gce_firewall *is = gce_slots_firewall(n->e.seen, f->name);
-    if (n->d->check_shared && is != NULL && is->priority != 0 && is->priority < want.priority) {
+    if (n->d->check_firewall_shared && is != NULL && is->priority != 0 &&
+        is->priority < want.priority) {
         want.priority = is->priority;
     }
     return want;
@@ -100,7 +101,7 @@ int bs_plan_check_firewalls(struct bs_ensure *n, struct err *err)
             .phase = BS_PREPARE,
             .late_phase = BS_PREPARE,
             .ip = LB_VALUE(NULL),
-            .shared = n->d->check_shared,
+            .shared = n->d->check_firewall_shared,
             .only_after = -1,
             .create_why = "health checks must reach the nodes",
             .note = "lets the checks in",
@@ -150,6 +151,17 @@ static void drop_shared(struct bs_ensure *n)
     }
 }
 
+/* Firewalls of an own check that no family uses: with policy Cluster the shared one serves, but for a Service of another
+ * network, whose own one goes with its family alone. */
+static void find_unused(const struct bs_ensure *n, const char *ret[2])
+{
+    for (int i = 0; i < 2; i++) {
+        const struct gce_bs_side *side = n->sides[i].d;
+        bool used = side->wanted && !n->d->check_firewall_shared;
+        ret[i] = used ? NULL : n->names.local_check_firewall[i];
+    }
+}
+
 /* From Local to Cluster, and what an interrupted run of it left. */
 static void drop_local(struct bs_ensure *n)
 {
@@ -159,23 +171,21 @@ static void drop_local(struct bs_ensure *n)
             (void)bs_delete(&n->e, BS_DROP, checks_of(regional == 1), n->names.local_check, why);
         }
     }
-    drop_firewalls(n, n->names.local_check_firewall, -1, why, false);
+    const char *firewalls[2];
+    find_unused(n, firewalls);
+    drop_firewalls(n, firewalls, -1, why, false);
 }
 
 /* The own check of the scheme that the Service had before, and the firewall of a family that it has no more. */
 static void drop_unwanted_of_local(struct bs_ensure *n)
 {
     bool other = !n->d->check_regional;
-    const char *firewalls[2] = {NULL, NULL};
+    const char *firewalls[2];
     if (gce_slots_hc(n->e.seen, other, n->names.local_check) != NULL) {
         (void)bs_delete(&n->e, BS_DROP, checks_of(other), n->names.local_check,
                         "the Service was of another scheme");
     }
-    for (int i = 0; i < 2; i++) {
-        if (!n->sides[i].d->wanted) {
-            firewalls[i] = n->names.local_check_firewall[i];
-        }
-    }
+    find_unused(n, firewalls);
     drop_firewalls(n, firewalls, -1, "spec.ipFamilies changed", false);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_bs_facts.c: what must be known of a Service before its balancer with a backend service is looked at (gce_flow.h).
  *
- * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), which nodes take part, in which zones, and
- * what the Service asks for.  What the Service asks wrongly is found here, before anything was read or written.  The
- * only requests are the two ids', and for a subnetwork that nobody configured, once per process. */
+ * The ids that names are made of (kube-system's UID, ConfigMap ingress-uid), in which network it is, which nodes take
+ * part, in which zones, and what the Service asks for.  What the Service asks wrongly is found here, before anything was
+ * read or written.  The only requests are the two ids', for a subnetwork that nobody configured, once per process, and
+ * for the network that a Service names (gce_network.h). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
@@ -42,13 +43,15 @@ static int find_subnetwork(struct lb_sync *s, struct gce_bs_item *b, struct err 
     return gce_subnet_search_get(p->subnet_search, s, &b->facts.subnetwork, err);
 }
 
+/* Which nodes count does not depend on the Service's network: which are in it, members' rules ask later. */
 struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f)
 {
+    const char *own = f->network_name != NULL ? f->home_subnetwork : f->subnetwork;
     return (struct gce_node_filter){
-        .mode = str_is_empty(f->subnetwork) ? GCE_NODES_LEGACY
-                : f->flags.multi_subnet     ? GCE_NODES_MULTI_SUBNET
-                                            : GCE_NODES_DEFAULT_SUBNET,
-        .default_subnet = gce_link_last(str_nonnull(f->subnetwork)),
+        .mode = str_is_empty(own)       ? GCE_NODES_LEGACY
+                : f->flags.multi_subnet ? GCE_NODES_MULTI_SUBNET
+                                        : GCE_NODES_DEFAULT_SUBNET,
+        .default_subnet = gce_link_last(str_nonnull(own)),
         .needs_pod_cidr = f->flags.needs_pod_cidr,
     };
 }
@@ -109,6 +112,12 @@ int gce_bs_flow_facts(struct lb_sync *s, struct lb_item *item, struct gce_bs_ite
         return rc;
     }
     rc = find_subnetwork(s, b, err);
+    if (rc == ERR_OK) {
+        rc = gce_bs_flow_find_network(s, b, err);
+    }
+    if (rc == ERR_OK) {
+        rc = gce_bs_flow_look_ahead(s, b, err);
+    }
     if (rc != ERR_OK) {
         return rc;
     }

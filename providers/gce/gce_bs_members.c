@@ -96,6 +96,7 @@ int gce_bs_members_think(struct lb_sync *s, struct lb_item *item, struct gce_bs_
         .table =
             gce_node_cache_get(p->node_cache, s->a, &filter, s->batch->nodes, s->batch->n_nodes),
         .subnetwork = b->facts.subnetwork,
+        .network = b->facts.network_name,
         .include_draining = f->neg_local_draining,
         .ipv6 = f->ipv6_node_endpoints,
         .nodes = s->batch->nodes,

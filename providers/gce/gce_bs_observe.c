@@ -233,7 +233,7 @@ static void look_up_tags(struct lb_sync *s, struct gce_bs_item *b)
     }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------------------------------------------- */
 
 /* At the slots, and at NEGs. */
 static int look_at(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
@@ -257,6 +257,8 @@ static int look(struct lb_sync *s, struct gce_bs_item *b, struct err *err)
     }
     return look_at(s, b, err);
 }
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 static void see_other_scheme(struct gce_bs_item *b)
 {
@@ -282,6 +284,9 @@ static int observe_negs(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         return ERR_OK;
     }
     int rc = look_at(s, b, err);
+    if (rc == ERR_OK) {
+        rc = gce_bs_flow_check_network(s, b, err);
+    }
     return rc == ERR_OK ? gce_bs_members_observe(s, item, b, err) : rc;
 }
 
@@ -301,6 +306,9 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     if (rc == ERR_OK && must_be_alone(s, b)) {
         rc = hold(s, b, GCE_HOLD_ALONE, err);
         rc = rc == ERR_OK ? look(s, b, err) : rc;
+    }
+    if (rc == ERR_OK) {
+        rc = gce_bs_flow_check_network(s, b, err);
     }
     if (rc == ERR_OK && (gce_kind_has_negs(b->in.kind) || b->in.verb == TT_VERB_DELETE)) {
         rc = gce_bs_members_observe(s, item, b, err);

@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
+#include "providers/gce/gce_network_rules.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_svcneg.h"
 
@@ -276,6 +277,19 @@ static bool same_negs(const struct gce_bs_item *b)
     return b->in.verb == TT_VERB_UPDATE && b->negs.first_op < 0;
 }
 
+/* A Service has an object while it has NEGs, also when what it is now says that it has groups: those of another network
+ * were made while --enable-multi-networking was on. */
+static bool has_object(const struct lb_sync *s, const struct gce_bs_item *b)
+{
+    bool negs = gce_bs_has_negs(s, b);
+    bool other = b->in.verb == TT_VERB_DELETE && !b->negs_stay &&
+                 b->in.kind != GCE_KIND_NEGS_ONLY && gce_network_of_service(b->in.service) != NULL;
+    for (size_t i = 0; !negs && other && i < b->negs.n; i++) {
+        negs = b->negs.items[i].seen != NULL;
+    }
+    return negs && !str_is_empty(b->neg_name);
+}
+
 int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_item *b,
                         struct err *err)
 {
@@ -283,7 +297,7 @@ int gce_bs_flow_objects(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
     const struct gce_svcneg_call k = {.host = s->host, .call = s->call};
     int rc = ERR_OK;
     (void)item;
-    if (gce_bs_has_negs(s, b) && !str_is_empty(b->neg_name) && !same_negs(b)) {
+    if (has_object(s, b) && !same_negs(b)) {
         rc = b->in.verb == TT_VERB_DELETE
                  ? gce_svcneg_delete(p->svcneg, &k, b->in.service->ns, b->neg_name, err)
                  : ensure_svcneg(s, b, err);

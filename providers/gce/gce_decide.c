@@ -14,6 +14,7 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_decide_table.h"
 #include "providers/gce/gce_l4_rules.h"
+#include "providers/gce/gce_network_rules.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_svcneg_rules.h"
 
@@ -180,11 +181,16 @@ static enum row members_row(const struct walk *w, bool stands)
 
 static void choose_members(const struct walk *w)
 {
-    static const char *const words[] = {"NEGs are off",     "finalizer v2", "finalizer v3",
-                                        "has groups",       "has NEGs",     "NEGs by default",
-                                        "groups by default"};
+    static const char *const words[] = {"NEGs are off",      "finalizer v2",   "finalizer v3",
+                                        "has groups",        "has NEGs",       "NEGs by default",
+                                        "groups by default", "another network"};
     bool stands = rule_has_service(w) || str_eq(w->d->rule, gce_rows[ROW_NETLB_RULE].id);
     enum row row = members_row(w, stands);
+    w->d->mark = gce_rows[row].kind;
+    if (w->d->mark == GCE_KIND_NETLB_GROUPS && w->f->multi_network &&
+        gce_network_of_service(w->s) != NULL) {
+        row = ROW_MEMBERS_NETWORK; /* instance groups are in the cluster's network only */
+    }
     w->d->is = gce_rows[row].kind;
     w->d->members = gce_rows[row].id;
     w->d->members_say = gce_rows[row].when;
@@ -529,6 +535,8 @@ static void walk(const struct gce_case *c, struct str_buf *trace, struct gce_dec
         settle_wanted(&w);
     }
     d.part = gce_kinds[d.is].part;
+    bool marked = (BIT(d.kind) & BIT_NETLB) != 0 && d.mark != GCE_KIND_NONE;
+    d.mark = marked ? d.mark : d.kind;
     *ret = d;
 }
 

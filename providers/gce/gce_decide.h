@@ -60,6 +60,7 @@ struct gce_switches {
     bool neg_default;       /* --enable-l4-netlb-neg-default */
     bool standalone_negs;   /* --enable-l4-standalone-negs: NEGs alone are made */
     bool standalone_status; /* --run-l4-standalone-neg-controller: their status is published */
+    bool multi_network;     /* --enable-multi-networking */
 };
 /* What was found under a name. */
 enum gce_found {
@@ -92,6 +93,8 @@ struct gce_decision {
     const char *says;    /* the row in words, ends a sentence "because …" */
     const char *members; /* NETLB kinds: id of the row that says groups or NEGs; else NULL */
     const char *members_say;
+    enum gce_kind
+        mark; /* the kind whose finalizer it carries: `kind`, or GCE_KIND_NETLB_GROUPS for NEGs of another network */
     unsigned
         needs; /* GCE_NEEDS_…: until these are known, kind is what it were if they were absent */
     bool teardown;   /* it wants nothing that is built here: what it has goes */

@@ -150,6 +150,10 @@ const struct gce_decide_row gce_rows[ROW_MAX] = {
                                  GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
     [ROW_MEMBERS_DEFAULT] = {"members-default", "--enable-l4-netlb-neg-default is off",
                              GCE_KIND_NETLB_GROUPS, "gce-l4.md §1.6.3"},
+    [ROW_MEMBERS_NETWORK] = {"members-network",
+                             "it would have groups, but spec.selector names another network than "
+                             "the cluster's; its finalizer is that of groups",
+                             GCE_KIND_NETLB_NEGS, "gce-l4.md §1.6.3"},
 };
 
 const struct gce_decide_row *gce_decide_rows(size_t *ret_n)

@@ -7,6 +7,8 @@
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_l4_metrics.h"
+#include "providers/gce/gce_l4lb_config.h"
+#include "providers/gce/gce_network.h"
 #include "providers/gce/gce_options.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_service_rules.h"
@@ -57,7 +59,9 @@ static const struct tt_kube_kind kube_kinds[] = {
     {.api_version = "networking.gke.io/v1beta1",
      .resource = "servicenetworkendpointgroups",
      .verbs = "get,list,create,patch,delete"},
-    {.api_version = "networking.gke.io/v1", .resource = "l4lbconfigs", .verbs = "get"},
+    {.api_version = GCE_L4LB_CONFIG_VERSION, .resource = GCE_L4LB_CONFIG_RESOURCE, .verbs = "get"},
+    {.api_version = GCE_NETWORK_VERSION, .resource = GCE_NETWORKS, .verbs = "get"},
+    {.api_version = GCE_NETWORK_VERSION, .resource = GCE_NETWORK_PARAMS, .verbs = "get"},
 };
 
 /* By which ingress-gce's replicas keep out of each other's way (gce-l4.md §7.5). */
@@ -100,7 +104,8 @@ static uint32_t needs_lease(void *provider, const struct tt_lease *lease)
     const struct gce_provider *p = provider;
     const struct gce_switches *f = &p->options.switches;
     bool l4 = f->run_ilb || f->run_netlb || f->standalone_status;
-    bool negs = f->run_ilb || (f->run_netlb && f->neg_netlb) || f->standalone_negs;
+    bool negs =
+        f->run_ilb || (f->run_netlb && (f->neg_netlb || f->multi_network)) || f->standalone_negs;
 
     return str_eq(lease->name, L4_LEASE) ? p->options.gate_l4 && l4 : p->options.gate_neg && negs;
 }

@@ -11,7 +11,9 @@
 #include "providers/gce/gce_explain_nodes.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
+#include "providers/gce/gce_links.h"
 #include "providers/gce/gce_members_read.h"
+#include "providers/gce/gce_network.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_session.h"
 #include "providers/gce/gce_slots.h"
@@ -26,7 +28,8 @@ struct explain {
     struct lb_sync sync; /* what looking needs of one */
     struct gce_case c;
     struct gce_decision d;
-    const char *uid; /* of namespace kube-system; NULL: not known */
+    const char *uid;           /* of namespace kube-system; NULL: not known */
+    struct gce_bs_facts facts; /* of find_facts() */
 };
 
 /* ---- looking ------------------------------------------------------------------------------------- */
@@ -194,10 +197,11 @@ static void read_members(struct explain *x, struct gce_explained *e)
     for (size_t i = 0; i < zones.n; i++) {
         e->current_unknown = e->current_unknown || lists[i].err.code != ERR_OK;
         if (!lists[i].absent && lists[i].err.code == ERR_OK) {
-            places->items[places->n++] = (struct gce_neg_place){.zone = lists[i].zone,
-                                                                .subnet = e->filter.default_subnet,
-                                                                .endpoints = lists[i].items,
-                                                                .n = lists[i].n};
+            places->items[places->n++] =
+                (struct gce_neg_place){.zone = lists[i].zone,
+                                       .subnet = gce_link_last(e->subnetwork),
+                                       .endpoints = lists[i].items,
+                                       .n = lists[i].n};
         }
     }
     e->current = places;
@@ -215,14 +219,25 @@ static const char *address_of(const struct explain *x)
     return svc->n_ingress > 0 ? str_nonnull(svc->ingress[0].ip) : "";
 }
 
+/* The cluster's network, or that which the Service names.  ERR_INVALID: it cannot be had. */
+static int find_facts(struct explain *x, struct err *err)
+{
+    const struct gce_provider *p = x->s->p;
+    const struct gce_network_reads r = {
+        .texts = p->kube_texts, .host = p->host, .call = x->s->call, .a = x->s->a};
+    x->facts = p->bs_facts;
+    if (str_is_empty(x->facts.subnetwork)) {
+        x->facts.subnetwork = gce_subnet_search_known(p->subnet_search, x->s->a);
+    }
+    bool negs = gce_kind_has_negs(x->d.kind) &&
+                (x->d.kind != GCE_KIND_NEGS_ONLY || p->options.switches.standalone_negs);
+    return negs ? gce_bs_find_network(&r, gce_network_of_service(x->svc), &x->facts, err) : ERR_OK;
+}
+
 static void nodes(struct str_buf *b, struct explain *x)
 {
     const struct gce_provider *p = x->s->p;
     struct arena *a = x->s->a;
-    struct gce_bs_facts facts = p->bs_facts;
-    if (str_is_empty(facts.subnetwork)) {
-        facts.subnetwork = gce_subnet_search_known(p->subnet_search, a);
-    }
     struct gce_explained e = {
         .service = x->svc,
         .kind = x->d.kind,
@@ -234,8 +249,9 @@ static void nodes(struct str_buf *b, struct explain *x)
         .has_slices = x->item->has_slices != 0,
         .project = p->facts.project,
         .region = p->facts.region,
-        .subnetwork = facts.subnetwork,
-        .filter = gce_bs_node_filter(&facts),
+        .subnetwork = x->facts.subnetwork,
+        .network = x->facts.network_name,
+        .filter = gce_bs_node_filter(&x->facts),
         .flags = p->bs_facts.flags,
         .legacy_groups = !p->options.switches.legacy_off,
         .max_group = p->bs_facts.max_group_size,
@@ -298,12 +314,18 @@ static void say(struct explain *x)
     gce_decide_explain(&path, &x->c, &x->d);
     bool builds = x->d.kind != GCE_KIND_NONE && !x->d.teardown;
     struct err refused = ERR_INIT;
-    bool fine = builds && check_kind(s->a, s->p, x->svc, x->d.kind, &refused) == ERR_OK;
+    bool fine = builds && check_kind(s->a, s->p, x->svc, x->d.kind, &refused) == ERR_OK &&
+                find_facts(x, &refused) == ERR_OK;
     const char *answer = builds && !fine ? arena_printf(s->a, "is refused: %s.", refused.message)
                                          : gce_decide_answer(s->a, &x->c, &x->d);
     str_append_wrapped(&b, arena_printf(s->a, "%s %s", svc_key(s->a, x->svc), answer), 0, 2);
     str_append_c(&b, '\n');
     str_append(&b, str_buf_text(&path));
+    if (fine && x->facts.network_name != NULL) {
+        gce_decide_note(&b, "network of spec.selector", x->facts.network_name,
+                        arena_printf(s->a, "VPC %s, subnetwork %s", gce_link_last(x->facts.network),
+                                     gce_link_last(x->facts.subnetwork)));
+    }
     if (fine && x->d.kind == GCE_KIND_NEGS_ONLY) {
         negs_alone(&b, x);
     } else if (fine) {

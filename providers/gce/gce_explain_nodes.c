@@ -73,7 +73,11 @@ static const char *why_no_candidate(struct arena *a, const struct gce_explained 
     if (!v.all) {
         return "it is in another subnetwork";
     }
-    if (gce_kind_has_negs(e->kind) && !has_internal_ip(n)) {
+    if (gce_kind_has_negs(e->kind) && e->network != NULL) {
+        if (!gce_node_is_on_network(a, n, e->network)) {
+            return arena_printf(a, "it is not connected to network %s", e->network);
+        }
+    } else if (gce_kind_has_negs(e->kind) && !has_internal_ip(n)) {
         return "it has no InternalIP yet";
     }
     if (!v.candidate_or_unready) {
@@ -185,6 +189,7 @@ static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_exp
         .internal = gce_kind_is_internal(e->kind),
         .filter = e->filter,
         .subnetwork = e->subnetwork,
+        .network = e->network,
         .include_draining = e->flags.neg_local_draining,
         .ipv6 = e->flags.ipv6_node_endpoints,
         .nodes = e->nodes,

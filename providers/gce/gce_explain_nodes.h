@@ -24,7 +24,8 @@ struct gce_explained {
     /* facts */
     const char *project;
     const char *region;
-    const char *subnetwork; /* URL of the cluster's; "" = unknown or a legacy network */
+    const char *subnetwork; /* URL of the Service's; "" = unknown or a legacy network */
+    const char *network;    /* its Network object, if that is not the cluster's own; else NULL */
     struct gce_node_filter filter;
     struct gce_l4_flags flags;
     bool legacy_groups; /* instance groups are filled as cloud-provider-gcp does */

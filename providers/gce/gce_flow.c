@@ -352,7 +352,10 @@ static void plan_bs(struct lb_plan *plan, struct lb_item *item)
 {
     struct gce_item *g = gce_item_of(item);
     struct gce_bs_item *b = &g->bs;
-    lb_plan_because(plan, item->key, "%s → %s", g->decision.says, gce_kind_text(g->decision.kind));
+    const char *network = b->facts.network_name;
+    lb_plan_because(plan, item->key, "%s → %s%s%s", g->decision.says,
+                    gce_kind_text(g->decision.kind), network != NULL ? ", in network " : "",
+                    str_nonnull(network));
     item->err.code =
         item->in->verb == TT_VERB_ENSURE
             ? gce_bs_plan_ensure(plan, &b->facts, &b->in, &b->d, &b->slots, &b->negs, &item->err)
@@ -392,7 +395,7 @@ static size_t finalizers(const struct lb_sync *s, const struct lb_item *item,
         return 0;
     }
     const char **names = ARENA_ARRAY(s->life, const char *, 1);
-    names[0] = gce_kind_finalizer(gce_item_of(item)->decision.kind);
+    names[0] = gce_kind_finalizer(gce_item_of(item)->decision.mark);
     *ret_names = names;
     return names[0] != NULL ? 1 : 0;
 }
@@ -484,9 +487,10 @@ static void drop_formers(struct lb_sync *s, struct lb_item *item)
         !p->options.switches.legacy_off) {
         s->host->result_drop_finalizer(item->in->result, LB_CLEANUP_FINALIZER);
     }
+    unsigned gone = g->former | (is_built(item) ? 0 : BIT(g->decision.mark));
     for (int k = GCE_KIND_TARGET_POOL; k < GCE_KIND_MAX; k++) {
         const char *name = gce_kind_finalizer((enum gce_kind)k);
-        if ((g->former & BIT(k)) != 0 && name != NULL) {
+        if ((gone & BIT(k)) != 0 && name != NULL) {
             s->host->result_drop_finalizer(item->in->result, name);
         }
     }

@@ -108,6 +108,19 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
 struct gce_node_filter gce_bs_node_filter(const struct gce_bs_facts *f);
 void gce_bs_flow_release(
     struct gce_bs_item *b); /* of the shared check, when nothing more is done to it */
+/* gce_bs_network.c.  Find: puts where the network that it names is into b->facts.  With the flag; ERR_INVALID: what is wrong
+ * with the objects that say where; another code: they could not be read.  Blocks. */
+int gce_bs_flow_find_network(struct lb_sync *s, struct gce_bs_item *b,
+                             struct err *err) _warn_unused_;
+/* The same of a Service that is only asked about: `name` NULL is the cluster's own, which is in *f already. */
+struct gce_network_reads;
+int gce_bs_find_network(const struct gce_network_reads *r, const char *name, struct gce_bs_facts *f,
+                        struct err *err) _warn_unused_;
+/* By what was seen of it: ERR_INVALID when making it as it is wanted would take away what serves it in another network. */
+int gce_bs_flow_check_network(struct lb_sync *s, const struct gce_bs_item *b,
+                              struct err *err) _warn_unused_;
+/* The same, with a look of its own, where instance groups would be filled before its balancer is looked at.  Blocks. */
+int gce_bs_flow_look_ahead(struct lb_sync *s, struct gce_bs_item *b, struct err *err) _warn_unused_;
 /* gce_bs_members.c: NEGs.  think: who belongs into them, by what is known; slots: which NEGs are looked at; observe, after
  * the look: looks at those in zones that no node is in any more, lists what must be known, fills b->negs. */
 /* Another Service of this one's name, made since, has NEGs: they are those of this one, too. */

@@ -75,7 +75,7 @@ static bool worth_a_look(const struct lb_sync *s, const struct lb_item *item)
     const struct gce_switches *f = &provider_of(s)->options.switches;
     const struct tt_service *svc = item->in->service;
     enum gce_kind kind = gce_item_of(item)->decision.kind;
-    const char *mark = gce_kind_finalizer(kind);
+    const char *mark = gce_kind_finalizer(gce_item_of(item)->decision.mark);
     bool may_race = kind == GCE_KIND_NETLB_GROUPS || kind == GCE_KIND_NETLB_NEGS;
     bool moves = item->in->verb == TT_VERB_UPDATE; /* members alone: nothing of a race is done */
     if (mark != NULL && svc_has_finalizer(svc, mark) && (!may_race || moves)) {

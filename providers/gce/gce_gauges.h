@@ -2,7 +2,7 @@
 /* gce_gauges.h: how many load balancers there are, of which sort and in which state: the gauges of both upstream programs
  * (gce-l4.md §7.6; gce-cloud-provider.md §14.1).
  *
- *     what a Service is ──▶ 23 bits ──▶ the series in which it counts ──▶ −1 in those that it leaves, +1 in those that it enters
+ *     what a Service is ──▶ 24 bits ──▶ the series in which it counts ──▶ −1 in those that it leaves, +1 in those that it enters
  *
  * Upstream keeps every Service's state and counts all of them every ten minutes.  Here a Service is one word (its bits, and
  * since when it is in error), and a sync changes the few series that it moves between: what is scraped is exact.  A series
@@ -45,9 +45,10 @@ enum gce_gauge_field {
     GCE_GAUGE_MANAGED_IP,
     GCE_GAUGE_FAMILIES,
     GCE_GAUGE_POLICY,
+    GCE_GAUGE_MULTINET,
     GCE_GAUGE_FIELDS,
 };
-#define GCE_GAUGE_BITS 23
+#define GCE_GAUGE_BITS 24
 unsigned gce_gauge_get(uint32_t bits, enum gce_gauge_field f);
 uint32_t gce_gauge_with(uint32_t bits, enum gce_gauge_field f, unsigned value);
 /* What a Service of this kind counts as.  `logging`: logging is on by an L4LBConfig. */

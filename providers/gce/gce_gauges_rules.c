@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "providers/gce/gce_network_rules.h"
 #include "providers/gce/gce_service_rules.h"
 
 /* ---- bits --------------------------------------------------------------------------------------------------- */
@@ -23,6 +24,7 @@ static const struct {
     [GCE_GAUGE_GLOBAL_ACCESS] = {14, 1}, [GCE_GAUGE_SUBNET] = {15, 1},
     [GCE_GAUGE_PREMIUM] = {16, 1},       [GCE_GAUGE_MANAGED_IP] = {17, 1},
     [GCE_GAUGE_FAMILIES] = {18, 3},      [GCE_GAUGE_POLICY] = {21, 2},
+    [GCE_GAUGE_MULTINET] = {23, 1},
 };
 
 static uint32_t mask_of(enum gce_gauge_field f)
@@ -185,6 +187,8 @@ uint32_t gce_gauge_bits(const struct tt_service *s, enum gce_kind kind, enum gce
     bits = gce_gauge_with(bits, GCE_GAUGE_LOGGING, logging);
     bits = gce_gauge_with(bits, GCE_GAUGE_FAMILIES, families_of(s));
     bits = gce_gauge_with(bits, GCE_GAUGE_POLICY, policy_of(s));
+    bits = gce_gauge_with(bits, GCE_GAUGE_MULTINET,
+                          f->multi_network && gce_network_of_service(s) != NULL);
     return internal ? internal_bits(bits, s, f) : external_bits(bits, s, f);
 }
 
@@ -198,7 +202,7 @@ struct label {
 #define FIXED(value) GCE_GAUGE_FIELDS, (value)
 static const struct label ilb_labels[] = {
     {"status", GCE_GAUGE_STATUS, NULL},
-    {"multinet", FIXED("false")}, /* Services of one network only */
+    {"multinet", GCE_GAUGE_MULTINET, NULL},
     {"weighted_lb_pods_per_node", GCE_GAUGE_WEIGHTED, NULL},
     {"zonal_affinity", GCE_GAUGE_ZONAL, NULL},
     {"protocol", GCE_GAUGE_PROTOCOL, NULL},
@@ -206,7 +210,7 @@ static const struct label ilb_labels[] = {
 };
 static const struct label netlb_labels[] = {
     {"status", GCE_GAUGE_STATUS, NULL},
-    {"multinet", FIXED("false")},
+    {"multinet", GCE_GAUGE_MULTINET, NULL},
     {"strong_session_affinity", GCE_GAUGE_STRONG, NULL},
     {"weighted_lb_pods_per_node", GCE_GAUGE_WEIGHTED, NULL},
     {"backend_type", GCE_GAUGE_KIND, NULL},

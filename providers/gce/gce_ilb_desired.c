@@ -152,6 +152,7 @@ int gce_ilb_desired_make(struct arena *a, const struct gce_bs_facts *f,
                .user = in->user_v4},
         .v6 = {.v6 = true},
         .check_shared = n.check_is_shared,
+        .check_firewall_shared = n.check_is_shared,
         .service = desired_service(a, f, s, &n),
         .groups = gce_bs_groups(a, f, &in->zones, "instanceGroups", n.group),
         .mode = "CONNECTION", /* §15 row 20 */

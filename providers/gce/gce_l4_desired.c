@@ -157,7 +157,8 @@ static void desired_service(const struct gce_l4_wish *w, struct gce_bs_desired *
         .protocol = w->ports.service_protocol,
         .scheme = w->internal ? "INTERNAL" : "EXTERNAL",
         .affinity = gce_l4_affinity(s),
-        .network = "",
+        /* Google takes it of internal ones only. */
+        .network = w->internal && w->f->network_name != NULL ? w->f->network : "",
         .locality = gce_l4_locality(s, w->internal, flags, &d->warn_weighted),
         .fingerprint = "",
         .link = "",
@@ -214,6 +215,7 @@ int gce_l4_desired_make(struct arena *a, const struct gce_bs_facts *f,
         .internal = w.internal,
         .pinhole = f->flags.pinhole,
         .check_shared = !w.local,
+        .check_firewall_shared = !w.local && f->network_name == NULL,
         .check_regional = !w.internal,
         .warn_options = w.internal && *w.subnet == '\0' &&
                         (gce_svc_wants_global_access(w.s) || *gce_l4_subnet(w.s, true) != '\0'),

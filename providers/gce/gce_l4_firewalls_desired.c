@@ -98,7 +98,7 @@ static void check_firewall(const struct gce_l4_wish *w, const struct gce_bs_desi
                            struct gce_bs_side *side)
 {
     const struct gce_l4_names *n = &w->names;
-    bool shared = d->check_shared;
+    bool shared = d->check_firewall_shared;
     const char *local = side->v6 ? n->local_check_firewall_v6 : n->local_check_firewall;
     const char *common_name = side->v6 ? n->shared_check_firewall_v6 : n->shared_check_firewall;
     struct gce_firewall f = common(w, shared ? common_name : local, "");

@@ -74,6 +74,12 @@ static void note_duration(const struct noted *n)
                                             : "l4_netlb_dualstack_sync_duration_seconds",
                                 dual, ARRAY_LEN(dual), seconds);
     }
+    if (gce_gauge_get(n->bits, GCE_GAUGE_MULTINET) != 0) { /* `dual` without the families */
+        n->host->metric_observe(n->host->ctx,
+                                n->internal ? "l4_ilb_multinet_sync_duration_seconds"
+                                            : "l4_netlb_multinet_sync_duration_seconds",
+                                dual, ARRAY_LEN(dual) - 1, seconds);
+    }
 }
 
 /* ---- counters --------------------------------------------------------------------------------------------- */
@@ -122,7 +128,8 @@ static void note_finalizer(const struct noted *n)
 {
     const struct tt_service *now = n->item->in->service;
     const struct tt_service *was = n->item->in->previous;
-    const char *finalizer = gce_kind_finalizer(n->kind);
+    const struct gce_decision *d = &n->g->decision;
+    const char *finalizer = gce_kind_finalizer(n->kind == d->kind ? d->mark : n->kind);
     const struct tt_kv label = {"finalizer_name", n->kind == GCE_KIND_ILB_GROUPS ? "ilb_legacy"
                                                   : n->internal                  ? "ilb"
                                                                                  : "netlb_rbs"};

@@ -11,7 +11,7 @@
 #include "providers/gce/gce_l4_names.h"
 
 /* All metrics of the provider (gce_metrics_table.c). */
-#define GCE_METRICS_COUNT 35
+#define GCE_METRICS_COUNT 37
 extern const struct tt_metric gce_metrics[GCE_METRICS_COUNT];
 
 /* At the end of a sync, before its result is set; never while planning.  `item` may have failed, or be settled. */

@@ -48,6 +48,7 @@ struct gce_l4_flags {
     bool neg_detach_cancel;
     bool neg_local_draining; /* --enable-l4-neg-local-include-drain-nodes */
     bool multi_subnet;       /* --enable-multi-subnet-cluster-phase1 */
+    bool multi_network;      /* --enable-multi-networking; = switches.multi_network */
     bool needs_pod_cidr;     /* ours, --gce-nodes-need-pod-cidr: §3.1's rule; default true */
     bool
         empty_family_opens; /* ours, --empty-source-family-allows-all: A8 as upstream; default false */

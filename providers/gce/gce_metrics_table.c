@@ -17,6 +17,7 @@ static const char *const netlb_labels[] = {
     "protocol",    "logging_enabled", "backend_type"};
 static const char *const dual_labels[] = {"sync_result", "sync_type", "periodic_resync",
                                           "ip_families"};
+static const char *const multinet_labels[] = {"sync_result", "sync_type", "periodic_resync"};
 static const char *const ilb_error_labels[] = {
     "sync_type", "gce_resource",    "error_type",    "l4_weighted_lb_pods_per_node",
     "protocol",  "logging_enabled", "zonal_affinity"};
@@ -115,6 +116,12 @@ const struct tt_metric gce_metrics[GCE_METRICS_COUNT] = {
     ROW("l4_netlb_dualstack_sync_duration_seconds",
         "Time that a sync of an external load balancer took, by IP families",
         HISTOGRAM(dual_buckets), LABELS(dual_labels)),
+    ROW("l4_ilb_multinet_sync_duration_seconds",
+        "Time that a sync of an internal load balancer of another network took",
+        HISTOGRAM(dual_buckets), LABELS(multinet_labels)),
+    ROW("l4_netlb_multinet_sync_duration_seconds",
+        "Time that a sync of an external load balancer of another network took",
+        HISTOGRAM(dual_buckets), LABELS(multinet_labels)),
     ROW("l4_ilb_sync_error_count", "Failed syncs of internal load balancers, by resource and error",
         COUNTER, LABELS(ilb_error_labels)),
     ROW("l4_netlb_sync_error_count",

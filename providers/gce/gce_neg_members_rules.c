@@ -34,24 +34,33 @@ struct work {
 
 /* ---- networks ------------------------------------------------------------------------------------ */
 
-/* The node's IP on the network of the Service; NULL: it is not connected to it. */
-static const char *ip_on_network(struct arena *a, const struct gce_node_row *r, const char *network)
+/* The node's IP on a network, of annotation north-interfaces; NULL: it is not connected to it. */
+static const char *ip_in(struct arena *a, const char *networks, const char *network)
 {
     struct json_object *list = NULL;
-    if (network == NULL) {
-        return r->ip;
-    }
-    if (r->networks == NULL ||
-        json_parse_arena(a, r->networks, strlen(r->networks), NULL, &list, NULL) != ERR_OK) {
+    if (networks == NULL ||
+        json_parse_arena(a, networks, strlen(networks), NULL, &list, NULL) != ERR_OK) {
         return NULL;
     }
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *one = json_object_array_get_idx(list, i);
         if (str_eq(json_str(one, "network"), network)) {
-            return str_nonnull(json_str(one, "ipAddress"));
+            const char *ip = json_str(one, "ipAddress");
+            return str_is_empty(ip) ? NULL : ip;
         }
     }
     return NULL;
+}
+
+bool gce_node_is_on_network(struct arena *a, const struct tt_node *n, const char *network)
+{
+    return ip_in(a, gce_node_networks(n), network) != NULL;
+}
+
+/* Of the Service's network. */
+static const char *ip_on_network(struct arena *a, const struct gce_node_row *r, const char *network)
+{
+    return network == NULL ? r->ip : ip_in(a, r->networks, network);
 }
 
 static bool is_connected(const struct work *k, const struct gce_node_row *r)

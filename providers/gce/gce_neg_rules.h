@@ -89,6 +89,9 @@ struct gce_node_table {
 struct gce_node_table *gce_node_table_make(struct arena *a, const struct gce_node_filter *f,
                                            const struct tt_node *const *nodes,
                                            size_t n) _warn_unused_;
+/* Annotation north-interfaces, NULL: none; whether it gives the node an address in that network. */
+const char *gce_node_networks(const struct tt_node *n);
+bool gce_node_is_on_network(struct arena *a, const struct tt_node *n, const char *network);
 const struct gce_node_row *gce_node_table_find(const struct gce_node_table *t, const char *name);
 /* Rows by zone, sorted; sorts `rows` itself on the way.  How many distinct (zone, subnetwork) they have.  Names of the
  * zones. */

@@ -23,7 +23,7 @@ static const char *first_internal_ip(const struct tt_node *n)
     return "";
 }
 
-static const char *networks_of(const struct tt_node *n)
+const char *gce_node_networks(const struct tt_node *n)
 {
     for (uint32_t i = 0; i < n->n_annotations; i++) {
         if (str_eq(n->annotations[i].key, ANN_NETWORKS)) {
@@ -64,7 +64,7 @@ static struct gce_node_row row_of(struct arena *a, struct places *p,
         .zone = place_of(a, p, v.zone),
         .subnet = place_of(a, p, str_nonnull(v.subnet)),
         .ip = arena_strdup(a, first_internal_ip(n)),
-        .networks = arena_strdup(a, networks_of(n)),
+        .networks = arena_strdup(a, gce_node_networks(n)),
         .unready = v.candidate_or_unready,
         .draining = v.candidate_or_draining,
     };

@@ -62,6 +62,7 @@ static const struct reader readers[] = {
     BOOL("enable-l4-neg-detach-cancel", l4.neg_detach_cancel),
     BOOL("enable-l4-neg-local-include-drain-nodes", l4.neg_local_draining),
     BOOL("enable-multi-subnet-cluster-phase1", l4.multi_subnet),
+    BOOL("enable-multi-networking", l4.multi_network),
     BOOL("gce-nodes-need-pod-cidr", l4.needs_pod_cidr),
     BOOL("empty-source-family-allows-all", l4.empty_family_opens),
     BOOL("enable-ig-controller", ig_controller),
@@ -204,6 +205,7 @@ static void derive(struct gce_options *o, const struct tt_kv *options, size_t n)
     }
     s->neg_ilb = s->neg_ilb || s->run_ilb;
     s->ilb_subsets = s->run_ilb;
+    s->multi_network = o->l4.multi_network;
 }
 
 int gce_options_parse(struct arena *a, const struct tt_kv *options, size_t n,
@@ -248,8 +250,12 @@ struct gce_strs gce_options_doubts(struct arena *a, const struct tt_kv *options,
         {"run-l4-standalone-neg-controller", "enable-l4-standalone-negs",
          "--run-l4-standalone-neg-controller without --enable-l4-standalone-negs: addresses are "
          "published for NEGs that another program makes"},
-        {"enable-multi-networking", NULL,
-         "--enable-multi-networking has no effect: Services of other networks are not served"},
+        {"enable-multi-networking", "run-l4-controller",
+         "--enable-multi-networking without --run-l4-controller: internal Services of other "
+         "networks are not served"},
+        {"enable-multi-networking", "run-l4-netlb-controller",
+         "--enable-multi-networking without --run-l4-netlb-controller: external Services of other "
+         "networks are not served"},
         {"read-only-controllers", NULL,
          "--read-only-controllers: Services of ingress-gce's kinds are left alone"},
     };

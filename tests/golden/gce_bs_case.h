@@ -4,7 +4,8 @@
  * facts.json: kind (ilb-groups, ilb-negs, netlb-groups, netlb-negs, negs-only), and where they differ from the
  * defaults: verb (ensure, update, delete), flags ({name of struct gce_l4_flags: bool}), project, network_project, node_tags, subnetwork (name that
  * the annotation stands for), others_want_shared_check, repair_adopted, log (of an L4LBConfig), members ({zone: [name or
- * endpoint]} of the NEGs), slices ([EndpointSlice]; left out: a pod on every node), legacy_network, network,
+ * endpoint]} of the NEGs), slices ([EndpointSlice]; left out: a pod on every node), legacy_network, network, network_name (of the Network
+ * object of another one: VPC NAME-vpc, subnetwork NAME-sub; of "blue" the first four nodes are),
  * forbids_firewall, no_nodes, again (the next plan is not empty, because somebody else must act first); and what happened
  * before:
  *   before   syncs that are carried out in silence, each {service: merge patch of service.json, facts: merge patch, nodes:

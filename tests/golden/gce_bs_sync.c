@@ -17,6 +17,15 @@ static const char *const check_sources[] = {"130.211.0.0/22", "35.191.0.0/16", "
 static const char *const sources_v6_ilb[] = {"2600:2d00:1:b029::/64"};
 static const char *const sources_v6_netlb[] = {"2600:1901:8001::/48"};
 
+/* The annotation of a node that is in network blue, too. */
+static const char *in_blue(struct arena *a, int i)
+{
+    return arena_printf(a,
+                        ",\"annotations\":{\"networking.gke.io/north-interfaces\":\"[{"
+                        "\\\"network\\\":\\\"blue\\\",\\\"ipAddress\\\":\\\"172.16.0.%d\\\"}]\"}",
+                        i);
+}
+
 struct json_object *gce_bs_sync_nodes(struct arena *a)
 {
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
@@ -25,11 +34,11 @@ struct json_object *gce_bs_sync_nodes(struct arena *a)
         char zone = (char)('a' + i % 3);
         str_appendf(&b,
                     "%s{\"metadata\":{\"name\":\"node-%d\",\"labels\":{"
-                    "\"topology.kubernetes.io/zone\":\"us-central1-%c\"}},\"spec\":{\"podCIDR\":"
+                    "\"topology.kubernetes.io/zone\":\"us-central1-%c\"}%s},\"spec\":{\"podCIDR\":"
                     "\"10.4.%d.0/24\",\"providerID\":\"gce://p1/us-central1-%c/node-%d\"},"
                     "\"status\":{\"addresses\":[{\"type\":\"InternalIP\",\"address\":"
                     "\"10.128.1.%d\"}],\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}",
-                    i == 0 ? "[" : ",", i, zone, i, zone, i, i);
+                    i == 0 ? "[" : ",", i, zone, i < 4 ? in_blue(a, i) : "", i, zone, i, i);
     }
     str_append(&b, "]");
     int rc = json_parse_arena(a, str_buf_text(&b), b.len, NULL, &list, NULL);
@@ -98,6 +107,19 @@ static struct gce_bs_facts facts_of(struct gce_bs_sync *s)
         .max_group_size = 1000,
         .flags = flags_of(json_member(o, "flags")),
     };
+}
+
+/* Of a Service of another network. */
+static void put_network(struct gce_bs_sync *s, struct gce_bs_facts *f)
+{
+    const char *name = json_str(s->facts, "network_name");
+    if (name != NULL) {
+        f->network_name = name;
+        f->home_subnetwork = f->subnetwork;
+        f->network = arena_printf(s->a, BASE "%s/global/networks/%s-vpc", f->network_project, name);
+        f->subnetwork = arena_printf(s->a, BASE "%s/regions/us-central1/subnetworks/%s-sub",
+                                     f->network_project, name);
+    }
 }
 
 static enum gce_kind kind_of(struct json_object *facts)
@@ -183,7 +205,7 @@ static struct gce_endpoint *endpoints_of(struct gce_bs_sync *s, const char *zone
     return out;
 }
 
-static struct gce_neg_places current_of(struct gce_bs_sync *s)
+static struct gce_neg_places current_of(struct gce_bs_sync *s, const struct gce_bs_facts *f)
 {
     size_t n = (size_t)json_object_object_length(s->model->members);
     struct gce_neg_places out = {.items = ARENA_ARRAY(s->a, struct gce_neg_place, n)};
@@ -191,7 +213,8 @@ static struct gce_neg_places current_of(struct gce_bs_sync *s)
     {
         struct gce_neg_place *p = &out.items[out.n++];
         (void)list;
-        *p = (struct gce_neg_place){.zone = arena_strdup(s->a, zone), .subnet = "default"};
+        *p = (struct gce_neg_place){.zone = arena_strdup(s->a, zone),
+                                    .subnet = gce_link_last(f->subnetwork)};
         p->endpoints = endpoints_of(s, zone, &p->n);
     }
     return out;
@@ -238,13 +261,14 @@ static int think_members(struct gce_bs_sync *s, const struct gce_bs_facts *f,
     size_t n_slices = 0;
     const struct tt_node **nodes = test_nodes(s->a, s->nodes, &n_nodes);
     const struct tt_slice **slices = slices_of(s, &n_slices);
-    struct gce_neg_places current = current_of(s);
+    struct gce_neg_places current = current_of(s, f);
     const struct gce_neg_wish wish = {.ns = in->service->ns,
                                       .name = in->service->name,
                                       .local = svc_only_local_traffic(in->service),
                                       .internal = gce_kind_is_internal(in->kind),
                                       .filter = filter_of(f),
                                       .subnetwork = f->subnetwork,
+                                      .network = f->network_name,
                                       .nodes = nodes,
                                       .n_nodes = n_nodes,
                                       .slices = slices,
@@ -430,6 +454,7 @@ int gce_bs_sync_plan(struct gce_bs_sync *s, struct err *err)
     const struct tt_service *svc = test_service(s->a, s->service);
     const char *subnet = json_str(s->facts, "subnetwork");
     *f = facts_of(s);
+    put_network(s, f);
     *in = (struct gce_bs_input){
         .service = svc,
         .key = svc_key(s->a, svc),

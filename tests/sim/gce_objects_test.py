@@ -5,6 +5,7 @@ ServiceNetworkEndpointGroups.  The whole program against the simulator.
 
     gce_objects_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
 """
+import json
 import os
 import sys
 
@@ -20,6 +21,7 @@ V2 = "gke.networking.io/l4-ilb-v2"
 NEG_STATUS = "cloud.google.com/neg-status"
 SVCNEGS = "/apis/networking.gke.io/v1beta1/servicenetworkendpointgroups"
 CONFIGS = "/apis/networking.gke.io/v1/namespaces/default/l4lbconfigs"
+NETWORKS = "/apis/networking.gke.io/v1/"
 LOGGING = "networking.gke.io/l4lb-config"
 
 
@@ -201,6 +203,76 @@ def test_node_turns_unready__only_who_has_negs_is_looked_at():
         w.create("last", INTERNAL)
         w.until_address("last")
         assert not w.logged("Updating backends", "default/pool"), w.logged("Updating backends")
+
+
+def connect_nodes(w, network, names):
+    """A second VPC with a subnetwork; these machines have an interface there, of which their Nodes tell."""
+    state = w.must("GET", "/sim/state")
+    cloud = state["gce"]
+    vm = next(o for path, o in cloud.items() if path.endswith(f"/instances/{names[0]}"))
+    base, project = vm["selfLink"].split("projects/")[0], vm["selfLink"].split("projects/")[1].split("/")[0]
+    vpc = f"projects/{project}/global/networks/{network}-vpc"
+    region = next(path for path in cloud if "/subnetworks/" in path).rsplit("/subnetworks/", 1)[0]
+    sub = f"{region}/subnetworks/{network}-sub"
+    cloud[vpc] = {"kind": "compute#network", "id": "900001", "name": f"{network}-vpc", "selfLink": base + vpc}
+    cloud[sub] = {"kind": "compute#subnetwork", "id": "900002", "name": f"{network}-sub", "selfLink": base + sub,
+                  "network": base + vpc, "ipCidrRange": "172.16.0.0/20", "region": base + region}
+    for i, name in enumerate(names):
+        vm = next(o for path, o in cloud.items() if path.endswith(f"/instances/{name}"))
+        vm["networkInterfaces"].append({"name": "nic1", "network": base + vpc, "subnetwork": base + sub,
+                                        "networkIP": f"172.16.0.{i + 1}"})
+    w.must("PUT", "/sim/state", state)
+    for i, name in enumerate(names):
+        node = w.must("GET", f"/api/v1/nodes/{name}")
+        node["metadata"].setdefault("annotations", {})["networking.gke.io/north-interfaces"] = json.dumps(
+            [{"network": network, "ipAddress": f"172.16.0.{i + 1}"}])
+        w.must("PUT", f"/api/v1/nodes/{name}", node)
+
+
+def add_network(w, network):
+    w.must("POST", NETWORKS + "gkenetworkparamsets", {
+        "apiVersion": "networking.gke.io/v1", "kind": "GKENetworkParamSet", "metadata": {"name": f"{network}-params"},
+        "spec": {"vpc": f"{network}-vpc", "vpcSubnet": f"{network}-sub"}})
+    w.must("POST", NETWORKS + "networks", {
+        "apiVersion": "networking.gke.io/v1", "kind": "Network", "metadata": {"name": network},
+        "spec": {"type": "L3", "parametersRef": {
+            "group": "networking.gke.io", "kind": "GKENetworkParamSet", "name": f"{network}-params"}}})
+
+
+def test_other_network__told_until_it_is_there_then_made_there_and_taken_away():
+    with World(PROGRAMS, "--nodes=3") as w:
+        connect_nodes(w, "blue", ["node-0", "node-1"])
+        w.start(*FLAGS, "--enable-multi-networking")
+        for name, meta in (("inside", INTERNAL), ("outside", RBS)):
+            w.create(name, meta, selector={"networking.gke.io/network": "blue"})
+        w.until_event("inside", "SyncLoadBalancerFailed", "network blue does not exist")
+        w.until_event("outside", "SyncExternalLoadBalancerFailed", "network blue does not exist")
+        assert not w.mutations(), w.calls()
+        add_network(w, "blue")
+        for name in ("inside", "outside"):
+            w.patch(name, {"metadata": {"annotations": {"mine": "1"}}})
+            w.until_address(name)
+        negs = w.cloud("networkEndpointGroups").values()
+        assert len(negs) == 4 and all(n["network"].endswith("/blue-vpc") for n in negs), negs
+        assert all(f["network"].endswith("/blue-vpc") for f in w.cloud("firewalls").values()), w.cloud("firewalls")
+        assert not w.cloud("instanceGroups")
+        assert w.get("outside")["metadata"]["finalizers"] == ["gke.networking.io/l4-netlb-v2"]
+        assert len(svcnegs(w)) == 2
+        w.stop()
+        w.forget_calls()
+        w.start(*FLAGS, "--enable-multi-networking")
+        w.until("both are looked at", lambda: all(synced(w, n) for n in ("inside", "outside")))
+        assert not w.mutations() and not w.service_writes(), w.calls()
+        w.stop()
+        w.start(*FLAGS)  # without the flag: refused, but taken away when it is to go
+        w.until_event("inside", "SyncLoadBalancerFailed", "--enable-multi-networking is off")
+        w.until_event("outside", "SyncExternalLoadBalancerFailed", "--enable-multi-networking is off")
+        assert not w.mutations(), w.calls()
+        for name in ("inside", "outside"):
+            w.delete(name)
+            w.until_gone(name)
+        assert not svcnegs(w) and not w.cloud("networkEndpointGroups") and not w.cloud("firewalls")
+        assert not w.cloud("backendServices") and not w.cloud("healthChecks")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@
  *     type    clusterip, deleted, gone                    class    class=SUFFIX of networking.gke.io/, class=custom
  *     wish    internal, old-internal, type=V, rbs, rbs=V  finalizers  v1 v2 v3 (l4-netlb-…), i1 i2 (l4-ilb-…), cleanup
  *     rule    rule=pool, bs, internal, odd (neither target nor backend service), failed, unknown; else absent
+ *     network net=V (spec.selector); else none
  *     names   tcp=V, udp=V (status annotations), negs=PORT (neg-status)            backend  backend=groups, negs, none, ilb, failed, unknown; else absent
  * Flags:      "both" = legacy part, ilb and netlb; "legacy", "l4" = one part; subsets, default, neg, negdefault, standalone,
- *             status.
+ *             status, multinet.
  * A decision: "pool"; "(pool)" = it is one, but another program's; then "teardown", "first=…", "race", "migration",
- *             "conflict", "needs-rule", "needs-backend". */
+ *             "conflict", "needs-rule", "needs-backend", "mark=…" = its finalizer is that of another kind. */
 #ifndef TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 #define TRIMTAB_TESTS_GCE_DECIDE_ROWS_H
 
@@ -99,6 +100,12 @@ static inline const struct tt_service *decide_service(struct arena *a, const cha
                      str_eq(class_, "custom") ? "example.com/lb"
                                               : arena_printf(a, "networking.gke.io/%s", class_));
     }
+    const char *network = decide_word(a, words, "net=");
+    if (network != NULL) {
+        struct json_object *selector = json_object_new_object();
+        json_add_str(selector, "networking.gke.io/network", network);
+        json_add(spec, "selector", selector);
+    }
     if (decide_has(a, words, "clusterip")) {
         json_object_object_del(spec, "type");
         json_add_str(spec, "type", "ClusterIP");
@@ -141,6 +148,7 @@ static inline struct gce_switches decide_flags(struct arena *a, const char *word
         .neg_default = decide_has(a, words, "negdefault"),
         .standalone_negs = decide_has(a, words, "standalone"),
         .standalone_status = decide_has(a, words, "status"),
+        .multi_network = decide_has(a, words, "multinet"),
     };
     f.run_netlb = f.run_ilb;
     f.neg_ilb = f.run_ilb;
@@ -190,6 +198,9 @@ static inline const char *decide_text(struct arena *a, const struct gce_decision
     str_append(&b, d->guard_race ? " race" : "");
     str_append(&b, d->guard_migration ? " migration" : "");
     str_append(&b, d->conflict ? " conflict" : "");
+    if (d->mark != d->kind) {
+        str_appendf(&b, " mark=%s", decide_kinds[d->mark]);
+    }
     str_append(&b, (d->needs & GCE_NEEDS_RULE) != 0 ? " needs-rule" : "");
     str_append(&b, (d->needs & GCE_NEEDS_BACKEND) != 0 ? " needs-backend" : "");
     return str_buf_to_arena(&b, a);

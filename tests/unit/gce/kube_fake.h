@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kube_fake.h: an API server in memory for the Kubernetes objects of the provider, as a host offers them.
  *
- * Keeps objects by "namespace/name" and carries out merge patches and the one JSON patch that is used; finalizers hold
+ * Keeps objects by "namespace/name" ("/name" of a whole cluster's) and carries out merge patches and the one JSON patch that is used; finalizers hold
  * what is deleted.  Each request is a word in `story`: "list get a/n create a/n patch a/n delete a/n".  A request
  * that is in `refuse` is answered with its code, once.  One kind at a time; included by the tests that use it. */
 #ifndef TRIMTAB_TESTS_UNIT_GCE_KUBE_FAKE_H
@@ -58,7 +58,7 @@ static int32_t kube_fake_request(struct kube_fake *f, const char *verb, const ch
 
 static const char *kube_fake_key(struct kube_fake *f, const struct tt_kube_ref *ref)
 {
-    return arena_printf(f->a, "%s/%s", ref->ns, ref->name);
+    return arena_printf(f->a, "%s/%s", str_nonnull(ref->ns), ref->name);
 }
 
 static void kube_fake_answer(const struct tt_text_sink *ret, struct json_object *o)

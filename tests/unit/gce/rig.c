@@ -104,6 +104,13 @@ static int32_t host_kube_get(struct tt_host_ctx *ctx, const struct tt_call *call
         ret->put(ret->arg, ns, strlen(ns));
         return TT_OK;
     }
+    char path[256];
+    (void)snprintf(path, sizeof(path), "%s/%s", ref->resource, ref->name);
+    const char *object = map_get(r->objects, path);
+    if (object != NULL) {
+        ret->put(ret->arg, object, strlen(object));
+        return TT_OK;
+    }
     if (!str_eq(ref->resource, "configmaps") || r->configmap == NULL) {
         return TT_NOT_FOUND;
     }
@@ -350,6 +357,15 @@ bool rig_had_event(struct rig *r, const char *glob)
 unsigned rig_events(struct rig *r)
 {
     return r->n_events;
+}
+
+const char *rig_events_text(struct rig *r)
+{
+    const char *text = "";
+    for (unsigned i = 0; i < r->n_events && i < RIG_TEXTS; i++) {
+        text = arena_printf(r->a, "%s%s\n", text, r->events[i]);
+    }
+    return text;
 }
 
 const char *rig_last_plan(struct rig *r)

@@ -87,6 +87,12 @@ void rig_set_cluster_id(struct rig *r, const char *id);
 void rig_set_configmap(struct rig *r, const char *json);
 const char *rig_cluster_id(struct rig *r);
 
+/* An object of the whole cluster besides Services and Nodes ("networks/blue"); NULL: absent. */
+void rig_object(struct rig *r, const char *path, const char *json);
+/* A second network: NAME-vpc with subnetwork NAME-sub is in the cloud, and these nodes ("node-0 node-3") have an interface
+ * there, 172.16.0.1 and up, of which their annotation tells.  The provider must be opened before, nodes have addresses. */
+void rig_add_network(struct rig *r, const char *name, const char *nodes);
+
 /* ---- calls; the result is the rig's until the next one */
 const struct tt_result *rig_sync(struct rig *r, uint32_t verb, const char *name);
 const struct tt_result *rig_ensure(struct rig *r, const char *name);
@@ -113,7 +119,8 @@ unsigned rig_mutations(struct rig *r);               /* asked for by may_mutate 
 void rig_forget(struct rig *r);                      /* counts, events, plans from here on */
 bool rig_had_event(struct rig *r, const char *glob); /* "Normal Reason message" */
 unsigned rig_events(struct rig *r);
-const char *rig_last_plan(struct rig *r); /* text of the last plan that was reported */
+const char *rig_events_text(struct rig *r); /* all of them, one per line */
+const char *rig_last_plan(struct rig *r);   /* text of the last plan that was reported */
 bool rig_holds(struct rig *r, const char *name, const char *finalizer);
 /* Counters, gauges, numbers of observations of all series "name{label=value,…}" that match (labels in the table's order);
  * -1 when there is none.  What a provider says of a metric that its table does not hold so fails the test. */

@@ -127,6 +127,7 @@ struct rig *rig_start(const struct rig_options *opt)
     mutex_init(&r->lock);
     r->calls = map_new(NULL);
     r->metrics = map_new(free);
+    r->objects = map_new(free);
     r->flags = opt->flags;
     r->n_flags = opt->n_flags;
     r->http = http_new(&http);
@@ -159,6 +160,7 @@ void rig_stop(struct rig *r)
     json_object_put(r->cloud);
     map_free(r->calls);
     map_free(r->metrics);
+    map_free(r->objects);
     mutex_done(&r->lock);
     arena_free(r->a);
     free(r);

@@ -43,6 +43,7 @@ struct rig {
     size_t n_nodes;
     int next_node;
     const char *configmap;
+    struct map *objects; /* path → json, of rig_object() */
     unsigned waiting;
     uint32_t reasons;
     const struct tt_service *previous[RIG_MAX_SERVICES]; /* by index; NULL: never synced */

@@ -95,6 +95,32 @@ static void both_parts__needs_deletion__V31_to_V35(void **state)
     CHECK(*state, rows);
 }
 
+/* gce-l4.md §1.6.3 rule 6, §1.9, §4.13. */
+static void both_parts__other_network__always_negs(void **state)
+{
+    static const struct decide_row rows[] = {
+        {"flag off", "rbs net=blue", "both", "egroups"},
+        {"flag off", "internal net=blue", "both", "inegs"},
+        {"no name", "rbs net=", "both multinet", "egroups"},
+        {"the cluster's own", "rbs net=default", "both multinet", "egroups"},
+        {"rule 6", "rbs net=blue", "both multinet", "enegs mark=egroups"},
+        {"rule 6 v2", "rbs v2 net=blue", "both multinet neg", "enegs mark=egroups"},
+        {"rule 6 v3", "rbs v3 net=blue", "both multinet neg", "enegs"},
+        {"NEGs by default", "rbs net=blue", "both multinet neg negdefault", "enegs"},
+        {"its backends are NEGs", "rbs rule=bs backend=negs net=blue", "both multinet neg",
+         "enegs"},
+        {"class", "class=l4-regional-external net=blue", "both multinet", "enegs mark=egroups"},
+        {"internal", "internal net=blue", "both multinet", "inegs"},
+        {"a target pool is in the cluster's network", "net=blue", "both multinet", "pool"},
+        {"groups of the old kind are, too", "internal i1 net=blue", "both multinet", "igroups"},
+        {"goes", "deleted v2 net=blue", "both multinet", "enegs teardown mark=egroups"},
+        {"goes, flag off", "deleted v2 net=blue", "both", "egroups teardown"},
+        {"goes v3", "deleted v3 net=blue", "both multinet neg", "enegs teardown"},
+        {"becomes internal", "internal v2 net=blue", "both multinet", "inegs first=egroups"},
+    };
+    CHECK(*state, rows);
+}
+
 static void l4_run__target_pool_guard__V46_to_V49(void **state)
 {
     static const struct decide_row rows[] = {
@@ -637,6 +663,7 @@ int main(void)
         PURE_TEST(nil__V1__nothing),
         PURE_TEST(both_parts__is_rbs__V16_to_V30),
         PURE_TEST(both_parts__needs_deletion__V31_to_V35),
+        PURE_TEST(both_parts__other_network__always_negs),
         PURE_TEST(l4_run__target_pool_guard__V46_to_V49),
         PURE_TEST(legacy_alone__table_of_8_4),
         PURE_TEST(legacy_alone__ownership__O1_to_O11),

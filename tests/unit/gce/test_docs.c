@@ -136,8 +136,6 @@ static void page__says_why_a_metric_is_not_set(void **state)
 {
     struct arena *a = *state;
     static const char *const names[] = {
-        "l4_ilb_multinet_sync_duration_seconds",
-        "l4_netlb_multinet_sync_duration_seconds",
         "l4_failed_healthcheck_count",
         "l4_controller_healthcheck",
         "l4_controllers_panics_count",

@@ -263,7 +263,13 @@ static void doubts__flags_without_effect__are_told(void **state)
          "--run-l4-standalone-neg-controller without --enable-l4-standalone-negs"},
         {"run-l4-standalone-neg-controller=true enable-l4-standalone-negs=true", ""},
         {"enable-l4-standalone-negs=true", ""},
-        {"enable-multi-networking=true", "--enable-multi-networking has no effect"},
+        {"run-l4-netlb-controller=true enable-multi-networking=true",
+         "--enable-multi-networking without --run-l4-controller: internal"},
+        {"run-l4-controller=true enable-l4-neg=true enable-multi-networking=true",
+         "--enable-multi-networking without --run-l4-netlb-controller: external"},
+        {"run-l4-controller=true enable-l4-neg=true run-l4-netlb-controller=true "
+         "enable-multi-networking=true",
+         ""},
         {"read-only-controllers=true", "--read-only-controllers"},
     };
     struct arena *a = *state;
