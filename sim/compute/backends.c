@@ -205,10 +205,20 @@ static void add_service_defaults(struct json_object *body)
     }
 }
 
+/* External ones are in the network of their rules' traffic, and name none. */
+static bool check_own_network(struct request *q, struct json_object *body)
+{
+    const char *network = json_str(body, "network");
+    return !network || str_eq(json_str(body, "loadBalancingScheme"), "INTERNAL") ||
+           ce_refuse_invalid(&q->refusal, q->a, "resource.network", network,
+                             "The network can be specified for the load balancing scheme INTERNAL "
+                             "only.");
+}
+
 static bool check_service(struct request *q, struct json_object *body)
 {
-    return check_scheme(q, body) && check_protocol(q, body) && ce_policies_check(q, body) &&
-           check_health_checks(q, body) && check_backends(q, body);
+    return check_scheme(q, body) && check_own_network(q, body) && check_protocol(q, body) &&
+           ce_policies_check(q, body) && check_health_checks(q, body) && check_backends(q, body);
 }
 
 bool ce_backend_insert(struct request *q, struct json_object *body)

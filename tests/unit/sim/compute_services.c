@@ -50,6 +50,8 @@ static const struct balancer_row refused[] = {
      400, "invalid", "maxConnections"},
     {"backends of two networks", "POST", BS, INT("," NETWORK("far") BACKENDS(NEG("a", "neg"))), 400,
      "invalid", "network"},
+    {"a network of an external service", "POST", BS, EXT("," NETWORK("far")), 400, "invalid",
+     "resource.network"},
     /* scheme, protocol, checks */
     {"a proxy's scheme", "POST", BS,
      "{\"name\":\"x\",\"loadBalancingScheme\":\"INTERNAL_MANAGED\"," OWN_CHECK "}", 400, "invalid",
