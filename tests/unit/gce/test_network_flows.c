@@ -3,6 +3,7 @@
  * where come late, or say something wrong; the flag is off, or is turned off; gce-l4.md §4.13, §1.6.3 rule 6. */
 #include "tests/unit/gce/rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct tt_kv on[] = {{"enable-l4-neg", "true"},
@@ -47,6 +48,13 @@ static void synced(const struct tt_result *res)
     if (res->code != TT_OK) {
         fail_msg("%d %s", res->code, res->message);
     }
+}
+
+static void set_flags(struct rig *r, const struct tt_kv *flags, size_t n)
+{
+    rig_set_flags(r, flags, n);
+    rig_reopen(r);
+    rig_forget(r);
 }
 
 static void refused(const struct tt_result *res, const char *message)
@@ -198,6 +206,78 @@ static void policy_changes__its_own_check_firewall_stays(void **state)
     rig_stop(r);
 }
 
+/* NEGs alone are in the network that the Service names, too. */
+static void negs_alone__other_network__made_in_it(void **state)
+{
+    static const struct tt_kv alone[] = {{"enable-l4-standalone-negs", "true"},
+                                         {"enable-multi-networking", "true"},
+                                         {"gce-nodes-need-pod-cidr", "false"}};
+    static const struct tt_kv alone_off[] = {{"enable-l4-standalone-negs", "true"},
+                                             {"gce-nodes-need-pod-cidr", "false"}};
+    (void)state;
+    struct rig *r = start(alone, ARRAY_LEN(alone));
+    add_service(r, "{\"spec\":{\"loadBalancerClass\":\"networking.gke.io/"
+                   "standalone-passthrough-lb-neg\"," IN("blue") "}}");
+    synced(rig_ensure(r, "web"));
+    assert_int_equal(expect_all(r, "/networkEndpointGroups/", "network", "/networks/blue-vpc"), 3);
+    assert_string_equal(members(r), "node-0 node-1 node-2 node-3");
+    set_flags(r, alone_off, ARRAY_LEN(alone_off));
+    const struct tt_result *res = rig_ensure(r, "web");
+    assert_int_equal(res->code, TT_INVALID);
+    assert_non_null(strstr(res->message, "--enable-multi-networking is off: nothing is changed"));
+    assert_int_equal(rig_mutations(r), 0);
+    nothing_left(r);
+    rig_stop(r);
+}
+
+/* ---- calls that fail --------------------------------------------------------------------------------------- */
+
+static unsigned made_cleanly(const char *service, char **ret)
+{
+    struct rig *r = start(on, ARRAY_LEN(on));
+    add_service(r, service);
+    rig_forget(r);
+    synced(rig_ensure(r, "web"));
+    *ret = xasprintf("%s%s", rig_inventory(r), members(r));
+    unsigned mutations = rig_mutations(r);
+    rig_stop(r);
+    return mutations;
+}
+
+static void made_all_the_same(const char *service, unsigned nth, const char *what, const char *want)
+{
+    struct rig *r = start(on, ARRAY_LEN(on));
+    add_service(r, service);
+    rig_break_mutation(r, nth, what, false);
+    for (int i = 0; i < 6 && rig_ensure(r, "web")->code != TT_OK; i++) {
+        rig_no_faults(r);
+    }
+    rig_no_faults(r);
+    synced(rig_ensure(r, "web"));
+    print_message("# mutation %u: %s\n", nth, what);
+    assert_string_equal(arena_printf(rig_arena(r), "%s%s", rig_inventory(r), members(r)), want);
+    nothing_to_do(r);
+    nothing_left(r);
+    rig_stop(r);
+}
+
+static void create__each_mutation_fails_in_turn__made_all_the_same(void **state)
+{
+    static const char *const services[] = {SERVICE(INTERNAL, "blue"), SERVICE(EXTERNAL, "blue")};
+    static const char *const whats[] = {"refuse", "lose"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(services); i++) {
+        char *want = NULL;
+        unsigned n = made_cleanly(services[i], &want);
+        assert_true(n > 8);
+        for (unsigned nth = 1; nth <= n; nth++) {
+            made_all_the_same(services[i], nth, whats[0], want);
+            made_all_the_same(services[i], nth, whats[1], want);
+        }
+        free(want);
+    }
+}
+
 /* ---- objects ------------------------------------------------------------------------------------------------ */
 
 static void network_comes_later__told_then_made(void **state)
@@ -234,13 +314,6 @@ static void objects_gone__deleted_all_the_same(void **state)
 }
 
 /* ---- what stands elsewhere ------------------------------------------------------------------------------- */
-
-static void set_flags(struct rig *r, const struct tt_kv *flags, size_t n)
-{
-    rig_set_flags(r, flags, n);
-    rig_reopen(r);
-    rig_forget(r);
-}
 
 static void flag_off__made_while_it_was_on__refused_untouched(const char *service,
                                                               const char *message)
@@ -327,6 +400,8 @@ int main(void)
         cmocka_unit_test(external__other_network__negs_under_the_finalizer_of_groups),
         cmocka_unit_test(beside_one_of_the_clusters_network__each_its_own_firewalls),
         cmocka_unit_test(policy_changes__its_own_check_firewall_stays),
+        cmocka_unit_test(negs_alone__other_network__made_in_it),
+        cmocka_unit_test(create__each_mutation_fails_in_turn__made_all_the_same),
         cmocka_unit_test(network_comes_later__told_then_made),
         cmocka_unit_test(objects_gone__deleted_all_the_same),
         cmocka_unit_test(internal__flag_off__refused_untouched),
