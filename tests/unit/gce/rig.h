@@ -90,7 +90,7 @@ const char *rig_cluster_id(struct rig *r);
 /* An object of the whole cluster besides Services and Nodes ("networks/blue"); NULL: absent. */
 void rig_object(struct rig *r, const char *path, const char *json);
 /* A second network: NAME-vpc with subnetwork NAME-sub is in the cloud, and these nodes ("node-0 node-3") have an interface
- * there, 172.16.0.1 and up, of which their annotation tells.  The provider must be opened before, nodes have addresses. */
+ * there, node-0 172.16.0.1 and so on, of which their annotation tells.  Called again, more nodes have. */
 void rig_add_network(struct rig *r, const char *name, const char *nodes);
 
 /* ---- calls; the result is the rig's until the next one */

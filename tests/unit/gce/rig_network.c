@@ -80,7 +80,9 @@ void rig_add_network(struct rig *r, const char *name, const char *nodes)
     size_t n = 0;
     char **names = str_split(r->a, nodes, ' ', &n);
     for (size_t i = 0; i < n; i++) {
-        const char *ip = arena_printf(r->a, "172.16.0.%zu", i + 1);
+        int64_t number = 0;
+        assert_true(str_to_i64(strrchr(names[i], '-') + 1, &number));
+        const char *ip = arena_printf(r->a, "172.16.0.%d", (int)number + 1);
         struct json_object *nic = json_object_new_object();
         json_add_str(nic, "name", "nic1");
         json_add_str(nic, "network", link_of(r, vpc));

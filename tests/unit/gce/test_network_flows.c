@@ -185,6 +185,21 @@ static void beside_one_of_the_clusters_network__each_its_own_firewalls(void **st
     rig_stop(r);
 }
 
+static void node_is_connected_later__becomes_a_member(void **state)
+{
+    (void)state;
+    struct rig *r = start(on, ARRAY_LEN(on));
+    add_service(r, SERVICE(INTERNAL, "blue"));
+    synced(rig_ensure(r, "web"));
+    rig_add_network(r, "blue", "node-5");
+    rig_forget(r);
+    synced(rig_update(r, "web"));
+    assert_string_equal(members(r), "node-0 node-1 node-2 node-3 node-5");
+    assert_int_equal(rig_mutations(r), 1);
+    nothing_left(r);
+    rig_stop(r);
+}
+
 static void policy_changes__its_own_check_firewall_stays(void **state)
 {
     (void)state;
@@ -399,6 +414,7 @@ int main(void)
         cmocka_unit_test(internal__other_network__everything_in_it),
         cmocka_unit_test(external__other_network__negs_under_the_finalizer_of_groups),
         cmocka_unit_test(beside_one_of_the_clusters_network__each_its_own_firewalls),
+        cmocka_unit_test(node_is_connected_later__becomes_a_member),
         cmocka_unit_test(policy_changes__its_own_check_firewall_stays),
         cmocka_unit_test(negs_alone__other_network__made_in_it),
         cmocka_unit_test(create__each_mutation_fails_in_turn__made_all_the_same),
