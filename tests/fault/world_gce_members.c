@@ -312,6 +312,23 @@ static bool holds(struct json_object *service, const char *finalizer)
     return false;
 }
 
+/* A Service with NEGs alone bears no finalizer and has no backend service of ours: it says which NEGs it has.  NULL: it is none
+ * of these, or has none. */
+static const char *standalone_neg(const struct world_view *v, struct json_object *service)
+{
+    struct json_object *spec = json_member(service, "spec");
+    const char *text =
+        json_str(json_path(service, "metadata.annotations"), "cloud.google.com/neg-status");
+    struct json_object *status = NULL;
+    if (text == NULL || !str_eq(json_str(spec, "type"), "LoadBalancer") ||
+        !str_eq(json_str(spec, "loadBalancerClass"),
+                "networking.gke.io/standalone-passthrough-lb-neg") ||
+        json_parse_arena(v->a, text, strlen(text), NULL, &status, NULL) != ERR_OK) {
+        return NULL;
+    }
+    return json_str(json_member(status, "network_endpoint_groups"), "0");
+}
+
 static int check_service(const struct world_view *v, struct json_object *service,
                          struct map *objects, struct err *err)
 {
@@ -320,7 +337,9 @@ static int check_service(const struct world_view *v, struct json_object *service
     g.internal = holds(service, "gke.networking.io/l4-ilb-v2");
     g.local = str_eq(json_str(json_member(service, "spec"), "externalTrafficPolicy"), "Local");
     g.name = json_str(json_member(meta, "annotations"), "service.kubernetes.io/backend-service");
-    if (!g.internal && !holds(service, "gke.networking.io/l4-netlb-v3")) {
+    const char *alone = standalone_neg(v, service);
+    g.name = alone != NULL ? alone : g.name;
+    if (alone == NULL && !g.internal && !holds(service, "gke.networking.io/l4-netlb-v3")) {
         return ERR_OK;
     }
     if (g.name == NULL) {
@@ -351,6 +370,13 @@ int world_gce_check_members(const struct world_view *v, struct err *err)
     int rc = ERR_OK;
     for (size_t i = 0; i < v->n_services && rc == ERR_OK; i++) {
         rc = check_service(v, v->services[i], names, err);
+    }
+    struct json_object *all = json_path(v->world, "kubernetes.services");
+    for (size_t i = 0; i < json_len(all) && rc == ERR_OK; i++) {
+        struct json_object *service = json_object_array_get_idx(all, i);
+        if (standalone_neg(v, service) != NULL) {
+            rc = check_service(v, service, names, err);
+        }
     }
     size_t n = 0;
     const char **left = map_keys(names, &n);
