@@ -14,7 +14,7 @@
 
 #define ALIGN       16u
 #define BLOCK_FIRST ((size_t)1024)
-#define BLOCK_MAX   ((size_t)256 * 1024)
+#define BLOCK_MAX   ((size_t)64 * 1024)
 #define POISON      0xA5
 #define PRINT_FIRST 256
 
