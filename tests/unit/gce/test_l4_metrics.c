@@ -308,7 +308,7 @@ static void finalizer__taken_off_by_somebody__counted_once(void **state)
     rig_remember(r, "web");
     synced(rig_ensure(r, "web"));
     expect(r, "l4_removed_finalizer_count{*}", -1);
-    struct json_object *tree = rig_service_tree(r, "web");
+    _cleanup_(json_putp) struct json_object *tree = rig_service_tree(r, "web");
     json_object_object_del(json_member(tree, "metadata"), "finalizers");
     rig_set_service_tree(r, "web", tree);
     synced(rig_ensure(r, "web"));
@@ -326,7 +326,7 @@ static void finalizer__taken_off_with_deletion__not_counted(void **state)
     struct rig *r = start();
     ensure(r, "web", INTERNAL);
     rig_remember(r, "web");
-    struct json_object *tree = rig_service_tree(r, "web");
+    _cleanup_(json_putp) struct json_object *tree = rig_service_tree(r, "web");
     json_object_object_del(json_member(tree, "metadata"), "finalizers");
     rig_set_service_tree(r, "web", tree);
     synced(rig_delete(r, "web"));
