@@ -4,7 +4,8 @@
  * Upstream's serviceCache and lastSyncedNodes in one: the object as of the last sync's start (so that a vanished
  * one can still be cleaned up), and the node and endpoint sets that its load balancer was last given, as
  * fingerprints.  An entry is made when a Service's first sync begins and dropped when its load balancer is gone,
- * with everything in it (controller.md §1.12, 1.15; deviation 8).
+ * with everything in it (controller.md §1.12, 1.15; deviation 8), but for two marks that last as long as the object:
+ * that its finalizer is another controller's, and that finalizers were just taken off it.
  * Thread-safe; one lock (row 1 of common/base/lock.h).  Objects are handed out as references. */
 #ifndef TRIMTAB_CONTROLLER_SERVICE_CACHE_H
 #define TRIMTAB_CONTROLLER_SERVICE_CACHE_H

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
- * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_left.c whose Services went while nobody
- * watched; sync_kube.c patches;
- * sync_after.c what an outcome means; sync_events.c the words of events. */
+ * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_left.c Services that went while nobody
+ * watched; sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
