@@ -3,7 +3,7 @@
  *
  * Metrics are registered from tables (struct tt_metric): the controller's own here (metrics_table.c, names and help as
  * upstream's, controller.md §1.19) and the provider's.  Series come into being when they are first touched.  What
- * is not registered is ignored and said once per name.  Serving them is not done here.
+ * is not registered is ignored and said once per name.  metrics_text.c prints them.
  * Thread-safe; one lock (row 4 of common/base/lock.h), held for a few instructions. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_H
 #define TRIMTAB_CONTROLLER_METRICS_H
@@ -33,6 +33,10 @@ void metrics_observe(struct metrics *m, const char *name, const struct tt_kv *la
 
 /* The value of a counter or gauge, or the number of observations; 0 for a series that is not there. */
 double metrics_value(struct metrics *m, const char *name, const struct tt_kv *labels, size_t n);
+
+/* Called before each printing, outside the lock: sets what is only known by looking (process_*, ages). */
+void metrics_add_collector(struct metrics *m, void (*collect)(void *arg, struct metrics *m),
+                           void *arg);
 
 /* The controller's own table. */
 extern const struct tt_metric metrics_own[];

@@ -74,6 +74,7 @@ struct options {
     const char *content_type;
     double kube_qps;
     int64_t kube_burst;
+    bool service_account_credentials; /* --use-service-account-credentials */
     /* the controller */
     int64_t concurrent_service_syncs;
     int64_t concurrent_node_syncs;
@@ -81,13 +82,50 @@ struct options {
     int64_t resync_period_ms; /* --resync-period; 0: off */
     bool strict_events;       /* --strict-upstream-events */
     int64_t start_interval_ms;
+    const char *drift;        /* --drift: "off", "report", "repair" */
+    int64_t drift_period_ms;  /* --drift-period */
+    bool service_conditions;  /* --service-conditions */
+    bool service_annotations; /* --service-annotations */
     /* the process */
     bool leader_elect;
     int64_t lease_duration_ms;
     int64_t renew_deadline_ms;
     int64_t retry_period_ms;
     const char *resource_lock;
-    int64_t secure_port;
+    const char *lease_name; /* --leader-elect-resource-name */
+    const char *lease_ns;   /* --leader-elect-resource-namespace */
+    bool leader_migration;  /* --enable-leader-migration */
+    const char *leader_migration_config;
+    bool profiling;
+    /* the HTTPS port */
+    int64_t secure_port; /* 0: none */
+    const char *bind_address;
+    const char *cert_dir; /* "": a certificate of our own making stays in memory */
+    const char *tls_cert_file;
+    const char *tls_key_file;
+    struct option_list tls_ciphers; /* Go's names; none: the defaults */
+    struct option_list tls_curves;  /* numbers of the IANA registry */
+    const char *tls_min_version;    /* "": VersionTLS12 */
+    struct option_list tls_sni;     /* "cert,key[:pattern,...]" each */
+    bool permit_address_sharing;
+    bool permit_port_sharing;
+    /* who may ask there */
+    const char *authn_kubeconfig;
+    bool authn_skip_lookup;
+    bool authn_tolerate_failure;
+    int64_t authn_cache_ttl_ms;
+    const char *client_ca_file;
+    struct option_list rh_allowed_names; /* requestheader */
+    const char *rh_client_ca_file;
+    struct option_list rh_extra_prefixes;
+    struct option_list rh_group_headers;
+    struct option_list rh_uid_headers;
+    struct option_list rh_username_headers;
+    const char *authz_kubeconfig;
+    int64_t authz_allowed_ttl_ms;
+    int64_t authz_denied_ttl_ms;
+    struct option_list always_allow_paths;
+    /* the log */
     int64_t verbosity;
     const char *vmodule;
     const char *logging_format;

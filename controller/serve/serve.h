@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve.h: the HTTPS server of the controller: health, metrics, status (controller.md §3.5, 3.6).
+ *
+ *     serve_new(&args, &s, &err);       binds the port: an address in use is an error of the start
+ *     serve_add_page(s, &page);         any number, before serve_run()
+ *     serve_start(s, &err);             a thread of its own, with its own event loop
+ *     serve_free(s);
+ *
+ * A request goes: limits → access (from memory, or by a small pool of threads that may block) → the page's function in the
+ * loop's thread → answer.  The server outlives every app (a reload does not close the port) and answers on standbys.
+ * Certificates are re-read when their files change; without any a self-signed one is made. */
+#ifndef TRIMTAB_SERVE_SERVE_H
+#define TRIMTAB_SERVE_SERVE_H
+
+#include <stdint.h>
+
+#include "common/base/attr.h"
+#include "common/base/clock.h"
+#include "common/base/err.h"
+#include "controller/metrics.h"
+#include "controller/options.h"
+#include "controller/serve/access.h"
+#include "controller/serve/page.h"
+
+struct serve;
+
+struct serve_args {
+    const struct options *options; /* §3.2 "Secure serving"; must live longer */
+    struct access *access;         /* NULL: only always-allowed paths are served */
+    struct metrics *metrics;
+    struct clock *clock;
+    struct rng *rng;
+};
+
+/* IN_USE, INVALID (address, certificate, cipher names …). */
+int serve_new(const struct serve_args *args, struct serve **ret, struct err *err) _warn_unused_;
+/* Copied; its path and arg must live as long as the server. */
+void serve_add_page(struct serve *s, const struct page *page);
+int serve_start(struct serve *s, struct err *err) _warn_unused_;
+uint16_t serve_port(const struct serve *s);
+/* Closes all connections and ends the threads.  NULL is fine. */
+void serve_free(struct serve *s);
+
+#endif
