@@ -16,6 +16,7 @@
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
+#include "controller/board.h"
 #include "controller/config_watch.h"
 #include "controller/kube/reflector.h"
 #include "controller/kube/unreachable.h"
@@ -37,6 +38,7 @@ struct app {
     struct cancel *hard;
     struct fence fence;
     struct metrics *metrics;
+    struct board *board;
     struct kube_config *kube;
     struct kube_client *client;
     struct kube_client *event_client; /* its rate limit is its own: events hold no status up */
@@ -133,6 +135,7 @@ struct app *app_new(const struct app_args *args)
     a->cancel = cancel_new(NULL);
     a->hard = cancel_new(NULL);
     a->metrics = metrics_new();
+    a->board = board_new(a->args.clock);
     make_user_agent(a->user_agent, sizeof(a->user_agent));
     mutex_init(&a->lock);
     cond_init(&a->stopping);
@@ -222,6 +225,11 @@ static void make_stores(struct app *a)
     a->node_sets = node_sets_new();
 }
 
+static void note_plan(void *arg, const struct tt_plan *plan)
+{
+    board_plan(arg, plan);
+}
+
 static void make_host(struct app *a)
 {
     a->host = host_new(&(struct host_args){
@@ -237,7 +245,10 @@ static void make_host(struct app *a)
         .nodes = a->nodes,
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
-        .hooks = {.on_work = syncer_on_work, .on_left = syncer_on_left},
+        .hooks = {.on_work = syncer_on_work,
+                  .on_left = syncer_on_left,
+                  .on_plan = note_plan,
+                  .arg = a->board},
     });
 }
 
@@ -426,6 +437,7 @@ static void make_syncer(struct app *a)
         .client = a->client,
         .events = a->events,
         .metrics = a->metrics,
+        .board = a->board,
         .scope = sync_scope_of(d),
         /* Its events before each call are the service controller's. */
         .strict_events =
@@ -607,6 +619,7 @@ void app_free(struct app *a)
     kube_client_free(a->event_client);
     kube_config_free(a->kube);
     metrics_free(a->metrics);
+    board_free(a->board);
     cancel_free(a->cancel);
     cancel_free(a->hard);
     cond_done(&a->stopping);

@@ -261,6 +261,7 @@ static void prepare(struct sync_batch *b, struct sync_item *item)
         return;
     }
     decide(b, item);
+    sync_board_begin(item);
     before(b, item);
 }
 
@@ -333,7 +334,12 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch)
                                         .reasons = batch->items[i].reasons,
                                         .changed_ms = batch->items[i].changed_ms};
     }
+    uint64_t number =
+        s->board == NULL ? 0 : board_batch_begin(s->board, str_nonnull(batch->batch_key), b.n);
     batch_run(&b);
+    if (s->board != NULL) {
+        board_batch_end(s->board, number);
+    }
     for (size_t i = 0; i < b.n; i++) {
         release(&b.items[i]);
     }

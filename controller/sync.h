@@ -17,6 +17,7 @@
 
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
+#include "controller/board.h"
 #include "controller/host.h"
 #include "controller/kube/client.h"
 #include "controller/kube/events.h"
@@ -52,6 +53,7 @@ struct syncer {
     struct kube_client *client;
     struct kube_events *events;
     struct metrics *metrics;
+    struct board *board; /* NULL: nobody looks */
     struct sync_scope scope;
     bool strict_events;       /* --strict-upstream-events */
     int64_t resync_period_ms; /* 0: never again without a cause */

@@ -18,6 +18,7 @@ static void note_elsewhere(struct sync_item *item)
     log_info(4, "Load balancer is implemented elsewhere", LOG_S("service", item->key),
              LOG_S("reason", item->err.message));
     err_clear(&item->err);
+    item->elsewhere = true;
 }
 
 /* ---- ensure -------------------------------------------------------------------------------------- */
@@ -219,21 +220,6 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
 
 /* ---- settling ------------------------------------------------------------------------------------ */
 
-static const char *todo_word(enum sync_do todo)
-{
-    switch (todo) {
-    case SYNC_ENSURE:
-        return "ensure";
-    case SYNC_UPDATE:
-        return "update";
-    case SYNC_NOTHING:
-    case SYNC_FORGET:
-        return "none";
-    default:
-        return "delete";
-    }
-}
-
 static void log_synced(const struct sync_batch *b, const struct sync_item *item)
 {
     bool changed =
@@ -246,7 +232,7 @@ static void log_synced(const struct sync_batch *b, const struct sync_item *item)
         address = str_or(in->ip, str_nonnull(in->hostname));
     }
     log_info(changed ? 0 : 2, "Synced", LOG_S("service", item->key),
-             LOG_S("verb", todo_word(item->todo)), LOG_S("address", address),
+             LOG_S("verb", sync_todo_word(item->todo)), LOG_S("address", address),
              LOG_I("calls", item->requests), LOG_MS("took", took_ms));
 }
 
@@ -370,7 +356,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
     struct sync_outcome o = sync_outcome(item->err.code, item->err.retry_after_ms);
-    const struct tt_kv labels[] = {{"verb", todo_word(item->todo)},
+    const struct tt_kv labels[] = {{"verb", sync_todo_word(item->todo)},
                                    {"result", err_code_name(item->err.code)}};
 
     if (item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET) {
@@ -385,6 +371,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);
         settle_fine(item);
+        sync_board_end(b, item, &o, -1);
         if (item->todo != SYNC_NOTHING) {
             log_synced(b, item);
         }
@@ -395,6 +382,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
                            item->err.message);
     }
     int64_t delay_ms = item->todo == SYNC_UPDATE ? requeue_update(item, &o) : requeue(item, &o);
+    sync_board_end(b, item, &o, delay_ms);
     if (item->err.code != ERR_CANCELLED) {
         log_failed(item, &o, delay_ms);
     }

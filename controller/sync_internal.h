@@ -2,7 +2,8 @@
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_left.c Services that went while nobody
- * watched; sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events. */
+ * watched; sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events;
+ * sync_board.c what /status shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
@@ -35,7 +36,8 @@ struct sync_item {
     bool held;                /* or put there */
     /* outcome */
     struct err err;
-    bool told; /* the user knows already, or needs not know */
+    bool told;      /* the user knows already, or needs not know */
+    bool elsewhere; /* another program serves it; err is clear then */
 };
 
 /* What the items of a batch share. */
@@ -100,6 +102,14 @@ bool sync_object_is_gone(const struct sync_item *item);
 void sync_after(struct sync_batch *b, struct sync_item *item);
 /* Tells user, log, metrics and queue how it ended. */
 void sync_settle(struct sync_batch *b, struct sync_item *item);
+
+/* --- sync_board.c ----------------------------------------------------------------------------------- */
+void sync_board_begin(const struct sync_item *item);
+/* `delay_ms` as in struct board_end; `outcome` of item->err. */
+void sync_board_end(const struct sync_batch *b, const struct sync_item *item,
+                    const struct sync_outcome *outcome, int64_t delay_ms);
+/* "ensure", "update", "delete" or "none". */
+const char *sync_todo_word(enum sync_do todo);
 
 /* --- sync_events.c ---------------------------------------------------------------------------------- */
 void sync_event_begin(struct sync_item *item); /* Ensuring…, Deleting…; once */

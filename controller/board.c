@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* board.c: see board.h.
+ *
+ * A row takes about 130 bytes as long as all is well: thousands of Services are to cost little.  Kinds are few and held
+ * once (kube/words.h). */
+#include "controller/board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/lock.h"
+#include "common/base/map.h"
+#include "common/base/str.h"
+#include "controller/kube/words.h"
+
+#define BATCHES_MAX 1024 /* at most one per worker, of which there are 1,000 at most */
+
+struct entry {
+    const char *kind; /* a word; NULL: not said, or too long for one */
+    const char *verb; /* static */
+    int64_t synced_us;
+    int64_t began_us;
+    int64_t failing_us;
+    int64_t next_us;
+    char *message; /* heap; NULL: none */
+    char *plan;    /* heap; NULL: nothing is pending */
+    int32_t took_ms;
+    int32_t code;
+    unsigned calls;
+    unsigned failures;
+    uint16_t create, change, delete_;
+    uint8_t state;  /* enum board_state */
+    uint8_t before; /* SYNCING: what it was */
+};
+
+struct running {
+    uint64_t number;
+    char *batch_key;
+    size_t n;
+    int64_t began_us;
+};
+
+struct board {
+    struct clock *clock;
+    struct mutex lock;
+    struct map *entries _guarded_by_(lock);
+    struct running running[BATCHES_MAX] _guarded_by_(lock); /* in the order of their beginning */
+    size_t n_running _guarded_by_(lock);
+    uint64_t next_number _guarded_by_(lock);
+};
+
+const char *board_state_word(enum board_state state)
+{
+    static const char *const words[] = {"Waiting",  "Syncing", "Ready",
+                                        "Retrying", "Failed",  "Elsewhere"};
+
+    return (size_t)state < ARRAY_LEN(words) ? words[state] : "";
+}
+
+static void entry_free(void *p)
+{
+    struct entry *e = p;
+
+    free(e->message);
+    free(e->plan);
+    free(e);
+}
+
+struct board *board_new(struct clock *clock)
+{
+    struct board *b = xcalloc(1, sizeof(*b));
+
+    b->clock = clock;
+    mutex_init(&b->lock);
+    mutex_lock(&b->lock);
+    b->entries = map_new(entry_free);
+    mutex_unlock(&b->lock);
+    return b;
+}
+
+void board_free(struct board *b)
+{
+    if (b == NULL) {
+        return;
+    }
+    mutex_lock(&b->lock);
+    map_free(b->entries);
+    for (size_t i = 0; i < b->n_running; i++) {
+        free(b->running[i].batch_key);
+    }
+    mutex_unlock(&b->lock);
+    mutex_done(&b->lock);
+    free(b);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------- */
+
+uint64_t board_batch_begin(struct board *b, const char *batch_key, size_t n)
+{
+    int64_t now_us = clock_wall_us(b->clock);
+
+    mutex_lock(&b->lock);
+    uint64_t number = ++b->next_number;
+    if (b->n_running < BATCHES_MAX) {
+        b->running[b->n_running++] = (struct running){
+            .number = number, .batch_key = xstrdup(batch_key), .n = n, .began_us = now_us};
+    }
+    mutex_unlock(&b->lock);
+    return number;
+}
+
+void board_batch_end(struct board *b, uint64_t batch)
+{
+    mutex_lock(&b->lock);
+    for (size_t i = 0; i < b->n_running; i++) {
+        if (b->running[i].number == batch) {
+            free(b->running[i].batch_key);
+            b->n_running--;
+            memmove(&b->running[i], &b->running[i + 1], (b->n_running - i) * sizeof(b->running[0]));
+            break;
+        }
+    }
+    mutex_unlock(&b->lock);
+}
+
+/* ---- one Service --------------------------------------------------------------------------------- */
+
+static struct entry *entry_of(struct board *b, const char *key) _requires_(b->lock)
+{
+    struct entry *e = map_get(b->entries, key);
+
+    if (e == NULL) {
+        e = xcalloc(1, sizeof(*e));
+        e->verb = "";
+        map_set(b->entries, key, e);
+    }
+    return e;
+}
+
+static void set_text(char **to, char *text)
+{
+    free(*to);
+    *to = text;
+}
+
+void board_begin(struct board *b, const char *key, const char *verb)
+{
+    int64_t now_us = clock_wall_us(b->clock);
+
+    mutex_lock(&b->lock);
+    struct entry *e = entry_of(b, key);
+    e->before = e->state == BOARD_SYNCING ? e->before : e->state;
+    e->state = BOARD_SYNCING;
+    e->verb = verb;
+    e->began_us = now_us;
+    mutex_unlock(&b->lock);
+}
+
+static char *short_copy(const char *text, size_t max)
+{
+    size_t len = strlen(text);
+
+    if (len <= max) {
+        return xstrdup(text);
+    }
+    size_t cut = max - strlen("…");
+    while (cut > 0 && ((unsigned char)text[cut] & 0xC0) == 0x80) {
+        cut--; /* not in the middle of a character */
+    }
+    struct str_buf out = STR_BUF_INIT;
+    str_append_n(&out, text, cut);
+    str_append(&out, "…");
+    return str_buf_steal(&out);
+}
+
+void board_end(struct board *b, const char *key, const struct board_end *how)
+{
+    int64_t now_us = clock_wall_us(b->clock);
+    bool ok = how->state == BOARD_READY || how->state == BOARD_ELSEWHERE;
+    char *message = how->message == NULL ? NULL : short_copy(how->message, BOARD_MESSAGE_MAX);
+
+    mutex_lock(&b->lock);
+    struct entry *e = entry_of(b, key);
+    if (how->part && e->failing_us != 0) {
+        e->state = e->before;
+        mutex_unlock(&b->lock);
+        free(message);
+        return;
+    }
+    e->state = (uint8_t)how->state;
+    e->synced_us = now_us;
+    e->took_ms = how->took_ms > INT32_MAX ? INT32_MAX : (int32_t)how->took_ms;
+    e->calls = how->calls;
+    e->code = how->code;
+    e->next_us = how->delay_ms < 0 ? 0 : now_us + how->delay_ms * 1000;
+    set_text(&e->message, message);
+    if (ok) {
+        e->failing_us = 0;
+        e->failures = 0;
+        e->create = e->change = e->delete_ = 0;
+        set_text(&e->plan, NULL);
+    } else {
+        e->failing_us = e->failing_us == 0 ? now_us : e->failing_us;
+        e->failures++;
+    }
+    mutex_unlock(&b->lock);
+}
+
+void board_drop(struct board *b, const char *key)
+{
+    mutex_lock(&b->lock);
+    (void)map_remove(b->entries, key); /* there may be none */
+    mutex_unlock(&b->lock);
+}
+
+/* ---- plans --------------------------------------------------------------------------------------- */
+
+struct pending {
+    unsigned create, change, delete_;
+    struct str_buf lines;
+};
+
+static bool op_is_for(const struct tt_operation *op, const char *key)
+{
+    for (uint32_t i = 0; i < op->n_owners; i++) {
+        if (strcmp(op->owners[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pending_add(struct pending *p, const struct tt_operation *op)
+{
+    static const char symbols[] = {' ', '+', '~', '-', '='};
+
+    p->create += op->verb == TT_OP_CREATE;
+    p->change += op->verb == TT_OP_CHANGE;
+    p->delete_ += op->verb == TT_OP_DELETE;
+    if (p->lines.len > BOARD_PLAN_MAX) {
+        return;
+    }
+    str_appendf(&p->lines, "%c %s %s", op->verb < sizeof(symbols) ? symbols[op->verb] : ' ',
+                str_nonnull(op->kind), str_nonnull(op->name));
+    if (!str_is_empty(op->why)) {
+        str_appendf(&p->lines, "  because %s", op->why);
+    }
+    str_append_c(&p->lines, '\n');
+}
+
+static uint16_t small(unsigned n)
+{
+    return n > UINT16_MAX ? UINT16_MAX : (uint16_t)n;
+}
+
+static void plan_one(struct board *b, const struct tt_plan *plan,
+                     const struct tt_plan_service *service)
+{
+    struct pending p = {.lines = STR_BUF_INIT};
+    const char *kind = str_is_empty(service->kind) ? NULL : kube_word(service->kind);
+
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        const struct tt_operation *op = plan->operations[i];
+        if (op->verb != TT_OP_KEEP && op_is_for(op, service->key)) {
+            pending_add(&p, op);
+        }
+    }
+    char *text = p.lines.len == 0 ? NULL : short_copy(p.lines.data, BOARD_PLAN_MAX);
+    mutex_lock(&b->lock);
+    struct entry *e = entry_of(b, service->key);
+    e->kind = kind == NULL ? e->kind : kind;
+    e->create = small(p.create);
+    e->change = small(p.change);
+    e->delete_ = small(p.delete_);
+    set_text(&e->plan, text);
+    mutex_unlock(&b->lock);
+    str_buf_done(&p.lines);
+}
+
+void board_plan(struct board *b, const struct tt_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        if (!str_is_empty(plan->services[i]->key)) {
+            plan_one(b, plan, plan->services[i]);
+        }
+    }
+}
+
+/* ---- readers ------------------------------------------------------------------------------------- */
+
+struct copying {
+    struct arena *a;
+    struct board_row *rows;
+    size_t n;
+};
+
+static bool copy_row(const char *key, void *value, void *arg)
+{
+    const struct entry *e = value;
+    struct copying *c = arg;
+
+    c->rows[c->n++] = (struct board_row){
+        .key = arena_strdup(c->a, key),
+        .kind = str_nonnull(e->kind),
+        .state = (enum board_state)e->state,
+        .verb = e->verb,
+        .synced_us = e->synced_us,
+        .began_us = e->state == BOARD_SYNCING ? e->began_us : 0,
+        .took_ms = e->took_ms,
+        .calls = e->calls,
+        .code = e->code,
+        .message = e->message == NULL ? "" : arena_strdup(c->a, e->message),
+        .failing_us = e->failing_us,
+        .failures = e->failures,
+        .next_us = e->next_us,
+        .create = e->create,
+        .change = e->change,
+        .delete_ = e->delete_,
+        .plan = e->plan == NULL ? "" : arena_strdup(c->a, e->plan),
+    };
+    return true;
+}
+
+void board_look(struct board *b, struct arena *a, struct board_view *ret)
+{
+    struct copying c = {.a = a};
+
+    *ret = (struct board_view){.wall_us = clock_wall_us(b->clock)};
+    mutex_lock(&b->lock);
+    c.rows = ARENA_ARRAY(a, struct board_row, map_size(b->entries));
+    map_each(b->entries, copy_row, &c);
+    ret->batches = ARENA_ARRAY(a, struct board_batch, b->n_running);
+    for (size_t i = 0; i < b->n_running; i++) {
+        const struct running *r = &b->running[i];
+        ret->batches[i] = (struct board_batch){
+            .batch_key = arena_strdup(a, r->batch_key), .n = r->n, .began_us = r->began_us};
+    }
+    ret->n_batches = b->n_running;
+    mutex_unlock(&b->lock);
+    ret->rows = c.rows;
+    ret->n_rows = c.n;
+}
