@@ -20,6 +20,7 @@
 #define CMD_CHECK_CONFIG 0x4u
 #define CMD_VERSION      0x8u
 #define CMD_COMPLETION   0x10u
+#define CMD_STATUS       0x20u
 
 struct cmd_list {
     const char **items;
@@ -42,6 +43,9 @@ struct cmd_args {
     struct cmd_list files;   /* -f */
     const char *output;      /* "" or "json" */
     const char *controllers; /* --controllers, comma separated; NULL: all */
+    const char *server;      /* --server */
+    const char *ca_file;     /* --certificate-authority */
+    bool insecure;           /* --insecure-skip-tls-verify */
     bool repair_adopted;
     bool verbose;
     bool no_color;

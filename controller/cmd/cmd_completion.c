@@ -30,6 +30,7 @@ static unsigned command_bit(const char *name)
     } bits[] = {{"plan", CMD_PLAN},
                 {"explain", CMD_EXPLAIN},
                 {"check-config", CMD_CHECK_CONFIG},
+                {"status", CMD_STATUS},
                 {"version", CMD_VERSION},
                 {"completion", CMD_COMPLETION}};
     for (size_t i = 0; i < ARRAY_LEN(bits); i++) {

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_status.c: `trimtab status`: what a running trimtab says of itself and of each Service.
+ *
+ * It asks the process's own HTTPS port for /status, with the credentials of the kubeconfig; that port asks the API server
+ * whether they suffice (docs/operations.md).  Nothing is read from the cloud, and nothing is changed. */
+#include <stdio.h>
+
+#include "common/base/json.h"
+#include "common/base/log.h"
+#include "controller/cmd/cmd_session.h"
+#include "controller/cmd/commands.h"
+#include "controller/status.h"
+
+#define DEFAULT_SERVER "https://127.0.0.1:10258"
+#define ANSWER_MAX     ((size_t)64 * 1024 * 1024)
+#define CA_MAX         ((size_t)1024 * 1024)
+#define CA_EVERY_MS    300000
+
+static const char usage[] =
+    "Shows what a running trimtab does: who leads, and how each Service fares, failures first.\n"
+    "\n"
+    "Usage:\n"
+    "  trimtab status [NAMESPACE/NAME] [--server=URL] [flags]\n"
+    "\n"
+    "It asks the process's own HTTPS port, as whoever the kubeconfig names; that needs the right "
+    "to\n"
+    "get /status (ClusterRole with nonResourceURLs). From elsewhere, let kubectl bring the port "
+    "here:\n"
+    "  kubectl -n kube-system port-forward deploy/trimtab 10258\n"
+    "\n"
+    "Examples:\n"
+    "  trimtab status --certificate-authority=trimtab-ca.crt\n"
+    "  trimtab status demo/web --insecure-skip-tls-verify\n"
+    "  trimtab status --server=https://10.0.0.7:10258 -o json\n"
+    "\n"
+    "Exit status: 0 all is well, 2 a Service needs attention, 1 error.\n";
+
+struct ask {
+    struct arena *a;
+    struct cmd_args args;
+    const char *server;
+    struct kube_config *config;
+    struct kube_client *client;
+    struct file_watch *ca;      /* of --certificate-authority */
+    struct file_watch *kept_ca; /* the kubeconfig's, in its place again at the end */
+};
+
+/* The kubeconfig's user; without a kubeconfig anywhere nobody in particular. */
+static int load_user(struct ask *q, struct err *err)
+{
+    const struct kube_config_args user = {.kubeconfig = q->args.kubeconfig,
+                                          .context = q->args.context,
+                                          .use_environment = true,
+                                          .clock = clock_real()};
+    const struct kube_config_args nobody = {.master = q->server, .clock = clock_real()};
+    bool named = q->args.kubeconfig != NULL || q->args.context != NULL;
+
+    if (kube_config_load(&user, &q->config, err) == ERR_OK) {
+        return ERR_OK;
+    }
+    if (named) {
+        return kube_config_blame(q->args.kubeconfig, err);
+    }
+    err_clear(err);
+    return kube_config_load(&nobody, &q->config, err);
+}
+
+/* Neither the kubeconfig's server nor what is trusted of it: another one is asked. */
+static int open_server(struct ask *q, struct err *err)
+{
+    int code = load_user(q, err);
+
+    if (code != ERR_OK) {
+        return code;
+    }
+    struct kube_config *c = q->config;
+    c->server = q->server;
+    c->credentials_allowed = str_has_prefix(q->server, "https://");
+    c->tls.server_name = NULL;
+    c->tls.ca_pem = NULL;
+    c->tls.insecure = q->args.insecure;
+    q->kept_ca = c->tls.ca_file; /* the configuration's own, which frees it */
+    c->tls.ca_file = NULL;
+    if (q->args.ca_file != NULL) {
+        q->ca = file_watch_new(q->args.ca_file, CA_MAX, CA_EVERY_MS, clock_real());
+        c->tls.ca_file = q->ca;
+    }
+    q->client = kube_client_new(&(struct kube_client_args){
+        .config = c, .user_agent = "trimtab-status/" TRIMTAB_VERSION, .qps = -1});
+    return ERR_OK;
+}
+
+static int advise(const struct ask *q, struct err *err)
+{
+    struct err why = *err;
+
+    if (why.http_status == 403 || why.http_status == 401) {
+        return err_set(err, why.code,
+                       "%s/status: %s; the user of the kubeconfig needs the right to get the "
+                       "nonResourceURL /status",
+                       q->server, why.message);
+    }
+    if (str_eq(why.reason, "untrusted")) {
+        return err_set(err, why.code,
+                       "%s: %s; a certificate of its own making is not known to anybody: give "
+                       "--certificate-authority, or --insecure-skip-tls-verify on a way that you "
+                       "trust",
+                       q->server, why.message);
+    }
+    if (why.http_status == 0) {
+        return err_set(err, why.code,
+                       "%s; is trimtab running there (--server), with --secure-port?", why.message);
+    }
+    return err_prefix(err, "%s/status", q->server);
+}
+
+static int fetch(struct ask *q, struct kube_response *ret, struct err *err)
+{
+    const struct kube_request req = {.method = "GET",
+                                     .path = "/status",
+                                     .query = "o=json",
+                                     .timeout_ms = 30000,
+                                     .max_body = ANSWER_MAX,
+                                     .no_retry = true};
+    int code = open_server(q, err);
+
+    if (code == ERR_OK && kube_client_do(q->client, q->a, &req, NULL, ret, err) != ERR_OK) {
+        code = advise(q, err);
+    }
+    return code;
+}
+
+/* 2 when something needs attention. */
+static int verdict(const struct status_view *v, const struct status_filter *f)
+{
+    for (size_t i = 0; i < v->n_services; i++) {
+        enum board_state state = v->services[i].row.state;
+        if (status_shows(f, &v->services[i]) &&
+            (state == BOARD_FAILED || state == BOARD_RETRYING)) {
+            return 2;
+        }
+    }
+    return 0;
+}
+
+static int print(struct ask *q, const struct kube_response *resp, struct err *err)
+{
+    struct json_object *o = NULL;
+    struct status_view view;
+    struct status_filter filter = {.service = q->args.words.n > 0 ? q->args.words.items[0] : NULL};
+    _cleanup_(str_buf_done) struct str_buf out = STR_BUF_INIT;
+    int code = json_parse_arena(q->a, resp->body, resp->body_len, NULL, &o, err);
+
+    if (code == ERR_OK) {
+        code = status_read(o, q->a, &view, err);
+    }
+    if (code != ERR_OK) {
+        (void)err_prefix(err, "%s/status", q->server);
+        return 1;
+    }
+    if (str_eq(q->args.output, "json")) {
+        status_json(&out, &view, &filter);
+    } else {
+        status_text(&out, &view, &filter);
+    }
+    fputs(str_buf_text(&out), stdout);
+    return verdict(&view, &filter);
+}
+
+static int run(struct ask *q, struct err *err)
+{
+    struct kube_response resp;
+
+    q->server = str_or(q->args.server, DEFAULT_SERVER);
+    if (q->args.words.n > 1) {
+        (void)err_set(err, ERR_INVALID, "one Service at most can be named");
+        return 1;
+    }
+    return fetch(q, &resp, err) == ERR_OK ? print(q, &resp, err) : 1;
+}
+
+int cmd_status(int argc, char **argv)
+{
+    struct ask q = {.a = arena_new()};
+    struct err err = ERR_INIT;
+    int status = 1;
+
+    log_setup(&(struct log_config){.format = LOG_TEXT, .verbosity = 0, .fd = 2});
+    if (cmd_args_parse(q.a, CMD_STATUS, argc, argv, NULL, 0, &q.args, &err) != ERR_OK) {
+        status = cmd_fail_usage("status", &err);
+    } else if (q.args.help) {
+        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+        str_append(&b, usage);
+        cmd_args_help(&b, CMD_STATUS, NULL, 0);
+        fputs(str_buf_text(&b), stdout);
+        status = 0;
+    } else if (http_global_init(&err) == ERR_OK) {
+        status = run(&q, &err);
+        if (err.code != ERR_OK) {
+            fprintf(stderr, "error: %s\n", err.message);
+        }
+        kube_client_free(q.client);
+        if (q.client != NULL) {
+            q.config->tls.ca_file = q.kept_ca;
+        }
+        kube_config_free(q.config);
+        file_watch_free(q.ca);
+        http_global_done();
+    }
+    arena_free(q.a);
+    return status;
+}

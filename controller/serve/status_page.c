@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status_page.c: see status_page.h; what it looks like is status_html.c's and ../status_json.c's. */
+#include "controller/serve/status_page.h"
+
+#include <string.h>
+
+void status_page_answer(void *page, const struct page_request *req, struct page_answer *ret)
+{
+    const struct status_page *p = page;
+    struct status_view view = {.version = "", .provider = "", .cluster = ""};
+    size_t n_service = 0;
+    size_t n_ns = 0;
+    size_t n_output = 0;
+    const char *const *service = page_query_all(req, "service", &n_service);
+    const char *const *ns = page_query_all(req, "ns", &n_ns);
+    const char *const *output = page_query_all(req, "o", &n_output);
+    bool json =
+        (n_output > 0 && strcmp(output[0], "json") == 0) || str_has_prefix(req->accept, PAGE_JSON);
+    struct status_filter filter = {
+        .service = n_service > 0 ? service[0] : NULL,
+        .ns = n_ns > 0 ? ns[0] : NULL,
+        .most = json || page_query_has(req, "all") ? 0 : STATUS_PAGE_ROWS,
+    };
+
+    p->look(p->arg, req->a, &view);
+    ret->nosniff = true;
+    ret->content_type = json ? PAGE_JSON : PAGE_HTML;
+    if (json) {
+        status_json(&ret->body, &view, &filter);
+    } else {
+        status_html(&ret->body, &view, &filter);
+    }
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.h: what this process does and how each Service fares, as one value: for the page /status, its JSON, and
+ * `trimtab status`.
+ *
+ *     status_look(&sources, a, &view);            copies what is in memory; no I/O
+ *     status_json(&b, &view, &filter);            docs/operations.md has its members
+ *     status_html(&b, &view, &filter);            serve/status_html.c
+ *     status_read(json, a, &view, &err);          the way back, for `trimtab status`
+ *     status_text(&b, &view, &filter);            for a terminal
+ *
+ * A view lives in its arena.  Services are sorted by what needs attention first: failed, retrying, syncing, waiting, ready,
+ * elsewhere; by name among equals. */
+#ifndef TRIMTAB_CONTROLLER_STATUS_H
+#define TRIMTAB_CONTROLLER_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/json.h"
+#include "common/base/str.h"
+#include "controller/board.h"
+#include "controller/kube/store.h"
+#include "controller/queue.h"
+#include "controller/sync_rules.h"
+
+#define STATUS_STATES 6 /* of enum board_state */
+
+struct status_service {
+    struct board_row row;                  /* WAITING when no sync has begun yet */
+    const char *address;                   /* "203.0.113.10, 2001:db8::1"; "" none */
+    const struct tt_condition *conditions; /* of the Service's status */
+    uint32_t n_conditions;
+};
+/* Who leads.  Texts borrowed. */
+struct status_leader {
+    bool elects;        /* false: no election, this process works alone */
+    bool leads;         /* this process is the leader */
+    const char *lease;  /* "kube-system/cloud-controller-manager" */
+    const char *holder; /* "" nobody, or unknown */
+};
+/* Requests to one API since the start, and the limit that we keep ourselves. */
+struct status_budget {
+    const char *api; /* "kubernetes", "gce" … */
+    uint64_t requests;
+    uint64_t throttled; /* answered with 429 */
+    double qps;         /* 0: no limit of ours */
+    int burst;
+};
+struct status_view {
+    const char *version;
+    const char *provider;
+    const char *cluster;
+    int64_t started_us; /* wall time */
+    int64_t now_us;
+    bool running; /* false: still starting (or a standby that waits) */
+    struct status_leader leader;
+    struct status_service *services;
+    size_t n_services;
+    size_t by_state[STATUS_STATES];
+    struct queue_counts queue;
+    struct board_batch *batches;
+    size_t n_batches;
+    const struct status_budget *budgets;
+    size_t n_budgets;
+};
+
+/* Where it is read from.  NULL members are left out. */
+struct status_sources {
+    struct board *board;
+    struct kube_store *services;
+    const struct sync_scope *scope; /* with services */
+    struct queue *queue;
+    struct clock *clock;
+};
+/* Fills services, counts, queue, batches and now_us; the caller fills the rest. */
+void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret);
+
+/* What a reader asked for.  NULL and 0: everything. */
+struct status_filter {
+    const char *service; /* "namespace/name": this one, with its pending plan */
+    const char *ns;
+    size_t most; /* so many Services at most; the rest is counted */
+};
+bool status_shows(const struct status_filter *f, const struct status_service *s);
+
+/* --- words, for page and terminal (status_words.c) ------------------------------------------------------- */
+/* The first line, which answers the question: "2 of 7 load balancers need attention". */
+void status_answer(struct str_buf *b, const struct status_view *v);
+/* "This process is the leader: it holds kube-system/….", and so on. */
+void status_leads(struct str_buf *b, const struct status_leader *l);
+/* "40 s", "12 min", "3 h", "2 d". */
+void status_span(struct str_buf *b, int64_t us);
+
+void status_json(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
+/* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID when it is no such
+ * document.  Texts are borrowed from `o`. */
+int status_read(struct json_object *o, struct arena *a, struct status_view *ret,
+                struct err *err) _warn_unused_;
+/* At most STR_COLUMNS wide where names allow it. */
+void status_text(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
+/* A whole HTML document, without scripts and without anything from elsewhere. */
+void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status_json.c: the view of status.h as JSON, written straight into the answer: thousands of Services never become a
+ * tree.  Members are always there, so that programs need not ask; moments are RFC 3339 or null. */
+#include "controller/status.h"
+
+#include <inttypes.h>
+
+#include "common/base/err.h"
+#include "common/base/timefmt.h"
+
+static void text(struct str_buf *b, const char *name, const char *value)
+{
+    str_appendf(b, "\"%s\": ", name);
+    str_append_json_quoted(b, value);
+}
+
+static void moment(struct str_buf *b, const char *name, int64_t wall_us)
+{
+    char at[32];
+
+    if (wall_us == 0) {
+        str_appendf(b, "\"%s\": null", name);
+        return;
+    }
+    time_format_rfc3339(wall_us, at);
+    str_appendf(b, "\"%s\": \"%s\"", name, at);
+}
+
+static void conditions(struct str_buf *b, const struct status_service *s)
+{
+    str_append(b, "\"conditions\": [");
+    for (uint32_t i = 0; i < s->n_conditions; i++) {
+        const struct tt_condition *c = &s->conditions[i];
+        str_append(b, i > 0 ? ", {" : "{");
+        text(b, "type", str_nonnull(c->type));
+        str_append(b, ", ");
+        text(b, "status", str_nonnull(c->status));
+        str_append(b, ", ");
+        text(b, "reason", str_nonnull(c->reason));
+        str_append(b, ", ");
+        text(b, "message", str_nonnull(c->message));
+        str_append_c(b, '}');
+    }
+    str_append_c(b, ']');
+}
+
+static void failure(struct str_buf *b, const struct board_row *r)
+{
+    if (r->code == TT_OK) {
+        str_append(b, "\"error\": null");
+        return;
+    }
+    str_append(b, "\"error\": {");
+    text(b, "code", err_code_name(r->code));
+    str_append(b, ", ");
+    text(b, "message", r->message);
+    str_append(b, ", ");
+    moment(b, "since", r->failing_us);
+    str_appendf(b, ", \"failures\": %u}", r->failures);
+}
+
+static void service(struct str_buf *b, const struct status_service *s)
+{
+    const struct board_row *r = &s->row;
+
+    str_append(b, "\n    {");
+    text(b, "service", r->key);
+    str_append(b, ", ");
+    text(b, "state", board_state_word(r->state));
+    str_append(b, ", ");
+    text(b, "kind", r->kind);
+    str_append(b, ", ");
+    text(b, "address", s->address);
+    str_append(b, ", ");
+    text(b, "verb", r->verb);
+    str_append(b, ", ");
+    moment(b, "lastSync", r->synced_us);
+    str_appendf(b, ", \"tookMs\": %" PRId64 ", \"calls\": %u, ", r->took_ms, r->calls);
+    moment(b, "syncingSince", r->began_us);
+    str_append(b, ", ");
+    moment(b, "nextTry", r->next_us);
+    str_append(b, ", ");
+    failure(b, r);
+    str_appendf(b, ", \"pending\": {\"create\": %u, \"change\": %u, \"delete\": %u, ", r->create,
+                r->change, r->delete_);
+    text(b, "plan", r->plan);
+    str_append(b, "}, ");
+    conditions(b, s);
+    str_append_c(b, '}');
+}
+
+static void leader(struct str_buf *b, const struct status_leader *l)
+{
+    str_appendf(b, "  \"leader\": {\"elects\": %s, \"leads\": %s, ", l->elects ? "true" : "false",
+                l->leads ? "true" : "false");
+    text(b, "lease", str_nonnull(l->lease));
+    str_append(b, ", ");
+    text(b, "holder", str_nonnull(l->holder));
+    str_append(b, "},\n");
+}
+
+static void numbers(struct str_buf *b, const struct status_view *v)
+{
+    str_append(b, "  \"summary\": {");
+    for (int i = 0; i < STATUS_STATES; i++) {
+        str_appendf(b, "%s\"%s\": %zu", i > 0 ? ", " : "", board_state_word((enum board_state)i),
+                    v->by_state[i]);
+    }
+    str_appendf(b, "},\n  \"queue\": {\"waiting\": %zu, \"processing\": %zu, \"delayed\": %zu},\n",
+                v->queue.waiting, v->queue.processing, v->queue.delayed);
+    str_append(b, "  \"batches\": [");
+    for (size_t i = 0; i < v->n_batches; i++) {
+        str_append(b, i > 0 ? ", {" : "{");
+        text(b, "key", v->batches[i].batch_key);
+        str_appendf(b, ", \"services\": %zu, ", v->batches[i].n);
+        moment(b, "since", v->batches[i].began_us);
+        str_append_c(b, '}');
+    }
+    str_append(b, "],\n  \"budget\": [");
+    for (size_t i = 0; i < v->n_budgets; i++) {
+        const struct status_budget *g = &v->budgets[i];
+        str_append(b, i > 0 ? ", {" : "{");
+        text(b, "api", g->api);
+        str_appendf(b,
+                    ", \"requests\": %" PRIu64 ", \"throttled\": %" PRIu64
+                    ", \"qps\": %g, \"burst\": %d}",
+                    g->requests, g->throttled, g->qps, g->burst);
+    }
+    str_append(b, "],\n");
+}
+
+void status_json(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
+{
+    size_t shown = 0;
+    size_t left = 0;
+
+    str_append(b, "{\n  ");
+    text(b, "version", v->version);
+    str_append(b, ", ");
+    text(b, "provider", v->provider);
+    str_append(b, ", ");
+    text(b, "cluster", v->cluster);
+    str_append(b, ", ");
+    moment(b, "started", v->started_us);
+    str_append(b, ", ");
+    moment(b, "now", v->now_us);
+    str_appendf(b, ", \"running\": %s,\n", v->running ? "true" : "false");
+    leader(b, &v->leader);
+    numbers(b, v);
+    str_append(b, "  \"services\": [");
+    for (size_t i = 0; i < v->n_services; i++) {
+        if (!status_shows(f, &v->services[i])) {
+            continue;
+        }
+        if (f->most != 0 && shown == f->most) {
+            left++;
+            continue;
+        }
+        str_append(b, shown++ > 0 ? "," : "");
+        service(b, &v->services[i]);
+    }
+    str_appendf(b, "%s],\n  \"notShown\": %zu\n}\n", shown > 0 ? "\n  " : "", left);
+}

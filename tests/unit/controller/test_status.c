@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_status.c: what syncs leave on the board, as /status shows it: JSON, HTML, text, and JSON read back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/base/json.h"
+#include "common/base/str.h"
+#include "controller/status.h"
+#include "tests/unit/controller/stand.h"
+
+struct at {
+    struct stand *r;
+    struct board *board;
+    struct arena *a;
+    struct status_view view;
+};
+
+/* demo/web is fine, demo/game is refused, demo/slow is to be tried again, demo/new was not looked at yet. */
+static int set_up(void **state)
+{
+    static struct at at;
+    struct stand *r = stand_new(0);
+
+    at = (struct at){.r = r, .board = board_new(r->clock), .a = arena_new()};
+    r->syncer.board = at.board;
+    stand_node(r, "node-0", NULL, NULL);
+    r->provider->ip = "203.0.113.10";
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
+    fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_INVALID,
+                                                           "<b>mixed</b> & \"bad\"", 0, false});
+    stand_service(r, "game", STAND_LB, NULL, NULL);
+    stand_run(r);
+    fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_QUOTA,
+                                                           "quota is used up", 40000, false});
+    stand_service(r, "slow", STAND_LB, NULL, NULL);
+    stand_run(r);
+    stand_service(r, "new", STAND_LB, NULL, NULL);
+    stand_service(r, "inner", STAND_CLUSTER_IP, NULL, NULL);
+    *state = &at;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct at *at = *state;
+
+    arena_free(at->a);
+    stand_free(at->r);
+    board_free(at->board);
+    return 0;
+}
+
+static void look(struct at *at)
+{
+    at->view = (struct status_view){
+        .version = "0.1",
+        .provider = "fake",
+        .cluster = "c1",
+        .running = true,
+        .leader = {.elects = true, .leads = true, .lease = "kube-system/lock", .holder = "me"},
+    };
+    status_look(&(struct status_sources){.board = at->board,
+                                         .services = at->r->syncer.services,
+                                         .scope = &at->r->syncer.scope,
+                                         .queue = at->r->syncer.queue,
+                                         .clock = at->r->clock},
+                at->a, &at->view);
+    at->view.started_us = at->view.now_us - 3000000;
+}
+
+static void status__services__failures_come_first_and_strangers_are_left_out(void **state)
+{
+    static const struct {
+        const char *key;
+        enum board_state state;
+        const char *address;
+    } want[] = {
+        {"demo/game", BOARD_FAILED, ""},
+        {"demo/slow", BOARD_RETRYING, ""},
+        {"demo/new", BOARD_WAITING, ""},
+        {"demo/web", BOARD_READY, "203.0.113.10"},
+    };
+    struct at *at = *state;
+
+    look(at);
+    assert_int_equal(at->view.n_services, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct status_service *s = &at->view.services[i];
+        assert_string_equal(s->row.key, want[i].key);
+        assert_int_equal(s->row.state, want[i].state);
+        assert_string_equal(s->address, want[i].address);
+    }
+    assert_int_equal(at->view.by_state[BOARD_FAILED], 1);
+    assert_int_equal(at->view.services[0].row.failures, 1);
+    assert_int_equal(at->view.services[1].row.next_us, at->view.now_us + 40000000);
+    assert_int_equal(at->view.queue.waiting, 1);
+}
+
+static void status__service_that_went__is_not_shown_any_more(void **state)
+{
+    struct at *at = *state;
+
+    stand_run(at->r);
+    stand_service_gone(at->r, "web");
+    stand_run(at->r);
+    look(at);
+    assert_int_equal(at->view.n_services, 3);
+    assert_int_equal(at->view.by_state[BOARD_READY], 1);
+}
+
+static void status__json__reads_back_as_the_same_view(void **state)
+{
+    struct at *at = *state;
+    const struct status_filter all = {0};
+    struct str_buf first = STR_BUF_INIT;
+    struct str_buf second = STR_BUF_INIT;
+    struct json_object *o = NULL;
+    struct status_view again;
+    struct err err = ERR_INIT;
+
+    look(at);
+    status_json(&first, &at->view, &all);
+    assert_int_equal(ERR_OK, json_parse_arena(at->a, first.data, first.len, NULL, &o, &err));
+    assert_string_equal(
+        "demo/game", json_str(json_object_array_get_idx(json_member(o, "services"), 0), "service"));
+    assert_int_equal(ERR_OK, status_read(o, at->a, &again, &err));
+    assert_int_equal(again.n_services, 4);
+    assert_int_equal(again.by_state[BOARD_RETRYING], 1);
+    assert_string_equal(again.services[1].row.message, at->view.services[1].row.message);
+    status_text(&second, &again, &all);
+    str_buf_reset(&first);
+    status_text(&first, &at->view, &all);
+    assert_string_equal(first.data, second.data);
+    str_buf_done(&first);
+    str_buf_done(&second);
+}
+
+static void status__document_of_another_kind__is_refused(void **state)
+{
+    static const char *const texts[] = {"{}", "[]", "{\"leader\": {}}", "{\"services\": 1}",
+                                        "{\"leader\": 1, \"services\": {}}"};
+    struct at *at = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct json_object *o = NULL;
+        struct status_view v;
+        struct err err = ERR_INIT;
+        assert_int_equal(ERR_OK,
+                         json_parse_arena(at->a, texts[i], strlen(texts[i]), NULL, &o, &err));
+        assert_int_equal(ERR_INVALID, status_read(o, at->a, &v, &err));
+    }
+}
+
+static void has(const struct str_buf *b, const char *text)
+{
+    if (strstr(str_buf_text(b), text) == NULL) {
+        fail_msg("\"%s\" is not in:\n%s", text, str_buf_text(b));
+    }
+}
+
+static void status__html__escapes_and_says_first_what_matters(void **state)
+{
+    struct at *at = *state;
+    const struct status_filter all = {0};
+    struct str_buf b = STR_BUF_INIT;
+
+    look(at);
+    status_html(&b, &at->view, &all);
+    has(&b, "<h1>2 of 4 load balancers need attention</h1>");
+    has(&b, "This process is the leader: it holds kube-system/lock.");
+    has(&b, "&lt;b&gt;mixed&lt;/b&gt; &amp; &quot;bad&quot;");
+    has(&b, "✗ Failed");
+    has(&b, "! Retrying</span>, again in 40 s");
+    assert_null(strstr(b.data, "<b>mixed"));
+    assert_null(strstr(b.data, "<script"));
+    assert_null(strstr(b.data, "http://"));
+    str_buf_reset(&b);
+    status_html(&b, &at->view, &(struct status_filter){.most = 1});
+    has(&b, "3 more are not shown");
+    str_buf_reset(&b);
+    status_html(&b, &at->view, &(struct status_filter){.service = "demo/<x>"});
+    has(&b, "demo/&lt;x&gt;");
+    has(&b, "There is no such Service");
+    str_buf_done(&b);
+}
+
+static void status__text__is_a_table_with_the_failure_below_its_line(void **state)
+{
+    struct at *at = *state;
+    struct str_buf b = STR_BUF_INIT;
+
+    look(at);
+    status_text(&b, &at->view, &(struct status_filter){.ns = "demo"});
+    assert_true(str_has_prefix(b.data, "2 of 4 load balancers need attention\n"));
+    has(&b, "\nSERVICE    STATE ");
+    has(&b, "\ndemo/slow  ! Retrying, again in 40 s ");
+    has(&b, "\n    failed to ensure load balancer: quota is used up\n");
+    str_buf_reset(&b);
+    status_text(&b, &at->view, &(struct status_filter){.service = "demo/web"});
+    assert_true(str_has_prefix(b.data, "Service demo/web  Ready\n"));
+    has(&b, "\nNothing is pending.\n");
+    str_buf_reset(&b);
+    status_text(&b, &at->view, &(struct status_filter){.ns = "other"});
+    assert_null(strstr(b.data, "demo/"));
+    str_buf_done(&b);
+}
+
+static void status__words__span_and_leader(void **state)
+{
+    static const struct {
+        int64_t s;
+        const char *text;
+    } spans[] = {{-5, "0 s"},   {119, "119 s"},   {120, "2 min"}, {7199, "119 min"},
+                 {7200, "2 h"}, {172799, "47 h"}, {172800, "2 d"}};
+    static const struct {
+        struct status_leader leader;
+        const char *text;
+    } leaders[] = {
+        {{.elects = false}, "works alone"},
+        {{.elects = true, .leads = false, .lease = "a/b", .holder = ""}, "Nobody holds a/b yet."},
+        {{.elects = true, .leads = false, .lease = "a/b", .holder = "x_1"}, "a/b is held by x_1."},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(spans); i++) {
+        struct str_buf b = STR_BUF_INIT;
+        status_span(&b, spans[i].s * 1000000);
+        assert_string_equal(spans[i].text, b.data);
+        str_buf_done(&b);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(leaders); i++) {
+        struct str_buf b = STR_BUF_INIT;
+        status_leads(&b, &leaders[i].leader);
+        has(&b, leaders[i].text);
+        str_buf_done(&b);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(status__services__failures_come_first_and_strangers_are_left_out),
+        TEST(status__service_that_went__is_not_shown_any_more),
+        TEST(status__json__reads_back_as_the_same_view),
+        TEST(status__document_of_another_kind__is_refused),
+        TEST(status__html__escapes_and_says_first_what_matters),
+        TEST(status__text__is_a_table_with_the_failure_below_its_line),
+        TEST(status__words__span_and_leader),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
