@@ -111,7 +111,8 @@ static int advise(const struct ask *q, struct err *err)
         return err_set(err, why.code,
                        "%s; is trimtab running there (--server), with --secure-port?", why.message);
     }
-    return err_prefix(err, "%s/status", q->server);
+    (void)err_prefix(err, "%s/status", q->server);
+    return why.code;
 }
 
 static int fetch(struct ask *q, struct kube_response *ret, struct err *err)
