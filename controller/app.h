@@ -15,6 +15,7 @@
 #include "common/base/attr.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "controller/election.h"
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
 #include "controller/options.h"
@@ -28,10 +29,14 @@ struct app_args {
     struct clock *clock;                /* NULL: the real one */
     struct rng *rng;                    /* NULL: the kernel's */
     int64_t api_wait_ms; /* how long the API server may take to become healthy; 0: 10 s */
+    struct election *
+        election; /* started; NULL: no election, this process may always write.  Then the API server is waited
+                                * for as long as it takes */
+    struct metrics *metrics; /* the process's, which outlives the app; NULL: the app has its own */
 };
 
 struct app *app_new(const struct app_args *args) _warn_unused_;
-/* Blocks until the provider is open and the first lists are in; then the workers run.  CANCELLED when
+/* Blocks until the provider is open, the first lists are in and what must be held is; then the workers run.  CANCELLED when
  * app_request_stop() came first.  After a failure: app_stop() and app_free(). */
 int app_start(struct app *a, struct err *err) _warn_unused_;
 /* No new work, calls under way are cancelled.  From any thread, also before and during app_start(). */
@@ -40,7 +45,8 @@ void app_request_stop(struct app *a);
 void app_wait_stop(struct app *a);
 /* True: it stops (app_request_stop() was called) because the configuration has changed; another app is to follow. */
 bool app_wants_reload(struct app *a);
-/* True: it stops because a lease that the provider needs was lost; *ret says which and why.  The process is to end. */
+/* True: it stops because the main lease or one that the provider needs was lost; *ret says which and why.  The process is
+ * to end. */
 bool app_lease_lost(struct app *a, struct err *ret);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */

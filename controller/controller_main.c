@@ -29,6 +29,8 @@
 
 #define STOP_MS   1500 /* for calls into the provider; the whole exit stays within 2 s */
 #define RELOAD_MS 5000 /* the same before another configuration is taken over */
+#define GIVE_UP_S                                                                                  \
+    4 /* the end at the latest: a lost lease is nobody else's for longer than that (§3.8) */
 
 /* ---- before anything runs ------------------------------------------------------------------------ */
 
@@ -112,6 +114,14 @@ static void warn_content_type(const struct options *o)
     }
 }
 
+static void warn_migration(const struct options *o)
+{
+    if (o->leader_migration) {
+        log_warning(
+            "--enable-leader-migration has no effect: there is nothing to migrate from here");
+    }
+}
+
 static void warn_secret(const struct options *o)
 {
     if (o->config_secret_name[0] != '\0' && !o->dynamic_reloading) {
@@ -172,9 +182,22 @@ static void end_loop(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(r->base);
 }
 
-/* From the main thread, at a signal. */
+/* Something hangs that nobody can end.  Without a word to the API server: whoever leads next waits until the lease has run
+ * out, because what hangs may still write. */
+static void give_up(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    (void)arg;
+    _exit(1);
+}
+
+/* From the main thread at a signal, from the election's when the lease is lost. */
 static void stop_run(struct run *r)
 {
+    const struct timeval limit = {.tv_sec = GIVE_UP_S};
+
+    event_base_once(r->base, -1, EV_TIMEOUT, give_up, r, &limit);
     mutex_lock(&r->lock);
     r->stopping = true;
     if (r->app != NULL) {
@@ -202,6 +225,11 @@ static bool is_stopping(struct run *r)
     bool stopping = r->stopping;
     mutex_unlock(&r->lock);
     return stopping;
+}
+
+static void lease_lost(void *arg)
+{
+    stop_run(arg);
 }
 
 /* One life of the app.  True: another one is to follow, with another configuration. */
@@ -234,6 +262,7 @@ static void *app_thread(void *arg)
     while (run_once(r)) {
         log_info(0, "Starting anew with the changed configuration");
     }
+    election_free(STEAL(r->args.election)); /* nothing works any more: the next one may begin */
     const struct timeval now = {0};
     event_base_once(r->base, -1, EV_TIMEOUT, end_loop, r, &now);
     return NULL;
@@ -288,6 +317,33 @@ static void share_heap(void)
 #endif
 }
 
+static int start_election(struct run *r, struct err *err)
+{
+    const struct election_args args = {
+        .options = r->args.options,
+        .metrics = r->args.metrics,
+        .lost = lease_lost,
+        .arg = r,
+    };
+
+    if (!r->args.options->leader_elect) {
+        return ERR_OK;
+    }
+    int rc = election_new(&args, &r->args.election, err);
+    return rc == ERR_OK ? election_start(r->args.election, err) : rc;
+}
+
+/* What serves other processes belongs between the election and the loop: it is there on standbys, too, and
+ * election_check_health() is its check "leaderElection". */
+static int run_process(struct run *r)
+{
+    struct err err = ERR_INIT;
+    int rc = start_election(r, &err) == ERR_OK ? run_loop(r) : fail(&err);
+
+    election_free(r->args.election); /* still there when no loop ran */
+    return rc;
+}
+
 static int run_app(const struct options *o, const struct plugin *plugin)
 {
     struct err err = ERR_INIT;
@@ -302,12 +358,13 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     evthread_use_pthreads();
     signal(SIGPIPE, SIG_IGN);
     struct run r = {
-        .args = {.options = o, .provider = &plugin->desc},
+        .args = {.options = o, .provider = &plugin->desc, .metrics = metrics_new()},
         .base = event_base_new(),
     };
     mutex_init(&r.lock);
-    int rc = run_loop(&r);
+    int rc = run_process(&r);
     mutex_done(&r.lock);
+    metrics_free(r.args.metrics);
     event_base_free(r.base);
     libevent_global_shutdown();
     http_global_done();
@@ -342,6 +399,7 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
         log_flags(o);
         warn_content_type(o);
         warn_secret(o);
+        warn_migration(o);
         log_info(0, "Version", LOG_S("version", "v" TRIMTAB_VERSION));
         rc = run_app(o, plugin);
     }

@@ -1,31 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fence.h: may this process change anything right now?
  *
- * Every mutation, of the cloud and of Kubernetes objects, asks right before it is sent (design: fencing).  Without
- * leader election the fence stands open for ever; an elector opens and closes it by its lease.
- * Thread-safe. */
+ * Every mutation, of the cloud and of Kubernetes objects, asks right before its bytes are sent, and again while they are
+ * (common/net/http.h).  The fence asks its guards: the main lease (election.h), the provider's leases (leases.h).  Without
+ * guards it stands open until it is closed for good.
+ * Thread-safe, but guards are added and closed by the thread that starts and stops the app. */
 #ifndef TRIMTAB_CONTROLLER_FENCE_H
 #define TRIMTAB_CONTROLLER_FENCE_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#define FENCE_GUARDS_MAX 2
+
+/* Is what it stands for held at this moment?  Unlike a closed fence it may say yes again. */
+struct fence_guard {
+    bool (*is_held)(void *arg);
+    void *arg;
+};
+
 struct fence {
     atomic_bool closed;
-    /* Besides, whether the leases are held at this moment (kube/lease_keeper.h); NULL: there are none.  Set before
-     * anybody asks.  Unlike a closed fence it may say yes again. */
-    bool (*is_held)(void *arg);
-    void *is_held_arg;
+    atomic_uint
+        refusals; /* how often it said no: whoever was refused something can be told apart */
+    atomic_uint n_guards;
+    struct fence_guard
+        guards[FENCE_GUARDS_MAX]; /* filled before they are counted, never changed after */
 };
 
 static inline bool fence_may_mutate(struct fence *f)
 {
-    return !atomic_load(&f->closed) && (f->is_held == NULL || f->is_held(f->is_held_arg));
+    bool may = !atomic_load(&f->closed);
+    unsigned n = atomic_load(&f->n_guards);
+    for (unsigned i = 0; may && i < n; i++) {
+        may = f->guards[i].is_held(f->guards[i].arg);
+    }
+    if (!may) {
+        atomic_fetch_add(&f->refusals, 1);
+    }
+    return may;
 }
 /* For callbacks that carry a void pointer. */
 static inline bool fence_may_mutate_arg(void *fence)
 {
     return fence_may_mutate(fence);
+}
+/* From now on this one must agree, too; `arg` must live until the fence is closed and nobody asks any more. */
+static inline void fence_add_guard(struct fence *f, bool (*is_held)(void *arg), void *arg)
+{
+    unsigned n = atomic_load(&f->n_guards);
+    assert(n < FENCE_GUARDS_MAX);
+    f->guards[n] = (struct fence_guard){.is_held = is_held, .arg = arg};
+    atomic_store(&f->n_guards, n + 1);
+}
+static inline unsigned fence_refusals(struct fence *f)
+{
+    return atomic_load(&f->refusals);
 }
 /* From now on nothing is sent any more. */
 static inline void fence_close(struct fence *f)

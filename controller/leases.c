@@ -9,25 +9,20 @@
 #include <unistd.h>
 
 #include "common/base/lock.h"
-#include "common/base/log.h"
 #include "common/base/str.h"
-#include "controller/kube/lease_keeper.h"
 
-/* client-go's, and ingress-gce's (gce-l4.md §7.5). */
-#define DURATION_MS       15000
-#define RENEW_DEADLINE_MS 10000
-#define RETRY_MS          2000
-#define HOST_NAME_MAX_    256
+#define HOST_NAME_MAX_ 256
 
 struct leases {
     struct lease_keeper *keeper;
     struct kube_client *client;
-    struct fence *fence;
+    void (*changed)(void *arg, const struct lease_change *change);
+    void (*slow_path)(void *arg, const char *name);
     void (*lost)(void *arg);
     void *arg;
     struct mutex lock;
-    struct cond changed;
-    bool is_held _guarded_by_(lock);        /* all of them were, once */
+    struct cond news;
+    bool were_held _guarded_by_(lock);      /* all of them, once */
     struct err why_lost _guarded_by_(lock); /* OK: none was */
 };
 
@@ -38,8 +33,26 @@ static void wake(void *arg)
     struct leases *l = arg;
 
     mutex_lock(&l->lock);
-    cond_broadcast(&l->changed);
+    cond_broadcast(&l->news);
     mutex_unlock(&l->lock);
+}
+
+static void on_change(void *arg, const struct lease_change *change)
+{
+    struct leases *l = arg;
+
+    if (l->changed != NULL) {
+        l->changed(l->arg, change);
+    }
+}
+
+static void on_slow_path(void *arg, const char *name)
+{
+    struct leases *l = arg;
+
+    if (l->slow_path != NULL) {
+        l->slow_path(l->arg, name);
+    }
 }
 
 static void on_held(void *arg)
@@ -47,8 +60,8 @@ static void on_held(void *arg)
     struct leases *l = arg;
 
     mutex_lock(&l->lock);
-    l->is_held = true;
-    cond_broadcast(&l->changed);
+    l->were_held = true;
+    cond_broadcast(&l->news);
     mutex_unlock(&l->lock);
 }
 
@@ -56,18 +69,16 @@ static void on_lost(void *arg, const char *name, const struct err *why)
 {
     struct leases *l = arg;
 
-    fence_close(l->fence);
     mutex_lock(&l->lock);
     (void)err_set(&l->why_lost, why->code, "the lease %s is lost: %s", name, why->message);
-    cond_broadcast(&l->changed);
+    cond_broadcast(&l->news);
     mutex_unlock(&l->lock);
     l->lost(l->arg);
 }
 
-/* ---- start --------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------------- */
 
-/* "host_uuid": no two processes have the same, nor one process after its restart. */
-static void make_identity(struct rng *rng, char *out, size_t n)
+void leases_make_identity(struct rng *rng, char out[LEASES_IDENTITY_MAX])
 {
     char host[HOST_NAME_MAX_] = "";
     char uuid[37];
@@ -76,50 +87,31 @@ static void make_identity(struct rng *rng, char *out, size_t n)
         (void)snprintf(host, sizeof(host), "unknown");
     }
     rng_uuid(rng, uuid);
-    (void)snprintf(out, n, "%s_%s", host, uuid);
+    (void)snprintf(out, LEASES_IDENTITY_MAX, "%s_%s", host, uuid);
 }
 
-static size_t choose(const struct leases_args *args, const char *identity,
-                     struct lease_terms terms[LEASE_KEEPER_LOCKS_MAX])
+static struct lease_keeper *make_keeper(struct leases *l, const struct leases_args *args)
 {
-    const struct tt_provider *d = args->desc;
-    size_t n = 0;
-
-    for (uint32_t i = 0; i < d->n_leases && n < LEASE_KEEPER_LOCKS_MAX; i++) {
-        if (d->needs_lease != NULL && d->needs_lease(args->provider, &d->leases[i]) == 0) {
-            continue;
-        }
-        terms[n++] = (struct lease_terms){
-            .ns = d->leases[i].ns,
-            .name = d->leases[i].name,
-            .identity = identity,
-            .duration_ms = DURATION_MS,
-            .renew_deadline_ms = RENEW_DEADLINE_MS,
-            .retry_ms = RETRY_MS,
-        };
-    }
-    return n;
+    return lease_keeper_new(&(struct lease_keeper_args){
+        .locks = args->locks,
+        .n_locks = args->n_locks,
+        .client = l->client,
+        .watch_agent = args->watch ? args->client.user_agent : NULL,
+        .clock = args->clock,
+        .rng = args->rng,
+        .on_change = on_change,
+        .on_slow_path = on_slow_path,
+        .on_held = on_held,
+        .on_lost = on_lost,
+        .arg = l,
+    });
 }
 
-static void free_leases(struct leases *l) _no_lock_check_
+int leases_new(const struct leases_args *args, struct leases **ret, struct err *err)
 {
-    lease_keeper_free(l->keeper);
-    kube_client_free(l->client);
-    cond_done(&l->changed);
-    mutex_done(&l->lock);
-    free(l);
-}
-
-int leases_start(const struct leases_args *args, struct leases **ret, struct err *err)
-{
-    char identity[HOST_NAME_MAX_ + 40];
-    struct lease_terms terms[LEASE_KEEPER_LOCKS_MAX];
-
-    make_identity(args->rng, identity, sizeof(identity));
-    size_t n = choose(args, identity, terms);
-    if (n == 0) {
-        *ret = NULL;
-        return ERR_OK;
+    int rc = lease_keeper_check(args->locks, args->n_locks, err);
+    if (rc != ERR_OK) {
+        return rc;
     }
     struct leases *l = xcalloc(1, sizeof(*l));
     struct kube_client_args client = args->client;
@@ -127,58 +119,76 @@ int leases_start(const struct leases_args *args, struct leases **ret, struct err
     client.may_mutate = NULL;
     client.qps = -1;
     l->client = kube_client_new(&client);
-    l->fence = args->fence;
+    l->changed = args->changed;
+    l->slow_path = args->slow_path;
     l->lost = args->lost;
     l->arg = args->arg;
     mutex_init(&l->lock);
-    cond_init(&l->changed);
-    l->keeper = lease_keeper_new(&(struct lease_keeper_args){
-        .locks = terms,
-        .n_locks = n,
-        .client = l->client,
-        .clock = args->clock,
-        .rng = args->rng,
-        .on_held = on_held,
-        .on_lost = on_lost,
-        .arg = l,
-    });
-    l->fence->is_held_arg = l->keeper;
-    l->fence->is_held = lease_keeper_may_mutate;
-    int rc = lease_keeper_start(l->keeper, err);
-    if (rc != ERR_OK) {
-        fence_close(l->fence);
-        l->fence->is_held = NULL;
-        free_leases(l);
-        return rc;
-    }
+    cond_init(&l->news);
+    l->keeper = make_keeper(l, args);
     *ret = l;
     return ERR_OK;
 }
 
-/* ---- afterwards ---------------------------------------------------------------------------------- */
+int leases_start(struct leases *l, struct err *err)
+{
+    return lease_keeper_start(l->keeper, err);
+}
+
+void leases_end(struct leases *l)
+{
+    lease_keeper_stop(l->keeper, 0);
+}
+
+static void free_leases(struct leases *l) _no_lock_check_
+{
+    lease_keeper_free(l->keeper);
+    kube_client_free(l->client);
+    cond_done(&l->news);
+    mutex_done(&l->lock);
+    free(l);
+}
+
+void leases_free(struct leases *l, int64_t release_ms)
+{
+    if (l != NULL) {
+        lease_keeper_stop(l->keeper, release_ms);
+        free_leases(l);
+    }
+}
+
+/* ---- waiting and asking -------------------------------------------------------------------------- */
 
 int leases_wait(struct leases *l, struct cancel *cancel, struct err *err)
 {
-    if (l == NULL) {
-        return ERR_OK;
-    }
     int hook = cancel_hook(cancel, wake, l);
+
     mutex_lock(&l->lock);
-    if (!l->is_held) {
-        log_info(0, "Nothing is written until the provider's leases are held");
+    while (!l->were_held && l->why_lost.code == ERR_OK && !cancel_fired(cancel)) {
+        clock_wait(clock_real(), &l->news, &l->lock, CLOCK_NEVER);
     }
-    while (!l->is_held && l->why_lost.code == ERR_OK && !cancel_fired(cancel)) {
-        clock_wait(clock_real(), &l->changed, &l->lock, CLOCK_NEVER);
-    }
-    bool is_held = l->is_held;
     mutex_unlock(&l->lock);
     cancel_unhook(cancel, hook);
     if (leases_why_lost(l, err)) {
         return err->code;
     }
-    return is_held && !cancel_fired(cancel)
-               ? ERR_OK
-               : err_set(err, ERR_CANCELLED, "stopped while waiting for the provider's leases");
+    return cancel_fired(cancel) ? err_set(err, ERR_CANCELLED, "stopped while waiting for a lease")
+                                : ERR_OK;
+}
+
+bool leases_may_mutate(void *leases)
+{
+    const struct leases *l = leases;
+
+    return lease_keeper_may_mutate(l->keeper);
+}
+
+bool leases_were_held(struct leases *l)
+{
+    mutex_lock(&l->lock);
+    bool were_held = l->were_held;
+    mutex_unlock(&l->lock);
+    return were_held;
 }
 
 bool leases_why_lost(struct leases *l, struct err *ret)
@@ -195,13 +205,7 @@ bool leases_why_lost(struct leases *l, struct err *ret)
     return lost;
 }
 
-void leases_stop(struct leases *l, int64_t release_ms)
+bool leases_are_healthy(struct leases *l, const char **ret_name)
 {
-    if (l == NULL) {
-        return;
-    }
-    fence_close(l->fence); /* before anybody else can take them; and the keeper goes */
-    lease_keeper_stop(l->keeper, release_ms);
-    l->fence->is_held = NULL;
-    free_leases(l);
+    return lease_keeper_is_healthy(l->keeper, ret_name);
 }

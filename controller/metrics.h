@@ -58,5 +58,8 @@ extern const size_t metrics_own_n;
 #define METRIC_SYNC_DURATION    "trimtab_sync_duration_seconds"
 #define METRIC_CHANGE_DURATION  "trimtab_change_duration_seconds"
 #define METRIC_SYNCS            "trimtab_syncs_total"
+#define METRIC_LEADER_STATUS    "leader_election_master_status"
+#define METRIC_LEADER_SLOW_PATH "leader_election_slowpath_total"
+#define METRIC_RUNNING          "running_managed_controllers"
 
 #endif

@@ -19,6 +19,8 @@ static const char *const cloud_count_labels[] = {"api", "operation", "code"};
 static const char *const cloud_time_labels[] = {"api", "operation"};
 static const char *const sync_labels[] = {"verb", "result"};
 static const char *const verb_labels[] = {"verb"};
+static const char *const leader_labels[] = {"name"};
+static const char *const running_labels[] = {"name", "manager"};
 
 #define LABELS(l)  .labels = (l), .n_labels = sizeof(l) / sizeof((l)[0])
 #define BUCKETS(b) .buckets = (b), .n_buckets = sizeof(b) / sizeof((b)[0])
@@ -97,5 +99,17 @@ const struct tt_metric metrics_own[] = {
      .help = "Seconds that a sync took, by what was asked of the provider",
      LABELS(verb_labels),
      BUCKETS(request_seconds)},
+    {.name = METRIC_LEADER_STATUS,
+     .type = TT_METRIC_GAUGE,
+     .help = "[ALPHA] 1: this process holds the lease of that name; 0: it stands by",
+     LABELS(leader_labels)},
+    {.name = METRIC_LEADER_SLOW_PATH,
+     .type = TT_METRIC_COUNTER,
+     .help = "[ALPHA] Renewals of the lease that had to read it first",
+     LABELS(leader_labels)},
+    {.name = METRIC_RUNNING,
+     .type = TT_METRIC_GAUGE,
+     .help = "[ALPHA] 1: this controller of that manager is at work in this process",
+     LABELS(running_labels)},
 };
 const size_t metrics_own_n = sizeof(metrics_own) / sizeof(metrics_own[0]);

@@ -99,27 +99,39 @@ int options_check_gates(struct arena *a, const char *text,
 /* ---- --controllers ------------------------------------------------------------------------------- */
 
 /* Those of Google's program, too (gce-cloud-provider.md §14.2), so that its command lines are read. */
-static const char *const controller_names[][2] = {
-    {"cloud-node-controller", "cloud-node"},
-    {"cloud-node-lifecycle-controller", "cloud-node-lifecycle"},
-    {"node-route-controller", "route"},
-    {"service-lb-controller", "service"},
-    {"node-ipam-controller", "nodeipam"},
-    {"gkenetworkparamset", "gkenetworkparamset"},
-    {"gke-service-lb-controller", "gke-service"},
-    {"gke-tenant-controller-manager", "gke-tenant"},
+struct controller_name {
+    const char *name;
+    const char *alias;
+    bool ours; /* done here: Google's second service controller is one with the first (§8.3) */
+};
+static const struct controller_name controller_names[] = {
+    {"cloud-node-controller", "cloud-node", false},
+    {"cloud-node-lifecycle-controller", "cloud-node-lifecycle", false},
+    {"node-route-controller", "route", false},
+    {"service-lb-controller", "service", true},
+    {"node-ipam-controller", "nodeipam", false},
+    {"gkenetworkparamset", "gkenetworkparamset", false},
+    {"gke-service-lb-controller", "gke-service", true},
+    {"gke-tenant-controller-manager", "gke-tenant", false},
 };
 #define OUR_CONTROLLER "service-lb-controller"
 
-static const char *controller_long_name(const char *name)
+static const struct controller_name *controller_named(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(controller_names); i++) {
-        if (strcmp(name, controller_names[i][0]) == 0 ||
-            strcmp(name, controller_names[i][1]) == 0) {
-            return controller_names[i][0];
+        const struct controller_name *c = &controller_names[i];
+        if (strcmp(name, c->name) == 0 || strcmp(name, c->alias) == 0) {
+            return c;
         }
     }
     return NULL;
+}
+
+static const char *controller_long_name(const char *name)
+{
+    const struct controller_name *c = controller_named(name);
+
+    return c == NULL ? NULL : c->name;
 }
 
 bool options_service_controller_in(const char *const *controllers, size_t n)
@@ -155,41 +167,74 @@ const char *options_unknown_controller(const char *const *controllers, size_t n)
     return NULL;
 }
 
+/* `item` is one of the list.  "-x" says that another program does it: that is what we want to hear. */
+static void check_controller(const char *item, struct problems *p)
+{
+    const char *unknown = options_unknown_controller(&item, 1);
+    const struct controller_name *c = controller_named(item);
+
+    if (unknown != NULL) {
+        problem(p, arena_printf(p->a, "\"%s\" is not in the list of known controllers", unknown));
+    } else if (c != NULL && !c->ours) {
+        problem(p, arena_printf(
+                       p->a,
+                       "--controllers: \"%s\" is not part of trimtab, which has \"" OUR_CONTROLLER
+                       "\" only: leave it out here, and run your cloud's Go "
+                       "cloud-controller-manager beside it with --controllers=*,-" OUR_CONTROLLER,
+                       item));
+    }
+}
+
 static void check_controllers(const struct options *o, struct problems *p)
 {
     for (size_t i = 0; i < o->controllers.n; i++) {
-        const char *name =
-            options_unknown_controller((const char *const *)&o->controllers.items[i], 1);
-        if (name != NULL) {
-            problem(p, arena_printf(p->a, "\"%s\" is not in the list of known controllers", name));
-        }
+        check_controller(o->controllers.items[i], p);
     }
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
 
-static void check_election(const struct options *o, struct problems *p)
+/* client-go's texts (vectors 155, 156), which it says when the election begins; here, before anything does. */
+static void check_election_times(const struct options *o, struct problems *p)
 {
-    if (!o->leader_elect) {
-        return;
-    }
-    if (o->lease_duration_ms <= o->renew_deadline_ms) {
+    if (o->lease_duration_ms < 1000) {
+        problem(p, "leaseDuration must be a second or more");
+        /* Others see whole seconds: 10.9s are ten for them, and must still be more than we go on without a renewal. */
+    } else if (o->lease_duration_ms / 1000 * 1000 <= o->renew_deadline_ms) {
         problem(p, "leaseDuration must be greater than renewDeadline");
     }
     if (o->renew_deadline_ms * 10 <= o->retry_period_ms * 12) {
         problem(p, "renewDeadline must be greater than retryPeriod*JitterFactor");
     }
-    if (o->retry_period_ms <= 0) {
+    if (o->renew_deadline_ms < 1) {
+        problem(p, "renewDeadline must be greater than zero");
+    }
+    if (o->retry_period_ms < 1) {
         problem(p, "retryPeriod must be greater than zero");
     }
+}
+
+static void check_election(const struct options *o, struct problems *p)
+{
+    if (!str_is_empty(o->leader_migration_config) && !o->leader_migration) {
+        problem(p, "--leader-migration-config has no effect without --enable-leader-migration");
+    }
+    if (!o->leader_elect) {
+        return;
+    }
+    check_election_times(o, p);
     if (!str_eq(o->resource_lock, "leases")) {
         problem(p,
                 arena_printf(
                     p->a, "--leader-elect-resource-lock: \"%s\" is not supported, only \"leases\"",
                     o->resource_lock));
     }
-    problem(p, "--leader-elect=true is not supported by this version of trimtab: pass "
-               "--leader-elect=false and run one replica");
+    if (str_is_empty(o->lease_name)) {
+        problem(p, "--leader-elect-resource-name cannot be empty");
+    }
+    if (str_is_empty(o->lease_ns)) {
+        problem(p, "--leader-elect-resource-namespace cannot be empty");
+    }
 }
 
 static void check_numbers(const struct options *o, struct problems *p)

@@ -79,18 +79,19 @@ static const char *put_text(char **at, const char *text, size_t n)
     return to;
 }
 
-static struct queued *queued_new(struct kube_events *e, const struct tt_service *svc,
+static struct queued *queued_new(struct kube_events *e, const struct kube_event_object *o,
                                  const char *component, const char *type, const char *reason,
                                  const char *message)
 {
-    struct event_input in = {.kind = "Service", .api_version = "v1"};
+    struct event_input in = {0};
     const struct {
         const char *text;
         const char **to;
-    } texts[] = {{component, &in.component}, {svc->ns, &in.ns},
-                 {svc->name, &in.name},      {svc->uid, &in.uid},
+    } texts[] = {{o->kind, &in.kind},        {o->api_version, &in.api_version},
+                 {component, &in.component}, {o->ns, &in.ns},
+                 {o->name, &in.name},        {o->uid, &in.uid},
                  {type, &in.type},           {reason, &in.reason},
-                 {message, &in.message},     {svc->resource_version, NULL}};
+                 {message, &in.message},     {o->resource_version, NULL}};
     size_t sizes[ARRAY_LEN(texts)];
     size_t size = 0;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
@@ -131,17 +132,30 @@ static bool enqueue(struct kube_events *e, struct queued *q)
 void kube_events_emit(struct kube_events *e, const struct tt_service *svc, const char *component,
                       const char *type, const char *reason, const char *message)
 {
+    const struct kube_event_object object = {.api_version = "v1",
+                                             .kind = "Service",
+                                             .ns = svc->ns,
+                                             .name = svc->name,
+                                             .uid = svc->uid,
+                                             .resource_version = svc->resource_version};
+    kube_events_emit_on(e, &object, component, type, reason, message);
+}
+
+void kube_events_emit_on(struct kube_events *e, const struct kube_event_object *o,
+                         const char *component, const char *type, const char *reason,
+                         const char *message)
+{
     struct arena *a _cleanup_(arena_freep) = arena_new();
-    const char *object = arena_printf(a, "%s/%s", svc->ns, svc->name);
+    const char *object = arena_printf(a, "%s/%s", str_nonnull(o->ns), str_nonnull(o->name));
     if (!str_eq(type, "Normal") && !str_eq(type, "Warning")) {
         log_error("unsupported event type", "Event dropped", LOG_S("object", object),
                   LOG_S("type", type), LOG_S("reason", reason));
         return;
     }
     log_info(0, "Event occurred", LOG_S("object", object), LOG_S("fieldPath", ""),
-             LOG_S("kind", "Service"), LOG_S("apiVersion", "v1"), LOG_S("type", type),
+             LOG_S("kind", o->kind), LOG_S("apiVersion", o->api_version), LOG_S("type", type),
              LOG_S("reason", reason), LOG_S("message", message));
-    struct queued *q = queued_new(e, svc, component, type, reason, message);
+    struct queued *q = queued_new(e, o, component, type, reason, message);
     if (!enqueue(e, q)) {
         static struct log_limit limit = {.interval_ms = 10000, .burst = 3};
         if (log_limit_ok(&limit, clock_now_ms(e->clock))) {

@@ -14,10 +14,15 @@
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/base/timefmt.h"
 #include "controller/kube/lease_body.h"
+#include "controller/kube/lease_watch.h"
 
 #define API       "coordination.k8s.io/v1"
 #define MAX_BYTES ((size_t)1024 * 1024)
+/* Trouble with taking it is said this often; the next attempt after news of the watch comes this late at the earliest. */
+#define WARN_EVERY_MS 10000
+#define NEWS_EVERY_MS 250
 
 struct lease_lock {
     /* identity */
@@ -27,20 +32,25 @@ struct lease_lock {
     struct lease_view view;
     struct json_object *object;   /* as read or written last; NULL: unknown or absent */
     char shown[LEASE_HOLDER_MAX]; /* whose name was logged */
+    int64_t warned_ms;            /* when trouble with taking it was logged; 0: never */
     bool unsure;                  /* a write had no answer: it may have been done */
+    bool was_told;                /* the last try of acquire() followed from news of the watch */
     int64_t limit_ms;             /* no request of this attempt goes on after it */
     /* any thread */
     atomic_int_fast64_t until_ms;   /* may be used until then; 0: not held */
     atomic_int_fast64_t renewed_ms; /* last success */
-    atomic_uint_fast64_t slow_paths;
     /* links */
     struct arena *a;
     struct kube_client *client;
+    const char *watch_agent; /* in `a`; NULL: no watch */
     struct clock *clock;
     struct rng *rng;
+    void (*slow_path)(void *arg);
+    void *arg;
     /* waiting */
     struct mutex mutex;
     struct cond woken;
+    bool was_freed _guarded_by_(&mutex); /* the watch says so; nobody has tried since */
 };
 
 struct lease_lock *lease_lock_new(const struct lease_lock_args *args)
@@ -54,6 +64,9 @@ struct lease_lock *lease_lock_new(const struct lease_lock_args *args)
     l->terms.identity = arena_strdup(a, args->terms.identity);
     l->label = arena_printf(a, "%s/%s", l->terms.ns, l->terms.name);
     l->client = args->client;
+    l->watch_agent = args->watch_agent == NULL ? NULL : arena_strdup(a, args->watch_agent);
+    l->slow_path = args->slow_path;
+    l->arg = args->arg;
     l->clock = args->clock == NULL ? clock_real() : args->clock;
     l->rng = args->rng == NULL ? rng_real() : args->rng;
     l->limit_ms = CLOCK_NEVER;
@@ -179,8 +192,12 @@ static void tell_holder(struct lease_lock *l)
 {
     const char *holder = lease_lock_holder(l);
     if (lease_is_others(&l->view, &l->terms) && !str_eq(holder, l->shown)) {
+        char renewed[40];
+        time_format_micro(l->view.observed.renewed_us, renewed);
         log_info(0, "The lease is held by another process", LOG_S("lock", l->label),
-                 LOG_S("holder", holder));
+                 LOG_S("holder", holder), LOG_S("renewed", renewed),
+                 LOG_S("taken", "as soon as it is let go, else when it was not renewed for"),
+                 LOG_MS("duration", (int64_t)l->view.observed.duration_s * 1000));
     }
     (void)memcpy(l->shown, l->view.observed.holder, sizeof l->shown);
 }
@@ -198,8 +215,8 @@ bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err
             step_write(l, &t, cancel, &local);
         }
     }
-    if (t.slow_path && t.leads) {
-        atomic_fetch_add(&l->slow_paths, 1);
+    if (t.slow_path && t.leads && l->slow_path != NULL) {
+        l->slow_path(l->arg);
     }
     if (lease_is_others(&l->view, &l->terms)) {
         atomic_store(&l->until_ms, 0);
@@ -247,24 +264,85 @@ static bool wait_until(struct lease_lock *l, int64_t until_ms, struct cancel *ca
 
 /* --- taking and keeping --------------------------------------------------------------------------- */
 
+static void on_free(void *arg)
+{
+    struct lease_lock *l = arg;
+    mutex_lock(&l->mutex);
+    l->was_freed = true;
+    cond_broadcast(&l->woken);
+    mutex_unlock(&l->mutex);
+}
+
+static struct lease_watch *watch(struct lease_lock *l)
+{
+    return l->watch_agent == NULL ? NULL
+                                  : lease_watch_new(&(struct lease_watch_args){
+                                        .config = kube_client_config(l->client),
+                                        .user_agent = l->watch_agent,
+                                        .ns = l->terms.ns,
+                                        .name = l->terms.name,
+                                        .on_free = on_free,
+                                        .arg = l,
+                                    });
+}
+
+/* Until the next try: after a pause, or when it was let go.  A server that says so all the time does not keep us busy.
+ * False when `cancel` fired. */
+static bool wait_for_try(struct lease_lock *l, struct cancel *cancel)
+{
+    int64_t now_ms = clock_now_ms(l->clock);
+    int64_t until_ms = now_ms + lease_acquire_wait_ms(&l->terms, rng_unit(l->rng));
+    int64_t news_ms = now_ms + (l->was_told ? NEWS_EVERY_MS : 0);
+    int hook = cancel == NULL ? 0 : cancel_hook(cancel, wake, l);
+    mutex_lock(&l->mutex);
+    while (!cancel_fired(cancel) && now_ms < until_ms && !(l->was_freed && now_ms >= news_ms)) {
+        clock_wait(l->clock, &l->woken, &l->mutex, l->was_freed ? news_ms : until_ms);
+        now_ms = clock_now_ms(l->clock);
+    }
+    l->was_told = l->was_freed;
+    l->was_freed = false;
+    mutex_unlock(&l->mutex);
+    if (cancel != NULL) {
+        cancel_unhook(cancel, hook);
+    }
+    return !cancel_fired(cancel);
+}
+
+static void warn_not_taken(struct lease_lock *l, const struct err *why)
+{
+    int64_t now_ms = clock_now_ms(l->clock);
+    if (why->code == ERR_CONFLICT || why->code == ERR_CANCELLED ||
+        (l->warned_ms != 0 && now_ms - l->warned_ms < WARN_EVERY_MS)) {
+        return;
+    }
+    l->warned_ms = now_ms;
+    log_warning("Acquiring the lease did not succeed, trying again", LOG_S("lock", l->label),
+                LOG_S("err", why->message));
+}
+
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err)
 {
-    log_info(0, "Attempting to acquire leader lease...", LOG_S("lock", l->label));
-    for (;;) {
+    struct lease_watch *watching = NULL;
+    bool taken = false;
+    bool go_on = true;
+    log_info(0, "Attempting to acquire leader lease...", LOG_S("lock", l->label),
+             LOG_S("identity", l->terms.identity));
+    while (go_on) {
         struct err why = ERR_INIT;
-        if (lease_lock_try(l, cancel, &why)) {
-            log_info(0, "Successfully acquired lease", LOG_S("lock", l->label));
-            return ERR_OK;
+        taken = lease_lock_try(l, cancel, &why);
+        if (taken) {
+            break;
         }
-        if (why.code != ERR_CONFLICT && why.code != ERR_CANCELLED) {
-            log_warning("Acquiring the lease did not succeed", LOG_S("lock", l->label),
-                        LOG_S("err", why.message));
-        }
-        int64_t pause_ms = lease_acquire_wait_ms(&l->terms, rng_unit(l->rng));
-        if (!wait_until(l, clock_now_ms(l->clock) + pause_ms, cancel)) {
-            return err_set(err, ERR_CANCELLED, "stopped while waiting for lock %s", l->label);
-        }
+        warn_not_taken(l, &why);
+        watching = watching == NULL ? watch(l) : watching;
+        go_on = wait_for_try(l, cancel);
     }
+    lease_watch_free(watching);
+    if (!taken) {
+        return err_set(err, ERR_CANCELLED, "stopped while waiting for lock %s", l->label);
+    }
+    log_info(0, "Successfully acquired lease", LOG_S("lock", l->label));
+    return ERR_OK;
 }
 
 /* Tries until it succeeds or the renew deadline has passed. */
@@ -395,11 +473,6 @@ const char *lease_lock_version(const struct lease_lock *l)
 const char *lease_lock_holder(const struct lease_lock *l)
 {
     return l->view.has_observed ? l->view.observed.holder : "";
-}
-
-uint64_t lease_lock_slow_paths(struct lease_lock *l)
-{
-    return atomic_load(&l->slow_paths);
 }
 
 const struct lease_terms *lease_lock_terms(const struct lease_lock *l)

@@ -35,8 +35,13 @@ struct lease_lock;
 struct lease_lock_args {
     struct lease_terms terms;   /* texts are copied; checked by lease_terms_check() before */
     struct kube_client *client; /* must not be fenced by this lock; must live longer */
-    struct clock *clock;        /* NULL: the real one */
-    struct rng *rng;            /* NULL: the kernel's */
+    const char *watch_agent; /* user agent of the watch while acquire() waits; NULL: it only asks */
+    struct clock *clock;     /* NULL: the real one */
+    struct rng *rng;         /* NULL: the kernel's */
+    void (*slow_path)(
+        void
+            *arg); /* from the lock's thread, after a renewal that had to read first; may be NULL */
+    void *arg;
 };
 
 struct lease_lock *lease_lock_new(const struct lease_lock_args *args) _warn_unused_;
@@ -46,7 +51,8 @@ void lease_lock_free(struct lease_lock *l);
 /* One attempt to take or to renew it: one to three requests, each for half the renew deadline at most.  Returns whether
  * it is ours now; when not, *err says what was in the way (CONFLICT: held by another). */
 bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err);
-/* Tries until it is ours, with a random pause in between; never gives up.  CANCELLED when `cancel` fired. */
+/* Tries until it is ours, with a random pause in between, which ends when somebody lets go and we watch (lease_watch.h);
+ * never gives up.  CANCELLED when `cancel` fired. */
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err) _warn_unused_;
 /* Renews it every retry period.  CANCELLED when `cancel` fired: it is ours still.  Any other code: it is lost, because
  * another name is in it (CONFLICT) or no renewal succeeded within the renew deadline (the last error). */
@@ -67,8 +73,6 @@ const char *lease_lock_uid(const struct lease_lock *l);
 const char *lease_lock_version(const struct lease_lock *l);
 /* Who holds it as far as is known, "" for nobody.  The lock's thread only. */
 const char *lease_lock_holder(const struct lease_lock *l);
-/* Renewals that had to read first (metric leader_election_slowpath_total).  Any thread. */
-uint64_t lease_lock_slow_paths(struct lease_lock *l);
 const struct lease_terms *lease_lock_terms(const struct lease_lock *l);
 
 #endif

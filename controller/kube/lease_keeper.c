@@ -22,6 +22,7 @@ struct kept {
     pthread_t thread;
     bool has_thread;
     bool held; /* its thread's; after that the stopper's */
+    bool lost; /* likewise; another process may have it: it is left alone */
 };
 
 struct lease_keeper {
@@ -37,6 +38,8 @@ struct lease_keeper {
     struct mutex calling;
     bool told_lost _guarded_by_(&calling);
 };
+
+static void tell_slow_path(void *arg);
 
 static int by_name(const void *a, const void *b)
 {
@@ -60,7 +63,14 @@ struct lease_keeper *lease_keeper_new(const struct lease_keeper_args *args)
     for (size_t i = 0; i < k->args.n_locks; i++) {
         k->all[i] = (struct kept){.keeper = k, .place = i};
         k->all[i].lock = lease_lock_new(&(struct lease_lock_args){
-            .terms = *sorted[i], .client = args->client, .clock = args->clock, .rng = args->rng});
+            .terms = *sorted[i],
+            .client = args->client,
+            .watch_agent = args->watch_agent,
+            .clock = args->clock,
+            .rng = args->rng,
+            .slow_path = tell_slow_path,
+            .arg = &k->all[i],
+        });
     }
     k->args.locks = NULL; /* the caller's */
     k->cancel = cancel_new(NULL);
@@ -100,6 +110,17 @@ static void tell_change(struct kept *one, bool held)
         mutex_lock(&one->keeper->calling);
         args->on_change(args->arg, &change);
         mutex_unlock(&one->keeper->calling);
+    }
+}
+
+static void tell_slow_path(void *arg)
+{
+    const struct kept *one = arg;
+    struct lease_keeper *k = one->keeper;
+    if (k->args.on_slow_path != NULL) {
+        mutex_lock(&k->calling);
+        k->args.on_slow_path(k->args.arg, lease_lock_terms(one->lock)->name);
+        mutex_unlock(&k->calling);
     }
 }
 
@@ -175,6 +196,7 @@ static void *keep_one(void *arg)
     if (lease_lock_keep(one->lock, k->cancel, &why) != ERR_CANCELLED) {
         count_lost(k);
         one->held = false;
+        one->lost = true;
         tell_change(one, false);
         tell_lost(one, &why);
     }
@@ -183,21 +205,36 @@ static void *keep_one(void *arg)
 
 /* --- start and stop ------------------------------------------------------------------------------- */
 
-static int check_locks(const struct lease_keeper *k, struct err *err)
+int lease_keeper_check(const struct lease_terms *locks, size_t n, struct err *err)
 {
-    for (size_t i = 0; i < k->args.n_locks; i++) {
-        const struct lease_terms *t = lease_lock_terms(k->all[i].lock);
+    if (n == 0 || n > LEASE_KEEPER_LOCKS_MAX) {
+        return err_set(err, ERR_INVALID, "%zu locks are asked for; 1 to %d are possible", n,
+                       LEASE_KEEPER_LOCKS_MAX);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const struct lease_terms *t = &locks[i];
         int rc = lease_terms_check(t, err);
         if (rc != ERR_OK) {
             return rc;
         }
-        const struct lease_terms *next =
-            i + 1 < k->args.n_locks ? lease_lock_terms(k->all[i + 1].lock) : NULL;
-        if (next != NULL && by_name(&t, &next) == 0) {
-            return err_set(err, ERR_INVALID, "the lock %s/%s is asked for twice", t->ns, t->name);
+        for (size_t j = 0; j < i; j++) {
+            const struct lease_terms *other = &locks[j];
+            if (by_name(&t, &other) == 0) {
+                return err_set(err, ERR_INVALID, "the lock %s/%s is asked for twice", t->ns,
+                               t->name);
+            }
         }
     }
     return ERR_OK;
+}
+
+static int check_locks(const struct lease_keeper *k, struct err *err)
+{
+    struct lease_terms terms[LEASE_KEEPER_LOCKS_MAX];
+    for (size_t i = 0; i < k->args.n_locks; i++) {
+        terms[i] = *lease_lock_terms(k->all[i].lock);
+    }
+    return lease_keeper_check(terms, k->args.n_locks, err);
 }
 
 int lease_keeper_start(struct lease_keeper *k, struct err *err)
@@ -233,7 +270,7 @@ void lease_keeper_stop(struct lease_keeper *k, int64_t release_ms)
     for (size_t i = k->args.n_locks;
          i-- > 0;) { /* the first name, for which others wait, goes last */
         struct kept *one = &k->all[i];
-        if (release_ms > 0) {
+        if (release_ms > 0 && !one->lost) {
             (void)lease_lock_release(one->lock, release_ms, NULL, NULL);
         }
         if (one->held) {

@@ -15,14 +15,15 @@ int lease_terms_check(const struct lease_terms *terms, struct err *err)
 {
     const char *problem = NULL;
     double jittered_ms = JITTER_FACTOR * (double)terms->retry_ms;
-    if (terms->duration_ms <= terms->renew_deadline_ms) {
+    if (terms->duration_ms < 1000) {
+        problem = "leaseDuration must be a second or more";
+        /* Others see whole seconds of it. */
+    } else if (terms->duration_ms / 1000 * 1000 <= terms->renew_deadline_ms) {
         problem = "leaseDuration must be greater than renewDeadline";
     } else if ((double)terms->renew_deadline_ms <= jittered_ms) {
         problem = "renewDeadline must be greater than retryPeriod*JitterFactor";
     } else if (terms->retry_ms < 1) {
         problem = "retryPeriod must be greater than zero";
-    } else if (terms->duration_ms < 1000) {
-        problem = "leaseDuration must be a second or more";
     } else if (str_is_empty(terms->identity)) {
         problem = "Lock identity is empty";
     } else if (strlen(terms->identity) >= LEASE_HOLDER_MAX) {

@@ -120,8 +120,7 @@ static struct candidate *join(struct world *w, const char *name, const char *con
                                                              .on_held = on_held,
                                                              .on_lost = on_lost,
                                                              .arg = c});
-    c->fence.is_held = lease_keeper_may_mutate;
-    c->fence.is_held_arg = c->keeper;
+    fence_add_guard(&c->fence, lease_keeper_may_mutate, c->keeper);
     if (lease_keeper_start(c->keeper, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }

@@ -249,7 +249,8 @@ static void options__deprecated__warned(void **state)
     options_free(o);
 }
 
-#define FINE "--cloud-provider=gce --leader-elect=false --secure-port=0 "
+#define ELECTED "--cloud-provider=gce --secure-port=0 "
+#define FINE    "--cloud-provider=gce --leader-elect=false --secure-port=0 "
 
 static void options_validate__faults__all_at_once(void **state)
 {
@@ -265,15 +266,44 @@ static void options_validate__faults__all_at_once(void **state)
          "positive "
          "number]"},
         {FINE "--logging-format=xml", "format: Invalid value: \"xml\": Unsupported log format"},
-        {"--cloud-provider=gce --secure-port=0 --leader-elect-lease-duration=5s",
-         "[leaseDuration must be greater than renewDeadline, --leader-elect=true is not supported "
-         "by "
-         "this version of trimtab: pass --leader-elect=false and run one replica]"},
+        {ELECTED, ""},
+        {ELECTED "--leader-elect-lease-duration=5s",
+         "leaseDuration must be greater than renewDeadline"},
+        {ELECTED "--leader-elect-lease-duration=15s --leader-elect-renew-deadline=15s", /* 155 */
+         "leaseDuration must be greater than renewDeadline"},
+        {ELECTED "--leader-elect-lease-duration=10900ms --leader-elect-renew-deadline=10500ms",
+         "leaseDuration must be greater than renewDeadline"},
+        {ELECTED "--leader-elect-renew-deadline=2s", /* 156 */
+         "renewDeadline must be greater than retryPeriod*JitterFactor"},
+        {ELECTED "--leader-elect-retry-period=0s", "retryPeriod must be greater than zero"},
+        {ELECTED "--leader-elect-renew-deadline=0s --leader-elect-retry-period=0s",
+         "[renewDeadline must be greater than retryPeriod*JitterFactor, renewDeadline must be "
+         "greater than zero, retryPeriod must be greater than zero]"},
+        {ELECTED "--leader-elect-lease-duration=900ms --leader-elect-renew-deadline=500ms "
+                 "--leader-elect-retry-period=100ms",
+         "leaseDuration must be a second or more"},
+        {ELECTED "--leader-elect-resource-lock=endpoints",
+         "--leader-elect-resource-lock: \"endpoints\" is not supported, only \"leases\""},
+        {ELECTED "--leader-elect-resource-name= --leader-elect-resource-namespace=",
+         "[--leader-elect-resource-name cannot be empty, --leader-elect-resource-namespace cannot "
+         "be empty]"},
+        {FINE "--leader-elect-lease-duration=5s", ""}, /* nobody asks */
+        {FINE "--enable-leader-migration --leader-migration-config=/x", ""},
+        {FINE "--leader-migration-config=/x",
+         "--leader-migration-config has no effect without --enable-leader-migration"},
+        {FINE "--controllers=*,-cloud-node,-route,-cloud-node-lifecycle,-nodeipam", ""},
+        {FINE "--controllers=service,gke-service", ""},
+        {FINE "--controllers=*,cloud-node",
+         "--controllers: \"cloud-node\" is not part of trimtab, which has "
+         "\"service-lb-controller\" only: leave it out here, and run your cloud's Go "
+         "cloud-controller-manager beside it with --controllers=*,-service-lb-controller"},
+        {FINE "--controllers=gkenetworkparamset",
+         "--controllers: \"gkenetworkparamset\" is not part of trimtab, which has "
+         "\"service-lb-controller\" only: leave it out here, and run your cloud's Go "
+         "cloud-controller-manager beside it with --controllers=*,-service-lb-controller"},
         {"--cloud-provider=gce",
-         "[--secure-port: serving health and metrics is not supported by this version of trimtab: "
-         "pass --secure-port=0, --leader-elect=true is not supported by this version of trimtab: "
-         "pass "
-         "--leader-elect=false and run one replica]"},
+         "--secure-port: serving health and metrics is not supported by this version of trimtab: "
+         "pass --secure-port=0"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();

@@ -225,6 +225,8 @@ static void lease_terms_check__wrong__in_upstreams_words(void **state)
         {"just", 15000, 2401, 2000, "a", NULL},
         {"no pause", 15000, 10000, 0, "a", "retryPeriod must be greater than zero"},
         {"nobody", 15000, 10000, 2000, "", "Lock identity is empty"},
+        {"whole seconds count", 10900, 10500, 2000, "a",
+         "leaseDuration must be greater than renewDeadline"},
         {"too short to be said", 900, 500, 100, "a", "leaseDuration must be a second or more"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

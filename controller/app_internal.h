@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* app_internal.h: the app's parts, for app.c (life, end) and app_start.c (beginning).
+ *
+ * Two cancels: `cancel` ends the work (calls, reflectors, waiting), `hard` also the client, which the event writer still
+ * needs for a moment.  All but `lock`'s belongs to the thread that starts and stops the app. */
+#ifndef TRIMTAB_CONTROLLER_APP_INTERNAL_H
+#define TRIMTAB_CONTROLLER_APP_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "common/base/arena.h"
+#include "common/base/cancel.h"
+#include "common/base/lock.h"
+#include "controller/app.h"
+#include "controller/board.h"
+#include "controller/config_watch.h"
+#include "controller/fence.h"
+#include "controller/kube/reflector.h"
+#include "controller/leases.h"
+#include "controller/node_fanout.h"
+#include "controller/sync.h"
+#include "controller/user_agent.h"
+#include "controller/watch.h"
+#include "controller/workers.h"
+
+struct app {
+    struct app_args args;
+    struct arena *a; /* what lives as long as the app */
+    struct cancel *cancel;
+    struct cancel *hard;
+    struct fence fence;
+    struct metrics *metrics; /* args', or `own_metrics` */
+    struct metrics *own_metrics;
+    struct board *board;
+    struct kube_config *kube;
+    struct kube_client *client;
+    struct kube_client *event_client; /* its rate limit is its own: events hold no status up */
+    struct kube_events *events;
+    struct kube_store *services;
+    struct kube_store *nodes;
+    struct kube_store *slices;
+    struct kube_reflectors *reflectors;
+    struct queue *queue;
+    struct service_cache *cache;
+    struct node_sets *node_sets;
+    struct tt_host_ctx *host;
+    struct config_texts config; /* what the provider was opened with; in `a` */
+    struct config_watch *config_watch;
+    struct leases *leases; /* the provider's; NULL: it needs none */
+    atomic_bool reload;    /* the configuration has changed: that is why it stops */
+    void *provider;
+    bool provider_open;
+    struct syncer syncer;
+    struct watch watch;
+    struct workers *workers;
+    char user_agent[USER_AGENT_MAX];
+    struct mutex lock;
+    struct cond stopping;
+    int stop_hook;
+    bool running;
+};
+
+/* The metric running_managed_controllers, where the service controller is what runs. */
+void app_set_running(struct app *a, bool running);
+
+#endif
