@@ -14,7 +14,7 @@
  * What is checked here, for everybody: deadlines (connect, idle, total), caps on header and body
  * bytes, redirects, cancelling within 100 ms (a poke ends the poll), client certificates, CAs and
  * tokens re-read when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and
- * `may_mutate` before *each* mutation is sent (fencing: docs/architecture.md).  What is not: retries
+ * `may_mutate` before *each* mutation is sent and while its body is (fencing: docs/architecture.md).  What is not: retries
  * (retry.h), rate limits (ratelimit.h), meaning of statuses.
  * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason
  * is "broken" when the connection ended before an answer, "untrusted" when the server's certificate
@@ -64,7 +64,7 @@ struct http_config {
     struct cancel *cancel; /* stops everything on this handle; may be NULL */
     bool (*may_mutate)(
         void *arg);       /* asked from the handle's thread right before a mutating request */
-    void *may_mutate_arg; /* is sent; NULL: always yes */
+    void *may_mutate_arg; /* is sent, and while its body is on its way; NULL: always yes */
     /* Told of every request once it has an answer or has failed; for metrics and logs.  May be
      * NULL. */
     void (*observe)(void *arg, const struct http_job *job, const struct http_response *resp,

@@ -8,6 +8,7 @@
  * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the
  * list. */
 #include <limits.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
@@ -18,6 +19,7 @@
 #define MAX_SLEEP_MS     ((int64_t)60 * 1000)
 #define TLS_CHECK_MS     ((int64_t)10 * 1000) /* looks at files beside a stream */
 #define LULL_MIN_MS      ((int64_t)10)
+#define FENCE_LOOK_MS    ((int64_t)100) /* between two questions while a mutation is on its way */
 
 /* When a limit with a default runs out; CLOCK_NEVER when there is none. */
 static int64_t deadline(int64_t from_ms, int64_t limit_ms, int64_t default_ms)
@@ -101,6 +103,43 @@ static void end_late(struct http *h)
     while ((t = find_late(h, now_ms)) != NULL) {
         set_late(t, now_ms);
         http_transfer_complete(t, CURLE_OPERATION_TIMEDOUT);
+    }
+}
+
+/* --- fencing --------------------------------------------------------------------------------- */
+
+/* What the kernel still holds of it must not arrive later: the connection is reset, not closed. */
+static void reset_connection(struct http_transfer *t)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    if (curl_easy_getinfo(t->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK &&
+        fd != CURL_SOCKET_BAD) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now); /* else it is closed */
+    }
+}
+
+static struct http_transfer *find_fenced(struct http *h)
+{
+    for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
+        if (t->running && t->sending && !h->may_mutate(h->may_mutate_arg)) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* A server that takes the bytes slowly would get the last ones when another process may write already.  What it has not
+ * got whole it does not execute. */
+static void end_fenced(struct http *h)
+{
+    struct http_transfer *t;
+    while ((t = find_fenced(h)) != NULL) {
+        err_set(&t->err, ERR_CANCELLED,
+                "%s to %s was broken off before it was sent whole: no changes may be made now",
+                t->method, http_origin(t));
+        reset_connection(t);
+        http_transfer_complete(t, CURLE_ABORTED_BY_CALLBACK);
     }
 }
 
@@ -199,6 +238,7 @@ static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
         } else if (t->running) {
             ms = min_ms(ms, remaining(total_deadline(t), real_ms));
             ms = min_ms(ms, remaining(idle_deadline(t), real_ms));
+            ms = t->sending ? min_ms(ms, FENCE_LOOK_MS) : ms;
         } else if (t->waits || has_turn(t)) {
             until_ms = min_ms(until_ms, t->job->req.not_before_ms);
         }
@@ -264,6 +304,7 @@ void http_drive(struct http *h, int64_t until_ms)
     h->any_done = false;
     end_stopped(h);
     end_late(h);
+    end_fenced(h);
     check_tls_files(h);
     begin_due(h);
     perform(h);

@@ -88,7 +88,8 @@ struct http_transfer {
     bool with_body;
     bool with_credentials; /* still the origin to which they were given */
     int redirects;
-    int sends; /* of this hop; libcurl sends again when a kept connection was dead */
+    int sends;    /* of this hop; libcurl sends again when a kept connection was dead */
+    bool sending; /* a mutation whose body is on its way: may_mutate is asked until it is out */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
     const char *proxy; /* NULL: none */

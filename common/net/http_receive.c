@@ -3,7 +3,7 @@
  * out.
  *
  * Owns the caps on headers and body, the collecting of both, the time of the last byte, and
- * may_mutate. A callback that finds something wrong writes t->err and makes libcurl stop;
+ * may_mutate before the first byte (http_drive.c asks again while a body is on its way). A callback that finds something wrong writes t->err and makes libcurl stop;
  * http_errors.c prefers that text to libcurl's own.
  * Must not remove handles from the multi: libcurl is on the stack. */
 #include <ctype.h>
@@ -27,6 +27,7 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
 void http_receive_reset(struct http_transfer *t)
 {
     t->status = 0;
+    t->sending = false;
     t->head_done = false;
     t->header_bytes = 0;
     t->answer_headers = NULL;
@@ -99,6 +100,7 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
                 t->method, http_origin(t));
         return CURL_PREREQFUNC_ABORT;
     }
+    t->sending = mutates && h->may_mutate != NULL && t->with_body && t->job->req.body_len > 0;
     return CURL_PREREQFUNC_OK;
 }
 
@@ -107,6 +109,7 @@ static int on_progress(void *arg, curl_off_t dl_total, curl_off_t dl_now, curl_o
 {
     (void)dl_total, (void)ul_total;
     struct http_transfer *t = arg;
+    t->sending = t->sending && ul_now < (curl_off_t)t->job->req.body_len;
     if (dl_now + ul_now != t->bytes_moved) {
         t->bytes_moved = dl_now + ul_now;
         t->active_ms = http_real_ms();
@@ -155,6 +158,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
     n *= size;
     t->active_ms = http_real_ms();
     t->header_bytes += n;
+    t->sending = false; /* the server has made up its mind */
     if (t->header_bytes > MAX_HEADER_BYTES) {
         err_set(&t->err, ERR_INVALID, "headers of the answer of %s are larger than %zu bytes",
                 http_origin(t), MAX_HEADER_BYTES);

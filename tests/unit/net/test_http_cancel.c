@@ -4,7 +4,12 @@
  * Nothing here has a time-out: were a cancel not heard at once, the test would never end. */
 #include "tests/unit/net/get_job.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "common/base/lock.h"
 
 /* --- cancelling ------------------------------------------------------------------------------ */
 
@@ -217,6 +222,96 @@ static void http_stop__from_on_body__no_further_step(void **state)
     test_server_stop(s);
 }
 
+/* --- a mutation that the server takes slowly ------------------------------------------------------ */
+
+#define BIG_BODY ((size_t)64 * 1024 * 1024) /* more than kernels keep for a socket */
+
+struct slow_server {
+    struct mutex lock;
+    struct cond changed;
+    bool go_on;     /* read the rest */
+    size_t bytes;   /* of the body, when the connection had ended */
+    bool was_reset; /* what was still on its way is lost */
+    bool ended;
+};
+
+/* Takes the head, then nothing until it is told to. */
+static void serve_slowly(int fd, int nth, void *arg)
+{
+    struct slow_server *s = arg;
+    char buf[65536];
+    size_t bytes = 0;
+    ssize_t n;
+    (void)nth;
+    (void)raw_read_head(fd, buf, sizeof buf);
+    mutex_lock(&s->lock);
+    while (!s->go_on) {
+        clock_wait(clock_real(), &s->changed, &s->lock, CLOCK_NEVER);
+    }
+    mutex_unlock(&s->lock);
+    while ((n = recv(fd, buf, sizeof buf, 0)) > 0) {
+        bytes += (size_t)n;
+    }
+    bool was_reset = n < 0 && errno == ECONNRESET;
+    mutex_lock(&s->lock);
+    s->bytes = bytes;
+    s->was_reset = was_reset;
+    s->ended = true;
+    cond_broadcast(&s->changed);
+    mutex_unlock(&s->lock);
+}
+
+/* Yes before it is sent and a few times while it is; then the lease has run out. */
+static bool yes_at_first(void *arg)
+{
+    int *asked = arg;
+    return ++*asked < 4;
+}
+
+static void may_mutate__no_while_the_body_is_sent__broken_off_and_nothing_arrives_later(
+    void **state)
+{
+    (void)state;
+    struct slow_server s = {0};
+    int asked = 0;
+    mutex_init(&s.lock);
+    cond_init(&s.changed);
+    struct raw_server *raw = raw_server_start(serve_slowly, &s);
+    struct fixture f =
+        fixture_new(&(struct http_config){.may_mutate = yes_at_first, .may_mutate_arg = &asked});
+    char *body = xcalloc(1, BIG_BODY);
+    struct http_request put = {.method = "PUT",
+                               .url = raw_server_url(raw),
+                               .mutates = true,
+                               .body = body,
+                               .body_len = BIG_BODY,
+                               .idle_ms = -1,
+                               .total_ms = -1};
+    int rc = fixture_send(&f, &put);
+    assert_fails(&f, rc, ERR_CANCELLED,
+                 arena_printf(f.arena,
+                              "PUT to %s was broken off before it was sent whole: no changes may "
+                              "be made now",
+                              raw_server_url(raw)));
+    assert_int_equal(asked, 4);
+    fixture_done(&f); /* whatever was kept is closed now */
+    mutex_lock(&s.lock);
+    s.go_on = true;
+    cond_broadcast(&s.changed);
+    while (!s.ended) {
+        clock_wait(clock_real(), &s.changed, &s.lock, CLOCK_NEVER);
+    }
+    size_t bytes = s.bytes;
+    bool was_reset = s.was_reset;
+    mutex_unlock(&s.lock);
+    assert_in_range(bytes, 0, BIG_BODY - 1);
+    assert_true(was_reset);
+    raw_server_stop(raw);
+    free(body);
+    cond_done(&s.changed);
+    mutex_done(&s.lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +321,8 @@ int main(void)
         cmocka_unit_test(http_start__from_a_step__runs),
         cmocka_unit_test(http_stop__from_steps__own_and_other),
         cmocka_unit_test(http_stop__from_on_body__no_further_step),
+        cmocka_unit_test(
+            may_mutate__no_while_the_body_is_sent__broken_off_and_nothing_arrives_later),
     };
     return cmocka_run_group_tests_name("http_cancel", tests, http_group_setup, http_group_teardown);
 }
