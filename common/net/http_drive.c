@@ -8,7 +8,6 @@
  * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the
  * list. */
 #include <limits.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
@@ -108,17 +107,6 @@ static void end_late(struct http *h)
 
 /* --- fencing --------------------------------------------------------------------------------- */
 
-/* What the kernel still holds of it must not arrive later: the connection is reset, not closed. */
-static void reset_connection(struct http_transfer *t)
-{
-    curl_socket_t fd = CURL_SOCKET_BAD;
-    const struct linger now = {.l_onoff = 1, .l_linger = 0};
-    if (curl_easy_getinfo(t->easy, CURLINFO_ACTIVESOCKET, &fd) == CURLE_OK &&
-        fd != CURL_SOCKET_BAD) {
-        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now); /* else it is closed */
-    }
-}
-
 static struct http_transfer *find_fenced(struct http *h)
 {
     for (struct http_transfer *t = h->first; t != NULL; t = t->next) {
@@ -130,7 +118,7 @@ static struct http_transfer *find_fenced(struct http *h)
 }
 
 /* A server that takes the bytes slowly would get the last ones when another process may write already.  What it has not
- * got whole it does not execute. */
+ * got whole it does not execute.  What the kernel still holds must not arrive later, either: the connection is reset. */
 static void end_fenced(struct http *h)
 {
     struct http_transfer *t;
@@ -138,8 +126,9 @@ static void end_fenced(struct http *h)
         err_set(&t->err, ERR_CANCELLED,
                 "%s to %s was broken off before it was sent whole: no changes may be made now",
                 t->method, http_origin(t));
-        reset_connection(t);
+        h->resets = true;
         http_transfer_complete(t, CURLE_ABORTED_BY_CALLBACK);
+        h->resets = false;
     }
 }
 

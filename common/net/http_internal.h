@@ -56,6 +56,7 @@ struct http {
     int cancel_hook;
     bool (*may_mutate)(void *arg);
     void *may_mutate_arg;
+    bool resets; /* a connection that is closed now is reset: what is on its way is lost */
 
     struct http_transfer *first, *last; /* of jobs that are not done, in order of start */
     struct http_transfer *spare;        /* recycled; linked by next */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/net/http_internal.h"
 
@@ -246,6 +247,16 @@ static int on_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
     return CURL_SOCKOPT_OK;
 }
 
+static int on_close(void *http, curl_socket_t fd)
+{
+    const struct http *h = http;
+    const struct linger now = {.l_onoff = 1, .l_linger = 0};
+    if (h->resets) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now); /* else it is only closed */
+    }
+    return close(fd);
+}
+
 static void set_connection(struct http_transfer *t)
 {
     const struct http_request *req = &t->job->req;
@@ -266,6 +277,8 @@ static void set_connection(struct http_transfer *t)
     curl_easy_setopt(e, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_S);
     curl_easy_setopt(e, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_S);
     curl_easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, on_socket);
+    curl_easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    curl_easy_setopt(e, CURLOPT_CLOSESOCKETDATA, t->http);
     curl_easy_setopt(e, CURLOPT_HTTP_VERSION,
                      (long)(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     /* Wait for a connection that may turn out to be shared, rather than open one per transfer. */

@@ -96,7 +96,8 @@ static void world_start(struct world *w)
     cond_init(&w->never);
 }
 
-static struct candidate *join(struct world *w, const char *name, const char *const *locks, size_t n)
+static struct candidate *join_with(struct world *w, const char *name, const char *const *locks,
+                                   size_t n, const char *watch_agent)
 {
     struct lease_terms terms[LEASE_KEEPER_LOCKS_MAX];
     struct err err = ERR_INIT;
@@ -114,6 +115,7 @@ static struct candidate *join(struct world *w, const char *name, const char *con
     c->keeper = lease_keeper_new(&(struct lease_keeper_args){.locks = terms,
                                                              .n_locks = n,
                                                              .client = w->client,
+                                                             .watch_agent = watch_agent,
                                                              .clock = w->clock,
                                                              .rng = w->rng,
                                                              .on_change = on_change,
@@ -125,6 +127,11 @@ static struct candidate *join(struct world *w, const char *name, const char *con
         fail_msg("%s", err.message);
     }
     return c;
+}
+
+static struct candidate *join(struct world *w, const char *name, const char *const *locks, size_t n)
+{
+    return join_with(w, name, locks, n, NULL);
 }
 
 static void leave(struct candidate *c, int64_t release_ms)
@@ -315,6 +322,31 @@ static void leases__holder_lets_go__the_next_one_need_not_wait_for_the_lease(voi
     world_stop(&w);
 }
 
+/* No time passes: whoever watches does not wait for its next question. */
+static void leases__holder_lets_go__who_watches_has_it_at_once(void **state)
+{
+    struct world w;
+    (void)state;
+    world_start(&w);
+    struct candidate *a = join(&w, "a", l4_only, 1);
+    (void)wait_for(&w, a, 1000);
+    struct candidate *b = join_with(&w, "b", l4_only, 1, "leases");
+    int64_t give_up_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
+    while (rig_calls(w.rig, "kubernetes", "leases.watch") == 0) {
+        assert_true(clock_now_ms(clock_real()) < give_up_ms);
+        breathe(&w);
+    }
+    int64_t before_ms = clock_now_ms(w.clock);
+    leave(a, 1000);
+    while (!may_write(&w, b)) {
+        assert_true(clock_now_ms(clock_real()) < give_up_ms);
+        breathe(&w);
+    }
+    assert_int_equal(clock_now_ms(w.clock), before_ms);
+    assert_string_equal(holder(&w, L4_LOCK), "b");
+    world_stop(&w);
+}
+
 static void leases__holder_dies__taken_when_the_lease_has_run_out(void **state)
 {
     struct world w;
@@ -444,6 +476,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leases__two_candidates__one_writes_and_stays),
         cmocka_unit_test(leases__holder_lets_go__the_next_one_need_not_wait_for_the_lease),
+        cmocka_unit_test(leases__holder_lets_go__who_watches_has_it_at_once),
         cmocka_unit_test(leases__holder_dies__taken_when_the_lease_has_run_out),
         cmocka_unit_test(leases__holder_cut_off__stops_before_the_other_begins),
         cmocka_unit_test(leases__answers_lost__the_holder_stays),

@@ -157,6 +157,14 @@ static int32_t fake_open(const struct tt_open_args *args, void **ret, struct tt_
     struct fake_provider *p = opening;
     struct fake_answer a = answer_for(p, 0);
 
+    if (p->writes_on_open && args->host->may_mutate(args->host->ctx, NULL) == 0) {
+        p->refused++;
+        if (p->on_refused != NULL) {
+            p->on_refused(p->on_refused_arg, p);
+        }
+        args->host->result_fail(result, TT_CANCELLED, "an object cannot be written", 0);
+        return TT_CANCELLED;
+    }
     if (a.code != TT_OK) {
         args->host->result_fail(result, a.code, a.message, 0);
         return a.code;

@@ -49,7 +49,10 @@ struct fake_provider {
     uint32_t own;             /* what it calls its own affair of each Service (TT_OWN_…) */
     int64_t again_ms;         /* when each Service is to be looked at again; 0: not */
     bool skip_hold;           /* with it: this Service is another's, nothing is held */
-    bool leave_unsettled;     /* reconcile_batch forgets its items */
+    bool writes_on_open;      /* open() asks whether it may write, and fails when it may not */
+    void (*on_refused)(void *arg, struct fake_provider *p); /* after that; may be NULL */
+    void *on_refused_arg;
+    bool leave_unsettled;       /* reconcile_batch forgets its items */
     int64_t endpoints_delay_ms; /* for tests that hand the question on */
     /* Called in each call, after it was written down and before it answers.  May be NULL. */
     void (*during)(void *arg, struct fake_provider *p, const struct tt_call *call,
@@ -61,6 +64,7 @@ struct fake_provider {
     size_t n_answers;
     struct fake_call calls[FAKE_CALLS_MAX];
     size_t n_calls;
+    int refused; /* opens that failed for that */
     int opened;
     int closed;
     char config[256];  /* what open() was given */
