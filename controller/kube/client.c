@@ -107,7 +107,8 @@ static const char *build_url(const struct call *c)
 static int fill_request(struct call *c, int64_t not_before_ms, struct err *err)
 {
     const struct kube_request *req = c->req;
-    const struct credentials_waiter waiter = {.one = c->cancel, .other = c->client->args.cancel};
+    const struct credentials_waiter waiter = {
+        .one = c->cancel, .other = c->client->args.cancel, .timeout_ms = req->timeout_ms};
     int rc = kube_credentials_get(c->client->args.config, c->arena, 1, &waiter, &c->creds, err);
     if (rc != ERR_OK) {
         return rc;

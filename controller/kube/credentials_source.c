@@ -265,8 +265,14 @@ static int obtain(struct credentials_source *s, const struct credentials_waiter 
         return err_set(err, ERR_IN_PROGRESS, "credentials are being fetched");
     }
     uint64_t attempts = s->attempts;
+    int64_t until_ms =
+        w->timeout_ms > 0 ? clock_now_ms(s->args.clock) + w->timeout_ms : CLOCK_NEVER;
     while (s->attempts == attempts && !is_cancelled(w)) {
-        clock_wait(s->args.clock, &s->changed, &s->lock, CLOCK_NEVER);
+        if (clock_now_ms(s->args.clock) >= until_ms) {
+            return err_set(err, ERR_TRANSIENT, "credentials did not come within %lld ms",
+                           (long long)w->timeout_ms);
+        }
+        clock_wait(s->args.clock, &s->changed, &s->lock, until_ms);
     }
     if (s->attempts == attempts) {
         return err_set(err, ERR_CANCELLED, "stopped while waiting for credentials");

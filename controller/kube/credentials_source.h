@@ -37,13 +37,15 @@ struct credentials_given {
 struct credentials_waiter {
     struct cancel *one;
     struct cancel *other;
+    int64_t timeout_ms; /* 0: as long as it takes */
 };
 
 struct credentials_source *credentials_source_new(const struct credentials_source_args *args)
     _warn_unused_;
 void credentials_source_free(
     struct credentials_source *s); /* ends a fetch; nobody may be waiting */
-/* ERR_IN_PROGRESS when it is being fetched and the caller does not wait; ERR_CANCELLED; else the fetch's error. */
+/* ERR_IN_PROGRESS when it is being fetched and the caller does not wait; ERR_CANCELLED; ERR_TRANSIENT when
+ * the waiter's time is over; else the fetch's error. */
 int credentials_source_get(struct credentials_source *s, struct arena *a,
                            const struct credentials_waiter *waiter, struct credentials_given *ret,
                            struct err *err) _warn_unused_;

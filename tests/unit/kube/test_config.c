@@ -391,9 +391,9 @@ static void kube_config_load__bad_plugins__upstream_texts(void **state)
          BAD "env variable name must be specified for u to use exec authentication plugin"},
         {USER("exec: {command: x, apiVersion: " BETA ", env: [{name: a=b, value: val}]}"),
          BAD "env variable name \"a=b\" of the exec plugin of u has a '='"},
-        {USER("exec: {command: x, args: y, apiVersion: " BETA "}"),
+        {USER("exec: {command: x, args: say, apiVersion: " BETA "}"),
          "error loading config file \"DIR/kc\": users[0].exec.args: want an array of strings, got "
-         "\"y\""},
+         "\"say\""},
     };
     check_refusals(*state, rows, ARRAY_LEN(rows));
 }

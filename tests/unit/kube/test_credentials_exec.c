@@ -6,6 +6,7 @@
 #include "tests/unit/kube/kube_test.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,7 +318,7 @@ static void assert_child_gone(struct bench *b)
     pid = str_trim(b->a, pid);
     assert_true(pid[0] != '\0');
     for (int i = 0; i < 1000 && is_alive(b, pid); i++) { /* killed, but not at this very instant */
-        usleep(1000);
+        (void)poll(NULL, 0, 1);
     }
     assert_false(is_alive(b, pid));
 }
@@ -359,7 +360,7 @@ static void exec__freed_while_it_runs__ended(void **state)
     assert_int_equal(kube_credentials_get(&b->config, b->a, 0, NULL, &creds, NULL),
                      ERR_IN_PROGRESS);
     while (stat(path_of(b, "child"), &st) != 0) {
-        usleep(1000);
+        (void)poll(NULL, 0, 1);
     }
     drop(b);
     assert_child_gone(b);

@@ -62,6 +62,7 @@ static void done(void *arg)
 
 static void bench_start(struct bench *b, struct credentials_source_args args)
 {
+    bool real = args.clock != NULL;
     b->a = arena_new();
     b->clock = clock_fake_new(1000, WALL_US);
     mutex_init(&b->lock);
@@ -70,7 +71,7 @@ static void bench_start(struct bench *b, struct credentials_source_args args)
     args.done = done;
     args.arg = b;
     args.name = "test";
-    args.clock = b->clock;
+    args.clock = real ? args.clock : b->clock;
     b->source = credentials_source_new(&args);
 }
 
@@ -381,6 +382,20 @@ static void source__cancelled_while_waiting__ends(void **state)
     cancel_free(cancel);
 }
 
+/* One whose request has a limit of its own, as a lease's. */
+static void source__waiter_with_a_limit__told_in_time(void **state)
+{
+    struct bench b = {.held = true};
+    const struct credentials_waiter waiter = {.timeout_ms = 5};
+    struct credentials_given given;
+    struct err err = ERR_INIT;
+    (void)state;
+    bench_start(&b, (struct credentials_source_args){.clock = clock_real()});
+    assert_int_equal(credentials_source_get(b.source, b.a, &waiter, &given, &err), ERR_TRANSIENT);
+    assert_string_equal(err.message, "credentials did not come within 5 ms");
+    bench_stop(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +411,7 @@ int main(void)
         cmocka_unit_test(source__renew__once_for_all_who_used_it),
         cmocka_unit_test(source__renew_fails__refused_one_goes_on),
         cmocka_unit_test(source__cancelled_while_waiting__ends),
+        cmocka_unit_test(source__waiter_with_a_limit__told_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
