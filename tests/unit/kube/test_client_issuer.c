@@ -4,10 +4,12 @@
 #include "controller/kube/client.h"
 #include "tests/unit/kube/kube_test.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "common/base/str.h"
-#include "controller/kube/credentials_source.h"
+#include "controller/kube/credentials.h"
+#include "controller/kube/credentials_account.h"
 #include "tests/unit/kube/fake_api.h"
 
 struct world {
@@ -120,12 +122,153 @@ static void client__issued_token_in_an_answer__masked(void **state)
     world_stop(&w);
 }
 
+/* --- service accounts ---------------------------------------------------------------------------- */
+
+/* A call in a thread of its own, while the fake clock goes on. */
+struct call {
+    struct world *w;
+    struct kube_client *client;
+    int rc;
+    _Atomic bool done;
+};
+
+static void *call_main(void *arg)
+{
+    struct call *c = arg;
+    c->rc = get_by(c->w, c->client);
+    c->done = true;
+    return NULL;
+}
+
+static bool is_done(void *arg)
+{
+    return ((struct call *)arg)->done;
+}
+
+static int get_in_time(struct world *w, struct kube_client *client)
+{
+    struct call c = {.w = w, .client = client};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, call_main, &c), 0);
+    fake_api_until(w->api, is_done, &c);
+    pthread_join(thread, NULL);
+    return c.rc;
+}
+
+#define SA_PATH "/api/v1/namespaces/kube-system/serviceaccounts"
+#define GIVEN(token)                                                                               \
+    "{'kind':'TokenRequest','status':{'token':'" token                                             \
+    "','expirationTimestamp':'2026-01-02T04:04:05Z'}}" /* in an hour */
+
+static struct kube_config *account_of(struct world *w)
+{
+    return account_config_new(&(struct account_args){.main = w->config,
+                                                     .client = w->client,
+                                                     .ns = "kube-system",
+                                                     .name = "service-controller",
+                                                     .clock = fake_api_clock(w->api)});
+}
+
+/* Missing: it is made; somebody else may be quicker.  The main identity asks, the account acts. */
+static void account__missing__made_and_spoken_for(void **state)
+{
+    static const struct api_step steps[] = {
+        {.status = 404},
+        {.status = 409, .body = "{'kind':'Status','reason':'AlreadyExists'}"},
+        {.status = 201, .body = GIVEN("account-1")},
+        {.body = "{}"},
+        {.body = "{}"}};
+    struct world w = {0};
+    struct http_header boss = {"Impersonate-User", "boss"};
+    (void)state;
+    world_start(&w, steps, ARRAY_LEN(steps), NULL);
+    w.config->token = "main-token";
+    w.config->impersonate = &boss;
+    w.config->n_impersonate = 1;
+    struct kube_config *account = account_of(&w);
+    assert_int_equal(account->n_impersonate, 0);
+    assert_null(account->token);
+    struct kube_client *client = client_of(&w, account);
+    assert_int_equal(get_by(&w, client), ERR_OK);
+    assert_int_equal(get_by(&w, client), ERR_OK);
+    static const char *const want[][2] = {
+        {"GET " SA_PATH "/service-controller", "Bearer main-token"},
+        {"POST " SA_PATH, "Bearer main-token"},
+        {"POST " SA_PATH "/service-controller/token", "Bearer main-token"},
+        {"GET /api/v1/x", "Bearer account-1"},
+        {"GET /api/v1/x", "Bearer account-1"},
+    };
+    for (int i = 0; i < (int)ARRAY_LEN(want); i++) {
+        assert_string_equal(fake_api_target(w.api, i), want[i][0]);
+        assert_string_equal(fake_api_authorization(w.api, i), want[i][1]);
+    }
+    assert_string_equal(fake_api_body(w.api, 1),
+                        "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{"
+                        "\"name\":\"service-controller\",\"namespace\":\"kube-system\"}}");
+    assert_non_null(strstr(fake_api_body(w.api, 2), "\"expirationSeconds\":3600"));
+    kube_client_free(client);
+    kube_config_free(account);
+    world_stop(&w);
+}
+
+/* A new one at 80 % of an hour. */
+static void account__token_ages__renewed_at_80_percent(void **state)
+{
+    static const struct api_step steps[] = {{.body = "{}"},
+                                            {.body = GIVEN("account-1")},
+                                            {.body = "{}"},
+                                            {.body = "{}"},
+                                            {.body = GIVEN("account-2")}};
+    struct world w = {0};
+    struct kube_credentials creds;
+    (void)state;
+    world_start(&w, steps, ARRAY_LEN(steps), NULL);
+    struct kube_config *account = account_of(&w);
+    struct kube_client *client = client_of(&w, account);
+    assert_int_equal(get_by(&w, client), ERR_OK);
+    clock_fake_advance(fake_api_clock(w.api), 2879999);
+    assert_int_equal(fake_api_count(w.api), 3);
+    clock_fake_advance(fake_api_clock(w.api), 1);
+    do {
+        assert_int_equal(kube_credentials_get(account, w.a, 0, NULL, &creds, NULL), ERR_OK);
+    } while (!str_eq(creds.bearer, "account-2"));
+    assert_int_equal(fake_api_count(w.api), 5);
+    kube_client_free(client);
+    kube_config_free(account);
+    world_stop(&w);
+}
+
+static void account__refused__four_tries_then_told(void **state)
+{
+    struct api_step steps[4];
+    struct world w = {0};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        steps[i] = (struct api_step){.status = 403};
+    }
+    world_start(&w, steps, ARRAY_LEN(steps), NULL);
+    struct kube_config *account = account_of(&w);
+    struct kube_client *client = client_of(&w, account);
+    int64_t began_ms = clock_now_ms(fake_api_clock(w.api));
+    assert_int_equal(get_in_time(&w, client), ERR_FORBIDDEN);
+    assert_true(
+        str_has_prefix(w.err.message, "failed to get token for kube-system/service-controller: "));
+    assert_int_equal(fake_api_count(w.api), 4);
+    assert_int_equal(clock_now_ms(fake_api_clock(w.api)) - began_ms, 3500);
+    kube_client_free(client);
+    kube_config_free(account);
+    world_stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(client__401__issuer_asked_again_once),
         cmocka_unit_test(client__issuer_fails__nothing_is_sent),
         cmocka_unit_test(client__issued_token_in_an_answer__masked),
+        cmocka_unit_test(account__missing__made_and_spoken_for),
+        cmocka_unit_test(account__token_ages__renewed_at_80_percent),
+        cmocka_unit_test(account__refused__four_tries_then_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
