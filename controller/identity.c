@@ -33,8 +33,7 @@ static void count_exec(void *arg, int code, const char *call_status)
     metrics_add(i->args.metrics, METRIC_EXEC_CALLS, labels, ARRAY_LEN(labels), 1);
 }
 
-/* As upstream: what is left of the certificate; without one, for ever. */
-static void show_ttl(void *arg, struct metrics *m)
+void identity_show(void *arg, struct metrics *m)
 {
     struct identity *i = arg;
     long long until_s = atomic_load(&i->until_s);
@@ -46,7 +45,7 @@ static void note_certificate(void *arg, bool has, int64_t until_s)
 {
     struct identity *i = arg;
     atomic_store(&i->until_s, has ? (long long)until_s : 0);
-    show_ttl(i, i->args.metrics);
+    identity_show(i, i->args.metrics);
 }
 
 static void note_rotation(void *arg, double age_s)
@@ -111,7 +110,6 @@ int identity_new(const struct identity_args *args, struct identity **ret, struct
     if (args->use_account) {
         make_account(i);
     }
-    show_ttl(i, args->metrics);
     *ret = i;
     return ERR_OK;
 }

@@ -38,5 +38,8 @@ void identity_free(struct identity *i);
 /* As what the process itself speaks, and as what it speaks for Services: the same without an account. */
 struct kube_config *identity_main(struct identity *i);
 struct kube_config *identity_services(struct identity *i);
+/* For metrics_add_collector(): what is left of the plugin's certificate, +Inf without one (as upstream).  `identity` is a
+ * struct identity. */
+void identity_show(void *identity, struct metrics *m);
 
 #endif

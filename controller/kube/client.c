@@ -109,7 +109,7 @@ static int fill_request(struct call *c, int64_t not_before_ms, struct err *err)
     const struct kube_request *req = c->req;
     const struct credentials_waiter waiter = {
         .one = c->cancel, .other = c->client->args.cancel, .timeout_ms = req->timeout_ms};
-    int rc = kube_credentials_get(c->client->args.config, c->arena, 1, &waiter, &c->creds, err);
+    int rc = kube_credentials_wait(c->client->args.config, c->arena, 1, &waiter, &c->creds, err);
     if (rc != ERR_OK) {
         return rc;
     }

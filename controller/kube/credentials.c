@@ -48,8 +48,14 @@ static const char *basic_value(const struct kube_config *c, struct arena *a)
 }
 
 int kube_credentials_get(const struct kube_config *c, struct arena *a, size_t spare,
-                         const struct credentials_waiter *waiter, struct kube_credentials *ret,
-                         struct err *err)
+                         struct kube_credentials *ret, struct err *err)
+{
+    return kube_credentials_wait(c, a, spare, NULL, ret, err);
+}
+
+int kube_credentials_wait(const struct kube_config *c, struct arena *a, size_t spare,
+                          const struct credentials_waiter *waiter, struct kube_credentials *ret,
+                          struct err *err)
 {
     struct kube_credentials out = {0};
     out.headers = ARENA_ARRAY(a, struct http_header, c->n_impersonate + 2 + spare);

@@ -124,7 +124,7 @@ static enum http_next begin(struct lease_watch *w)
     const char *url = build_url(w, err);
     const struct credentials_waiter waiter = {.one = w->cancel};
     if (url == NULL ||
-        kube_credentials_get(w->args.config, w->scratch, 0, &waiter, &creds, err) != ERR_OK) {
+        kube_credentials_wait(w->args.config, w->scratch, 0, &waiter, &creds, err) != ERR_OK) {
         return HTTP_DONE;
     }
     w->job.req = (struct http_request){

@@ -90,7 +90,7 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
     json_cutter_reset(is_list ? x->list_cutter : x->watch_cutter);
     /* Without a token the server will say 401, which is told like every other refusal. */
     struct err err = ERR_INIT;
-    int rc = kube_credentials_get(x->all->args.config, x->arena, 0, NULL, &x->creds, &err);
+    int rc = kube_credentials_get(x->all->args.config, x->arena, 0, &x->creds, &err);
     x->awaits_credentials = rc == ERR_IN_PROGRESS;
     if (x->awaits_credentials) { /* a plugin runs, and this thread has streams to read */
         x->send_at_ms = not_before_ms;

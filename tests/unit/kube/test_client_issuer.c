@@ -230,7 +230,7 @@ static void account__token_ages__renewed_at_80_percent(void **state)
     assert_int_equal(fake_api_count(w.api), 3);
     clock_fake_advance(fake_api_clock(w.api), 1);
     do {
-        assert_int_equal(kube_credentials_get(account, w.a, 0, NULL, &creds, NULL), ERR_OK);
+        assert_int_equal(kube_credentials_get(account, w.a, 0, &creds, NULL), ERR_OK);
     } while (!str_eq(creds.bearer, "account-2"));
     assert_int_equal(fake_api_count(w.api), 5);
     kube_client_free(client);

@@ -141,7 +141,7 @@ static void kube_config_load__whole_file__every_field(void **state)
     assert_true(c->disable_compression);
     assert_true(c->credentials_allowed);
     struct kube_credentials creds;
-    assert_int_equal(kube_credentials_get(c, f->a, 0, NULL, &creds, NULL), ERR_OK);
+    assert_int_equal(kube_credentials_get(c, f->a, 0, &creds, NULL), ERR_OK);
     assert_string_equal(creds.bearer, "tok");
     const char *const want[][2] = {
         {"Accept", "application/json, */*"},
@@ -186,7 +186,7 @@ static void kube_config_load__json__is_yaml(void **state)
                 "\"password\":\"secret\"}}]}");
     struct kube_credentials creds;
     assert_string_equal(c->ns, "default");
-    assert_int_equal(kube_credentials_get(c, ((struct folder *)*state)->a, 0, NULL, &creds, NULL),
+    assert_int_equal(kube_credentials_get(c, ((struct folder *)*state)->a, 0, &creds, NULL),
                      ERR_OK);
     assert_null(creds.bearer);
     assert_string_equal(creds.headers[1].name, "Authorization");
@@ -221,7 +221,7 @@ static void kube_config_load__servers__normalised(void **state)
         struct kube_credentials creds;
         assert_string_equal(c->server, rows[i].server);
         assert_int_equal(c->credentials_allowed, rows[i].credentials);
-        assert_int_equal(kube_credentials_get(c, f->a, 0, NULL, &creds, NULL), ERR_OK);
+        assert_int_equal(kube_credentials_get(c, f->a, 0, &creds, NULL), ERR_OK);
         assert_int_equal(creds.bearer != NULL, rows[i].credentials);
         kube_config_free(c);
     }
@@ -502,7 +502,7 @@ static void kube_config_load__in_cluster__files_of_the_pod(void **state)
 static const char *token_now(struct folder *f, const struct kube_config *c)
 {
     struct kube_credentials creds;
-    assert_int_equal(kube_credentials_get(c, f->a, 0, NULL, &creds, NULL), ERR_OK);
+    assert_int_equal(kube_credentials_get(c, f->a, 0, &creds, NULL), ERR_OK);
     return creds.bearer;
 }
 
@@ -563,7 +563,7 @@ static void kube_config_load__exec__plugin_of_the_files_folder(void **state)
                   "extension: {x: [1]}}]}}]\n"
                   "users: [{name: u, user: {exec: {command: ./token, args: [say], env: "
                   "[{name: WHO, value: me}], apiVersion: " BETA ", provideClusterInfo: true}}}]\n");
-    int rc = kube_credentials_get(c, f->a, 0, &waiter, &creds, &err);
+    int rc = kube_credentials_wait(c, f->a, 0, &waiter, &creds, &err);
     assert_string_equal(err.message, "");
     assert_int_equal(rc, ERR_OK);
     assert_string_equal(creds.bearer, "say me {_kind_:_ExecCredential_,_apiVersion_:_" BETA
@@ -597,7 +597,7 @@ static void kube_config_load__exec_needless__not_run(void **state)
     struct kube_config *c = load_text(
         f, HEAD CONTEXT "clusters: [{name: k, cluster: {server: 'http://a'}}]\nusers: [{name: u, "
                         "user: {exec: {command: /nonexistent, apiVersion: " BETA "}}}]\n");
-    assert_int_equal(kube_credentials_get(c, f->a, 0, NULL, &creds, NULL), ERR_OK);
+    assert_int_equal(kube_credentials_get(c, f->a, 0, &creds, NULL), ERR_OK);
     assert_null(creds.bearer);
     kube_config_free(c);
 }

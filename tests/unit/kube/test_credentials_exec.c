@@ -124,7 +124,7 @@ static const char *ask(struct bench *b)
         b->source = exec_plugin_new(&b->args);
         b->config.issuer = b->source;
     }
-    int rc = kube_credentials_get(&b->config, b->a, 0, &waiter, &creds, &err);
+    int rc = kube_credentials_wait(&b->config, b->a, 0, &waiter, &creds, &err);
     if (rc == ERR_OK) {
         return str_or(creds.bearer, "");
     }
@@ -357,8 +357,7 @@ static void exec__freed_while_it_runs__ended(void **state)
     struct stat st;
     script(b, "sleep 1000 & echo $! >$DIR/child.new; mv $DIR/child.new $DIR/child; wait\n");
     b->source = b->config.issuer = exec_plugin_new(&b->args);
-    assert_int_equal(kube_credentials_get(&b->config, b->a, 0, NULL, &creds, NULL),
-                     ERR_IN_PROGRESS);
+    assert_int_equal(kube_credentials_get(&b->config, b->a, 0, &creds, NULL), ERR_IN_PROGRESS);
     while (stat(path_of(b, "child"), &st) != 0) {
         (void)poll(NULL, 0, 1);
     }
@@ -383,7 +382,7 @@ static void exec__ends_in_an_hour__asked_again_30_s_before(void **state)
     assert_string_equal(ask(b), "x");
     clock_fake_advance(b->clock, 10000);
     do { /* never without one */
-        assert_int_equal(kube_credentials_get(&b->config, b->a, 0, NULL, &creds, NULL), ERR_OK);
+        assert_int_equal(kube_credentials_get(&b->config, b->a, 0, &creds, NULL), ERR_OK);
     } while (!str_eq(creds.bearer, "xx"));
     assert_int_equal(b->calls, 2);
 }
@@ -410,14 +409,14 @@ static void exec__certificate__handed_over_and_replaced(void **state)
     assert_string_equal(ask(b), "");
     assert_true(b->has_cert);
     struct kube_credentials used;
-    assert_int_equal(kube_credentials_get(&b->config, b->a, 0, NULL, &used, NULL), ERR_OK);
+    assert_int_equal(kube_credentials_get(&b->config, b->a, 0, &used, NULL), ERR_OK);
     assert_true(kube_credentials_renew(&b->config, b->a, &used)); /* the same one again */
     assert_string_equal(ask(b), "");
     assert_int_equal(b->rotations, 0);
     put(b, "cert", two.cert_pem);
     put(b, "key", two.key_pem);
     clock_fake_advance(b->clock, 10000);
-    assert_int_equal(kube_credentials_get(&b->config, b->a, 0, NULL, &used, NULL), ERR_OK);
+    assert_int_equal(kube_credentials_get(&b->config, b->a, 0, &used, NULL), ERR_OK);
     assert_true(kube_credentials_renew(&b->config, b->a, &used));
     assert_string_equal(ask(b), "");
     assert_int_equal(b->calls, 3);
