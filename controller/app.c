@@ -6,6 +6,7 @@
 
 #include "common/base/log.h"
 #include "controller/app_internal.h"
+#include "controller/identity.h"
 
 #define API_WAIT_MS      10000
 #define EVENTS_FLUSH_MS  300
@@ -40,7 +41,8 @@ struct app *app_new(const struct app_args *args)
     a->own_metrics = args->metrics == NULL ? metrics_new() : NULL;
     a->metrics = args->metrics == NULL ? a->own_metrics : args->metrics;
     a->board = board_new(a->args.clock);
-    user_agent_make("service-controller", a->user_agent);
+    user_agent_make(USER_AGENT_SERVICES, a->user_agent);
+    user_agent_make(USER_AGENT_WATCHES, a->watch_agent);
     mutex_init(&a->lock);
     cond_init(&a->stopping);
     a->stop_hook = cancel_hook(a->cancel, wake_stopping, a);
@@ -122,9 +124,10 @@ void app_free(struct app *a)
     kube_store_free(a->services);
     kube_store_free(a->nodes);
     kube_store_free(a->slices);
+    kube_client_free(a->root);
     kube_client_free(a->client);
     kube_client_free(a->event_client);
-    kube_config_free(a->kube);
+    identity_free(a->own_identity);
     metrics_free(a->own_metrics);
     board_free(a->board);
     cancel_free(a->cancel);

@@ -32,6 +32,7 @@ struct app_args {
     struct election *
         election; /* started; NULL: no election, this process may always write.  Then the API server is waited
                                 * for as long as it takes */
+    struct identity *identity; /* the process's, likewise */
     struct metrics *metrics; /* the process's, which outlives the app; NULL: the app has its own */
 };
 

@@ -16,10 +16,10 @@
 #include "controller/config_watch.h"
 #include "controller/fence.h"
 #include "controller/kube/reflector.h"
+#include "controller/kube/user_agent.h"
 #include "controller/leases.h"
 #include "controller/node_fanout.h"
 #include "controller/sync.h"
-#include "controller/user_agent.h"
 #include "controller/watch.h"
 #include "controller/workers.h"
 
@@ -32,8 +32,10 @@ struct app {
     struct metrics *metrics; /* args', or `own_metrics` */
     struct metrics *own_metrics;
     struct board *board;
-    struct kube_config *kube;
-    struct kube_client *client;
+    struct identity *own_identity;    /* NULL: args' */
+    struct kube_config *kube;         /* as what the process speaks */
+    struct kube_client *root;         /* asks as that whether the API server is ready */
+    struct kube_client *client;       /* for Services: perhaps as a service account */
     struct kube_client *event_client; /* its rate limit is its own: events hold no status up */
     struct kube_events *events;
     struct kube_store *services;
@@ -54,6 +56,7 @@ struct app {
     struct watch watch;
     struct workers *workers;
     char user_agent[USER_AGENT_MAX];
+    char watch_agent[USER_AGENT_MAX];
     struct mutex lock;
     struct cond stopping;
     int stop_hook;

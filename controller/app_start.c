@@ -11,6 +11,7 @@
 #include "common/lb/service_rules.h"
 #include "controller/app_internal.h"
 #include "controller/client_metrics.h"
+#include "controller/identity.h"
 #include "controller/kube/unreachable.h"
 
 #define API_ROUND_MS     10000 /* between two lines about what is waited for */
@@ -61,13 +62,22 @@ static struct kube_client_args client_args(struct app *a)
 static int connect_cluster(struct app *a, struct err *err)
 {
     const struct options *o = a->args.options;
-    const struct kube_config_args where = {
-        .kubeconfig = o->kubeconfig, .master = o->master, .clock = a->args.clock};
+    const struct identity_args who = identity_args_of(o, a->metrics, a->args.clock);
+    struct identity *identity = a->args.identity;
 
-    if (kube_config_load(&where, &a->kube, err) != ERR_OK) {
-        return kube_config_blame(where.kubeconfig, err);
+    if (identity == NULL) {
+        int rc = identity_new(&who, &a->own_identity, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+        identity = a->own_identity;
     }
-    const struct kube_client_args args = client_args(a);
+    a->kube = identity_main(identity);
+    struct kube_client_args args = client_args(a);
+    args.user_agent = a->watch_agent;
+    a->root = kube_client_new(&args);
+    args = client_args(a);
+    args.config = identity_services(identity);
     a->client = kube_client_new(&args);
     a->event_client = kube_client_new(&args);
     a->events = kube_events_new(a->event_client, a->args.clock, a->args.rng);
@@ -97,7 +107,7 @@ static int refused_by_api(const struct app *a, const struct err *why, struct err
 
 static int wait_for_api_once(struct app *a, struct err *err)
 {
-    int rc = kube_client_wait_ready(a->client, a->args.api_wait_ms, api_not_ready, a, err);
+    int rc = kube_client_wait_ready(a->root, a->args.api_wait_ms, api_not_ready, a, err);
 
     if (cancel_fired(a->cancel)) {
         return err_set(err, ERR_CANCELLED, "stopped while waiting for the API server");
@@ -444,7 +454,7 @@ static int start_reflectors(struct app *a, struct err *err)
 {
     a->reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
         .config = a->kube,
-        .user_agent = a->user_agent,
+        .user_agent = a->watch_agent,
         .clock = a->args.clock,
         .rng = a->args.rng,
         .cancel = a->cancel,

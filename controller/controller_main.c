@@ -24,6 +24,7 @@
 #include "common/net/http.h"
 #include "controller/app.h"
 #include "controller/cmd.h"
+#include "controller/identity.h"
 #include "controller/options.h"
 #include "controller/plugin.h"
 
@@ -322,6 +323,7 @@ static int start_election(struct run *r, struct err *err)
     const struct election_args args = {
         .options = r->args.options,
         .metrics = r->args.metrics,
+        .identity = r->args.identity,
         .lost = lease_lost,
         .arg = r,
     };
@@ -338,9 +340,15 @@ static int start_election(struct run *r, struct err *err)
 static int run_process(struct run *r)
 {
     struct err err = ERR_INIT;
+    const struct identity_args who = identity_args_of(r->args.options, r->args.metrics, NULL);
+
+    if (identity_new(&who, &r->args.identity, &err) != ERR_OK) {
+        return fail(&err);
+    }
     int rc = start_election(r, &err) == ERR_OK ? run_loop(r) : fail(&err);
 
     election_free(r->args.election); /* still there when no loop ran */
+    identity_free(r->args.identity);
     return rc;
 }
 

@@ -14,9 +14,9 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/client_metrics.h"
+#include "controller/identity.h"
 #include "controller/kube/events.h"
 #include "controller/leases.h"
-#include "controller/user_agent.h"
 
 #define COMPONENT       "cloud-controller-manager" /* of events (§3.1) */
 #define EVENTS_FLUSH_MS 200
@@ -25,7 +25,7 @@
 
 struct election {
     struct election_args args;
-    struct kube_config *kube;
+    struct kube_config *kube; /* the identity's */
     struct kube_client *event_client;
     struct kube_events *events;
     struct leases *leases;
@@ -149,14 +149,12 @@ static int make_leases(struct election *e, struct err *err)
 static void destroy(struct election *e)
 {
     kube_client_free(e->event_client);
-    kube_config_free(e->kube);
     mutex_done(&e->lock);
     free(e);
 }
 
 int election_new(const struct election_args *args, struct election **ret, struct err *err)
 {
-    const struct options *o = args->options;
     struct election *e = xcalloc(1, sizeof(*e));
 
     e->args = *args;
@@ -164,16 +162,10 @@ int election_new(const struct election_args *args, struct election **ret, struct
     e->args.rng = args->rng == NULL ? rng_real() : args->rng;
     mutex_init(&e->lock);
     leases_make_identity(e->args.rng, e->identity);
-    user_agent_make("leader-election", e->agent);
-    user_agent_make(COMPONENT, e->event_agent);
-    const struct kube_config_args where = {
-        .kubeconfig = o->kubeconfig, .master = o->master, .clock = e->args.clock};
-    int rc = kube_config_load(&where, &e->kube, err);
-    if (rc != ERR_OK) {
-        rc = kube_config_blame(o->kubeconfig, err);
-    } else {
-        rc = make_leases(e, err);
-    }
+    user_agent_make(USER_AGENT_LEASES, e->agent);
+    user_agent_make(USER_AGENT_MAIN, e->event_agent);
+    e->kube = identity_main(args->identity);
+    int rc = make_leases(e, err);
     if (rc != ERR_OK) {
         destroy(e);
         return rc;

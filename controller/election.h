@@ -31,12 +31,13 @@ struct election_args {
     struct clock *clock;           /* NULL: the real one */
     struct rng *rng;               /* NULL: the kernel's */
     struct metrics *metrics;
+    struct identity *identity; /* as what it asks; must live longer */
     /* The lease is lost: nothing may be sent any more, and the process must end.  From a thread of the election's; quick. */
     void (*lost)(void *arg);
     void *arg;
 };
 
-/* Asks nothing yet.  Errors are those of the kubeconfig; INVALID also for times that do not fit each other. */
+/* Asks nothing yet.  INVALID for times that do not fit each other. */
 int election_new(const struct election_args *args, struct election **ret,
                  struct err *err) _warn_unused_;
 /* TRANSIENT: nothing runs. */

@@ -82,7 +82,7 @@ const struct option_def options_table[] = {
     ROW("kube-api-content-type", S, "application/vnd.kubernetes.protobuf", CLIENT, AT(content_type), "Accepted; JSON is spoken"),
     ROW("kube-api-qps", F, "20", CLIENT, AT(kube_qps), "Requests per second to the API server; below 0 no limit"),
     ROW("kube-api-burst", I, "30", CLIENT, AT(kube_burst), "Requests to the API server that may come at once"),
-    ROW("use-service-account-credentials", B, "false", CLIENT, AT(service_account_credentials), "Accepted, no effect"),
+    ROW("use-service-account-credentials", B, "false", CLIENT, AT(service_account_credentials), "Do what is done for Services as service account kube-system/service-controller"),
     /* of other controllers */
     ROW("allocate-node-cidrs", B, "false", OTHERS, ONLY, ""),
     ROW("cidr-allocator-type", S, "RangeAllocator", OTHERS, ONLY, ""),

@@ -40,6 +40,23 @@ struct http_job;
 struct http_response;
 struct http_transfer;
 
+/* A client certificate that is handed over while the program runs, as credential plugins do.  Every handle whose http_tls
+ * names it takes a new one up as it does a changed file: kept connections close, endless streams end.  Thread-safe. */
+struct http_pair;
+/* From when to when a certificate is good, in s since 1970. */
+struct http_pair_life {
+    int64_t from_s;
+    int64_t until_s;
+};
+struct http_pair *http_pair_new(void) _warn_unused_;
+void http_pair_free(struct http_pair *p);
+/* Both PEM (the certificate may be a chain), or both NULL: none from now on.  ERR_INVALID when they are none or do not
+ * belong together: then nothing changes.  True in *ret_changed when it is another one than before.  The last two
+ * outputs may be NULL; *ret_life is untouched when there is none.  No key text in errors. */
+int http_pair_set(struct http_pair *p, const char *cert_pem, const char *key_pem,
+                  struct http_pair_life *ret_life, bool *ret_changed,
+                  struct err *err) _warn_unused_;
+
 /* How to reach and trust servers.  Borrowed by http objects until they are freed; immutable, so one
  * serves all threads.  NULL members mean the default. */
 struct http_tls {
@@ -50,6 +67,7 @@ struct http_tls {
     struct file_watch *key_file;
     const char *cert_pem; /* text instead of files */
     const char *key_pem;
+    struct http_pair *pair;  /* instead of all four; NULL: none is handed over */
     const char *server_name; /* SNI and name to verify, when it is not the URL's host */
     bool insecure;           /* no verification */
 };

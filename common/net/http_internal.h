@@ -8,6 +8,7 @@
  *   http_receive.c   libcurl's callbacks: header, body, progress, "about to send"
  *   http_errors.c    CURLcode -> struct err
  *   http_tls.c       CA, certificate and key texts, re-read when their files change
+ *   http_pair.c      a client certificate that is handed over while we run
  *   http_proxy.c     Go's proxy rules        http_response.c  reading answers       http_pool.c
  *
  * A job that was started has exactly one transfer until it is done; all of them hang in one list in
@@ -36,6 +37,7 @@ struct tls_text {
 /* What new connections use.  Invalid new contents are ignored: the old ones stay. */
 struct tls_state {
     struct tls_text ca, cert, key;
+    uint64_t handed;    /* generation of the pair that was handed over; 0: none was looked at */
     int64_t checked_ms; /* by the config's clock */
     bool settled;       /* texts that cannot change are loaded */
 };
@@ -157,6 +159,15 @@ int http_error_broken(struct http_transfer *t, const char *why, struct err *err)
 const char *http_origin(struct http_transfer *t); /* "https://host:port", for messages */
 /* "30 s", "1500 ms" */
 const char *http_span(struct http_transfer *t, int64_t ms);
+
+/* http_pair.c */
+/* Copies of both texts (NULL: there is none) when the generation is another than *generation, which is set; else false. */
+bool http_pair_take(struct http_pair *p, struct arena *a, uint64_t *generation, char **ret_cert,
+                    char **ret_key);
+/* A private key that belongs to the first certificate; ret_life may be NULL. */
+bool http_pair_fits(const char *cert_pem, size_t cert_n, const char *key_pem, size_t key_n,
+                    struct http_pair_life *ret_life);
+bool http_pem_is_cert(const char *pem, size_t n);
 
 /* http_tls.c */
 /* Looks at the files.  True when the client certificate or the CA changed. */

@@ -8,9 +8,6 @@
  * New contents that are no certificate, or a key that does not fit (files of a pair are not
  * replaced in one instant), are ignored until they are good: the old ones stay in use.
  * Must not log or show key text.  One thread. */
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,45 +26,8 @@ void http_tls_done(struct tls_state *s)
 bool http_tls_has_files(const struct http *h)
 {
     const struct http_tls *tls = h->cfg.tls;
-    return tls != NULL && (tls->ca_file != NULL || tls->cert_file != NULL || tls->key_file != NULL);
-}
-
-/* --- judging contents ------------------------------------------------------------------------ */
-
-/* A daemon has nobody to ask: OpenSSL would do it at the terminal, for certificates as well as for keys. */
-static int no_passphrase(char *buf, int size, int rwflag, void *arg)
-{
-    (void)buf, (void)size, (void)rwflag, (void)arg;
-    return -1;
-}
-
-static X509 *first_cert(const char *pem, size_t n)
-{
-    BIO *bio = BIO_new_mem_buf(pem, (int)n);
-    X509 *cert = PEM_read_bio_X509(bio, NULL, no_passphrase, NULL);
-    BIO_free(bio);
-    ERR_clear_error();
-    return cert;
-}
-
-static bool holds_cert(const char *pem, size_t n)
-{
-    X509 *cert = first_cert(pem, n);
-    X509_free(cert);
-    return cert != NULL;
-}
-
-static bool pair_fits(const char *cert_pem, size_t cert_n, const char *key_pem, size_t key_n)
-{
-    X509 *cert = first_cert(cert_pem, cert_n);
-    BIO *bio = BIO_new_mem_buf(key_pem, (int)key_n);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL);
-    BIO_free(bio);
-    bool fits = cert != NULL && key != NULL && X509_check_private_key(cert, key) == 1;
-    X509_free(cert);
-    EVP_PKEY_free(key);
-    ERR_clear_error();
-    return fits;
+    return tls != NULL && (tls->ca_file != NULL || tls->cert_file != NULL ||
+                           tls->key_file != NULL || tls->pair != NULL);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -131,7 +91,7 @@ static int refresh_ca(struct http *h, struct arena *a, bool *changed, struct err
     if (r.text == NULL || !is_new(kept, &r)) {
         return ERR_OK;
     }
-    if (!holds_cert(r.text, r.n)) {
+    if (!http_pem_is_cert(r.text, r.n)) {
         return kept->loaded ? ERR_OK
                             : err_set(err, ERR_AUTH, "CA file holds no certificate in PEM");
     }
@@ -157,7 +117,7 @@ static int refresh_pair(struct http *h, struct arena *a, bool *changed, struct e
     if (c.text == NULL || k.text == NULL || (!is_new(cert, &c) && !is_new(key, &k))) {
         return ERR_OK;
     }
-    if (!pair_fits(c.text, c.n, k.text, k.n)) {
+    if (!http_pair_fits(c.text, c.n, k.text, k.n, NULL)) {
         return cert->loaded
                    ? ERR_OK
                    : err_set(err, ERR_AUTH,
@@ -167,6 +127,40 @@ static int refresh_pair(struct http *h, struct arena *a, bool *changed, struct e
     keep(cert, &c);
     keep(key, &k);
     return ERR_OK;
+}
+
+static void forget(struct tls_text *kept)
+{
+    if (kept->pem.len > 0) {
+        explicit_bzero(kept->pem.data, kept->pem.len);
+    }
+    str_buf_reset(&kept->pem);
+    kept->loaded = false;
+}
+
+/* It was judged when it was handed over. */
+static void refresh_handed(struct http *h, struct arena *a, bool *changed)
+{
+    struct tls_text *cert = &h->tls.cert;
+    struct tls_text *key = &h->tls.key;
+    char *c, *k;
+    if (!http_pair_take(h->cfg.tls->pair, a, &h->tls.handed, &c, &k)) {
+        return;
+    }
+    bool had = cert->loaded;
+    if (c == NULL) {
+        forget(cert);
+        forget(key);
+        *changed |= had;
+        return;
+    }
+    const struct reading rc = {.text = c, .n = strlen(c)};
+    const struct reading rk = {.text = k, .n = strlen(k)};
+    /* Connections that were made without one are as good as those with an old one. */
+    *changed |= !had || differs(cert, &rc) || differs(key, &rk);
+    keep(cert, &rc);
+    keep(key, &rk);
+    explicit_bzero(k, rk.n);
 }
 
 /* --- acting ---------------------------------------------------------------------------------- */
@@ -199,7 +193,9 @@ int http_tls_refresh(struct http *h, bool *ret_changed, struct err *err)
     bool pair_changed = false;
     h->tls.checked_ms = clock_now_ms(h->cfg.clock);
     int rc = refresh_ca(h, a, &ca_changed, err);
-    if (rc == ERR_OK) {
+    if (rc == ERR_OK && h->cfg.tls->pair != NULL) {
+        refresh_handed(h, a, &pair_changed);
+    } else if (rc == ERR_OK) {
         rc = refresh_pair(h, a, &pair_changed, err);
     }
     h->tls.settled = rc == ERR_OK && !http_tls_has_files(h);

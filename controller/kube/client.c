@@ -3,7 +3,7 @@
  *
  * A call is a small loop: wait for the limiter, send, look at the answer, perhaps send again.  Rules of repetition
  * (§4.5): 429 and 5xx only when the server says when; reads whose connection broke after a second; one more
- * try after a 401 when the token file holds another token.  Everything else goes to the caller, who knows
+ * try after a 401 when there is another token to be had.  Everything else goes to the caller, who knows
  * whether the work may be repeated.
  * Must not keep anything of a call.  Thread-safe: state is a handle pool, a limiter and the set of warnings. */
 #include "controller/kube/client.h"
@@ -107,7 +107,9 @@ static const char *build_url(const struct call *c)
 static int fill_request(struct call *c, int64_t not_before_ms, struct err *err)
 {
     const struct kube_request *req = c->req;
-    int rc = kube_credentials_get(c->client->args.config, c->arena, 1, &c->creds, err);
+    const struct credentials_waiter waiter = {
+        .one = c->cancel, .other = c->client->args.cancel, .timeout_ms = req->timeout_ms};
+    int rc = kube_credentials_wait(c->client->args.config, c->arena, 1, &waiter, &c->creds, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -219,14 +221,14 @@ static void send_once(struct call *c, struct http *h, struct err *err)
     }
 }
 
-/* True when a 401 came and there is another token now. */
+/* True when a 401 came and there is another token now, or will be. */
 static bool may_renew(struct call *c, const struct err *err)
 {
     if (err->http_status != 401 || c->rules.renewed) {
         return false;
     }
     c->rules.renewed = true;
-    return kube_credentials_renew(c->client->args.config, c->arena, c->creds.bearer);
+    return kube_credentials_renew(c->client->args.config, c->arena, &c->creds);
 }
 
 static int run(struct call *c, struct http *h, struct err *err)

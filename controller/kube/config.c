@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/net/url.h"
 #include "controller/kube/config_internal.h"
+#include "controller/kube/credentials_source.h"
 
 #define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 #define TOKEN_MAX      ((size_t)1 << 20)
@@ -47,6 +48,8 @@ void kube_config_free(struct kube_config *c)
     if (c == NULL) {
         return;
     }
+    credentials_source_free(c->issuer); /* its thread reads the rest */
+    http_pair_free(c->tls.pair);
     file_watch_free(c->tls.ca_file);
     file_watch_free(c->tls.cert_file);
     file_watch_free(c->tls.key_file);
@@ -297,6 +300,7 @@ static int build(const struct kube_config_args *args, const struct kc_file *f,
         c->ns = str_or(k.ctx.ns, "default");
         c->proxy_url = dup_or_null(c->a, k.cluster.proxy_url);
         c->disable_compression = k.cluster.disable_compression;
+        kc_use_exec(c, args, &k);
     }
     return rc;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* config.h: where the API server is and who we are: kubeconfig files, in-cluster files, flags.
  *
- * Source: controller.md §4.1–4.3 (every field but exec plugins, whose place is `exec` and whose use is refused with a
- * sentence).  Reads files; opens no connection.  The result is immutable and shared by all threads. */
+ * Source: controller.md §4.1–4.4.  Reads files; opens no connection, runs no plugin: that is for those who ask for
+ * credentials.  The result is immutable, but for what file watches and `issuer` keep behind locks, and is shared by
+ * all threads. */
 #ifndef TRIMTAB_KUBE_CONFIG_H
 #define TRIMTAB_KUBE_CONFIG_H
 
@@ -13,6 +14,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Is told of exec plugins, for metrics; from another thread, must not block.  Members may be NULL. */
+struct kube_credentials_observer {
+    /* A run: exit code, and "no_error", "plugin_execution_error", "plugin_not_found_error" or "client_internal_error". */
+    void (*exec_call)(void *arg, int code, const char *call_status);
+    /* What is in use now: a certificate, until then (s since 1970), or none. */
+    void (*certificate)(void *arg, bool has, int64_t until_s);
+    /* A certificate was replaced that began so long ago. */
+    void (*rotated)(void *arg, double age_s);
+    void *arg;
+};
+struct credentials_source;
 
 struct kube_config {
     struct arena *a;       /* owns everything below */
@@ -25,7 +38,9 @@ struct kube_config {
     bool disable_compression;
     struct file_watch *token_file; /* wins over token once it was read */
     const char *token;             /* or NULL */
-    const char *username;          /* basic, or NULL */
+    struct credentials_source
+        *issuer; /* instead of these two: a plugin, or a service account's tokens; else NULL */
+    const char *username; /* basic, or NULL */
     const char *password;
     struct http_header *impersonate; /* Impersonate-… headers */
     size_t n_impersonate;
@@ -45,6 +60,7 @@ struct kube_config_args {
     void *env_arg;
     const char *in_cluster_dir; /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
     struct clock *clock;
+    struct kube_credentials_observer observer;
 };
 /* ERR_INVALID with upstream-like texts ("invalid configuration: context was not found for specified context: x"),
  * ERR_NOT_FOUND for a missing file. */

@@ -32,6 +32,11 @@ static void complain(struct complaints *c, const char *fmt, ...)
     va_end(ap);
 }
 
+static void complain_text(void *arg, const char *text)
+{
+    complain(arg, "%s", text);
+}
+
 /* --- choosing ------------------------------------------------------------------------------------ */
 
 static const struct kc_context *find_context(const struct kc_file *f, const char *name)
@@ -244,14 +249,8 @@ static void check_user(struct complaints *c, const struct kc_user *u)
     bool token = u->token[0] != '\0';
     bool basic = u->username[0] != '\0' || u->password[0] != '\0';
     check_certificate(c, u);
-    if (u->exec != NULL && u->auth_provider != NULL) {
-        complain(c, "authProvider cannot be provided in combination with an exec plugin for %s",
-                 u->name);
-    } else if (u->exec != NULL) {
-        complain(c,
-                 "exec credential plugins are not supported by this version; give user \"%s\" a "
-                 "token, a tokenFile or a client certificate",
-                 u->name);
+    if (u->has_exec) {
+        kc_check_exec(u, complain_text, c->a, c);
     } else if (u->auth_provider != NULL) {
         complain(
             c,

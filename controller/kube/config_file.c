@@ -10,8 +10,9 @@
 #include "common/base/yaml.h"
 #include "controller/kube/config_internal.h"
 
-#define FILE_MAX ((size_t)4 << 20)
-#define DATA_MAX (1 << 20) /* bytes of a base64 member */
+#define FILE_MAX       ((size_t)4 << 20)
+#define DATA_MAX       (1 << 20) /* bytes of a base64 member */
+#define EXEC_ITEMS_MAX 1000      /* arguments, and variables, of a plugin */
 
 #define ROW_STR(s, json, member)                                                                   \
     {                                                                                              \
@@ -81,6 +82,32 @@ static const struct json_field cluster_fields[] = {
     ROW_STR(kc_cluster, "proxy-url", proxy_url),
     ROW_BOOL(kc_cluster, "insecure-skip-tls-verify", insecure),
     ROW_BOOL(kc_cluster, "disable-compression", disable_compression),
+    ROW_RAW(kc_cluster, "extensions", extensions),
+    {0},
+};
+static const struct json_field env_fields[] = {
+    ROW_STR(kc_env, "name", name),
+    ROW_STR(kc_env, "value", value),
+    {0},
+};
+static const struct json_field exec_fields[] = {
+    ROW_STR(kc_exec, "apiVersion", api_version),
+    ROW_STR(kc_exec, "command", command),
+    {.name = "args",
+     .type = JSON_T_STRS,
+     .offset = offsetof(struct kc_exec, args),
+     .count_offset = offsetof(struct kc_exec, n_args),
+     .max_items = EXEC_ITEMS_MAX},
+    {.name = "env",
+     .type = JSON_T_OBJECTS,
+     .offset = offsetof(struct kc_exec, env),
+     .count_offset = offsetof(struct kc_exec, n_env),
+     .sub = env_fields,
+     .sub_size = sizeof(struct kc_env),
+     .max_items = EXEC_ITEMS_MAX},
+    ROW_STR(kc_exec, "installHint", install_hint),
+    ROW_STR(kc_exec, "interactiveMode", interactive_mode),
+    ROW_BOOL(kc_exec, "provideClusterInfo", provide_cluster_info),
     {0},
 };
 static const struct json_field user_fields[] = {
@@ -100,7 +127,11 @@ static const struct json_field user_fields[] = {
      .count_offset = offsetof(struct kc_user, n_as_groups)},
     ROW_RAW(kc_user, "as-user-extra", as_extra),
     ROW_RAW(kc_user, "auth-provider", auth_provider),
-    ROW_RAW(kc_user, "exec", exec),
+    {.name = "exec",
+     .type = JSON_T_OBJECT,
+     .offset = offsetof(struct kc_user, exec),
+     .has_offset = offsetof(struct kc_user, has_exec),
+     .sub = exec_fields},
     {0},
 };
 static const struct json_field context_fields[] = {
@@ -135,6 +166,25 @@ static void prepare_cluster(struct arena *a, const char *path, void *element)
     c->proxy_url = str_nonnull(c->proxy_url);
 }
 
+static void prepare_exec(struct arena *a, const char *path, struct kc_exec *x)
+{
+    x->api_version = str_nonnull(x->api_version);
+    x->command = str_nonnull(x->command);
+    if (strchr(x->command, '/') != NULL) { /* else it is looked for in PATH */
+        x->command = file_resolve(a, path, x->command);
+    }
+    for (size_t i = 0; i < x->n_env; i++) {
+        x->env[i].name = str_nonnull(x->env[i].name);
+        x->env[i].value = str_nonnull(x->env[i].value);
+    }
+    x->install_hint = str_nonnull(x->install_hint);
+    x->interactive_mode = str_nonnull(x->interactive_mode);
+    if (x->interactive_mode[0] == '\0' &&
+        !str_eq(x->api_version, "client.authentication.k8s.io/v1")) {
+        x->interactive_mode = "IfAvailable"; /* what was before v1 had no such member */
+    }
+}
+
 static void prepare_user(struct arena *a, const char *path, void *element)
 {
     struct kc_user *u = element;
@@ -148,6 +198,9 @@ static void prepare_user(struct arena *a, const char *path, void *element)
     u->password = str_nonnull(u->password);
     u->as = str_nonnull(u->as);
     u->as_uid = str_nonnull(u->as_uid);
+    if (u->has_exec) {
+        prepare_exec(a, path, &u->exec);
+    }
 }
 
 static void prepare_context(struct arena *a, const char *path, void *element)

@@ -4,12 +4,30 @@
  *   config.c        which files or which in-cluster data; the result
  *   config_file.c   one file -> kc_file; several -> merged
  *   config_check.c  upstream's validation and its texts
+ *   config_exec.c   the same for exec plugins; a plugin from what a file says
  * Everything lives in the arena of the resulting configuration. */
 #ifndef TRIMTAB_KUBE_CONFIG_INTERNAL_H
 #define TRIMTAB_KUBE_CONFIG_INTERNAL_H
 
 #include "common/base/json.h"
 #include "controller/kube/config.h"
+
+/* users[].user.exec (§4.4).  `command` is resolved when it has a '/'. */
+struct kc_env {
+    const char *name;
+    const char *value;
+};
+struct kc_exec {
+    const char *api_version;
+    const char *command;
+    const char **args;
+    size_t n_args;
+    struct kc_env *env;
+    size_t n_env;
+    const char *install_hint;
+    const char *interactive_mode;
+    bool provide_cluster_info;
+};
 
 /* Texts are "" when absent.  Paths are absolute or below the working directory already. */
 struct kc_cluster {
@@ -21,6 +39,7 @@ struct kc_cluster {
     const char *proxy_url;
     bool insecure;
     bool disable_compression;
+    struct json_object *extensions; /* list of {name, extension} */
 };
 struct kc_user {
     const char *name;
@@ -38,7 +57,8 @@ struct kc_user {
     size_t n_as_groups;
     struct json_object *as_extra; /* name -> list of texts */
     struct json_object *auth_provider;
-    struct json_object *exec;
+    struct kc_exec exec;
+    bool has_exec;
 };
 struct kc_context {
     const char *name;
@@ -78,6 +98,12 @@ int kc_choose(const struct kc_file *f, const char *context, const char *master,
 /* Everything that upstream refuses, joined behind "invalid configuration: ". */
 int kc_check(struct arena *a, const struct kc_file *f, const struct kc_choice *c,
              struct err *err) _warn_unused_;
+/* Everything that upstream refuses about a user's plugin: each text goes to complain(). */
+void kc_check_exec(const struct kc_user *u, void (*complain)(void *arg, const char *text),
+                   struct arena *a, void *arg);
+/* The plugin of the chosen user, if it has one that is to be used: c->issuer and c->tls.pair. */
+void kc_use_exec(struct kube_config *c, const struct kube_config_args *args,
+                 const struct kc_choice *k);
 /* True when `text` has a PEM block whose label ends in `holds` ("CERTIFICATE", "PRIVATE KEY"). */
 bool kc_is_pem(const char *text, const char *holds);
 

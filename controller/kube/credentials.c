@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials.c: tokens, basic authentication, impersonation (see credentials.h).
+/* credentials.c: tokens, basic authentication, impersonation, whatever they come from (see credentials.h).
  *
  * Nothing is attached for servers without TLS (§4.2); tokens appear in no error. */
 #include "controller/kube/credentials.h"
@@ -7,6 +7,19 @@
 #include <string.h>
 
 #include "common/base/str.h"
+
+static int ask_source(const struct kube_config *c, struct arena *a,
+                      const struct credentials_waiter *waiter, struct kube_credentials *ret,
+                      struct err *err)
+{
+    struct credentials_given given;
+    int rc = credentials_source_get(c->issuer, a, waiter, &given, err);
+    if (rc == ERR_OK) {
+        ret->bearer = given.token;
+        ret->generation = given.generation;
+    }
+    return rc;
+}
 
 /* The file's token, or the fixed one as long as the file gives none. */
 static int get_token(const struct kube_config *c, struct arena *a, const char **ret,
@@ -37,6 +50,13 @@ static const char *basic_value(const struct kube_config *c, struct arena *a)
 int kube_credentials_get(const struct kube_config *c, struct arena *a, size_t spare,
                          struct kube_credentials *ret, struct err *err)
 {
+    return kube_credentials_wait(c, a, spare, NULL, ret, err);
+}
+
+int kube_credentials_wait(const struct kube_config *c, struct arena *a, size_t spare,
+                          const struct credentials_waiter *waiter, struct kube_credentials *ret,
+                          struct err *err)
+{
     struct kube_credentials out = {0};
     out.headers = ARENA_ARRAY(a, struct http_header, c->n_impersonate + 2 + spare);
     out.headers[out.n_headers++] =
@@ -45,7 +65,8 @@ int kube_credentials_get(const struct kube_config *c, struct arena *a, size_t sp
         *ret = out;
         return ERR_OK;
     }
-    int rc = get_token(c, a, &out.bearer, err);
+    int rc =
+        c->issuer != NULL ? ask_source(c, a, waiter, &out, err) : get_token(c, a, &out.bearer, err);
     if (rc != ERR_OK) {
         return rc;
     }
@@ -60,14 +81,21 @@ int kube_credentials_get(const struct kube_config *c, struct arena *a, size_t sp
     return ERR_OK;
 }
 
-bool kube_credentials_renew(const struct kube_config *c, struct arena *a, const char *used)
+bool kube_credentials_renew(const struct kube_config *c, struct arena *a,
+                            const struct kube_credentials *used)
 {
     const char *token = NULL;
-    if (c->token_file == NULL || !c->credentials_allowed) {
+    if (!c->credentials_allowed) {
+        return false;
+    }
+    if (c->issuer != NULL) {
+        return credentials_source_renew(c->issuer, used->generation);
+    }
+    if (c->token_file == NULL) {
         return false;
     }
     file_watch_expire(c->token_file);
-    return get_token(c, a, &token, NULL) == ERR_OK && !str_eq(token, used);
+    return get_token(c, a, &token, NULL) == ERR_OK && !str_eq(token, used->bearer);
 }
 
 void kube_credentials_mask(const struct kube_credentials *creds, struct err *err)

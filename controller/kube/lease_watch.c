@@ -122,7 +122,9 @@ static enum http_next begin(struct lease_watch *w)
     struct kube_credentials creds;
     struct err *err = &w->job.err;
     const char *url = build_url(w, err);
-    if (url == NULL || kube_credentials_get(w->args.config, w->scratch, 0, &creds, err) != ERR_OK) {
+    const struct credentials_waiter waiter = {.one = w->cancel};
+    if (url == NULL ||
+        kube_credentials_wait(w->args.config, w->scratch, 0, &waiter, &creds, err) != ERR_OK) {
         return HTTP_DONE;
     }
     w->job.req = (struct http_request){

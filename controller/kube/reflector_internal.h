@@ -39,10 +39,12 @@ struct reflector {
     struct json_cutter *watch_cutter;
     struct arena *arena; /* of the request under way */
     struct kube_credentials creds;
-    bool opened;    /* bytes of a 200 came */
-    bool replacing; /* a list is going into the store */
-    size_t skipped; /* objects of this list that could not be read */
-    size_t listed;  /* objects of this list so far, over its pages */
+    bool awaits_credentials; /* the request under way waits for them, see send_ask() */
+    int64_t send_at_ms;      /* then it is not sent before this moment */
+    bool opened;             /* bytes of a 200 came */
+    bool replacing;          /* a list is going into the store */
+    size_t skipped;          /* objects of this list that could not be read */
+    size_t listed;           /* objects of this list so far, over its pages */
     size_t pages;
     struct err stream_err; /* what the stream itself said or broke */
 };

@@ -12,10 +12,11 @@
 
 #include "common/base/log.h"
 
-#define LIST_TOTAL_MS   ((int64_t)10 * 60 * 1000)
-#define LIST_IDLE_MS    ((int64_t)60 * 1000)
-#define WATCH_SILENT_MS ((int64_t)3 * 60 * 1000)
-#define WATCH_SLACK_MS  ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
+#define CREDENTIALS_POLL_MS 100
+#define LIST_TOTAL_MS       ((int64_t)10 * 60 * 1000)
+#define LIST_IDLE_MS        ((int64_t)60 * 1000)
+#define WATCH_SILENT_MS     ((int64_t)3 * 60 * 1000)
+#define WATCH_SLACK_MS      ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
 /* Streams are cut as they come, so this only ends a server that never stops. */
 #define LIST_BODY_MAX  ((size_t)1 << 30)
 #define WATCH_BODY_MAX ((size_t)1 << 40)
@@ -89,7 +90,14 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
     json_cutter_reset(is_list ? x->list_cutter : x->watch_cutter);
     /* Without a token the server will say 401, which is told like every other refusal. */
     struct err err = ERR_INIT;
-    if (kube_credentials_get(x->all->args.config, x->arena, 0, &x->creds, &err) != ERR_OK) {
+    int rc = kube_credentials_get(x->all->args.config, x->arena, 0, &x->creds, &err);
+    x->awaits_credentials = rc == ERR_IN_PROGRESS;
+    if (x->awaits_credentials) { /* a plugin runs, and this thread has streams to read */
+        x->send_at_ms = not_before_ms;
+        x->job.req.not_before_ms = reflectors_now(x->all) + CREDENTIALS_POLL_MS;
+        return HTTP_WAIT;
+    }
+    if (rc != ERR_OK) {
         log_error(err.message, "No credentials for the API server");
         x->creds = (struct kube_credentials){0};
     }
@@ -306,7 +314,7 @@ static bool is_repeated(struct reflector *x, const struct client_answer *ans, co
     if (err->http_status == 401 && !x->retries.renewed) {
         x->retries.renewed = true;
         *ret_at_ms = now_ms;
-        return kube_credentials_renew(x->all->args.config, x->arena, x->creds.bearer);
+        return kube_credentials_renew(x->all->args.config, x->arena, &x->creds);
     }
     /* "Too large resource version" comes with a Retry-After, but the rules know something better. */
     bool waits = ans->status != 0 && !x->opened && !kube_error_is_too_large_rv(err);
@@ -317,7 +325,7 @@ enum http_next reflector_step(struct http_job *job, const struct http_response *
 {
     struct reflector *x = job->arg;
     if (resp == NULL) {
-        return send_next(x);
+        return x->awaits_credentials ? send_ask(x, x->send_at_ms) : send_next(x);
     }
     const struct client_answer ans = {
         .status = resp->status,

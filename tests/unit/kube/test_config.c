@@ -255,6 +255,8 @@ static void kube_config_load__master__overrides_the_server(void **state)
 #define USER(text)    HEAD CONTEXT CLUSTERS "users: [{name: u, user: {" text "}}]\n"
 #define CLUSTER(text) HEAD CONTEXT USERS "clusters: [{name: k, cluster: {" text "}}]\n"
 #define BAD           "invalid configuration: "
+#define V1            "client.authentication.k8s.io/v1"
+#define BETA          "client.authentication.k8s.io/v1beta1"
 
 struct refusal {
     const char *text;
@@ -357,18 +359,41 @@ static void kube_config_load__bad_clusters_and_users__upstream_texts(void **stat
          BAD "requesting uid, groups or user-extra for u without impersonating a user"},
         {USER("as: b, as-user-extra: {a: x}"), BAD "as-user-extra.a is no list"},
         {USER("token: \"a\\tb\""), BAD "token has a control byte"},
-        {USER("exec: {command: x, apiVersion: client.authentication.k8s.io/v1}"), BAD
-         "exec credential plugins are not supported by this version; give user \"u\" a token, a "
-         "tokenFile or a client certificate"},
         {USER("auth-provider: {name: gcp}"), BAD "auth-provider \"gcp\" of user \"u\" is not "
                                                  "supported; use a token, a tokenFile or a client "
                                                  "certificate"},
-        {USER("auth-provider: {name: gcp}, exec: {command: x}"),
+        {USER("auth-provider: {name: gcp}, exec: {command: x, apiVersion: " BETA "}"),
          BAD "authProvider cannot be provided in combination with an exec plugin for u"},
         {HEAD CONTEXT "clusters: [{name: k, cluster: {}}]\nusers: [{name: u, user: {as-uid: x}}]\n",
          BAD
          "requesting uid, groups or user-extra for u without impersonating a user; no server found "
          "for cluster \"k\""},
+    };
+    check_refusals(*state, rows, ARRAY_LEN(rows));
+}
+
+static void kube_config_load__bad_plugins__upstream_texts(void **state)
+{
+    static const struct refusal rows[] = {
+        {USER("exec: {apiVersion: " BETA "}"),
+         BAD "command must be specified for u to use exec authentication plugin"},
+        {USER("exec: {command: x, interactiveMode: Never}"),
+         BAD "apiVersion must be specified for u to use exec authentication plugin"},
+        {USER("exec: {command: x, interactiveMode: Never, apiVersion: "
+              "client.authentication.k8s.io/v1alpha1}"),
+         BAD "exec plugin: invalid apiVersion \"client.authentication.k8s.io/v1alpha1\"; want " V1
+             " or " BETA},
+        {USER("exec: {command: x, apiVersion: " V1 "}"),
+         BAD "interactiveMode must be specified for u to use exec authentication plugin"},
+        {USER("exec: {command: x, apiVersion: " V1 ", interactiveMode: Sometimes}"),
+         BAD "invalid interactiveMode for u: \"Sometimes\""},
+        {USER("exec: {command: x, apiVersion: " BETA ", env: [{name: '', value: val}]}"),
+         BAD "env variable name must be specified for u to use exec authentication plugin"},
+        {USER("exec: {command: x, apiVersion: " BETA ", env: [{name: a=b, value: val}]}"),
+         BAD "env variable name \"a=b\" of the exec plugin of u has a '='"},
+        {USER("exec: {command: x, args: say, apiVersion: " BETA "}"),
+         "error loading config file \"DIR/kc\": users[0].exec.args: want an array of strings, got "
+         "\"say\""},
     };
     check_refusals(*state, rows, ARRAY_LEN(rows));
 }
@@ -495,9 +520,9 @@ static void kube_credentials__v198_token_file__read_again_after_50_s(void **stat
     clock_fake_advance(f->clock, 2000);
     assert_string_equal(token_now(f, c), "new");
     write_file(f, "token", "newer");
-    assert_true(kube_credentials_renew(c, f->a, "new"));
+    assert_true(kube_credentials_renew(c, f->a, &(struct kube_credentials){.bearer = "new"}));
     assert_string_equal(token_now(f, c), "newer");
-    assert_false(kube_credentials_renew(c, f->a, "newer"));
+    assert_false(kube_credentials_renew(c, f->a, &(struct kube_credentials){.bearer = "newer"}));
     (void)unlink(arena_printf(f->a, "%s/token", f->path));
     clock_fake_advance(f->clock, 60000);
     assert_string_equal(token_now(f, c), "newer"); /* the last good one */
@@ -514,6 +539,66 @@ static void kube_credentials__token_file_gone__fixed_token_stands_in(void **stat
     write_file(f, "token", "filed");
     clock_fake_advance(f->clock, 60000);
     assert_string_equal(token_now(f, c), "filed");
+    kube_config_free(c);
+}
+
+/* --- plugins ------------------------------------------------------------------------------------- */
+
+/* A command with a '/' belongs to its file's folder; the cluster's extension goes to the plugin. */
+static void kube_config_load__exec__plugin_of_the_files_folder(void **state)
+{
+    struct folder *f = *state;
+    const struct credentials_waiter waiter = {0};
+    struct kube_credentials creds;
+    struct err err = ERR_INIT;
+    char *path = write_file(f, "token",
+                            "#!/bin/sh\nT=$(echo \"$1 $WHO $KUBERNETES_EXEC_INFO\" | tr '\"' _)\n"
+                            "echo '{\"apiVersion\":\"" BETA "\",\"kind\":\"ExecCredential\","
+                            "\"status\":{\"token\":\"'$T'\"}}'\n");
+    assert_int_equal(chmod(path, 0700), 0);
+    struct kube_config *c =
+        load_text(f, HEAD CONTEXT
+                  "clusters: [{name: k, cluster: {server: 'https://a', extensions: ["
+                  "{name: other, extension: 1}, {name: client.authentication.k8s.io/exec, "
+                  "extension: {x: [1]}}]}}]\n"
+                  "users: [{name: u, user: {exec: {command: ./token, args: [say], env: "
+                  "[{name: WHO, value: me}], apiVersion: " BETA ", provideClusterInfo: true}}}]\n");
+    int rc = kube_credentials_wait(c, f->a, 0, &waiter, &creds, &err);
+    assert_string_equal(err.message, "");
+    assert_int_equal(rc, ERR_OK);
+    assert_string_equal(creds.bearer, "say me {_kind_:_ExecCredential_,_apiVersion_:_" BETA
+                                      "_,_spec_:{_cluster_:{_server_:_https://a_,_config_:{_x_:["
+                                      "1]}},_interactive_:false}}");
+    kube_config_free(c);
+}
+
+/* §4.4: not for those who say otherwise who they are, and never for servers without TLS. */
+static void kube_config_load__exec_needless__not_run(void **state)
+{
+    static const char *const users[] = {
+        "token: t, ",
+        "username: j, password: p, ",
+        "client-certificate-data: " PEM_CERT ", client-key-data: " PEM_KEY ", ",
+        "tokenFile: token, ",
+    };
+    struct folder *f = *state;
+    struct kube_credentials creds;
+    write_file(f, "token", "filed");
+    for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+        struct kube_config *c = load_text(
+            f, arena_printf(f->a,
+                            HEAD CONTEXT CLUSTERS "users: [{name: u, user: {%sexec: {command: "
+                                                  "/nonexistent, apiVersion: " BETA "}}}]\n",
+                            users[i]));
+        assert_null(c->issuer);
+        assert_null(c->tls.pair);
+        kube_config_free(c);
+    }
+    struct kube_config *c = load_text(
+        f, HEAD CONTEXT "clusters: [{name: k, cluster: {server: 'http://a'}}]\nusers: [{name: u, "
+                        "user: {exec: {command: /nonexistent, apiVersion: " BETA "}}}]\n");
+    assert_int_equal(kube_credentials_get(c, f->a, 0, &creds, NULL), ERR_OK);
+    assert_null(creds.bearer);
     kube_config_free(c);
 }
 
@@ -542,12 +627,15 @@ int main(void)
         CONFIG_TEST(kube_config_load__master__overrides_the_server),
         CONFIG_TEST(kube_config_load__broken_files_and_contexts__upstream_texts),
         CONFIG_TEST(kube_config_load__bad_clusters_and_users__upstream_texts),
+        CONFIG_TEST(kube_config_load__bad_plugins__upstream_texts),
         CONFIG_TEST(kube_config_load__no_file__upstream_texts),
         CONFIG_TEST(kube_config_load__other_context__by_name),
         CONFIG_TEST(kube_config_load__v200_kubeconfig_list__merged),
         CONFIG_TEST(kube_config_load__in_cluster__files_of_the_pod),
         CONFIG_TEST(kube_credentials__v198_token_file__read_again_after_50_s),
         CONFIG_TEST(kube_credentials__token_file_gone__fixed_token_stands_in),
+        CONFIG_TEST(kube_config_load__exec__plugin_of_the_files_folder),
+        CONFIG_TEST(kube_config_load__exec_needless__not_run),
         CONFIG_TEST(kube_config_load__disable_http2__from_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

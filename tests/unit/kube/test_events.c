@@ -113,6 +113,27 @@ static void kube_events__failures__refused_dropped_unanswered_repeated(void **st
     (void)state;
 }
 
+/* Twelve tries in all; the next event gets its own. */
+static void kube_events__never_answered__given_up_after_twelve_tries(void **state)
+{
+    struct api_step steps[13];
+    for (size_t i = 0; i < 12; i++) {
+        steps[i] = (struct api_step){.way = API_DROP};
+    }
+    steps[12] = (struct api_step){.status = 201, .body = "{}"};
+    struct world w = world_start(steps, ARRAY_LEN(steps));
+    int64_t began_ms = clock_now_ms(fake_api_clock(w.api));
+    emit(&w, "Normal", "lost");
+    emit(&w, "Normal", "next");
+    fake_api_wait(w.api, 13);
+    assert_in_range(clock_now_ms(fake_api_clock(w.api)) - began_ms, 100000, 110000);
+    assert_non_null(strstr(fake_api_body(w.api, 11), "\"message\":\"lost\""));
+    assert_non_null(strstr(fake_api_body(w.api, 12), "\"message\":\"next\""));
+    kube_events_free(w.events, 1000);
+    world_stop(&w);
+    (void)state;
+}
+
 static void kube_events__message__cut_and_type_checked(void **state)
 {
     START({.status = 201, .body = "{}"});
@@ -181,6 +202,7 @@ int main(void)
         KUBE_TEST(kube_events__repeated__created_then_patched),
         KUBE_TEST(kube_events__patch_of_expired_event__created_anew),
         KUBE_TEST(kube_events__failures__refused_dropped_unanswered_repeated),
+        KUBE_TEST(kube_events__never_answered__given_up_after_twelve_tries),
         KUBE_TEST(kube_events__message__cut_and_type_checked),
         KUBE_TEST(kube_events_free__queued__written_before_the_end),
         KUBE_TEST(kube_events_free__server_hangs__ends_in_time),

@@ -5,6 +5,8 @@
 #include "controller/kube/reflector.h"
 #include "tests/unit/kube/kube_test.h"
 
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,6 +15,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/net/http.h"
+#include "controller/kube/credentials_source.h"
 #include "controller/kube/reflector_internal.h"
 #include "tests/support/test_server.h"
 #include "tests/unit/kube/fake_api.h"
@@ -561,6 +564,60 @@ static void kube_reflectors__item_without_end__cut_off_at_the_cap(void **state)
     (void)state;
 }
 
+static int held_token(void *arg, struct arena *a, struct cancel *cancel, struct credential *ret,
+                      struct err *err)
+{
+    atomic_int *stage = arg; /* 0: held, 1: let go */
+    (void)err;
+    while (atomic_load(stage) == 0 && !cancel_fired(cancel)) {
+        (void)poll(NULL, 0, 1);
+    }
+    ret->token = arena_strdup(a, "issued");
+    return ERR_OK;
+}
+
+static bool is_synced(void *arg)
+{
+    return kube_store_synced(arg);
+}
+
+/* A plugin that takes its time: nothing is sent without its token, and the thread goes on. */
+static void reflector__credentials_in_the_making__waits_for_them(void **state)
+{
+    static const struct api_step steps[] = {{.body = LIST("5", "")}, {.way = API_OPEN}};
+    atomic_int stage = 0;
+    struct world w = {.api = fake_api_start(steps, ARRAY_LEN(steps)), .rng = rng_seeded_new(1)};
+    struct kube_config *config = fake_api_config(w.api);
+    config->credentials_allowed = true;
+    config->issuer = credentials_source_new(&(struct credentials_source_args){
+        .fetch = held_token, .arg = &stage, .name = "test", .clock = fake_api_clock(w.api)});
+    w.store = kube_store_new(KUBE_SERVICE);
+    w.reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
+        .config = config,
+        .user_agent = "test/1",
+        .clock = fake_api_clock(w.api),
+        .rng = w.rng,
+    });
+    kube_reflectors_add(w.reflectors, w.store, NULL);
+    assert_int_equal(kube_reflectors_start(w.reflectors, &w.err), ERR_OK);
+    for (int i = 0; i < 5; i++) { /* it looks, and looks again */
+        while (clock_fake_next_ms(fake_api_clock(w.api)) == CLOCK_NEVER) {
+            (void)poll(NULL, 0, 1);
+        }
+        clock_fake_advance(fake_api_clock(w.api), 100);
+    }
+    assert_int_equal(fake_api_count(w.api), 0);
+    atomic_store(&stage, 1);
+    fake_api_until(w.api, is_synced, w.store);
+    assert_string_equal(fake_api_authorization(w.api, 0), "Bearer issued");
+    kube_reflectors_free(w.reflectors);
+    kube_store_free(w.store);
+    credentials_source_free(config->issuer);
+    fake_api_stop(w.api);
+    rng_free(w.rng);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -581,6 +638,7 @@ int main(void)
         KUBE_TEST(reflector_step__requests__bounded_in_time),
         KUBE_TEST(kube_reflectors_free__never_started__fine),
         KUBE_TEST(kube_reflectors__item_without_end__cut_off_at_the_cap),
+        KUBE_TEST(reflector__credentials_in_the_making__waits_for_them),
     };
     if (http_global_init(NULL) != ERR_OK) {
         return 1;

@@ -302,7 +302,52 @@ static void tls__client_pair_changes__old_connections_close(void **state)
     test_ca_free(clients);
 }
 
+static void tls__pair_is_handed_over__old_connections_close(void **state)
+{
+    (void)state;
+    const struct test_cert_spec me = {.cn = "me"};
+    struct test_ca *clients = test_ca_new("Clients");
+    struct test_cert first = test_ca_issue(clients, &me);
+    struct test_cert second = test_ca_issue(clients, &me);
+    struct tls_server t = tls_server_start(&on_loopback, test_ca_pem(clients));
+    struct http_tls tls = {.ca_pem = test_ca_pem(t.ca), .pair = http_pair_new()};
+    struct fixture f = tls_fixture(&tls);
+    const struct {
+        const char *name;
+        const char *cert, *key;
+        int set;         /* what handing over says */
+        bool served;     /* the server wants one of ours */
+        int connections; /* made so far */
+    } steps[] = {
+        {"none yet", NULL, NULL, ERR_OK, false, 0},
+        {"first", first.cert_pem, first.key_pem, ERR_OK, true, 1},
+        {"the same", first.cert_pem, first.key_pem, ERR_OK, true, 1},
+        {"not a pair", second.cert_pem, first.key_pem, ERR_INVALID, true, 1},
+        {"garbage", "garbage", "garbage", ERR_INVALID, true, 1},
+        {"second", second.cert_pem, second.key_pem, ERR_OK, true, 2},
+        {"taken away", NULL, NULL, ERR_OK, false, 2},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        print_message("# %s\n", steps[i].name);
+        struct http_pair_life life = {0};
+        struct err err = ERR_INIT;
+        int rc = http_pair_set(tls.pair, steps[i].cert, steps[i].key, &life, NULL, &err);
+        assert_int_equal(rc, steps[i].set);
+        assert_int_equal(life.until_s > life.from_s, rc == ERR_OK && steps[i].cert != NULL);
+        assert_int_equal(fixture_get(&f, test_server_url(t.server, "/ok")),
+                         steps[i].served ? ERR_OK : ERR_TRANSIENT);
+        assert_int_equal(test_server_connections(t.server), steps[i].connections);
+    }
+    fixture_done(&f);
+    http_pair_free(tls.pair);
+    tls_server_stop(&t);
+    test_cert_done(&first);
+    test_cert_done(&second);
+    test_ca_free(clients);
+}
+
 struct rotation {
+    struct http_pair *pair; /* instead of files */
     struct test_server *server;
     const struct files *files;
     const struct test_cert *next;
@@ -312,8 +357,12 @@ static void *rotate(void *arg)
 {
     struct rotation *r = arg;
     test_server_wait_requests(r->server, 1);
-    put(r->files->cert, r->next->cert_pem);
-    put(r->files->key, r->next->key_pem);
+    if (r->pair != NULL) {
+        (void)!http_pair_set(r->pair, r->next->cert_pem, r->next->key_pem, NULL, NULL, NULL);
+    } else {
+        put(r->files->cert, r->next->cert_pem);
+        put(r->files->key, r->next->key_pem);
+    }
     clock_fake_advance(r->files->clock, 10000);
     return NULL;
 }
@@ -330,18 +379,21 @@ static bool swallow(struct http_job *job, int status, const char *bytes, size_t 
     return true;
 }
 
-static void tls__client_pair_changes__streams_end(void **state)
+static void check_streams_end(bool handed_over)
 {
-    (void)state;
     const struct test_cert_spec me = {.cn = "me"};
     struct test_ca *clients = test_ca_new("Clients");
     struct test_cert first = test_ca_issue(clients, &me);
     struct test_cert second = test_ca_issue(clients, &me);
     struct tls_server t = tls_server_start(&on_loopback, test_ca_pem(clients));
     struct files fs;
-    files_make(&fs, test_ca_pem(t.ca), &first);
+    files_make(&fs, test_ca_pem(t.ca), handed_over ? NULL : &first);
+    if (handed_over) {
+        fs.tls.pair = http_pair_new();
+        (void)!http_pair_set(fs.tls.pair, first.cert_pem, first.key_pem, NULL, NULL, NULL);
+    }
     struct fixture f = fixture_new(&(struct http_config){.tls = &fs.tls, .clock = fs.clock});
-    struct rotation r = {.server = t.server, .files = &fs, .next = &second};
+    struct rotation r = {.server = t.server, .files = &fs, .next = &second, .pair = fs.tls.pair};
     pthread_t thread;
     pthread_create(&thread, NULL, rotate, &r);
     struct http_job job = {
@@ -359,11 +411,24 @@ static void tls__client_pair_changes__streams_end(void **state)
     test_server_wait_gone(t.server, 1);
     assert_ok(&f, fixture_get(&f, test_server_url(t.server, "/ok")));
     fixture_done(&f);
+    http_pair_free(fs.tls.pair);
     files_done(&fs);
     tls_server_stop(&t);
     test_cert_done(&first);
     test_cert_done(&second);
     test_ca_free(clients);
+}
+
+static void tls__client_pair_changes__streams_end(void **state)
+{
+    (void)state;
+    check_streams_end(false);
+}
+
+static void tls__pair_is_handed_over__streams_end(void **state)
+{
+    (void)state;
+    check_streams_end(true);
 }
 
 static void tls__no_ca_given__environment_names_the_roots(void **state)
@@ -411,6 +476,8 @@ int main(void)
         cmocka_unit_test(tls__ca_file_changes__new_connections_use_it),
         cmocka_unit_test(tls__client_pair_changes__old_connections_close),
         cmocka_unit_test(tls__client_pair_changes__streams_end),
+        cmocka_unit_test(tls__pair_is_handed_over__old_connections_close),
+        cmocka_unit_test(tls__pair_is_handed_over__streams_end),
         cmocka_unit_test(tls__no_ca_given__environment_names_the_roots),
         cmocka_unit_test(tls__files_unreadable__auth),
     };
