@@ -2,36 +2,54 @@
 /* json_cutter_skip.c: the cutter's short way through what nobody asked for.
  *
  * Most bytes of a list are dropped (a node's images and managedFields), so what they cost is what a list costs: here
- * about three instructions each.  Eight bytes of a string are looked at in one word.  Checks the same as the slow way,
+ * about three instructions each.  Bytes of a string are looked at sixteen and eight at a time.  Checks the same as the slow way,
  * but says nothing: it stops in front of whatever is wrong, and the slow way finds it.
  * Pure. */
 #include "controller/kube/json_cutter_internal.h"
 
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
-#define ONES               UINT64_C(0x0101010101010101)
-#define HIGHS              UINT64_C(0x8080808080808080)
-#define ANY_OF(word, byte) ZERO_IN((word) ^ (ONES * (byte)))
-#define ZERO_IN(word)      (((word)-ONES) & ~(word))
+#define ONES  UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
 
-/* Whether eight bytes of a string are plain: no quote, no backslash, no control byte.  Subtracting lets the high bit of
- * a byte appear where it was below what is subtracted; a borrow from the byte before can only make it say "no" in vain,
- * and then the bytes are looked at one by one. */
-static bool are_plain(const char *p)
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+/* No quote, no backslash, no control byte among these sixteen. */
+static inline bool are_plain(const char *p)
+{
+    bytes16 v;
+    uint64_t half[2];
+    memcpy(&v, p, sizeof v);
+    bytes16 hits = (bytes16)(v == '"') | (bytes16)(v == '\\') | (bytes16)(v < 0x20);
+    memcpy(half, &hits, sizeof half);
+    return (half[0] | half[1]) == 0;
+}
+
+/* The high bit of each of eight bytes that is a quote, a backslash or a control byte.  Subtracting sets it in a byte
+ * below what is subtracted; the borrow may set it in the byte after that one, too, so only the lowest is sure. */
+static inline uint64_t specials(const char *p)
 {
     uint64_t w;
     memcpy(&w, p, sizeof w);
-    uint64_t control = (w - ONES * 0x20) & ~w;
-    return ((ANY_OF(w, '"') | ANY_OF(w, '\\') | control) & HIGHS) == 0;
+    w = le64toh(w);
+    uint64_t below = ((w ^ ONES * '"') - ONES) | ((w ^ ONES * '\\') - ONES) | (w - ONES * 0x20);
+    return below & ~w & HIGHS;
 }
 
 /* The run of plain bytes of a string from p. */
 size_t cutter_plain_run(const char *p, size_t n)
 {
     size_t i = 0;
-    while (i + 8 <= n && are_plain(p + i)) {
-        i += 8;
+    while (i + 16 <= n && are_plain(p + i)) {
+        i += 16;
+    }
+    for (; i + 8 <= n; i += 8) {
+        uint64_t hits = specials(p + i);
+        if (hits != 0) {
+            return i + (size_t)__builtin_ctzll(hits) / 8;
+        }
     }
     while (i < n && p[i] != '"' && p[i] != '\\' && (unsigned char)p[i] >= 0x20) {
         i++;
