@@ -458,6 +458,7 @@ static int start_reflectors(struct app *a, struct err *err)
         .clock = a->args.clock,
         .rng = a->args.rng,
         .cancel = a->cancel,
+        .streams = kube_reflectors_gate(getenv("KUBE_FEATURE_WatchListClient")),
         .observe = observe_request,
         .observe_arg = a,
     });

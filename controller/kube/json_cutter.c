@@ -4,79 +4,16 @@
  * What is kept is decided by a tree of wanted names, built once: each open container remembers which of its
  * nodes it stands at, or that everything or nothing below it is kept.  A member's name is held back until it
  * is complete, because only then is it known whether it goes out.
+ * What is dropped takes a shorter way (json_cutter_skip.c).
  * Pure but for the callback; no I/O. */
 #include "controller/kube/json_cutter.h"
 
 #include <string.h>
 
-#include "common/base/str.h"
-
-/* Instead of a node of the tree of names. */
-#define KEEP_ALL  (-1)
-#define KEEP_NONE (-2)
-/* Its first nodes. */
-#define ROOT_ITEM 0
-#define ROOT_HEAD 1
+#include "controller/kube/json_cutter_internal.h"
 
 #define NAME_MAX_BYTES ((size_t)512) /* longer member names are kept only where all is kept */
 #define BUFFER_KEEP    ((size_t)256 << 10)
-
-enum state {
-    AT_VALUE = 0,   /* a value must come */
-    AT_FIRST_VALUE, /* behind '[': a value or ']' */
-    AT_FIRST_NAME,  /* behind '{': a name or '}' */
-    AT_NAME,        /* behind ',' in an object */
-    AT_COLON,
-    AT_NEXT, /* behind a value: ',' or the end of the container */
-    AT_TOP,  /* between values of a stream, or before or behind the list */
-    IN_STRING,
-    IN_ESCAPE,
-    IN_NAME,
-    IN_NAME_ESCAPE,
-    IN_SCALAR, /* a number, true, false or null */
-    BROKEN,
-};
-
-/* One name of the tree; children of a node form a list. */
-struct name_node {
-    const char *name; /* borrowed from the caller's paths, `len` bytes */
-    size_t len;
-    int first_child; /* index, -1 = none: everything below is kept */
-    int sibling;
-};
-struct level {
-    int keep; /* node, KEEP_ALL or KEEP_NONE: of the container's members or elements */
-    bool is_array;
-    bool has_output; /* something inside went out: a comma comes first */
-    bool is_items;   /* the list's "items" */
-};
-
-struct json_cutter {
-    struct cutter_args args;
-    struct name_node *nodes; /* ROOT_ITEM, ROOT_HEAD, and what is below */
-    int n_nodes, cap_nodes;
-
-    enum state state;
-    struct level stack[CUTTER_DEPTH_MAX];
-    int depth;
-    int value_keep; /* of the value that comes or is being read */
-    bool name_escaped;
-    struct str_buf name;
-    size_t name_len; /* also when it no longer fits */
-
-    struct str_buf item; /* kept bytes of the item */
-    struct str_buf head;
-    bool in_item;
-    int item_depth;   /* depth at which the item's container hangs */
-    size_t raw_bytes; /* of the item */
-    bool too_large;
-
-    size_t at; /* bytes fed, for messages */
-    size_t n_items;
-    bool has_items_member;
-    bool items_next; /* the name "items" was read, its value comes */
-    bool list_done;
-};
 
 /* --- names ------------------------------------------------------------------------------------- */
 
@@ -153,9 +90,9 @@ void json_cutter_reset(struct json_cutter *c)
     c->state = AT_TOP;
     c->depth = 0;
     c->in_item = false;
-    c->raw_bytes = 0;
     c->too_large = false;
     c->at = 0;
+    c->item_at = 0;
     c->n_items = 0;
     c->has_items_member = false;
     c->items_next = false;
@@ -244,14 +181,30 @@ static void begin_item(struct json_cutter *c)
 {
     c->in_item = true;
     c->item_depth = c->depth;
-    c->raw_bytes = 0;
+    c->item_at = c->at;
     c->too_large = false;
     c->value_keep = c->nodes[ROOT_ITEM].first_child < 0 ? KEEP_ALL : ROOT_ITEM;
     str_buf_reset(&c->item);
 }
 
+static int check_caps(struct json_cutter *c, struct err *err)
+{
+    if (c->in_item && c->at - c->item_at > CUTTER_RAW_MAX) {
+        return fail_cap(c, err, "one item is larger than", CUTTER_RAW_MAX);
+    }
+    if (c->head.len > CUTTER_HEAD_MAX || c->name.len > CUTTER_HEAD_MAX * 4) {
+        return fail_cap(c, err, "the list's head or a member's name is larger than",
+                        CUTTER_HEAD_MAX);
+    }
+    return ERR_OK;
+}
+
 static int end_item(struct json_cutter *c, struct err *err)
 {
+    int rc = check_caps(c, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     c->in_item = false;
     c->n_items++;
     bool go_on = c->args.on_item(c->args.arg, str_buf_text(&c->item), c->item.len, c->too_large);
@@ -316,12 +269,6 @@ static int open_items(struct json_cutter *c, unsigned char b, struct err *err)
     c->stack[c->depth++] = (struct level){.keep = KEEP_NONE, .is_array = true, .is_items = true};
     c->state = AT_FIRST_VALUE;
     return ERR_OK;
-}
-
-static bool is_scalar_byte(unsigned char b)
-{
-    return (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || b == '-' || b == '+' || b == '.' ||
-           b == 'E';
 }
 
 /* Settles what is kept of the value that begins here, and whether an item begins with it. */
@@ -470,15 +417,7 @@ static int structural(struct json_cutter *c, unsigned char b, struct err *err)
     }
 }
 
-/* The run of plain bytes of a string from p. */
-static size_t plain_run(const char *p, size_t n)
-{
-    size_t i = 0;
-    while (i < n && p[i] != '"' && p[i] != '\\' && (unsigned char)p[i] >= 0x20) {
-        i++;
-    }
-    return i;
-}
+/* --- text and structure --------------------------------------------------------------------------- */
 
 /* Inside a string or a name.  Returns in *ret_used how many bytes were read. */
 static int in_text(struct json_cutter *c, const char *p, size_t n, size_t *ret_used,
@@ -486,7 +425,7 @@ static int in_text(struct json_cutter *c, const char *p, size_t n, size_t *ret_u
 {
     bool name = c->state == IN_NAME || c->state == IN_NAME_ESCAPE;
     bool escape = c->state == IN_ESCAPE || c->state == IN_NAME_ESCAPE;
-    size_t run = escape ? 1 : plain_run(p, n);
+    size_t run = escape ? 1 : cutter_plain_run(p, n);
     unsigned char b = (unsigned char)p[0];
     if ((run == 0 || escape) && b < 0x20) {
         return fail(c, err, "want no control byte inside a string", b);
@@ -534,6 +473,14 @@ int json_cutter_feed(struct json_cutter *c, const char *bytes, size_t n, struct 
 {
     size_t i = 0;
     while (i < n) {
+        if (cutter_is_dropping(c)) {
+            size_t skipped = cutter_skip_dropped(c, bytes + i, n - i);
+            i += skipped;
+            c->at += skipped;
+            if (i == n) {
+                break;
+            }
+        }
         size_t used = 0;
         int rc = step(c, bytes + i, n - i, &used, err);
         if (rc != ERR_OK) {
@@ -541,14 +488,6 @@ int json_cutter_feed(struct json_cutter *c, const char *bytes, size_t n, struct 
         }
         i += used;
         c->at += used;
-        c->raw_bytes += used;
-        if (c->in_item && c->raw_bytes > CUTTER_RAW_MAX) {
-            return fail_cap(c, err, "one item is larger than", CUTTER_RAW_MAX);
-        }
-        if (c->head.len > CUTTER_HEAD_MAX || c->name.len > CUTTER_HEAD_MAX * 4) {
-            return fail_cap(c, err, "the list's head or a member's name is larger than",
-                            CUTTER_HEAD_MAX);
-        }
     }
-    return ERR_OK;
+    return check_caps(c, err);
 }

@@ -17,6 +17,18 @@
 #define SAY_EVERY_MS     1000
 #define SAY_EVERY_MAX_MS ((int64_t)60 * 1000)
 
+bool kube_reflectors_gate(const char *value)
+{
+    bool on = true;
+    if (!str_is_empty(value) && !str_to_go_bool(value, &on)) {
+        log_error("want true or false",
+                  "KUBE_FEATURE_WatchListClient is not understood; streaming "
+                  "lists stay on",
+                  LOG_S("value", value));
+    }
+    return on;
+}
+
 struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *args)
 {
     struct kube_reflectors *r = xcalloc(1, sizeof *r);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector.h: LIST and WATCH: keeps stores equal to what the API server holds.
  *
- * One thread and one HTTP handle drive all reflectors (docs/architecture.md).  A LIST is read in pages and cut into items as
- * bytes arrive; a WATCH resumes at the last resourceVersion, understands bookmarks, both kinds of 410, silent
+ * One thread and one HTTP handle drive all reflectors (docs/architecture.md), over one connection where the server
+ * speaks HTTP/2.  A streaming list or a LIST in pages is cut into items as bytes arrive; a WATCH resumes at the last resourceVersion, understands bookmarks, both kinds of 410, silent
  * connections and ends in the middle of a line.  The decision what to ask next is a pure state machine
  * (reflector_rules.h) with the vectors of controller.md §6.10.
- * Source: controller.md §4.8.  Watch-list is left to a later version (docs/adr). */
+ * Source: controller.md §4.8; docs/adr/0017-talking-to-the-api-server.md. */
 #ifndef TRIMTAB_KUBE_REFLECTOR_H
 #define TRIMTAB_KUBE_REFLECTOR_H
 
@@ -22,12 +22,16 @@ struct kube_reflectors_args {
     struct clock *clock;
     struct rng *rng;
     struct cancel *cancel;
+    bool streams;                 /* begin with streaming lists (WatchList); LIST where they fail */
     int page_size;                /* 0: 500 */
     int64_t min_watch_timeout_ms; /* 0: 5 min; the maximum is twice it */
     void (*observe)(void *arg, const char *method, const char *resource, int status,
                     int64_t took_ms);
     void *observe_arg;
 };
+/* What the environment's KUBE_FEATURE_WatchListClient says of args.streams: on unless it is a Go boolean that says no
+ * (§3.3).  NULL: not set.  Logs a value that is none. */
+bool kube_reflectors_gate(const char *value);
 struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *args) _warn_unused_;
 /* `label_selector` NULL: all.  Before start. */
 void kube_reflectors_add(struct kube_reflectors *r, struct kube_store *store,

@@ -41,10 +41,11 @@ struct reflector {
     struct kube_credentials creds;
     bool awaits_credentials; /* the request under way waits for them, see send_ask() */
     int64_t send_at_ms;      /* then it is not sent before this moment */
-    bool opened;             /* bytes of a 200 came */
-    bool replacing;          /* a list is going into the store */
-    size_t skipped;          /* objects of this list that could not be read */
-    size_t listed;           /* objects of this list so far, over its pages */
+    bool opened;    /* bytes of a 200 came */
+    bool replacing; /* a list, or a streaming one, is going into the store */
+    size_t skipped; /* objects of this list that could not be read */
+    size_t
+        listed; /* objects of this list so far, over its pages; those of a stream are counted as they come */
     size_t pages;
     struct err stream_err; /* what the stream itself said or broke */
 };
@@ -88,6 +89,8 @@ void reflector_init(struct reflector *x, struct kube_reflectors *all, struct kub
 void reflector_done(struct reflector *x);
 enum http_next reflector_step(struct http_job *job, const struct http_response *resp);
 bool reflector_on_body(struct http_job *job, int status, const char *bytes, size_t n);
+/* The end mark of a streaming list came: what is staged becomes the store's content. */
+void reflector_streamed(struct reflector *x, const char *rv);
 
 /* reflector_items.c: the cutters' callbacks. */
 bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large);

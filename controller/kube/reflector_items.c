@@ -3,7 +3,9 @@
  *
  * An object that cannot be read is logged and left as it was: one bad object must neither stop the others nor
  * take a healthy one away.  An event that is no JSON ends the watch, because it may hide a version that would
- * otherwise be lost; the list that follows shows the truth.
+ * otherwise be lost; the list that follows shows the truth.  A streaming list is a watch whose objects go into a
+ * staged replace until its end mark; what does not look like our kind ends it, because publishing the rest would
+ * delete what we know.
  * Source: controller.md §4.8 "Stream events".  Runs in the reflector thread. */
 #include "controller/kube/reflector_internal.h"
 
@@ -13,6 +15,24 @@
 #include "controller/kube/client.h"
 
 #define SHOWN_BYTES 160
+#define END_MARK    "k8s.io/initial-events-end"
+
+/* One event of a watch; borrowed. */
+enum event_type {
+    EVENT_UNKNOWN = 0,
+    EVENT_PUT, /* ADDED, MODIFIED */
+    EVENT_DELETED,
+    EVENT_BOOKMARK,
+    EVENT_ERROR,
+};
+struct event {
+    enum event_type type;
+    const char *name;           /* of the type, as sent */
+    struct json_object *object; /* as sent, without members that nobody asks for */
+    const char *rv;             /* of the object, or NULL */
+    const char *text;           /* the whole event, for messages */
+    size_t n;
+};
 
 const char *const reflector_head_members[] = {
     "kind",
@@ -27,9 +47,16 @@ const char *const reflector_head_members[] = {
 };
 /* An ERROR's object is a Status. */
 const char *const reflector_event_members[] = {
-    "type",           "object.kind",    "object.metadata.resourceVersion",
-    "object.status",  "object.message", "object.reason",
-    "object.details", "object.code",    NULL,
+    "type",
+    "object.kind",
+    "object.metadata.resourceVersion",
+    "object.metadata.annotations", /* the end mark of a streaming list */
+    "object.status",
+    "object.message",
+    "object.reason",
+    "object.details",
+    "object.code",
+    NULL,
 };
 
 static const char *resource(const struct reflector *x)
@@ -65,7 +92,7 @@ static void skip_item(struct reflector *x, const char *what, const char *text, s
         return; /* reflector_job.c says how many it were */
     }
     log_error(what, "Object of a list is left out", LOG_S("resource", resource(x)),
-              LOG_I("item", json_cutter_count(x->list_cutter)),
+              LOG_I("item", x->listed),
               LOG_S("begins", arena_strndup(x->arena, text, n < SHOWN_BYTES ? n : SHOWN_BYTES)));
 }
 
@@ -84,15 +111,11 @@ static bool is_our_list(struct reflector *x)
     return false;
 }
 
-static void take_item(struct reflector *x, const char *text, size_t n)
+/* `text` is what is shown of it when it cannot be read. */
+static void put_listed(struct reflector *x, struct json_object *item, const char *text, size_t n)
 {
-    struct json_object *item _cleanup_(json_putp) = NULL;
     struct kube_object *o = NULL;
     struct err err = ERR_INIT;
-    if (json_parse(text, n, NULL, &item, &err) != ERR_OK) {
-        skip_item(x, err.message, text, n);
-        return;
-    }
     if (kube_object_decode(kube_store_kind(x->store), item, &o, &err) != ERR_OK) {
         skip_item(x, err.message, text, n);
         o = known_as(x, item); /* what we knew of it stays */
@@ -100,6 +123,17 @@ static void take_item(struct reflector *x, const char *text, size_t n)
     if (o != NULL) {
         kube_store_replace_put(x->store, o);
     }
+}
+
+static void take_item(struct reflector *x, const char *text, size_t n)
+{
+    struct json_object *item _cleanup_(json_putp) = NULL;
+    struct err err = ERR_INIT;
+    if (json_parse(text, n, NULL, &item, &err) != ERR_OK) {
+        skip_item(x, err.message, text, n);
+        return;
+    }
+    put_listed(x, item, text, n);
 }
 
 bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
@@ -148,6 +182,27 @@ static bool is_one_too_many(struct reflector *x, const struct kube_object *o)
     return known == NULL;
 }
 
+/* An event of a streaming list before its end mark. */
+static bool stage(struct reflector *x, bool deleted, struct json_object *object, const char *text,
+                  size_t n)
+{
+    if (deleted) {
+        const char *key = key_of(x->arena, object);
+        if (key != NULL) {
+            kube_store_replace_take(x->store, key);
+        }
+        return true;
+    }
+    x->listed++;
+    put_listed(x, object, text, n);
+    if (kube_store_staged(x->store) > LIST_ITEMS_MAX) {
+        (void)err_set(&x->stream_err, ERR_INVALID, "the streaming list has more than %u objects",
+                      LIST_ITEMS_MAX);
+        return false;
+    }
+    return true;
+}
+
 /* ADDED, MODIFIED, DELETED.  False ends the watch. */
 static bool apply(struct reflector *x, bool deleted, struct json_object *object)
 {
@@ -187,26 +242,65 @@ static bool is_our_kind(struct reflector *x, const char *type, struct json_objec
     return false;
 }
 
-static bool handle_event(struct reflector *x, const char *type, struct json_object *object)
+static bool is_end_mark(struct json_object *object)
 {
-    bool deleted = str_eq(type, "DELETED");
-    if (str_eq(type, "ERROR")) {
-        return end_with_status(x, object);
+    struct json_object *notes = json_member(json_member(object, "metadata"), "annotations");
+    return str_eq(str_nonnull(json_str(notes, END_MARK)), "true");
+}
+
+/* Objects of a streaming list, and its end. */
+static bool collect(struct reflector *x, const struct event *e)
+{
+    const char *kind = json_str(e->object, "kind");
+    const char *want = kube_kind_name(kube_store_kind(x->store));
+    if (kind != NULL && !str_eq(kind, want)) {
+        (void)err_set(&x->stream_err, ERR_INVALID, "the streaming list has no %s but a %.40s", want,
+                      kind);
+        return false;
     }
-    if (!is_our_kind(x, type, object)) {
+    if (e->type == EVENT_PUT || e->type == EVENT_DELETED) {
+        reflector_watch_event(&x->rules, NULL);
+        return stage(x, e->type == EVENT_DELETED, e->object, e->text, e->n);
+    }
+    if (e->type != EVENT_BOOKMARK || !is_end_mark(e->object)) {
+        reflector_watch_event(&x->rules, NULL);
         return true;
     }
-    if (deleted || str_eq(type, "ADDED") || str_eq(type, "MODIFIED")) {
-        if (!apply(x, deleted, object)) {
+    if (str_is_empty(e->rv)) {
+        (void)err_set(&x->stream_err, ERR_INVALID,
+                      "the end mark of the streaming list has no metadata.resourceVersion");
+        return false;
+    }
+    reflector_streamed(x, e->rv);
+    return true;
+}
+
+/* After the list. */
+static bool follow(struct reflector *x, const struct event *e)
+{
+    if (!is_our_kind(x, e->name, e->object)) {
+        return true;
+    }
+    if (e->type == EVENT_PUT || e->type == EVENT_DELETED) {
+        if (!apply(x, e->type == EVENT_DELETED, e->object)) {
             return false;
         }
-    } else if (!str_eq(type, "BOOKMARK")) {
-        log_error("unknown type of event", "Unable to understand watch event", LOG_S("event", type),
-                  LOG_S("resource", resource(x)));
+    } else if (e->type != EVENT_BOOKMARK) {
+        log_error("unknown type of event", "Unable to understand watch event",
+                  LOG_S("event", e->name), LOG_S("resource", resource(x)));
         return true;
     }
-    reflector_watch_event(&x->rules, json_str(json_member(object, "metadata"), "resourceVersion"));
+    reflector_watch_event(&x->rules, e->rv);
     return true;
+}
+
+static enum event_type type_of(const char *name)
+{
+    return str_eq(name, "ADDED") || str_eq(name, "MODIFIED") ? EVENT_PUT
+           : str_eq(name, "DELETED")                         ? EVENT_DELETED
+           : str_eq(name, "BOOKMARK")                        ? EVENT_BOOKMARK
+           : str_eq(name, "ERROR")                           ? EVENT_ERROR
+                                                             : EVENT_UNKNOWN;
 }
 
 bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large)
@@ -220,10 +314,19 @@ bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large)
     if (json_parse(text, n, NULL, &event, &err) != ERR_OK) {
         return end_undecodable(x, err.message);
     }
-    const char *type = json_str(event, "type");
-    struct json_object *object = json_member(event, "object");
-    if (type == NULL || !json_object_is_type(object, json_type_object)) {
+    struct event e = {
+        .name = json_str(event, "type"),
+        .object = json_member(event, "object"),
+        .text = text,
+        .n = n,
+    };
+    if (e.name == NULL || !json_object_is_type(e.object, json_type_object)) {
         return end_undecodable(x, "it lacks a type or an object");
     }
-    return handle_event(x, type, object);
+    e.type = type_of(e.name);
+    e.rv = json_str(json_member(e.object, "metadata"), "resourceVersion");
+    if (e.type == EVENT_ERROR) {
+        return end_with_status(x, e.object);
+    }
+    return reflector_is_collecting(&x->rules) ? collect(x, &e) : follow(x, &e);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector_job.c: one reflector as an http_job: asks what the rules say, feeds the cutter, tells the rules.
  *
- * Time-outs: a list may take ten minutes but must move every minute; a watch is silent between bookmarks, which
- * come about every minute, so three minutes without a byte mean a dead connection (controller.md §4.5).
+ * Time-outs: a list may take ten minutes but must move every minute; how long a watch may be silent is the rules'
+ * (reflector_silence_ms).  Lists may come compressed, watches never do.
  * Runs in the reflector thread; must not block. */
 #include "controller/kube/reflector_internal.h"
 #include "controller/kube/unreachable.h"
@@ -13,10 +13,9 @@
 #include "common/base/log.h"
 
 #define CREDENTIALS_POLL_MS 100
-#define LIST_TOTAL_MS       ((int64_t)10 * 60 * 1000)
-#define LIST_IDLE_MS        ((int64_t)60 * 1000)
-#define WATCH_SILENT_MS     ((int64_t)3 * 60 * 1000)
-#define WATCH_SLACK_MS      ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
+#define LIST_TOTAL_MS  ((int64_t)10 * 60 * 1000)
+#define LIST_IDLE_MS   ((int64_t)60 * 1000)
+#define WATCH_SLACK_MS ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
 /* Streams are cut as they come, so this only ends a server that never stops. */
 #define LIST_BODY_MAX  ((size_t)1 << 30)
 #define WATCH_BODY_MAX ((size_t)1 << 40)
@@ -33,6 +32,9 @@ void reflector_init(struct reflector *x, struct kube_reflectors *all, struct kub
         .arena = arena_new(),
     };
     reflector_rules_init(&x->rules, all->args.page_size, all->args.min_watch_timeout_ms);
+    if (all->args.streams) {
+        reflector_rules_stream(&x->rules);
+    }
     const struct cutter_args list = {
         .mode = CUTTER_LIST,
         .members = kube_kind_members(kind),
@@ -80,6 +82,18 @@ static void give_up_replace(struct reflector *x)
     }
 }
 
+static void begin_replace(struct reflector *x)
+{
+    give_up_replace(x);
+    if (x->ask.ask == REFLECTOR_LIST) {
+        kube_store_replace_begin(x->store);
+    } else {
+        kube_store_replace_begin_staged(x->store);
+    }
+    x->replacing = true;
+    x->skipped = x->listed = x->pages = 0;
+}
+
 /* Sends x->ask, perhaps once more. */
 static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
 {
@@ -108,7 +122,9 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
         .n_headers = x->creds.n_headers,
         .bearer = x->creds.bearer,
         .not_before_ms = not_before_ms,
-        .idle_ms = is_list ? LIST_IDLE_MS : WATCH_SILENT_MS,
+        .gzip = is_list && !x->all->args.config->disable_compression,
+        .idle_ms =
+            is_list ? LIST_IDLE_MS : reflector_silence_ms(&x->rules, x->rules.watch_began_ms),
         .total_ms = is_list ? LIST_TOTAL_MS : -1,
         .max_body = is_list ? LIST_BODY_MAX : WATCH_BODY_MAX,
         .max_redirects = 10,
@@ -121,11 +137,8 @@ static enum http_next send_next(struct reflector *x)
     struct kube_reflectors *r = x->all;
     reflector_next(&x->rules, reflectors_now(r), reflectors_unit(r), &x->ask);
     x->retries = (struct client_rules){0};
-    if (x->ask.ask == REFLECTOR_LIST && x->ask.begins_list) {
-        give_up_replace(x);
-        kube_store_replace_begin(x->store);
-        x->replacing = true;
-        x->skipped = x->listed = x->pages = 0;
+    if (x->ask.begins_list) {
+        begin_replace(x);
     }
     return send_ask(x, x->ask.not_before_ms);
 }
@@ -135,8 +148,8 @@ static enum http_next send_next(struct reflector *x)
 /* A server that keeps a watch open long after it should have closed it feeds us old news. */
 static bool is_overdue(struct reflector *x)
 {
-    return x->ask.ask == REFLECTOR_WATCH && reflectors_now(x->all) - x->rules.watch_began_ms >
-                                                (int64_t)x->ask.timeout_s * 1000 + WATCH_SLACK_MS;
+    return x->ask.ask != REFLECTOR_LIST && reflectors_now(x->all) - x->rules.watch_began_ms >
+                                               (int64_t)x->ask.timeout_s * 1000 + WATCH_SLACK_MS;
 }
 
 bool reflector_on_body(struct http_job *job, int status, const char *bytes, size_t n)
@@ -150,7 +163,12 @@ bool reflector_on_body(struct http_job *job, int status, const char *bytes, size
         (void)err_set(&x->stream_err, ERR_TRANSIENT, "the watch was not closed in time");
         return false;
     }
-    if (json_cutter_feed(c, bytes, n, &err) == ERR_OK) {
+    int rc = json_cutter_feed(c, bytes, n, &err);
+    if (rc == ERR_OK && x->ask.ask != REFLECTOR_LIST) {
+        reflector_watch_bytes(&x->rules, reflectors_now(x->all));
+        job->req.idle_ms = reflector_silence_ms(&x->rules, x->rules.watch_byte_ms);
+    }
+    if (rc == ERR_OK) {
         return true;
     }
     if (x->stream_err.code == ERR_OK) { /* else the reader stopped it and said why */
@@ -178,6 +196,16 @@ static void say(struct reflector *x, enum reflector_say what, const struct err *
         break;
     case REFLECTOR_SAY_EXPIRED:
         log_info(4, "Watch closed", LOG_S("type", type_label(x)), LOG_S("err", err->message));
+        break;
+    case REFLECTOR_SAY_LISTING:
+        log_info(4, "No streaming list; listing instead", LOG_S("type", type_label(x)),
+                 LOG_S("err", err->message));
+        break;
+    case REFLECTOR_SAY_STALLED:
+        log_warning("The streaming list does not come to its end mark; listing instead. Something "
+                    "between here and the API server may hold back bookmarks: "
+                    "KUBE_FEATURE_WatchListClient=false saves the attempt",
+                    LOG_S("type", type_label(x)), LOG_I("objects", x->listed));
         break;
     case REFLECTOR_SAY_SHORT:
         log_error(
@@ -233,6 +261,28 @@ static int read_head(struct reflector *x, struct json_object **ret, struct err *
     return ERR_OK;
 }
 
+/* The store holds what the server holds. */
+static void list_complete(struct reflector *x)
+{
+    if (x->skipped > SKIPPED_SAID_MAX) {
+        log_warning("More objects of the list were left out", LOG_S("type", type_label(x)),
+                    LOG_I("objects", x->skipped));
+    }
+    kube_store_replace_end(x->store, true);
+    x->replacing = false;
+    reflectors_wake_waiters(x->all);
+    http_wakeup(x->all->http);
+}
+
+void reflector_streamed(struct reflector *x, const char *rv)
+{
+    reflector_initial_end(&x->rules, rv);
+    log_info(4, "Listed", LOG_S("type", type_label(x)), LOG_I("items", kube_store_staged(x->store)),
+             LOG_B("complete", true), LOG_B("streamed", true));
+    reflectors_reached(x->all);
+    list_complete(x);
+}
+
 static void finish_page(struct reflector *x, struct json_object *head)
 {
     struct json_object *meta = json_member(head, "metadata");
@@ -240,15 +290,8 @@ static void finish_page(struct reflector *x, struct json_object *head)
     bool complete = reflector_list_page(&x->rules, json_str(meta, "resourceVersion"), token);
     log_info(4, "Listed", LOG_S("type", type_label(x)),
              LOG_I("items", json_cutter_count(x->list_cutter)), LOG_B("complete", complete));
-    if (x->skipped > SKIPPED_SAID_MAX) {
-        log_warning("More objects of the list were left out", LOG_S("type", type_label(x)),
-                    LOG_I("objects", x->skipped));
-    }
     if (complete) {
-        kube_store_replace_end(x->store, true);
-        x->replacing = false;
-        reflectors_wake_waiters(x->all);
-        http_wakeup(x->all->http);
+        list_complete(x);
     }
 }
 
@@ -276,9 +319,14 @@ static void watch_ended(struct reflector *x, struct err *err)
 {
     struct kube_reflectors *r = x->all;
     enum reflector_end why = reflector_classify(err);
+    bool collecting = reflector_is_collecting(&x->rules);
     if (why == REFLECTOR_END_OK || x->opened) {
         reflectors_reached(r);
     } else {
+        if (collecting) {
+            (void)err_prefix(err, "failed to list %s", type_label(x));
+            (void)kube_advise_refusal(r->args.config, err);
+        }
         reflectors_failed(r, err, err->http_status == 0);
     }
     if (why == REFLECTOR_END_OK && !json_cutter_at_boundary(x->watch_cutter)) {

@@ -18,6 +18,13 @@
 #define SHORT_WATCH_MS   1000
 /* A server that sends one event and hangs up, over and over, is met with the back-off too. */
 #define SHORT_WATCHES_MAX 5
+/* A proxy that cuts streams after a while may never let a long one come to its end mark. */
+#define CUT_STREAMS_MAX 3
+/* Bookmarks come about every minute, so three without a byte mean a dead connection (§4.5). */
+#define SILENCE_MS ((int64_t)3 * 60 * 1000)
+/* §4.8 "watchdog": before the end mark. */
+#define MARK_DUE_MS     ((int64_t)60 * 1000)
+#define MARK_SILENCE_MS ((int64_t)30 * 1000)
 
 void reflector_rules_init(struct reflector_rules *r, int page_size, int64_t min_watch_ms)
 {
@@ -48,9 +55,21 @@ int64_t reflector_backoff(struct reflector_rules *r, int64_t now_ms, double unit
     return base + (int64_t)(unit * (double)base);
 }
 
+void reflector_rules_stream(struct reflector_rules *r)
+{
+    r->streams = true;
+    r->ask = REFLECTOR_WATCH_LIST;
+}
+
 static void wait_for_backoff(struct reflector_rules *r, int64_t now_ms, double unit)
 {
     r->not_before_ms = now_ms + reflector_backoff(r, now_ms, unit);
+}
+
+/* The next request begins a round. */
+static void begin_round(struct reflector_rules *r)
+{
+    r->ask = r->streams ? REFLECTOR_WATCH_LIST : REFLECTOR_LIST;
 }
 
 static void set_rv(char out[REFLECTOR_RV_MAX], const char *rv)
@@ -90,6 +109,14 @@ static void leave_list(struct reflector_rules *r)
     r->full_list = false;
 }
 
+static void synced_at(struct reflector_rules *r, const char *rv)
+{
+    set_rv(r->rv, rv);
+    r->rv_unavailable = false;
+    r->cut_streams = 0;
+    r->ask = REFLECTOR_WATCH;
+}
+
 bool reflector_list_page(struct reflector_rules *r, const char *rv, const char *token)
 {
     if (token[0] != '\0') {
@@ -100,9 +127,7 @@ bool reflector_list_page(struct reflector_rules *r, const char *rv, const char *
         return false;
     }
     leave_list(r);
-    set_rv(r->rv, rv);
-    r->rv_unavailable = false;
-    r->ask = REFLECTOR_WATCH;
+    synced_at(r, rv);
     return true;
 }
 
@@ -120,6 +145,7 @@ enum reflector_say reflector_list_failed(struct reflector_rules *r, enum reflect
         r->rv_unavailable = true; /* at once again: the newest, from the source */
         return REFLECTOR_SAY_NOTHING;
     }
+    begin_round(r);
     wait_for_backoff(r, now_ms, unit);
     return expired ? REFLECTOR_SAY_EXPIRED : REFLECTOR_SAY_FAILED;
 }
@@ -129,25 +155,53 @@ enum reflector_say reflector_list_failed(struct reflector_rules *r, enum reflect
 static void next_watch(struct reflector_rules *r, int64_t now_ms, double unit,
                        struct reflector_request *ret)
 {
-    ret->rv = r->rv;
+    ret->begins_list = reflector_is_collecting(r);
+    ret->rv = ret->begins_list && r->rv_unavailable ? "" : r->rv;
     ret->timeout_s =
         (int)((double)r->min_watch_ms / 1000.0 + unit * (double)r->min_watch_ms / 1000.0);
     r->watch_began_ms = now_ms > r->not_before_ms ? now_ms : r->not_before_ms;
+    r->watch_byte_ms = r->watch_began_ms;
     r->watch_events = 0;
+}
+
+bool reflector_is_collecting(const struct reflector_rules *r)
+{
+    return r->ask == REFLECTOR_WATCH_LIST;
+}
+
+void reflector_watch_bytes(struct reflector_rules *r, int64_t now_ms)
+{
+    r->watch_byte_ms = now_ms;
+}
+
+/* Before the mark: until 60 s are over and 30 s were silent. */
+int64_t reflector_silence_ms(const struct reflector_rules *r, int64_t now_ms)
+{
+    if (!reflector_is_collecting(r)) {
+        return SILENCE_MS;
+    }
+    int64_t due_ms = r->watch_began_ms + MARK_DUE_MS - now_ms;
+    return due_ms > MARK_SILENCE_MS ? due_ms : MARK_SILENCE_MS;
 }
 
 void reflector_watch_event(struct reflector_rules *r, const char *rv)
 {
     r->watch_events++;
-    if (!str_is_empty(rv)) {
+    if (!str_is_empty(rv) && !reflector_is_collecting(r)) {
         set_rv(r->rv, rv);
     }
 }
 
-static enum reflector_say list_again(struct reflector_rules *r, enum reflector_say say,
+void reflector_initial_end(struct reflector_rules *r, const char *rv)
+{
+    r->watch_events++;
+    synced_at(r, rv);
+}
+
+static enum reflector_say next_round(struct reflector_rules *r, enum reflector_say say,
                                      int64_t now_ms, double unit)
 {
-    r->ask = REFLECTOR_LIST;
+    begin_round(r);
     wait_for_backoff(r, now_ms, unit);
     return say;
 }
@@ -157,7 +211,7 @@ static enum reflector_say watch_closed(struct reflector_rules *r, int64_t now_ms
 {
     bool is_short = now_ms - r->watch_began_ms < SHORT_WATCH_MS;
     if (is_short && r->watch_events == 0) {
-        return list_again(r, REFLECTOR_SAY_SHORT, now_ms, unit);
+        return next_round(r, REFLECTOR_SAY_SHORT, now_ms, unit);
     }
     r->short_watches = is_short ? r->short_watches + 1 : 0;
     if (r->short_watches > SHORT_WATCHES_MAX) {
@@ -175,10 +229,67 @@ static bool may_survive_internal(struct reflector_rules *r, int64_t now_ms)
            now_ms - r->internal_since_ms < r->internal_error_window_ms;
 }
 
+/* LIST for the rest of this round. */
+static enum reflector_say fall_back(struct reflector_rules *r, enum reflector_say say)
+{
+    r->ask = REFLECTOR_LIST;
+    r->cut_streams = 0;
+    return say;
+}
+
+/* Before its end mark, by the server or on the way. */
+static enum reflector_say stream_cut(struct reflector_rules *r, bool opened, int64_t now_ms)
+{
+    bool is_short = now_ms - r->watch_began_ms < SHORT_WATCH_MS;
+    bool brought_nothing = !opened || r->watch_events == 0;
+    if (++r->cut_streams >= CUT_STREAMS_MAX || (is_short && brought_nothing)) {
+        return fall_back(r, REFLECTOR_SAY_LISTING);
+    }
+    return REFLECTOR_SAY_NOTHING;
+}
+
+/* §4.8 WATCH-LIST, "Failures". */
+static enum reflector_say stream_ended(struct reflector_rules *r, enum reflector_end why,
+                                       bool opened, int64_t now_ms, double unit)
+{
+    bool asked_for_newest = r->rv_unavailable || r->rv[0] == '\0';
+    switch (why) {
+    case REFLECTOR_END_NETWORK:
+        if (now_ms - r->watch_byte_ms >= MARK_SILENCE_MS &&
+            now_ms - r->watch_began_ms >= MARK_DUE_MS) {
+            return fall_back(r, REFLECTOR_SAY_STALLED);
+        }
+        if (!opened) {
+            wait_for_backoff(r, now_ms, unit);
+            return REFLECTOR_SAY_FAILED;
+        }
+        return stream_cut(r, opened, now_ms);
+    case REFLECTOR_END_OK:
+        return stream_cut(r, opened, now_ms);
+    case REFLECTOR_END_THROTTLED:
+        wait_for_backoff(r, now_ms, unit);
+        return REFLECTOR_SAY_NOTHING;
+    case REFLECTOR_END_EXPIRED:
+    case REFLECTOR_END_TOO_LARGE:
+        if (!asked_for_newest) {
+            r->rv_unavailable = true;
+            return REFLECTOR_SAY_NOTHING;
+        }
+        break;
+    case REFLECTOR_END_INTERNAL:
+    case REFLECTOR_END_OTHER:
+        break;
+    }
+    return fall_back(r, REFLECTOR_SAY_LISTING);
+}
+
 /* §4.8 WATCH, "Starting error" and "End of stream". */
 enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflector_end why,
                                          bool opened, int64_t now_ms, double unit)
 {
+    if (reflector_is_collecting(r)) {
+        return stream_ended(r, why, opened, now_ms, unit);
+    }
     switch (why) {
     case REFLECTOR_END_OK:
         return watch_closed(r, now_ms, unit);
@@ -192,7 +303,7 @@ enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflect
         wait_for_backoff(r, now_ms, unit);
         return REFLECTOR_SAY_NOTHING;
     case REFLECTOR_END_EXPIRED:
-        return list_again(r, REFLECTOR_SAY_EXPIRED, now_ms, unit);
+        return next_round(r, REFLECTOR_SAY_EXPIRED, now_ms, unit);
     case REFLECTOR_END_INTERNAL:
         if (opened && may_survive_internal(r, now_ms)) {
             wait_for_backoff(r, now_ms, unit);
@@ -203,7 +314,7 @@ enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflect
     case REFLECTOR_END_OTHER:
         break;
     }
-    return list_again(r, opened ? REFLECTOR_SAY_ENDED : REFLECTOR_SAY_FAILED, now_ms, unit);
+    return next_round(r, opened ? REFLECTOR_SAY_ENDED : REFLECTOR_SAY_FAILED, now_ms, unit);
 }
 
 /* --- requests ------------------------------------------------------------------------------------ */
@@ -235,7 +346,9 @@ void reflector_query(struct str_buf *b, const struct reflector_request *q,
                      const char *label_selector)
 {
     str_buf_reset(b);
-    if (q->ask == REFLECTOR_WATCH) {
+    bool streams = q->ask == REFLECTOR_WATCH_LIST;
+    bool watches = q->ask == REFLECTOR_WATCH || streams;
+    if (watches) {
         add(b, "allowWatchBookmarks", "true");
     }
     if (q->token != NULL) {
@@ -250,7 +363,11 @@ void reflector_query(struct str_buf *b, const struct reflector_request *q,
     if (!str_is_empty(q->rv)) {
         add(b, "resourceVersion", q->rv);
     }
-    if (q->ask == REFLECTOR_WATCH) {
+    if (streams) {
+        add(b, "resourceVersionMatch", "NotOlderThan");
+        add(b, "sendInitialEvents", "true");
+    }
+    if (watches) {
         add_int(b, "timeoutSeconds", q->timeout_s);
         add(b, "watch", "true");
     }

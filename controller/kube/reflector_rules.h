@@ -3,14 +3,26 @@
  *
  * A state machine without I/O: the caller sends what reflector_next() says, tells what came of it, and asks again.
  *
- *      LIST ──ok──▶ WATCH ──closed──▶ WATCH (at once, from the last version)
- *       ▲             └──expired, error──▶ back-off ─┐
- *       └────────────────────────────────────────────┘ LIST "not older than the last version";
- *                                                      only if that has expired: LIST of the newest
+ *      WATCH_LIST ──end mark──▶ WATCH (the same stream) ──closed──▶ WATCH (at once, from the last version)
+ *       │ ▲   │                  ▲   └──expired, error──▶ back-off ─┐
+ *       │ │   └─refused, stalled─▶ LIST ──ok──┘                     │
+ *       └─┴─────────────────────────────────────────────────────────┘ "not older than the last version";
+ *                                                                    only if that has expired: the newest
  *
- * Source: controller.md §4.8 (LIST + WATCH; the streaming list is not used); vectors §6.10.
- * Differences to upstream, both cheaper for the server: a watch that could not be opened for any network reason is
- * tried again without a list, and a list of the newest state is read in pages.
+ * A round begins with a streaming list (one request: all objects as events, a bookmark that marks their end, then
+ * changes), or with LIST where streaming is off.  What a streaming list meets before its mark:
+ *
+ *      429; no connection                    back-off, again
+ *      410, or our version is from the future   again at once, of the newest; LIST when that fails, too
+ *      closed or cut                         again at once; the third in a row, or one that ended at once: LIST
+ *      60 s without the mark and 30 s without a byte   LIST: something on the way swallows bookmarks
+ *      anything else (422: a server without it)        LIST
+ *
+ * LIST is for that round only; the next one streams again.
+ * Source: controller.md §4.8; vectors §6.10, 203–212.
+ * Differences to upstream, all cheaper for the server: a watch that could not be opened for any network reason is
+ * tried again without a list; a list of the newest state is read in pages; upstream streams again without end
+ * after the third cut, and waits for the mark for ever.
  * Pure: `now` and randomness (`unit` in [0,1)) are parameters.  One thread. */
 #ifndef TRIMTAB_KUBE_REFLECTOR_RULES_H
 #define TRIMTAB_KUBE_REFLECTOR_RULES_H
@@ -42,16 +54,20 @@ enum reflector_say {
     REFLECTOR_SAY_FAILED,  /* error "Failed to watch" */
     REFLECTOR_SAY_SHORT,   /* the same, with the text about very short watches */
     REFLECTOR_SAY_ENDED,   /* warning "Watch ended with error" */
+    REFLECTOR_SAY_LISTING, /* v 4: LIST instead of the streaming list */
+    REFLECTOR_SAY_STALLED, /* warning: the same, because no end mark came */
 };
 enum reflector_ask {
     REFLECTOR_LIST = 0,
     REFLECTOR_WATCH,
+    REFLECTOR_WATCH_LIST, /* a watch that begins with all objects */
 };
 
 struct reflector_request {
     enum reflector_ask ask;
-    bool begins_list; /* the first page of a fresh list: forget what an unfinished one left */
-    const char *rv;   /* resourceVersion; "" = the parameter is left out; borrowed from the rules */
+    bool
+        begins_list; /* a streaming list, or the first page of a LIST: forget what an unfinished one left */
+    const char *rv; /* resourceVersion; "" = the parameter is left out; borrowed from the rules */
     const char *token; /* continue, or NULL */
     int limit;         /* 0 = left out */
     int timeout_s;     /* of a watch */
@@ -62,6 +78,7 @@ struct reflector_rules {
     int page_size;                    /* forced by the user; 0 = upstream's rule with 500 */
     int64_t min_watch_ms;             /* 5 min at least */
     int64_t internal_error_window_ms; /* how long watches survive InternalErrors; 0 = not */
+    bool streams;                     /* rounds begin with a streaming list */
 
     enum reflector_ask ask;
     char rv[REFLECTOR_RV_MAX]; /* last one seen; "" = never synced */
@@ -74,7 +91,9 @@ struct reflector_rules {
     bool full_list;                 /* a continuation expired: all in one answer now */
 
     int64_t watch_began_ms;
+    int64_t watch_byte_ms; /* when its last byte came, or when it began */
     size_t watch_events;
+    int cut_streams;           /* in a row, closed or cut before the end mark */
     int short_watches;         /* in a row, each under a second */
     int64_t internal_since_ms; /* first InternalError of a row; 0 = none */
 
@@ -86,6 +105,8 @@ struct reflector_rules {
 /* page_size and min_watch_ms 0 = defaults. */
 void reflector_rules_init(struct reflector_rules *r, int page_size, int64_t min_watch_ms);
 void reflector_rules_done(struct reflector_rules *r);
+/* Rounds begin with a streaming list.  Before the first request. */
+void reflector_rules_stream(struct reflector_rules *r);
 
 /* The next request.  Tells the rules that it is being sent at `now_ms` (or at not_before_ms if later). */
 void reflector_next(struct reflector_rules *r, int64_t now_ms, double unit,
@@ -96,9 +117,18 @@ bool reflector_list_page(struct reflector_rules *r, const char *rv, const char *
 /* A list request failed. */
 enum reflector_say reflector_list_failed(struct reflector_rules *r, enum reflector_end why,
                                          int64_t now_ms, double unit);
-/* An event of a watch; every type but ERROR. */
+/* An event of a watch; every type but ERROR.  Before the end mark of a streaming list its version counts for
+ * nothing: objects come in no order. */
 void reflector_watch_event(struct reflector_rules *r, const char *rv);
-/* The watch is over.  `opened`: the server had begun to answer it. */
+/* The bookmark that marks the end of a streaming list's objects.  The stream goes on as a watch. */
+void reflector_initial_end(struct reflector_rules *r, const char *rv);
+/* A streaming list is under way and its end mark has not come. */
+bool reflector_is_collecting(const struct reflector_rules *r);
+/* Bytes of a watch came. */
+void reflector_watch_bytes(struct reflector_rules *r, int64_t now_ms);
+/* For how long a watch may be silent from now on, in ms. */
+int64_t reflector_silence_ms(const struct reflector_rules *r, int64_t now_ms);
+/* The watch or the streaming list is over.  `opened`: the server had begun to answer it. */
 enum reflector_say reflector_watch_ended(struct reflector_rules *r, enum reflector_end why,
                                          bool opened, int64_t now_ms, double unit);
 /* "resourceVersion=7&limit=500" for a request. */

@@ -2,8 +2,9 @@
 /* store.c: the map from key to object, its snapshots and its handlers.
  *
  * The writer changes the index under the lock and then, outside it, tells the handlers with references to the old
- * and the new object.  A replace puts objects in one by one, as they are decoded, instead of holding two full
- * sets: each of them is newer than or equal to what was there; what was not seen goes at the end.
+ * and the new object.  A replace by LIST puts objects in one by one, as they are decoded, instead of holding two
+ * full sets: each of them is newer than or equal to what was there; what was not seen goes at the end.  A replace by
+ * a streaming list is staged in an index of the writer's, which shares what the store has already.
  * Source: controller.md §4.8.  One writer thread, any number of readers. */
 #include "controller/kube/store.h"
 
@@ -23,9 +24,11 @@ struct kube_store {
     enum kube_kind kind;
     struct kube_handler handlers[HANDLERS_MAX]; /* fixed before the writer starts */
     size_t n_handlers;
-    uint64_t round;     /* the writer's: number of replaces begun */
-    bool replacing;     /* the writer's */
-    _Atomic int untold; /* changes whose handlers have not been told to the end */
+    uint64_t round;            /* the writer's: number of replaces begun */
+    bool replacing;            /* the writer's */
+    bool is_staged;            /* the writer's: this replace is */
+    struct store_index staged; /* the writer's */
+    _Atomic int untold;        /* changes whose handlers have not been told to the end */
 
     struct mutex lock;
     struct store_index by_key _guarded_by_(&lock);
@@ -39,6 +42,7 @@ struct kube_store *kube_store_new(enum kube_kind kind)
 {
     struct kube_store *s = xcalloc(1, sizeof *s);
     s->kind = kind;
+    store_index_init(&s->staged, store_cmp_key);
     mutex_init(&s->lock);
     mutex_lock(&s->lock);
     store_index_init(&s->by_key, store_cmp_key);
@@ -58,6 +62,7 @@ void kube_store_free(struct kube_store *s)
     store_index_done(&s->by_service);
     mutex_unlock(&s->lock);
     mutex_done(&s->lock);
+    store_index_done(&s->staged);
     free(s);
 }
 
@@ -269,16 +274,61 @@ void kube_store_delete(struct kube_store *s, struct kube_object *o)
     kube_object_unref(o);
 }
 
+/* --- replace ----------------------------------------------------------------------------------- */
+
 void kube_store_replace_begin(struct kube_store *s)
 {
     s->round++;
     s->replacing = true;
+    s->is_staged = false;
+}
+
+void kube_store_replace_begin_staged(struct kube_store *s)
+{
+    kube_store_replace_begin(s);
+    s->is_staged = true;
+}
+
+/* The store's own object instead of its like. */
+static struct kube_object *share(struct kube_store *s, struct kube_object *o)
+{
+    mutex_lock(&s->lock);
+    struct index_entry *e = store_index_find(&s->by_key, o);
+    bool known = e != NULL && is_same(e->object, o);
+    struct kube_object *ours = known ? kube_object_ref(e->object) : o;
+    mutex_unlock(&s->lock);
+    if (known) {
+        kube_object_unref(o);
+    }
+    return ours;
 }
 
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
 {
     assert(s->replacing);
-    put(s, o);
+    if (!s->is_staged) {
+        put(s, o);
+        return;
+    }
+    kube_object_unref(store_index_put(&s->staged, share(s, o), s->round));
+}
+
+void kube_store_replace_take(struct kube_store *s, const char *key)
+{
+    assert(s->replacing && s->is_staged);
+    const struct kube_object like = {.kind = s->kind, .key = key};
+    kube_object_unref(store_index_take(&s->staged, &like));
+}
+
+size_t kube_store_staged(const struct kube_store *s)
+{
+    return s->staged.n;
+}
+
+bool kube_store_is_staged(const struct kube_store *s, const char *key)
+{
+    const struct kube_object like = {.kind = s->kind, .key = key};
+    return store_index_find(&s->staged, &like) != NULL;
 }
 
 /* Entries of by_service whose object has left by_key go, too. */
@@ -324,12 +374,26 @@ static void set_synced(struct kube_store *s)
     }
 }
 
+/* Entry by entry into the store: its references move. */
+static void publish_staged(struct kube_store *s)
+{
+    for (size_t i = 0; i < s->staged.n; i++) {
+        put(s, s->staged.entries[i].object);
+    }
+    s->staged.n = 0;
+    store_index_done(&s->staged);
+    store_index_init(&s->staged, store_cmp_key);
+}
+
 void kube_store_replace_end(struct kube_store *s, bool complete)
 {
     s->replacing = false;
     if (!complete) {
+        store_index_done(&s->staged);
+        store_index_init(&s->staged, store_cmp_key);
         return;
     }
+    publish_staged(s);
     struct store_index gone;
     store_index_init(&gone, store_cmp_key);
     take_unseen(s, &gone);

@@ -60,6 +60,13 @@ void kube_store_delete(struct kube_store *s,
 /* Replace: begin, any number of put, end; what was not put since begin is deleted then.  */
 void kube_store_replace_begin(struct kube_store *s);
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o);
+/* The same, but nobody sees what was put until the end: a streaming list may take back what it named, and may stop
+ * half-way.  An object that is in the store already is shared, so what is held twice is only what differs. */
+void kube_store_replace_begin_staged(struct kube_store *s);
+/* Staged only: taken back.  Takes over no reference. */
+void kube_store_replace_take(struct kube_store *s, const char *key);
+size_t kube_store_staged(const struct kube_store *s); /* objects put and not taken back */
+bool kube_store_is_staged(const struct kube_store *s, const char *key);
 void kube_store_replace_end(struct kube_store *s, bool complete); /* false: give up, keep the old */
 
 #endif

@@ -64,6 +64,8 @@ PLACES = [
           lambda t: status(403, "Forbidden", t), True, "v1.Node"),
     Place("watch", "kube", lambda r: r.path.startswith("/api/v1/services") and is_watch(r),
           '{"type":"ADDED","object":{', lambda t: status(403, "Forbidden", t), True, "v1.Service"),
+    Place("stream", "kube", lambda r: r.path.startswith("/api/v1/") and "sendInitialEvents=true" in r.path,
+          '{"type":"ADDED","object":{', lambda t: status(403, "Forbidden", t), True),
     Place("patch", "kube", lambda r: r.method == "PATCH" and "/services/new" in r.path,
           '{"kind":"Service","metadata":{', lambda t: status(403, "Forbidden", t), False, "default/new"),
     Place("configmap", "kube", lambda r: "/configmaps" in r.path, '{"kind":"ConfigMap","data":{',
@@ -149,8 +151,9 @@ WRONG_TYPES = [
 ]
 
 # What they are answered is an answer, or nobody needs to hear that it is none.
-FINE = {"ready", "events"}
-STREAMED = ("list", "nodes", "watch")
+FINE = {"ready", "events", "stream"}                # a stream that fails is replaced by a list
+STREAMED = ("list", "nodes", "watch", "stream")
+LISTED = ("list", "nodes", "watch")                 # places that are only come to without streaming lists
 
 
 # --- a scene --------------------------------------------------------------------------------------------------
@@ -170,7 +173,8 @@ def says_what_is_wrong(stage, place):
 
 def scene(template, place, name, answer):
     lasts = 1 if place.front in ("metadata", "token") else None
-    with Stage(template, token_lasts=lasts, token_url=place.name == "token") as stage:
+    with Stage(template, token_lasts=lasts, token_url=place.name == "token",
+               streams=place.name not in LISTED) as stage:
         front = getattr(stage, place.front)
         spell = Spell(answer, place.matches)
         if place.before_start:

@@ -65,9 +65,10 @@ class Template:
 class Stage(World):
     """A World whose trimtab sees everything through Fronts.  Use as a context manager."""
 
-    def __init__(self, template, token_lasts=None, token_url=False):
+    def __init__(self, template, token_lasts=None, token_url=False, streams=True):
+        """streams: trimtab begins with streaming lists, as it does by default; else with LIST."""
         super().__init__(template.programs, f"--world={template.world}")
-        self.template = template
+        self.template, self.streams = template, streams
         port = int(self.url.rsplit(":", 1)[1])
         twist = None
         if token_lasts is not None:
@@ -107,7 +108,8 @@ class Stage(World):
             f.write(text)
 
     def environment(self):
-        return {**super().environment(), "GCE_METADATA_HOST": f"127.0.0.1:{self.metadata.port}"}
+        return {**super().environment(), "GCE_METADATA_HOST": f"127.0.0.1:{self.metadata.port}",
+                "KUBE_FEATURE_WatchListClient": str(self.streams).lower()}
 
     def launch(self, *flags):
         """Starts trimtab without waiting for anything."""

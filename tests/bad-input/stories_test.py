@@ -69,7 +69,7 @@ a_million_firewalls = stream_items(
 
 
 def test_list__a_million_objects():
-    with Stage(template) as stage:
+    with Stage(template, streams=False) as stage:
         spell = stage.kube.cast(Spell(a_million_services, list_of_services))
         stage.launch()
         # Counted, not timed: however slowly a sanitizer reads, as long as it reads there is nothing to complain about.
@@ -82,7 +82,7 @@ def test_list__a_million_objects():
 
 
 def test_list__continue_leads_to_itself():
-    with Stage(template) as stage:
+    with Stage(template, streams=False) as stage:
         page = {"kind": "ServiceList", "apiVersion": "v1", "metadata": {"resourceVersion": "5", "continue": "again"},
                 "items": []}
         spell = stage.kube.cast(Spell(says(200, page), list_of_services))
@@ -95,7 +95,7 @@ def test_list__continue_leads_to_itself():
 
 
 def test_list__continue_with_ever_new_objects():
-    with Stage(template) as stage:
+    with Stage(template, streams=False) as stage:
         count = iter(range(1 << 30))
 
         def answer(c, _):
@@ -121,7 +121,7 @@ def test_list__of_another_kind():
         for body in ({"kind": "PodList", **meta, "items": []}, {"kind": "PodList", **meta},
                      {**meta, "items": [], "kind": "PodList"},
                      {"kind": "Status", "status": "Failure", "code": 500, "message": "no", **meta, "items": []}):
-            with Stage(template) as stage:
+            with Stage(template, streams=False) as stage:
                 spell = stage.kube.cast(Spell(says(200, json.dumps(body, indent=1)),
                                               lambda r, p=path: r.path.startswith(p) and "watch=" not in r.path))
                 stage.launch()
@@ -143,7 +143,7 @@ def watch_that_sends(*events):
 
 
 def test_watch__versions_that_go_backwards():
-    with Stage(template) as stage:
+    with Stage(template, streams=False) as stage:
         old = stage.get("old")
         events = [{"type": "MODIFIED", "object": {**old, "metadata": {**old["metadata"], "resourceVersion": str(v)}}}
                   for v in (9000, 3, 8000, 1)]
@@ -157,7 +157,7 @@ def test_watch__versions_that_go_backwards():
 
 def test_watch__deletions_that_never_happened():
     """Believed, as every client believes its API server; but a Service that was not finalized keeps its load balancer."""
-    with Stage(template) as stage:
+    with Stage(template, streams=False) as stage:
         old = stage.get("old")
         event = {"type": "DELETED", "object": {**old, "metadata": {**old["metadata"], "resourceVersion": "900000"}}}
         spell = Spell(watch_that_sends(event), watch_of_services)
@@ -169,7 +169,7 @@ def test_watch__deletions_that_never_happened():
 
 
 def test_watch__other_kinds_and_nonsense():
-    with Stage(template) as stage:
+    with Stage(template, streams=False) as stage:
         events = [{"type": "ADDED", "object": {"kind": "Secret", "metadata": {"name": "x", "resourceVersion": "9"}}},
                   {"type": "SHOUTED", "object": {"kind": "Service", "metadata": {"name": "x", "resourceVersion": "9"}}},
                   {"type": "ADDED", "object": {"kind": "Service", "metadata": {"name": 7, "namespace": [], "uid": {}}}},
@@ -178,6 +178,67 @@ def test_watch__other_kinds_and_nonsense():
         stage.launch().until_watching()
         stage.until("it says so", lambda: stage.logged("Unable to understand watch event") and
                     stage.logged("Object of a watch event is left out"))
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+# --- streaming lists -------------------------------------------------------------------------------------------
+
+def is_stream(r):
+    return r.path.startswith("/api/v1/") and "sendInitialEvents=true" in r.path
+
+
+def is_list(r):
+    return r.path.startswith("/api/v1/") and "watch=" not in r.path
+
+
+def mark(kind, rv="900000"):
+    return {"type": "BOOKMARK", "object": {"kind": kind, "metadata": {
+        "resourceVersion": rv, "annotations": {"k8s.io/initial-events-end": "true"}}}}
+
+
+def test_stream__of_another_kind():
+    """With its end mark and all: neither nodes nor Services are forgotten because of a stream of something else."""
+    for events in ([{"type": "ADDED", "object": {"kind": "Pod", "metadata": {"name": "x", "resourceVersion": "5"}}}, mark("Pod")],
+                   [mark("Pod")]):
+        with Stage(template) as stage:
+            stage.kube.cast(Spell(watch_that_sends(*events), is_stream))
+            listed = stage.kube.cast(Spell(says(500, "no"), is_list))
+            stage.launch()
+            assert listed.until_hit(1, 60), events              # it was not believed
+            assert stage.mutations() == {}, stage.mutations()
+            stage.check_old_untouched()
+            stage.create("new")
+            ends_well(stage, "new")
+
+
+def test_stream__a_million_objects():
+    with Stage(template) as stage:
+        item = '{"type":"ADDED","object":%s}'
+        def answer(c, _):
+            def pieces():
+                for i in range(0, MILLION, 1000):
+                    yield "".join(item % service_item(k) for k in range(i, i + 1000))
+            c.stream(pieces())
+        spell = stage.kube.cast(Spell(answer, lambda r: is_stream(r) and "/services" in r.path))
+        stage.launch()
+        stage.until("the stream was left", lambda: spell.ended, progress=lambda: spell.sent)
+        assert spell.sent < 64 << 20, spell.sent
+        stage.check_memory()
+        stage.create("new")
+        ends_well(stage, "new")
+
+
+def test_stream__cut_before_its_mark():
+    """Again and again: in the end the list comes instead, and nothing was believed before."""
+    with Stage(template) as stage:
+        def answer(c, _):
+            c.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
+                   json.dumps({"type": "ADDED", "object": stage.get("old")}) + "\n")
+        spell = stage.kube.cast(Spell(answer, lambda r: is_stream(r) and "/services" in r.path))
+        stage.launch().until_watching()
+        assert spell.hits == 3, spell.hits
+        stage.check_old_untouched()
         stage.create("new")
         ends_well(stage, "new")
 
@@ -300,7 +361,7 @@ def test_sigterm__while_a_huge_list_comes_in():
     for front, answer, matches in (("kube", a_million_services, list_of_services),
                                    ("compute", a_million_firewalls, list_of_firewalls)):
         for until in (1 << 20, 4 << 20):
-            with Stage(template) as stage:
+            with Stage(template, streams=False) as stage:
                 spell = getattr(stage, front).cast(Spell(answer, matches))
                 stage.launch()
                 stage.until("much was sent", lambda s=spell, n=until: s.sent >= n, progress=lambda s=spell: s.sent)

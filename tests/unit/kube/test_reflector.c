@@ -502,7 +502,7 @@ static void reflector_step__requests__bounded_in_time(void **state)
                                        "?labelSelector=a%3Db&limit=500&resourceVersion=0");
     assert_int_equal(x.job.req.idle_ms, 60000);
     assert_int_equal(x.job.req.total_ms, 600000);
-    assert_false(x.job.req.gzip);
+    assert_true(x.job.req.gzip);
     assert_true(reflector_on_body(&x.job, 200, head, sizeof head - 1));
     assert_int_equal(reflector_step(&x.job, &(struct http_response){.status = 200, .body = ""}),
                      HTTP_SEND);

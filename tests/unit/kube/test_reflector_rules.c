@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_reflector_rules.c: the reflector's state machine as scripts: vectors 159–167 and 174, controller.md §6.10.
+/* test_reflector_rules.c: the reflector's state machine as scripts: vectors 159–171, 174, 203–212 of controller.md
+ * (what 172, 173, 175 and 207 do to the store is in test_reflector.c and test_reflector_stream.c).
  *
  * A script is a row of words, what comes of each request in turn:
  *   ok:RV         a list's last page        page:TOKEN   a page that is continued
@@ -7,7 +8,11 @@
  *   short         a watch closed at once without an event
  *   410 429 500 504 net other              what ended the request; a watch: before it was opened
  *   e410 e429 e500 eother cut              a watch: as an event, or in the middle
- * The trace names each request: L(rv,limit[,token]) or W(rv), with "+ms" when it had to wait. */
+ *   mark:RV[,WORD]                         a streaming list's end mark, then WORD as of a watch
+ *   part                                   a streaming list that is closed before its mark, at +60 s
+ *   silent                                 the connection is given up after +90 s without a byte
+ * The trace names each request: L(rv,limit[,token]), W(rv) or S(rv), a streaming list, with "+ms" when it had to
+ * wait. */
 #include "controller/kube/reflector_rules.h"
 #include "tests/unit/kube/kube_test.h"
 
@@ -26,8 +31,8 @@ static void ask(struct script *s)
 {
     reflector_next(&s->rules, s->now_ms, 0.0, &s->ask);
     const struct reflector_request *q = &s->ask;
-    if (q->ask == REFLECTOR_WATCH) {
-        str_appendf(&s->trace, "W(%s)", q->rv);
+    if (q->ask != REFLECTOR_LIST) {
+        str_appendf(&s->trace, "%c(%s)", q->ask == REFLECTOR_WATCH ? 'W' : 'S', q->rv);
     } else if (q->token != NULL) {
         str_appendf(&s->trace, "L(%s,%d,%s)", q->rv, q->limit, q->token);
     } else {
@@ -74,7 +79,19 @@ static void answer_watch(struct script *s, const char *word)
 {
     enum reflector_end end = REFLECTOR_END_OK;
     bool opened = true;
-    if (str_eq(word, "short")) {
+    if (str_has_prefix(word, "mark:")) {
+        const char *comma = strchr(word, ',');
+        size_t n = comma == NULL ? strlen(word + 5) : (size_t)(comma - word - 5);
+        reflector_initial_end(&s->rules, arena_strndup(s->arena, word + 5, n));
+        word = comma == NULL ? "closed" : comma + 1;
+    }
+    if (str_eq(word, "silent")) {
+        end = REFLECTOR_END_NETWORK;
+        s->now_ms += 90000;
+    } else if (str_eq(word, "part")) {
+        reflector_watch_event(&s->rules, "77");
+        s->now_ms += 60000;
+    } else if (str_eq(word, "short")) {
         s->now_ms += 10;
     } else if (str_has_prefix(word, "closed")) {
         reflector_watch_event(&s->rules, word[6] == ':' ? word + 7 : NULL);
@@ -82,6 +99,7 @@ static void answer_watch(struct script *s, const char *word)
     } else if (str_eq(word, "cut")) {
         end = REFLECTOR_END_NETWORK;
         s->now_ms += 60000;
+        reflector_watch_bytes(&s->rules, s->now_ms);
     } else if (word[0] == 'e') {
         end = end_of(word + 1);
         s->now_ms += 60000;
@@ -154,6 +172,107 @@ static void reflector_rules__scripts__requests(void **state)
         reflector_rules_done(&s.rules);
         str_buf_done(&s.trace);
     }
+}
+
+/* The same with streaming lists. */
+static void reflector_rules__streaming_scripts__requests(void **state)
+{
+    const struct {
+        int vector; /* 0: ours */
+        const char *words;
+        const char *want;
+    } rows[] = {
+        {168, "mark:10", "S() W(10) "},
+        {169, "other ok:1", "S() L(0,500) W(1) "},
+        {170, "part mark:10", "S() S() W(10) "},
+        {171, "mark:10,e410 410 mark:20", "S() S(10)+800 S() W(20) "},
+        {171, "mark:10,e410 e410 mark:20", "S() S(10)+800 S() W(20) "},
+        {171, "mark:10,e410 504 mark:20", "S() S(10)+800 S() W(20) "},
+        {203, "closed:5 mark:9", "S() S() W(9) "},
+        {205, "500 ok:1 closed", "S() L(0,500) W(1) W(1) "},
+        {206, "other ok:1 closed", "S() L(0,500) W(1) W(1) "},
+        {208, "429 429 mark:5", "S() S()+800 S()+1600 W(5) "},
+        {208, "e429 mark:5", "S() S()+800 W(5) "},
+        {209, "cut mark:5", "S() S() W(5) "},
+        {210, "mark:2,closed:3 closed:4", "S() W(3) W(4) "},
+        {211, "mark:2 410 mark:5", "S() W(2) S(2)+800 W(5) "},
+        /* not reached: back-off, and streaming again */
+        {0, "net net mark:5", "S() S()+800 S()+1600 W(5) "},
+        /* the newest has expired as well */
+        {0, "410 ok:1", "S() L(0,500) W(1) "},
+        {0, "mark:7,e410 410 410 ok:9", "S() S(7)+800 S() L(,500) W(9) "},
+        /* LIST is for one round */
+        {0, "other ok:1 e410 mark:5", "S() L(0,500) W(1) S(1)+800 W(5) "},
+        {0, "other other mark:5", "S() L(0,500) S()+800 W(5) "},
+        {0, "mark:3,eother other ok:4", "S() S(3)+800 L(3,0) W(4) "},
+        /* the third cut in a row, and one without anything */
+        {0, "part cut part ok:1", "S() S() S() L(0,500) W(1) "},
+        {0, "part part mark:4,e410 part part mark:5", "S() S() S() S(4)+800 S(4) S(4) W(5) "},
+        {0, "short ok:1", "S() L(0,500) W(1) "},
+        /* the end mark does not come */
+        {0, "silent ok:1", "S() L(0,500) W(1) "},
+        {0, "mark:3,e410 silent ok:4 closed", "S() S(3)+800 L(3,0) W(4) W(4) "},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct script s = {.now_ms = 1000, .arena = *state};
+        reflector_rules_init(&s.rules, 0, 0);
+        reflector_rules_stream(&s.rules);
+        assert_string_equal(play(&s, rows[i].words), rows[i].want);
+        reflector_rules_done(&s.rules);
+        str_buf_done(&s.trace);
+    }
+}
+
+/* The watchdog's limit: 60 s from the beginning, 30 s from the last byte, whichever is later; three minutes after the
+ * end mark. */
+static void reflector_silence__before_and_after_the_mark__limits(void **state)
+{
+    struct reflector_rules r;
+    struct reflector_request q;
+    reflector_rules_init(&r, 0, 0);
+    reflector_rules_stream(&r);
+    reflector_next(&r, 1000, 0, &q);
+    assert_true(reflector_is_collecting(&r));
+    assert_int_equal(reflector_silence_ms(&r, 1000), 60000);
+    assert_int_equal(reflector_silence_ms(&r, 21000), 40000);
+    assert_int_equal(reflector_silence_ms(&r, 31000), 30000);
+    assert_int_equal(reflector_silence_ms(&r, 500000), 30000);
+    /* bytes at 50 s: given up at 80 s, and not before */
+    reflector_watch_bytes(&r, 51000);
+    assert_int_equal(reflector_watch_ended(&r, REFLECTOR_END_NETWORK, true, 80000, 0),
+                     REFLECTOR_SAY_NOTHING);
+    reflector_next(&r, 100000, 0, &q);
+    reflector_watch_bytes(&r, 150000);
+    assert_int_equal(reflector_watch_ended(&r, REFLECTOR_END_NETWORK, true, 180000, 0),
+                     REFLECTOR_SAY_STALLED);
+    reflector_next(&r, 200000, 0, &q);
+    assert_int_equal(q.ask, REFLECTOR_LIST);
+    reflector_list_page(&r, "5", "");
+    reflector_next(&r, 200000, 0, &q);
+    assert_false(reflector_is_collecting(&r));
+    assert_int_equal(reflector_silence_ms(&r, 200000), 180000);
+    reflector_rules_done(&r);
+    (void)state;
+}
+
+/* Recorded: what a Go informer of 1.36 asks first (its client-side time-out, which repeats timeoutSeconds, left out),
+ * and 141. */
+static void reflector_query__streaming_list__as_recorded(void **state)
+{
+    struct str_buf b = STR_BUF_INIT;
+    struct reflector_request q = {.ask = REFLECTOR_WATCH_LIST, .rv = "", .timeout_s = 552};
+    reflector_query(&b, &q, NULL);
+    assert_string_equal(str_buf_text(&b),
+                        "allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
+                        "&sendInitialEvents=true&timeoutSeconds=552&watch=true");
+    q.rv = "367";
+    reflector_query(&b, &q, "a=b");
+    assert_string_equal(str_buf_text(&b),
+                        "allowWatchBookmarks=true&labelSelector=a%3Db&resourceVersion=367"
+                        "&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"
+                        "&timeoutSeconds=552&watch=true");
+    str_buf_done(&b);
+    (void)state;
 }
 
 /* 167, second half: InternalErrors are survived within the window, without a list. */
@@ -261,6 +380,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(reflector_rules__scripts__requests),
+        KUBE_TEST(reflector_rules__streaming_scripts__requests),
+        KUBE_TEST(reflector_silence__before_and_after_the_mark__limits),
+        KUBE_TEST(reflector_query__streaming_list__as_recorded),
         KUBE_TEST(reflector_rules__v167_internal_error_within_window__watch_again),
         KUBE_TEST(reflector_rules__short_watches_with_events__backed_off),
         KUBE_TEST(reflector_backoff__v174__bases_and_reset),

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_cutter_internal.h: the state that the cutter's two ways over bytes share.
+ *
+ *   json_cutter.c        the whole machine: every state, every error, everything that is kept
+ *   json_cutter_skip.c   its short way through what is dropped */
+#ifndef TRIMTAB_KUBE_JSON_CUTTER_INTERNAL_H
+#define TRIMTAB_KUBE_JSON_CUTTER_INTERNAL_H
+
+#include "common/base/str.h"
+#include "controller/kube/json_cutter.h"
+
+/* Instead of a node of the tree of names. */
+#define KEEP_ALL  (-1)
+#define KEEP_NONE (-2)
+/* Its first nodes. */
+#define ROOT_ITEM 0
+#define ROOT_HEAD 1
+
+enum state {
+    AT_VALUE = 0,   /* a value must come */
+    AT_FIRST_VALUE, /* behind '[': a value or ']' */
+    AT_FIRST_NAME,  /* behind '{': a name or '}' */
+    AT_NAME,        /* behind ',' in an object */
+    AT_COLON,
+    AT_NEXT, /* behind a value: ',' or the end of the container */
+    AT_TOP,  /* between values of a stream, or before or behind the list */
+    IN_STRING,
+    IN_ESCAPE,
+    IN_NAME,
+    IN_NAME_ESCAPE,
+    IN_SCALAR, /* a number, true, false or null */
+    BROKEN,
+};
+
+/* One name of the tree; children of a node form a list. */
+struct name_node {
+    const char *name; /* borrowed from the caller's paths, `len` bytes */
+    size_t len;
+    int first_child; /* index, -1 = none: everything below is kept */
+    int sibling;
+};
+struct level {
+    int keep; /* node, KEEP_ALL or KEEP_NONE: of the container's members or elements */
+    bool is_array;
+    bool has_output; /* something inside went out: a comma comes first */
+    bool is_items;   /* the list's "items" */
+};
+
+struct json_cutter {
+    struct cutter_args args;
+    struct name_node *nodes; /* ROOT_ITEM, ROOT_HEAD, and what is below */
+    int n_nodes, cap_nodes;
+
+    enum state state;
+    struct level stack[CUTTER_DEPTH_MAX];
+    int depth;
+    int value_keep; /* of the value that comes or is being read */
+    bool name_escaped;
+    struct str_buf name;
+    size_t name_len; /* also when it no longer fits */
+
+    struct str_buf item; /* kept bytes of the item */
+    struct str_buf head;
+    bool in_item;
+    int item_depth; /* depth at which the item's container hangs */
+    size_t item_at; /* where it began */
+    bool too_large;
+
+    size_t at; /* bytes fed, for messages */
+    size_t n_items;
+    bool has_items_member;
+    bool items_next; /* the name "items" was read, its value comes */
+    bool list_done;
+};
+
+static inline bool is_scalar_byte(unsigned char b)
+{
+    return (b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || b == '-' || b == '+' || b == '.' ||
+           b == 'E';
+}
+
+/* json_cutter_skip.c */
+size_t cutter_plain_run(const char *p, size_t n);
+size_t cutter_skip_dropped(struct json_cutter *c, const char *p, size_t n);
+
+/* Inside a container of which nothing is kept. */
+static inline bool cutter_is_dropping(const struct json_cutter *c)
+{
+    return c->in_item && c->depth > c->item_depth && c->stack[c->depth - 1].keep == KEEP_NONE;
+}
+
+#endif
