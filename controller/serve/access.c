@@ -240,13 +240,24 @@ void access_ask(struct access *a, const struct access_request *req, struct cance
     mutex_unlock(&a->lock);
 }
 
+static void add_names(STACK_OF(X509_NAME) * names, const STACK_OF(X509_NAME) * from)
+{
+    for (int i = 0; i < sk_X509_NAME_num(from); i++) {
+        X509_NAME *name = X509_NAME_dup(sk_X509_NAME_value(from, i));
+        if (name == NULL || sk_X509_NAME_push(names, name) == 0) {
+            abort(); /* out of memory */
+        }
+    }
+}
+
 STACK_OF(X509_NAME) * access_client_ca_names(struct access *a)
 {
     struct access_trust *t = access_lookup_trust(a->lookup);
     STACK_OF(X509_NAME) *names = NULL;
-    if (sk_X509_NAME_num(t->names) > 0) {
-        names =
-            sk_X509_NAME_deep_copy(t->names, (sk_X509_NAME_copyfunc)X509_NAME_dup, X509_NAME_free);
+    if (sk_X509_NAME_num(t->client_names) + sk_X509_NAME_num(t->proxy_names) > 0) {
+        names = sk_X509_NAME_new_null();
+        add_names(names, t->client_names);
+        add_names(names, t->proxy_names);
     }
     access_trust_unref(t);
     return names;

@@ -15,6 +15,7 @@
 #include "controller/serve/access_cert.h"
 
 #define FILE_EVERY_MS ((int64_t)60 * 1000)
+#define SOURCE        ACCESS_CONFIG_NS "/" ACCESS_CONFIG_NAME
 #define COLLECTION    "/api/v1/namespaces/" ACCESS_CONFIG_NS "/configmaps"
 
 struct access_lookup {
@@ -66,54 +67,76 @@ static void exchange(struct access_lookup *l, struct access_trust *t)
     access_trust_unref(old);
 }
 
-/* Puts a trust together from the files and `data` (JSON text, or NULL). */
+static bool has_fault(const struct access_trust_faults *f)
+{
+    return f->client.code != ERR_OK || f->proxy.code != ERR_OK;
+}
+
+/* Puts a trust together from the files and `data` (JSON text, or NULL); what cannot be used is the old one's.  Fails when
+ * a file cannot be had. */
 static int make_trust(struct access_lookup *l, const char *data, uint64_t *ret_generations,
-                      struct access_trust **ret, struct err *err)
+                      struct access_trust **ret, struct access_trust_faults *faults,
+                      struct err *err)
 {
     struct arena *a _cleanup_(arena_freep) = arena_new();
     struct json_object *tree = NULL;
-    struct access_config config = {0};
-    struct access_trust_parts parts = {.headers = &l->headers, .config = &config};
-    *ret_generations = 0;
-    int rc = read_file(l->client_file, a, &parts.client_ca, ret_generations, err);
-    rc = rc != ERR_OK ? rc : read_file(l->proxy_file, a, &parts.proxy_ca, ret_generations, err);
+    struct access_trust_parts parts = {.headers = &l->headers};
+    uint64_t generations = 0;
+    int rc = read_file(l->client_file, a, &parts.client_ca, &generations, err);
+    rc = rc != ERR_OK ? rc : read_file(l->proxy_file, a, &parts.proxy_ca, &generations, err);
+    rc = rc != ERR_OK || data == NULL ? rc
+                                      : json_parse_arena(a, data, strlen(data), NULL, &tree, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    rc = data == NULL ? ERR_OK : json_parse_arena(a, data, strlen(data), NULL, &tree, err);
-    rc = rc != ERR_OK ? rc : access_config_read(a, tree, &config, err);
-    rc = rc != ERR_OK ? rc : access_trust_new(&parts, ret, err);
-    return rc;
+    const struct access_config config = access_config_read(a, tree);
+    struct access_trust *old = l->trust == NULL ? NULL : access_lookup_trust(l);
+    parts.config = &config;
+    parts.old = old;
+    *ret = access_trust_new(&parts, faults);
+    *ret_generations = generations;
+    access_trust_unref(old);
+    return ERR_OK;
 }
 
-/* New data of the ConfigMap.  What cannot be used is logged; then the old stays. */
+static void say_faults(const struct access_trust_faults *f, const char *source)
+{
+    const struct err *const each[] = {&f->client, &f->proxy};
+    for (size_t i = 0; i < ARRAY_LEN(each); i++) {
+        if (each[i]->code != ERR_OK) {
+            log_error(each[i]->message,
+                      "Authentication settings cannot be used; what was read before stays",
+                      LOG_S("source", source));
+        }
+    }
+}
+
+/* New data of the ConfigMap. */
 static void take_data(struct access_lookup *l, struct json_object *data)
 {
     struct access_trust *t = NULL;
+    struct access_trust_faults faults = {0};
     struct err err = ERR_INIT;
     uint64_t generations;
     struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
     json_print(&text, data, JSON_SORTED); /* "null" for none at all */
     mutex_lock(&l->build);
     bool is_same = str_eq(l->data, str_buf_text(&text));
-    int rc = is_same ? ERR_OK : make_trust(l, str_buf_text(&text), &generations, &t, &err);
+    int rc = is_same ? ERR_OK : make_trust(l, str_buf_text(&text), &generations, &t, &faults, &err);
     if (t != NULL) {
         free(l->data);
         l->data = str_buf_steal(&text);
         l->generations = generations;
+        log_info(1, "The cluster's authentication settings were read", LOG_S("source", SOURCE),
+                 LOG_B("clientCA", t->client_cas != NULL), LOG_B("proxyCA", t->proxy_cas != NULL));
         exchange(l, t);
     }
     mutex_unlock(&l->build);
     if (rc != ERR_OK) {
-        log_error(err.message,
-                  "The cluster's authentication settings cannot be used; the last "
-                  "ones that could stay",
-                  LOG_S("configmap", ACCESS_CONFIG_NS "/" ACCESS_CONFIG_NAME));
-    } else if (t != NULL) {
-        log_info(1, "The cluster's authentication settings were read",
-                 LOG_S("configmap", ACCESS_CONFIG_NS "/" ACCESS_CONFIG_NAME),
-                 LOG_B("clientCA", t->client_cas != NULL), LOG_B("proxyCA", t->proxy_cas != NULL));
+        log_error(err.message, "Authentication settings cannot be used; what was read before stays",
+                  LOG_S("source", SOURCE));
     }
+    say_faults(&faults, SOURCE);
 }
 
 /* --- the ConfigMap --------------------------------------------------------------------------------- */
@@ -123,7 +146,7 @@ static void seen(void *arg, struct json_object *object)
     struct access_lookup *l = arg;
     if (object == NULL) {
         log_info(1, "There is no ConfigMap with the cluster's authentication settings",
-                 LOG_S("configmap", ACCESS_CONFIG_NS "/" ACCESS_CONFIG_NAME));
+                 LOG_S("source", SOURCE));
         return; /* upstream keeps what it had, too */
     }
     take_data(l, json_member(object, "data"));
@@ -135,8 +158,7 @@ static void trouble(void *arg, const struct err *err)
     struct access_lookup *l = arg;
     if (log_limit_ok(&limit, clock_now_ms(l->args.clock))) {
         log_warning("The cluster's authentication settings cannot be watched; trying again",
-                    LOG_S("configmap", ACCESS_CONFIG_NS "/" ACCESS_CONFIG_NAME),
-                    LOG_S("err", err->message));
+                    LOG_S("source", SOURCE), LOG_S("err", err->message));
     }
 }
 
@@ -184,8 +206,7 @@ static int first_reading(struct access_lookup *l, struct err *err)
     if (why.code != ERR_NOT_FOUND) {
         log_warning("The cluster's authentication settings could not be read yet; until then "
                     "certificates name nobody",
-                    LOG_S("configmap", ACCESS_CONFIG_NS "/" ACCESS_CONFIG_NAME),
-                    LOG_S("err", why.message));
+                    LOG_S("source", SOURCE), LOG_S("err", why.message));
     }
     return ERR_OK;
 }
@@ -213,22 +234,22 @@ static int start_watch(struct access_lookup *l, struct err *err)
 static void look_at_files(struct access_lookup *l)
 {
     struct access_trust *t = NULL;
+    struct access_trust_faults faults = {0};
     struct err err = ERR_INIT;
-    uint64_t generations;
+    uint64_t generations = 0;
     mutex_lock(&l->build);
-    uint64_t before = l->generations;
-    int rc = make_trust(l, l->data, &generations, &t, &err);
-    bool is_new = generations != before;
-    l->generations = rc == ERR_OK || is_new ? generations : before; /* each fault is said once */
-    if (rc == ERR_OK && is_new) {
+    /* Never fails: each file was read once, and then its last content counts. */
+    (void)make_trust(l, l->data, &generations, &t, &faults, &err);
+    bool is_new = t != NULL && generations != l->generations;
+    if (is_new) {
+        l->generations = generations; /* so that each fault is said once */
         exchange(l, STEAL(t));
     }
     mutex_unlock(&l->build);
     access_trust_unref(t);
-    if (rc != ERR_OK && is_new) {
-        log_error(err.message, "A file of certificates cannot be used; what was read before stays");
-    } else if (is_new) {
+    if (is_new) {
         log_info(0, "Files of client CAs were read again");
+        say_faults(&faults, "files");
     }
 }
 
@@ -268,11 +289,15 @@ static bool needs_config(const struct access_lookup *l)
 static int start(struct access_lookup *l, struct err *err)
 {
     struct access_trust *t = NULL;
-    int rc = make_trust(l, NULL, &l->generations, &t, err);
+    struct access_trust_faults faults;
+    int rc = make_trust(l, NULL, &l->generations, &t, &faults, err);
     if (rc != ERR_OK) {
         return rc;
     }
     exchange(l, t);
+    if (has_fault(&faults)) { /* without a ConfigMap they are the files' */
+        return err_copy(err, faults.client.code != ERR_OK ? &faults.client : &faults.proxy);
+    }
     if (needs_config(l) && l->args.api != NULL) {
         rc = first_reading(l, err);
         rc = rc != ERR_OK ? rc : start_watch(l, err);

@@ -27,7 +27,8 @@ void access_trust_unref(struct access_trust *t)
     if (t != NULL && atomic_fetch_sub(&((struct counted *)t)->refs, 1) == 1) {
         X509_STORE_free(t->client_cas);
         X509_STORE_free(t->proxy_cas);
-        sk_X509_NAME_pop_free(t->names, X509_NAME_free);
+        sk_X509_NAME_pop_free(t->client_names, X509_NAME_free);
+        sk_X509_NAME_pop_free(t->proxy_names, X509_NAME_free);
         arena_free(t->a);
         free(t);
     }
@@ -64,8 +65,7 @@ static int read_list(struct arena *a, struct json_object *data, const char *key,
     return ERR_OK;
 }
 
-int access_config_read(struct arena *a, struct json_object *data, struct access_config *ret,
-                       struct err *err)
+struct access_config access_config_read(struct arena *a, struct json_object *data)
 {
     struct access_config out = {
         .client_ca = arena_strdup(a, json_str(data, "client-ca-file")),
@@ -82,13 +82,11 @@ int access_config_read(struct arena *a, struct json_object *data, struct access_
         {"requestheader-allowed-names", &out.headers.allowed},
     };
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        int rc = read_list(a, data, lists[i].key, lists[i].list, err);
-        if (rc != ERR_OK) {
-            return rc;
+        if (read_list(a, data, lists[i].key, lists[i].list, &out.fault) != ERR_OK) {
+            break;
         }
     }
-    *ret = out;
-    return ERR_OK;
+    return out;
 }
 
 /* --- building -------------------------------------------------------------------------------------- */
@@ -102,67 +100,98 @@ static struct option_list copy_list(struct arena *a, const struct option_list *f
     return (struct option_list){.items = items, .n = from->n};
 }
 
-static void copy_headers(struct access_trust *t, const struct access_header_names *from)
+static struct access_header_names copy_headers(struct arena *a,
+                                               const struct access_header_names *from)
 {
-    t->headers = (struct access_header_names){
-        .user = copy_list(t->a, &from->user),
-        .uid = copy_list(t->a, &from->uid),
-        .groups = copy_list(t->a, &from->groups),
-        .extra = copy_list(t->a, &from->extra),
-        .allowed = copy_list(t->a, &from->allowed),
+    return (struct access_header_names){
+        .user = copy_list(a, &from->user),
+        .uid = copy_list(a, &from->uid),
+        .groups = copy_list(a, &from->groups),
+        .extra = copy_list(a, &from->extra),
+        .allowed = copy_list(a, &from->allowed),
     };
 }
 
-/* Takes a bundle; "" and NULL: there is none.  Its names join those of the handshake. */
-static int add_cas(struct access_trust *t, const char *pem, const char *whose, X509_STORE **ret,
-                   struct err *err)
+static STACK_OF(X509_NAME) * copy_names(const STACK_OF(X509_NAME) * from)
 {
-    STACK_OF(X509_NAME) *names = NULL;
-    if (str_is_empty(pem)) {
-        return ERR_OK;
+    STACK_OF(X509_NAME) *names =
+        from == NULL
+            ? sk_X509_NAME_new_null()
+            : sk_X509_NAME_deep_copy(from, (sk_X509_NAME_copyfunc)X509_NAME_dup, X509_NAME_free);
+    if (names == NULL) {
+        abort(); /* out of memory */
     }
-    int rc = access_cas_parse(pem, strlen(pem), ret, &names, err);
-    if (rc != ERR_OK) {
-        (void)err_prefix(err, "%s", whose);
-        return rc;
-    }
-    while (sk_X509_NAME_num(names) > 0) {
-        if (sk_X509_NAME_push(t->names, sk_X509_NAME_shift(names)) == 0) {
-            abort(); /* out of memory */
-        }
-    }
-    sk_X509_NAME_free(names);
-    return ERR_OK;
+    return names;
 }
 
-int access_trust_new(const struct access_trust_parts *parts, struct access_trust **ret,
-                     struct err *err)
+static X509_STORE *share(X509_STORE *cas)
+{
+    if (cas != NULL && X509_STORE_up_ref(cas) != 1) {
+        abort(); /* its counter is broken */
+    }
+    return cas;
+}
+
+/* A bundle; "" and NULL: there is none. */
+static int read_cas(const char *pem, const char *whose, X509_STORE **ret,
+                    STACK_OF(X509_NAME) * *ret_names, struct err *err)
+{
+    if (str_is_empty(pem)) {
+        *ret = NULL;
+        *ret_names = copy_names(NULL);
+        return ERR_OK;
+    }
+    int rc = access_cas_parse(pem, strlen(pem), ret, ret_names, err);
+    if (rc != ERR_OK) {
+        (void)err_prefix(err, "%s", whose);
+    }
+    return rc;
+}
+
+static void build_client(struct access_trust *t, const struct access_trust_parts *parts,
+                         const struct access_config *config, struct err *fault)
+{
+    bool by_flag = parts->client_ca != NULL;
+    const struct access_trust *old = parts->old;
+    if (read_cas(by_flag ? parts->client_ca : config->client_ca,
+                 by_flag ? "--client-ca-file" : "client-ca-file", &t->client_cas, &t->client_names,
+                 fault) != ERR_OK) {
+        t->client_cas = share(old == NULL ? NULL : old->client_cas);
+        t->client_names = copy_names(old == NULL ? NULL : old->client_names);
+    }
+}
+
+static void build_proxy(struct access_trust *t, const struct access_trust_parts *parts,
+                        const struct access_config *config, struct err *fault)
+{
+    bool by_flag = parts->proxy_ca != NULL;
+    const struct access_trust *old = parts->old;
+    int rc = by_flag ? ERR_OK : err_copy(fault, &config->fault);
+    if (rc == ERR_OK) {
+        rc = read_cas(by_flag ? parts->proxy_ca : config->proxy_ca,
+                      by_flag ? "--requestheader-client-ca-file" : "requestheader-client-ca-file",
+                      &t->proxy_cas, &t->proxy_names, fault);
+    }
+    if (rc == ERR_OK) {
+        t->headers = copy_headers(t->a, by_flag ? parts->headers : &config->headers);
+        return;
+    }
+    t->proxy_cas = share(old == NULL ? NULL : old->proxy_cas);
+    t->proxy_names = copy_names(old == NULL ? NULL : old->proxy_names);
+    const struct access_header_names none = {0};
+    t->headers = copy_headers(t->a, old == NULL ? &none : &old->headers);
+}
+
+struct access_trust *access_trust_new(const struct access_trust_parts *parts,
+                                      struct access_trust_faults *ret)
 {
     const struct access_config none = {0};
     const struct access_config *config = parts->config == NULL ? &none : parts->config;
-    bool proxy_by_flag = parts->proxy_ca != NULL;
     struct counted *x = xcalloc(1, sizeof *x);
-    struct access_trust *t = &x->trust;
     atomic_init(&x->refs, 1);
-    t->a = arena_new();
-    t->names = sk_X509_NAME_new_null();
-    if (t->names == NULL) {
-        abort(); /* out of memory */
-    }
-    copy_headers(t, proxy_by_flag ? parts->headers : &config->headers);
-    int rc = add_cas(t, parts->client_ca != NULL ? parts->client_ca : config->client_ca,
-                     parts->client_ca != NULL ? "--client-ca-file" : "client-ca-file",
-                     &t->client_cas, err);
-    if (rc == ERR_OK) {
-        rc = add_cas(t, proxy_by_flag ? parts->proxy_ca : config->proxy_ca,
-                     proxy_by_flag ? "--requestheader-client-ca-file"
-                                   : "requestheader-client-ca-file",
-                     &t->proxy_cas, err);
-    }
-    if (rc != ERR_OK) {
-        access_trust_unref(t);
-        return rc;
-    }
-    *ret = t;
-    return ERR_OK;
+    x->trust.a = arena_new();
+    *ret = (struct access_trust_faults){0};
+    build_client(&x->trust, parts, config, &ret->client);
+    build_proxy(&x->trust, parts, config, &ret->proxy);
+    return &x->trust;
 }

@@ -195,17 +195,14 @@ static void config__lists__are_json_arrays_of_names(void **state)
         {"{\"requestheader-uid-headers\":\"[[\\\"a\\\"]]\"}", false},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct access_config config;
-        struct err err = ERR_INIT;
-        int rc = access_config_read(*state, tree(*state, rows[i].data), &config, &err);
-        if ((rc == ERR_OK) != rows[i].ok || (rc != ERR_OK && err.message[0] == '\0')) {
-            fail_msg("row %zu: %s", i, err.message);
+        const struct access_config config = access_config_read(*state, tree(*state, rows[i].data));
+        if ((config.fault.code == ERR_OK) != rows[i].ok) {
+            fail_msg("row %zu: %s", i, config.fault.message);
         }
     }
-    struct access_config config;
-    assert_int_equal(access_config_read(*state, tree(*state, rows[3].data), &config, NULL), ERR_OK);
+    const struct access_config config = access_config_read(*state, tree(*state, rows[3].data));
     assert_string_equal(config.headers.allowed.items[1], "b");
-    assert_int_equal(access_config_read(*state, NULL, &config, NULL), ERR_OK);
+    assert_int_equal(access_config_read(*state, NULL).fault.code, ERR_OK);
 }
 
 static void trust__flags_win_over_the_config_map_one_by_one(void **state)
@@ -224,10 +221,11 @@ static void trust__flags_win_over_the_config_map_one_by_one(void **state)
     };
     struct access_trust_parts parts = {
         .client_ca = by_flag->pem, .headers = &of_flags, .config = &config};
-    struct access_trust *t = NULL;
-    assert_int_equal(access_trust_new(&parts, &t, NULL), ERR_OK);
+    struct access_trust_faults faults;
+    struct access_trust *t = access_trust_new(&parts, &faults);
     assert_string_equal(t->headers.user.items[0], "x-map-user");
-    assert_int_equal(sk_X509_NAME_num(t->names), 2);
+    assert_int_equal(sk_X509_NAME_num(t->client_names), 1);
+    assert_int_equal(sk_X509_NAME_num(t->proxy_names), 1);
     assert_string_equal(verdict(t->a, t->client_cas, kit_client(by_flag, "x", NULL), NULL), "");
     assert_string_not_equal(verdict(t->a, t->client_cas, kit_client(by_map, "x", NULL), NULL), "");
     assert_string_equal(verdict(t->a, t->proxy_cas, kit_client(proxy, "x", NULL), NULL), "");
@@ -235,13 +233,15 @@ static void trust__flags_win_over_the_config_map_one_by_one(void **state)
 
     parts = (struct access_trust_parts){
         .proxy_ca = by_flag->pem, .headers = &of_flags, .config = &config};
-    assert_int_equal(access_trust_new(&parts, &t, NULL), ERR_OK);
+    t = access_trust_new(&parts, &faults);
+    assert_int_equal(faults.client.code + faults.proxy.code, ERR_OK);
     assert_string_equal(t->headers.user.items[0], "x-flag-user");
     assert_string_equal(verdict(t->a, t->client_cas, kit_client(by_map, "x", NULL), NULL), "");
     access_trust_unref(t);
 
     parts = (struct access_trust_parts){.headers = &of_flags};
-    assert_int_equal(access_trust_new(&parts, &t, NULL), ERR_OK);
+    t = access_trust_new(&parts, &faults);
+    assert_int_equal(faults.client.code + faults.proxy.code, ERR_OK);
     assert_null(t->client_cas);
     assert_null(t->proxy_cas);
     access_trust_unref(t);
@@ -250,20 +250,48 @@ static void trust__flags_win_over_the_config_map_one_by_one(void **state)
     kit_ca_free(proxy);
 }
 
-static void trust__bad_bundle__says_whose(void **state)
+static void trust__bad_part__is_the_old_one_and_holds_nobody_up(void **state)
 {
     (void)state;
-    const struct access_config config = {.client_ca = "rubbish"};
+    struct kit_ca *one = kit_ca_new("one");
+    struct kit_ca *two = kit_ca_new("two");
+    const char *const user[] = {"x-user"};
     const struct access_header_names none = {0};
+    const struct access_header_names names = {.user = {.items = user, .n = 1}};
+    struct access_config config = {.client_ca = one->pem, .proxy_ca = one->pem, .headers = names};
     struct access_trust_parts parts = {.headers = &none, .config = &config};
-    struct access_trust *t = NULL;
-    struct err err = ERR_INIT;
-    assert_int_equal(access_trust_new(&parts, &t, &err), ERR_INVALID);
-    assert_string_equal(err.message, "client-ca-file: there is no certificate in it (want PEM)");
-    parts = (struct access_trust_parts){.proxy_ca = "rubbish", .headers = &none};
-    assert_int_equal(access_trust_new(&parts, &t, &err), ERR_INVALID);
-    assert_true(str_has_prefix(err.message, "--requestheader-client-ca-file: "));
-    assert_null(t);
+    struct access_trust_faults faults;
+    struct access_trust *old = access_trust_new(&parts, &faults);
+    parts.old = old;
+    config = (struct access_config){.client_ca = two->pem, .proxy_ca = "rubbish"};
+    struct access_trust *t = access_trust_new(&parts, &faults);
+    assert_int_equal(faults.client.code, ERR_OK);
+    assert_string_equal(faults.proxy.message, "requestheader-client-ca-file: there is no "
+                                              "certificate in it (want PEM)");
+    assert_string_equal(verdict(t->a, t->client_cas, kit_client(two, "x", NULL), NULL), "");
+    assert_string_not_equal(verdict(t->a, t->client_cas, kit_client(one, "x", NULL), NULL), "");
+    assert_string_equal(verdict(t->a, t->proxy_cas, kit_client(one, "x", NULL), NULL), "");
+    assert_string_equal(t->headers.user.items[0], "x-user");
+    access_trust_unref(t);
+
+    config = (struct access_config){.client_ca = "rubbish", .proxy_ca = two->pem};
+    (void)err_set(&config.fault, ERR_INVALID, "a list");
+    t = access_trust_new(&parts, &faults);
+    assert_true(str_has_prefix(faults.client.message, "client-ca-file: "));
+    assert_string_equal(faults.proxy.message, "a list");
+    assert_ptr_equal(t->client_cas, old->client_cas);
+    assert_ptr_equal(t->proxy_cas, old->proxy_cas);
+    access_trust_unref(t);
+
+    parts = (struct access_trust_parts){.client_ca = "x", .proxy_ca = "y", .headers = &none};
+    t = access_trust_new(&parts, &faults);
+    assert_true(str_has_prefix(faults.client.message, "--client-ca-file: "));
+    assert_true(str_has_prefix(faults.proxy.message, "--requestheader-client-ca-file: "));
+    assert_null(t->client_cas);
+    access_trust_unref(t);
+    access_trust_unref(old);
+    kit_ca_free(one);
+    kit_ca_free(two);
 }
 
 int main(void)
@@ -277,7 +305,7 @@ int main(void)
         KIT_TEST(bundle__rubbish__is_refused),
         KIT_TEST(config__lists__are_json_arrays_of_names),
         KIT_TEST(trust__flags_win_over_the_config_map_one_by_one),
-        KIT_TEST(trust__bad_bundle__says_whose),
+        KIT_TEST(trust__bad_part__is_the_old_one_and_holds_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
