@@ -95,7 +95,7 @@ static const char *build_url(const struct call *c)
     if (!str_is_empty(c->req->query)) {
         str_appendf(&b, "?%s", c->req->query);
     }
-    if (c->req->timeout_ms > 0) {
+    if (c->req->timeout_ms > 0 && !c->req->timeout_untold) {
         /* A limit of the caller's is the server's, too (§4.5): it shall not work for nobody. */
         char text[40];
         duration_format(c->req->timeout_ms * 1000000, text);
@@ -166,6 +166,7 @@ static void log_warnings(struct kube_client *c, const struct call *call)
         }
         (void)err_set(&shown, ERR_INVALID, "%s", resp->headers[i].value);
         kube_credentials_mask(&call->creds, &shown);
+        err_mask(&shown, call->req->secret);
         const char *text = shown.message;
         mutex_lock(&c->lock);
         bool is_new = !map_has(c->warnings, text) && map_size(c->warnings) < WARNINGS_MAX;
@@ -209,6 +210,7 @@ static void send_once(struct call *c, struct http *h, struct err *err)
         log_warnings(k, c);
         (void)client_judge(&ans, req->method, err);
         kube_credentials_mask(&c->creds, err);
+        err_mask(err, req->secret);
     } else {
         c->resp.took_ms = clock_now_ms(k->args.clock) - began_ms;
     }

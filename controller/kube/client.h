@@ -48,8 +48,10 @@ struct kube_request {
     const char *content_type; /* of the body; NULL: application/json */
     const char *body;         /* text, or NULL */
     int64_t timeout_ms;       /* 0: 60,000 */
+    bool timeout_untold;      /* timeout_ms is ours alone: no "timeout=" in the query */
     size_t max_body;          /* of the answer; 0: 32 MiB */
     bool no_retry;
+    const char *secret; /* a text of the body that no error and no log line may show; NULL: none */
 };
 struct kube_response {
     int status;

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* object_watch.c: the thread and the requests of object_watch.h.
+ *
+ * One http_job that never ends: it sends what the rules say, feeds the cutter, tells the rules.  What an object means is
+ * the caller's; this file never looks into one but for kind, version and the end of the state.
+ * Everything belongs to the thread but `stop`. */
+#include "controller/kube/object_watch.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "common/base/cancel.h"
+#include "common/base/log.h"
+#include "common/net/http.h"
+#include "controller/kube/client.h"
+#include "controller/kube/credentials.h"
+#include "controller/kube/json_cutter.h"
+#include "controller/kube/object_watch_rules.h"
+
+#define READ_MS   ((int64_t)30 * 1000)
+#define SILENT_MS ((int64_t)3 * 60 * 1000) /* bookmarks come about every minute */
+/* Events are cut as they come: this only ends a server that never stops. */
+#define STREAM_BODY_MAX ((size_t)1 << 30)
+#define END_OF_STATE    "k8s.io/initial-events-end"
+
+struct object_watch {
+    struct object_watch_args args; /* texts are copies */
+    struct cancel *cancel;
+    struct http *http;
+    pthread_t thread;
+    atomic_bool stop;
+    struct http_job job;
+    struct object_rules rules;
+    struct object_request ask; /* what is under way */
+    struct json_cutter *cutter;
+    struct arena *arena; /* of the request under way */
+    struct kube_credentials creds;
+    bool opened;           /* bytes of a 200 came */
+    struct err stream_err; /* what the stream itself said or broke */
+};
+
+static bool on_body(struct http_job *job, int status, const char *bytes, size_t n);
+
+static const char *const event_members[] = {
+    "type",           "object.kind",    "object.metadata",
+    "object.status",  "object.message", "object.reason",
+    "object.details", "object.code",    NULL,
+};
+
+/* --- out ------------------------------------------------------------------------------------------- */
+
+static const char *build_url(struct object_watch *w)
+{
+    struct str_buf query _cleanup_(str_buf_done) = STR_BUF_INIT;
+    const char *server = w->args.config->server;
+    if (w->ask.ask == OBJECT_READ) {
+        return arena_printf(w->arena, "%s%s/%s", server, w->args.collection, w->args.name);
+    }
+    object_rules_query(&query, &w->ask, w->args.name);
+    return arena_printf(w->arena, "%s%s?%s", server, w->args.collection, str_buf_text(&query));
+}
+
+static enum http_next send_next(struct object_watch *w)
+{
+    object_rules_next(&w->rules, clock_now_ms(w->args.clock), rng_unit(w->args.rng), &w->ask);
+    bool reads = w->ask.ask == OBJECT_READ;
+    arena_reset(w->arena);
+    json_cutter_reset(w->cutter);
+    w->opened = false;
+    err_clear(&w->stream_err);
+    struct err err = ERR_INIT;
+    if (kube_credentials_get(w->args.config, w->arena, 0, &w->creds, &err) != ERR_OK) {
+        /* The server will say 401, which is told like every other refusal. */
+        log_info(2, "No credentials for the API server", LOG_S("err", err.message));
+        w->creds = (struct kube_credentials){0};
+    }
+    w->job.on_body = reads ? NULL : on_body;
+    w->job.req = (struct http_request){
+        .method = "GET",
+        .url = build_url(w),
+        .headers = w->creds.headers,
+        .n_headers = w->creds.n_headers,
+        .bearer = w->creds.bearer,
+        .not_before_ms = w->ask.not_before_ms,
+        .idle_ms = reads ? READ_MS : SILENT_MS,
+        .total_ms = reads ? READ_MS : ((int64_t)w->ask.timeout_s + 60) * 1000,
+        .max_body = reads ? OBJECT_WATCH_BYTES_MAX : STREAM_BODY_MAX,
+        .max_redirects = 10,
+    };
+    return HTTP_SEND;
+}
+
+/* --- in -------------------------------------------------------------------------------------------- */
+
+static bool end_stream(struct object_watch *w, const char *why)
+{
+    (void)err_set(&w->stream_err, ERR_INVALID, "event of the watch on %s: %s", w->args.name, why);
+    return false;
+}
+
+static bool end_with_status(struct object_watch *w, struct json_object *object)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    json_print(&b, object, JSON_COMPACT);
+    (void)kube_status_error(200, str_buf_text(&b), b.len, "GET", &w->stream_err);
+    return false;
+}
+
+static bool is_end_of_state(struct json_object *meta)
+{
+    return str_eq(json_str(json_member(meta, "annotations"), END_OF_STATE), "true");
+}
+
+static bool on_event(void *arg, const char *text, size_t n, bool too_large)
+{
+    struct object_watch *w = arg;
+    struct json_object *event _cleanup_(json_putp) = NULL;
+    struct err err = ERR_INIT;
+    const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
+    if (too_large) {
+        return end_stream(w, "it is too large");
+    }
+    if (json_parse(text, n, &limits, &event, &err) != ERR_OK) {
+        return end_stream(w, err.message);
+    }
+    const char *type = json_str(event, "type");
+    struct json_object *object = json_member(event, "object");
+    if (type == NULL || !json_object_is_type(object, json_type_object)) {
+        return end_stream(w, "it lacks a type or an object");
+    }
+    if (str_eq(type, "ERROR")) {
+        return end_with_status(w, object);
+    }
+    struct json_object *meta = json_member(object, "metadata");
+    const char *name = json_str(meta, "name");
+    if (!str_eq(type, "BOOKMARK") && !str_eq(name, w->args.name)) {
+        return end_stream(w, "it is about another object");
+    }
+    enum object_news news = object_rules_event(&w->rules, type, json_str(meta, "resourceVersion"),
+                                               is_end_of_state(meta));
+    if (news != OBJECT_NO_NEWS) {
+        w->args.seen(w->args.arg, news == OBJECT_IS ? object : NULL);
+    }
+    return true;
+}
+
+static bool on_body(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    struct object_watch *w = job->arg;
+    struct err err = ERR_INIT;
+    (void)status;
+    w->opened = true;
+    if (json_cutter_feed(w->cutter, bytes, n, &err) == ERR_OK) {
+        return true;
+    }
+    if (w->stream_err.code == ERR_OK) { /* else the reader stopped it and said why */
+        (void)end_stream(w, err.message);
+    }
+    return false;
+}
+
+/* --- answers --------------------------------------------------------------------------------------- */
+
+/* In *err what the answer means; OK for a 200. */
+static void judge(struct object_watch *w, const struct http_response *resp, struct err *err)
+{
+    err_clear(err);
+    if (w->stream_err.code != ERR_OK) {
+        (void)err_copy(err, &w->stream_err);
+    } else if (resp->status == 0) {
+        (void)err_copy(err, &w->job.err);
+    } else if (resp->status != 200) {
+        (void)kube_status_error(resp->status, resp->body, resp->body_len, "GET", err);
+        if (resp->status == 401 && w->args.config->token_file != NULL) {
+            file_watch_expire(w->args.config->token_file);
+        }
+    }
+    kube_credentials_mask(&w->creds, err);
+}
+
+/* The object of a GET. */
+static void take_read(struct object_watch *w, const struct http_response *resp, struct err *err)
+{
+    struct json_object *o _cleanup_(json_putp) = NULL;
+    const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
+    if (json_parse(resp->body, resp->body_len, &limits, &o, err) != ERR_OK) {
+        (void)err_prefix(err, "the answer is not the JSON that was asked for");
+        return;
+    }
+    struct json_object *meta = json_member(o, "metadata");
+    if (!str_eq(json_str(meta, "name"), w->args.name)) {
+        (void)err_set(err, ERR_INVALID, "the answer is not the object that was asked for");
+        return;
+    }
+    object_rules_read(&w->rules, json_str(meta, "resourceVersion"));
+    w->args.seen(w->args.arg, o);
+}
+
+static enum http_next step(struct http_job *job, const struct http_response *resp)
+{
+    struct object_watch *w = job->arg;
+    struct err err = ERR_INIT;
+    bool reads = w->ask.ask == OBJECT_READ;
+    if (resp == NULL) {
+        return send_next(w);
+    }
+    judge(w, resp, &err);
+    if (err.code == ERR_CANCELLED) {
+        return HTTP_DONE;
+    }
+    if (reads && err.code == ERR_OK) {
+        take_read(w, resp, &err);
+    } else if (reads && err.http_status == 404) {
+        err_clear(&err);
+        object_rules_read(&w->rules, NULL);
+        w->args.seen(w->args.arg, NULL);
+    }
+    if (!(reads && err.code == ERR_OK)) {
+        int64_t now_ms = clock_now_ms(w->args.clock);
+        bool say = object_rules_ended(&w->rules, err.code == ERR_OK ? NULL : &err, w->opened,
+                                      now_ms, rng_unit(w->args.rng));
+        if (say && w->args.trouble != NULL) {
+            w->args.trouble(w->args.arg, &err);
+        }
+    }
+    return send_next(w);
+}
+
+/* --- life ------------------------------------------------------------------------------------------ */
+
+static void *thread_main(void *arg)
+{
+    struct object_watch *w = arg;
+    http_start(w->http, &w->job);
+    while (!atomic_load(&w->stop) && !w->job.done) {
+        http_wait(w->http, CLOCK_NEVER);
+    }
+    return NULL;
+}
+
+static void free_all(struct object_watch *w)
+{
+    http_free(w->http);
+    json_cutter_free(w->cutter);
+    arena_free(w->arena);
+    cancel_free(w->cancel);
+    free((char *)w->args.user_agent);
+    free((char *)w->args.collection);
+    free((char *)w->args.name);
+    free(w);
+}
+
+int object_watch_start(const struct object_watch_args *args, struct object_watch **ret,
+                       struct err *err)
+{
+    struct object_watch *w = xcalloc(1, sizeof *w);
+    w->args = *args;
+    w->args.user_agent = xstrdup(args->user_agent);
+    w->args.collection = xstrdup(args->collection);
+    w->args.name = xstrdup(args->name);
+    w->args.clock = args->clock == NULL ? clock_real() : args->clock;
+    w->args.rng = args->rng == NULL ? rng_real() : args->rng;
+    w->cancel = cancel_new(args->cancel);
+    w->arena = arena_new();
+    w->job = (struct http_job){.step = step, .on_body = on_body, .arg = w};
+    object_rules_init(&w->rules);
+    const struct cutter_args cut = {
+        .mode = CUTTER_STREAM,
+        .members = args->members,
+        .prefix = "object",
+        .more_members = event_members,
+        .on_item = on_event,
+        .arg = w,
+    };
+    w->cutter = json_cutter_new(&cut);
+    struct http_config cfg = kube_http_config(args->config, w->args.user_agent);
+    cfg.clock = w->args.clock;
+    cfg.cancel = w->cancel;
+    w->http = http_new(&cfg);
+    atomic_init(&w->stop, false);
+    if (pthread_create(&w->thread, NULL, thread_main, w) != 0) {
+        free_all(w);
+        return err_set(err, ERR_TRANSIENT, "no thread for the watch on %s can be started",
+                       args->name);
+    }
+    *ret = w;
+    return ERR_OK;
+}
+
+void object_watch_stop(struct object_watch *w)
+{
+    if (w == NULL) {
+        return;
+    }
+    atomic_store(&w->stop, true);
+    cancel_fire(w->cancel);
+    http_wakeup(w->http);
+    (void)pthread_join(w->thread, NULL);
+    free_all(w);
+}
