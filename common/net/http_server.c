@@ -166,6 +166,21 @@ bool server_evict_idle(struct http_server *s)
     return false;
 }
 
+void server_evict_shaking(struct http_server *s)
+{
+    if (s->cfg.max_handshakes == 0 || s->n_shaking < s->cfg.max_handshakes) {
+        return;
+    }
+    server_notice(
+        s, "too many TLS handshakes are unfinished: the oldest one is closed for each new one");
+    for (struct conn *c = s->last; c != NULL; c = c->prev) {
+        if (c->shaking && c->bev != NULL) {
+            conn_close(c);
+            return;
+        }
+    }
+}
+
 void server_evict_held(struct http_server *s, struct conn *except)
 {
     if (s->cfg.max_held == 0 || s->held <= s->cfg.max_held) {

@@ -12,6 +12,7 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "common/base/str.h"
 #include "common/net/http_server_tls.h"
 
 #include <stdbool.h>
@@ -43,6 +44,9 @@ struct http_server_config {
      * one that has been without a request for longest is closed for the new one; when all are at
      * work, the new one is closed. */
     size_t max_connections;
+    /* TLS handshakes under way; 0 = no limit.  One takes 40 KiB; a client that has not begun yet takes
+     * next to nothing.  Above it the oldest one is closed. */
+    size_t max_handshakes;
     /* Bytes of unfinished requests and unread answers of all connections; 0 = no limit.  Above
      * it the oldest connections that hold some are closed. */
     size_t max_held;
@@ -99,6 +103,8 @@ void http_req_on_gone(struct http_req *r, void (*fn)(void *arg), void *arg);
 /* Answers: headers first (any number), then exactly one of the endings. */
 void http_req_add_header(struct http_req *r, const char *name, const char *value);
 void http_req_answer(struct http_req *r, int status, const void *body, size_t n);
+/* The same with a body that need not be copied: takes what is in `body` and leaves it empty. */
+void http_req_answer_take(struct http_req *r, int status, struct str_buf *body);
 void http_req_begin(struct http_req *r, int status);                  /* chunked answer */
 void http_req_chunk(struct http_req *r, const void *bytes, size_t n); /* flushed at once */
 void http_req_end(struct http_req *r);

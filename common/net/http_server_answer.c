@@ -136,6 +136,28 @@ void http_req_answer(struct http_req *r, int status, const void *body, size_t n)
     conn_request_ended(r->conn);
 }
 
+static void free_body(const void *data, size_t n, void *arg)
+{
+    (void)data, (void)n;
+    free(arg);
+}
+
+void http_req_answer_take(struct http_req *r, int status, struct str_buf *body)
+{
+    size_t n = body->len;
+    if (n == 0 || status_has_no_body(status) || str_eq(r->method, "HEAD")) {
+        http_req_answer(r, status, "", n);
+        str_buf_done(body);
+        return;
+    }
+    char framing[64];
+    snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n", n);
+    write_head(r, status, framing);
+    char *data = str_buf_steal(body);
+    evbuffer_add_reference(bufferevent_get_output(r->conn->bev), data, n, free_body, data);
+    conn_request_ended(r->conn);
+}
+
 void http_req_begin(struct http_req *r, int status)
 {
     r->begun = true;

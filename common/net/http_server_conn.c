@@ -21,6 +21,8 @@
 static void on_readable(struct bufferevent *bev, void *arg);
 static void on_flushed(struct bufferevent *bev, void *arg);
 static void on_event(struct bufferevent *bev, short what, void *arg);
+static void begin(struct conn *c, struct bufferevent *bev);
+static void on_knock(evutil_socket_t fd, short what, void *arg);
 static void settle(struct conn *c);
 
 static struct evbuffer *input_of(const struct conn *c)
@@ -28,30 +30,71 @@ static struct evbuffer *input_of(const struct conn *c)
     return bufferevent_get_input(c->bev);
 }
 
+static size_t unread(const struct conn *c)
+{
+    return c->bev == NULL ? 0 : evbuffer_get_length(input_of(c));
+}
+
 static size_t unsent(const struct conn *c)
 {
-    return evbuffer_get_length(bufferevent_get_output(c->bev));
+    return c->bev == NULL ? 0 : evbuffer_get_length(bufferevent_get_output(c->bev));
 }
 
 /* --- life ---------------------------------------------------------------------------------------- */
 
-void conn_start(struct http_server *s, struct bufferevent *bev, const char *peer, bool shaking)
+void conn_start(struct http_server *s, evutil_socket_t fd, const char *peer)
 {
     struct conn *c = xcalloc(1, sizeof(*c));
     c->server = s;
-    c->bev = bev;
-    c->tls = s->tls == NULL ? NULL : server_tls_ref(s->tls);
-    c->shaking = shaking;
+    c->fd = fd;
+    c->shaking = s->tls != NULL;
     c->deadline_ms = CLOCK_NEVER;
     snprintf(c->peer, sizeof(c->peer), "%s", peer);
     server_touch(s, c);
+    if (c->shaking) {
+        c->knock = event_new(s->base, fd, EV_READ, on_knock, c);
+        event_add(c->knock, NULL);
+        settle(c);
+    } else {
+        begin(c, bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE));
+    }
+}
+
+/* From now on `bev` has the socket; NULL: memory is out. */
+static void begin(struct conn *c, struct bufferevent *bev)
+{
+    if (bev == NULL) {
+        conn_close(c);
+        return;
+    }
+    c->bev = bev;
     bufferevent_setcb(bev, on_readable, on_flushed, on_event, c);
     /* Writing without progress; everything else is a phase. */
-    const struct timeval stall = {.tv_sec = s->cfg.idle_ms / 1000,
-                                  .tv_usec = (s->cfg.idle_ms % 1000) * 1000};
+    int64_t idle_ms = c->server->cfg.idle_ms;
+    const struct timeval stall = {.tv_sec = idle_ms / 1000, .tv_usec = (idle_ms % 1000) * 1000};
     bufferevent_set_timeouts(bev, NULL, &stall);
     bufferevent_enable(bev, EV_READ | EV_WRITE);
     settle(c);
+}
+
+/* The first byte of a TLS client.  Before it there is nothing of OpenSSL's: silent clients cost little. */
+static void on_knock(evutil_socket_t fd, short what, void *arg)
+{
+    struct conn *c = arg;
+    struct http_server *s = c->server;
+    (void)what;
+    server_evict_shaking(s);
+    event_free(STEAL(c->knock));
+    SSL *ssl = server_tls_accept(s->tls);
+    struct bufferevent *bev =
+        ssl == NULL ? NULL
+                    : bufferevent_openssl_socket_new(s->base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING,
+                                                     BEV_OPT_CLOSE_ON_FREE);
+    if (bev != NULL) {
+        c->tls = server_tls_ref(s->tls);
+        s->n_shaking++;
+    }
+    begin(c, bev);
 }
 
 /* Tells the client that nothing was cut off; what it does then is its affair. */
@@ -72,7 +115,15 @@ static void conn_free(struct conn *c)
     if (c->close_after_flush || c->phase == PHASE_IDLE) {
         say_goodbye(c);
     }
-    bufferevent_free(c->bev);
+    if (c->knock != NULL) {
+        event_free(c->knock);
+    }
+    if (c->bev != NULL) {
+        c->server->n_shaking -= c->shaking ? 1 : 0;
+        bufferevent_free(c->bev);
+    } else {
+        evutil_closesocket(c->fd);
+    }
     server_tls_unref(c->tls);
     free(c);
 }
@@ -108,8 +159,8 @@ static enum conn_phase phase_of(const struct conn *c)
     if (unsent(c) > 0) {
         return PHASE_SEND;
     }
-    bool begun = c->state == CONN_READING_BODY || c->req != NULL || c->head_bytes > 0 ||
-                 evbuffer_get_length(input_of(c)) > 0;
+    bool begun =
+        c->state == CONN_READING_BODY || c->req != NULL || c->head_bytes > 0 || unread(c) > 0;
     return begun || !c->served ? PHASE_READ : PHASE_IDLE;
 }
 
@@ -140,7 +191,7 @@ static void set_phase(struct conn *c, enum conn_phase phase)
 static void settle(struct conn *c)
 {
     set_phase(c, phase_of(c));
-    size_t held = evbuffer_get_length(input_of(c)) + unsent(c);
+    size_t held = unread(c) + unsent(c);
     if (c->req != NULL) {
         held += arena_used(c->req->arena) + c->req->body.len;
     }
@@ -284,6 +335,7 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
     struct conn *c = arg;
     (void)bev;
     if ((what & BEV_EVENT_CONNECTED) != 0) {
+        c->server->n_shaking -= c->shaking ? 1 : 0;
         c->shaking = false;
         settle(c);
         return;

@@ -38,7 +38,8 @@ struct http_server {
     /* connections, the one that was used last first */
     struct conn *conns, *last;
     size_t n_conns;
-    size_t held; /* bytes, sum of conn.held */
+    size_t n_shaking; /* handshakes under way */
+    size_t held;      /* bytes, sum of conn.held */
     /* deadlines */
     struct event *sweep;
     int64_t sweep_at_ms; /* when the timer fires; CLOCK_NEVER: it is off */
@@ -68,8 +69,10 @@ enum chunk_state { CHUNK_NONE = 0, CHUNK_SIZE, CHUNK_DATA, CHUNK_DATA_END, CHUNK
 struct conn {
     struct http_server *server;
     struct conn *prev, *next;
-    struct bufferevent *bev;
-    struct server_tls *tls; /* that it was accepted with; NULL: plain */
+    evutil_socket_t fd;
+    struct event *knock;     /* TLS: waits for its first byte; NULL: that has come */
+    struct bufferevent *bev; /* owns fd; NULL until then */
+    struct server_tls *tls;  /* that its handshake began with; NULL: plain, or not begun */
     char peer[64];
 
     enum conn_state state;
@@ -118,8 +121,8 @@ enum parse_result conn_parse(struct conn *c, struct evbuffer *in, int *ret_statu
 /* Frees request memory; no callback. */
 void http_req_free(struct http_req *r);
 
-/* A connection that was just accepted; takes `bev`. */
-void conn_start(struct http_server *s, struct bufferevent *bev, const char *peer, bool shaking);
+/* A connection that was just accepted; takes `fd`. */
+void conn_start(struct http_server *s, evutil_socket_t fd, const char *peer);
 /* Handles what has been received, until bytes run out or the handler owes an answer. */
 void conn_run(struct conn *c);
 /* The answer to the current request is written: next request, or close. */
@@ -134,6 +137,8 @@ void server_touch(struct http_server *s, struct conn *c);
 void server_forget(struct http_server *s, struct conn *c);
 /* Closes the connection that was idle for longest.  False: none is. */
 bool server_evict_idle(struct http_server *s);
+/* Makes room for one more handshake. */
+void server_evict_shaking(struct http_server *s);
 /* Closes old connections that hold bytes, until all together are within the limit; `c` (may be NULL) last. */
 void server_evict_held(struct http_server *s, struct conn *c);
 /* Has the sweep look at this moment at the latest. */

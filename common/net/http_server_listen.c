@@ -6,7 +6,6 @@
  * Must not know what a connection says.  One thread, the loop's. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <event2/bufferevent_ssl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -172,17 +171,6 @@ static void format_peer(const struct sockaddr *sa, char *out, size_t n)
     }
 }
 
-static struct bufferevent *new_bufferevent(struct http_server *s, evutil_socket_t fd)
-{
-    if (s->tls == NULL) {
-        return bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE);
-    }
-    SSL *ssl = server_tls_accept(s->tls);
-    return ssl == NULL ? NULL
-                       : bufferevent_openssl_socket_new(s->base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING,
-                                                        BEV_OPT_CLOSE_ON_FREE);
-}
-
 static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *peer,
                       int peer_len, void *arg)
 {
@@ -199,14 +187,9 @@ static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct socka
     int on = 1;
     /* Watch events are small and must not wait for the next one (Nagle). */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    struct bufferevent *bev = new_bufferevent(s, fd);
-    if (bev == NULL) {
-        evutil_closesocket(fd);
-        return;
-    }
     char text[64] = "";
     format_peer(peer, text, sizeof(text));
-    conn_start(s, bev, text, s->tls != NULL);
+    conn_start(s, fd, text);
 }
 
 static void on_accept_error(struct evconnlistener *l, void *arg)

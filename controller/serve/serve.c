@@ -154,6 +154,7 @@ static int open_port(struct serve *s, struct err *err)
         .max_body = SERVE_MAX_BODY,
         .max_headers = SERVE_MAX_HEADERS,
         .max_connections = connection_limit(),
+        .max_handshakes = SERVE_MAX_HANDSHAKES,
         .max_held = SERVE_MAX_HELD,
         .handshake_ms = SERVE_HANDSHAKE_MS,
         .read_ms = SERVE_READ_MS,

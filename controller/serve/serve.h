@@ -34,6 +34,7 @@ struct serve_args {
 
 /* Beyond them clients are refused, or closed.  docs/operations.md has them as a table. */
 #define SERVE_MAX_CONNECTIONS 10000 /* fewer when the process may open fewer files */
+#define SERVE_MAX_HANDSHAKES  1000  /* under way */
 #define SERVE_MAX_HEADERS     ((size_t)64 * 1024)
 #define SERVE_MAX_BODY        ((size_t)64 * 1024)
 #define SERVE_MAX_HELD        ((size_t)64 * 1024 * 1024) /* of all clients together */

@@ -197,7 +197,8 @@ static void refuse_method(struct call *c, const struct page *p)
     answer_text(c, 405, "405 method not allowed\n");
 }
 
-static void send_answer(struct call *c, int status, const char *type, const void *body, size_t n)
+/* Takes the body. */
+static void send_answer(struct call *c, int status, const char *type, struct str_buf *body)
 {
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -214,7 +215,7 @@ static void send_answer(struct call *c, int status, const char *type, const void
     log_info(3, "HTTP", LOG_S("method", http_req_method(c->req)), LOG_S("path", c->path),
              LOG_S("user", c->user), LOG_S("from", http_req_peer(c->req)), LOG_I("status", status),
              LOG_MS("took", clock_now_ms(s->args.clock) - c->began_ms));
-    http_req_answer(c->req, status, body, n); /* `c` is gone with it */
+    http_req_answer_take(c->req, status, body); /* `c` is gone with it */
 }
 
 static void answer_page(struct call *c)
@@ -242,9 +243,7 @@ static void answer_page(struct call *c)
     if (answer.nosniff) {
         http_req_add_header(c->req, "X-Content-Type-Options", "nosniff");
     }
-    struct str_buf body = answer.body;
-    send_answer(c, answer.status, answer.content_type, str_buf_text(&body), body.len);
-    str_buf_done(&body);
+    send_answer(c, answer.status, answer.content_type, &answer.body);
 }
 
 /* --- refusals ------------------------------------------------------------------------------------ */
@@ -252,7 +251,9 @@ static void answer_page(struct call *c)
 static void answer_text(struct call *c, int status, const char *text)
 {
     http_req_add_header(c->req, "X-Content-Type-Options", "nosniff");
-    send_answer(c, status, PAGE_TEXT, text, strlen(text));
+    struct str_buf body = STR_BUF_INIT;
+    str_append(&body, text);
+    send_answer(c, status, PAGE_TEXT, &body);
 }
 
 static void answer_status(struct call *c, int status, const char *reason, const char *message)
@@ -265,6 +266,5 @@ static void answer_status(struct call *c, int status, const char *reason, const 
     str_append_json_quoted(&b, str_nonnull(reason));
     str_appendf(&b, ",%s\"code\":%d}\n", status == 403 ? "\"details\":{}," : "", status);
     http_req_add_header(c->req, "X-Content-Type-Options", "nosniff");
-    send_answer(c, status, PAGE_JSON, b.data, b.len);
-    str_buf_done(&b);
+    send_answer(c, status, PAGE_JSON, &b);
 }
