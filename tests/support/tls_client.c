@@ -128,15 +128,16 @@ bool tls_client_send(struct tls_client *c, const char *text)
     return ok;
 }
 
-static bool read_byte(struct tls_client *c, struct str_buf *b)
+/* At most `most` bytes more. */
+static bool read_some(struct tls_client *c, struct str_buf *b, size_t most)
 {
-    char byte;
-    bool ok = SSL_read(c->ssl, &byte, 1) == 1;
+    char buf[16384];
+    int n = SSL_read(c->ssl, buf, (int)(most < sizeof(buf) ? most : sizeof(buf)));
     ERR_clear_error();
-    if (ok) {
-        str_append_n(b, &byte, 1);
+    if (n > 0) {
+        str_append_n(b, buf, (size_t)n);
     }
-    return ok;
+    return n > 0;
 }
 
 static size_t content_length(const char *head)
@@ -155,11 +156,11 @@ char *tls_client_read(struct tls_client *c, bool head)
     struct str_buf b = STR_BUF_INIT;
     bool ok = true;
     while (ok && !str_has_suffix(str_buf_text(&b), "\r\n\r\n")) {
-        ok = read_byte(c, &b);
+        ok = read_some(c, &b, 1);
     }
     size_t want = b.len + (ok && !head ? content_length(str_buf_text(&b)) : 0);
     while (ok && b.len < want) {
-        ok = read_byte(c, &b);
+        ok = read_some(c, &b, want - b.len);
     }
     if (!ok) {
         str_buf_done(&b);

@@ -296,7 +296,7 @@ void stand_issue(struct stand *s, const char *name, const char *cn, const char *
 
 int answer_status_of(const char *answer)
 {
-    return answer == NULL ? -1 : atoi(answer + strlen("HTTP/1.1 "));
+    return answer == NULL ? -1 : (int)strtol(answer + strlen("HTTP/1.1 "), NULL, 10);
 }
 
 const char *answer_body(const char *answer)
