@@ -1,119 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_server.c: listening, connections and TLS of the HTTP server.
+/* http_server.c: the HTTP server as a whole: start, stop, and what holds for all connections together.
  *
- * Owns the life of connections: accept, read until a request is whole (http_server_parse.c), give
- * it to the handler, wait for its answer (http_server_answer.c), then the next request of the
- * same connection or the end.  While a handler thinks, the connection goes on being read, because
- * that is how a client that left is noticed (on_gone); a client that pipelines instead is stopped
- * by the read watermark.
+ * Owns the list of connections, in the order of their last use; from its end go those that are closed when places or
+ * memory run out.  Owns the sweep too: one timer, set to the nearest deadline of any connection.
  * Must not know what is served.  One thread, the loop's. */
 #include "common/net/http_server.h"
 
-#include <arpa/inet.h>
-#include <event2/bufferevent_ssl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/socket.h>
 
 #include "common/net/http_server_internal.h"
 
-#define DEFAULT_MAX_BODY    ((size_t)16 * 1024 * 1024)
-#define DEFAULT_MAX_HEADERS ((size_t)64 * 1024)
-#define DEFAULT_IDLE_MS     ((int64_t)120 * 1000)
-#define LINGER_S            2 /* for the client to read our refusal */
-#define LINGER_MAX_BYTES    ((size_t)64 * 1024 * 1024)
-#define BUSY_READ_AHEAD     ((size_t)128 * 1024) /* pipelined bytes while a handler thinks */
+#define DEFAULT_MAX_BODY     ((size_t)16 * 1024 * 1024)
+#define DEFAULT_MAX_HEADERS  ((size_t)64 * 1024)
+#define DEFAULT_IDLE_MS      ((int64_t)120 * 1000)
+#define DEFAULT_HANDSHAKE_MS ((int64_t)60 * 1000)
+#define DEFAULT_WHOLE_MS     ((int64_t)600 * 1000)
+#define SWEEP_PAUSE_MS       100            /* between two sweeps, at least */
+#define WORTH_EVICTING       ((size_t)4096) /* a connection that holds less frees next to nothing */
 
-static int listen_on(struct http_server *s, const struct http_server_config *cfg, struct err *err);
-static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *peer,
-                      int peer_len, void *arg);
-static void on_readable(struct bufferevent *bev, void *arg);
-static void on_flushed(struct bufferevent *bev, void *arg);
-static void on_event(struct bufferevent *bev, short what, void *arg);
+static int tls_setup(struct http_server *s, const struct http_server_config *cfg, struct err *err);
+static void on_sweep(evutil_socket_t fd, short what, void *arg);
 
-/* --- TLS ------------------------------------------------------------------------------------- */
-
-/* We speak HTTP/1.1 only, and say so to clients that offer HTTP/2 as well. */
-static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_len,
-                       const unsigned char *in, unsigned int in_len, void *arg)
+static void set_default(int64_t *ms, int64_t otherwise)
 {
-    static const unsigned char ours[] = "\x08http/1.1";
-    unsigned char *chosen;
-    if (SSL_select_next_proto(&chosen, out_len, ours, sizeof(ours) - 1, in, in_len) !=
-        OPENSSL_NPN_NEGOTIATED) {
-        return SSL_TLSEXT_ERR_NOACK;
-    }
-    *out = chosen;
-    return SSL_TLSEXT_ERR_OK;
+    *ms = *ms == 0 ? otherwise : *ms;
 }
-
-/* The first certificate is the server's, the others its chain. */
-static bool use_cert_chain(SSL_CTX *ctx, const char *pem)
-{
-    BIO *bio = BIO_new_mem_buf(pem, -1);
-    X509 *cert = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-    bool ok = cert != NULL && SSL_CTX_use_certificate(ctx, cert) == 1;
-    X509_free(cert);
-    while (ok && (cert = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL) {
-        ok = SSL_CTX_add1_chain_cert(ctx, cert) == 1;
-        X509_free(cert);
-    }
-    BIO_free(bio);
-    return ok;
-}
-
-static bool use_key(SSL_CTX *ctx, const char *pem)
-{
-    BIO *bio = BIO_new_mem_buf(pem, -1);
-    EVP_PKEY *key = PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL);
-    bool ok = key != NULL && SSL_CTX_use_PrivateKey(ctx, key) == 1;
-    EVP_PKEY_free(key);
-    BIO_free(bio);
-    return ok;
-}
-
-static bool require_client_cert(SSL_CTX *ctx, const char *ca_pem)
-{
-    BIO *bio = BIO_new_mem_buf(ca_pem, -1);
-    X509 *ca = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-    bool ok = ca != NULL && X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), ca) == 1 &&
-              SSL_CTX_add_client_CA(ctx, ca) == 1;
-    X509_free(ca);
-    BIO_free(bio);
-    SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    return ok;
-}
-
-static int tls_setup(struct http_server *s, const struct http_server_config *cfg, struct err *err)
-{
-    if (cfg->tls_cert_pem == NULL && cfg->tls_key_pem == NULL) {
-        return ERR_OK;
-    }
-    s->tls = SSL_CTX_new(TLS_server_method());
-    bool ok = s->tls != NULL && cfg->tls_cert_pem != NULL && cfg->tls_key_pem != NULL &&
-              SSL_CTX_set_min_proto_version(s->tls, TLS1_2_VERSION) == 1 &&
-              use_cert_chain(s->tls, cfg->tls_cert_pem) && use_key(s->tls, cfg->tls_key_pem) &&
-              SSL_CTX_check_private_key(s->tls) == 1;
-    if (ok && cfg->tls_client_ca_pem != NULL) {
-        ok = require_client_cert(s->tls, cfg->tls_client_ca_pem);
-        /* Without it, sessions of clients with certificates cannot be resumed
-         * (SSL_CTX_set_verify(3)). */
-        SSL_CTX_set_session_id_context(s->tls, (const unsigned char *)"trimtab", 7);
-    }
-    ERR_clear_error();
-    if (!ok) {
-        return err_set(err, ERR_INVALID,
-                       "TLS certificate and key of the server do not fit together");
-    }
-    SSL_CTX_set_alpn_select_cb(s->tls, choose_alpn, NULL);
-    return ERR_OK;
-}
-
-/* --- server ---------------------------------------------------------------------------------- */
 
 int http_server_new(struct event_base *base, const struct http_server_config *cfg,
                     struct http_server **ret, struct err *err)
@@ -125,11 +36,17 @@ int http_server_new(struct event_base *base, const struct http_server_config *cf
     s->cfg = *cfg;
     s->cfg.max_body = cfg->max_body == 0 ? DEFAULT_MAX_BODY : cfg->max_body;
     s->cfg.max_headers = cfg->max_headers == 0 ? DEFAULT_MAX_HEADERS : cfg->max_headers;
-    s->cfg.idle_ms = cfg->idle_ms == 0 ? DEFAULT_IDLE_MS : cfg->idle_ms;
+    s->cfg.clock = cfg->clock == NULL ? clock_real() : cfg->clock;
+    set_default(&s->cfg.idle_ms, DEFAULT_IDLE_MS);
+    set_default(&s->cfg.handshake_ms, DEFAULT_HANDSHAKE_MS);
+    set_default(&s->cfg.read_ms, DEFAULT_WHOLE_MS);
+    set_default(&s->cfg.send_ms, DEFAULT_WHOLE_MS);
+    s->sweep = evtimer_new(base, on_sweep, s);
+    s->sweep_at_ms = CLOCK_NEVER;
 
     int rc = tls_setup(s, cfg, err);
     if (rc == ERR_OK) {
-        rc = listen_on(s, cfg, err);
+        rc = server_listen(s, cfg, err);
     }
     if (rc != ERR_OK) {
         http_server_free(s);
@@ -150,8 +67,34 @@ void http_server_free(struct http_server *s)
     while (s->conns != NULL) {
         conn_close(s->conns);
     }
-    SSL_CTX_free(s->tls);
+    if (s->resume != NULL) {
+        event_free(s->resume);
+    }
+    event_free(s->sweep);
+    server_tls_unref(s->tls);
     free(s);
+}
+
+static int tls_setup(struct http_server *s, const struct http_server_config *cfg, struct err *err)
+{
+    if (cfg->tls != NULL) {
+        s->tls = server_tls_ref(cfg->tls);
+        return ERR_OK;
+    }
+    if (cfg->tls_cert_pem == NULL && cfg->tls_key_pem == NULL) {
+        return ERR_OK;
+    }
+    const struct server_tls_spec spec = {
+        .own = {.cert_pem = cfg->tls_cert_pem, .key_pem = cfg->tls_key_pem},
+        .require_client_ca_pem = cfg->tls_client_ca_pem,
+    };
+    return server_tls_new(&spec, &s->tls, err);
+}
+
+void http_server_set_tls(struct http_server *s, struct server_tls *tls)
+{
+    server_tls_unref(s->tls);
+    s->tls = server_tls_ref(tls);
 }
 
 uint16_t http_server_port(const struct http_server *s)
@@ -159,257 +102,135 @@ uint16_t http_server_port(const struct http_server *s)
     return s->port;
 }
 
-static bool parse_address(const struct http_server_config *cfg, struct sockaddr_storage *ss,
-                          socklen_t *ret_len)
+size_t http_server_connections(const struct http_server *s)
 {
-    struct sockaddr_in *v4 = (struct sockaddr_in *)ss;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ss;
-    *ss = (struct sockaddr_storage){0};
-    if (inet_pton(AF_INET, cfg->address, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons(cfg->port);
-        *ret_len = sizeof(*v4);
-        return true;
+    return s->n_conns;
+}
+
+size_t http_server_held(const struct http_server *s)
+{
+    return s->held;
+}
+
+int64_t server_now(const struct http_server *s)
+{
+    return clock_now_ms(s->cfg.clock);
+}
+
+void server_notice(struct http_server *s, const char *what)
+{
+    if (s->cfg.notice != NULL) {
+        s->cfg.notice(s->cfg.arg, what);
     }
-    if (inet_pton(AF_INET6, cfg->address, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons(cfg->port);
-        *ret_len = sizeof(*v6);
-        return true;
+}
+
+/* --- the list ------------------------------------------------------------------------------------ */
+
+static void unlink_conn(struct http_server *s, struct conn *c)
+{
+    *(c->prev != NULL ? &c->prev->next : &s->conns) = c->next;
+    *(c->next != NULL ? &c->next->prev : &s->last) = c->prev;
+    c->prev = c->next = NULL;
+}
+
+void server_touch(struct http_server *s, struct conn *c)
+{
+    if (s->conns == c) {
+        return;
+    }
+    if (c->prev != NULL) {
+        unlink_conn(s, c);
+    } else {
+        s->n_conns++;
+    }
+    c->next = s->conns;
+    *(c->next != NULL ? &c->next->prev : &s->last) = c;
+    s->conns = c;
+}
+
+void server_forget(struct http_server *s, struct conn *c)
+{
+    unlink_conn(s, c);
+    s->n_conns--;
+    s->held -= c->held;
+}
+
+bool server_evict_idle(struct http_server *s)
+{
+    for (struct conn *c = s->last; c != NULL; c = c->prev) {
+        if (conn_is_idle(c)) {
+            conn_close(c);
+            return true;
+        }
     }
     return false;
 }
 
-static int listen_on(struct http_server *s, const struct http_server_config *cfg, struct err *err)
+void server_evict_shaking(struct http_server *s)
 {
-    struct sockaddr_storage ss;
-    socklen_t len = 0;
-    if (!parse_address(cfg, &ss, &len)) {
-        return err_set(err, ERR_INVALID, "address \"%s\" is no IP address", cfg->address);
-    }
-    s->listener = evconnlistener_new_bind(
-        s->base, on_accept, s, LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE,
-        -1, (struct sockaddr *)&ss, (int)len);
-    if (s->listener == NULL) {
-        int no = errno;
-        return err_set(err, no == EADDRINUSE ? ERR_IN_USE : ERR_INVALID, "listen on %s port %u: %s",
-                       cfg->address, cfg->port, strerror(no));
-    }
-    len = sizeof(ss);
-    if (getsockname(evconnlistener_get_fd(s->listener), (struct sockaddr *)&ss, &len) == 0) {
-        s->port = ntohs(ss.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&ss)->sin6_port
-                                                 : ((struct sockaddr_in *)&ss)->sin_port);
-    }
-    return ERR_OK;
-}
-
-/* --- connections ----------------------------------------------------------------------------- */
-
-static void set_timeouts(struct conn *c, int64_t read_ms)
-{
-    struct timeval rd = {.tv_sec = read_ms / 1000, .tv_usec = (read_ms % 1000) * 1000};
-    int64_t idle_ms = c->server->cfg.idle_ms;
-    struct timeval wr = {.tv_sec = idle_ms / 1000, .tv_usec = (idle_ms % 1000) * 1000};
-    bufferevent_set_timeouts(c->bev, &rd, &wr);
-}
-
-static void format_peer(const struct sockaddr *sa, char *out, size_t n)
-{
-    char text[INET6_ADDRSTRLEN] = "";
-    if (sa->sa_family == AF_INET) {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)sa;
-        inet_ntop(AF_INET, &v4->sin_addr, text, sizeof(text));
-        snprintf(out, n, "%s:%u", text, ntohs(v4->sin_port));
-    } else if (sa->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)sa;
-        inet_ntop(AF_INET6, &v6->sin6_addr, text, sizeof(text));
-        snprintf(out, n, "[%s]:%u", text, ntohs(v6->sin6_port));
-    }
-}
-
-static void on_accept(struct evconnlistener *l, evutil_socket_t fd, struct sockaddr *peer,
-                      int peer_len, void *arg)
-{
-    struct http_server *s = arg;
-    int on = 1;
-    /* Watch events are small and must not wait for the next one (Nagle). */
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-
-    struct bufferevent *bev;
-    if (s->tls == NULL) {
-        bev = bufferevent_socket_new(s->base, fd, BEV_OPT_CLOSE_ON_FREE);
-    } else {
-        SSL *ssl = SSL_new(s->tls);
-        bev = ssl == NULL ? NULL
-                          : bufferevent_openssl_socket_new(
-                                s->base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING, BEV_OPT_CLOSE_ON_FREE);
-    }
-    if (bev == NULL) {
-        evutil_closesocket(fd);
+    if (s->cfg.max_handshakes == 0 || s->n_shaking < s->cfg.max_handshakes) {
         return;
     }
-    struct conn *c = xcalloc(1, sizeof(*c));
-    c->server = s;
-    c->bev = bev;
-    format_peer(peer, c->peer, sizeof(c->peer));
-    c->next = s->conns;
-    if (c->next != NULL) {
-        c->next->prev = c;
-    }
-    s->conns = c;
-    bufferevent_setcb(bev, on_readable, on_flushed, on_event, c);
-    set_timeouts(c, s->cfg.idle_ms);
-    bufferevent_enable(bev, EV_READ | EV_WRITE);
-}
-
-static void conn_free(struct conn *c)
-{
-    if (c->prev != NULL) {
-        c->prev->next = c->next;
-    } else {
-        c->server->conns = c->next;
-    }
-    if (c->next != NULL) {
-        c->next->prev = c->prev;
-    }
-    http_req_free(c->req);
-    bufferevent_free(c->bev);
-    free(c);
-}
-
-void conn_close(struct conn *c)
-{
-    if (c->dead) {
-        return;
-    }
-    c->dead = true;
-    if (c->state == CONN_BUSY && c->req->on_gone != NULL) {
-        c->req->on_gone(c->req->on_gone_arg);
-    }
-    http_req_free(STEAL(c->req));
-    if (!c->running) {
-        conn_free(c);
-    }
-}
-
-/* Answers what the parser refused.  The client may still be sending: closing at once would reset
- * the connection and take our answer from under its eyes. */
-static void conn_refuse(struct conn *c, int status)
-{
-    evbuffer_add_printf(bufferevent_get_output(c->bev),
-                        "HTTP/1.1 %d Refused\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n"
-                        "Connection: close\r\n\r\n",
-                        status);
-    http_req_free(STEAL(c->req));
-    c->state = CONN_LINGERING;
-    set_timeouts(c, LINGER_S * 1000);
-}
-
-static void linger(struct conn *c, struct evbuffer *in)
-{
-    size_t n = evbuffer_get_length(in);
-    evbuffer_drain(in, n);
-    c->lingered += n;
-    if (c->lingered > LINGER_MAX_BYTES) {
-        conn_close(c);
-    }
-}
-
-static void dispatch(struct conn *c)
-{
-    c->state = CONN_BUSY;
-    c->head_bytes = 0;
-    bufferevent_setwatermark(c->bev, EV_READ, 0, BUSY_READ_AHEAD);
-    c->server->cfg.handle(c->server->cfg.arg, c->req);
-}
-
-static void conn_step(struct conn *c, struct evbuffer *in)
-{
-    int status = 0;
-    switch (conn_parse(c, in, &status)) {
-    case PARSE_REQUEST:
-        dispatch(c);
-        break;
-    case PARSE_CONTINUE:
-        evbuffer_add_printf(bufferevent_get_output(c->bev), "HTTP/1.1 100 Continue\r\n\r\n");
-        break;
-    case PARSE_REFUSE:
-        conn_refuse(c, status);
-        break;
-    case PARSE_MORE:
-        break;
-    }
-}
-
-void conn_run(struct conn *c)
-{
-    if (c->running) {
-        return; /* a handler answered at once: the loop below goes on by itself */
-    }
-    c->running = true;
-    struct evbuffer *in = bufferevent_get_input(c->bev);
-    size_t before;
-    enum conn_state state;
-    do {
-        before = evbuffer_get_length(in);
-        state = c->state;
-        if (state == CONN_LINGERING) {
-            linger(c, in);
-        } else if (state != CONN_BUSY && !c->close_after_flush) {
-            conn_step(c, in);
+    server_notice(
+        s, "too many TLS handshakes are unfinished: the oldest one is closed for each new one");
+    for (struct conn *c = s->last; c != NULL; c = c->prev) {
+        if (c->shaking && c->bev != NULL) {
+            conn_close(c);
+            return;
         }
-    } while (!c->dead && (evbuffer_get_length(in) != before || c->state != state));
-    c->running = false;
-    if (c->dead) {
-        conn_free(c);
     }
 }
 
-void conn_request_ended(struct conn *c)
+void server_evict_held(struct http_server *s, struct conn *except)
 {
-    http_req_free(STEAL(c->req));
-    c->state = CONN_READING_HEAD;
-    bufferevent_setwatermark(c->bev, EV_READ, 0, 0);
-    if (!c->keep_alive) {
-        c->close_after_flush = true;
-        if (evbuffer_get_length(bufferevent_get_output(c->bev)) == 0) {
+    if (s->cfg.max_held == 0 || s->held <= s->cfg.max_held) {
+        return;
+    }
+    server_notice(s, "clients hold too much memory: the oldest of these connections are closed");
+    for (struct conn *c = s->last, *next; c != NULL && s->held > s->cfg.max_held; c = next) {
+        next = c->prev;
+        /* The request of a handler that thinks is small by now, and its answer will be counted. */
+        if (c != except && c->state != CONN_BUSY && c->held >= WORTH_EVICTING) {
             conn_close(c);
         }
-        return;
     }
-    conn_run(c);
-}
-
-static void on_readable(struct bufferevent *bev, void *arg)
-{
-    conn_run(arg);
-}
-
-static void on_flushed(struct bufferevent *bev, void *arg)
-{
-    struct conn *c = arg;
-    if (c->close_after_flush) {
-        conn_close(c);
-    } else if (c->state == CONN_LINGERING && c->server->tls == NULL) {
-        (void)shutdown(bufferevent_getfd(bev), SHUT_WR); /* "that was all": the client will close */
+    if (except != NULL && s->held > s->cfg.max_held) {
+        conn_close(except);
     }
 }
 
-static void on_event(struct bufferevent *bev, short what, void *arg)
+/* --- deadlines ----------------------------------------------------------------------------------- */
+
+void server_sweep_by(struct http_server *s, int64_t at_ms)
 {
-    struct conn *c = arg;
-    if ((what & BEV_EVENT_CONNECTED) != 0) {
-        return; /* TLS is up */
-    }
-    bool read_timeout = (what & BEV_EVENT_TIMEOUT) != 0 && (what & BEV_EVENT_READING) != 0;
-    if (read_timeout && c->state == CONN_BUSY) {
-        bufferevent_enable(bev, EV_READ); /* a silent client of a long watch is not an idle one */
+    if (at_ms >= s->sweep_at_ms) {
         return;
     }
-    bool ended = (what & BEV_EVENT_EOF) != 0 && c->state != CONN_BUSY;
-    if (ended && evbuffer_get_length(bufferevent_get_output(bev)) > 0) {
-        c->close_after_flush = true; /* it only closed its sending side: let it read the answer */
-        return;
+    s->sweep_at_ms = at_ms;
+    int64_t in_ms = at_ms - server_now(s);
+    in_ms = in_ms < SWEEP_PAUSE_MS ? SWEEP_PAUSE_MS : in_ms;
+    const struct timeval tv = {.tv_sec = in_ms / 1000, .tv_usec = (in_ms % 1000) * 1000};
+    evtimer_add(s->sweep, &tv);
+}
+
+void http_server_sweep(struct http_server *s)
+{
+    int64_t now = server_now(s);
+    int64_t nearest = CLOCK_NEVER;
+    for (struct conn *c = s->conns, *next; c != NULL; c = next) {
+        next = c->next;
+        if (c->deadline_ms <= now) {
+            conn_close(c);
+        } else if (c->deadline_ms < nearest) {
+            nearest = c->deadline_ms;
+        }
     }
-    conn_close(c);
+    s->sweep_at_ms = CLOCK_NEVER;
+    server_sweep_by(s, nearest);
+}
+
+static void on_sweep(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    http_server_sweep(arg);
 }

@@ -6,6 +6,7 @@
  * need not care. After an ending (answer, end, drop) the request is freed; http_server.c goes on
  * with the connection.
  * One thread, the loop's. */
+#include <event2/bufferevent_ssl.h>
 #include <string.h>
 
 #include "common/net/http_server_internal.h"
@@ -40,6 +41,32 @@ const char *http_req_header(const struct http_req *r, const char *name)
         }
     }
     return NULL;
+}
+
+const char *http_req_header_at(const struct http_req *r, size_t i, const char **ret_name)
+{
+    if (i >= r->n_headers) {
+        return NULL;
+    }
+    *ret_name = r->headers[i].name;
+    return r->headers[i].value;
+}
+
+static SSL *ssl_of(const struct http_req *r)
+{
+    return r->conn->tls == NULL ? NULL : bufferevent_openssl_get_ssl(r->conn->bev);
+}
+
+X509 *http_req_client_cert(const struct http_req *r)
+{
+    SSL *ssl = ssl_of(r);
+    return ssl == NULL ? NULL : SSL_get0_peer_certificate(ssl);
+}
+
+STACK_OF(X509) * http_req_client_chain(const struct http_req *r)
+{
+    SSL *ssl = ssl_of(r);
+    return ssl == NULL ? NULL : SSL_get_peer_cert_chain(ssl);
 }
 
 const char *http_req_body(const struct http_req *r, size_t *ret_len)
@@ -86,9 +113,9 @@ void http_req_add_header(struct http_req *r, const char *name, const char *value
 static void write_head(struct http_req *r, int status, const char *framing)
 {
     struct evbuffer *out = bufferevent_get_output(r->conn->bev);
-    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\n%s%s%s\r\n", status, reason_phrase(status),
-                        str_buf_text(&r->out_headers), framing,
-                        r->conn->keep_alive ? "" : "Connection: close\r\n");
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\n%s%s%s%s\r\n", status, reason_phrase(status),
+                        str_nonnull(r->conn->server->cfg.headers), str_buf_text(&r->out_headers),
+                        framing, r->conn->keep_alive ? "" : "Connection: close\r\n");
 }
 
 static bool status_has_no_body(int status)
@@ -106,6 +133,28 @@ void http_req_answer(struct http_req *r, int status, const void *body, size_t n)
     if (n > 0 && !status_has_no_body(status) && !str_eq(r->method, "HEAD")) {
         evbuffer_add(bufferevent_get_output(r->conn->bev), body, n);
     }
+    conn_request_ended(r->conn);
+}
+
+static void free_body(const void *data, size_t n, void *arg)
+{
+    (void)data, (void)n;
+    free(arg);
+}
+
+void http_req_answer_take(struct http_req *r, int status, struct str_buf *body)
+{
+    size_t n = body->len;
+    if (n == 0 || status_has_no_body(status) || str_eq(r->method, "HEAD")) {
+        http_req_answer(r, status, "", n);
+        str_buf_done(body);
+        return;
+    }
+    char framing[64];
+    snprintf(framing, sizeof(framing), "Content-Length: %zu\r\n", n);
+    write_head(r, status, framing);
+    char *data = str_buf_steal(body);
+    evbuffer_add_reference(bufferevent_get_output(r->conn->bev), data, n, free_body, data);
     conn_request_ended(r->conn);
 }
 

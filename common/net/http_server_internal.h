@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_server_internal.h: what the files of the HTTP server share; nobody else includes it.
  *
- *   http_server.c        listening, connections, TLS, life and death
- *   http_server_parse.c  bytes of a connection -> struct http_req (requests are cut here)
- *   http_server_answer.c struct http_req -> bytes; the public face of a request
+ *   http_server.c         the server: start, stop, limits over all connections, the sweep
+ *   http_server_listen.c  sockets that listen, and what comes in there
+ *   http_server_tls.c     certificates
+ *   http_server_conn.c    one connection: life, death, deadlines
+ *   http_server_parse.c   bytes of a connection -> struct http_req (requests are cut here)
+ *   http_server_answer.c  struct http_req -> bytes; the public face of a request
  *
  * Why not evhttp: it answers unknown methods by itself, normalises targets, and cannot drop a
  * connection or tell that a client left while an answer is being streamed; faults need all of that.
@@ -19,6 +22,7 @@
 #include <event2/event.h>
 #include <event2/listener.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
 #include "common/base/str.h"
 #include "common/net/http.h"
@@ -28,9 +32,17 @@ struct http_server {
     struct http_server_config cfg; /* defaults filled in; `address` and PEM texts are not kept */
     struct event_base *base;       /* borrowed */
     struct evconnlistener *listener;
-    SSL_CTX *tls; /* NULL: plain */
+    struct event *resume;   /* takes connections again after file descriptors ran out */
+    struct server_tls *tls; /* NULL: plain */
     uint16_t port;
-    struct conn *conns; /* all connections, newest first */
+    /* connections, the one that was used last first */
+    struct conn *conns, *last;
+    size_t n_conns;
+    size_t n_shaking; /* handshakes under way */
+    size_t held;      /* bytes, sum of conn.held */
+    /* deadlines */
+    struct event *sweep;
+    int64_t sweep_at_ms; /* when the timer fires; CLOCK_NEVER: it is off */
 };
 
 enum conn_state {
@@ -40,13 +52,27 @@ enum conn_state {
     CONN_LINGERING, /* input is thrown away until the client closes */
 };
 
+/* What a connection is given time for. */
+enum conn_phase {
+    PHASE_NONE = 0, /* the handler's time */
+    PHASE_HANDSHAKE,
+    PHASE_IDLE,
+    PHASE_READ,
+    PHASE_SEND,
+    PHASE_LINGER,
+    PHASE_MAX,
+};
+
 /* Where a chunked request body stands (RFC 9112 §7.1). */
 enum chunk_state { CHUNK_NONE = 0, CHUNK_SIZE, CHUNK_DATA, CHUNK_DATA_END, CHUNK_TRAILER };
 
 struct conn {
     struct http_server *server;
     struct conn *prev, *next;
-    struct bufferevent *bev;
+    evutil_socket_t fd;
+    struct event *knock;     /* TLS: waits for its first byte; NULL: that has come */
+    struct bufferevent *bev; /* owns fd; NULL until then */
+    struct server_tls *tls;  /* that its handshake began with; NULL: plain, or not begun */
     char peer[64];
 
     enum conn_state state;
@@ -57,8 +83,13 @@ struct conn {
     size_t lingered;   /* bytes thrown away */
     bool keep_alive;   /* after this request */
     bool close_after_flush;
-    bool running; /* conn_run() is on the stack */
-    bool dead;    /* to be freed as soon as it is not */
+    bool shaking; /* the TLS handshake is not over */
+    bool served;  /* it has had an answer */
+    enum conn_phase phase;
+    int64_t deadline_ms; /* of the phase, by the server's clock; CLOCK_NEVER: none */
+    size_t held;         /* bytes kept for it: unread input, the request, unsent output */
+    bool running;        /* conn_run() is on the stack */
+    bool dead;           /* to be freed as soon as it is not */
 };
 
 struct http_req {
@@ -90,11 +121,36 @@ enum parse_result conn_parse(struct conn *c, struct evbuffer *in, int *ret_statu
 /* Frees request memory; no callback. */
 void http_req_free(struct http_req *r);
 
+/* A connection that was just accepted; takes `fd`. */
+void conn_start(struct http_server *s, evutil_socket_t fd, const char *peer);
 /* Handles what has been received, until bytes run out or the handler owes an answer. */
 void conn_run(struct conn *c);
 /* The answer to the current request is written: next request, or close. */
 void conn_request_ended(struct conn *c);
 /* Tells a waiting handler (on_gone), and frees the connection now or when conn_run() returns. */
 void conn_close(struct conn *c);
+/* True when nobody waits for anything on it: it may be closed for another's sake. */
+bool conn_is_idle(const struct conn *c);
+
+/* Puts `c` first, because it was just used; into the list, when it is new. */
+void server_touch(struct http_server *s, struct conn *c);
+void server_forget(struct http_server *s, struct conn *c);
+/* Closes the connection that was idle for longest.  False: none is. */
+bool server_evict_idle(struct http_server *s);
+/* Makes room for one more handshake. */
+void server_evict_shaking(struct http_server *s);
+/* Closes old connections that hold bytes, until all together are within the limit; `c` (may be NULL) last. */
+void server_evict_held(struct http_server *s, struct conn *c);
+/* Has the sweep look at this moment at the latest. */
+void server_sweep_by(struct http_server *s, int64_t at_ms);
+int64_t server_now(const struct http_server *s);
+void server_notice(struct http_server *s, const char *what);
+
+int server_listen(struct http_server *s, const struct http_server_config *cfg, struct err *err);
+
+/* An SSL for a new client; NULL when memory is out. */
+SSL *server_tls_accept(struct server_tls *t);
+/* Without port; an IPv4 address that came over an IPv6 socket as IPv4.  False: neither family. */
+bool http_address_text(const struct sockaddr *sa, char *out, size_t n);
 
 #endif

@@ -281,7 +281,9 @@ static void server__cannot_listen__says_why(void **state)
     char in_use[64];
     snprintf(in_use, sizeof(in_use), "listen on 127.0.0.1 port %u: Address already in use",
              test_server_port(taken));
-    static const char tls[] = "TLS certificate and key of the server do not fit together";
+    static const char one[] = "TLS of the server: certificate and key are needed both";
+    static const char two[] = "TLS of the server: certificate and private key do not fit together";
+    static const char three[] = "TLS of the server: the certificate cannot be read; it must be PEM";
     const struct {
         struct http_server_config cfg;
         int code;
@@ -289,11 +291,13 @@ static void server__cannot_listen__says_why(void **state)
     } rows[] = {
         {{.address = "localhost"}, ERR_INVALID, "address \"localhost\" is no IP address"},
         {{.address = "127.0.0.1", .port = test_server_port(taken)}, ERR_IN_USE, in_use},
-        {{.address = "127.0.0.1", .tls_cert_pem = a.cert_pem}, ERR_INVALID, tls},
+        {{.address = "127.0.0.1", .tls_cert_pem = a.cert_pem}, ERR_INVALID, one},
         {{.address = "127.0.0.1", .tls_cert_pem = a.cert_pem, .tls_key_pem = b.key_pem},
          ERR_INVALID,
-         tls},
-        {{.address = "127.0.0.1", .tls_cert_pem = "x", .tls_key_pem = a.key_pem}, ERR_INVALID, tls},
+         two},
+        {{.address = "127.0.0.1", .tls_cert_pem = "x", .tls_key_pem = a.key_pem},
+         ERR_INVALID,
+         three},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct http_server *s = NULL;
