@@ -17,6 +17,7 @@
 #include "controller/fence.h"
 #include "controller/kube/reflector.h"
 #include "controller/leases.h"
+#include "controller/metrics_live.h"
 #include "controller/node_fanout.h"
 #include "controller/sync.h"
 #include "controller/user_agent.h"
@@ -31,6 +32,7 @@ struct app {
     struct fence fence;
     struct metrics *metrics; /* args', or `own_metrics` */
     struct metrics *own_metrics;
+    struct metrics_live live; /* begun when it runs */
     struct board *board;
     struct kube_config *kube;
     struct kube_client *client;

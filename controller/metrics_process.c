@@ -5,6 +5,7 @@
 #include "controller/metrics_process.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,7 @@ void metrics_add_process(struct metrics *m, const struct options *o)
     if (started > 0) {
         metrics_set(m, METRIC_STARTED, NULL, 0, started);
     }
+    metrics_set(m, METRIC_EXEC_TTL, NULL, 0, (double)INFINITY); /* no certificate yet */
     set_build_info(m);
     set_features(m, o);
     metrics_add_collector(m, collect, NULL);
