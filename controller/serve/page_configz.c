@@ -70,26 +70,21 @@ static const struct option_value *value_of(const struct options *o, const char *
     return NULL;
 }
 
-/* "[a,b]" and "a,b" alike. */
-static void append_list(struct arena *a, struct str_buf *b, const char *text)
+static void append_list(struct str_buf *b, const char *const *items, size_t n)
 {
-    size_t n = strlen(text);
-    size_t count = 0;
-
-    if (n >= 2 && text[0] == '[' && text[n - 1] == ']') {
-        text = arena_strndup(a, text + 1, n - 2);
-    }
-    char **items = str_split(a, text, ',', &count);
     str_append_c(b, '[');
-    for (size_t i = 0; i < count && text[0] != '\0'; i++) {
+    for (size_t i = 0; i < n; i++) {
         str_append(b, i > 0 ? "," : "");
         str_append_json_quoted(b, items[i]);
     }
     str_append_c(b, ']');
 }
 
-static void append_value(struct arena *a, struct str_buf *b, const struct option_value *v)
+static void append_value(struct arena *a, struct str_buf *b, const struct options *o,
+                         const struct option_value *v)
 {
+    size_t n = 0;
+
     switch (v->def->type) {
     case OPTION_BOOL:
     case OPTION_INT:
@@ -98,7 +93,13 @@ static void append_value(struct arena *a, struct str_buf *b, const struct option
         return;
     case OPTION_LIST:
     case OPTION_STRINGS:
-        append_list(a, b, v->text);
+        if (v->def->offset != OPTION_NO_MEMBER) {
+            const struct option_list *l = (const void *)((const char *)o + v->def->offset);
+            append_list(b, l->items, l->n);
+        } else {
+            char **items = str_split(a, v->text, ',', &n);
+            append_list(b, (const char *const *)items, v->text[0] == '\0' ? 0 : n);
+        }
         return;
     default:
         str_append_json_quoted(b, v->text);
@@ -156,7 +157,7 @@ static void append_go_config(struct arena *a, struct str_buf *b, const struct op
         const struct option_value *v = f->flag == NULL ? NULL : value_of(o, f->flag);
         move_to(b, before, f->path);
         if (v != NULL) {
-            append_value(a, b, v);
+            append_value(a, b, o, v);
         } else {
             str_append(b, f->otherwise != NULL ? f->otherwise : "null");
         }
@@ -190,7 +191,7 @@ static void append_rest(struct arena *a, struct str_buf *b, const struct options
         if (v->def->secret) {
             str_append(b, "\"***\"");
         } else {
-            append_value(a, b, v);
+            append_value(a, b, o, v);
         }
         first = false;
     }
