@@ -18,7 +18,9 @@
 
 #define LABEL_SEPARATOR '\x1f'
 #define SERIES_MAX      2000 /* per family: labels come from outside, memory does not grow with them */
-#define VALUE_MAX       200 /* bytes of a label's value */
+#define ALL_SERIES_MAX  20000 /* of all families */
+#define FAMILIES_MAX    4096  /* also of names that are not known: a plugin may say any */
+#define VALUE_MAX       200   /* bytes of a label's value */
 #define COLLECTORS_MAX  32
 
 struct series {
@@ -41,6 +43,7 @@ struct collector {
 struct metrics {
     struct mutex lock;
     struct map *families _guarded_by_(lock);
+    size_t n_series _guarded_by_(lock); /* of all families */
     /* Collectors run outside both locks; `running` of them do, and whoever removes one waits. */
     struct mutex collectors_lock;
     struct cond collectors_idle;
@@ -198,9 +201,13 @@ static struct series *series_get(struct family *f, const struct tt_kv *labels, s
 static struct series *series_make(struct metrics *m, struct family *f, const struct tt_kv *labels,
                                   size_t n) _requires_(m->lock)
 {
-    struct series *s = f == NULL ? NULL : series_get(f, labels, n, true);
-
-    if (f != NULL && s == NULL) {
+    if (f == NULL) {
+        return NULL;
+    }
+    size_t had = map_size(f->series);
+    struct series *s = series_get(f, labels, n, m->n_series < ALL_SERIES_MAX);
+    m->n_series += map_size(f->series) - had;
+    if (s == NULL) {
         struct family *lost = map_get(m->families, METRIC_SERIES_LOST);
         struct series *count = lost == NULL ? NULL : series_get(lost, NULL, 0, true);
         if (count != NULL) {
@@ -223,7 +230,10 @@ static void count_registered(struct metrics *m, const struct tt_metric *def) _re
             level.value = levels[i];
         }
     }
-    series_make(m, map_get(m->families, METRIC_REGISTERED), &level, 1)->value++;
+    struct series *s = series_make(m, map_get(m->families, METRIC_REGISTERED), &level, 1);
+    if (s != NULL) {
+        s->value++;
+    }
 }
 
 bool metrics_register(struct metrics *m, const struct tt_metric *table, size_t n)
@@ -250,8 +260,10 @@ static struct family *family_of(struct metrics *m, const char *name, uint32_t ty
     struct family *f = map_get(m->families, name);
 
     if (f == NULL) {
-        (void)family_add(m, name, NULL); /* absent: this makes it known as unknown */
-        log_warning("Unknown metric is ignored", LOG_S("metric", name));
+        if (map_size(m->families) < FAMILIES_MAX) {
+            (void)family_add(m, name, NULL); /* absent: this makes it known as unknown */
+            log_warning("Unknown metric is ignored", LOG_S("metric", name));
+        }
         return NULL;
     }
     return f->def != NULL && f->def->type == type ? f : NULL;
@@ -315,7 +327,8 @@ void metrics_reset(struct metrics *m, const char *name)
 {
     mutex_lock(&m->lock);
     struct family *f = map_get(m->families, name);
-    if (f != NULL) {
+    if (f != NULL && f->series != NULL) {
+        m->n_series -= map_size(f->series);
         map_clear(f->series);
     }
     mutex_unlock(&m->lock);

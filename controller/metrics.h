@@ -3,8 +3,8 @@
  *
  * Metrics are registered from tables (struct tt_metric): the controller's own here (metrics_table.c, names and help as
  * upstream's, controller.md §1.19) and the provider's.  Series come into being when they are first touched.  What
- * is not registered is ignored and said once per name.  A family has 2,000 series at most, a label's value 200 bytes:
- * labels may come from outside.  metrics_text.c prints them.
+ * is not registered is ignored and said once per name.  A family has 2,000 series at most, all together 20,000, a
+ * label's value 200 bytes: labels may come from outside.  metrics_text.c prints them.
  * Thread-safe; one lock (row 4 of common/base/lock.h), held for a few instructions. */
 #ifndef TRIMTAB_CONTROLLER_METRICS_H
 #define TRIMTAB_CONTROLLER_METRICS_H

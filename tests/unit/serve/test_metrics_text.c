@@ -195,6 +195,32 @@ static void too_many_series__are_counted_as_lost(void **state)
         metrics_add(w->m, "test_calls_total", &(struct tt_kv){"code", code}, 1, 1);
     }
     assert_true(metrics_value(w->m, METRIC_SERIES_LOST, NULL, 0) == 3);
+    metrics_reset(w->m, "test_calls_total");
+    metrics_add(w->m, "test_calls_total", &(struct tt_kv){"code", "2002"}, 1, 1);
+    assert_true(metrics_value(w->m, METRIC_SERIES_LOST, NULL, 0) == 3);
+}
+
+static void all_metrics_together__have_a_limit_too(void **state)
+{
+    static const char *const names[] = {"test_a", "test_b", "test_c", "test_d", "test_e", "test_f",
+                                        "test_g", "test_h", "test_i", "test_j", "test_k"};
+    struct world *w = *state;
+    struct tt_metric many[ARRAY_LEN(names)];
+    char code[16];
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        many[i] = (struct tt_metric){
+            .name = names[i], .help = "", .type = TT_METRIC_GAUGE, .labels = labels, .n_labels = 2};
+        assert_true(metrics_register(w->m, &many[i], 1));
+        for (int k = 0; k < 2000; k++) {
+            (void)snprintf(code, sizeof(code), "%d", k);
+            metrics_set(w->m, names[i], &(struct tt_kv){"code", code}, 1, 1);
+        }
+    }
+    double lost = metrics_value(w->m, METRIC_SERIES_LOST, NULL, 0);
+    assert_true(lost > 2000 && lost < 2050);
+    metrics_free(w->m); /* its tables are on this stack */
+    w->m = metrics_new();
 }
 
 /* Go's FormatFloat(v, 'g', -1, 64): the expected texts were made by that. */
@@ -383,6 +409,7 @@ int main(void)
         T(whole_registry__satisfies_a_strict_reader),
         T(labels_from_outside__are_escaped_cut_and_cleaned),
         T(too_many_series__are_counted_as_lost),
+        T(all_metrics_together__have_a_limit_too),
         T(numbers__are_written_as_go_does),
         T(accept__chooses_the_format),
         T(collector__runs_at_each_print_until_it_is_removed),
