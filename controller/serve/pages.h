@@ -33,12 +33,19 @@ struct pages_args {
 size_t pages_fill(const struct pages_args *args, struct page *out, size_t max);
 
 /* --- inside (page_*.c): `arg` is a struct pages_args --------------------------------------------------- */
-page_answer_fn page_metrics;     /* /metrics */
-page_answer_fn page_slis;        /* /metrics/slis; DELETE resets */
-page_answer_fn page_configz;     /* /configz */
-page_answer_fn page_statusz;     /* /statusz */
-page_answer_fn page_flagz;       /* /flagz */
-page_answer_fn page_debug_flags; /* /debug/flags, /debug/flags/v; PUT sets */
-page_answer_fn page_pprof;       /* /debug/pprof and what is below: there are no such profiles */
+/* /metrics */
+void page_metrics(void *arg, const struct page_request *req, struct page_answer *ret);
+/* /metrics/slis; DELETE resets */
+void page_slis(void *arg, const struct page_request *req, struct page_answer *ret);
+/* /configz */
+void page_configz(void *arg, const struct page_request *req, struct page_answer *ret);
+/* /statusz */
+void page_statusz(void *arg, const struct page_request *req, struct page_answer *ret);
+/* /flagz */
+void page_flagz(void *arg, const struct page_request *req, struct page_answer *ret);
+/* /debug/flags, /debug/flags/v; PUT sets */
+void page_debug_flags(void *arg, const struct page_request *req, struct page_answer *ret);
+/* /debug/pprof and what is below: there are no such profiles */
+void page_pprof(void *arg, const struct page_request *req, struct page_answer *ret);
 
 #endif
