@@ -87,6 +87,7 @@ bool app_stop(struct app *a, int64_t timeout_ms)
         log_info(0, "Shutting down service controller");
         app_set_running(a, false);
     }
+    metrics_live_end(&a->live);
     config_watch_free(STEAL(a->config_watch));
     if (a->queue != NULL) {
         queue_shutdown(a->queue, false);

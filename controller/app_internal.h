@@ -18,6 +18,7 @@
 #include "controller/kube/reflector.h"
 #include "controller/kube/user_agent.h"
 #include "controller/leases.h"
+#include "controller/metrics_live.h"
 #include "controller/node_fanout.h"
 #include "controller/sync.h"
 #include "controller/watch.h"
@@ -31,6 +32,7 @@ struct app {
     struct fence fence;
     struct metrics *metrics; /* args', or `own_metrics` */
     struct metrics *own_metrics;
+    struct metrics_live live; /* begun when it runs */
     struct board *board;
     struct identity *own_identity;    /* NULL: args' */
     struct kube_config *kube;         /* as what the process speaks */

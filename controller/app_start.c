@@ -17,12 +17,11 @@
 #define API_ROUND_MS     10000 /* between two lines about what is waited for */
 #define PROVIDER_OPEN_MS 120000
 
-static void observe_request(void *arg, const char *method, const char *resource, int status,
-                            int64_t took_ms)
+static void observe_request(void *arg, const struct kube_sent *sent)
 {
     struct app *a = arg;
 
-    client_metrics_count(a->metrics, a->kube->server, method, resource, status, took_ms);
+    client_metrics_count(a->metrics, a->kube->server, sent);
 }
 
 static void lease_lost(void *arg)
@@ -80,6 +79,7 @@ static int connect_cluster(struct app *a, struct err *err)
     args.config = identity_services(identity);
     a->client = kube_client_new(&args);
     a->event_client = kube_client_new(&args);
+    client_metrics_made(a->metrics, 2);
     a->events = kube_events_new(a->event_client, a->args.clock, a->args.rng);
     return ERR_OK;
 }
@@ -541,6 +541,9 @@ static int start_working(struct app *a, struct err *err)
         rc = watch_config(a, err);
     }
     if (rc == ERR_OK) {
+        a->live = (struct metrics_live){a->metrics, a->client,  a->board,
+                                        a->queue,   a->workers, a->watch.fanout};
+        metrics_live_begin(&a->live);
         mutex_lock(&a->lock);
         a->running = true;
         mutex_unlock(&a->lock);

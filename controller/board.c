@@ -321,6 +321,26 @@ static bool copy_row(const char *key, void *value, void *arg)
     return true;
 }
 
+static bool count_row(const char *key, void *value, void *arg)
+{
+    const struct entry *e = value;
+    size_t *counts = arg;
+
+    (void)key;
+    counts[e->state]++;
+    return true;
+}
+
+void board_counts(struct board *b, size_t ret[BOARD_STATES])
+{
+    for (int i = 0; i < BOARD_STATES; i++) {
+        ret[i] = 0;
+    }
+    mutex_lock(&b->lock);
+    map_each(b->entries, count_row, ret);
+    mutex_unlock(&b->lock);
+}
+
 void board_look(struct board *b, struct arena *a, struct board_view *ret)
 {
     struct copying c = {.a = a};

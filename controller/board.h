@@ -28,6 +28,7 @@ enum board_state {
     BOARD_FAILED,    /* the same, and only a change of the Service will help */
     BOARD_ELSEWHERE, /* another program serves it */
 };
+#define BOARD_STATES (BOARD_ELSEWHERE + 1)
 /* "Ready", "Syncing" … for people and programs. */
 const char *board_state_word(enum board_state state);
 
@@ -91,6 +92,8 @@ void board_end(struct board *b, const char *key, const struct board_end *how);
 void board_drop(struct board *b, const char *key);
 
 /* --- readers -------------------------------------------------------------------------------------------- */
+/* How many Services are in each state. */
+void board_counts(struct board *b, size_t ret[BOARD_STATES]);
 void board_look(struct board *b, struct arena *a, struct board_view *ret);
 
 #endif

@@ -98,12 +98,11 @@ static void on_lost(void *arg)
     e->args.lost(e->args.arg);
 }
 
-static void observe_request(void *arg, const char *method, const char *resource, int status,
-                            int64_t took_ms)
+static void observe_request(void *arg, const struct kube_sent *sent)
 {
     const struct election *e = arg;
 
-    client_metrics_count(e->args.metrics, e->kube->server, method, resource, status, took_ms);
+    client_metrics_count(e->args.metrics, e->kube->server, sent);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------- */

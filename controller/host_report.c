@@ -123,6 +123,15 @@ static struct plan_counts count_for(const struct tt_plan *plan, const char *key)
     return n;
 }
 
+static void count_plan(struct tt_host_ctx *h, bool changes)
+{
+    const struct tt_kv result = {"result", changes ? "changes" : "empty"};
+
+    if (h->args.metrics != NULL) {
+        metrics_add(h->args.metrics, METRIC_PLANS, &result, 1, 1);
+    }
+}
+
 static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
@@ -140,6 +149,7 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         struct tt_result *r = &c->results[i];
         struct plan_counts n = count_for(plan, r->key);
         unsigned changes = n.create + n.change + n.delete;
+        count_plan(h, changes > 0);
         if (changes == 0) {
             continue;
         }
@@ -187,12 +197,29 @@ static void log_operation(const struct tt_operation *op, const char *service, in
     }
 }
 
+static void count_operation(struct tt_host_ctx *h, const struct tt_operation *op, int32_t code)
+{
+    bool tolerated = code != TT_OK && (op->flags & TT_OP_TOLERATED) != 0;
+    const struct tt_kv labels[] = {
+        {"verb", verb_word(op->verb)},
+        {"kind", host_text_ok(str_nonnull(op->kind), 63) ? op->kind : ""},
+        {"result", tolerated ? "tolerated" : err_code_name(code)},
+    };
+
+    if (h->args.metrics != NULL) {
+        metrics_add(h->args.metrics, METRIC_OPERATIONS, labels, ARRAY_LEN(labels), 1);
+    }
+}
+
 static void host_report_operation(struct tt_host_ctx *h, const struct tt_call *call,
                                   const struct tt_operation *op, int32_t code, const char *message,
                                   int64_t took_ms)
 {
     if (op == NULL || op->verb == TT_OP_KEEP) {
         return;
+    }
+    if (!h->args.planning) {
+        count_operation(h, op, code);
     }
     if (!h->args.quiet) {
         log_operation(op, op->n_owners > 0 ? op->owners[0] : "", code, message, took_ms);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics_table.c: names, help texts and buckets of the controller's own metrics.
+/* metrics_table.c: names, help texts and buckets of the controller's own metrics; those of every process are in
+ * metrics_table_process.c.
  *
  * Those that upstream has carry its names, labels, buckets and help, with the stability prefix that it prints
  * (controller.md §1.19, 3.7); ours begin with trimtab_. */
@@ -7,20 +8,26 @@
 
 static const double seconds_to_hours[] = {1,   2,   4,    8,    16,   32,   64,   128,
                                           256, 512, 1024, 2048, 4096, 8192, 16384};
-static const double queue_seconds[] = {1e-08, 1e-07, 1e-06, 1e-05, 1e-04, 1e-03, 0.01, 0.1, 1, 10};
+/* Upstream multiplies by ten again and again, and rounds on the way: its `le` are these. */
+static const double queue_seconds[] = {
+    1e-08, 1e-07, 1e-06, 9.999999999999999e-06, 9.999999999999999e-05, 0.001, 0.01, 0.1, 1, 10};
 static const double request_seconds[] = {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
 static const double change_seconds[] = {0.1, 0.25, 0.5, 1,   2,   5,    10,  20,
                                         30,  60,   120, 300, 600, 1800, 3600};
 
 static const char *const queue_labels[] = {"name"};
-static const char *const client_count_labels[] = {"code", "method", "host"};
-static const char *const client_time_labels[] = {"verb", "host"};
 static const char *const cloud_count_labels[] = {"api", "operation", "code"};
 static const char *const cloud_time_labels[] = {"api", "operation"};
 static const char *const sync_labels[] = {"verb", "result"};
 static const char *const verb_labels[] = {"verb"};
 static const char *const leader_labels[] = {"name"};
 static const char *const running_labels[] = {"name", "manager"};
+static const char *const plan_labels[] = {"result"};
+static const char *const operation_labels[] = {"verb", "kind", "result"};
+static const char *const reason_labels[] = {"reason"};
+static const char *const state_labels[] = {"state"};
+static const char *const api_labels[] = {"api"};
+static const char *const kind_labels[] = {"kind"};
 
 #define LABELS(l)  .labels = (l), .n_labels = sizeof(l) / sizeof((l)[0])
 #define BUCKETS(b) .buckets = (b), .n_buckets = sizeof(b) / sizeof((b)[0])
@@ -65,15 +72,14 @@ const struct tt_metric metrics_own[] = {
      .help = "[BETA] Seconds from being taken to being done",
      LABELS(queue_labels),
      BUCKETS(queue_seconds)},
-    {.name = METRIC_CLIENT_REQUESTS,
-     .type = TT_METRIC_COUNTER,
-     .help = "[ALPHA] Requests to the API server, by status code, method and host",
-     LABELS(client_count_labels)},
-    {.name = METRIC_CLIENT_DURATION,
-     .type = TT_METRIC_HISTOGRAM,
-     .help = "[ALPHA] Seconds that a request to the API server took, by verb and host",
-     LABELS(client_time_labels),
-     BUCKETS(request_seconds)},
+    {.name = METRIC_QUEUE_UNFINISHED,
+     .type = TT_METRIC_GAUGE,
+     .help = "[BETA] Seconds since they were taken, added up over all keys that are not done",
+     LABELS(queue_labels)},
+    {.name = METRIC_QUEUE_LONGEST,
+     .type = TT_METRIC_GAUGE,
+     .help = "[BETA] Seconds since the key was taken that is at work for the longest time",
+     LABELS(queue_labels)},
     {.name = METRIC_CLOUD_REQUESTS,
      .type = TT_METRIC_COUNTER,
      .help = "Requests to the cloud, by API, operation and status code (0: no answer)",
@@ -111,5 +117,49 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_GAUGE,
      .help = "[ALPHA] 1: this controller of that manager is at work in this process",
      LABELS(running_labels)},
+    {.name = METRIC_PLANS,
+     .type = TT_METRIC_COUNTER,
+     .help = "Plans of a Service, by whether there was something to do (changes) or not (empty)",
+     LABELS(plan_labels)},
+    {.name = METRIC_OPERATIONS,
+     .type = TT_METRIC_COUNTER,
+     .help =
+         "Operations of plans that were carried out, by what was done to which kind of resource, "
+         "and how it ended",
+     LABELS(operation_labels)},
+    {.name = METRIC_QUEUE_TAKEN,
+     .type = TT_METRIC_COUNTER,
+     .help =
+         "Services that a worker took from the queue, by why; one with two reasons counts for both",
+     LABELS(reason_labels)},
+    {.name = METRIC_QUEUE_KEYS,
+     .type = TT_METRIC_GAUGE,
+     .help =
+         "Services in the queue: in line (waiting), put off to a later moment (delayed), with a "
+         "worker (processing)",
+     LABELS(state_labels)},
+    {.name = METRIC_SERVICES,
+     .type = TT_METRIC_GAUGE,
+     .help = "Services that this process deals with, by the state that /status shows",
+     LABELS(state_labels)},
+    {.name = METRIC_API_TOKENS,
+     .type = TT_METRIC_GAUGE,
+     .help =
+         "Requests that may be sent at once before our own rate limit holds them back; below 0: "
+         "so many wait",
+     LABELS(api_labels)},
+    {.name = METRIC_API_WAIT,
+     .type = TT_METRIC_COUNTER,
+     .help = "Seconds that requests were held back by our own rate limit",
+     LABELS(api_labels)},
+    {.name = METRIC_DRIFT_FOUND,
+     .type = TT_METRIC_COUNTER,
+     .help =
+         "Differences between the cloud and what its Service asks for that somebody else made, by "
+         "kind of resource",
+     LABELS(kind_labels)},
+    {.name = METRIC_ORPHANS,
+     .type = TT_METRIC_GAUGE,
+     .help = "Cloud resources of ours without a Service, when they were last looked for"},
 };
 const size_t metrics_own_n = sizeof(metrics_own) / sizeof(metrics_own[0]);

@@ -20,9 +20,12 @@ struct node_fanout {
     bool stop _guarded_by_(lock);
     bool pending _guarded_by_(lock);
     bool running _guarded_by_(lock);
+    int64_t began_ms _guarded_by_(lock); /* running: since when */
     int64_t first_ms _guarded_by_(lock);
     int64_t last_ms _guarded_by_(lock);
 };
+
+static const struct tt_kv node_queue[] = {{"name", "node"}};
 
 static void enqueue(const struct syncer *s, const char *key)
 {
@@ -39,7 +42,6 @@ static void enqueue(const struct syncer *s, const char *key)
 
 void node_fanout_pass(const struct syncer *s)
 {
-    static const struct tt_kv node_queue[] = {{"name", "node"}};
     int64_t started_ms = clock_now_ms(s->clock);
     struct kube_snapshot *nodes = kube_store_snapshot(s->nodes);
     struct node_set set = node_sets_of(s->node_sets, s->desc, s->provider, nodes);
@@ -69,6 +71,11 @@ static int64_t due_ms(const struct node_fanout *f) _requires_(f->lock)
     return idle < most ? idle : most;
 }
 
+static void observe(const struct node_fanout *f, const char *metric, int64_t from_ms, int64_t to_ms)
+{
+    metrics_observe(f->syncer->metrics, metric, node_queue, 1, (double)(to_ms - from_ms) / 1000);
+}
+
 static void *fanout_thread(void *arg)
 {
     struct node_fanout *f = arg;
@@ -82,8 +89,13 @@ static void *fanout_thread(void *arg)
         }
         f->pending = false;
         f->running = true;
+        int64_t first_ms = f->first_ms;
+        int64_t began_ms = clock_now_ms(f->syncer->clock);
+        f->began_ms = began_ms;
         mutex_unlock(&f->lock);
+        observe(f, METRIC_QUEUE_DURATION, first_ms, began_ms);
         node_fanout_pass(f->syncer);
+        observe(f, METRIC_WORK_DURATION, began_ms, clock_now_ms(f->syncer->clock));
         mutex_lock(&f->lock);
         f->running = false;
     }
@@ -141,6 +153,18 @@ void node_fanout_touch(struct node_fanout *f)
     f->last_ms = now;
     cond_signal(&f->wake);
     mutex_unlock(&f->lock);
+}
+
+struct work_ages node_fanout_ages(struct node_fanout *f)
+{
+    int64_t now_ms = clock_now_ms(f->syncer->clock);
+
+    mutex_lock(&f->lock);
+    int64_t age_ms = f->running ? now_ms - f->began_ms : 0;
+    double depth = f->pending ? 1 : 0;
+    mutex_unlock(&f->lock);
+    metrics_set(f->syncer->metrics, METRIC_QUEUE_DEPTH, node_queue, 1, depth);
+    return (struct work_ages){.sum_ms = age_ms, .longest_ms = age_ms};
 }
 
 bool node_fanout_is_idle(struct node_fanout *f)

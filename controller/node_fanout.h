@@ -15,6 +15,7 @@
 #include "common/base/attr.h"
 #include "common/base/err.h"
 #include "controller/sync.h"
+#include "controller/workers.h"
 
 #define FANOUT_IDLE_MS 100
 #define FANOUT_MAX_MS  500
@@ -30,6 +31,8 @@ void node_fanout_free(struct node_fanout *f);
 void node_fanout_touch(struct node_fanout *f);
 /* One pass now, in the caller's thread. */
 void node_fanout_pass(const struct syncer *s);
+/* How long the pass that runs has been running; zero: none runs. */
+struct work_ages node_fanout_ages(struct node_fanout *f);
 /* No change waits and no pass runs. */
 bool node_fanout_is_idle(struct node_fanout *f);
 /* When the next pass is due; CLOCK_NEVER: none. */

@@ -168,6 +168,15 @@ int options_validate(const struct options *o, struct err *err) _warn_unused_;
 int options_check_gates(struct arena *a, const char *text,
                         void (*warn)(void *arg, const char *text), void *warn_arg,
                         struct err *err) _warn_unused_;
+/* The gates that are known; none changes what this program does. */
+struct option_gate {
+    const char *name;
+    const char *stage;      /* "ALPHA", "BETA"; "": for good */
+    bool locked_to_default; /* cannot be set to the other value */
+    bool def;
+};
+const struct option_gate *options_gates(size_t *ret_n);
+bool options_gate_on(const struct options *o, const struct option_gate *gate);
 /* True when --controllers leaves the service controller on (§6.12, 219–224). */
 bool options_service_controller_on(const struct options *o);
 /* The same for a list. */
@@ -182,6 +191,9 @@ const char *options_unknown_controller(const char *const *controllers, size_t n)
 
 /* All flags by section, as --help prints them. */
 void options_help(struct str_buf *b, const struct tt_option *extra, size_t n);
+/* Which program has a flag of options_table: "Kubernetes" (its cloud-controller-manager), "cloud-provider-azure",
+ * "trimtab". */
+const char *option_origin(const char *name);
 
 /* --- inside (options_*.c) --------------------------------------------------------------------------- */
 extern const struct option_def options_table[];

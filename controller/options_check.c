@@ -23,24 +23,60 @@ static void problem(struct problems *p, const char *text)
 
 /* ---- feature gates ------------------------------------------------------------------------------- */
 
-struct gate {
-    const char *name;
-    bool locked_to_default; /* GA: cannot be set to the other value */
-    bool def;
+static const struct option_gate gates[] = {
+    {"AllAlpha", "ALPHA", false, false},
+    {"AllBeta", "BETA", false, false},
+    {"CloudControllerManagerWatchBasedRoutesReconciliation", "ALPHA", false, false},
+    {"CloudControllerManagerWebhook", "ALPHA", false, false},
+    {"ComponentSLIs", "", true, true},
+    {"ContextualLogging", "BETA", false, true},
+    {"ControllerManagerReleaseLeaderElectionLockOnExit", "ALPHA", false, false},
+    {"CoordinatedLeaderElection", "ALPHA", false, false},
+    {"LoggingAlphaOptions", "ALPHA", false, false},
+    {"LoggingBetaOptions", "BETA", false, true},
+    {"NativeHistograms", "ALPHA", false, false},
 };
-static const struct gate gates[] = {
-    {"AllAlpha", false, false},
-    {"AllBeta", false, false},
-    {"CloudControllerManagerWatchBasedRoutesReconciliation", false, false},
-    {"CloudControllerManagerWebhook", false, false},
-    {"ComponentSLIs", true, true},
-    {"ContextualLogging", false, true},
-    {"ControllerManagerReleaseLeaderElectionLockOnExit", false, false},
-    {"CoordinatedLeaderElection", false, false},
-    {"LoggingAlphaOptions", false, false},
-    {"LoggingBetaOptions", false, true},
-    {"NativeHistograms", false, false},
-};
+
+const struct option_gate *options_gates(size_t *ret_n)
+{
+    *ret_n = ARRAY_LEN(gates);
+    return gates;
+}
+
+/* The last word about `name` in "A=true,B=false"; false: none. */
+static bool gate_said(struct arena *a, const char *text, const char *name, bool *ret)
+{
+    size_t n = 0;
+    char **pairs = str_split(a, str_nonnull(text), ',', &n);
+    bool said = false;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t n_parts = 0;
+        char **parts = str_split(a, pairs[i], '=', &n_parts);
+        bool on = false;
+        if (n_parts == 2 && str_eq(str_trim(a, parts[0]), name) &&
+            str_to_go_bool(str_trim(a, parts[1]), &on)) {
+            *ret = on;
+            said = true;
+        }
+    }
+    return said;
+}
+
+bool options_gate_on(const struct options *o, const struct option_gate *gate)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    bool on = gate->def;
+    bool by_stage = false;
+
+    if (gate_said(a, o->feature_gates, gate->name, &on)) {
+        return on;
+    }
+    const char *all = str_eq(gate->stage, "ALPHA")  ? "AllAlpha"
+                      : str_eq(gate->stage, "BETA") ? "AllBeta"
+                                                    : "";
+    return gate_said(a, o->feature_gates, all, &by_stage) ? by_stage : on;
+}
 
 static int check_gate(struct arena *a, const char *pair, void (*warn)(void *arg, const char *text),
                       void *warn_arg, struct err *err)

@@ -10,13 +10,21 @@
 #include "common/base/lock.h"
 #include "common/base/log.h"
 
+/* What one thread has. */
+struct busy {
+    size_t n; /* keys; 0: it waits */
+    int64_t since_ms;
+};
+
 struct workers {
     const struct syncer *syncer;
     unsigned most;
     struct mutex lock;
     struct cond ended_one;
     pthread_t *threads _guarded_by_(lock);
+    struct busy *busy _guarded_by_(lock); /* `most` of them */
     unsigned n _guarded_by_(lock);
+    unsigned named _guarded_by_(lock); /* threads that have their place in `busy` */
     unsigned ended _guarded_by_(lock);
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
 };
@@ -54,8 +62,52 @@ static void observe(struct workers *w, int64_t since_ms, const char *metric)
     metrics_observe(w->syncer->metrics, metric, service_queue, 1, s);
 }
 
-/* Brings the queue's series up to date. */
-static void publish_queue(struct workers *w)
+static void set_busy(struct workers *w, unsigned me, size_t n, int64_t since_ms)
+{
+    mutex_lock(&w->lock);
+    w->busy[me] = (struct busy){.n = n, .since_ms = since_ms};
+    mutex_unlock(&w->lock);
+}
+
+struct work_ages workers_ages(struct workers *w)
+{
+    int64_t now_ms = clock_now_ms(w->syncer->clock);
+    struct work_ages ret = {0};
+
+    mutex_lock(&w->lock);
+    for (unsigned i = 0; i < w->named; i++) {
+        int64_t age_ms = w->busy[i].n > 0 ? now_ms - w->busy[i].since_ms : 0;
+        ret.sum_ms += age_ms * (int64_t)w->busy[i].n;
+        ret.longest_ms = age_ms > ret.longest_ms ? age_ms : ret.longest_ms;
+    }
+    mutex_unlock(&w->lock);
+    return ret;
+}
+
+static void count_reasons(struct workers *w, const struct queue_batch *batch)
+{
+    static const struct {
+        uint32_t bit;
+        const char *word;
+    } reasons[] = {{TT_REASON_SPEC, "spec"},
+                   {TT_REASON_NODES, "nodes"},
+                   {TT_REASON_ENDPOINTS, "endpoints"},
+                   {TT_REASON_RESYNC, "resync"},
+                   {TT_REASON_CLEANUP, "cleanup"}};
+
+    for (size_t r = 0; r < ARRAY_LEN(reasons); r++) {
+        const struct tt_kv reason = {"reason", reasons[r].word};
+        size_t n = 0;
+        for (size_t i = 0; i < batch->n; i++) {
+            n += (batch->items[i].reasons & reasons[r].bit) != 0;
+        }
+        if (n > 0) {
+            metrics_add(w->syncer->metrics, METRIC_QUEUE_TAKEN, &reason, 1, (double)n);
+        }
+    }
+}
+
+void workers_publish(struct workers *w)
 {
     static const struct tt_kv name[] = {{"name", "service"}};
     struct metrics *m = w->syncer->metrics;
@@ -79,17 +131,23 @@ static void *worker_thread(void *arg)
     struct queue_batch batch = {0};
     bool others_idle = false;
 
+    mutex_lock(&w->lock);
+    unsigned me = w->named++;
+    mutex_unlock(&w->lock);
     while (queue_get(q, &batch, &others_idle)) {
         int64_t taken_ms = clock_now_ms(w->syncer->clock);
         if (!others_idle) {
             start_more(w);
         }
         observe(w, batch.oldest_ms, METRIC_QUEUE_DURATION);
+        count_reasons(w, &batch);
+        set_busy(w, me, batch.n, taken_ms);
         syncer_process(w->syncer, &batch);
+        set_busy(w, me, 0, 0);
         queue_done(q, &batch);
         queue_batch_clear(&batch);
         observe(w, taken_ms, METRIC_WORK_DURATION);
-        publish_queue(w);
+        workers_publish(w);
     }
     mutex_lock(&w->lock);
     w->ended++;
@@ -108,6 +166,7 @@ struct workers *workers_new(const struct syncer *syncer, unsigned most)
     cond_init(&w->ended_one);
     mutex_lock(&w->lock);
     w->threads = xcalloc(w->most, sizeof(*w->threads));
+    w->busy = xcalloc(w->most, sizeof(*w->busy));
     mutex_unlock(&w->lock);
     return w;
 }
@@ -139,6 +198,7 @@ bool workers_end(struct workers *w, int64_t real_until_ms)
         pthread_join(w->threads[i], NULL); /* it has nothing more to do but to return */
     }
     free(w->threads);
+    free(w->busy);
     mutex_unlock(&w->lock);
     cond_done(&w->ended_one);
     mutex_done(&w->lock);

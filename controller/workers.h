@@ -18,6 +18,14 @@ struct workers;
 
 struct workers *workers_new(const struct syncer *syncer, unsigned most) _warn_unused_;
 int workers_start(struct workers *w, struct err *err) _warn_unused_;
+/* How long what is with the workers has been there. */
+struct work_ages {
+    int64_t sum_ms;     /* of all keys, added up */
+    int64_t longest_ms; /* of the one that was taken first */
+};
+struct work_ages workers_ages(struct workers *w);
+/* Brings the series of the queue up to date; the workers do it, too, whenever one has ended a batch. */
+void workers_publish(struct workers *w);
 /* After queue_shutdown(): waits until all have ended, at most until `real_until_ms` of the real clock, and frees.
  * False: some are still inside the provider; nothing was freed, and nothing they use may be. */
 bool workers_end(struct workers *w, int64_t real_until_ms);

@@ -2,9 +2,9 @@
 /* log.c: where log lines go, and which ones are wanted.
  *
  * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its destination, set
- * once at start.  How a line looks is in log_line.c.  One line is one write(2), so lines of several
- * threads never mix; a failing write is dropped, because there is nowhere to say so.  Thread-safe, except
- * that log_setup() must not run while others log. */
+ * at start; the level may change later.  How a line looks is in log_line.c.  One line is one write(2), so lines
+ * of several threads never mix; a failing write is dropped, because there is nowhere to say so.  Thread-safe,
+ * except that log_setup() must not run while others log. */
 #include "common/base/log.h"
 #include "common/base/clock.h"
 #include "common/base/log_line.h"
@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct log_config config = {.format = LOG_TEXT, .verbosity = 0, .fd = STDERR_FILENO};
+static struct log_config config = {.format = LOG_TEXT, .fd = STDERR_FILENO};
+static atomic_int verbosity; /* config.verbosity at first; it may change at run time */
 static struct mutex limit_lock = MUTEX_INIT; /* the counters of every struct log_limit */
 
 /* One "pattern=N" of a list.  False at its end and at a syntax error, which *ret_bad tells apart. */
@@ -25,6 +26,17 @@ static bool vmodule_next(const char **list, char *pattern, size_t cap, int *ret_
 void log_setup(const struct log_config *cfg)
 {
     config = *cfg;
+    log_set_verbosity(cfg->verbosity);
+}
+
+void log_set_verbosity(int v)
+{
+    atomic_store_explicit(&verbosity, v, memory_order_relaxed);
+}
+
+int log_verbosity(void)
+{
+    return atomic_load_explicit(&verbosity, memory_order_relaxed);
 }
 
 bool log_vmodule_valid(const char *vmodule)
@@ -39,7 +51,7 @@ bool log_vmodule_valid(const char *vmodule)
 
 bool log_enabled(int v, const char *file)
 {
-    if (v <= config.verbosity) {
+    if (v <= log_verbosity()) {
         return true;
     }
     if (str_is_empty(config.vmodule)) {

@@ -50,7 +50,7 @@ struct log_kv {
     ((struct log_kv){.key = (k), .type = LOG_T_STRS, .items = (v), .i = (int64_t)(n)})
 #define LOG_SECRET(k) ((struct log_kv){.key = (k), .type = LOG_T_SECRET})
 
-/* Set once at start; `vmodule` is klog's "pattern=N,…" or NULL (text only).  Tests may pass an fd. */
+/* Set at start; `vmodule` is klog's "pattern=N,…" or NULL (text only).  Tests may pass an fd. */
 struct log_config {
     enum log_format format;
     int verbosity;       /* 0… */
@@ -58,6 +58,9 @@ struct log_config {
     int fd;              /* where lines go; 2 in production */
 };
 void log_setup(const struct log_config *cfg);
+/* The verbosity alone may be changed while others log. */
+void log_set_verbosity(int verbosity);
+int log_verbosity(void);
 /* False when the pattern list does not parse; NULL and "" do. */
 bool log_vmodule_valid(const char *vmodule);
 bool log_enabled(int v, const char *file);

@@ -121,8 +121,9 @@ struct http_response {
     const struct http_header *headers; /* as received, last one of a redirect chain */
     size_t n_headers;
     int64_t took_ms;
-    bool reused;      /* an existing connection was used */
-    int http_version; /* 10, 11, 20 */
+    size_t received_bytes; /* of the body, decoded, streamed or collected */
+    bool reused;           /* an existing connection was used */
+    int http_version;      /* 10, 11, 20 */
 };
 /* Case-insensitive; first value or NULL. */
 const char *http_response_header(const struct http_response *r, const char *name);

@@ -280,6 +280,7 @@ static struct http_response build_response(struct http_transfer *t, const struct
 {
     struct http_response r = {
         .body = "",
+        .received_bytes = t->body_bytes,
         .took_ms = t->started_ms == 0 ? 0 : http_real_ms() - t->started_ms,
     };
     if (err != NULL) {

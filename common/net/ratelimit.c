@@ -53,3 +53,11 @@ _Bool ratelimit_try(struct ratelimit *r, int64_t now_ms)
     r->tokens -= 1.0;
     return 1;
 }
+
+double ratelimit_tokens(const struct ratelimit *r, int64_t now_ms)
+{
+    struct ratelimit copy = *r;
+
+    refill(&copy, now_ms);
+    return copy.tokens;
+}

@@ -20,5 +20,7 @@ void ratelimit_init(struct ratelimit *r, double per_second, int burst, int64_t n
 int64_t ratelimit_take(struct ratelimit *r, int64_t now_ms);
 /* True when a token was there at once and was taken; false takes nothing. */
 _Bool ratelimit_try(struct ratelimit *r, int64_t now_ms);
+/* How many could be taken now without waiting; below 0: so many wait. */
+double ratelimit_tokens(const struct ratelimit *r, int64_t now_ms);
 
 #endif

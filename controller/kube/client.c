@@ -67,6 +67,15 @@ void kube_client_free(struct kube_client *c) _no_lock_check_
     free(c);
 }
 
+bool kube_client_tokens(struct kube_client *c, double *ret)
+{
+    mutex_lock(&c->lock);
+    bool limited = c->limit.per_second > 0;
+    *ret = ratelimit_tokens(&c->limit, clock_now_ms(c->args.clock));
+    mutex_unlock(&c->lock);
+    return limited;
+}
+
 const struct kube_config *kube_client_config(const struct kube_client *c)
 {
     return c->args.config;
@@ -85,6 +94,7 @@ struct call {
     struct http_request http; /* filled anew for each send */
     struct http_response resp;
     struct kube_credentials creds;
+    struct kube_sent told; /* of the send that is being made, for args.observe */
 };
 
 static const char *build_url(const struct call *c)
@@ -146,6 +156,8 @@ static int64_t book(struct call *c)
     int64_t at_ms = ratelimit_take(&k->limit, now_ms);
     mutex_unlock(&k->lock);
     int64_t wait_ms = at_ms - now_ms;
+    c->told.limited = true;
+    c->told.waited_ms = wait_ms;
     if (wait_ms > WAIT_LOGGED_MS) {
         log_info(wait_ms > WAIT_SHOWN_MS ? 2 : 3, "Waited before sending request",
                  LOG_MS("delay", wait_ms),
@@ -217,9 +229,14 @@ static void send_once(struct call *c, struct http *h, struct err *err)
     log_answer(c, err);
     if (k->args.observe != NULL) {
         char resource[128];
-        k->args.observe(k->args.observe_arg, req->method,
-                        client_resource(req->path, resource, sizeof resource), c->resp.status,
-                        c->resp.took_ms);
+        c->told.method = req->method;
+        c->told.resource = client_resource(req->path, resource, sizeof resource);
+        c->told.status = c->resp.status;
+        c->told.took_ms = c->resp.took_ms;
+        c->told.sent_bytes = c->http.body_len;
+        c->told.received_bytes = c->resp.received_bytes;
+        k->args.observe(k->args.observe_arg, &c->told);
+        c->told = (struct kube_sent){.again = true, .before = c->resp.status};
     }
 }
 

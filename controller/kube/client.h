@@ -13,6 +13,7 @@
 #include "common/base/err.h"
 #include "common/base/json.h"
 #include "controller/kube/config.h"
+#include "controller/kube/sent.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,10 +36,7 @@ struct kube_client_args {
     struct cancel *cancel;         /* ends everything; may be NULL */
     bool (*may_mutate)(void *arg); /* asked before each write; NULL: always */
     void *may_mutate_arg;
-    /* After each send; for metrics.  `method` "GET", `resource` "services/status", status 0 = none.
-     * May be NULL. */
-    void (*observe)(void *arg, const char *method, const char *resource, int status,
-                    int64_t took_ms);
+    kube_sent_fn *observe; /* may be NULL */
     void *observe_arg;
 };
 struct kube_request {
@@ -65,6 +63,8 @@ void kube_client_free(struct kube_client *c);
  * CONFLICT, 422 and 400 INVALID, 401 AUTH, 403 FORBIDDEN, 429 THROTTLED, others TRANSIENT. */
 int kube_client_do(struct kube_client *c, struct arena *a, const struct kube_request *req,
                    struct cancel *cancel, struct kube_response *ret, struct err *err) _warn_unused_;
+/* How many requests its rate limit would let pass now; below 0: so many wait.  False: it has none. */
+bool kube_client_tokens(struct kube_client *c, double *ret);
 const struct kube_config *kube_client_config(const struct kube_client *c);
 /* Turns an error answer into *err as above; also for the reflectors.  Returns the code. */
 int kube_status_error(int http_status, const char *body, size_t n, const char *method,

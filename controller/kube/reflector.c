@@ -101,8 +101,14 @@ static void observe(void *arg, const struct http_job *job, const struct http_res
     struct kube_reflectors *r = arg;
     const struct reflector *x = CONTAINER_OF(job, struct reflector, job);
     (void)err;
-    r->args.observe(r->args.observe_arg, "GET", kube_kind_resource(kube_store_kind(x->store)),
-                    resp->status, resp->took_ms);
+    r->args.observe(r->args.observe_arg,
+                    &(struct kube_sent){
+                        .method = "GET",
+                        .resource = kube_kind_resource(kube_store_kind(x->store)),
+                        .status = resp->status,
+                        .took_ms = resp->took_ms,
+                        .received_bytes = resp->received_bytes,
+                    });
 }
 
 int kube_reflectors_start(struct kube_reflectors *r, struct err *err)

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "controller/kube/config.h"
+#include "controller/kube/sent.h"
 #include "controller/kube/store.h"
 
 struct kube_reflectors;
@@ -25,8 +26,7 @@ struct kube_reflectors_args {
     bool streams;                 /* begin with streaming lists (WatchList); LIST where they fail */
     int page_size;                /* 0: 500 */
     int64_t min_watch_timeout_ms; /* 0: 5 min; the maximum is twice it */
-    void (*observe)(void *arg, const char *method, const char *resource, int status,
-                    int64_t took_ms);
+    kube_sent_fn *observe;        /* may be NULL */
     void *observe_arg;
 };
 /* What the environment's KUBE_FEATURE_WatchListClient says of args.streams: on unless it is a Go boolean that says no

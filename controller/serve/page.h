@@ -31,13 +31,24 @@ struct page_request {
     const char *body;   /* NUL-terminated */
     size_t body_len;
 };
+#define PAGE_HEADERS_MAX 4
+
+/* A further header of an answer; texts are static, or in the request's arena. */
+struct page_header {
+    const char *name;
+    const char *value; /* without line breaks */
+};
 /* To be filled.  Comes with status 200 and PAGE_TEXT. */
 struct page_answer {
     int status;
     const char *content_type; /* static, or in the request's arena */
     bool nosniff;             /* X-Content-Type-Options: nosniff */
+    struct page_header headers[PAGE_HEADERS_MAX];
+    size_t n_headers;
     struct str_buf body;
 };
+/* Fills an answer that says what is wrong, as Go's http.Error does: the text and a line end, nosniff. */
+void page_fail(struct page_answer *ret, int status, const char *text);
 typedef void page_answer_fn(void *arg, const struct page_request *req, struct page_answer *ret);
 
 struct page {

@@ -25,15 +25,16 @@ struct world {
     struct err err;
     int observed;  /* calls of observe */
     char last[64]; /* "GET services 200" */
+    struct kube_sent sent;
 };
 
-static void observe(void *arg, const char *method, const char *resource, int status,
-                    int64_t took_ms)
+static void observe(void *arg, const struct kube_sent *sent)
 {
     struct world *w = arg;
-    assert_true(took_ms >= 0);
+    assert_true(sent->took_ms >= 0);
     w->observed++;
-    (void)snprintf(w->last, sizeof w->last, "%s %s %d", method, resource, status);
+    w->sent = *sent;
+    (void)snprintf(w->last, sizeof w->last, "%s %s %d", sent->method, sent->resource, sent->status);
 }
 
 static void world_start(struct world *w, const struct api_step *steps, size_t n)
@@ -129,6 +130,9 @@ static void kube_client_do__patch__all_parts_arrive(void **state)
                         "cloud-controller-manager/v1.36.2 (linux/amd64) kubernetes/abcdef0/x");
     assert_string_equal(fake_api_authorization(w.api, 0), "");
     assert_string_equal(w.last, "PATCH services/status 200");
+    assert_false(w.sent.again);
+    assert_int_equal(w.sent.sent_bytes, strlen("{\"a\":1}"));
+    assert_int_equal(w.sent.received_bytes, strlen("{\"kind\":\"Service\"}"));
     world_stop(&w);
     (void)state;
 }
@@ -182,6 +186,8 @@ static void kube_client_do__v189_retry_after__sent_again_with_its_body(void **st
         assert_string_equal(fake_api_body(w.api, i), "{\"b\":2}");
     }
     assert_int_equal(w.observed, 5);
+    assert_true(w.sent.again);
+    assert_int_equal(w.sent.before, 504);
     world_stop(&w);
     (void)state;
 }

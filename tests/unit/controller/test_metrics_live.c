@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_metrics_live.c: what a running controller counts and shows: plans, operations, why Services were taken, how old what
+ * is being worked at is, in which state Services are, how much of the API budget is left; requests as client-go counts
+ * them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "controller/client_metrics.h"
+#include "controller/metrics_live.h"
+#include "controller/metrics_text.h"
+#include "tests/unit/controller/stand.h"
+
+static int set_up(void **state)
+{
+    *state = stand_new(TT_CAP_REPORTS_PLANS);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    stand_free(*state);
+    return 0;
+}
+
+static double value(struct stand *r, const char *metric, const char *label, const char *text)
+{
+    return metrics_value(r->metrics, metric, &(struct tt_kv){label, text}, 1);
+}
+
+static void scrape(struct stand *r)
+{
+    struct str_buf b = STR_BUF_INIT;
+
+    metrics_text(r->metrics, r->a, METRICS_TEXT, "", &b);
+    str_buf_done(&b);
+}
+
+static void sync__its_plan_and_operations_are_counted(void **state)
+{
+    struct stand *r = *state;
+    const struct tt_kv done[] = {{"verb", "create"}, {"kind", "thing"}, {"result", "ok"}};
+
+    r->provider->plan_operations = 2;
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    stand_run(r);
+    assert_true(value(r, METRIC_PLANS, "result", "changes") == 1);
+    assert_true(value(r, METRIC_PLANS, "result", "empty") == 0);
+    assert_true(metrics_value(r->metrics, METRIC_OPERATIONS, done, 3) == 2);
+    r->provider->plan_operations = 0;
+    stand_add(r, "web", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_true(value(r, METRIC_PLANS, "result", "empty") == 1);
+    assert_true(metrics_value(r->metrics, METRIC_OPERATIONS, done, 3) == 2);
+}
+
+/* ---- a worker in the middle of a call ------------------------------------------------------------ */
+
+struct look {
+    struct stand *r;
+    struct metrics_live *live;
+    double unfinished;
+    double longest;
+    double processing;
+    atomic_bool looked;
+};
+
+/* In the provider's call: three seconds pass, then somebody scrapes. */
+static void look_inside(void *arg, struct fake_provider *p, const struct tt_call *call,
+                        const struct tt_item *item)
+{
+    struct look *l = arg;
+
+    (void)p;
+    (void)call;
+    (void)item;
+    if (atomic_load(&l->looked)) {
+        return;
+    }
+    clock_fake_advance(l->r->clock, 3000);
+    scrape(l->r);
+    l->unfinished = value(l->r, METRIC_QUEUE_UNFINISHED, "name", "service");
+    l->longest = value(l->r, METRIC_QUEUE_LONGEST, "name", "service");
+    l->processing = value(l->r, METRIC_QUEUE_KEYS, "state", "processing");
+    atomic_store(&l->looked, true);
+}
+
+static void scrape__shows_what_is_at_work_and_forgets_it_at_the_end(void **state)
+{
+    struct stand *r = *state;
+    struct board *board = board_new(r->clock);
+    struct look look = {.r = r};
+    struct err err = ERR_INIT;
+
+    r->syncer.board = board;
+    r->provider->plan_operations = 1;
+    r->provider->during = look_inside;
+    r->provider->during_arg = &look;
+    struct workers *w = workers_new(&r->syncer, 1);
+    struct metrics_live live = {r->metrics, r->client, board, r->syncer.queue, w, r->watch.fanout};
+    metrics_live_begin(&live);
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    assert_int_equal(workers_start(w, &err), ERR_OK);
+    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+    assert_true(atomic_load(&look.looked));
+    assert_true(look.unfinished == 3);
+    assert_true(look.longest == 3);
+    assert_true(look.processing == 1);
+    scrape(r);
+    assert_true(value(r, METRIC_SERVICES, "state", "Ready") == 1);
+    assert_true(value(r, METRIC_QUEUE_UNFINISHED, "name", "service") == 0);
+    assert_true(value(r, METRIC_QUEUE_TAKEN, "reason", "spec") == 1);
+    queue_shutdown(r->syncer.queue, false);
+    metrics_live_end(&live);
+    metrics_live_end(&live);
+    assert_true(value(r, METRIC_SERVICES, "state", "Ready") == 0);
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+    board_free(board);
+    r->syncer.board = NULL;
+}
+
+/* ---- the API server's client --------------------------------------------------------------------- */
+
+static void request__is_counted_as_client_go_does(void **state)
+{
+    struct stand *r = *state;
+    const struct tt_kv count[] = {{"code", "200"}, {"method", "PATCH"}, {"host", "10.0.0.1:6443"}};
+    const struct tt_kv lost[] = {{"code", "<error>"}, {"method", "GET"}, {"host", "10.0.0.1:6443"}};
+    const struct tt_kv again[] = {{"code", "429"}, {"verb", "PATCH"}, {"host", "10.0.0.1:6443"}};
+    const struct tt_kv by[] = {{"verb", "PATCH"}, {"host", "10.0.0.1:6443"}};
+    const struct kube_sent sent = {.method = "PATCH",
+                                   .resource = "services/status",
+                                   .status = 200,
+                                   .took_ms = 30,
+                                   .limited = true,
+                                   .waited_ms = 1500,
+                                   .again = true,
+                                   .before = 429,
+                                   .sent_bytes = 100,
+                                   .received_bytes = 2000};
+
+    client_metrics_count(r->metrics, "https://10.0.0.1:6443/prefix", &sent);
+    client_metrics_count(r->metrics, "https://10.0.0.1:6443",
+                         &(struct kube_sent){.method = "GET", .resource = "services"});
+    assert_true(metrics_value(r->metrics, METRIC_CLIENT_REQUESTS, count, 3) == 1);
+    assert_true(metrics_value(r->metrics, METRIC_CLIENT_REQUESTS, lost, 3) == 1);
+    assert_true(metrics_value(r->metrics, METRIC_CLIENT_RETRIES, again, 3) == 1);
+    assert_true(metrics_value(r->metrics, METRIC_CLIENT_WAITED, by, 2) == 1);
+    assert_true(metrics_value(r->metrics, METRIC_CLIENT_SENT, by, 2) == 1);
+    assert_true(metrics_value(r->metrics, METRIC_CLIENT_RECEIVED, by, 2) == 1);
+    assert_true(value(r, METRIC_API_WAIT, "api", "kubernetes") == 1.5);
+    client_metrics_made(r->metrics, 2);
+    client_metrics_made(r->metrics, 1);
+    assert_true(value(r, METRIC_TRANSPORT_CALLS, "result", "miss") == 1);
+    assert_true(value(r, METRIC_TRANSPORT_CALLS, "result", "hit") == 2);
+    assert_true(metrics_value(r->metrics, METRIC_TRANSPORTS, NULL, 0) == 1);
+}
+
+static void budget__goes_down_with_requests_and_comes_back(void **state)
+{
+    struct stand *r = *state;
+    struct kube_response resp;
+    double tokens = 0;
+    struct kube_client *c = kube_client_new(&(struct kube_client_args){
+        .config = &r->kube, .user_agent = "test", .qps = 2, .burst = 5, .clock = r->clock});
+    const struct kube_request req = {.method = "GET", .path = "/healthz"};
+
+    assert_false(kube_client_tokens(r->client, &tokens)); /* it has no limit */
+    assert_true(kube_client_tokens(c, &tokens) && tokens == 5);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(kube_client_do(c, r->a, &req, NULL, &resp, NULL), ERR_OK);
+    }
+    assert_true(kube_client_tokens(c, &tokens) && tokens == 2);
+    clock_fake_advance(r->clock, 500);
+    assert_true(kube_client_tokens(c, &tokens) && tokens == 3);
+    kube_client_free(c);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(sync__its_plan_and_operations_are_counted),
+        T(scrape__shows_what_is_at_work_and_forgets_it_at_the_end),
+        T(request__is_counted_as_client_go_does),
+        T(budget__goes_down_with_requests_and_comes_back),
+    };
+    return cmocka_run_group_tests_name("controller-metrics-live", tests, NULL, NULL);
+}
