@@ -26,6 +26,7 @@
 #include "controller/kube/events.h"
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
+#include "controller/report_rules.h"
 
 struct host_call;
 
@@ -62,9 +63,10 @@ struct tt_result {
     uint32_t own;     /* TT_OWN_…: what of the Service is the provider's own affair */
     int64_t again_ms; /* when to look again though all is well; 0: not */
     /* reported about it */
-    unsigned planned;         /* operations that change something, over all plans */
-    unsigned operations_done; /* operations that ended well */
-    bool held;                /* the finalizers were put there in this call */
+    unsigned planned;           /* operations that change something, over all plans */
+    unsigned operations_done;   /* operations that ended well */
+    struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
+    bool held;                  /* the finalizers were put there in this call */
     bool let_go; /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
 };
@@ -99,6 +101,7 @@ struct host_args {
     const char *
         cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */
     bool planning;         /* nothing may be changed, in no call */
+    bool note_plans;       /* tt_result.changes is filled */
     bool quiet;            /* plans and operations are not logged: sub-commands print them */
     struct host_hooks hooks;
     /* In place of stores, for sub-commands that read Services from files.  Sorted; NULL: the stores. */

@@ -123,6 +123,20 @@ static struct plan_counts count_for(const struct tt_plan *plan, const char *key)
     return n;
 }
 
+/* The operations in words.  The caller holds the call's lock. */
+static void note_plan(struct tt_result *r, const struct tt_plan *plan, const struct plan_counts *n)
+{
+    r->changes.create += n->create;
+    r->changes.change += n->change;
+    r->changes.delete += n->delete;
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        const struct tt_operation *op = plan->operations[i];
+        if (op->verb != TT_OP_KEEP && op_is_for(op, r->key)) {
+            r->changes.operations = report_add_operation(r->call->arena, r->changes.operations, op);
+        }
+    }
+}
+
 static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
@@ -151,6 +165,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         mutex_lock(&c->lock);
         bool first = r->planned == 0;
         r->planned += changes;
+        if (h->args.note_plans) {
+            note_plan(r, plan, &n);
+        }
         mutex_unlock(&c->lock);
         if (first && h->args.hooks.on_work != NULL) {
             h->args.hooks.on_work(c->call_arg, r);

@@ -56,6 +56,8 @@ struct syncer {
     struct board *board; /* NULL: nobody looks */
     struct sync_scope scope;
     bool strict_events;       /* --strict-upstream-events */
+    bool conditions;          /* --service-conditions */
+    bool annotations;         /* --service-annotations */
     int64_t resync_period_ms; /* 0: never again without a cause */
 };
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
- * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_left.c Services that went while nobody
- * watched; sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events;
- * sync_board.c what /status shows. */
+ * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
+ * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
+ * sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
+ * shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
@@ -38,6 +39,8 @@ struct sync_item {
     struct err err;
     bool told;      /* the user knows already, or needs not know */
     bool elsewhere; /* another program serves it; err is clear then */
+    bool extras_due; /* the provider may have set what is to be written after a failure, too */
+    bool unwritten;  /* err is that something could not be written to the Service */
 };
 
 /* What the items of a batch share. */
@@ -88,8 +91,9 @@ int sync_add_finalizer(struct sync_item *item, struct err *err);
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
 int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
                       struct err *err);
-/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE. */
-int sync_write_extras(struct sync_item *item, bool failed, struct err *err);
+/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE, and the reports; `elsewhere`: the load
+ * balancer is another controller's, and what is said of it, too. */
+int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
 /* The same after the deletion of what is the provider's own affair: nothing on a Service that stays speaks of the load
@@ -97,6 +101,26 @@ int sync_write_ensured(struct sync_item *item, struct err *err);
 int sync_write_deleted(struct sync_item *item, struct err *err);
 /* After the finalizers are gone the object is gone too: nobody else holds it. */
 bool sync_object_is_gone(const struct sync_item *item);
+
+/* A failed sync: what the provider takes back or sets then (item->extras_due), and, when `report` says so, that it will be
+ * tried again after `delay_ms`. */
+void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms);
+/* The Service has no load balancer of ours any more, or never had one: what it says of it goes. */
+int sync_write_no_report(struct sync_item *item, struct err *err);
+/* The patch that makes the condition so; NULL: it is so. */
+const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted);
+
+/* --- sync_report.c ---------------------------------------------------------------------------------- */
+#define SYNC_REPORTS_MAX 2
+/* Patches that bring condition and annotations up to date; returns how many `ret` got.  `delay_ms`, after which it is
+ * tried again, counts with SYNC_REPORT_FAILED. */
+enum sync_report {
+    SYNC_REPORT_DONE = 0, /* the sync went well */
+    SYNC_REPORT_FAILED,
+    SYNC_REPORT_GONE, /* there is no load balancer of ours */
+};
+size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, int64_t delay_ms,
+                          const char **ret);
 
 /* --- sync_after.c ----------------------------------------------------------------------------------- */
 void sync_after(struct sync_batch *b, struct sync_item *item);
