@@ -77,6 +77,8 @@ struct host_hooks {
     void (*on_work)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
+    /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */
+    void (*on_planned)(void *call_arg, const struct tt_plan *plan);
     /* report_left(); `call_arg` as above.  What is in `service` was checked. */
     void (*on_left)(void *call_arg, const struct tt_service *service);
     void (*on_finding)(void *arg, uint32_t severity, const char *where, const char *message);
@@ -128,6 +130,8 @@ struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32
 /* Places item `i`: fills result->service and key, and in->result. */
 void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in);
 struct tt_result *host_call_result(struct host_call *c, uint32_t i);
+/* The call is one of plan(): nothing may be changed in it.  Before it is made. */
+void host_call_set_planning(struct host_call *c);
 const struct tt_call *host_call_abi(const struct host_call *c);
 struct cancel *host_call_cancel(struct host_call *c);
 /* Requests to the cloud that were reported during the call. */

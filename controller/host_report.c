@@ -146,6 +146,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
     if (h->args.hooks.on_plan != NULL) {
         h->args.hooks.on_plan(h->args.hooks.arg, plan);
     }
+    if (call != NULL && call->planning && h->args.hooks.on_planned != NULL) {
+        h->args.hooks.on_planned(host_call_of(call)->call_arg, plan);
+    }
     if (call == NULL || call->planning) {
         return;
     }

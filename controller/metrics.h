@@ -61,5 +61,6 @@ extern const size_t metrics_own_n;
 #define METRIC_LEADER_STATUS    "leader_election_master_status"
 #define METRIC_LEADER_SLOW_PATH "leader_election_slowpath_total"
 #define METRIC_RUNNING          "running_managed_controllers"
+#define METRIC_DRIFT            "trimtab_drift_found_total"
 
 #endif

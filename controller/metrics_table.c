@@ -21,6 +21,7 @@ static const char *const sync_labels[] = {"verb", "result"};
 static const char *const verb_labels[] = {"verb"};
 static const char *const leader_labels[] = {"name"};
 static const char *const running_labels[] = {"name", "manager"};
+static const char *const kind_labels[] = {"kind"};
 
 #define LABELS(l)  .labels = (l), .n_labels = sizeof(l) / sizeof((l)[0])
 #define BUCKETS(b) .buckets = (b), .n_buckets = sizeof(b) / sizeof((b)[0])
@@ -111,5 +112,10 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_GAUGE,
      .help = "[ALPHA] 1: this controller of that manager is at work in this process",
      LABELS(running_labels)},
+    {.name = METRIC_DRIFT,
+     .type = TT_METRIC_COUNTER,
+     .help = "Differences between load balancers and their Services that somebody else made, by "
+             "kind of cloud resource, each counted when it was first seen (--drift)",
+     LABELS(kind_labels)},
 };
 const size_t metrics_own_n = sizeof(metrics_own) / sizeof(metrics_own[0]);

@@ -216,6 +216,7 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
         forget(item);
         break;
     case SYNC_NOTHING:
+    case SYNC_LOOK:
         break;
     }
 }
@@ -380,10 +381,14 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     }
     note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
+        (void)service_cache_set_drift(s->cache, item->key, 0);
         service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW);
     }
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);
+        if (item->looks || item->todo == SYNC_ENSURE) {
+            sync_drift_schedule(item, false);
+        }
         settle_fine(item);
         sync_board_end(b, item, &o, -1);
         if (item->todo != SYNC_NOTHING) {

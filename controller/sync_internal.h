@@ -32,6 +32,8 @@ struct sync_item {
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
+    bool looks;               /* a look was due: alone, or beside what else is to be done */
+    bool drifted;             /* SYNC_LOOK found something */
     bool wrote;               /* something was written to the API server */
     bool let_go;              /* finalizers among it, that were taken off */
     bool held;                /* or put there */
@@ -80,6 +82,20 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
 void sync_call_delete_old(struct sync_batch *b, struct sync_item *item);
 /* Calls the provider for all items that join; fills each one's result and err. */
 void sync_call_joined(struct sync_batch *b);
+
+/* What the provider is told of an item. */
+struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
+                            uint32_t verb);
+/* How many keys wait in the queue. */
+uint32_t sync_waiting(const struct syncer *s);
+
+/* --- sync_drift.c ----------------------------------------------------------------------------------- */
+/* Is it as the last good sync left it, as far as this process knows?  `same_backends` as in sync_facts. */
+bool sync_may_look(const struct sync_batch *b, const struct sync_item *item, bool same_backends);
+/* Looks at all items that are SYNC_LOOK, and settles them. */
+void sync_look(struct sync_batch *b);
+/* The next look at it: in its round, or soon. */
+void sync_drift_schedule(const struct sync_item *item, bool soon);
 
 /* --- sync_left.c ------------------------------------------------------------------------------------ */
 /* Is this the key of syncer_ask_left()?  Then it is dealt with. */
