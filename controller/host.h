@@ -84,6 +84,8 @@ struct host_hooks {
     void (*on_finding)(void *arg, uint32_t severity, const char *where, const char *message);
     void (*on_owned)(void *arg, const char *kind, const char *name, const char *owner,
                      const char *detail);
+    /* report_resource(); `arg` as above.  Texts were checked; the provider's: copy what is kept. */
+    void (*on_resource)(void *arg, const struct tt_owned *owned);
     void *arg;
 };
 

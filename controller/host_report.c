@@ -282,6 +282,22 @@ static void host_report_owned(struct tt_host_ctx *h, const char *kind, const cha
     }
 }
 
+static bool text_ok(const char *text)
+{
+    return host_text_ok(str_nonnull(text), TT_TEXT_MAX);
+}
+
+static void host_report_resource(struct tt_host_ctx *h, const struct tt_call *call,
+                                 const struct tt_owned *o)
+{
+    (void)call;
+    if (h->args.hooks.on_resource != NULL && o != NULL && TT_HAS(o, reserved_) &&
+        !str_is_empty(o->kind) && !str_is_empty(o->name) && text_ok(o->kind) && text_ok(o->name) &&
+        text_ok(o->place) && text_ok(o->owner) && text_ok(o->cost) && text_ok(o->command)) {
+        h->args.hooks.on_resource(h->args.hooks.arg, o);
+    }
+}
+
 static bool name_ok(const char *text)
 {
     return !str_is_empty(text) && host_text_ok(text, TT_TEXT_MAX) && strchr(text, '/') == NULL;
@@ -313,4 +329,5 @@ void host_table_reports(struct tt_host *t)
     t->report_finding = host_report_finding;
     t->report_owned = host_report_owned;
     t->report_left = host_report_left;
+    t->report_resource = host_report_resource;
 }
