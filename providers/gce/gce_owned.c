@@ -240,11 +240,12 @@ static void tell_all(struct listing *l)
 {
     l->n = gce_owned_settle(&l->facts, l->items, l->n);
     for (size_t i = 0; i < l->n;) {
-        size_t end = i + 1;
+        size_t end = i;
+        bool used = false;
         while (end < l->n && str_eq(l->items[end].unit, l->items[i].unit)) {
-            end++;
+            used |= l->items[end++].used;
         }
-        const struct tt_service *svc = l->items[i].used ? NULL : remover(l, &l->items[i], end - i);
+        const struct tt_service *svc = used ? NULL : remover(l, &l->items[i], end - i);
         for (; i < end; i++) {
             tell(l, &l->items[i], svc);
         }
