@@ -38,18 +38,24 @@ struct sink {
     enum gce_collection c;
 };
 
+/* A backend service of somebody else's that uses our instance groups: Ingress's. */
+static void note_groups(struct listing *l, struct json_object *o)
+{
+    struct json_object *backends = json_member(o, "backends");
+    for (size_t i = 0; i < json_len(backends); i++) {
+        const char *group = json_str(json_object_array_get_idx(backends, i), "group");
+        const char *slash = strrchr(str_nonnull(group), '/');
+        l->facts.in_use_elsewhere |= slash != NULL && str_eq(slash + 1, l->facts.group);
+    }
+}
+
 static void take(struct listing *l, enum gce_collection c, struct json_object *o)
 {
     struct gce_owned item;
-    if (c == GCE_GLOBAL_BACKENDS || c == GCE_BACKENDS) {
-        struct json_object *backends = json_member(o, "backends");
-        for (size_t i = 0; i < json_len(backends); i++) {
-            const char *group = json_str(json_object_array_get_idx(backends, i), "group");
-            const char *slash = strrchr(str_nonnull(group), '/');
-            l->facts.in_use_elsewhere |= slash != NULL && str_eq(slash + 1, l->facts.group);
-        }
-    }
     if (c == GCE_GLOBAL_BACKENDS || !gce_owned_read(&l->facts, c, o, &item)) {
+        if (c == GCE_GLOBAL_BACKENDS || c == GCE_BACKENDS) {
+            note_groups(l, o);
+        }
         return;
     }
     if (l->n == OWNED_MAX) {
@@ -189,8 +195,9 @@ static int list_cloud(struct listing *l, struct err *err)
     for (size_t i = 0; i < N_KINDS; i++) {
         const struct err *failed = &reads[i].job.err;
         gce_cutter_done(&cutters[i]);
-        if (failed->code == ERR_FORBIDDEN) {
-            l->facts.in_use_elsewhere |= kinds[i] == GCE_GLOBAL_BACKENDS;
+        if (failed->code != ERR_OK && kinds[i] == GCE_GLOBAL_BACKENDS) {
+            l->facts.in_use_elsewhere = true; /* nobody can tell */
+        } else if (failed->code == ERR_FORBIDDEN) {
             say(p, TT_LOG_WARNING,
                 arena_printf(a, "not looked at: %s: %s", gce_owned_kind(kinds[i]),
                              failed->message));

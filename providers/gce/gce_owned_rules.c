@@ -131,62 +131,58 @@ static const char *last_part(const char *link)
 }
 
 /* The name of a shared check, a group, or a backend service of ingress-gce's, or of a NEG. */
-static enum gce_vouch vouch_of_name(const struct gce_owned_facts *f, const char *name)
+static unsigned vouch_of_name(const struct gce_owned_facts *f, const char *name)
 {
     size_t n = strlen(name);
     bool check = str_has_prefix(name, "k8s-") && n > 5 && strcmp(name + n - 5, "-node") == 0;
     if (is_l4(f, name) || is_shared(f, GCE_CHECKS, name) || str_eq(name, f->group)) {
-        return GCE_VOUCH_OURS;
+        return GCE_VOUCH_ID_OURS;
     }
     return check || str_has_prefix(name, "k8s-ig") || str_has_prefix(name, "k8s2-")
-               ? GCE_VOUCH_OTHERS
-               : GCE_VOUCH_NONE;
+               ? GCE_VOUCH_ID_OTHERS
+               : 0;
 }
 
-static enum gce_vouch both(enum gce_vouch x, enum gce_vouch y)
+static unsigned vouch_of_links(const struct gce_owned_facts *f, struct json_object *list,
+                               const char *member)
 {
-    return x == GCE_VOUCH_OURS || y == GCE_VOUCH_NONE ? x : y;
-}
-
-static enum gce_vouch vouch_of_links(const struct gce_owned_facts *f, struct json_object *list,
-                                     const char *member)
-{
-    enum gce_vouch v = GCE_VOUCH_NONE;
+    unsigned v = 0;
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *one = json_object_array_get_idx(list, i);
         const char *link = member != NULL ? json_str(one, member) : json_object_get_string(one);
-        v = both(v, vouch_of_name(f, last_part(str_nonnull(link))));
+        v |= vouch_of_name(f, last_part(str_nonnull(link)));
     }
     return v;
 }
 
-/* Instances or tags: one of our nodes makes it ours; others without any of ours, another cluster's. */
-static enum gce_vouch vouch_of_nodes(const struct str_set *ours, struct json_object *list)
+/* Instances: one of our nodes makes it ours; others without any of ours, another cluster's. */
+static unsigned vouch_of_nodes(const struct str_set *ours, struct json_object *list)
 {
     for (size_t i = 0; i < json_len(list); i++) {
         const char *one = json_object_get_string(json_object_array_get_idx(list, i));
         if (str_set_has(ours, last_part(str_nonnull(one)))) {
-            return GCE_VOUCH_OURS;
+            return GCE_VOUCH_NODES_OURS;
         }
     }
-    return json_len(list) > 0 && ours->n > 0 ? GCE_VOUCH_OTHERS : GCE_VOUCH_NONE;
+    return json_len(list) > 0 && ours->n > 0 ? GCE_VOUCH_NODES_OTHERS : 0;
 }
 
-static enum gce_vouch vouch_of(const struct gce_owned_facts *f, enum gce_collection c,
-                               struct json_object *o)
+static unsigned vouch_of(const struct gce_owned_facts *f, enum gce_collection c,
+                         struct json_object *o)
 {
     switch (c) {
     case GCE_POOLS:
-        return both(vouch_of_links(f, json_member(o, "healthChecks"), NULL),
-                    vouch_of_nodes(&f->nodes, json_member(o, "instances")));
+        return vouch_of_links(f, json_member(o, "healthChecks"), NULL) |
+               vouch_of_nodes(&f->nodes, json_member(o, "instances"));
     case GCE_BACKENDS:
         return vouch_of_links(f, json_member(o, "backends"), "group");
     case GCE_RULES:
         return vouch_of_name(f, last_part(str_nonnull(json_str(o, "backendService"))));
     case GCE_FIREWALLS:
-        return vouch_of_nodes(&f->tags, json_member(o, "targetTags"));
+        /* Two clusters may have one tag: it is no proof. */
+        return vouch_of_nodes(&f->tags, json_member(o, "targetTags")) & ~GCE_VOUCH_NODES_OURS;
     default:
-        return GCE_VOUCH_NONE;
+        return 0;
     }
 }
 
@@ -257,7 +253,7 @@ bool gce_owned_read(const struct gce_owned_facts *f, enum gce_collection c, stru
         .zone = zone != NULL ? arena_strdup(a, last_part(zone)) : NULL,
         .key = key_of(a, o),
         .unit = "",
-        .vouch = lb != NULL && !l4 ? vouch_of(f, c, o) : GCE_VOUCH_OURS,
+        .vouch = lb != NULL && !l4 ? vouch_of(f, c, o) : GCE_VOUCH_ID_OURS,
         .pieces = pieces_of(c, o),
     };
     ret->l4 = l4 || (lb != NULL && has_l4_description(o));
@@ -288,6 +284,30 @@ static int cmp_owned(const void *x, const void *y)
     return c != 0 ? c : strcmp(str_nonnull(a->zone), str_nonnull(b->zone));
 }
 
+static bool is_others(unsigned vouch)
+{
+    if ((vouch & (GCE_VOUCH_ID_OTHERS | GCE_VOUCH_ID_OURS)) != 0) {
+        return (vouch & GCE_VOUCH_ID_OTHERS) != 0;
+    }
+    return (vouch & GCE_VOUCH_NODES_OURS) == 0 && (vouch & GCE_VOUCH_NODES_OTHERS) != 0;
+}
+
+/* The pieces of one load balancer: all that one of them says goes for all. */
+static void settle_unit(struct gce_owned *items, size_t n)
+{
+    unsigned vouch = 0;
+    const char *key = NULL;
+    for (size_t i = 0; i < n; i++) {
+        vouch |= items[i].vouch;
+        key = key != NULL ? key : items[i].key;
+    }
+    for (size_t i = 0; i < n; i++) {
+        items[i].vouch = vouch;
+        items[i].key = items[i].key != NULL ? items[i].key : key;
+        items[i].unsure = vouch == 0 && !items[i].used;
+    }
+}
+
 size_t gce_owned_settle(const struct gce_owned_facts *f, struct gce_owned *items, size_t n)
 {
     size_t kept = 0;
@@ -296,17 +316,16 @@ size_t gce_owned_settle(const struct gce_owned_facts *f, struct gce_owned *items
     }
     for (size_t i = 0; i < n;) {
         size_t end = i + 1;
-        enum gce_vouch v = items[i].vouch;
         while (end < n && items[i].unit[0] != '\0' && str_eq(items[end].unit, items[i].unit)) {
-            v = both(v, items[end++].vouch);
+            end++;
         }
+        settle_unit(&items[i], end - i);
         for (; i < end; i++) {
-            if (v == GCE_VOUCH_OTHERS && !items[i].used) {
+            if (is_others(items[i].vouch) && !items[i].used) {
                 continue;
             }
             items[kept] = items[i];
             items[kept].used |= items[i].c == GCE_GROUPS && f->in_use_elsewhere;
-            items[kept].unsure = v == GCE_VOUCH_NONE && !items[kept].used;
             kept++;
         }
     }

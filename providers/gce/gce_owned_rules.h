@@ -5,7 +5,7 @@
  *     with our cluster's id or hash   "k8s-<id>-node", "k8s2-<hash>-…": ours for certain
  *     with another cluster's          never ours
  *     "a<uid>" and what holds it      says nothing of the cluster.  The pieces of one such load balancer vouch for each
- *                                     other: one that refers to our nodes, tags, groups or shared check makes all of them
+ *                                     other: one that refers to our nodes, groups or shared check makes all of them
  *                                     ours, one that refers to another cluster's makes none ours; else nobody can tell.
  * A piece is used when a Service that counts has its name, shared ones as long as any Service counts.
  * Source: docs/adr/0020. */
@@ -39,11 +39,12 @@ struct gce_owned_facts {
 void gce_owned_facts_add(struct gce_owned_facts *f, const struct tt_service *svc,
                          const char *kube_system_uid);
 
-enum gce_vouch {
-    GCE_VOUCH_NONE = 0, /* says nothing */
-    GCE_VOUCH_OURS,
-    GCE_VOUCH_OTHERS,
-};
+/* What a piece says of the cluster; bits.  Ids are proof, and one of another cluster's counts most; instances come next;
+ * tags can only speak against. */
+#define GCE_VOUCH_ID_OURS      0x1u
+#define GCE_VOUCH_ID_OTHERS    0x2u
+#define GCE_VOUCH_NODES_OURS   0x4u
+#define GCE_VOUCH_NODES_OTHERS 0x8u
 /* What a piece says of the kind of load balancer that it belongs to; bits. */
 #define GCE_PIECE_POOL     0x1u /* target pool */
 #define GCE_PIECE_INTERNAL 0x2u
@@ -61,7 +62,7 @@ struct gce_owned {
     bool used;
     bool unsure;
     unsigned pieces; /* GCE_PIECE_… */
-    enum gce_vouch vouch;
+    unsigned vouch;  /* GCE_VOUCH_… */
     int64_t created_us;
 };
 /* False: none of ours.  `o` is only read; texts go to the arena. */
