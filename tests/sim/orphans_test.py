@@ -21,7 +21,8 @@ from controller_world import CONFIG, World  # noqa: E402  pylint: disable=wrong-
 PROGRAMS = sys.argv[1:3]
 DATA = sys.argv[3]
 WORLDS = {"gce": ("world-legacy", "world-both", "world-l4", "world-l4-netlb-neg", "world-l4-dual-internal",
-                  "world-l4-dual-external")}
+                  "world-l4-dual-external"),
+          "azure": ("world-nic", "world-availability-sets", "world-node-ip")}
 PIECES = ("addresses", "forwardingRules", "targetPools", "firewalls", "httpHealthChecks", "backendServices",
           "healthChecks", "networkEndpointGroups", "instanceGroups")
 
@@ -34,7 +35,7 @@ class Cluster(World):
         if name is not None:
             path = os.path.join(DATA, cloud, name + ".json")
             with open(path, encoding="utf-8") as f:
-                self.own_flags = [flag for flag in json.load(f).get("flags", []) if "cluster-name" not in flag]
+                self.own_flags = json.load(f).get("flags", [])
             sim_flags = (f"--world={path}", *sim_flags)
         super().__init__(PROGRAMS, *sim_flags, cloud=cloud)
 
@@ -146,6 +147,52 @@ def test_another_clusters_resources__are_not_listed():
             # What says nothing of any cluster may be ours, for all that anybody can tell; never more than that.
             assert all(o["unsure"] for o in found), [o for o in found if not o["unsure"]]
             assert not any(o["name"].startswith("k8s2-") or "-node" in o["name"] for o in found), found
+
+
+def azure_parts(c):
+    """(kind of array, name) of every part of a balancer, and of public IPs."""
+    found = set()
+    for path, o in c.must("GET", "/sim/state")["azure"].items():
+        kind = path.lower().split("/")[-2]
+        if kind == "publicipaddresses":
+            found.add(("pip", o["name"]))
+        if kind == "loadbalancers":
+            for array in ("frontendIPConfigurations", "loadBalancingRules", "probes"):
+                found |= {(array, p["name"]) for p in o["properties"].get(array) or []}
+    return found
+
+
+def test_azure__worlds_without_their_services__have_nothing_else():
+    words = {"frontend": "frontendIPConfigurations", "load-balancing rule": "loadBalancingRules",
+             "health probe": "probes", "public IP": "pip"}
+    for name in WORLDS["azure"]:
+        with Cluster("azure", name) as c:
+            c.drop_services()
+            _, found, _ = c.orphans()
+            got = {(words[o["kind"]], o["name"]) for o in found if o["kind"] != "security rule"}
+            want = {(kind, n) for kind, n in azure_parts(c) if kind != "pip" or n.startswith("c1-a")}
+            assert got == want, (name, got ^ want)
+            assert all(o["command"].startswith("az network ") for o in found), found
+
+
+def test_azure__delete__leaves_exactly_the_rest():
+    for name in WORLDS["azure"]:
+        with Cluster("azure", name) as c:
+            services = sorted(s["metadata"]["name"] for s in c.must("GET", c.services())["items"]
+                              if s["spec"]["type"] == "LoadBalancer")
+            gone = set(services[::2])
+            c.drop_services(lambda n, gone=gone: n in gone)
+            before = azure_parts(c)
+            _, found, _ = c.orphans()
+            names = {o["name"] for o in found if o["deletable"]}
+            assert names, found
+            done = c.cli("orphans", "--delete", "--yes")
+            assert done.returncode in (0, 2), (name, done.stdout, done.stderr)
+            _, left, _ = c.orphans()
+            assert all(not o["deletable"] for o in left), (name, [o for o in left if o["deletable"]])
+            assert azure_parts(c) == {(k, n) for k, n in before if n not in names}, (name, azure_parts(c) ^ before)
+            planned = c.cli("plan")
+            assert planned.returncode == 0, (name, planned.stdout)
 
 
 # --- deleting --------------------------------------------------------------------------------------------
