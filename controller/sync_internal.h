@@ -39,8 +39,8 @@ struct sync_item {
     bool held;                /* or put there */
     /* outcome */
     struct err err;
-    bool told;      /* the user knows already, or needs not know */
-    bool elsewhere; /* another program serves it; err is clear then */
+    bool told;       /* the user knows already, or needs not know */
+    bool elsewhere;  /* another program serves it; err is clear then */
     bool extras_due; /* the provider may have set what is to be written after a failure, too */
     bool unwritten;  /* err is that something could not be written to the Service */
 };

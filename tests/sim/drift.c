@@ -13,6 +13,7 @@
 
 #include "common/base/str.h"
 #include "controller/app.h"
+#include "controller/kube/store.h"
 
 #define SERVICES  "/api/v1/namespaces/default/services"
 #define FIREWALLS "/compute/v1/projects/p1/global/firewalls/"
@@ -22,7 +23,11 @@ static struct rig *start(const char *world, const char *const *flags)
     struct err err = ERR_INIT;
     struct rig *r = NULL;
     const struct rig_args args = {
-        .world_file = world, .sim = {.seed = 7, .nodes = world == NULL ? 3 : 0}, .flags = flags};
+        .world_file = world,
+        .sim = {.seed = 7,
+                .nodes = world == NULL ? 3 : 0,
+                .cloud = world != NULL && str_has_prefix(world, "azure/") ? "azure" : NULL},
+        .flags = flags};
     if (rig_new(&args, &r, &err) != ERR_OK || rig_start(r, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
@@ -138,6 +143,50 @@ static void adopted_world__no_drift_and_few_calls(void **state)
                  json_text(rig_arena(r), rig_counts(r), JSON_PRETTY));
     }
     rig_free(r);
+}
+
+/* Clouds that the Go controllers left, of all kinds: nothing of them is drift. */
+static void adopted_worlds__of_both_clouds__no_drift(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *world;
+        const char *flags[10];
+    } rows[] = {
+        {"gce/world-l4.json",
+         {"--v=4", "--drift=report", "--cluster-name=c1", "--run-l4-controller",
+          "--run-l4-netlb-controller", "--enable-l4-neg"}},
+        {"gce/world-l4-netlb-neg.json",
+         {"--v=4", "--drift=report", "--cluster-name=c1", "--run-l4-controller",
+          "--run-l4-netlb-controller", "--enable-l4-neg", "--enable-l4-netlb-neg",
+          "--enable-l4-netlb-neg-default"}},
+        {"azure/world-nic.json", {"--v=4", "--drift=report", "--cluster-name=c1"}},
+        {"azure/world-node-ip.json", {"--v=4", "--drift=report", "--cluster-name=c1"}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct rig *r = start(rows[i].world, rows[i].flags);
+        rig_counts_reset(r);
+        look(r);
+        if (strstr(rig_log(r), "Somebody else changed") != NULL) {
+            fail_msg("%s\n%s", rows[i].world, rig_log(r));
+        }
+        size_t looks = 0;
+        for (const char *p = rig_log(r); (p = strstr(p, "\"Looked at a load balancer\"")) != NULL;
+             p++) {
+            const char *end = strchr(p, '\n');
+            const char *ok = strstr(p, "code=\"ok\"");
+            if (ok == NULL || ok > end) {
+                fail_msg("%s: %.400s", rows[i].world, p);
+            }
+            looks++;
+        }
+        if (looks < kube_store_count(app_services(rig_app(r))) / 2) {
+            fail_msg("%s: %zu looks", rows[i].world, looks);
+        }
+        assert_int_equal(rig_mutations(r), 0);
+        assert_int_equal(rig_service_writes(r), 0);
+        rig_free(r);
+    }
 }
 
 static void report__told_once_and_nothing_changed(void **state)
@@ -288,6 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adopted_world__no_drift_and_few_calls),
+        cmocka_unit_test(adopted_worlds__of_both_clouds__no_drift),
         cmocka_unit_test(report__told_once_and_nothing_changed),
         cmocka_unit_test(repair__put_right_as_it_was),
         cmocka_unit_test(reports__cost_no_request_and_no_sync),
