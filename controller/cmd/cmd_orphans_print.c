@@ -89,7 +89,7 @@ static void print_item(const struct orphans *o, const struct orphan *item, const
     const char *name =
         *item->place == '\0' ? item->name : arena_printf(a, "%s %s", item->name, item->place);
     const char *start =
-        arena_printf(a, "  %c %-*s  %-*s  %*s", item->unsure ? '!' : '-', w->kind, item->kind,
+        arena_printf(a, "  %c %-*s  %-*s  %*s", item->chosen ? '-' : '!', w->kind, item->kind,
                      w->name, name, w->age, orphans_age(a, item->created_us, now_us));
 
     if (strlen(start) + 2 + strlen(item->cost) <= COLUMNS) {

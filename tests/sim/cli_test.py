@@ -145,6 +145,15 @@ def completed(script, *words):
     return set(r.stdout.split())
 
 
+def test_a_provider_that_cannot_plan_or_list__says_so():
+    pool = ["--cloud-provider=pool", f"--provider-plugin-dir={PLUGINS}"]
+    r = run(*pool, "--leader-elect=false", "--secure-port=0", "--drift=report")
+    assert r.returncode == 1, r
+    assert '--drift=report: provider "pool" cannot plan' in r.stderr and "--drift=repair" in r.stderr, r.stderr
+    r = run("orphans", *pool)
+    assert r.returncode == 1 and "the provider pool cannot say what in the cloud is its own" in r.stderr, r
+
+
 def test_completion__bash_completes():
     r = run("completion", "bash")
     assert r.returncode == 0
