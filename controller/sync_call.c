@@ -56,9 +56,10 @@ struct tt_item sync_item_in(const struct sync_item *item, const struct tt_servic
     return in;
 }
 
-uint32_t sync_waiting(const struct syncer *s)
+uint32_t sync_waiting(const struct syncer *s, bool looks)
 {
-    size_t n = queue_counts(s->queue).waiting;
+    struct queue_counts counts = queue_counts(s->queue);
+    size_t n = looks ? counts.looks : counts.waiting - counts.looks;
 
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
@@ -83,7 +84,7 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     }
     struct tt_item in = sync_item_in(item, svc, TT_VERB_DELETE);
     struct host_call *c =
-        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s), NULL);
+        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
     host_call_item(c, 0, &in);
     int32_t rc = s->desc->get_load_balancer(s->provider, host_call_abi(c), &in);
     const struct tt_result *r = host_call_result(c, 0);
@@ -107,7 +108,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     struct members members = {.items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
     struct host_call *c =
-        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, sync_waiting(s), &members);
+        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), &members);
 
     for (uint32_t i = 0; i < n; i++) {
         host_call_item(c, i, &items[i]->in);

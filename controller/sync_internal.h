@@ -86,8 +86,8 @@ void sync_call_joined(struct sync_batch *b);
 /* What the provider is told of an item. */
 struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
                             uint32_t verb);
-/* How many keys wait in the queue. */
-uint32_t sync_waiting(const struct syncer *s);
+/* How many keys wait in the queue for work, or for a look: each hints what the next calls of its like will need. */
+uint32_t sync_waiting(const struct syncer *s, bool looks);
 
 /* --- sync_drift.c ----------------------------------------------------------------------------------- */
 /* Is it as the last good sync left it, as far as this process knows?  `same_backends` as in sync_facts. */

@@ -115,12 +115,14 @@ static struct {
     unsigned asked;
     unsigned items;
     bool could_mutate;
+    uint32_t waiting; /* what the first call was told */
 } look;
 
 static int32_t fake_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
     struct fake_provider *p = provider;
 
+    look.waiting = look.asked == 0 ? call->waiting : look.waiting;
     look.asked++;
     look.items += batch->n_items;
     look.could_mutate |= p->host->may_mutate(p->host->ctx, call) != 0 || call->planning == 0;
@@ -320,6 +322,39 @@ static void look__batches__one_plan_for_all_of_a_key(void **state)
     stand_free(r);
 }
 
+static void note_waiting(void *arg, struct fake_provider *p, const struct tt_call *call,
+                         const struct tt_item *item)
+{
+    (void)p;
+    (void)item;
+    *(uint32_t *)arg = call->waiting;
+}
+
+/* Many that wait for a look are no reason to list the cloud for the one that has work. */
+static void look__many_wait__work_comes_first_and_is_not_told_of_them(void **state)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    uint32_t waiting = 99;
+    struct stand *r = stand_with(SYNC_DRIFT_REPORT);
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        healthy(r, names[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        stand_add(r, names[i], QUEUE_REASON_LOOK);
+    }
+    r->provider->during = note_waiting;
+    r->provider->during_arg = &waiting;
+    stand_add(r, "c", TT_REASON_RESYNC);
+    stand_run(r);
+    assert_string_equal("ensure demo/c", stand_story(r));
+    assert_int_equal(0, waiting);
+    assert_int_equal(3, look.asked); /* the sync of the fourth was more than a look */
+    assert_int_equal(2, look.waiting);
+    stand_free(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +367,7 @@ int main(void)
         cmocka_unit_test(repair__something_differs__told_and_synced),
         cmocka_unit_test(look__failing_or_changed__left_to_the_sync),
         cmocka_unit_test(look__plan_fails__no_drift_and_no_failure),
+        cmocka_unit_test(look__many_wait__work_comes_first_and_is_not_told_of_them),
         cmocka_unit_test(look__batches__one_plan_for_all_of_a_key),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
