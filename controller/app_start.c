@@ -170,8 +170,10 @@ static void make_host(struct app *a)
         .nodes = a->nodes,
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
+        .note_plans = a->args.options->service_annotations,
         .hooks = {.on_work = syncer_on_work,
                   .on_left = syncer_on_left,
+                  .on_planned = syncer_on_planned,
                   .on_plan = note_plan,
                   .arg = a->board},
     });
@@ -421,6 +423,22 @@ static void make_slices(struct app *a)
     }
 }
 
+/* A provider that cannot plan was refused, or is synced again and again in place of being looked at (controller_main.c). */
+static void make_drift(struct app *a)
+{
+    const struct options *o = a->args.options;
+    struct syncer *s = &a->syncer;
+    bool repairs = str_eq(o->drift, "repair");
+
+    s->drift_period_ms = o->drift_period_ms;
+    if (a->args.provider->plan != NULL) {
+        s->drift = repairs ? SYNC_DRIFT_REPAIR : SYNC_DRIFT_REPORT;
+    } else if (repairs && (s->resync_period_ms == 0 || s->resync_period_ms > o->drift_period_ms)) {
+        s->resync_period_ms = o->drift_period_ms;
+    }
+    s->drift_offset_ms = (int64_t)(rng_unit(s->rng) * (double)o->drift_period_ms);
+}
+
 static void make_syncer(struct app *a)
 {
     const struct tt_provider *d = a->args.provider;
@@ -446,8 +464,13 @@ static void make_syncer(struct app *a)
         /* Its events before each call are the service controller's. */
         .strict_events =
             a->args.options->strict_events && options_service_controller_on(a->args.options),
+        .conditions = a->args.options->service_conditions,
+        .annotations = a->args.options->service_annotations,
         .resync_period_ms = a->args.options->resync_period_ms,
     };
+    if (!str_eq(a->args.options->drift, "off")) {
+        make_drift(a);
+    }
 }
 
 static int start_reflectors(struct app *a, struct err *err)

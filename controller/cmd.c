@@ -15,6 +15,7 @@ const struct cmd cmd_table[] = {
     {"plan", "show what would be done to the cloud, and why, without doing it", cmd_plan},
     {"explain", "say which load balancer a Service gets, and by which rule", cmd_explain},
     {"check-config", "read a cloud-config file and say what is wrong with it", cmd_check_config},
+    {"orphans", "list what is ours in the cloud without a Service, and delete it", cmd_orphans},
     {"status", "show what a running trimtab does, and how each Service fares", cmd_status},
     {"version", "print versions and built-in providers", cmd_version},
     {"completion", "print a completion script for bash, zsh or fish", cmd_completion},

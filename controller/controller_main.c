@@ -309,6 +309,18 @@ static int check_parts(const struct options *o, const struct plugin *plugin, str
     return err_set(err, ERR_INVALID, OPTIONS_NOTHING_TO_RUN, plugin->desc.name);
 }
 
+/* What differs is told from a plan. */
+static int check_drift(const struct options *o, const struct plugin *plugin, struct err *err)
+{
+    if (plugin->desc.plan != NULL || strcmp(o->drift, "report") != 0) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "--drift=report: provider \"%s\" cannot plan, so nobody can tell what differs; "
+                   "--drift=repair syncs each Service every --drift-period instead",
+                   plugin->desc.name);
+}
+
 /* The C library gives each thread a heap of its own, and what is free in one is of no use to the others: with ten workers
  * that is a tenth of the memory.  Workers wait for a cloud, not for each other's malloc(). */
 static void share_heap(void)
@@ -357,7 +369,7 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     struct err err = ERR_INIT;
 
     share_heap();
-    if (check_parts(o, plugin, &err) != ERR_OK) {
+    if (check_parts(o, plugin, &err) != ERR_OK || check_drift(o, plugin, &err) != ERR_OK) {
         return fail(&err);
     }
     if (http_global_init(&err) != ERR_OK) {

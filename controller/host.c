@@ -201,6 +201,11 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in)
     in->result = r;
 }
 
+void host_call_set_planning(struct host_call *c)
+{
+    c->abi.planning = 1;
+}
+
 struct tt_result *host_call_result(struct host_call *c, uint32_t i)
 {
     return &c->results[i];

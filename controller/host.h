@@ -26,6 +26,7 @@
 #include "controller/kube/events.h"
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
+#include "controller/report_rules.h"
 
 struct host_call;
 
@@ -62,9 +63,10 @@ struct tt_result {
     uint32_t own;     /* TT_OWN_…: what of the Service is the provider's own affair */
     int64_t again_ms; /* when to look again though all is well; 0: not */
     /* reported about it */
-    unsigned planned;         /* operations that change something, over all plans */
-    unsigned operations_done; /* operations that ended well */
-    bool held;                /* the finalizers were put there in this call */
+    unsigned planned;           /* operations that change something, over all plans */
+    unsigned operations_done;   /* operations that ended well */
+    struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
+    bool held;                  /* the finalizers were put there in this call */
     bool let_go; /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
 };
@@ -75,11 +77,15 @@ struct host_hooks {
     void (*on_work)(void *call_arg, struct tt_result *result);
     /* Every plan; for sub-commands.  The plan is the provider's: copy what is kept. */
     void (*on_plan)(void *arg, const struct tt_plan *plan);
+    /* The same in a call that only plans (host_call_set_planning), with its `call_arg`. */
+    void (*on_planned)(void *call_arg, const struct tt_plan *plan);
     /* report_left(); `call_arg` as above.  What is in `service` was checked. */
     void (*on_left)(void *call_arg, const struct tt_service *service);
     void (*on_finding)(void *arg, uint32_t severity, const char *where, const char *message);
     void (*on_owned)(void *arg, const char *kind, const char *name, const char *owner,
                      const char *detail);
+    /* report_resource(); `arg` as above.  Texts were checked; the provider's: copy what is kept. */
+    void (*on_resource)(void *arg, const struct tt_owned *owned);
     void *arg;
 };
 
@@ -99,6 +105,7 @@ struct host_args {
     const char *
         cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */
     bool planning;         /* nothing may be changed, in no call */
+    bool note_plans;       /* tt_result.changes is filled */
     bool quiet;            /* plans and operations are not logged: sub-commands print them */
     struct host_hooks hooks;
     /* In place of stores, for sub-commands that read Services from files.  Sorted; NULL: the stores. */
@@ -125,6 +132,8 @@ struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32
 /* Places item `i`: fills result->service and key, and in->result. */
 void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in);
 struct tt_result *host_call_result(struct host_call *c, uint32_t i);
+/* The call is one of plan(): nothing may be changed in it.  Before it is made. */
+void host_call_set_planning(struct host_call *c);
 const struct tt_call *host_call_abi(const struct host_call *c);
 struct cancel *host_call_cancel(struct host_call *c);
 /* Requests to the cloud that were reported during the call. */

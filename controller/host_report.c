@@ -132,6 +132,20 @@ static void count_plan(struct tt_host_ctx *h, bool changes)
     }
 }
 
+/* The operations in words.  The caller holds the call's lock. */
+static void note_plan(struct tt_result *r, const struct tt_plan *plan, const struct plan_counts *n)
+{
+    r->changes.create += n->create;
+    r->changes.change += n->change;
+    r->changes.delete += n->delete;
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        const struct tt_operation *op = plan->operations[i];
+        if (op->verb != TT_OP_KEEP && op_is_for(op, r->key)) {
+            r->changes.operations = report_add_operation(r->call->arena, r->changes.operations, op);
+        }
+    }
+}
+
 static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
@@ -140,6 +154,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
     }
     if (h->args.hooks.on_plan != NULL) {
         h->args.hooks.on_plan(h->args.hooks.arg, plan);
+    }
+    if (call != NULL && call->planning && h->args.hooks.on_planned != NULL) {
+        h->args.hooks.on_planned(host_call_of(call)->call_arg, plan);
     }
     if (call == NULL || call->planning) {
         return;
@@ -161,6 +178,9 @@ static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
         mutex_lock(&c->lock);
         bool first = r->planned == 0;
         r->planned += changes;
+        if (h->args.note_plans) {
+            note_plan(r, plan, &n);
+        }
         mutex_unlock(&c->lock);
         if (first && h->args.hooks.on_work != NULL) {
             h->args.hooks.on_work(c->call_arg, r);
@@ -289,6 +309,22 @@ static void host_report_owned(struct tt_host_ctx *h, const char *kind, const cha
     }
 }
 
+static bool text_ok(const char *text)
+{
+    return host_text_ok(str_nonnull(text), TT_TEXT_MAX);
+}
+
+static void host_report_resource(struct tt_host_ctx *h, const struct tt_call *call,
+                                 const struct tt_owned *o)
+{
+    (void)call;
+    if (h->args.hooks.on_resource != NULL && o != NULL && TT_HAS(o, reserved_) &&
+        !str_is_empty(o->kind) && !str_is_empty(o->name) && text_ok(o->kind) && text_ok(o->name) &&
+        text_ok(o->place) && text_ok(o->owner) && text_ok(o->cost) && text_ok(o->command)) {
+        h->args.hooks.on_resource(h->args.hooks.arg, o);
+    }
+}
+
 static bool name_ok(const char *text)
 {
     return !str_is_empty(text) && host_text_ok(text, TT_TEXT_MAX) && strchr(text, '/') == NULL;
@@ -320,4 +356,5 @@ void host_table_reports(struct tt_host *t)
     t->report_finding = host_report_finding;
     t->report_owned = host_report_owned;
     t->report_left = host_report_left;
+    t->report_resource = host_report_resource;
 }

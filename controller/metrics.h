@@ -119,6 +119,7 @@ extern const size_t metrics_process_n;
 #define METRIC_LEADER_STATUS    "leader_election_master_status"
 #define METRIC_LEADER_SLOW_PATH "leader_election_slowpath_total"
 #define METRIC_RUNNING          "running_managed_controllers"
+#define METRIC_DRIFT            "trimtab_drift_found_total"
 
 #define METRIC_PLANS       "trimtab_plans_total"
 #define METRIC_OPERATIONS  "trimtab_operations_total"
@@ -127,7 +128,5 @@ extern const size_t metrics_process_n;
 #define METRIC_SERVICES    "trimtab_services"
 #define METRIC_API_TOKENS  "trimtab_api_tokens"
 #define METRIC_API_WAIT    "trimtab_api_wait_seconds_total"
-#define METRIC_DRIFT_FOUND "trimtab_drift_found_total"
-#define METRIC_ORPHANS     "trimtab_orphans"
 
 #endif

@@ -152,14 +152,10 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_COUNTER,
      .help = "Seconds that requests were held back by our own rate limit",
      LABELS(api_labels)},
-    {.name = METRIC_DRIFT_FOUND,
+    {.name = METRIC_DRIFT,
      .type = TT_METRIC_COUNTER,
-     .help =
-         "Differences between the cloud and what its Service asks for that somebody else made, by "
-         "kind of resource",
+     .help = "Differences between load balancers and their Services that somebody else made, by "
+             "kind of cloud resource, each counted when it was first seen (--drift)",
      LABELS(kind_labels)},
-    {.name = METRIC_ORPHANS,
-     .type = TT_METRIC_GAUGE,
-     .help = "Cloud resources of ours without a Service, when they were last looked for"},
 };
 const size_t metrics_own_n = sizeof(metrics_own) / sizeof(metrics_own[0]);

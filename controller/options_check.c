@@ -4,6 +4,7 @@
  * Faults are collected, so that a user mends them in one go. */
 #include <string.h>
 
+#include "controller/drift_rules.h"
 #include "controller/options.h"
 
 #define MANY_PROBLEMS 32
@@ -298,6 +299,19 @@ static void check_numbers(const struct options *o, struct problems *p)
     }
 }
 
+static void check_drift(const struct options *o, struct problems *p)
+{
+    if (!str_eq(o->drift, "off") && !str_eq(o->drift, "report") && !str_eq(o->drift, "repair")) {
+        problem(p, arena_printf(p->a,
+                                "--drift: \"%s\" is not supported, only \"off\", "
+                                "\"report\" and \"repair\"",
+                                o->drift));
+    }
+    if (o->drift_period_ms < DRIFT_PERIOD_LEAST_MS) {
+        problem(p, "drift-period must be at least 1m0s");
+    }
+}
+
 static void check_config_source(const struct options *o, struct problems *p)
 {
     bool secret = !str_is_empty(o->config_secret_name);
@@ -323,6 +337,7 @@ int options_validate(const struct options *o, struct err *err)
     check_controllers(o, &p);
     check_config_source(o, &p);
     check_numbers(o, &p);
+    check_drift(o, &p);
     check_election(o, &p);
     if (!str_eq(o->logging_format, "text") && !str_eq(o->logging_format, "json")) {
         problem(&p, arena_printf(p.a, "format: Invalid value: \"%s\": Unsupported log format",

@@ -2,7 +2,7 @@
 /* queue_core.c: see queue_core.h for what it promises.
  *
  * An entry exists while anything is known about its key (dirty, processing, delayed, or failures), and is
- * freed when nothing is.  Entries stand in one of: the urgent line, the background line, a group's line; delayed
+ * freed when nothing is.  Entries stand in one of: the urgent line, the background line, the line of looks, a group's line; delayed
  * ones are in a binary heap besides. */
 #include "controller/queue_core.h"
 
@@ -14,216 +14,8 @@
 #include "common/base/arena.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "controller/queue_internal.h"
 #include "controller/queue_rules.h"
-
-#define NEVER INT64_MAX
-
-struct entry;
-
-struct line {
-    struct entry *head;
-    struct entry *tail;
-    size_t n;
-};
-
-struct group {
-    char *key;
-    struct line line;
-    int64_t first_ms;
-    int64_t last_ms;
-    size_t processing; /* keys of its batch that are not done yet */
-    struct group *next;
-    struct group *prev;
-};
-
-/* A re-sync is a run of its own: what else is delayed neither brings it forward nor is made one by it. */
-enum { DELAY_RESYNC, DELAY_OTHER, N_DELAYS };
-
-struct delay {
-    uint32_t reasons; /* 0: none */
-    int64_t at_ms;
-};
-
-struct entry {
-    char *key;
-    char *batch_key;
-    uint32_t reasons;
-    int64_t queued_ms;
-    struct delay delays[N_DELAYS];
-    int64_t delayed_ms; /* the earlier one; NEVER: not delayed */
-    size_t heap_at;
-    int64_t failures;
-    int64_t changed_ms;      /* as in queue_item; NEVER: none */
-    int64_t changed_next_ms; /* the same of what came while it is being processed */
-    bool dirty;
-    bool processing;
-    struct line *line;   /* where it stands; NULL: nowhere */
-    struct group *group; /* whose line, or whose batch is being processed */
-    struct entry *next;
-    struct entry *prev;
-};
-
-struct queue_core {
-    struct queue_limits limits;
-    struct map *entries; /* key → struct entry, owned */
-    struct line urgent;
-    struct line background;
-    struct group *groups;
-    struct entry **heap;
-    size_t heap_n;
-    size_t heap_cap;
-    size_t waiting;
-    size_t processing;
-    uint64_t adds;
-    uint64_t retries;
-    bool shut_down;
-    bool dropping; /* shut down, and nothing may line up any more */
-};
-
-/* ---- lines --------------------------------------------------------------------------------------- */
-
-static void line_push(struct line *l, struct entry *e)
-{
-    assert(e->line == NULL);
-    e->line = l;
-    e->next = NULL;
-    e->prev = l->tail;
-    if (l->tail != NULL) {
-        l->tail->next = e;
-    } else {
-        l->head = e;
-    }
-    l->tail = e;
-    l->n++;
-}
-
-static void line_remove(struct entry *e)
-{
-    struct line *l = e->line;
-
-    if (l == NULL) {
-        return;
-    }
-    if (e->prev != NULL) {
-        e->prev->next = e->next;
-    } else {
-        l->head = e->next;
-    }
-    if (e->next != NULL) {
-        e->next->prev = e->prev;
-    } else {
-        l->tail = e->prev;
-    }
-    l->n--;
-    e->line = NULL;
-    e->next = NULL;
-    e->prev = NULL;
-}
-
-/* ---- the heap of delayed entries ----------------------------------------------------------------- */
-
-static void heap_place(struct queue_core *q, size_t at, struct entry *e)
-{
-    q->heap[at] = e;
-    e->heap_at = at;
-}
-
-static void heap_up(struct queue_core *q, size_t at)
-{
-    struct entry *e = q->heap[at];
-
-    while (at > 0) {
-        size_t parent = (at - 1) / 2;
-        if (q->heap[parent]->delayed_ms <= e->delayed_ms) {
-            break;
-        }
-        heap_place(q, at, q->heap[parent]);
-        at = parent;
-    }
-    heap_place(q, at, e);
-}
-
-static void heap_down(struct queue_core *q, size_t at)
-{
-    struct entry *e = q->heap[at];
-
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= q->heap_n) {
-            break;
-        }
-        if (child + 1 < q->heap_n && q->heap[child + 1]->delayed_ms < q->heap[child]->delayed_ms) {
-            child++;
-        }
-        if (e->delayed_ms <= q->heap[child]->delayed_ms) {
-            break;
-        }
-        heap_place(q, at, q->heap[child]);
-        at = child;
-    }
-    heap_place(q, at, e);
-}
-
-static void heap_push(struct queue_core *q, struct entry *e)
-{
-    if (q->heap_n == q->heap_cap) {
-        q->heap_cap = q->heap_cap == 0 ? 16 : q->heap_cap * 2;
-        q->heap = xrealloc(q->heap, q->heap_cap * sizeof(*q->heap));
-    }
-    heap_place(q, q->heap_n++, e);
-    heap_up(q, q->heap_n - 1);
-}
-
-static void heap_remove(struct queue_core *q, struct entry *e)
-{
-    size_t at = e->heap_at;
-    struct entry *last = q->heap[--q->heap_n];
-
-    if (last != e) {
-        heap_place(q, at, last);
-        heap_up(q, at);
-        heap_down(q, last->heap_at);
-    }
-}
-
-static int64_t first_delay_ms(const struct entry *e)
-{
-    int64_t first = NEVER;
-
-    for (size_t i = 0; i < N_DELAYS; i++) {
-        if (e->delays[i].reasons != 0 && e->delays[i].at_ms < first) {
-            first = e->delays[i].at_ms;
-        }
-    }
-    return first;
-}
-
-/* After a change of its delays: puts an entry where it belongs in the heap, or out of it. */
-static void heap_settle(struct queue_core *q, struct entry *e)
-{
-    bool was_in = e->delayed_ms != NEVER;
-
-    e->delayed_ms = first_delay_ms(e);
-    if (!was_in && e->delayed_ms != NEVER) {
-        heap_push(q, e);
-    } else if (was_in && e->delayed_ms == NEVER) {
-        heap_remove(q, e);
-    } else if (was_in) {
-        heap_up(q, e->heap_at);
-        heap_down(q, e->heap_at);
-    }
-}
-
-static void delay_until(struct delay *d, uint32_t reasons, int64_t at_ms)
-{
-    if (reasons == 0) {
-        return;
-    }
-    if (d->reasons == 0 || at_ms < d->at_ms) {
-        d->at_ms = at_ms;
-    }
-    d->reasons |= reasons;
-}
 
 /* ---- entries and groups -------------------------------------------------------------------------- */
 
@@ -272,7 +64,7 @@ static void entry_note_change(struct entry *e, uint32_t reasons, int64_t now_ms)
 {
     int64_t *first = e->processing ? &e->changed_next_ms : &e->changed_ms;
 
-    if ((reasons & ~TT_REASON_RESYNC) != 0 && *first == NEVER) {
+    if ((reasons & ~(TT_REASON_RESYNC | QUEUE_REASON_LOOK)) != 0 && *first == NEVER) {
         *first = now_ms;
     }
 }
@@ -288,15 +80,16 @@ static void entry_settle_change(struct entry *e)
     e->changed_next_ms = NEVER;
 }
 
-static struct group *group_get(struct queue_core *q, const char *key)
+static struct group *group_get(struct queue_core *q, const char *key, bool looks)
 {
     for (struct group *g = q->groups; g != NULL; g = g->next) {
-        if (strcmp(g->key, key) == 0) {
+        if (g->looks == looks && strcmp(g->key, key) == 0) {
             return g;
         }
     }
     struct group *g = xcalloc(1, sizeof(*g));
     g->key = xstrdup(key);
+    g->looks = looks;
     g->next = q->groups;
     if (g->next != NULL) {
         g->next->prev = g;
@@ -341,22 +134,36 @@ static bool is_urgent(uint32_t reasons)
     return (reasons & (TT_REASON_SPEC | TT_REASON_CLEANUP)) != 0;
 }
 
+static bool is_look(uint32_t reasons)
+{
+    return reasons == QUEUE_REASON_LOOK;
+}
+
+static struct line *line_for(struct queue_core *q, uint32_t reasons)
+{
+    if (is_look(reasons)) {
+        return &q->looks;
+    }
+    return is_urgent(reasons) ? &q->urgent : &q->background;
+}
+
 /* Puts a dirty entry that nobody processes in line. */
 static void entry_line_up(struct queue_core *q, struct entry *e, int64_t now_ms)
 {
     e->queued_ms = now_ms;
     q->waiting++;
+    q->n_looks += is_look(e->reasons);
     if (e->batch_key == NULL) {
-        line_push(is_urgent(e->reasons) ? &q->urgent : &q->background, e);
+        queue_line_push(line_for(q, e->reasons), e);
         return;
     }
-    struct group *g = group_get(q, e->batch_key);
+    struct group *g = group_get(q, e->batch_key, is_look(e->reasons));
     if (g->line.n == 0) {
         g->first_ms = now_ms;
     }
     g->last_ms = now_ms;
     e->group = g;
-    line_push(&g->line, e);
+    queue_line_push(&g->line, e);
 }
 
 /* ---- public -------------------------------------------------------------------------------------- */
@@ -398,6 +205,27 @@ void queue_core_free(struct queue_core *q)
     free(q);
 }
 
+/* There is more to be done than to look. */
+static void leave_looks(struct queue_core *q, struct entry *e, const char *batch_key,
+                        int64_t now_ms)
+{
+    struct group *g = e->group;
+
+    if (e->line == NULL) { /* it is being processed, and lines up after that */
+        entry_set_batch_key(e, batch_key);
+        return;
+    }
+    queue_line_remove(e);
+    e->group = NULL;
+    q->waiting--;
+    q->n_looks--;
+    if (g != NULL) {
+        group_release(q, g);
+    }
+    entry_set_batch_key(e, batch_key);
+    entry_line_up(q, e, now_ms);
+}
+
 void queue_core_add(struct queue_core *q, const char *key, const char *batch_key, uint32_t reasons,
                     int64_t now_ms)
 {
@@ -405,14 +233,18 @@ void queue_core_add(struct queue_core *q, const char *key, const char *batch_key
         return;
     }
     struct entry *e = entry_get(q, key);
-    bool was_urgent = is_urgent(e->reasons);
+    uint32_t before = e->reasons;
 
     e->reasons |= reasons;
     entry_note_change(e, reasons, now_ms);
+    if (e->dirty && is_look(before) && !is_look(e->reasons)) {
+        leave_looks(q, e, batch_key, now_ms);
+        return;
+    }
     if (e->dirty) {
-        if (e->line == &q->background && !was_urgent && is_urgent(e->reasons)) {
-            line_remove(e);
-            line_push(&q->urgent, e);
+        if (e->line == &q->background && is_urgent(e->reasons)) {
+            queue_line_remove(e);
+            queue_line_push(&q->urgent, e);
         }
         return;
     }
@@ -441,9 +273,11 @@ void queue_core_add_after(struct queue_core *q, const char *key, const char *bat
     if (!e->dirty) {
         entry_set_batch_key(e, batch_key);
     }
-    delay_until(&e->delays[DELAY_RESYNC], reasons & TT_REASON_RESYNC, at);
-    delay_until(&e->delays[DELAY_OTHER], reasons & ~TT_REASON_RESYNC, at);
-    heap_settle(q, e);
+    queue_delay_until(&e->delays[DELAY_RESYNC], reasons & TT_REASON_RESYNC, at);
+    queue_delay_until(&e->delays[DELAY_OTHER], reasons & ~(TT_REASON_RESYNC | QUEUE_REASON_LOOK),
+                      at);
+    queue_delay_until(&e->delays[DELAY_LOOK], reasons & QUEUE_REASON_LOOK, at);
+    queue_heap_settle(q, e);
 }
 
 int64_t queue_core_fail(struct queue_core *q, const char *key)
@@ -486,7 +320,7 @@ bool queue_core_undelay(struct queue_core *q, const char *key, uint32_t reasons)
     for (size_t i = 0; i < N_DELAYS; i++) {
         e->delays[i].reasons &= ~reasons;
     }
-    heap_settle(q, e);
+    queue_heap_settle(q, e);
     if (e->delayed_ms != NEVER) {
         return false;
     }
@@ -509,7 +343,7 @@ static void promote(struct queue_core *q, int64_t now_ms)
                 e->delays[i].reasons = 0;
             }
         }
-        heap_settle(q, e);
+        queue_heap_settle(q, e);
         /* It joins its group as of its own moment: no second debounce after a long wait. */
         queue_core_add(q, e->key, batch_key, reasons, at);
         free(batch_key);
@@ -518,10 +352,11 @@ static void promote(struct queue_core *q, int64_t now_ms)
 
 static void take(struct queue_core *q, struct queue_batch *ret, struct entry *e)
 {
-    line_remove(e);
+    queue_line_remove(e);
     e->dirty = false;
     e->processing = true;
     q->waiting--;
+    q->n_looks -= is_look(e->reasons);
     q->processing++;
     ret->items[ret->n++] = (struct queue_item){
         .key = xstrdup(e->key), .reasons = e->reasons, .changed_ms = e->changed_ms};
@@ -549,12 +384,12 @@ static void take_group(struct queue_core *q, struct queue_batch *ret, struct gro
 }
 
 /* The group that is due for longest; NULL: none is. */
-static struct group *first_due(const struct queue_core *q, int64_t now_ms)
+static struct group *first_due(const struct queue_core *q, bool looks, int64_t now_ms)
 {
     struct group *due = NULL;
 
     for (struct group *g = q->groups; g != NULL; g = g->next) {
-        if (group_due_ms(q, g) <= now_ms &&
+        if (g->looks == looks && group_due_ms(q, g) <= now_ms &&
             (due == NULL || group_due_ms(q, g) < group_due_ms(q, due))) {
             due = g;
         }
@@ -567,7 +402,8 @@ bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *re
     promote(q, now_ms);
     struct queue_batch b = {.oldest_ms = NEVER};
     struct entry *old = q->background.head;
-    struct group *due = first_due(q, now_ms);
+    struct group *due = first_due(q, false, now_ms);
+    struct group *looks = first_due(q, true, now_ms);
 
     if (old != NULL && now_ms - old->queued_ms >= QUEUE_PATIENCE_MS) {
         take_single(q, &b, old);
@@ -579,6 +415,10 @@ bool queue_core_get(struct queue_core *q, int64_t now_ms, struct queue_batch *re
         take_group(q, &b, due);
     } else if (old != NULL) {
         take_single(q, &b, old);
+    } else if (looks != NULL) {
+        take_group(q, &b, looks);
+    } else if (q->looks.head != NULL) {
+        take_single(q, &b, q->looks.head);
     } else {
         return false;
     }
@@ -616,7 +456,7 @@ int64_t queue_core_next_ms(const struct queue_core *q, int64_t now_ms)
 {
     int64_t next = q->heap_n > 0 ? q->heap[0]->delayed_ms : NEVER;
 
-    if (q->urgent.n > 0 || q->background.n > 0) {
+    if (q->urgent.n > 0 || q->background.n > 0 || q->looks.n > 0) {
         return now_ms;
     }
     for (const struct group *g = q->groups; g != NULL; g = g->next) {
@@ -630,10 +470,11 @@ static void drop_line(struct queue_core *q, struct line *l)
 {
     while (l->head != NULL) {
         struct entry *e = l->head;
-        line_remove(e);
+        queue_line_remove(e);
         e->dirty = false;
         e->group = NULL;
         q->waiting--;
+        q->n_looks -= is_look(e->reasons);
         entry_release(q, e);
     }
 }
@@ -644,7 +485,7 @@ void queue_core_shutdown(struct queue_core *q, bool drain)
     while (q->heap_n > 0) {
         struct entry *e = q->heap[0];
         memset(e->delays, 0, sizeof(e->delays));
-        heap_settle(q, e);
+        queue_heap_settle(q, e);
         entry_release(q, e);
     }
     if (drain) {
@@ -653,6 +494,7 @@ void queue_core_shutdown(struct queue_core *q, bool drain)
     q->dropping = true;
     drop_line(q, &q->urgent);
     drop_line(q, &q->background);
+    drop_line(q, &q->looks);
     for (struct group *g = q->groups, *next = NULL; g != NULL; g = next) {
         next = g->next;
         drop_line(q, &g->line);
@@ -667,7 +509,8 @@ bool queue_core_is_shut_down(const struct queue_core *q)
 
 struct queue_counts queue_core_counts(const struct queue_core *q)
 {
-    return (struct queue_counts){.waiting = q->waiting,
+    return (struct queue_counts){.looks = q->n_looks,
+                                 .waiting = q->waiting,
                                  .processing = q->processing,
                                  .delayed = q->heap_n,
                                  .adds = q->adds,

@@ -11,7 +11,7 @@
  * idle_ms, or max_ms after the first one; then the whole group is one batch.  While a batch of a group is being
  * processed the group yields no second one.
  *
- * Order: keys with a reason other than a re-sync or a node change go first; a key that waits for
+ * Order: looks (QUEUE_REASON_LOOK) last; keys with a reason other than a re-sync or a node change go first; a key that waits for
  * QUEUE_PATIENCE_MS counts as one of them, so nothing starves.
  * Source: controller.md §1.18, vectors 103–113.  Thread rule: one caller at a time (queue.h). */
 #ifndef TRIMTAB_CONTROLLER_QUEUE_CORE_H
@@ -22,6 +22,10 @@
 #include <stdint.h>
 
 #define QUEUE_PATIENCE_MS 30000
+/* A reason of the queue's own, beside TT_REASON_…: only look whether somebody else changed its load balancer.  Such a key
+ * waits behind all work, without patience, in a line or group of its own, and has a moment of its own; any other reason
+ * takes it out of there. */
+#define QUEUE_REASON_LOOK 0x80000000u
 
 struct queue_core;
 
@@ -50,6 +54,7 @@ void queue_batch_clear(struct queue_batch *b);
 
 /* Numbers for metrics and for tests. */
 struct queue_counts {
+    size_t looks;   /* of those in line: for a look alone */
     size_t waiting; /* dirty and not being processed: in line or in a group */
     size_t processing;
     size_t delayed;

@@ -98,6 +98,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
         e->k.has_nodes = false;
         e->k.by_own = false;
         e->k.has_endpoints = false;
+        e->k.drift = 0;
     }
     e->k.state = kube_object_ref(state);
     mutex_unlock(&c->lock);
@@ -112,6 +113,20 @@ void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuc
         e->k.stuck = stuck;
     }
     mutex_unlock(&c->lock);
+}
+
+bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest)
+{
+    bool news = false;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        news = e->k.drift != digest;
+        e->k.drift = digest;
+    }
+    mutex_unlock(&c->lock);
+    return news;
 }
 
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes)
@@ -237,6 +252,14 @@ size_t service_cache_count(struct service_cache *c)
 
     mutex_lock(&c->lock);
     map_each(c->entries, count_synced, &n);
+    mutex_unlock(&c->lock);
+    return n;
+}
+
+size_t service_cache_size(struct service_cache *c)
+{
+    mutex_lock(&c->lock);
+    size_t n = map_size(c->entries);
     mutex_unlock(&c->lock);
     return n;
 }

@@ -33,6 +33,8 @@ struct service_known {
     struct node_digests nodes; /* that were last handed over */
     bool has_endpoints;
     uint64_t endpoints;
+    uint64_t
+        drift; /* what the last look found (drift_rules.h), 0: nothing, or there was none since the last ensure */
 };
 
 struct service_cache *service_cache_new(void) _warn_unused_;
@@ -54,6 +56,8 @@ bool service_known_has_nodes(const struct service_known *k, const struct node_di
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* How the ensure of an entry ended. */
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
+/* What a look found; true when that is something else than before.  An entry that is not there keeps nothing. */
+bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest);
 /* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
 /* Finalizers were taken off the object `uid`.  Until they are put there again, or it is seen without, a view of it that
@@ -66,6 +70,8 @@ void service_cache_drop(struct service_cache *c, const char *key);
 void service_cache_drop_known(struct service_cache *c, const char *key);
 size_t service_cache_count(
     struct service_cache *c); /* of those that were synced; marks alone do not count */
+/* About as many, marks included; at once. */
+size_t service_cache_size(struct service_cache *c);
 /* Keys (heap, as are the strings) of Services synced as ours whose nodes differ from `nodes`; sorted. */
 char **service_cache_with_other_nodes(struct service_cache *c, const struct node_digests *nodes,
                                       size_t *ret_n);

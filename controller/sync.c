@@ -88,6 +88,11 @@ static void decide(struct sync_batch *b, struct sync_item *item)
     } else {
         f.cached = k->cached;
     }
+    if (item->looks && item->reasons == 0) {
+        bool may = sync_may_look(b, item, f.same_backends);
+        item->todo = may ? SYNC_LOOK : SYNC_NOTHING;
+        return;
+    }
     f.was_ours = f.cached && k->ours && k->state != NULL;
     item->todo = sync_decide(&f);
 }
@@ -241,6 +246,7 @@ static void before(struct sync_batch *b, struct sync_item *item)
         break;
     case SYNC_FORGET:
     case SYNC_NOTHING:
+    case SYNC_LOOK:
         break;
     }
 }
@@ -294,9 +300,16 @@ static void batch_run(struct sync_batch *b)
     }
     int64_t called_ms = clock_now_ms(b->s->clock);
     sync_call_joined(b);
+    sync_look(b);
     double took_s = (double)(clock_now_ms(b->s->clock) - called_ms) / 1000;
     for (size_t i = 0; i < b->n; i++) {
         struct sync_item *item = &b->items[i];
+        if (item->looks && item->reasons == 0) {
+            if (item->todo != SYNC_LOOK) {
+                sync_drift_schedule(item, true); /* it was not the time to look */
+            }
+            continue;
+        }
         if (item->todo == SYNC_UPDATE) {
             metrics_observe(b->s->metrics, METRIC_UPDATE_LATENCY, NULL, 0, took_s);
         }
@@ -331,7 +344,8 @@ void syncer_process(const struct syncer *s, const struct queue_batch *batch)
         b.items[i] = (struct sync_item){.s = s,
                                         .a = a,
                                         .key = batch->items[i].key,
-                                        .reasons = batch->items[i].reasons,
+                                        .reasons = batch->items[i].reasons & ~QUEUE_REASON_LOOK,
+                                        .looks = (batch->items[i].reasons & QUEUE_REASON_LOOK) != 0,
                                         .changed_ms = batch->items[i].changed_ms};
     }
     uint64_t number =

@@ -30,6 +30,12 @@
 
 /* How long one call into the provider may take before it is cancelled. */
 #define SYNC_CALL_TIMEOUT_MS (30 * 60 * 1000)
+/* --drift */
+enum sync_drift {
+    SYNC_DRIFT_OFF = 0,
+    SYNC_DRIFT_REPORT,
+    SYNC_DRIFT_REPAIR,
+};
 /* A Service that is to be cleaned up is tried again at least this often: upstream's informer brings it back at
  * every re-sync of 30 s, whatever the back-off says (controller.md §1.3, 1.16). */
 #define SYNC_CLEANUP_RETRY_MS 30000
@@ -56,7 +62,12 @@ struct syncer {
     struct board *board; /* NULL: nobody looks */
     struct sync_scope scope;
     bool strict_events;       /* --strict-upstream-events */
+    bool conditions;          /* --service-conditions */
+    bool annotations;         /* --service-annotations */
     int64_t resync_period_ms; /* 0: never again without a cause */
+    enum sync_drift drift;    /* not off: the provider can plan */
+    int64_t drift_period_ms;  /* --drift-period */
+    int64_t drift_offset_ms;  /* random, below the period */
 };
 
 /* Deals with everything in the batch and tells the queue what is next for each key (but not that it is done). */
@@ -68,6 +79,8 @@ void syncer_ask_left(const struct syncer *s);
 void syncer_on_left(void *call_arg, const struct tt_service *service);
 /* For host_hooks.on_work: the events that say "something happens". */
 void syncer_on_work(void *call_arg, struct tt_result *result);
+/* For host_hooks.on_planned: what a look found. */
+void syncer_on_planned(void *call_arg, const struct tt_plan *plan);
 /* The batch key of a Service; `text` has n bytes. "" when the provider has none. */
 void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n);
 /* How long changes of its endpoints gather, SYNC_ENDPOINTS_MS at least; -1: they do not concern it. */

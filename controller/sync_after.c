@@ -25,12 +25,7 @@ static void note_elsewhere(struct sync_item *item)
 
 static void after_failed_ensure(struct sync_item *item)
 {
-    struct err extras = ERR_INIT;
-
-    if (sync_write_extras(item, true, &extras) != ERR_OK) { /* the other failure is returned */
-        log_warning("What a failed Service should say was not written", LOG_S("service", item->key),
-                    LOG_S("err", extras.message));
-    }
+    item->extras_due = true; /* written once it is known when it is tried again */
     if (item->result != NULL && item->result->hold_failure != NULL) {
         const char *what =
             sync_owns(item, TT_OWN_FINALIZERS) ? "finalizers" : "load balancer cleanup finalizer";
@@ -45,7 +40,7 @@ static void after_ensure(struct sync_item *item)
 {
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE) {
         note_elsewhere(item);
-        (void)sync_write_extras(item, false, &item->err); /* what the provider takes back */
+        (void)sync_write_extras(item, true, &item->err); /* what the provider takes back */
         return;
     }
     if (item->err.code != ERR_OK) {
@@ -185,8 +180,15 @@ static void after_delete(struct sync_item *item)
 }
 
 /* Nothing of ours is there.  Whose the finalizer is stays known as long as the object is. */
-static void forget(const struct sync_item *item)
+static void forget(struct sync_item *item)
 {
+    struct err err = ERR_INIT;
+
+    if (item->obj != NULL && !scope_is_foreign(&item->s->scope, item->svc) &&
+        sync_write_no_report(item, &err) != ERR_OK) {
+        log_warning("What the Service said of its load balancer still stands there",
+                    LOG_S("service", item->key), LOG_S("err", err.message));
+    }
     if (item->obj != NULL) {
         service_cache_drop_known(item->s->cache, item->key);
     } else {
@@ -214,6 +216,7 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
         forget(item);
         break;
     case SYNC_NOTHING:
+    case SYNC_LOOK:
         break;
     }
 }
@@ -352,6 +355,18 @@ static void note_finalizers(const struct sync_item *item)
     }
 }
 
+/* A failed update is an ensure in a moment, and what could not be written now will not be so a second time. */
+static void report_failure(struct sync_item *item, int64_t delay_ms)
+{
+    bool settled = item->todo == SYNC_UPDATE || item->todo == SYNC_NOTHING;
+    bool report = item->obj != NULL && item->err.code != ERR_CANCELLED && !item->unwritten &&
+                  !settled && (item->s->conditions || item->s->annotations);
+
+    if (report || item->extras_due) {
+        sync_write_failed(item, report, delay_ms);
+    }
+}
+
 void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -366,10 +381,14 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     }
     note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
+        (void)service_cache_set_drift(s->cache, item->key, 0);
         service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW);
     }
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);
+        if (item->looks || item->todo == SYNC_ENSURE) {
+            sync_drift_schedule(item, false);
+        }
         settle_fine(item);
         sync_board_end(b, item, &o, -1);
         if (item->todo != SYNC_NOTHING) {
@@ -383,6 +402,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     }
     int64_t delay_ms = item->todo == SYNC_UPDATE ? requeue_update(item, &o) : requeue(item, &o);
     sync_board_end(b, item, &o, delay_ms);
+    report_failure(item, delay_ms);
     if (item->err.code != ERR_CANCELLED) {
         log_failed(item, &o, delay_ms);
     }

@@ -12,6 +12,7 @@ const char *sync_todo_word(enum sync_do todo)
     case SYNC_UPDATE:
         return "update";
     case SYNC_NOTHING:
+    case SYNC_LOOK:
     case SYNC_FORGET:
         return "none";
     default:
@@ -21,7 +22,7 @@ const char *sync_todo_word(enum sync_do todo)
 
 void sync_board_begin(const struct sync_item *item)
 {
-    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET;
+    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_LOOK && item->todo != SYNC_FORGET;
 
     if (item->s->board != NULL && calls && item->todo != SYNC_DELETE_IF_EXISTS) {
         board_begin(item->s->board, item->key, sync_todo_word(item->todo));

@@ -38,8 +38,8 @@ static uint32_t verb_of(enum sync_do todo)
     }
 }
 
-static struct tt_item item_in(const struct sync_item *item, const struct tt_service *svc,
-                              uint32_t verb)
+struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
+                            uint32_t verb)
 {
     const struct kube_object *state = item->known.state;
     struct tt_item in = {
@@ -56,9 +56,10 @@ static struct tt_item item_in(const struct sync_item *item, const struct tt_serv
     return in;
 }
 
-static uint32_t waiting_now(const struct syncer *s)
+uint32_t sync_waiting(const struct syncer *s, bool looks)
 {
-    size_t n = queue_counts(s->queue).waiting;
+    struct queue_counts counts = queue_counts(s->queue);
+    size_t n = looks ? counts.looks : counts.waiting - counts.looks;
 
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
@@ -81,9 +82,9 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     if (is_stopping(s, err)) {
         return ERR_CANCELLED;
     }
-    struct tt_item in = item_in(item, svc, TT_VERB_DELETE);
+    struct tt_item in = sync_item_in(item, svc, TT_VERB_DELETE);
     struct host_call *c =
-        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, waiting_now(s), NULL);
+        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
     host_call_item(c, 0, &in);
     int32_t rc = s->desc->get_load_balancer(s->provider, host_call_abi(c), &in);
     const struct tt_result *r = host_call_result(c, 0);
@@ -107,7 +108,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     struct members members = {.items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
     struct host_call *c =
-        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, waiting_now(s), &members);
+        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), &members);
 
     for (uint32_t i = 0; i < n; i++) {
         host_call_item(c, i, &items[i]->in);
@@ -144,7 +145,7 @@ static provider_fn *fn_for(const struct tt_provider *desc, uint32_t verb)
 void sync_call_delete_old(struct sync_batch *b, struct sync_item *item)
 {
     if (!is_stopping(b->s, &item->err)) {
-        item->in = item_in(item, item->svc, TT_VERB_DELETE);
+        item->in = sync_item_in(item, item->svc, TT_VERB_DELETE);
         call_provider(b, &item, 1, b->s->desc->ensure_load_balancer_deleted, false);
     }
 }
@@ -160,7 +161,7 @@ void sync_call_joined(struct sync_batch *b)
         if (!item->joins || is_stopping(b->s, &item->err)) {
             continue;
         }
-        item->in = item_in(item, item->svc, verb_of(item->todo));
+        item->in = sync_item_in(item, item->svc, verb_of(item->todo));
         members[n++] = item;
         if (!whole) {
             call_provider(b, &members[n - 1], 1, fn_for(b->s->desc, item->in.verb), false);

@@ -68,6 +68,7 @@ void sync_event_begin(struct sync_item *item)
         sync_event_normal(item, "DeletingLoadBalancer", "Deleting load balancer");
         break;
     case SYNC_UPDATE:
+    case SYNC_LOOK:
     case SYNC_FORGET:
     case SYNC_NOTHING:
         break;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_internal.h: one Service on its way through a sync.  Private to sync*.c.
  *
- * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_left.c Services that went while nobody
- * watched; sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events;
- * sync_board.c what /status shows. */
+ * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
+ * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
+ * sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
+ * shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
@@ -31,13 +32,17 @@ struct sync_item {
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
+    bool looks;               /* a look was due: alone, or beside what else is to be done */
+    bool drifted;             /* SYNC_LOOK found something */
     bool wrote;               /* something was written to the API server */
     bool let_go;              /* finalizers among it, that were taken off */
     bool held;                /* or put there */
     /* outcome */
     struct err err;
-    bool told;      /* the user knows already, or needs not know */
-    bool elsewhere; /* another program serves it; err is clear then */
+    bool told;       /* the user knows already, or needs not know */
+    bool elsewhere;  /* another program serves it; err is clear then */
+    bool extras_due; /* the provider may have set what is to be written after a failure, too */
+    bool unwritten;  /* err is that something could not be written to the Service */
 };
 
 /* What the items of a batch share. */
@@ -78,6 +83,20 @@ void sync_call_delete_old(struct sync_batch *b, struct sync_item *item);
 /* Calls the provider for all items that join; fills each one's result and err. */
 void sync_call_joined(struct sync_batch *b);
 
+/* What the provider is told of an item. */
+struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
+                            uint32_t verb);
+/* How many keys wait in the queue for work, or for a look: each hints what the next calls of its like will need. */
+uint32_t sync_waiting(const struct syncer *s, bool looks);
+
+/* --- sync_drift.c ----------------------------------------------------------------------------------- */
+/* Is it as the last good sync left it, as far as this process knows?  `same_backends` as in sync_facts. */
+bool sync_may_look(const struct sync_batch *b, const struct sync_item *item, bool same_backends);
+/* Looks at all items that are SYNC_LOOK, and settles them. */
+void sync_look(struct sync_batch *b);
+/* The next look at it: in its round, or soon. */
+void sync_drift_schedule(const struct sync_item *item, bool soon);
+
 /* --- sync_left.c ------------------------------------------------------------------------------------ */
 /* Is this the key of syncer_ask_left()?  Then it is dealt with. */
 bool sync_left(const struct syncer *s, const struct queue_batch *batch);
@@ -88,8 +107,9 @@ int sync_add_finalizer(struct sync_item *item, struct err *err);
 int sync_remove_finalizers(struct sync_item *item, struct err *err);
 int sync_write_status(struct sync_item *item, const struct tt_ingress *ingress, size_t n,
                       struct err *err);
-/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE. */
-int sync_write_extras(struct sync_item *item, bool failed, struct err *err);
+/* Annotations, conditions, finalizers that the provider lets go of after an ENSURE, and the reports; `elsewhere`: the load
+ * balancer is another controller's, and what is said of it, too. */
+int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err);
 /* All that an ENSURE that went well leads to, in one request as a rule: these, and the status. */
 int sync_write_ensured(struct sync_item *item, struct err *err);
 /* The same after the deletion of what is the provider's own affair: nothing on a Service that stays speaks of the load
@@ -97,6 +117,26 @@ int sync_write_ensured(struct sync_item *item, struct err *err);
 int sync_write_deleted(struct sync_item *item, struct err *err);
 /* After the finalizers are gone the object is gone too: nobody else holds it. */
 bool sync_object_is_gone(const struct sync_item *item);
+
+/* A failed sync: what the provider takes back or sets then (item->extras_due), and, when `report` says so, that it will be
+ * tried again after `delay_ms`. */
+void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms);
+/* The Service has no load balancer of ours any more, or never had one: what it says of it goes. */
+int sync_write_no_report(struct sync_item *item, struct err *err);
+/* The patch that makes the condition so; NULL: it is so. */
+const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted);
+
+/* --- sync_report.c ---------------------------------------------------------------------------------- */
+#define SYNC_REPORTS_MAX 2
+/* Patches that bring condition and annotations up to date; returns how many `ret` got.  `delay_ms`, after which it is
+ * tried again, counts with SYNC_REPORT_FAILED. */
+enum sync_report {
+    SYNC_REPORT_DONE = 0, /* the sync went well */
+    SYNC_REPORT_FAILED,
+    SYNC_REPORT_GONE, /* there is no load balancer of ours */
+};
+size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, int64_t delay_ms,
+                          const char **ret);
 
 /* --- sync_after.c ----------------------------------------------------------------------------------- */
 void sync_after(struct sync_batch *b, struct sync_item *item);

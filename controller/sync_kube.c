@@ -149,7 +149,7 @@ static const struct tt_condition *condition_now(const struct tt_service *svc, co
 }
 
 /* The patch that makes it so; NULL: it is so.  The moment of the last transition stays as long as the status does. */
-static const char *condition_body(const struct sync_item *item, const struct tt_condition *wanted)
+const char *sync_condition_body(const struct sync_item *item, const struct tt_condition *wanted)
 {
     const struct tt_condition *now = condition_now(item->svc, wanted->type);
 
@@ -197,7 +197,7 @@ static const char *annotations_body(const struct sync_item *item, bool lets_go)
 
 /* ---- several writes as one ------------------------------------------------------------------------ */
 
-#define WRITES_MAX (HOST_CONDITIONS_MAX + 3)
+#define WRITES_MAX (HOST_CONDITIONS_MAX + 3 + SYNC_REPORTS_MAX)
 
 /* What is to be written to one Service, in order. */
 struct writes {
@@ -227,8 +227,20 @@ static void add_conditions(struct writes *w, const struct sync_item *item)
     const struct tt_result *r = item->result;
 
     for (uint32_t i = 0; i < r->n_conditions; i++) {
-        add(w, condition_body(item, &r->conditions[i]),
+        add(w, sync_condition_body(item, &r->conditions[i]),
             arena_printf(item->a, "failed to update condition %s", r->conditions[i].type));
+    }
+}
+
+/* What a Service that stays says of its load balancer.  It was found in the store, or there is nobody to tell. */
+static void add_report(struct writes *w, const struct sync_item *item, enum sync_report what,
+                       int64_t delay_ms)
+{
+    const char *bodies[SYNC_REPORTS_MAX];
+    size_t n = item->obj == NULL ? 0 : sync_report_bodies(item, what, delay_ms, bodies);
+
+    for (size_t i = 0; i < n; i++) {
+        add(w, bodies[i], "failed to report on the load balancer");
     }
 }
 
@@ -258,6 +270,7 @@ static int write_each(struct sync_item *item, const struct writes *w, struct err
             continue;
         }
         err_prefix(&one, "%s", w->what[i]);
+        item->unwritten = true;
         if (first == ERR_OK) {
             first = err_copy(err, &one);
         }
@@ -278,6 +291,7 @@ static int write_all(struct sync_item *item, const struct writes *w, struct err 
     }
     if (rc != ERR_OK) {
         err_prefix(err, "%s", w->what[w->n - 1]);
+        item->unwritten = true;
     }
     return as_retryable(rc, err);
 }
@@ -295,6 +309,9 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
         add_conditions(&w, item);
         add(&w, annotations_body(item, body != NULL), "failed to update annotations");
     }
+    if (!sync_object_is_gone(item)) {
+        add_report(&w, item, SYNC_REPORT_GONE, 0);
+    }
     if (body != NULL) {
         log_info(2, "Removing finalizer", LOG_S("service", item->key));
     }
@@ -302,11 +319,39 @@ int sync_remove_finalizers(struct sync_item *item, struct err *err)
     return write_all(item, &w, err);
 }
 
-int sync_write_extras(struct sync_item *item, bool failed, struct err *err)
+int sync_write_extras(struct sync_item *item, bool elsewhere, struct err *err)
 {
     struct writes w = {0};
 
-    add_extras(&w, item, failed);
+    add_extras(&w, item, false);
+    if (!elsewhere) {
+        add_report(&w, item, SYNC_REPORT_DONE, 0);
+    }
+    return write_all(item, &w, err);
+}
+
+void sync_write_failed(struct sync_item *item, bool report, int64_t delay_ms)
+{
+    struct err extras = ERR_INIT;
+    struct writes w = {0};
+
+    if (item->extras_due) {
+        add_extras(&w, item, true);
+    }
+    if (report) {
+        add_report(&w, item, SYNC_REPORT_FAILED, delay_ms);
+    }
+    if (write_all(item, &w, &extras) != ERR_OK) { /* the other failure is what counts */
+        log_warning("What a failed Service should say was not written", LOG_S("service", item->key),
+                    LOG_S("err", extras.message));
+    }
+}
+
+int sync_write_no_report(struct sync_item *item, struct err *err)
+{
+    struct writes w = {0};
+
+    add_report(&w, item, SYNC_REPORT_GONE, 0);
     return write_all(item, &w, err);
 }
 
@@ -316,6 +361,7 @@ int sync_write_ensured(struct sync_item *item, struct err *err)
     struct writes w = {0};
 
     add_extras(&w, item, false);
+    add_report(&w, item, SYNC_REPORT_DONE, 0);
     const char *body = status_body(item, r->ingress, r->n_ingress);
     if (body != NULL) {
         log_info(2, "Patching status for service", LOG_S("service", item->key));
@@ -336,6 +382,7 @@ int sync_write_deleted(struct sync_item *item, struct err *err)
         add(&w, status_body(item, NULL, 0), "failed to update load balancer status");
         add_conditions(&w, item);
         add(&w, annotations_body(item, body != NULL), "failed to update annotations");
+        add_report(&w, item, SYNC_REPORT_GONE, 0);
     }
     add_let_go(&w, item, body, "failed to remove finalizers");
     return write_all(item, &w, err);

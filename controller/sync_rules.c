@@ -56,7 +56,8 @@ uint32_t scope_reasons(const struct sync_scope *scope, const struct tt_service *
                                    .n_classes = scope->n_classes,
                                    .own_annotations = scope->own_annotations,
                                    .n_own_annotations = scope->n_own_annotations,
-                                   .follows_distribution = true};
+                                   .follows_distribution = true,
+                                   .skips_reports = true};
     uint32_t reasons = 0;
     const char *what = NULL;
 

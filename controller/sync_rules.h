@@ -45,6 +45,7 @@ enum sync_do {
     SYNC_UPDATE,           /* only the backends */
     SYNC_DELETE,           /* clean up, then let go of the finalizers */
     SYNC_DELETE_IF_EXISTS, /* ask the provider first; when there is nothing, the Service is left alone */
+    SYNC_LOOK,             /* whether somebody else changed it: plan, change nothing */
     SYNC_DELETE_VANISHED, /* the object is gone; the last known state says what to clean up */
 };
 

@@ -89,6 +89,10 @@ static bool ports_eq(const struct tt_service *a, const struct tt_service *b)
 
 static bool is_own_annotation(const struct svc_scope *scope, const char *key)
 {
+    if (scope->skips_reports &&
+        (strcmp(key, LB_LAST_PLAN_ANNOTATION) == 0 || strcmp(key, LB_LAST_ERROR_ANNOTATION) == 0)) {
+        return true;
+    }
     for (size_t i = 0; i < scope->n_own_annotations; i++) {
         const char *own = scope->own_annotations[i];
         size_t n = strlen(own);

@@ -18,8 +18,11 @@
 
 #define LB_CLEANUP_FINALIZER        "service.kubernetes.io/load-balancer-cleanup"
 #define LB_SOURCE_RANGES_ANNOTATION "service.beta.kubernetes.io/load-balancer-source-ranges"
-#define LB_EXCLUDE_LABEL            "node.kubernetes.io/exclude-from-external-load-balancers"
-#define LB_AUTOSCALER_TAINT         "ToBeDeletedByClusterAutoscaler"
+/* What a controller of ours says of a Service on itself (controller/report_rules.h). */
+#define LB_LAST_PLAN_ANNOTATION  "trimtab.io/last-plan"
+#define LB_LAST_ERROR_ANNOTATION "trimtab.io/last-error"
+#define LB_EXCLUDE_LABEL         "node.kubernetes.io/exclude-from-external-load-balancers"
+#define LB_AUTOSCALER_TAINT      "ToBeDeletedByClusterAutoscaler"
 
 /* type LoadBalancer and no class: §1.4. */
 bool svc_wants_lb(const struct tt_service *s);
@@ -40,6 +43,8 @@ struct svc_scope {
     const char *const *own_annotations;
     size_t n_own_annotations;
     bool follows_distribution;
+    bool
+        skips_reports; /* the controller's own LB_LAST_…_ANNOTATION count as own annotations, too */
 };
 bool svc_needs_update_in(const struct svc_scope *scope, const struct tt_service *old_svc,
                          const struct tt_service *cur, const char **ret_what);

@@ -21,6 +21,7 @@
 #define CMD_VERSION      0x8u
 #define CMD_COMPLETION   0x10u
 #define CMD_STATUS       0x20u
+#define CMD_ORPHANS      0x40u
 
 struct cmd_list {
     const char **items;
@@ -50,6 +51,9 @@ struct cmd_args {
     bool verbose;
     bool no_color;
     bool strict;
+    bool delete; /* orphans --delete, --yes, --force */
+    bool yes;
+    bool force;
     bool help;
     struct cmd_list words; /* what is no flag */
     struct tt_kv *options; /* the provider's, all of them, and repair-adopted; sorted by name */

@@ -157,9 +157,10 @@ void cmd_session_host(struct cmd_session *s)
         .client = s->client,
         .cluster_name = s->args.cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
-        .planning = true,
+        .planning = !s->writes,
         .quiet = true,
-        .hooks = {.on_plan = on_plan, .on_finding = on_finding, .arg = s},
+        .hooks =
+            {.on_plan = on_plan, .on_finding = on_finding, .on_resource = s->on_resource, .arg = s},
         .fixed_services =
             s->services != NULL ? s->services : ARENA_NEW(s->a, const struct tt_service *),
         .n_fixed_services = s->n_services,
@@ -220,7 +221,7 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
         .options = s->args.options,
         .n_options = s->args.n_options,
         .concurrency = 1,
-        .planning = 1,
+        .planning = !s->writes,
         .version = TRIMTAB_VERSION,
     };
     if (read_controllers(s, &o->service_controller_off, err) != ERR_OK) {

@@ -55,6 +55,9 @@ struct cmd_session {
     void *provider;
     bool opened;
     struct tt_open_args open_args;
+    bool writes; /* set before it is opened: calls may change something */
+    /* list_owned: each resource, with this session as `arg`; NULL: nobody wants them */
+    void (*on_resource)(void *arg, const struct tt_owned *owned);
     /* what it reported */
     const struct tt_plan **plans;
     size_t n_plans, cap_plans;
@@ -70,7 +73,7 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
 int cmd_session_load(struct cmd_session *s, struct err *err) _warn_unused_;
 /* Reads the EndpointSlices of a live cluster where the provider, which is open, wants them for what is asked about. */
 int cmd_session_load_slices(struct cmd_session *s, struct err *err) _warn_unused_;
-/* Opens the provider, for planning only. */
+/* Opens the provider, for planning only unless `writes` is set. */
 int cmd_session_open(struct cmd_session *s, struct err *err) _warn_unused_;
 void cmd_session_done(struct cmd_session *s);
 

@@ -236,6 +236,7 @@ const struct tt_provider tt_azure_provider = {
     .reconcile_batch = reconcile,
     .plan = plan,
     .explain = azure_explain,
+    .list_owned = azure_list_owned,
     .validate = azure_validate,
     .check_config = azure_config_check,
     .endpoints_delay_ms = endpoints_delay_ms,

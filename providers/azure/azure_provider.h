@@ -58,6 +58,8 @@ extern const struct lb_flow azure_flow;
 /* Is there anything of this Service's? (azure_get.c) */
 int32_t azure_get_load_balancer(void *provider, const struct tt_call *call,
                                 const struct tt_item *item);
+/* All that has a name or tag of ours (azure_owned.c). */
+int32_t azure_list_owned(void *provider, const struct tt_call *call);
 /* explain and validate (azure_explain.c). */
 int32_t azure_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int32_t azure_validate(void *provider, const struct tt_item *item);

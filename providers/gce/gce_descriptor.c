@@ -143,6 +143,7 @@ const struct tt_provider tt_gce_provider = {
     .ensure_load_balancer_deleted = gce_reconcile,
     .plan = gce_plan,
     .explain = gce_explain,
+    .list_owned = gce_list_owned,
     .validate = gce_validate,
     .check_config = gce_config_check,
     .endpoints_delay_ms = endpoints_delay_ms,

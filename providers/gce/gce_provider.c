@@ -160,6 +160,7 @@ static int load_state(struct gce_provider *p, const struct tt_open_args *args, s
                        : NULL;
     }
     struct json_object *gce = json_member(world, "gce");
+    p->state = gce;
     if (gce != NULL) {
         json_object_object_foreach(gce, path, resource)
         {

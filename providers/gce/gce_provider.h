@@ -74,6 +74,7 @@ struct gce_provider {
     struct gce_gauges *gauges; /* how many load balancers there are, for metrics */
     struct gce_waits *waits;   /* for forwarding rules of owners */
     bool offline;              /* plan --state: the snapshot is the cloud, nothing is asked */
+    struct json_object *state; /* offline: its resources by path; owned by `a` */
 };
 
 /* The descriptor of the provider, for the table of built-in ones and for tests. */
@@ -102,6 +103,8 @@ int32_t gce_get_load_balancer(void *provider, const struct tt_call *call,
 /* explain and validate (gce_explain.c). */
 int32_t gce_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch);
 int32_t gce_validate(void *provider, const struct tt_item *item);
+/* All that has a name of ours (gce_owned.c). */
+int32_t gce_list_owned(void *provider, const struct tt_call *call);
 /* Services that went while nobody watched (gce_left.c). */
 int32_t gce_list_left(void *provider, const struct tt_call *call);
 

@@ -22,7 +22,7 @@ from controller_world import World  # noqa: E402  pylint: disable=wrong-import-p
 
 PROGRAMS = sys.argv[1:3]
 PLUGINS = sys.argv[3]
-COMMANDS = ("plan", "explain", "check-config", "version", "completion")
+COMMANDS = ("plan", "explain", "check-config", "orphans", "status", "version", "completion")
 COLUMNS = 100
 
 
@@ -143,6 +143,15 @@ def completed(script, *words):
     r = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
     assert r.stderr == "", r.stderr
     return set(r.stdout.split())
+
+
+def test_a_provider_that_cannot_plan_or_list__says_so():
+    pool = ["--cloud-provider=pool", f"--provider-plugin-dir={PLUGINS}"]
+    r = run(*pool, "--leader-elect=false", "--secure-port=0", "--drift=report")
+    assert r.returncode == 1, r
+    assert '--drift=report: provider "pool" cannot plan' in r.stderr and "--drift=repair" in r.stderr, r.stderr
+    r = run("orphans", *pool)
+    assert r.returncode == 1 and "the provider pool cannot say what in the cloud is its own" in r.stderr, r
 
 
 def test_completion__bash_completes():

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 2u
+#define TRIMTAB_ABI_MINOR 3u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -156,6 +156,28 @@ struct tt_plan {
     uint32_t n_operations;
     uint32_t waves;
     uint32_t calls; /* mutations with their waits, and the reads made to plan */
+};
+
+/* ---- what is ours in the cloud ---------------------------------------------------------------------- */
+#define TT_OWNED_USED                                                                              \
+    0x1u /* a Service that is there and wants a load balancer, or is being cleaned up, has it */
+#define TT_OWNED_UNSURE 0x2u /* its name is one of ours, but it may be another cluster's */
+/* Since 1.3.  A resource that is ours by name, description or tag.  Texts as in an operation of a plan. */
+struct tt_owned {
+    size_t size;
+    const char *kind; /* the cloud's word: "forwarding rule" */
+    const char *name;
+    const char *place; /* zone, or what it is a part of; NULL: nothing to say */
+    const char *
+        owner; /* "namespace/name" of the Service that it was made for; NULL: nobody can tell, or it is shared */
+    int64_t created_us;  /* 0: the cloud does not say */
+    const char *cost;    /* "billed by the hour"; NULL: not known */
+    const char *command; /* by which a person takes it away; NULL: none known */
+    /* Handed to ensure_load_balancer_deleted() (verb TT_VERB_DELETE) this takes the resource away, with all others of the
+     * same uid; its texts need not be what the Service had.  NULL: only a person can. */
+    const struct tt_service *remove_as;
+    uint32_t flags; /* TT_OWNED_… */
+    uint32_t reserved_;
 };
 
 /* ---- the host: what the controller offers -------------------------------------------------------------- */
@@ -285,7 +307,7 @@ struct tt_host {
     /* check_config, open: something that a person should look at.  `where` "gce.conf:12" or "". */
     void (*report_finding)(struct tt_host_ctx *ctx, uint32_t severity, const char *where,
                            const char *message);
-    /* list_owned: one resource of ours; owner NULL: orphan. */
+    /* list_owned: one resource of ours; owner NULL: orphan.  Superseded by report_resource. */
     void (*report_owned)(struct tt_host_ctx *ctx, const char *kind, const char *name,
                          const char *owner, const char *detail);
 
@@ -306,6 +328,9 @@ struct tt_host {
      * gone, is deleted (ensure_load_balancer_deleted), the latter as it is given here. */
     void (*report_left)(struct tt_host_ctx *ctx, const struct tt_call *call,
                         const struct tt_service *service);
+    /* Since 1.3.  In list_owned(): one resource; in any order, each once. */
+    void (*report_resource)(struct tt_host_ctx *ctx, const struct tt_call *call,
+                            const struct tt_owned *owned);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -459,7 +484,9 @@ struct tt_provider {
     int32_t (*plan)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
     /* Optional.  result_text: which load balancer the Service gets, by which rule. */
     int32_t (*explain)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
-    /* Optional.  host->report_owned for everything in the cloud that carries our names. */
+    /* Optional.  host->report_resource (with a host older than 1.3: report_owned) for everything in the cloud that carries our
+     * names; what is known to be another cluster's is left out.  Reads only; host->services() says which Services there are.
+     * Failure: the code, after report_finding() with TT_LOG_ERROR, which says why: there is no result to fail. */
     int32_t (*list_owned)(void *provider, const struct tt_call *call);
     /* Optional.  Pure check of one Service: TT_OK, TT_INVALID with a message, TT_IMPLEMENTED_ELSEWHERE. */
     int32_t (*validate)(void *provider, const struct tt_item *item);

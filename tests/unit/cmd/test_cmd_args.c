@@ -43,6 +43,25 @@ static const char *option_of(const struct cmd_args *args, const char *name)
     return NULL;
 }
 
+/* With a part of the Services the rest would look like orphans. */
+static void cmd_args__orphans__neither_nodes_nor_manifests(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"orphans --nodes=x", "orphans -f x",
+                                        "orphans --filename=x"};
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct cmd_args args;
+    struct err err = ERR_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        assert_int_equal(ERR_INVALID, parse(a, CMD_ORPHANS, lines[i], &args, &err));
+        err_clear(&err);
+    }
+    assert_int_equal(ERR_OK, parse(a, CMD_ORPHANS, "orphans --delete -y --force a b", &args, &err));
+    assert_true(args.delete &&args.yes && args.force);
+    assert_int_equal(2, args.words.n);
+    assert_int_equal(ERR_INVALID, parse(a, CMD_PLAN, "plan --delete", &args, &err));
+}
+
 static void cmd_args__every_form_of_a_flag__same_value(void **state)
 {
     (void)state;
@@ -192,6 +211,7 @@ static void cmd_args_help__every_line__within_100_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cmd_args__orphans__neither_nodes_nor_manifests),
         cmocka_unit_test(cmd_args__every_form_of_a_flag__same_value),
         cmocka_unit_test(cmd_args__switches_underscores_and_words__taken),
         cmocka_unit_test(cmd_args__options_of_the_provider__checked_and_sorted),

@@ -83,7 +83,9 @@ static void make_host(struct stand *r)
         .slices = r->syncer.slices,
         .cluster_name = "kubernetes",
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
-        .hooks = {.on_work = syncer_on_work, .on_left = syncer_on_left},
+        .hooks = {.on_work = syncer_on_work,
+                  .on_left = syncer_on_left,
+                  .on_planned = syncer_on_planned},
     });
     fake_provider_attach(r->provider, host_table(r->host));
     r->syncer.host = r->host;

@@ -408,10 +408,53 @@ static void host__event_that_may_not_be__is_dropped(void **state)
     assert_string_equal("Warning Told by the provider\n", stand_events(f->r));
 }
 
+/* ---- what is ours in the cloud -------------------------------------------------------------------- */
+
+static struct tt_owned last_resource;
+static unsigned n_resources;
+
+static void on_resource(void *arg, const struct tt_owned *owned)
+{
+    (void)arg;
+    n_resources++;
+    last_resource = *owned;
+}
+
+static void report_resource__what_cannot_be_shown__not_handed_on(void **state)
+{
+    struct fixture *f = *state;
+    struct tt_host_ctx *h = host_new(&(struct host_args){.desc = &f->r->provider->desc,
+                                                         .clock = f->r->clock,
+                                                         .fence = &f->r->fence,
+                                                         .hooks = {.on_resource = on_resource}});
+    const struct tt_host *t = host_table(h);
+    const struct tt_owned fine = {
+        .size = sizeof(fine), .kind = "address", .name = "a1", .created_us = 7};
+    struct tt_owned bad[] = {fine, fine, fine, fine, fine};
+
+    n_resources = 0;
+    t->report_resource(h, NULL, &fine);
+    assert_int_equal(1, n_resources);
+    assert_string_equal("a1", last_resource.name);
+    assert_int_equal(7, last_resource.created_us);
+    bad[0].kind = NULL;
+    bad[1].name = "";
+    bad[2].command = long_text(f->r->a, TT_TEXT_MAX + 1);
+    bad[3].owner = "\xff";
+    bad[4].size = 8; /* built with a header that had less */
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        t->report_resource(h, NULL, &bad[i]);
+    }
+    t->report_resource(h, NULL, NULL);
+    assert_int_equal(1, n_resources);
+    host_free(h);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        T(report_resource__what_cannot_be_shown__not_handed_on),
         T(result__failure__code_message_and_delay),
         T(result__later_settings__replace_earlier_ones),
         cmocka_unit_test(result__what_may_not_be__is_a_fault_of_the_provider),

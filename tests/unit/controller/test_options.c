@@ -265,6 +265,10 @@ static void options_validate__faults__all_at_once(void **state)
          "[\"foo\" is not in the list of known controllers, concurrent-node-syncs must be a "
          "positive "
          "number]"},
+        {FINE "--drift=report --drift-period=1m", ""},
+        {FINE "--drift=mend",
+         "--drift: \"mend\" is not supported, only \"off\", \"report\" and \"repair\""},
+        {FINE "--drift=repair --drift-period=59s", "drift-period must be at least 1m0s"},
         {FINE "--logging-format=xml", "format: Invalid value: \"xml\": Unsupported log format"},
         {ELECTED, ""},
         {ELECTED "--leader-elect-lease-duration=5s",

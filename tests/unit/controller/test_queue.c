@@ -535,9 +535,71 @@ static void queue__many_threads__no_key_runs_twice_at_once(void **state)
     mutex_done(&c.lock);
 }
 
+#define LOOK QUEUE_REASON_LOOK
+
+static void core__looks__wait_behind_everything_and_have_a_moment_of_their_own(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(5000, 300000);
+
+    queue_core_add(q, "look-1", NULL, LOOK, 0);
+    queue_core_add(q, "look-2", NULL, LOOK, 0);
+    queue_core_add(q, "look-3", "group", LOOK, 0);
+    queue_core_add(q, "look-4", "group", LOOK, 0);
+    assert_int_equal(4, queue_core_counts(q).looks);
+    queue_core_add(q, "again", NULL, RESYNC, 0);
+    queue_core_add(q, "edit", NULL, SPEC, 0);
+    queue_core_add(q, "look-2", NULL, NODES, 0); /* more to be done than to look */
+    queue_core_add(q, "look-4", "group", SPEC, 0);
+    assert_int_equal(2, queue_core_counts(q).looks);
+    /* patience is for work: looks have waited long by now, and still are last */
+    assert_string_equal("again", take(q, QUEUE_PATIENCE_MS));
+    assert_string_equal("look-2", take(q, QUEUE_PATIENCE_MS));
+    assert_string_equal("look-4", take(q, QUEUE_PATIENCE_MS));
+    assert_string_equal("edit", take(q, QUEUE_PATIENCE_MS));
+    assert_string_equal("look-3", take(q, QUEUE_PATIENCE_MS));
+    assert_string_equal("look-1", take(q, QUEUE_PATIENCE_MS));
+    assert_string_equal("", take(q, QUEUE_PATIENCE_MS));
+    queue_core_free(q);
+}
+
+static void core__delayed_look__neither_hastens_nor_keeps_back_what_else_is_delayed(void **state)
+{
+    (void)state;
+    struct queue_core *q = core(5000, 300000);
+    struct queue_batch b = {0};
+
+    queue_core_add_after(q, "a", NULL, LOOK, 9000, 0);
+    queue_core_add_after(q, "a", NULL, RESYNC, 5000, 0);
+    assert_int_equal(5000, queue_core_next_ms(q, 0));
+    assert_true(queue_core_get(q, 5000, &b));
+    assert_int_equal(RESYNC, b.items[0].reasons);
+    queue_core_done(q, "a", 5000);
+    queue_batch_clear(&b);
+    assert_false(queue_core_undelay(q, "a", SPEC | RESYNC)); /* the look stays */
+    assert_int_equal(9000, queue_core_next_ms(q, 5000));
+    assert_true(queue_core_get(q, 9000, &b));
+    assert_int_equal(LOOK, b.items[0].reasons);
+    assert_true(b.items[0].changed_ms == INT64_MAX); /* nobody waits for it */
+    queue_core_add(q, "a", NULL, SPEC, 9000);        /* while it is being looked at */
+    queue_core_done(q, "a", 9000);
+    queue_batch_clear(&b);
+    assert_true(queue_core_get(q, 9000, &b));
+    assert_int_equal(SPEC, b.items[0].reasons);
+    queue_core_done(q, "a", 9000);
+    queue_batch_clear(&b);
+    queue_core_add(q, "b", "g", LOOK, 9000);
+    queue_core_shutdown(q, false);
+    assert_int_equal(0, queue_core_counts(q).looks);
+    assert_int_equal(0, queue_core_counts(q).waiting);
+    queue_core_free(q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(core__looks__wait_behind_everything_and_have_a_moment_of_their_own),
+        cmocka_unit_test(core__delayed_look__neither_hastens_nor_keeps_back_what_else_is_delayed),
         cmocka_unit_test(queue_rules__vectors_103_to_108__delay_doubles_to_the_maximum),
         cmocka_unit_test(queue_rules__retry_after__has_a_floor),
         cmocka_unit_test(queue_core__vectors_103_to_105__counts_are_per_key),

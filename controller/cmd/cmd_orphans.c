@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_orphans.c: `trimtab orphans`: what is ours in the cloud, and belongs to no Service any more.
+ *
+ * The provider says what is ours and whom it is for (list_owned); what a Service has is left out here.  Nothing is changed
+ * without --delete.  Exit 0: there is none; 2: there are some; 1: error. */
+#include "controller/cmd/cmd_orphans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/clock.h"
+#include "controller/cmd/commands.h"
+
+#define LIST_MS 600000
+
+static const char usage[] =
+    "Lists what is ours in the cloud without a Service that has it, with ages and costs.\n"
+    "\n"
+    "Usage:\n"
+    "  trimtab orphans [RESOURCE…] --cloud-provider=NAME [--cloud-config=FILE] [flags]\n"
+    "\n"
+    "With --delete it takes them away after a question, Service by Service, as the controller "
+    "would\n"
+    "after the Service's deletion. What may be another cluster's is only taken away when it is "
+    "named;\n"
+    "what has no owner that anybody can tell is never: the command to do it by hand is shown.\n"
+    "\n"
+    "Examples:\n"
+    "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
+    "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc --delete\n"
+    "  # a saved state in place of cluster and cloud\n"
+    "  trimtab orphans --cloud-provider=gce --state=world.json -o json\n"
+    "\n"
+    "Exit status: 0 there is none, 2 there are some, 1 error.\n";
+
+/* ---- listing ------------------------------------------------------------------------------------- */
+
+static void unref_object(void *o)
+{
+    kube_object_unref(o);
+}
+
+static void add_texts(struct json_object *meta, const char *name, const char *const *items,
+                      uint32_t n)
+{
+    struct json_object *list = json_object_new_array();
+
+    for (uint32_t i = 0; i < n; i++) {
+        json_push_str(list, items[i]);
+    }
+    json_add(meta, name, list);
+}
+
+/* A copy that outlives the call; NULL when it is no Service. */
+static const struct tt_service *copy_service(struct orphans *o, const struct tt_service *svc)
+{
+    _cleanup_(json_putp) struct json_object *doc = json_object_new_object();
+    struct json_object *meta = json_object_new_object();
+    struct json_object *spec = json_object_new_object();
+    struct json_object *annotations = json_object_new_object();
+    struct kube_object *object = NULL;
+
+    json_add(doc, "metadata", meta);
+    json_add_str(meta, "namespace", svc->ns);
+    json_add_str(meta, "name", svc->name);
+    json_add_str(meta, "uid", str_nonnull(svc->uid));
+    json_add_str(meta, "resourceVersion", "0");
+    add_texts(meta, "finalizers", svc->finalizers, svc->n_finalizers);
+    for (uint32_t i = 0; i < svc->n_annotations; i++) {
+        json_add_str(annotations, svc->annotations[i].key, svc->annotations[i].value);
+    }
+    json_add(meta, "annotations", annotations);
+    json_add(doc, "spec", spec);
+    json_add_str(spec, "type", str_nonnull(svc->type));
+    if (!str_is_empty(svc->lb_class)) {
+        json_add_str(spec, "loadBalancerClass", svc->lb_class);
+    }
+    if (kube_object_decode(KUBE_SERVICE, doc, &object, NULL) != ERR_OK) {
+        return NULL;
+    }
+    arena_defer(o->s.a, unref_object, object);
+    return object->service;
+}
+
+static const char *dup(const struct orphans *o, const char *text)
+{
+    return arena_strdup(o->s.a, str_nonnull(text));
+}
+
+static void on_resource(void *arg, const struct tt_owned *owned)
+{
+    struct orphans *o = arg;
+
+    if ((owned->flags & TT_OWNED_USED) != 0) {
+        return;
+    }
+    o->items = cmd_grow(o->s.a, o->items, o->n, &o->cap, sizeof(*o->items));
+    o->items[o->n++] = (struct orphan){
+        .kind = dup(o, owned->kind),
+        .name = dup(o, owned->name),
+        .place = dup(o, owned->place),
+        .owner = dup(o, owned->owner),
+        .cost = dup(o, owned->cost),
+        .command = dup(o, owned->command),
+        .created_us = owned->created_us,
+        .unsure = (owned->flags & TT_OWNED_UNSURE) != 0,
+        .remove_as = owned->remove_as == NULL ? NULL : copy_service(o, owned->remove_as),
+    };
+}
+
+static int cmp_orphan(const void *x, const void *y)
+{
+    const struct orphan *a = x;
+    const struct orphan *b = y;
+    int c = (a->owner[0] == '\0') - (b->owner[0] == '\0');
+
+    c = c != 0 ? c : strcmp(a->owner, b->owner);
+    c = c != 0 ? c : strcmp(a->kind, b->kind);
+    c = c != 0 ? c : strcmp(a->name, b->name);
+    return c != 0 ? c : strcmp(a->place, b->place);
+}
+
+static bool is_named(const struct orphans *o, const struct orphan *item)
+{
+    for (size_t i = 0; i < o->names.n; i++) {
+        if (str_eq(o->names.items[i], item->name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is any of the resources that go together one that was named? */
+static bool is_named_with_others(const struct orphans *o, const struct orphan *item)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        const struct tt_service *svc = o->items[i].remove_as;
+        if (svc != NULL && str_eq(svc->uid, item->remove_as->uid) && is_named(o, &o->items[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void choose(struct orphans *o)
+{
+    o->n_chosen = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        struct orphan *item = &o->items[i];
+        bool all = o->names.n == 0 && !item->unsure;
+        item->chosen = item->remove_as != NULL && (all || is_named_with_others(o, item));
+        o->n_chosen += item->chosen;
+    }
+}
+
+/* Only what was named, and what goes with it. */
+static void narrow(struct orphans *o)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; o->names.n > 0 && i < o->n; i++) {
+        if (o->items[i].chosen || is_named(o, &o->items[i])) {
+            o->items[kept++] = o->items[i];
+        }
+    }
+    o->n = o->names.n > 0 ? kept : o->n;
+}
+
+static int failed_list(const struct orphans *o, int32_t code, struct err *err)
+{
+    const struct cmd_session *s = &o->s;
+
+    for (size_t i = s->n_findings; i > 0; i--) {
+        if (s->findings[i - 1].severity == TT_LOG_ERROR) {
+            return err_set(err, code, "listing what is ours: %s", s->findings[i - 1].message);
+        }
+    }
+    return err_set(err, code, "listing what is ours: the provider said %s without a reason",
+                   err_code_name(code));
+}
+
+int orphans_list(struct orphans *o, struct err *err)
+{
+    struct cmd_session *s = &o->s;
+    int64_t since = clock_now_ms(clock_real());
+    struct host_call *c = host_call_begin(s->host, s->a, 1, LIST_MS, 0, NULL);
+
+    o->n = 0;
+    cmd_progress("listing what is ours", 0, 0, since);
+    host_call_set_planning(c);
+    int32_t code = s->plugin->desc.list_owned(s->provider, host_call_abi(c));
+    host_call_end(c);
+    cmd_progress_end();
+    if (code != TT_OK) {
+        return failed_list(o, code, err);
+    }
+    if (o->n > 0) {
+        qsort(o->items, o->n, sizeof(*o->items), cmp_orphan);
+    }
+    choose(o);
+    narrow(o);
+    return ERR_OK;
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static void warn(const struct cmd_session *s)
+{
+    for (size_t i = 0; i < s->n_findings; i++) {
+        if (s->findings[i].severity == TT_LOG_WARNING) {
+            fprintf(stderr, "warning: %s%s%s\n", s->findings[i].where,
+                    *s->findings[i].where == '\0' ? "" : ": ", s->findings[i].message);
+        }
+    }
+}
+
+static void print(const struct orphans *o)
+{
+    int64_t now_us = clock_wall_us(clock_real());
+
+    if (str_eq(o->s.args.output, "json")) {
+        orphans_print_json(o, now_us);
+    } else {
+        orphans_print_text(o, now_us);
+    }
+}
+
+static int open_all(struct orphans *o, struct err *err)
+{
+    struct cmd_session *s = &o->s;
+
+    o->names = s->args.words;
+    s->args.words = (struct cmd_list){0};
+    s->on_resource = on_resource;
+    s->writes = s->args.delete;
+    if (s->plugin->desc.list_owned == NULL) {
+        return err_set(err, ERR_INVALID, "the provider %s cannot say what in the cloud is its own",
+                       s->plugin->desc.name);
+    }
+    int code = cmd_session_load(s, err);
+    return code == ERR_OK ? cmd_session_open(s, err) : code;
+}
+
+/* 0 or 2; 1 after a failure, which is in *err. */
+static int run(struct orphans *o, struct err *err)
+{
+    bool json = str_eq(o->s.args.output, "json");
+    int code = open_all(o, err);
+
+    if (code == ERR_OK) {
+        code = orphans_list(o, err);
+    }
+    if (code != ERR_OK) {
+        return 1;
+    }
+    warn(&o->s);
+    if (!o->s.args.delete) {
+        print(o);
+        return o->n > 0 ? 2 : 0;
+    }
+    if (!json) {
+        print(o);
+    }
+    if (o->n_chosen == 0) {
+        if (json) {
+            print(o);
+        }
+        return o->n > 0 ? 2 : 0;
+    }
+    code = orphans_may_delete(o, err);
+    if (code == ERR_OK) {
+        code = orphans_delete(o, err);
+        print(o);
+    }
+    return code != ERR_OK ? 1 : o->n > 0 ? 2 : 0;
+}
+
+int cmd_orphans(int argc, char **argv)
+{
+    struct orphans o = {0};
+    struct err err = ERR_INIT;
+    bool done = false;
+    int status = 0;
+    int code = cmd_session_begin(&o.s, CMD_ORPHANS, usage, argc, argv, &done, &err);
+
+    if (code == ERR_OK && !done) {
+        status = run(&o, &err);
+    }
+    if (err.code != ERR_OK) {
+        status = cmd_session_fail(&o.s, &err);
+    }
+    cmd_session_done(&o.s);
+    return status;
+}

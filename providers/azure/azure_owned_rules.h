@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* azure_owned_rules.h: whose the parts of shared documents are, and the public IPs, by name and tag.  Pure.
+ *
+ * Frontends, rules and probes begin with the Service's base name ("a<uid>"), public IPs that we made are called
+ * "<cluster>-a<uid>…" and say in their tags whose they are.  A balancer with a pool of the cluster's name is ours; what
+ * lies in another one is not looked at.  The parts of one base name are a unit; whose it was says the tag of its public
+ * IP, so of an internal Service nobody can tell.  Security rules of ours hold addresses of many Services: they are told
+ * only when no Service is left.  Source: docs/adr/0020. */
+#ifndef TRIMTAB_AZURE_OWNED_RULES_H
+#define TRIMTAB_AZURE_OWNED_RULES_H
+
+#include "common/base/json.h"
+#include "common/base/map.h"
+#include "providers/azure/azure_names.h"
+
+#include <trimtab/provider.h>
+
+enum azure_owned_kind {
+    AZURE_OWNED_FRONTEND = 0,
+    AZURE_OWNED_RULE,
+    AZURE_OWNED_PROBE,
+    AZURE_OWNED_PIP,
+    AZURE_OWNED_SECURITY,
+    AZURE_OWNED_KINDS,
+};
+
+struct azure_owned {
+    enum azure_owned_kind kind;
+    const char *name;
+    const char *in;   /* name of the balancer or security group; NULL: it stands alone */
+    const char *id;   /* of the document */
+    const char *unit; /* "a<uid>"; "" shared */
+    const char *key;  /* "ns/name"; NULL: nobody can tell */
+    bool used;
+    bool unsure;
+};
+
+struct azure_owned_list {
+    struct arena *a;
+    const struct azure_naming *naming;
+    struct map *bases; /* base names of Services that count */
+    struct map *keys;  /* and "ns/name" */
+    struct map *
+        pips; /* ID of each tagged public IP, lower case → "ns/name"; who made it does not matter */
+    struct azure_owned *items;
+    size_t n, cap;
+};
+/* `a` and `naming` are set; the maps are made here and freed by _done(). */
+void azure_owned_init(struct azure_owned_list *l, struct arena *a,
+                      const struct azure_naming *naming);
+void azure_owned_done(struct azure_owned_list *l);
+void azure_owned_count(struct azure_owned_list *l, const struct tt_service *svc);
+
+/* Public IPs first, then balancers, then the security group. */
+void azure_owned_pip(struct azure_owned_list *l, struct json_object *pip);
+void azure_owned_lb(struct azure_owned_list *l, struct json_object *lb);
+void azure_owned_nsg(struct azure_owned_list *l, struct json_object *nsg);
+/* When all are in: parts of a unit have one owner.  Sorted by unit, kind, name. */
+void azure_owned_settle(struct azure_owned_list *l);
+
+const char *azure_owned_word(enum azure_owned_kind k);
+const char *azure_owned_cost(enum azure_owned_kind k);
+const char *azure_owned_command(struct arena *a, const struct azure_owned *item);
+/* A Service by which the unit can be deleted; NULL: its owner is not known, or is there again. */
+const struct tt_service *azure_owned_service(const struct azure_owned_list *l,
+                                             const struct azure_owned *item);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gce_owned.c: everything in the project that has a name of ours (list_owned, provider.h), for `trimtab orphans`.
+ *
+ * One list per kind, in one wave, straight from the cloud: a snapshot would not do for what is going to be deleted.  Items are
+ * read one by one as bytes arrive; what is kept of each is a few texts.  Whose they are says gce_owned_rules.h.  A kind that
+ * may not be listed is said and left out.  Reads only. */
+#include "common/base/str.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_kube_system.h"
+#include "providers/gce/gce_l4_names.h"
+#include "providers/gce/gce_links.h"
+#include "providers/gce/gce_owned_rules.h"
+#include "providers/gce/gce_provider.h"
+#include "providers/gce/gce_session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is listed.  The last one only tells whether Ingress uses the instance groups. */
+static const enum gce_collection kinds[] = {
+    GCE_ADDRESSES, GCE_RULES,      GCE_POOLS, GCE_FIREWALLS, GCE_CHECKS,         GCE_BACKENDS,
+    GCE_HCS,       GCE_REGION_HCS, GCE_NEGS,  GCE_GROUPS,    GCE_GLOBAL_BACKENDS};
+#define N_KINDS   ARRAY_LEN(kinds)
+#define OWNED_MAX 200000
+
+struct listing {
+    struct gce_session s;
+    struct gce_owned_facts facts;
+    struct gce_owned *items; /* heap */
+    size_t n, cap;
+    bool full;
+};
+
+/* Where an item goes that is cut out of a list. */
+struct sink {
+    struct listing *l;
+    enum gce_collection c;
+};
+
+/* A backend service of somebody else's that uses our instance groups: Ingress's. */
+static void note_groups(struct listing *l, struct json_object *o)
+{
+    struct json_object *backends = json_member(o, "backends");
+    for (size_t i = 0; i < json_len(backends); i++) {
+        const char *group = json_str(json_object_array_get_idx(backends, i), "group");
+        const char *slash = strrchr(str_nonnull(group), '/');
+        l->facts.in_use_elsewhere |= slash != NULL && str_eq(slash + 1, l->facts.group);
+    }
+}
+
+static void take(struct listing *l, enum gce_collection c, struct json_object *o)
+{
+    struct gce_owned item;
+    if (c == GCE_GLOBAL_BACKENDS || !gce_owned_read(&l->facts, c, o, &item)) {
+        if (c == GCE_GLOBAL_BACKENDS || c == GCE_BACKENDS) {
+            note_groups(l, o);
+        }
+        return;
+    }
+    if (l->n == OWNED_MAX) {
+        l->full = true;
+        return;
+    }
+    if (l->n == l->cap) {
+        l->cap = l->cap == 0 ? 64 : l->cap * 2;
+        l->items = xrealloc(l->items, l->cap * sizeof(*l->items));
+    }
+    l->items[l->n++] = item;
+}
+
+static void take_text(void *arg, const char *text, size_t n)
+{
+    const struct sink *k = arg;
+    _cleanup_(json_putp) struct json_object *o = NULL;
+    if (json_parse(text, n, NULL, &o, NULL) == ERR_OK && json_object_is_type(o, json_type_object)) {
+        take(k->l, k->c, o);
+    }
+}
+
+/* ---- what is known before --------------------------------------------------------------------------- */
+
+/* It wants a load balancer, or is being cleaned up. */
+static bool counts(const struct tt_service *s)
+{
+    const struct tt_provider *d = &tt_gce_provider;
+    bool is =
+        svc_wants_lb_of(s, d->classes, d->n_classes) || svc_has_finalizer(s, LB_CLEANUP_FINALIZER);
+    for (uint32_t i = 0; !is && i < d->n_finalizers; i++) {
+        is = svc_has_finalizer(s, d->finalizers[i]);
+    }
+    return is;
+}
+
+static struct str_set node_names(struct arena *a, const struct gce_provider *p,
+                                 const struct tt_call *call)
+{
+    const struct tt_node *const *nodes = NULL;
+    uint32_t n = 0;
+    p->host->nodes(p->host->ctx, call, &nodes, &n);
+    const char **names = ARENA_ARRAY(a, const char *, n);
+    for (uint32_t i = 0; i < n; i++) {
+        names[i] = nodes[i]->name;
+    }
+    return str_set_make(a, names, n);
+}
+
+static int find_facts(struct listing *l, struct err *err)
+{
+    struct gce_provider *p = l->s.p;
+    struct gce_owned_facts *f = &l->facts;
+    const struct gcfg_list *tags = &p->config.node_tags;
+    const char *uid = "";
+    *f = (struct gce_owned_facts){
+        .a = l->s.a,
+        .used = map_new(NULL),
+        .lbs = map_new(NULL),
+        .nodes = node_names(l->s.a, p, l->s.call),
+        .tags = str_set_make(l->s.a, tags->items, tags->n),
+        .project = p->facts.project,
+        .network_project = p->facts.network_project,
+        .region = p->facts.region,
+    };
+    int rc = gce_cluster_id_get(p->cluster_id, p->host, l->s.call, f->a, &f->cluster_id, err);
+    if (rc == ERR_OK) {
+        rc = gce_kube_system_uid(p->kube_system, p->host, l->s.call, f->a, &uid, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    /* What a plan would print for what is not known is no id. */
+    f->cluster_id = str_eq(f->cluster_id, GCE_CLUSTER_ID_UNKNOWN) ? "" : f->cluster_id;
+    uid = str_eq(uid, GCE_KUBE_SYSTEM_UNKNOWN) ? "" : uid;
+    f->l4_hash = str_is_empty(uid) ? "" : gce_l4_cluster_hash(f->a, uid);
+    f->group = str_is_empty(f->cluster_id) ? "" : gce_l4_group_name(f->a, f->cluster_id);
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    p->host->services(p->host->ctx, l->s.call, &all, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (counts(all[i])) {
+            gce_owned_facts_add(f, all[i], uid);
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- the lists ---------------------------------------------------------------------------------------- */
+
+static void list_state(struct listing *l)
+{
+    if (l->s.p->state == NULL) {
+        return;
+    }
+    json_object_object_foreach(l->s.p->state, path, o)
+    {
+        struct gce_link link;
+        enum gce_collection c;
+        if (gce_link_parse(l->s.a, path, &link, NULL) == ERR_OK &&
+            gce_api_collection_of(link.resource, *link.region != '\0', &c)) {
+            for (size_t i = 0; i < N_KINDS; i++) {
+                if (kinds[i] == c) {
+                    take(l, c, o);
+                }
+            }
+        }
+    }
+}
+
+static void say(const struct gce_provider *p, uint32_t severity, const char *message)
+{
+    p->host->report_finding(p->host->ctx, severity, "", message);
+}
+
+static int list_cloud(struct listing *l, struct err *err)
+{
+    struct gce_provider *p = l->s.p;
+    struct arena *a = l->s.a;
+    struct gce_read *reads = ARENA_ARRAY(a, struct gce_read, N_KINDS);
+    struct gce_cutter *cutters = ARENA_ARRAY(a, struct gce_cutter, N_KINDS);
+    struct sink *sinks = ARENA_ARRAY(a, struct sink, N_KINDS);
+    struct http_job *jobs[N_KINDS];
+    for (size_t i = 0; i < N_KINDS; i++) {
+        sinks[i] = (struct sink){.l = l, .c = kinds[i]};
+        gce_cutter_init(&cutters[i], take_text, &sinks[i]);
+        const struct gce_call_spec spec = {
+            .collection = kinds[i],
+            .verb = gce_api_is_zonal(kinds[i]) ? GCE_LIST_ALL : GCE_LIST,
+            .cutter = &cutters[i],
+        };
+        gce_read_init(&reads[i], &p->api, l->s.call, a, &spec);
+        jobs[i] = &reads[i].job;
+    }
+    http_run(l->s.http, jobs, N_KINDS);
+    int rc = ERR_OK;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        const struct err *failed = &reads[i].job.err;
+        gce_cutter_done(&cutters[i]);
+        if (failed->code != ERR_OK && kinds[i] == GCE_GLOBAL_BACKENDS) {
+            l->facts.in_use_elsewhere = true; /* nobody can tell */
+        } else if (failed->code == ERR_FORBIDDEN) {
+            say(p, TT_LOG_WARNING,
+                arena_printf(a, "not looked at: %s: %s", gce_owned_kind(kinds[i]),
+                             failed->message));
+        } else if (failed->code != ERR_OK && rc == ERR_OK) {
+            rc = err_copy(err, failed);
+        }
+    }
+    return rc;
+}
+
+/* ---- telling -------------------------------------------------------------------------------------------- */
+
+/* Only what a part of ours can take away that runs here. */
+static const struct tt_service *remover(const struct listing *l, const struct gce_owned *items,
+                                        size_t n)
+{
+    const struct tt_service *svc = gce_owned_service(&l->facts, items, n);
+    if (svc == NULL) {
+        return NULL;
+    }
+    const struct gce_case c = {.service = svc, .flags = &l->s.p->options.switches, .gone = true};
+    struct gce_decision d;
+    gce_decide(&c, &d);
+    return d.teardown && gce_kind_is_run(c.flags, d.kind) ? svc : NULL;
+}
+
+static void tell(const struct listing *l, const struct gce_owned *item,
+                 const struct tt_service *svc)
+{
+    const struct tt_host *host = l->s.p->host;
+    const struct tt_owned owned = {
+        .size = sizeof(owned),
+        .kind = gce_owned_kind(item->c),
+        .name = item->name,
+        .place = item->zone,
+        .owner = item->key,
+        .created_us = item->created_us,
+        .cost = gce_owned_cost(item->c),
+        .command = gce_owned_command(&l->facts, item),
+        .remove_as = item->used ? NULL : svc,
+        .flags = (item->used ? TT_OWNED_USED : 0) | (item->unsure ? TT_OWNED_UNSURE : 0),
+    };
+    host->report_resource(host->ctx, l->s.call, &owned);
+}
+
+static void tell_all(struct listing *l)
+{
+    l->n = gce_owned_settle(&l->facts, l->items, l->n);
+    for (size_t i = 0; i < l->n;) {
+        size_t end = i;
+        bool used = false;
+        while (end < l->n && str_eq(l->items[end].unit, l->items[i].unit)) {
+            used |= l->items[end++].used;
+        }
+        const struct tt_service *svc = used ? NULL : remover(l, &l->items[i], end - i);
+        for (; i < end; i++) {
+            tell(l, &l->items[i], svc);
+        }
+    }
+}
+
+int32_t gce_list_owned(void *provider, const struct tt_call *call)
+{
+    struct gce_provider *p = provider;
+    struct listing l = {0};
+    struct err err = ERR_INIT;
+    gce_session_begin(&l.s, p, call);
+    int rc = p->offline ? ERR_OK : gce_auth_ready(p->auth, l.s.http, l.s.cancel, &err);
+    if (rc == ERR_OK) {
+        rc = find_facts(&l, &err);
+    }
+    if (rc == ERR_OK && p->offline) {
+        list_state(&l);
+    } else if (rc == ERR_OK) {
+        rc = list_cloud(&l, &err);
+    }
+    if (rc == ERR_OK && l.full) {
+        rc = err_set(&err, ERR_QUOTA, "there are more than %d resources of ours", OWNED_MAX);
+    }
+    if (rc == ERR_OK && TT_HAS(p->host, report_resource)) {
+        tell_all(&l);
+    } else if (rc != ERR_OK) {
+        say(p, TT_LOG_ERROR, err.message);
+    }
+    free(l.items);
+    map_free(l.facts.used);
+    map_free(l.facts.lbs);
+    gce_session_end(&l.s);
+    return rc;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_owned.c: whose the parts of Azure's shared documents are (azure_owned_rules.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "providers/azure/azure_owned_rules.h"
+#include "tests/support/objects.h"
+
+#define BASE "a0123456789abcdef0123456789abcde"
+#define LIVE "a1111111122223333444455555555555"
+#define RG   "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/"
+
+struct stand {
+    struct arena *a;
+    struct azure_config config;
+    struct azure_naming naming;
+    struct azure_owned_list l;
+};
+
+static int set_up(void **state)
+{
+    struct arena *a = arena_new();
+    struct stand *s = ARENA_NEW(a, struct stand);
+
+    s->a = a;
+    s->naming = (struct azure_naming){.config = &s->config, .cluster = "c1"};
+    azure_owned_init(&s->l, a, &s->naming);
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stand *s = *state;
+
+    azure_owned_done(&s->l);
+    arena_free(s->a);
+    return 0;
+}
+
+static struct json_object *doc(struct stand *s, const char *text)
+{
+    struct json_object *o = NULL;
+
+    assert_int_equal(ERR_OK, json_parse_arena(s->a, text, strlen(text), NULL, &o, NULL));
+    return o;
+}
+
+static void pip(struct stand *s, const char *name, const char *tags)
+{
+    azure_owned_pip(&s->l, doc(s, arena_printf(s->a,
+                                               "{\"name\":\"%s\",\"id\":\"" RG
+                                               "publicIPAddresses/%s\",\"tags\":{%s}}",
+                                               name, name, tags)));
+}
+
+static void lb(struct stand *s, const char *pool)
+{
+    azure_owned_lb(
+        &s->l,
+        doc(s, arena_printf(
+                   s->a,
+                   "{\"name\":\"lb\",\"id\":\"" RG
+                   "loadBalancers/lb\",\"properties\":{\"backendAddressPools\":[{\"name\":\"%s\"}],"
+                   "\"frontendIPConfigurations\":[{\"name\":\"" BASE
+                   "\",\"properties\":{\"publicIPAddress\":{\"id\":\"" RG
+                   "publicipaddresses/C1-" BASE "\"}}},"
+                   "{\"name\":\"" LIVE "\"},{\"name\":\"8d9d5a1e-0000-4444-8888-123456789abc\"}],"
+                   "\"loadBalancingRules\":[{\"name\":\"" BASE "-TCP-80\"},{\"name\":\"" BASE
+                   "x-TCP-80\"}],"
+                   "\"probes\":[{\"name\":\"" BASE "-TCP-80\"}]}}",
+                   pool)));
+}
+
+static void pips__generated_and_tagged__ours(void **state)
+{
+    static const struct {
+        const char *name, *tags;
+        size_t n;
+        bool unsure;
+    } rows[] = {
+        {"c1-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 1,
+         false},
+        {"c1-" BASE "-IPv6", "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"C1\"",
+         1, false},
+        {"c1-" BASE, "\"k8s-azure-service\":\"demo/old\"", 1, true},
+        {"c1-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c2\"", 0,
+         false},
+        {"c2-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0,
+         false},
+        {"c1-" BASE, "", 0, false},
+        /* its owner made it, and lent it */
+        {"mine", "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"", 0, false},
+    };
+    struct stand *s = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        s->l.n = 0;
+        pip(s, rows[i].name, rows[i].tags);
+        azure_owned_settle(&s->l);
+        if (s->l.n != rows[i].n || (s->l.n > 0 && s->l.items[0].unsure != rows[i].unsure)) {
+            fail_msg("row %zu: %zu", i, s->l.n);
+        }
+    }
+}
+
+static void unit__one_owner_and_a_service_to_delete_it_by(void **state)
+{
+    struct stand *s = *state;
+
+    azure_owned_count(
+        &s->l,
+        test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"web\",\"uid\":"
+                                "\"11111111-2222-3333-4444-555555555555\"}}"));
+    pip(s, "c1-" BASE, "\"k8s-azure-service\":\"demo/old\",\"k8s-azure-cluster-name\":\"c1\"");
+    lb(s, "c1");
+    azure_owned_settle(&s->l);
+    assert_int_equal(5, s->l.n); /* the public IP, two frontends, a rule, a probe */
+    size_t used = 0;
+    for (size_t i = 0; i < s->l.n; i++) {
+        const struct azure_owned *o = &s->l.items[i];
+        used += o->used;
+        if (o->used) {
+            assert_string_equal(LIVE, o->name);
+            continue;
+        }
+        assert_string_equal("demo/old", o->key);
+        const struct tt_service *svc = azure_owned_service(&s->l, o);
+        assert_non_null(svc);
+        assert_string_equal(BASE, azure_base_name(s->a, svc));
+    }
+    assert_int_equal(1, used);
+    assert_string_equal("az network lb rule delete --resource-group rg --lb-name lb --name " BASE
+                        "-TCP-80",
+                        azure_owned_command(s->a, &s->l.items[1]));
+}
+
+static void unit__a_successor_of_the_name__only_by_hand(void **state)
+{
+    struct stand *s = *state;
+
+    azure_owned_count(
+        &s->l,
+        test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"old\",\"uid\":"
+                                "\"11111111-2222-3333-4444-555555555555\"}}"));
+    lb(s, "c1-IPv6");
+    azure_owned_settle(&s->l);
+    for (size_t i = 0; i < s->l.n; i++) {
+        assert_null(azure_owned_service(&s->l, &s->l.items[i]));
+    }
+}
+
+static void balancer__without_the_clusters_pool__not_looked_at(void **state)
+{
+    struct stand *s = *state;
+
+    lb(s, "c2");
+    assert_int_equal(0, s->l.n);
+}
+
+static void security_rules__only_when_no_service_is_left(void **state)
+{
+    struct stand *s = *state;
+    struct json_object *nsg =
+        doc(s, "{\"name\":\"nsg\",\"id\":\"" RG
+               "networkSecurityGroups/nsg\",\"properties\":{\"securityRules\":["
+               "{\"name\":\"k8s-azure-lb_allow_IPv4_x\"},{\"name\":\"ssh\"},{\"name\":\"" BASE
+               "-TCP-80-Internet\"}]}}");
+
+    azure_owned_nsg(&s->l, nsg);
+    azure_owned_settle(&s->l);
+    assert_int_equal(2, s->l.n);
+    assert_true(s->l.items[0].unsure && s->l.items[1].unsure);
+    s->l.n = 0;
+    azure_owned_count(
+        &s->l, test_service_text(
+                   s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"web\",\"uid\":\"u\"}}"));
+    azure_owned_nsg(&s->l, nsg);
+    azure_owned_settle(&s->l);
+    assert_true(s->l.items[0].used);
+    assert_false(s->l.items[1].used);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pips__generated_and_tagged__ours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(unit__one_owner_and_a_service_to_delete_it_by, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(unit__a_successor_of_the_name__only_by_hand, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(balancer__without_the_clusters_pool__not_looked_at, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(security_rules__only_when_no_service_is_left, set_up,
+                                        tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_owned.c: whose a resource is, by its name and by what it refers to (gce_owned_rules.h). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/gce/gce_l4_names.h"
+#include "providers/gce/gce_owned_rules.h"
+#include "tests/support/objects.h"
+
+#define LB    "a0123456789abcdef0123456789abcde" /* of nobody */
+#define LIVE  "a11111111222233334444555555555555"
+#define KUBE  "7f2a0f4c-5a5b-4c59-9d5b-0c6a36b8a0de"
+#define OF(k) "\"description\":\"{\\\"kubernetes.io/service-name\\\":\\\"" k "\\\"}\""
+
+struct stand {
+    struct arena *a;
+    struct gce_owned_facts f;
+    struct gce_owned items[16];
+    size_t n;
+};
+
+static int set_up(void **state)
+{
+    static const char *const nodes[] = {"node-0", "node-1"};
+    static const char *const tags[] = {"node"};
+    struct arena *a = arena_new();
+    struct stand *s = ARENA_NEW(a, struct stand);
+
+    s->a = a;
+    s->f = (struct gce_owned_facts){
+        .a = a,
+        .cluster_id = "abc123",
+        .l4_hash = gce_l4_cluster_hash(a, KUBE),
+        .group = "k8s-ig--abc123",
+        .nodes = str_set_make(a, nodes, 2),
+        .tags = str_set_make(a, tags, 1),
+        .used = map_new(NULL),
+        .lbs = map_new(NULL),
+        .project = "p1",
+        .network_project = "net",
+        .region = "r1",
+    };
+    *state = s;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct stand *s = *state;
+
+    map_free(s->f.used);
+    map_free(s->f.lbs);
+    arena_free(s->a);
+    return 0;
+}
+
+static bool add(struct stand *s, enum gce_collection c, const char *name, const char *rest)
+{
+    const char *text =
+        arena_printf(s->a, "{\"name\":\"%s\"%s%s}", name, *rest != '\0' ? "," : "", rest);
+    struct json_object *o = NULL;
+
+    assert_int_equal(ERR_OK, json_parse_arena(s->a, text, strlen(text), NULL, &o, NULL));
+    bool is = gce_owned_read(&s->f, c, o, &s->items[s->n]);
+    s->n += is;
+    return is;
+}
+
+static size_t settle(struct stand *s)
+{
+    s->n = gce_owned_settle(&s->f, s->items, s->n);
+    return s->n;
+}
+
+static void live_service(struct stand *s)
+{
+    gce_owned_facts_add(
+        &s->f,
+        test_service_text(s->a, "{\"metadata\":{\"namespace\":\"demo\",\"name\":\"web\",\"uid\":"
+                                "\"11111111-2222-3333-4444-555555555555\"},\"spec\":{\"type\":"
+                                "\"LoadBalancer\"}}"),
+        KUBE);
+}
+
+static void read__names__ours_or_none(void **state)
+{
+    struct stand *s = *state;
+    const struct {
+        enum gce_collection c;
+        const char *name;
+        bool ours;
+    } rows[] = {
+        {GCE_RULES, LB, true},
+        {GCE_RULES, LB "-ipv6", true},
+        {GCE_FIREWALLS, "k8s-fw-" LB, true},
+        {GCE_FIREWALLS, "k8s-fw-" LB "-deny", true},
+        {GCE_FIREWALLS, "k8s-" LB "-http-hc", true},
+        {GCE_FIREWALLS, LB "-hc", true},
+        {GCE_RULES, "a0123456789abcdef0123456789abcdX", false},
+        {GCE_RULES, LB "f", false},
+        {GCE_RULES, "b0123456789abcdef0123456789abcde", false},
+        {GCE_ADDRESSES, "mine", false},
+        {GCE_FIREWALLS, "k8s-fw-l7--abc123", false},
+        {GCE_CHECKS, "k8s-abc123-node", true},
+        {GCE_CHECKS, "k8s-abc124-node", false},
+        {GCE_FIREWALLS, "k8s-abc123-node-http-hc", true},
+        {GCE_BACKENDS, "k8s-abc123-internal-tcp-nmv1-0123456789abcdef", true},
+        {GCE_GROUPS, "k8s-ig--abc123", true},
+        {GCE_GROUPS, "k8s-ig--other", false},
+        {GCE_BACKENDS, arena_printf(s->a, "k8s2-%s-demo-web-xyz12345", s->f.l4_hash), true},
+        {GCE_RULES, arena_printf(s->a, "k8s2-tcp-%s-demo-web-xyz12345", s->f.l4_hash), true},
+        {GCE_RULES, "k8s2-tcp-00000000-demo-web-xyz12345", false},
+        {GCE_RULES, arena_printf(s->a, "k8s2-fr-%s-demo-web-xyz12345", s->f.l4_hash), false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        s->n = 0;
+        if (add(s, rows[i].c, rows[i].name, "") != rows[i].ours) {
+            fail_msg("%s", rows[i].name);
+        }
+    }
+}
+
+static void settle__pieces_vouch_for_each_other(void **state)
+{
+    static const struct {
+        const char *pool, *firewall;
+        size_t left;
+        bool unsure;
+    } rows[] = {
+        {"\"instances\":[]", "", 3, true}, /* nothing says whose */
+        {"\"healthChecks\":[\"x/httpHealthChecks/k8s-abc123-node\"]", "", 3, false},
+        {"\"healthChecks\":[\"x/httpHealthChecks/k8s-other-node\"]", "", 0, false},
+        {"\"instances\":[\"z/instances/node-1\"]", "", 3, false},
+        {"\"instances\":[\"z/instances/theirs\"]", "", 0, false},
+        /* nodes go, the cluster's check stays */
+        {"\"instances\":[\"z/instances/gone\"],\"healthChecks\":[\"k8s-abc123-node\"]", "", 3,
+         false},
+        /* an id of another cluster counts more than a node's name, which two may have */
+        {"\"instances\":[\"z/instances/node-1\"],\"healthChecks\":[\"k8s-other-node\"]", "", 0,
+         false},
+        {"\"instances\":[]", "\"targetTags\":[\"node\"]", 3, true}, /* a tag is no proof */
+        {"\"instances\":[]", "\"targetTags\":[\"theirs\"]", 0, false},
+    };
+    struct stand *s = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        s->n = 0;
+        add(s, GCE_POOLS, LB, rows[i].pool);
+        add(s, GCE_FIREWALLS, "k8s-fw-" LB, rows[i].firewall);
+        add(s, GCE_ADDRESSES, LB, "");
+        if (settle(s) != rows[i].left || (s->n > 0 && s->items[0].unsure != rows[i].unsure)) {
+            fail_msg("row %zu: %zu left, unsure %d", i, s->n, s->items[0].unsure);
+        }
+        for (size_t k = 1; k < s->n; k++) {
+            assert_int_equal(s->items[0].unsure, s->items[k].unsure);
+        }
+    }
+}
+
+static void settle__names_of_a_service_that_is_there__used(void **state)
+{
+    struct stand *s = *state;
+    struct gce_l4_names n;
+
+    live_service(s);
+    gce_l4_names_make(s->a, KUBE, "demo", "web", "11111111-2222-3333-4444-555555555555", &n);
+    add(s, GCE_POOLS, n.legacy, "\"instances\":[\"z/instances/theirs\"]"); /* whatever it says */
+    add(s, GCE_BACKENDS, n.backend, "");
+    add(s, GCE_FIREWALLS, n.deny, "");
+    add(s, GCE_CHECKS, "k8s-abc123-node", "");
+    add(s, GCE_FIREWALLS, n.shared_check_firewall, "");
+    assert_int_equal(5, settle(s));
+    for (size_t i = 0; i < s->n; i++) {
+        assert_true(s->items[i].used);
+        assert_false(s->items[i].unsure);
+    }
+}
+
+static void settle__shared_and_groups__as_long_as_anybody_needs_them(void **state)
+{
+    struct stand *s = *state;
+
+    add(s, GCE_CHECKS, "k8s-abc123-node", "");
+    add(s, GCE_GROUPS, "k8s-ig--abc123", "\"zone\":\"x/zones/z1\"");
+    s->f.in_use_elsewhere = true;
+    assert_int_equal(2, settle(s));
+    for (size_t i = 0; i < s->n; i++) {
+        assert_int_equal(s->items[i].c == GCE_GROUPS, s->items[i].used);
+        assert_null(gce_owned_service(&s->f, &s->items[i], 1));
+    }
+}
+
+static void service__of_a_unit__has_its_names(void **state)
+{
+    struct stand *s = *state;
+
+    add(s, GCE_RULES, LB,
+        OF("shop/old") ",\"loadBalancingScheme\":\"EXTERNAL\",\"target\":\"r/targetPools/x\"");
+    add(s, GCE_FIREWALLS, "k8s-fw-" LB, "");
+    assert_int_equal(2, settle(s));
+    assert_string_equal("shop/old", s->items[1].key); /* the unit's */
+    const struct tt_service *svc = gce_owned_service(&s->f, s->items, s->n);
+    assert_non_null(svc);
+    assert_string_equal("shop", svc->ns);
+    assert_string_equal("old", svc->name);
+    assert_string_equal(LB, svc_default_lb_name(s->a, svc->uid));
+    assert_int_equal(1, svc->n_finalizers);
+    assert_string_equal("gke.networking.io/l4-netlb-v1", svc->finalizers[0]);
+}
+
+static void service__unknown_owner_or_a_successor__only_by_hand(void **state)
+{
+    struct stand *s = *state;
+    const char *l4 =
+        "\"description\":\"{\\\"networking.gke.io/service-name\\\":\\\"demo/web\\\"}\"";
+
+    add(s, GCE_ADDRESSES, LB, "");
+    assert_int_equal(1, settle(s));
+    assert_null(gce_owned_service(&s->f, s->items, 1));
+    assert_string_equal("gcloud compute addresses delete " LB " --project=p1 --region=r1",
+                        gce_owned_command(&s->f, &s->items[0]));
+
+    /* a rule of the predecessor of a Service that is there: its other names are that one's by now */
+    s->n = 0;
+    live_service(s);
+    add(s, GCE_RULES, LB, l4);
+    assert_int_equal(1, settle(s));
+    assert_false(s->items[0].used);
+    assert_null(gce_owned_service(&s->f, s->items, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(read__names__ours_or_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(settle__pieces_vouch_for_each_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(settle__names_of_a_service_that_is_there__used, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(settle__shared_and_groups__as_long_as_anybody_needs_them,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(service__of_a_unit__has_its_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(service__unknown_owner_or_a_successor__only_by_hand, set_up,
+                                        tear_down),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
