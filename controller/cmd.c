@@ -16,6 +16,7 @@ const struct cmd cmd_table[] = {
     {"explain", "say which load balancer a Service gets, and by which rule", cmd_explain},
     {"check-config", "read a cloud-config file and say what is wrong with it", cmd_check_config},
     {"status", "show what a running trimtab does, and how each Service fares", cmd_status},
+    {"rbac", "print the roles that the controller needs in the cluster", cmd_rbac},
     {"version", "print versions and built-in providers", cmd_version},
     {"completion", "print a completion script for bash, zsh or fish", cmd_completion},
     {0},
