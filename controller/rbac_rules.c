@@ -99,7 +99,7 @@ static int add_row(struct rows *rows, const struct tt_kube_kind *k, struct err *
 static int add_lease(struct rows *rows, const char *ns, const char *name, struct err *err)
 {
     const struct tt_kube_kind any = {LEASE_VERSION, "leases", ns, NULL, "create"};
-    const struct tt_kube_kind one = {LEASE_VERSION, "leases", ns, name, "get,update"};
+    const struct tt_kube_kind one = {LEASE_VERSION, "leases", ns, name, "get,watch,update"};
     int code = add_row(rows, &any, err);
     return code != ERR_OK ? code : add_row(rows, &one, err);
 }

@@ -71,8 +71,8 @@ static void rbac__endpoints_and_leases__as_the_descriptor_and_the_flags_say(void
     const char *text = printed(a, &in);
     want_line(text, "resources: [endpointslices], verbs: [list, watch]}");
     want_line(text, "resources: [leases], verbs: [create]}");
-    want_line(text, "resources: [leases], resourceNames: [its-own], verbs: [get, update]}");
-    want_line(text, "resources: [leases], resourceNames: [trimtab], verbs: [get, update]}");
+    want_line(text, "resources: [leases], resourceNames: [its-own], verbs: [get, watch, update]}");
+    want_line(text, "resources: [leases], resourceNames: [trimtab], verbs: [get, watch, update]}");
     want_line(text, "resources: [secrets], resourceNames: [cloud], verbs: [get]}");
     want_line(text, "kind: Role\nmetadata: {name: trimtab, namespace: conf");
     want_line(text, "kind: RoleBinding\nmetadata: {name: trimtab, namespace: kube-system");
