@@ -72,7 +72,8 @@ static int add_row(struct rows *rows, const struct tt_kube_kind *k, struct err *
     int code = read_verbs(k->verbs, &verbs, err);
 
     if (code != ERR_OK) {
-        return err_prefix(err, "%s %s", k->api_version, k->resource);
+        (void)err_prefix(err, "%s %s", k->api_version, k->resource);
+        return code;
     }
     struct rbac_rule row = {
         .ns = str_nonnull(k->ns),
