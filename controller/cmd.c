@@ -17,6 +17,7 @@ const struct cmd cmd_table[] = {
     {"check-config", "read a cloud-config file and say what is wrong with it", cmd_check_config},
     {"orphans", "list what is ours in the cloud without a Service, and delete it", cmd_orphans},
     {"status", "show what a running trimtab does, and how each Service fares", cmd_status},
+    {"rbac", "print the roles that the controller needs in the cluster", cmd_rbac},
     {"version", "print versions and built-in providers", cmd_version},
     {"completion", "print a completion script for bash, zsh or fish", cmd_completion},
     {0},

@@ -22,6 +22,7 @@
 #define CMD_COMPLETION   0x10u
 #define CMD_STATUS       0x20u
 #define CMD_ORPHANS      0x40u
+#define CMD_RBAC         0x80u
 
 struct cmd_list {
     const char **items;
@@ -47,6 +48,9 @@ struct cmd_args {
     const char *server;      /* --server */
     const char *ca_file;     /* --certificate-authority */
     bool insecure;           /* --insecure-skip-tls-verify */
+    const char *lease_name;  /* --leader-elect-resource-name */
+    const char *lease_ns;
+    const char *service_account; /* NAMESPACE/NAME */
     bool repair_adopted;
     bool verbose;
     bool no_color;

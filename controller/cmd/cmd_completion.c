@@ -28,9 +28,9 @@ static unsigned command_bit(const char *name)
         const char *name;
         unsigned bit;
     } bits[] = {
-        {"plan", CMD_PLAN},      {"explain", CMD_EXPLAIN}, {"check-config", CMD_CHECK_CONFIG},
-        {"status", CMD_STATUS},  {"version", CMD_VERSION}, {"completion", CMD_COMPLETION},
-        {"orphans", CMD_ORPHANS}};
+        {"plan", CMD_PLAN},       {"explain", CMD_EXPLAIN}, {"check-config", CMD_CHECK_CONFIG},
+        {"status", CMD_STATUS},   {"version", CMD_VERSION}, {"completion", CMD_COMPLETION},
+        {"orphans", CMD_ORPHANS}, {"rbac", CMD_RBAC}};
     for (size_t i = 0; i < ARRAY_LEN(bits); i++) {
         if (str_eq(bits[i].name, name)) {
             return bits[i].bit;

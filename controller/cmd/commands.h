@@ -8,6 +8,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_check_config(int argc, char **argv);
 int cmd_orphans(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_rbac(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 

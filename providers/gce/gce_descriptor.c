@@ -53,7 +53,7 @@ static const struct tt_kube_kind kube_kinds[] = {
      .resource = "configmaps",
      .ns = "kube-system",
      .name = "ingress-uid",
-     .verbs = "get,list,watch"},
+     .verbs = "get"},
     {.api_version = "v1", .resource = "configmaps", .ns = "kube-system", .verbs = "create"},
     {.api_version = "v1", .resource = "namespaces", .name = "kube-system", .verbs = "get"},
     {.api_version = "networking.gke.io/v1beta1",

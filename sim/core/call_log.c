@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_log.c: the logs of calls, one JSON object per line, as tests/data/schemas/check_traffic.py reads them.
  *
- * {"api","method","path","request","status","response"}: bodies as JSON where they are JSON, else as text.
+ * {"api","method","path","request","status","response"}: bodies as JSON where they are JSON, else as text; with --rbac
+ * "user", who called.
  * A call whose answer never reached its client has the status 0.  Cloud APIs go to --traffic-log, the
  * Kubernetes API to --kube-log; metadata, tokens and /sim go to neither (interfaces.md). */
 #include "sim/core/frame.h"
@@ -54,6 +55,7 @@ void sim_call_log_write(struct sim_call *call, int status, struct json_object *r
     json_object_object_add(line, "request", body_json(call->body, call->body_len));
     json_add_int(line, "status", status);
     json_object_object_add(line, "response", response ? json_object_get(response) : NULL);
+    json_add_str(line, "user", call->user);
     struct str_buf b = STR_BUF_INIT;
     json_print(&b, line, JSON_COMPACT);
     str_append_c(&b, '\n');

@@ -222,6 +222,26 @@ bool kube_auth_allows(const struct kube_auth *auth, const struct kube_access *wh
 }
 
 /* --- requests ------------------------------------------------------------------------------------- */
+/* A list or watch that a field selector narrows to one name is allowed to whoever may do it with that one. */
+static const char *name_asked_for(const struct kube_request *r)
+{
+    static const char key[] = "metadata.name=";
+    const char *selector = sim_call_param(r->call, "fieldSelector");
+    const char *end;
+    if (r->name) {
+        return r->name;
+    }
+    for (; selector; selector = end ? end + 1 : NULL) {
+        end = strchr(selector, ',');
+        if (str_has_prefix(selector, key)) {
+            const char *name = selector + strlen(key);
+            name += *name == '='; /* == is = */
+            return end ? arena_printf(r->arena, "%.*s", (int)(end - name), name) : name;
+        }
+    }
+    return "";
+}
+
 static struct json_object *forbidden(struct kube_request *r, const struct kube_access *what)
 {
     if (what->path) {
@@ -272,7 +292,7 @@ struct json_object *kube_auth_check(struct kube_request *r)
         what.resource = r->kind->plural;
         what.subresource = r->subresource;
         what.namespace = r->namespace;
-        what.name = str_nonnull(r->name);
+        what.name = name_asked_for(r);
     } else {
         what.path = r->call->path;
     }

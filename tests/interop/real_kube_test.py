@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """trimtab against a real kube-apiserver and the simulated cloud.
 
-    TRIMTAB_KUBE_APISERVER=PROGRAM TRIMTAB_ETCD=PROGRAM real_kube_test.py TRIMTAB_SIM TRIMTAB OPERATIONS.MD [TEST…]
+    TRIMTAB_KUBE_APISERVER=PROGRAM TRIMTAB_ETCD=PROGRAM real_kube_test.py TRIMTAB_SIM TRIMTAB MANIFESTS [TEST…]
     (TAP on stdout; skipped when a variable is unset or kubectl is absent)
 """
 import shutil
@@ -13,7 +13,7 @@ import time
 from real_kube_world import APISERVER, ETCD, FLAGS, RealCluster
 import tap  # real_kube_world.py put its folder on the path
 
-PROGRAMS, OPERATIONS = sys.argv[1:3], sys.argv[3]
+PROGRAMS, MANIFESTS = sys.argv[1:3], sys.argv[3]
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
 V1 = "gke.networking.io/l4-netlb-v1"
 
@@ -216,7 +216,7 @@ def test_permissions__nothing_more_was_asked_for(w):
 def main():
     if not (APISERVER and ETCD and shutil.which("kubectl")):
         return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
-    with RealCluster(PROGRAMS, OPERATIONS) as w:
+    with RealCluster(PROGRAMS, MANIFESTS) as w:
         return tap.run([(name, w.with_books(test)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
 
 

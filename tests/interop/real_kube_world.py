@@ -2,7 +2,7 @@
 """A real kube-apiserver with etcd, and the simulated cloud: what trimtab does to Kubernetes is judged by Kubernetes.
 
 The programs come from the environment variables TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD.  trimtab is a ServiceAccount
-with exactly the permissions of docs/operations.md; every request of it lands in the API server's audit log.
+with exactly the roles that deploy/manifests ships; every request of it lands in the API server's audit log.
 """
 import json
 import os
@@ -31,22 +31,10 @@ rules:
 - {level: Request, users: ["%s"]}
 - level: None
 """ % USER
-BINDINGS = """\
+ACCOUNT = """\
 apiVersion: v1
 kind: ServiceAccount
 metadata: {name: trimtab, namespace: kube-system}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: trimtab}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: trimtab}
-subjects: [{kind: ServiceAccount, name: trimtab, namespace: kube-system}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: trimtab-gce, namespace: kube-system}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: trimtab-gce}
-subjects: [{kind: ServiceAccount, name: trimtab, namespace: kube-system}]
 """
 
 
@@ -59,7 +47,7 @@ def free_port():
 class RealCluster(World):
     """World, but Services and nodes live in a real API server."""
 
-    def __init__(self, programs, documentation, *apiserver_flags, cloud="gce"):
+    def __init__(self, programs, manifests, *apiserver_flags, cloud="gce"):
         self.server, self.restarted = None, False
         self.all_audit, self.refused = [], []
         super().__init__(programs, "--nodes=6", cloud=cloud)
@@ -84,7 +72,7 @@ class RealCluster(World):
             self.tls = ssl.create_default_context(cafile=authority)
             self.server = f"https://127.0.0.1:{self.port}"
             self.wait_for_apiserver()
-            self.furnish(documentation)
+            self.furnish(manifests)
         except BaseException:
             self.__exit__(*sys.exc_info())
             raise
@@ -163,16 +151,16 @@ class RealCluster(World):
     def sim_nodes(self):
         return super().call("GET", "/api/v1/nodes")[1]["items"]
 
-    def furnish(self, documentation):
-        """Nodes as the simulator has them; trimtab's ServiceAccount with the roles that its documentation shows."""
+    def furnish(self, manifests):
+        """Nodes as the simulator has them; trimtab's ServiceAccount with the roles that are shipped for it."""
         for node in self.sim_nodes():
             meta = {k: node["metadata"][k] for k in ("name", "labels", "annotations") if k in node["metadata"]}
             self.must("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": meta,
                                                 "spec": node["spec"]})
-        with open(documentation, encoding="utf-8") as f:
-            roles = re.search(r"(?ms)^```yaml\n(apiVersion: rbac.*?)^```", f.read()).group(1)
+        with open(os.path.join(manifests, self.cloud_name, "rbac.yaml"), encoding="utf-8") as f:
+            roles = f.read()
         self.admin_config = self.write_kubeconfig("admin.kubeconfig", "token: admin-token")
-        self.kubectl("apply", "-f", self.write("rbac.yaml", roles + "---\n" + BINDINGS))
+        self.kubectl("apply", "-f", self.write("rbac.yaml", roles + "---\n" + ACCOUNT))
         self.write("token", self.token())
         self.kubeconfig = self.write_kubeconfig("trimtab.kubeconfig", f"tokenFile: {self.path('token')}")
 

@@ -22,7 +22,7 @@ from controller_world import World  # noqa: E402  pylint: disable=wrong-import-p
 
 PROGRAMS = sys.argv[1:3]
 PLUGINS = sys.argv[3]
-COMMANDS = ("plan", "explain", "check-config", "orphans", "status", "version", "completion")
+COMMANDS = ("plan", "explain", "check-config", "orphans", "status", "rbac", "version", "completion")
 COLUMNS = 100
 
 

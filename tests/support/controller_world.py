@@ -3,11 +3,15 @@
 
 Waiting means asking again until a deadline; no test depends on how long something takes.  Both programs write
 to files in one scratch folder, which a failing test prints.
+
+With TRIMTAB_TEST_ROLES=FOLDER in the environment the simulator enforces FOLDER/CLOUD.yaml, trimtab is the service account
+kube-system/trimtab, and FOLDER/*.calls says what each one asked of the API server (tests/deploy/roles_test.py).
 """
 import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import tempfile
 import time
@@ -36,11 +40,26 @@ class World:
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.runs = 0
         self.trimtab = None
+        self.roles = os.environ.get("TRIMTAB_TEST_ROLES")
+        if self.roles:
+            calls = os.path.join(self.roles, os.path.basename(self.folder) + ".calls")
+            sim_flags += (f"--rbac={self.roles}/{cloud}.yaml", f"--kube-log={calls}", "--tls")  # tokens need TLS
         self.sim = subprocess.Popen(
             [self.sim_exe, f"--cloud={cloud}", "--port=0", "--seed=1", f"--write-kubeconfig={self.kubeconfig}",
              f"--write-cloud-config={self.conf}", *sim_flags],
             stdout=subprocess.PIPE, stderr=self.file("sim.err"), text=True)
         self.url = self.sim.stdout.readline().split()[-1]
+        self.sim_tls = None
+        if self.roles:
+            self.be_service_account()
+            self.sim_tls = ssl.create_default_context(cafile=os.path.join(self.conf, "ca.crt"))
+
+    def be_service_account(self):
+        """The kubeconfig is trimtab's, without an administrator's rights."""
+        with open(self.kubeconfig, encoding="utf-8") as f:
+            text = f.read()
+        with open(self.kubeconfig, "w", encoding="utf-8") as f:
+            f.write(text.replace("sim-admin", "sa:kube-system:trimtab"))
 
     def file(self, name):
         return open(os.path.join(self.folder, name), "ab")  # pylint: disable=consider-using-with
@@ -119,9 +138,11 @@ class World:
     def call(self, method, path, body=None, content_type="application/json"):
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": content_type, **self.headers}
+        if self.roles and path.startswith(("/api/", "/apis/")):
+            headers.setdefault("Authorization", "Bearer sim-admin")
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
+            with urllib.request.urlopen(request, timeout=LIMIT_S, context=self.sim_tls) as answer:
                 text = answer.read().decode()
                 return answer.status, json.loads(text) if text else None
         except urllib.error.HTTPError as error:

@@ -189,6 +189,9 @@ static void roles__of_the_manifest__are_enforced(void **state)
     struct sim_config cfg = {.rbac = rbac, .services = 1};
     struct kf *f = kf_start(&cfg);
     const char *lease = arena_printf(f->a, "%s/cloud-controller-manager", leases);
+    const char *one_lease = arena_printf(
+        f->a, "%s?limit=5&fieldSelector=metadata.name%%3Dcloud-controller-manager", leases);
+    const char *other_lease = arena_printf(f->a, "%s?fieldSelector=metadata.name%%3Dother", leases);
     const struct {
         const char *token, *method, *target;
         int status;
@@ -200,6 +203,8 @@ static void roles__of_the_manifest__are_enforced(void **state)
         {"sa:kube-system:controller", "PATCH", SERVICES "/service-0/status", 415},
         {"sa:kube-system:controller", "GET", lease, 404},
         {"sa:kube-system:controller", "GET", leases, 403},
+        {"sa:kube-system:controller", "GET", one_lease, 200},
+        {"sa:kube-system:controller", "GET", other_lease, 403},
         {"sa:kube-system:controller", "GET", "/api/v1/namespaces/kube-system/secrets", 403},
         {"sa:kube-system:controller", "GET", "/apis", 200},
         {"sa:default:other", "GET", "/api/v1/services", 403},

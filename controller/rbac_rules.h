@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbac_rules.h: what trimtab may do in the cluster: rules of Roles, made from what the code says that it does.
+ *
+ * Two sources: the table of the controller's own requests (rbac_rules.c), and the provider's descriptor (kube_kinds, leases,
+ * capabilities), which the host enforces as well (host_kube.c).  Nothing is added by hand, so a role that was made here is
+ * as small as the tables are; that these are not larger than what is used is shown by tests/deploy.
+ * Source: controller.md §4.11; docs/adr/0021.  Pure: no I/O, everything in the arena. */
+#ifndef TRIMTAB_CONTROLLER_RBAC_RULES_H
+#define TRIMTAB_CONTROLLER_RBAC_RULES_H
+
+#include <stddef.h>
+#include <trimtab/provider.h>
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/base/str.h"
+
+/* What the flags of the controller add. */
+struct rbac_input {
+    const struct tt_provider *desc;
+    const char *lease_ns, *lease_name;   /* the controller's own lease; name NULL: no election */
+    const char *secret_ns, *secret_name; /* --cloud-config-secret-…; name NULL: none */
+    const char *account_ns, *account;    /* the ServiceAccount; also the name of its roles */
+};
+
+/* One rule: these verbs on these resources of one group. */
+struct rbac_rule {
+    const char *ns;    /* "": in the whole cluster */
+    const char *group; /* "": the core group */
+    const char *name;  /* "": any object; else resourceNames */
+    const char **resources;
+    size_t n_resources;
+    unsigned verbs; /* 1 << index into rbac_verbs */
+};
+extern const char *const rbac_verbs[];
+extern const size_t rbac_verbs_n;
+
+/* All rules, sorted by namespace, name, group, resources; no verb on a resource twice.  INVALID: a kind of the provider has a
+ * verb that RBAC does not know. */
+int rbac_rules(struct arena *a, const struct rbac_input *in, struct rbac_rule **ret, size_t *ret_n,
+               struct err *err) _warn_unused_;
+/* Roles and bindings as one YAML stream. */
+int rbac_print(struct str_buf *b, struct arena *a, const struct rbac_input *in,
+               struct err *err) _warn_unused_;
+
+#endif

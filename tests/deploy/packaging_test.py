@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The image recipe, the systemd unit, the manual page and the Debian package, as far as they can be tried here.
+
+    packaging_test.py TRIMTAB TREE BUILD     (TAP on stdout)
+
+TRIMTAB_DEBS=FOLDER names packages that scripts/build-deb made: they are unpacked and their program is run.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
+TRIMTAB, TREE, BUILD = sys.argv[1:4]
+COLLECT = os.path.join(TREE, "deploy", "image", "collect")
+DEBS = os.environ.get("TRIMTAB_DEBS")
+OFFLINE_EXPOSURE = 20  # of systemd-analyze security: tenths; a unit without any of its settings has 96
+
+
+class Absent(Exception):
+    """Something that a test needs is not there."""
+
+
+def need(program, what):
+    if not program:
+        raise Absent(what)
+    return program
+
+
+def read(*path):
+    with open(os.path.join(TREE, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def run(*command, code=0, **kw):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **kw)
+    assert done.returncode == code, (command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+    return done
+
+
+def instrumented():
+    """A sanitizer's run-time library wants more of its surroundings than an image has."""
+    return re.search(r"lib(asan|tsan|ubsan)", run("ldd", TRIMTAB).stdout)
+
+
+# --- the image -----------------------------------------------------------------------------------------------------
+
+def test_image__holds_the_libraries_that_the_loader_wants_and_nothing_to_run():
+    want = set()
+    for line in run("ldd", TRIMTAB).stdout.splitlines():
+        path = re.search(r"(/\S+) \(0x", line)
+        if path:
+            want.add(path.group(1))
+    assert set(run(COLLECT, "--list", TRIMTAB).stdout.split()) == want and len(want) > 5
+    with tempfile.TemporaryDirectory() as root:
+        run(COLLECT, TRIMTAB, root)
+        found = {"/" + os.path.relpath(os.path.join(base, name), root)
+                 for base, _, names in os.walk(root) for name in names}
+        rest = {"/usr/bin/trimtab", "/etc/ssl/certs/ca-certificates.crt", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group"}
+        assert found == want | rest, found ^ (want | rest)
+
+
+def test_image__its_program_starts_as_a_user_without_rights():
+    if os.geteuid() != 0:
+        raise Absent("only root may change the root")
+    if instrumented():
+        raise Absent("this build has a sanitizer's library")
+    with tempfile.TemporaryDirectory() as root:
+        os.chmod(root, 0o755)
+        run(COLLECT, TRIMTAB, root)
+        said = run("chroot", "--userspec=65532:65532", root, "/usr/bin/trimtab", "version").stdout
+        assert said.startswith("trimtab "), said
+        said = run("chroot", "--userspec=65532:65532", root, "/usr/bin/trimtab", "--help").stdout
+        assert "Commands:" in said, said
+
+
+def test_image__a_missing_library_stops_it():
+    with tempfile.TemporaryDirectory() as folder:
+        fake = os.path.join(folder, "ldd")
+        with open(fake, "w", encoding="utf-8") as f:
+            f.write("#!/bin/sh\necho '\tlibgone.so.1 => not found'\n")
+        os.chmod(fake, 0o755)
+        done = subprocess.run([COLLECT, "--list", TRIMTAB], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PATH": folder + ":" + os.environ["PATH"]})
+        assert "libgone.so.1 is missing" in done.stderr, done
+
+
+def build_packages():
+    text = re.search(r'packages_build="([^"]*)"', read("scripts", "lib", "setup.sh")).group(1)
+    return set(text.split()) - {"libcmocka-dev", "python3", "curl"}  # for tests
+
+
+def test_image__recipe_installs_what_a_build_needs():
+    text = read("deploy", "image", "Dockerfile")
+    installed = set(re.search(r"--no-install-recommends \\\n(.*?)&&", text, re.S).group(1).replace("\\", " ").split())
+    assert installed == build_packages(), installed ^ build_packages()
+    stages = re.findall(r"(?m)^FROM (\S+)", text)
+    assert stages[-1] == "scratch" and text.count("deploy/image/collect /image/usr/bin/trimtab /image") == 1
+    assert re.search(r"(?m)^USER 65532:65532$", text) and "--buildtype=release" in text
+
+
+# --- systemd -------------------------------------------------------------------------------------------------------
+
+def unit(folder):
+    path = os.path.join(folder, "trimtab.service")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(read("packaging", "trimtab.service.in").replace("@bindir@", os.path.dirname(os.path.abspath(TRIMTAB))))
+    return path
+
+
+def test_unit__systemd_takes_it_and_finds_little_exposed():
+    analyze = need(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        path = unit(folder)
+        done = run(analyze, "verify", "--man=no", path)
+        assert done.stderr.strip() == "", done.stderr
+        said = run(analyze, "security", "--offline=yes", f"--threshold={OFFLINE_EXPOSURE}", path).stdout
+        print("#", said.strip().splitlines()[-1])
+
+
+def test_unit__its_flags_are_the_programs():
+    text = read("packaging", "trimtab.service.in") + read("packaging", "trimtab.default")
+    used = set(re.findall(r"--([a-z][a-z-]+)=", text))
+    known = set(re.findall(r"--([a-z][a-z0-9-]*)", run(TRIMTAB, "--help").stdout))
+    assert used and used <= known, used - known
+    assert "NoNewPrivileges=yes" in text and "ProtectSystem=strict" in text and "MemoryDenyWriteExecute=yes" in text
+
+
+# --- manual page and completion ------------------------------------------------------------------------------------
+
+def test_manual__names_every_command():
+    listed = re.search(r"\.SH COMMANDS\n(.*?)\.SH", read("packaging", "trimtab.8"), re.S).group(1)
+    named = re.findall(r"\.TP\n\.B ([a-z-]+)\n", listed)
+    commands = re.search(r"\nCommands:\n(.*?)\n\n", run(TRIMTAB, "--help").stdout, re.S).group(1)
+    assert named == re.findall(r"(?m)^  ([a-z-]+)", commands), (named, commands)
+
+
+def test_manual__can_be_shown():
+    man = need(shutil.which("man"), "man is not installed")
+    done = run(man, "--warnings", "-l", os.path.join(TREE, "packaging", "trimtab.8"), env={**os.environ, "LC_ALL": "C.UTF-8"})
+    assert done.stderr == "" and "trimtab - load-balancer half" in done.stdout, done
+
+
+def test_completion__is_installed_as_the_program_prints_it():
+    with open(os.path.join(BUILD, "packaging", "trimtab"), encoding="utf-8") as f:
+        assert f.read() == run(TRIMTAB, "completion", "bash").stdout
+
+
+# --- Debian --------------------------------------------------------------------------------------------------------
+
+def test_debian__version_and_build_dependencies_are_the_projects():
+    version = re.search(r"version: '([^']+)'", read("meson.build")).group(1)
+    assert read("debian", "changelog").startswith(f"trimtab ({version}-"), version
+    depends = re.search(r"Build-Depends: (.*?)\n\n", read("debian", "control"), re.S).group(1)
+    named = {item.split()[0] for item in depends.split(",")}
+    missing = build_packages() - named - {"gcc", "ca-certificates"}  # build-essential; a dependency of the package
+    assert not missing and "debhelper-compat" in named, missing
+
+
+def test_debian__packages_unpack_and_their_program_runs():
+    folder = need(DEBS, "TRIMTAB_DEBS names no folder with packages")
+    with tempfile.TemporaryDirectory() as root:
+        for path in glob.glob(os.path.join(folder, "trimtab*.deb")):
+            run("dpkg-deb", "-x", path, root)
+        assert run(os.path.join(root, "usr/bin/trimtab"), "version").stdout.startswith("trimtab ")
+        for name in ("usr/bin/trimtab-sim", "usr/share/man/man8/trimtab.8.gz", "lib/systemd/system/trimtab.service",
+                     "usr/share/bash-completion/completions/trimtab", "etc/default/trimtab", "usr/include/trimtab/provider.h",
+                     "usr/lib/sysusers.d/trimtab.conf"):
+            assert glob.glob(os.path.join(root, name)) or glob.glob(os.path.join(root, "usr", name)), name
+
+
+def main():
+    tests = tap.tests_of(globals(), sys.argv[4:])
+    report = tap.Report(len(tests))
+    for name, test in tests:
+        try:
+            test()
+            report.check(name)
+        except Absent as why:
+            report.check(name, more=f"SKIP {why}")
+        except Exception as error:  # pylint: disable=broad-except
+            report.check(name, f"{type(error).__name__}: {error}")
+    return report.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

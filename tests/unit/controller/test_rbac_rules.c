@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_rbac_rules.c: roles out of descriptors.  Those of the real providers are tests/deploy's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "controller/rbac_rules.h"
+
+static struct rbac_input input(const struct tt_provider *d)
+{
+    return (struct rbac_input){
+        .desc = d, .account_ns = "kube-system", .account = "trimtab", .lease_ns = "kube-system"};
+}
+
+static const char *printed(struct arena *a, const struct rbac_input *in)
+{
+    struct str_buf b = STR_BUF_INIT;
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_OK, rbac_print(&b, a, in, &err));
+    const char *text = str_buf_to_arena(&b, a);
+    str_buf_done(&b);
+    return text;
+}
+
+static void want_line(const char *text, const char *line)
+{
+    if (strstr(text, line) == NULL) {
+        fail_msg("no line\n%s\nin\n%s", line, text);
+    }
+}
+
+static void rbac__a_provider_without_tables__the_controllers_own_rules_only(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_provider d = {.name = "x"};
+    const struct rbac_input in = input(&d);
+    struct rbac_rule *rules = NULL;
+    struct err err = ERR_INIT;
+    size_t n = 0;
+
+    assert_int_equal(ERR_OK, rbac_rules(a, &in, &rules, &n, &err));
+    assert_int_equal(3, n);
+    const char *text = printed(a, &in);
+    want_line(text, "\n- {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}\n");
+    want_line(text,
+              "\n- {apiGroups: [\"\"], resources: [nodes, services], verbs: [list, watch]}\n");
+    want_line(text, "\n- {apiGroups: [\"\"], resources: [services/status], verbs: [patch]}\n");
+    assert_null(strstr(text, "endpointslices"));
+    assert_null(strstr(text, "leases"));
+    assert_null(strstr(text, "kind: Role\n"));
+}
+
+static void rbac__endpoints_and_leases__as_the_descriptor_and_the_flags_say(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_lease leases[] = {{"kube-system", "its-own"}};
+    const struct tt_provider d = {
+        .capabilities = TT_CAP_WANTS_ENDPOINTS, .leases = leases, .n_leases = 1};
+    struct rbac_input in = input(&d);
+
+    in.lease_name = "trimtab";
+    in.secret_ns = "conf";
+    in.secret_name = "cloud";
+    const char *text = printed(a, &in);
+    want_line(text, "resources: [endpointslices], verbs: [list, watch]}");
+    want_line(text, "resources: [leases], verbs: [create]}");
+    want_line(text, "resources: [leases], resourceNames: [its-own], verbs: [get, watch, update]}");
+    want_line(text, "resources: [leases], resourceNames: [trimtab], verbs: [get, watch, update]}");
+    want_line(text, "resources: [secrets], resourceNames: [cloud], verbs: [get]}");
+    want_line(text, "kind: Role\nmetadata: {name: trimtab, namespace: conf");
+    want_line(text, "kind: RoleBinding\nmetadata: {name: trimtab, namespace: kube-system");
+}
+
+static void rbac__rows_about_one_thing__joined_and_nothing_twice(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_kube_kind kinds[] = {
+        {"v1", "configmaps", "ns", "one", "get,watch"}, /* get: the second row says it, too */
+        {"v1", "configmaps", "ns", NULL, "get"},
+        {"v1", "configmaps", NULL, NULL, "create"},
+        {"v1", "configmaps", "ns", "one", "create"}, /* in the whole cluster already */
+        {"example.com/v1", "things", NULL, NULL, "list"},
+        {"example.com/v1", "others", NULL, NULL, "list"},
+        {"v1", "nodes", NULL, NULL, "watch,get"}, /* beside the controller's own list, watch */
+    };
+    const struct tt_provider d = {.kube_kinds = kinds, .n_kube_kinds = ARRAY_LEN(kinds)};
+    const struct rbac_input in = input(&d);
+    const char *text = printed(a, &in);
+
+    want_line(text, "resources: [configmaps], resourceNames: [one], verbs: [watch]}");
+    want_line(text, "\n- {apiGroups: [\"\"], resources: [configmaps], verbs: [get]}");
+    want_line(text, "\n- {apiGroups: [\"\"], resources: [configmaps], verbs: [create]}");
+    want_line(text, "{apiGroups: [example.com], resources: [others, things], verbs: [list]}");
+    want_line(text, "resources: [nodes], verbs: [get, list, watch]}");
+    want_line(text, "resources: [services], verbs: [list, watch]}");
+}
+
+static void rbac__a_verb_that_is_none__refused_with_its_kind(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_kube_kind kind = {"v1", "pods", NULL, NULL, "get,eat"};
+    const struct tt_provider d = {.kube_kinds = &kind, .n_kube_kinds = 1};
+    const struct rbac_input in = input(&d);
+    struct rbac_rule *rules = NULL;
+    struct err err = ERR_INIT;
+    size_t n = 0;
+
+    assert_int_equal(ERR_INVALID, rbac_rules(a, &in, &rules, &n, &err));
+    assert_string_equal("v1 pods: unknown verb \"eat\"", err.message);
+}
+
+static void rbac__names_from_the_command_line__checked_and_quoted(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_provider d = {.name = "x"};
+    static const char *const bad[] = {"", "a b", "A", "-a", "a.", "a}\nb"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct rbac_input in = input(&d);
+        struct err err = ERR_INIT;
+        struct str_buf b = STR_BUF_INIT;
+        in.lease_name = bad[i];
+        assert_int_equal(ERR_INVALID, rbac_print(&b, a, &in, &err));
+        assert_non_null(strstr(err.message, "the lease \""));
+        str_buf_done(&b);
+    }
+    struct rbac_input in = input(&d);
+    in.lease_name = "on"; /* YAML would read true */
+    want_line(printed(a, &in), "resourceNames: [\"on\"]");
+    in.lease_name = "1e3";
+    want_line(printed(a, &in), "resourceNames: [\"1e3\"]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rbac__a_provider_without_tables__the_controllers_own_rules_only),
+        cmocka_unit_test(rbac__endpoints_and_leases__as_the_descriptor_and_the_flags_say),
+        cmocka_unit_test(rbac__rows_about_one_thing__joined_and_nothing_twice),
+        cmocka_unit_test(rbac__a_verb_that_is_none__refused_with_its_kind),
+        cmocka_unit_test(rbac__names_from_the_command_line__checked_and_quoted),
+    };
+    return cmocka_run_group_tests_name("rbac-rules", tests, NULL, NULL);
+}
