@@ -24,13 +24,11 @@ struct access_api {
     struct cond woken;
 };
 
-static void observe(void *arg, const char *method, const char *resource, int status,
-                    int64_t took_ms)
+static void observe(void *arg, const struct kube_sent *sent)
 {
     struct access_api *api = arg;
-    (void)resource;
-    if (str_eq(method, "POST")) {
-        access_metrics_request(api->args.metrics, api->args.what, status, took_ms);
+    if (str_eq(sent->method, "POST")) {
+        access_metrics_request(api->args.metrics, api->args.what, sent->status, sent->took_ms);
     }
 }
 
