@@ -41,9 +41,9 @@ struct reflector {
     struct kube_credentials creds;
     bool awaits_credentials; /* the request under way waits for them, see send_ask() */
     int64_t send_at_ms;      /* then it is not sent before this moment */
-    bool opened;    /* bytes of a 200 came */
-    bool replacing; /* a list, or a streaming one, is going into the store */
-    size_t skipped; /* objects of this list that could not be read */
+    bool opened;             /* bytes of a 200 came */
+    bool replacing;          /* a list, or a streaming one, is going into the store */
+    size_t skipped;          /* objects of this list that could not be read */
     size_t
         listed; /* objects of this list so far, over its pages; those of a stream are counted as they come */
     size_t pages;

@@ -13,9 +13,9 @@
 #include "common/base/log.h"
 
 #define CREDENTIALS_POLL_MS 100
-#define LIST_TOTAL_MS  ((int64_t)10 * 60 * 1000)
-#define LIST_IDLE_MS   ((int64_t)60 * 1000)
-#define WATCH_SLACK_MS ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
+#define LIST_TOTAL_MS       ((int64_t)10 * 60 * 1000)
+#define LIST_IDLE_MS        ((int64_t)60 * 1000)
+#define WATCH_SLACK_MS      ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
 /* Streams are cut as they come, so this only ends a server that never stops. */
 #define LIST_BODY_MAX  ((size_t)1 << 30)
 #define WATCH_BODY_MAX ((size_t)1 << 40)
