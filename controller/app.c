@@ -139,6 +139,23 @@ void app_free(struct app *a)
     free(a);
 }
 
+/* ---- looking ------------------------------------------------------------------------------------- */
+
+/* Its parts are there from the moment it runs until it is freed. */
+void app_look(struct app *a, struct arena *arena, struct status_view *ret)
+{
+    struct status_sources from = {.clock = a->args.clock};
+
+    ret->running = is_running(a);
+    if (ret->running) {
+        from.board = a->board;
+        from.services = a->services;
+        from.scope = &a->syncer.scope;
+        from.queue = a->queue;
+    }
+    status_look(&from, arena, ret);
+}
+
 /* ---- for tests ----------------------------------------------------------------------------------- */
 
 bool app_is_idle(struct app *a)

@@ -20,6 +20,7 @@
 #include "controller/metrics.h"
 #include "controller/options.h"
 #include "controller/queue_core.h"
+#include "controller/status.h"
 
 struct app;
 
@@ -49,6 +50,9 @@ bool app_wants_reload(struct app *a);
 /* True: it stops because the main lease or one that the provider needs was lost; *ret says which and why.  The process is
  * to end. */
 bool app_lease_lost(struct app *a, struct err *ret);
+/* Services, queue and batches as they are now, for /status; `running` false and no Services while it starts.  Any thread, as
+ * long as the app is not freed. */
+void app_look(struct app *a, struct arena *arena, struct status_view *ret);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */
 bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;

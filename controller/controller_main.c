@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* controller_main.c: from argv to a running app and back.
  *
- * The main thread runs the event loop: signals now, the health and metrics server later.  The app is started and
- * stopped by a thread of its own, so that a signal is seen at once, whatever the start is waiting for; when the
- * configuration changes, that thread builds another app.  The first SIGTERM or SIGINT ends it in order, within STOP_MS; a
- * second one at once. */
+ * The main thread runs the event loop, for signals.  The app is started and stopped by a thread of its own, so that a
+ * signal is seen at once, whatever the start is waiting for; when the configuration changes, that thread builds another
+ * app.  Identity, election and the HTTPS port are the process's and outlive every app.  The first SIGTERM or SIGINT ends it
+ * in order, within STOP_MS; a second one at once.  SIGHUP has certificates read anew. */
 #include "controller/controller_main.h"
 
 #include <event2/event.h>
@@ -25,8 +25,10 @@
 #include "controller/app.h"
 #include "controller/cmd.h"
 #include "controller/identity.h"
+#include "controller/metrics_process.h"
 #include "controller/options.h"
 #include "controller/plugin.h"
+#include "controller/serving.h"
 
 #define STOP_MS   1500 /* for calls into the provider; the whole exit stays within 2 s */
 #define RELOAD_MS 5000 /* the same before another configuration is taken over */
@@ -166,6 +168,7 @@ static int check_options(const struct options *o, struct err *err)
 
 struct run {
     struct app_args args;
+    struct serving *serving; /* NULL: --secure-port=0 */
     struct event_base *base;
     int signals;
     int exit_code;
@@ -242,6 +245,9 @@ static bool run_once(struct run *r)
     (void)exchange_app(r, app);
     int rc = app_start(app, &err);
     if (rc == ERR_OK) {
+        if (options_service_controller_on(r->args.options)) {
+            serving_controller_started(r->serving);
+        }
         app_wait_stop(app);
     }
     if (app_lease_lost(app, &err) || (rc != ERR_OK && rc != ERR_CANCELLED)) {
@@ -263,7 +269,11 @@ static void *app_thread(void *arg)
     while (run_once(r)) {
         log_info(0, "Starting anew with the changed configuration");
     }
-    election_free(STEAL(r->args.election)); /* nothing works any more: the next one may begin */
+    serving_election_ends(r->serving);
+    mutex_lock(&r->lock);
+    struct election *election = STEAL(r->args.election); /* nobody looks at it any more */
+    mutex_unlock(&r->lock);
+    election_free(election); /* nothing works any more: the next one may begin */
     const struct timeval now = {0};
     event_base_once(r->base, -1, EV_TIMEOUT, end_loop, r, &now);
     return NULL;
@@ -282,21 +292,32 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     stop_run(r);
 }
 
+static void on_hangup(evutil_socket_t number, short what, void *arg)
+{
+    const struct run *r = arg;
+
+    (void)number;
+    (void)what;
+    serving_reload(r->serving);
+}
+
 static int run_loop(struct run *r)
 {
     struct event *term = evsignal_new(r->base, SIGTERM, on_signal, r);
     struct event *intr = evsignal_new(r->base, SIGINT, on_signal, r);
+    struct event *hangup = evsignal_new(r->base, SIGHUP, on_hangup, r);
     pthread_t thread;
     int rc = 1;
 
     if (evsignal_add(term, NULL) == 0 && evsignal_add(intr, NULL) == 0 &&
-        pthread_create(&thread, NULL, app_thread, r) == 0) {
+        evsignal_add(hangup, NULL) == 0 && pthread_create(&thread, NULL, app_thread, r) == 0) {
         event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
         pthread_join(thread, NULL);
         rc = r->exit_code;
     }
     event_free(term);
     event_free(intr);
+    event_free(hangup);
     return rc;
 }
 
@@ -330,7 +351,29 @@ static void share_heap(void)
 #endif
 }
 
-static int start_election(struct run *r, struct err *err)
+/* For /status: the app that there is at the moment, if any. */
+static void look_at_app(void *arg, struct arena *a, struct status_view *ret)
+{
+    struct run *r = arg;
+    struct election_view leader;
+
+    mutex_lock(&r->lock);
+    if (r->app != NULL) {
+        app_look(r->app, a, ret);
+    } else {
+        status_look(&(struct status_sources){.clock = clock_real()}, a, ret);
+    }
+    election_look(r->args.election, a, &leader);
+    mutex_unlock(&r->lock);
+    ret->leader = (struct status_leader){
+        .elects = r->args.options->leader_elect,
+        .leads = leader.leads,
+        .lease = leader.lease,
+        .holder = leader.holder,
+    };
+}
+
+static int make_election(struct run *r, struct err *err)
 {
     const struct election_args args = {
         .options = r->args.options,
@@ -339,27 +382,52 @@ static int start_election(struct run *r, struct err *err)
         .lost = lease_lost,
         .arg = r,
     };
-
-    if (!r->args.options->leader_elect) {
-        return ERR_OK;
-    }
-    int rc = election_new(&args, &r->args.election, err);
-    return rc == ERR_OK ? election_start(r->args.election, err) : rc;
+    return r->args.options->leader_elect ? election_new(&args, &r->args.election, err) : ERR_OK;
 }
 
-/* What serves other processes belongs between the election and the loop: it is there on standbys, too, and
- * election_check_health() is its check "leaderElection". */
+static int make_serving(struct run *r, struct err *err)
+{
+    const struct serving_args args = {
+        .options = r->args.options,
+        .metrics = r->args.metrics,
+        .election = r->args.election,
+        .provider = r->args.provider->name,
+        .look = look_at_app,
+        .arg = r,
+    };
+    return serving_new(&args, &r->serving, err);
+}
+
+/* Serves before it competes: standbys answer, too (§3.4). */
+static int start_process(struct run *r, struct err *err)
+{
+    int rc = make_election(r, err);
+
+    if (rc == ERR_OK) {
+        rc = make_serving(r, err);
+    }
+    if (rc == ERR_OK && r->args.election != NULL) {
+        rc = election_start(r->args.election, err);
+    }
+    return rc;
+}
+
 static int run_process(struct run *r)
 {
+    struct metrics *m = r->args.metrics;
     struct err err = ERR_INIT;
-    const struct identity_args who = identity_args_of(r->args.options, r->args.metrics, NULL);
+    const struct identity_args who = identity_args_of(r->args.options, m, NULL);
 
     if (identity_new(&who, &r->args.identity, &err) != ERR_OK) {
         return fail(&err);
     }
-    int rc = start_election(r, &err) == ERR_OK ? run_loop(r) : fail(&err);
+    metrics_add_process(m, r->args.options);
+    metrics_add_collector(m, identity_show, r->args.identity);
+    int rc = start_process(r, &err) == ERR_OK ? run_loop(r) : fail(&err);
 
+    serving_free(r->serving);
     election_free(r->args.election); /* still there when no loop ran */
+    metrics_remove_collector(m, identity_show, r->args.identity);
     identity_free(r->args.identity);
     return rc;
 }

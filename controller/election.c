@@ -225,6 +225,21 @@ bool election_why_lost(struct election *e, struct err *ret)
     return true;
 }
 
+void election_look(struct election *e, struct arena *a, struct election_view *ret)
+{
+    char holder[LEASE_HOLDER_MAX];
+
+    *ret = (struct election_view){.lease = "", .holder = ""};
+    if (e == NULL) {
+        return;
+    }
+    leases_read_holder(e->leases, holder);
+    ret->elects = true;
+    ret->leads = leases_may_mutate(e->leases);
+    ret->lease = arena_printf(a, "%s/%s", e->args.options->lease_ns, e->args.options->lease_name);
+    ret->holder = arena_strdup(a, ret->leads ? e->identity : holder);
+}
+
 bool election_check_health(void *election, char *why, size_t n)
 {
     const struct election *e = election;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/base/arena.h"
 #include "common/base/attr.h"
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
@@ -48,6 +49,14 @@ int election_wait(struct election *e, struct cancel *cancel, struct err *err) _w
 bool election_may_mutate(void *election);
 /* True: the lease was lost, *ret says which and why ("leaderelection lost: …").  NULL is fine.  Any thread. */
 bool election_why_lost(struct election *e, struct err *ret);
+/* Who leads, for people: the texts are in the arena.  `e` NULL: there is no election.  Any thread. */
+struct election_view {
+    bool elects;
+    bool leads;         /* this process does */
+    const char *lease;  /* "namespace/name"; "" without an election */
+    const char *holder; /* "" nobody, or unknown */
+};
+void election_look(struct election *e, struct arena *a, struct election_view *ret);
 /* Ends the competition and lets go of what is held, unless it was lost: call it when nothing works any more.  Takes less
  * than a second, whatever the API server does.  NULL is fine. */
 void election_free(struct election *e);

@@ -209,3 +209,8 @@ bool leases_are_healthy(struct leases *l, const char **ret_name)
 {
     return lease_keeper_is_healthy(l->keeper, ret_name);
 }
+
+void leases_read_holder(struct leases *l, char ret[LEASE_HOLDER_MAX])
+{
+    lease_keeper_read_holder(l->keeper, ret);
+}

@@ -426,10 +426,11 @@ static bool copy_series(const char *key, void *value, void *arg)
 {
     struct copier *c = arg;
     const struct series *s = value;
+    size_t n = 0;
 
-    (void)key;
     c->series[c->n++] = (struct metrics_series){
         .labels = arena_strdup(c->a, s->labels),
+        .values = (const char *const *)str_split(c->a, key, LABEL_SEPARATOR, &n),
         .value = s->value,
         .count = s->count,
         .buckets = arena_memdup(c->a, s->buckets, (c->def->n_buckets + 1) * sizeof(s->buckets[0])),

@@ -52,10 +52,11 @@ void metrics_remove_collector(struct metrics *m, metrics_collect_fn *collect, vo
 /* --- for metrics_text.c: a copy of what there is, so that nothing is printed under the lock ------------- */
 struct metrics_series {
     const char
-        *labels;  /* as both formats print them, without braces: code="200",zone="a"; "" for none */
-    double value; /* counter, gauge; sum of a histogram */
-    uint64_t count;          /* observations */
-    const uint64_t *buckets; /* n_buckets + 1, not cumulated; the last one is +Inf */
+        *labels; /* as both formats print them, without braces: code="200",zone="a"; "" for none */
+    const char *const *values; /* of its labels, in the order of the metric's table */
+    double value;              /* counter, gauge; sum of a histogram */
+    uint64_t count;            /* observations */
+    const uint64_t *buckets;   /* n_buckets + 1, not cumulated; the last one is +Inf */
 };
 struct metrics_family {
     const struct tt_metric *def;

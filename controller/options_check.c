@@ -293,9 +293,6 @@ static void check_numbers(const struct options *o, struct problems *p)
                                 "--secure-port %lld must be between 0 and 65535, inclusive. 0 for "
                                 "turning off secure port",
                                 (long long)o->secure_port));
-    } else if (o->secure_port != 0) {
-        problem(p, "--secure-port: serving health and metrics is not supported by this version of "
-                   "trimtab: pass --secure-port=0");
     }
 }
 

@@ -97,7 +97,7 @@ const struct option_def options_table[] = {
     ROW("route-reconciliation-period", D, "10s", OTHERS, ONLY, ""),
     /* serving */
     ROW("bind-address", S, "0.0.0.0", SERVING, AT(bind_address), "Address to serve on; 0.0.0.0 and :: mean all of both families"),
-    ROW("secure-port", I, "10258", SERVING, AT(secure_port), "Port for health and metrics; this version needs --secure-port=0"),
+    ROW("secure-port", I, "10258", SERVING, AT(secure_port), "Port for health, metrics and /status over HTTPS; 0: none"),
     ROW("cert-dir", S, "", SERVING, AT(cert_dir), "Where a certificate of our own making is kept; without it in memory. Not used with --tls-cert-file"),
     ROW("disable-http2-serving", B, "false", SERVING, ONLY, "Accepted, no effect"),
     ROW("http2-max-streams-per-connection", I, "0", SERVING, ONLY, "Accepted, no effect"),

@@ -24,6 +24,7 @@
 #include "common/base/str.h"
 #include "controller/board.h"
 #include "controller/kube/store.h"
+#include "controller/metrics.h"
 #include "controller/queue.h"
 #include "controller/sync_rules.h"
 
@@ -78,6 +79,10 @@ struct status_sources {
 };
 /* Fills services, counts, queue, batches and now_us; the caller fills the rest. */
 void status_look(const struct status_sources *from, struct arena *a, struct status_view *ret);
+
+/* Fills budgets from the metrics: the API server's, whose limit of ours is given, and each of the cloud's APIs. */
+void status_budgets(struct metrics *m, double kube_qps, int kube_burst, struct arena *a,
+                    struct status_view *ret);
 
 /* What a reader asked for.  NULL and 0: everything. */
 struct status_filter {

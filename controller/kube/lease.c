@@ -51,6 +51,7 @@ struct lease_lock {
     struct mutex mutex;
     struct cond woken;
     bool was_freed _guarded_by_(&mutex); /* the watch says so; nobody has tried since */
+    char holder[LEASE_HOLDER_MAX] _guarded_by_(&mutex); /* as observed last, for other threads */
 };
 
 struct lease_lock *lease_lock_new(const struct lease_lock_args *args)
@@ -200,6 +201,16 @@ static void tell_holder(struct lease_lock *l)
                  LOG_MS("duration", (int64_t)l->view.observed.duration_s * 1000));
     }
     (void)memcpy(l->shown, l->view.observed.holder, sizeof l->shown);
+    mutex_lock(&l->mutex);
+    (void)memcpy(l->holder, l->shown, sizeof l->holder);
+    mutex_unlock(&l->mutex);
+}
+
+void lease_lock_read_holder(struct lease_lock *l, char ret[LEASE_HOLDER_MAX])
+{
+    mutex_lock(&l->mutex);
+    (void)memcpy(ret, l->holder, LEASE_HOLDER_MAX);
+    mutex_unlock(&l->mutex);
 }
 
 bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err)

@@ -68,6 +68,9 @@ int64_t lease_lock_until_ms(struct lease_lock *l);
 /* The check of /healthz: false for a holder that should have noticed long ago that it cannot renew.  Any thread. */
 bool lease_lock_is_healthy(struct lease_lock *l);
 
+/* Copies who holds it as far as is known ("": nobody).  Any thread. */
+void lease_lock_read_holder(struct lease_lock *l, char ret[LEASE_HOLDER_MAX]);
+
 /* The object as it was read or written last, for events: "" when unknown.  The lock's thread only. */
 const char *lease_lock_uid(const struct lease_lock *l);
 const char *lease_lock_version(const struct lease_lock *l);

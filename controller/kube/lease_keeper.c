@@ -314,3 +314,8 @@ bool lease_keeper_is_healthy(struct lease_keeper *k, const char **ret_name)
     }
     return true;
 }
+
+void lease_keeper_read_holder(struct lease_keeper *k, char ret[LEASE_HOLDER_MAX])
+{
+    lease_lock_read_holder(k->all[0].lock, ret);
+}

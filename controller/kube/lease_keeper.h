@@ -60,6 +60,8 @@ bool lease_keeper_may_mutate(void *keeper);
 int64_t lease_keeper_until_ms(struct lease_keeper *k);
 /* The check of /healthz; on false *ret_name (may be NULL) is a lock that is kept badly.  Any thread. */
 bool lease_keeper_is_healthy(struct lease_keeper *k, const char **ret_name);
+/* Copies who holds its first lock as far as is known ("": nobody).  Any thread. */
+void lease_keeper_read_holder(struct lease_keeper *k, char ret[LEASE_HOLDER_MAX]);
 /* Ends the threads and gives back what is held, each within `release_ms` (0: nothing is given back, as if the process
  * were killed).  What was lost is left alone.  To be called when the work has stopped; again gives back what the first
  * call did not. */

@@ -7,22 +7,35 @@ struct row {
     bool below;
     unsigned methods;
     page_answer_fn *answer;
-    bool of_health; /* its arg is the health, not the arguments */
-    bool profiling; /* only with --profiling */
+    enum { OF_ALL = 0, OF_HEALTH, OF_STATUS } of; /* what its arg is: all arguments, or that one */
+    bool profiling;                               /* only with --profiling */
 };
 #define GET PAGE_METHOD_GET
 static const struct row rows[] = {
-    {"/configz", false, GET, page_configz, false, false},
-    {"/debug/flags", true, GET | PAGE_METHOD_PUT, page_debug_flags, false, true},
-    {"/debug/pprof", true, GET, page_pprof, false, true},
-    {"/flagz", false, GET, page_flagz, false, false},
-    {"/healthz", true, GET, health_page, true, false},
-    {"/livez", true, GET, health_page, true, false},
-    {"/metrics", false, GET, page_metrics, false, false},
-    {"/metrics/slis", false, GET | PAGE_METHOD_DELETE, page_slis, false, false},
-    {"/readyz", true, GET, health_page, true, false},
-    {"/statusz", false, GET, page_statusz, false, false},
+    {"/configz", false, GET, page_configz, OF_ALL, false},
+    {"/debug/flags", true, GET | PAGE_METHOD_PUT, page_debug_flags, OF_ALL, true},
+    {"/debug/pprof", true, GET, page_pprof, OF_ALL, true},
+    {"/flagz", false, GET, page_flagz, OF_ALL, false},
+    {"/healthz", true, GET, health_page, OF_HEALTH, false},
+    {"/livez", true, GET, health_page, OF_HEALTH, false},
+    {"/metrics", false, GET, page_metrics, OF_ALL, false},
+    {"/metrics/slis", false, GET | PAGE_METHOD_DELETE, page_slis, OF_ALL, false},
+    {"/readyz", true, GET, health_page, OF_HEALTH, false},
+    {"/status", false, GET, status_page_answer, OF_STATUS, false},
+    {"/statusz", false, GET, page_statusz, OF_ALL, false},
 };
+
+static void *arg_of(const struct row *r, const struct pages_args *args)
+{
+    switch (r->of) {
+    case OF_HEALTH:
+        return args->health;
+    case OF_STATUS:
+        return (void *)&args->status;
+    default:
+        return (void *)args;
+    }
+}
 
 size_t pages_fill(const struct pages_args *args, struct page *out, size_t max)
 {
@@ -37,7 +50,7 @@ size_t pages_fill(const struct pages_args *args, struct page *out, size_t max)
             .below = rows[i].below,
             .methods = rows[i].methods,
             .answer = rows[i].answer,
-            .arg = rows[i].of_health ? (void *)args->health : (void *)args,
+            .arg = arg_of(&rows[i], args),
         };
     }
     return n;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pages.h: the pages of the HTTPS server that show the process: health, metrics, configuration, flags, the log's level.
+/* pages.h: the pages of the HTTPS server that show the process: health, metrics, configuration, flags, the log's level,
+ * status.
  *
  *     struct page some[PAGES_MAX];
  *     size_t n = pages_fill(&args, some, PAGES_MAX);     then serve_add_page() for each
  *
  * Upstream's paths and texts (controller.md §3.5), and those that only the API server has: /livez, /readyz, /statusz,
- * /flagz.  What is not here, /version among it, is the server's 404.  /status is another module's.
+ * /flagz; and /status (status_page.h), which is ours.  What is not here, /version among it, is the server's 404.
  * Pages keep nothing: each is made from what its arguments hold now. */
 #ifndef TRIMTAB_SERVE_PAGES_H
 #define TRIMTAB_SERVE_PAGES_H
@@ -17,6 +18,7 @@
 #include "controller/options.h"
 #include "controller/serve/health.h"
 #include "controller/serve/page.h"
+#include "controller/serve/status_page.h"
 
 #define PAGES_MAX 16
 
@@ -27,6 +29,7 @@ struct pages_args {
     struct health *health;
     struct clock *clock;
     int64_t started_us; /* wall time of the process's start */
+    struct status_page status;
 };
 
 /* Fills at most `max` pages, returns how many there are. */

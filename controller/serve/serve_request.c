@@ -243,6 +243,9 @@ static void answer_page(struct call *c)
     if (answer.nosniff) {
         http_req_add_header(c->req, "X-Content-Type-Options", "nosniff");
     }
+    for (size_t i = 0; i < answer.n_headers; i++) {
+        http_req_add_header(c->req, answer.headers[i].name, answer.headers[i].value);
+    }
     send_answer(c, answer.status, answer.content_type, &answer.body);
 }
 

@@ -10,9 +10,6 @@
 #include "sim/kube/pods.h"
 #include "sim/kube/rules.h"
 
-/* Never used to verify anything: without --rbac nobody presents certificates. */
-static const char no_ca[] = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n";
-
 static struct json_object *new_object(const char *ns, const char *name)
 {
     struct json_object *o = json_object_new_object();
@@ -70,10 +67,12 @@ static void make_api_service(struct kube_state *st)
 static void make_authentication_config(struct kube_state *st)
 {
     struct json_object *data = json_object_new_object();
-    const char *ca = str_or(sim_ca_pem(st->sim), no_ca);
-    json_add_str(data, "client-ca-file", ca);
+    const char *ca = sim_ca_pem(st->sim); /* NULL: served without TLS, there are no certificates */
+    if (ca != NULL) {
+        json_add_str(data, "client-ca-file", ca);
+        json_add_str(data, "requestheader-client-ca-file", ca);
+    }
     json_add_str(data, "requestheader-allowed-names", "[\"front-proxy-client\"]");
-    json_add_str(data, "requestheader-client-ca-file", ca);
     json_add_str(data, "requestheader-extra-headers-prefix", "[\"X-Remote-Extra-\"]");
     json_add_str(data, "requestheader-group-headers", "[\"X-Remote-Group\"]");
     json_add_str(data, "requestheader-username-headers", "[\"X-Remote-User\"]");
