@@ -305,9 +305,10 @@ static void options_validate__faults__all_at_once(void **state)
          "--controllers: \"gkenetworkparamset\" is not part of trimtab, which has "
          "\"service-lb-controller\" only: leave it out here, and run your cloud's Go "
          "cloud-controller-manager beside it with --controllers=*,-service-lb-controller"},
-        {"--cloud-provider=gce",
-         "--secure-port: serving health and metrics is not supported by this version of trimtab: "
-         "pass --secure-port=0"},
+        {"--cloud-provider=gce", ""},
+        {FINE "--secure-port=65536",
+         "--secure-port 65536 must be between 0 and 65535, inclusive. 0 for turning off secure "
+         "port"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();
