@@ -177,6 +177,10 @@ struct option_gate {
 };
 const struct option_gate *options_gates(size_t *ret_n);
 bool options_gate_on(const struct options *o, const struct option_gate *gate);
+/* Whether the list leaves a controller on: the first item that names it decides, "*" stands for all but those that are off
+ * by default.  Long names only, as upstream's IsControllerEnabled.  Pure. */
+bool options_controller_enabled(const char *name, const char *const *controllers, size_t n,
+                                const char *const *off_by_default, size_t n_off);
 /* True when --controllers leaves the service controller on (§6.12, 219–224). */
 bool options_service_controller_on(const struct options *o);
 /* The same for a list. */

@@ -171,20 +171,47 @@ static const char *controller_long_name(const char *name)
     return c == NULL ? NULL : c->name;
 }
 
-bool options_service_controller_in(const char *const *controllers, size_t n)
+static bool is_among(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool options_controller_enabled(const char *name, const char *const *controllers, size_t n,
+                                const char *const *off_by_default, size_t n_off)
 {
     bool all = false;
 
     for (size_t i = 0; i < n; i++) {
         const char *item = controllers[i];
-        bool off = item[0] == '-';
-        if (strcmp(item, "*") == 0) {
-            all = true;
-        } else if (str_eq(controller_long_name(item + off), OUR_CONTROLLER)) {
-            return !off;
+        if (strcmp(item, name) == 0) {
+            return true;
         }
+        if (item[0] == '-' && strcmp(item + 1, name) == 0) {
+            return false;
+        }
+        all = all || strcmp(item, "*") == 0;
     }
-    return all;
+    return all && !is_among(name, off_by_default, n_off);
+}
+
+/* Aliases stand for the long names. */
+bool options_service_controller_in(const char *const *controllers, size_t n)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char **items = ARENA_ARRAY(a, const char *, n);
+
+    for (size_t i = 0; i < n; i++) {
+        bool off = controllers[i][0] == '-';
+        const char *name = controllers[i] + off;
+        name = str_or(controller_long_name(name), name);
+        items[i] = off ? arena_printf(a, "-%s", name) : name;
+    }
+    return options_controller_enabled(OUR_CONTROLLER, items, n, NULL, 0);
 }
 
 bool options_service_controller_on(const struct options *o)

@@ -13,6 +13,7 @@
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
 #include "controller/kube/lease_rules.h"
+#include "controller/options.h"
 #include "controller/queue_rules.h"
 
 #define RUN(name)                                                                                  \
@@ -363,6 +364,32 @@ RUN(lease_attempt)
     return ERR_OK;
 }
 
+static const char *const *texts_of(struct arena *a, struct json_object *array, size_t *ret_n)
+{
+    size_t n = json_len(array);
+    const char **texts = ARENA_ARRAY(a, const char *, n);
+
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = str_nonnull(json_object_get_string(json_object_array_get_idx(array, i)));
+    }
+    *ret_n = n;
+    return texts;
+}
+
+static int controller_enabled(struct arena *a, struct json_object *in, struct json_object **ret,
+                              struct err *err)
+{
+    size_t n = 0;
+    size_t n_off = 0;
+    const char *const *controllers = texts_of(a, json_member(in, "controllers"), &n);
+    const char *const *off = texts_of(a, json_member(in, "disabled_by_default"), &n_off);
+    (void)err;
+
+    *ret = json_object_new_boolean(
+        options_controller_enabled(str_nonnull(json_str(in, "name")), controllers, n, off, n_off));
+    return ERR_OK;
+}
+
 const struct eval_fn eval_kubernetes[] = {
     {"kubernetes.wants_load_balancer", wants_load_balancer},
     {"kubernetes.needs_cleanup", needs_cleanup},
@@ -381,6 +408,7 @@ const struct eval_fn eval_kubernetes[] = {
     {"kubernetes.split_key", split_key},
     {"kubernetes.retry_delay", retry_delay},
     {"kubernetes.lease_attempt", lease_attempt},
+    {"kubernetes.controller_enabled", controller_enabled},
     {"kubernetes.duration", duration},
     {NULL, NULL},
 };
