@@ -390,6 +390,7 @@ static int make_serving(struct run *r, struct err *err)
     const struct serving_args args = {
         .options = r->args.options,
         .metrics = r->args.metrics,
+        .identity = r->args.identity,
         .election = r->args.election,
         .provider = r->args.provider->name,
         .look = look_at_app,

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "controller/identity.h"
 #include "controller/kube/user_agent.h"
 #include "controller/metrics_process.h"
 #include "controller/serve/pages.h"
@@ -38,15 +39,20 @@ static void look(void *arg, struct arena *a, struct status_view *ret)
 
 static int open_access(struct serving *s, struct err *err)
 {
+    const struct options *o = s->args.options;
     char agent[USER_AGENT_MAX];
-    const struct access_args args = {
-        .options = s->args.options,
+    struct access_args args = {
+        .options = o,
         .user_agent = agent,
         .metrics = s->args.metrics,
         .clock = s->args.clock,
         .rng = s->args.rng,
     };
 
+    if (str_is_empty(o->master)) { /* which would lead elsewhere than the file */
+        args.own = identity_main(s->args.identity);
+        args.own_file = o->kubeconfig;
+    }
     user_agent_make(USER_AGENT_MAIN, agent);
     return access_new(&args, &s->access, err);
 }

@@ -25,6 +25,7 @@ struct serving;
 struct serving_args {
     const struct options *options; /* validated; must live longer, as all below */
     struct metrics *metrics;
+    struct identity *identity; /* as what it asks who callers are, unless flags name other files */
     struct election *election; /* NULL: none; else serving_election_ends() before it goes */
     const char *provider;      /* its name */
     struct clock *clock;       /* NULL: the real one */

@@ -70,7 +70,9 @@ static enum http_next send_next(struct object_watch *w)
     w->opened = false;
     err_clear(&w->stream_err);
     struct err err = ERR_INIT;
-    if (kube_credentials_get(w->args.config, w->arena, 0, &w->creds, &err) != ERR_OK) {
+    const struct credentials_waiter waiter = {
+        .one = w->cancel}; /* the thread has nothing else to do */
+    if (kube_credentials_wait(w->args.config, w->arena, 0, &waiter, &w->creds, &err) != ERR_OK) {
         /* The server will say 401, which is told like every other refusal. */
         log_info(2, "No credentials for the API server", LOG_S("err", err.message));
         w->creds = (struct kube_credentials){0};
@@ -172,8 +174,8 @@ static void judge(struct object_watch *w, const struct http_response *resp, stru
         (void)err_copy(err, &w->job.err);
     } else if (resp->status != 200) {
         (void)kube_status_error(resp->status, resp->body, resp->body_len, "GET", err);
-        if (resp->status == 401 && w->args.config->token_file != NULL) {
-            file_watch_expire(w->args.config->token_file);
+        if (resp->status == 401) {
+            (void)kube_credentials_renew(w->args.config, w->arena, &w->creds);
         }
     }
     kube_credentials_mask(&w->creds, err);

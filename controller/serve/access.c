@@ -24,6 +24,8 @@ static int open_apis(struct access *a, struct err *err)
     const struct options *o = a->args.options;
     struct access_api_args args = {
         .kubeconfig = o->authn_kubeconfig,
+        .own = a->args.own,
+        .own_file = a->args.own_file,
         .flag = "--authentication-kubeconfig",
         .what = "authn",
         .user_agent = a->args.user_agent,

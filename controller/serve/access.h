@@ -24,6 +24,7 @@
 #include "common/base/cancel.h"
 #include "common/base/clock.h"
 #include "common/base/err.h"
+#include "controller/kube/config.h"
 #include "controller/metrics.h"
 #include "controller/options.h"
 
@@ -33,6 +34,10 @@ struct access_args {
     const struct options
         *options; /* §3.2 "Delegated authentication", "authorization"; must live longer */
     const char *user_agent;
+    /* The process's own configuration: used where a flag names the file that it was made of, so that a credential plugin
+     * runs once for all.  NULL: each flag's file is read.  Must live longer. */
+    struct kube_config *own;
+    const char *own_file;    /* "": the pod's files */
     struct metrics *metrics; /* authentication_*, authorization_*, apiserver_delegated_* (§3.7) */
     struct clock *clock;
     struct rng *rng;

@@ -19,6 +19,7 @@
 struct access_api {
     struct access_api_args args; /* user_agent is the client's copy */
     struct kube_config *config;
+    bool own_config; /* the process's, not ours to free */
     struct kube_client *client;
     struct mutex lock;
     struct cond woken;
@@ -32,10 +33,19 @@ static void observe(void *arg, const struct kube_sent *sent)
     }
 }
 
+static bool is_own(const struct access_api_args *args)
+{
+    return args->own != NULL && str_eq(str_nonnull(args->kubeconfig), str_nonnull(args->own_file));
+}
+
 /* Without a flag only a pod's files count. */
 static int load(const struct access_api_args *args, struct kube_config **ret, struct err *err)
 {
     const struct kube_config_args load = {.kubeconfig = args->kubeconfig, .clock = args->clock};
+    if (is_own(args)) {
+        *ret = args->own;
+        return ERR_OK;
+    }
     int rc = kube_config_load(&load, ret, err);
     if (rc == ERR_OK) {
         return ERR_OK;
@@ -60,6 +70,7 @@ int access_api_new(const struct access_api_args *args, struct access_api **ret, 
     struct access_api *api = xcalloc(1, sizeof *api);
     api->args = *args;
     api->config = config;
+    api->own_config = is_own(args);
     mutex_init(&api->lock);
     cond_init(&api->woken);
     const struct kube_client_args client = {
@@ -83,7 +94,9 @@ void access_api_free(struct access_api *api)
         return;
     }
     kube_client_free(api->client);
-    kube_config_free(api->config);
+    if (!api->own_config) {
+        kube_config_free(api->config);
+    }
     cond_done(&api->woken);
     mutex_done(&api->lock);
     free(api);

@@ -15,8 +15,11 @@ struct access_api;
 
 struct access_api_args {
     const char *kubeconfig; /* "": in-cluster */
-    const char *flag;       /* whose value that is, for messages: "--authentication-kubeconfig" */
-    const char *what;       /* label of its metrics: "authn", "authz" */
+    struct kube_config
+        *own; /* used when `kubeconfig` is `own_file`; NULL: never.  Must live longer */
+    const char *own_file;
+    const char *flag;   /* whose value that is, for messages: "--authentication-kubeconfig" */
+    const char *what;   /* label of its metrics: "authn", "authz" */
     bool tells_timeout; /* "timeout=10s" in the query, as upstream's SubjectAccessReviews have it */
     const char *user_agent;
     struct metrics *metrics;

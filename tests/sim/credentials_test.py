@@ -6,8 +6,11 @@
 
 A relay with TLS stands between trimtab and the simulator and remembers what each request carried.
 """
+import http.client
 import os
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 
@@ -77,6 +80,28 @@ def test_plugin__run_once_for_watches_requests_and_events():
             assert f.read() == "run\n"
         assert w.logged("The credential plugin says", "using the helper")
         assert w.stop()[0] == 0
+
+
+def test_plugin__run_once_for_the_https_port_too():
+    with Scene(plugin_user) as s:
+        w = s.world
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        w.start(f"--secure-port={port}", "--bind-address=127.0.0.1", f"--authentication-kubeconfig={w.kubeconfig}",
+                f"--authorization-kubeconfig={w.kubeconfig}")
+        w.until("callers are known", lambda: w.logged("authentication settings were read"))
+        w.until("the port is open", lambda: w.logged("Serving securely"))
+        context = ssl._create_unverified_context()  # pylint: disable=protected-access
+        c = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
+        c.request("GET", "/metrics")
+        assert c.getresponse().status == 200  # this API server allows everything
+        c.close()
+        asked = [r for r in s.relay.seen() if r["path"].endswith("/subjectaccessreviews")
+                 or "extension-apiserver-authentication" in r["path"]]
+        assert len(asked) >= 2 and s.bearers() == {"Bearer hunter2-plugin"}, asked
+        with open(os.path.join(w.folder, "runs"), encoding="utf-8") as f:
+            assert f.read() == "run\n"
 
 
 def test_plugin_missing__start_ends_with_its_name_and_hint():
