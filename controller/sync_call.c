@@ -56,6 +56,16 @@ struct tt_item sync_item_in(const struct sync_item *item, const struct tt_servic
     return in;
 }
 
+struct tt_batch sync_batch_in(const struct sync_batch *b, const struct tt_item **items, uint32_t n)
+{
+    return (struct tt_batch){.size = sizeof(struct tt_batch),
+                             .key = b->batch_key,
+                             .items = items,
+                             .nodes = (const struct tt_node *const *)b->nodes->views,
+                             .n_items = n,
+                             .n_nodes = (uint32_t)b->nodes->n};
+}
+
 uint32_t sync_waiting(const struct syncer *s, bool looks)
 {
     struct queue_counts counts = queue_counts(s->queue);
@@ -116,12 +126,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         items[i]->result->let_go = items[i]->view_lets_go;
         ins[i] = &items[i]->in;
     }
-    const struct tt_batch batch = {.size = sizeof(batch),
-                                   .key = b->batch_key,
-                                   .items = ins,
-                                   .nodes = (const struct tt_node *const *)b->nodes->views,
-                                   .n_items = n,
-                                   .n_nodes = (uint32_t)b->nodes->n};
+    const struct tt_batch batch = sync_batch_in(b, ins, n);
     int32_t rc = fn(s->provider, host_call_abi(c), &batch);
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);

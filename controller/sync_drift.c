@@ -119,12 +119,7 @@ static void look_at(struct sync_batch *b, struct sync_item **items, uint32_t n)
         items[i]->result = items[i]->in.result;
         ins[i] = &items[i]->in;
     }
-    const struct tt_batch batch = {.size = sizeof(batch),
-                                   .key = b->batch_key,
-                                   .items = ins,
-                                   .nodes = (const struct tt_node *const *)b->nodes->views,
-                                   .n_items = n,
-                                   .n_nodes = (uint32_t)b->nodes->n};
+    const struct tt_batch batch = sync_batch_in(b, ins, n);
     int32_t rc = s->desc->plan(s->provider, host_call_abi(c), &batch);
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, false, &items[i]->err);

@@ -86,6 +86,8 @@ void sync_call_joined(struct sync_batch *b);
 /* What the provider is told of an item. */
 struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
                             uint32_t verb);
+/* What it is told of a batch; borrows `items`. */
+struct tt_batch sync_batch_in(const struct sync_batch *b, const struct tt_item **items, uint32_t n);
 /* How many keys wait in the queue for work, or for a look: each hints what the next calls of its like will need. */
 uint32_t sync_waiting(const struct syncer *s, bool looks);
 

@@ -33,16 +33,6 @@ HELM = os.environ.get("TRIMTAB_HELM") or shutil.which("helm")
 CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
 
-class Absent(Exception):
-    """A program that a test needs is not there."""
-
-
-def need(program, what):
-    if not program:
-        raise Absent(f"{what} is not installed")
-    return program
-
-
 def read(*path):
     with open(os.path.join(TREE, *path), encoding="utf-8") as f:
         return f.read()
@@ -67,13 +57,13 @@ def deployment(items):
 
 
 def rendered(*flags):
-    text = run(need(HELM, "helm"), "template", "trimtab", CHART, "--namespace=kube-system", "--kube-version=1.36.0",
+    text = run(tap.need(HELM, "helm is not installed"), "template", "trimtab", CHART, "--namespace=kube-system", "--kube-version=1.36.0",
                *flags).stdout
     return [o for o in yaml.safe_load_all(text) if o]
 
 
 def helm_refuses(words, *flags):
-    done = run(need(HELM, "helm"), "template", "trimtab", CHART, "--kube-version=1.36.0", *flags, code=1)
+    done = run(tap.need(HELM, "helm is not installed"), "template", "trimtab", CHART, "--kube-version=1.36.0", *flags, code=1)
     assert words in done.stderr, done.stderr
 
 
@@ -84,7 +74,7 @@ def test_roles__are_those_that_the_program_prints():
 
 
 def test_manifests__are_what_helm_makes_of_the_chart():
-    run(sys.executable, os.path.join(DEPLOY, "generate"), "--check", TRIMTAB, need(HELM, "helm"))
+    run(sys.executable, os.path.join(DEPLOY, "generate"), "--check", TRIMTAB, tap.need(HELM, "helm is not installed"))
 
 
 def test_version__is_the_projects():
@@ -184,7 +174,7 @@ def schema_says(values):
     try:
         import jsonschema  # pylint: disable=import-outside-toplevel
     except ImportError as error:
-        raise Absent("python3-jsonschema is not installed") from error
+        raise tap.Absent("python3-jsonschema is not installed") from error
     schema = json.loads(read("deploy", "helm", "trimtab", "values.schema.json"))
     jsonschema.Draft7Validator.check_schema(schema)
     return [e.message for e in jsonschema.Draft7Validator(schema).iter_errors(values)]
@@ -205,7 +195,7 @@ def test_schema__knows_every_value_and_refuses_others():
 
 def test_helm_lint():
     for cloud in CLOUDS:
-        run(need(HELM, "helm"), "lint", "--strict", CHART, "--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))
+        run(tap.need(HELM, "helm is not installed"), "lint", "--strict", CHART, "--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))
 
 
 def test_chart__plugins_by_an_image_or_an_init_container():
@@ -251,7 +241,7 @@ def kubectl(server, *args, folder, stdin=None):
             f.write(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "c",
                                 "clusters": [{"name": "c", "cluster": {"server": server}}], "users": [],
                                 "contexts": [{"name": "c", "context": {"cluster": "c", "user": ""}}]}))
-    return run(need(shutil.which("kubectl"), "kubectl"), f"--kubeconfig={config}", *args, input=stdin,
+    return run(tap.need(shutil.which("kubectl"), "kubectl is not installed"), f"--kubeconfig={config}", *args, input=stdin,
                env={**os.environ, "HOME": folder})
 
 
@@ -266,7 +256,7 @@ def test_kubectl__every_manifest_can_be_applied():
 
 
 def test_kubectl__the_api_server_takes_what_the_simulator_knows():
-    need(shutil.which("kubectl"), "kubectl")
+    tap.need(shutil.which("kubectl"), "kubectl is not installed")
     with tempfile.TemporaryDirectory() as folder:
         with subprocess.Popen([SIM, "--port=0", f"--write-kubeconfig={folder}/kubeconfig"], stdout=subprocess.PIPE,
                               text=True) as sim:
@@ -346,7 +336,7 @@ def test_alerts_and_dashboard__use_metrics_that_exist():
     assert not wrong, wrong
     assert words_of('sum by (kind) (rate(no_such_total{job="x", odd!="y"}[5m]))') == {"kind", "no_such_total", "job", "odd"}
     if waited_for:
-        raise Absent(f"not in the tables of metrics yet: {', '.join(sorted(waited_for))}")
+        raise tap.Absent(f"not in the tables of metrics yet: {', '.join(sorted(waited_for))}")
 
 
 def test_results_in_alerts__are_words_of_the_program():
@@ -378,22 +368,8 @@ def test_service_monitor__finds_the_service_and_the_job_of_the_alerts():
 
 
 def test_promtool__takes_the_alerts():
-    run(need(shutil.which("promtool"), "promtool"), "check", "rules", os.path.join(CHART, "files", "alerts.yaml"))
-
-
-def main():
-    tests = tap.tests_of(globals(), sys.argv[4:])
-    report = tap.Report(len(tests))
-    for name, test in tests:
-        try:
-            test()
-            report.check(name)
-        except Absent as why:
-            report.check(name, more=f"SKIP {why}")
-        except Exception as error:  # pylint: disable=broad-except
-            report.check(name, f"{type(error).__name__}: {error}")
-    return report.end()
+    run(tap.need(shutil.which("promtool"), "promtool is not installed"), "check", "rules", os.path.join(CHART, "files", "alerts.yaml"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))

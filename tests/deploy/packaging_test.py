@@ -23,16 +23,6 @@ DEBS = os.environ.get("TRIMTAB_DEBS")
 OFFLINE_EXPOSURE = 20  # of systemd-analyze security: tenths; a unit without any of its settings has 96
 
 
-class Absent(Exception):
-    """Something that a test needs is not there."""
-
-
-def need(program, what):
-    if not program:
-        raise Absent(what)
-    return program
-
-
 def read(*path):
     with open(os.path.join(TREE, *path), encoding="utf-8") as f:
         return f.read()
@@ -68,9 +58,9 @@ def test_image__holds_the_libraries_that_the_loader_wants_and_nothing_to_run():
 
 def test_image__its_program_starts_as_a_user_without_rights():
     if os.geteuid() != 0:
-        raise Absent("only root may change the root")
+        raise tap.Absent("only root may change the root")
     if instrumented():
-        raise Absent("this build has a sanitizer's library")
+        raise tap.Absent("this build has a sanitizer's library")
     with tempfile.TemporaryDirectory() as root:
         os.chmod(root, 0o755)
         run(COLLECT, TRIMTAB, root)
@@ -115,7 +105,7 @@ def unit(folder):
 
 
 def test_unit__systemd_takes_it_and_finds_little_exposed():
-    analyze = need(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    analyze = tap.need(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     with tempfile.TemporaryDirectory() as folder:
         path = unit(folder)
         done = run(analyze, "verify", "--man=no", path)
@@ -142,7 +132,7 @@ def test_manual__names_every_command():
 
 
 def test_manual__can_be_shown():
-    man = need(shutil.which("man"), "man is not installed")
+    man = tap.need(shutil.which("man"), "man is not installed")
     done = run(man, "--warnings", "-l", os.path.join(TREE, "packaging", "trimtab.8"), env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert done.stderr == "" and "trimtab - load-balancer half" in done.stdout, done
 
@@ -164,7 +154,7 @@ def test_debian__version_and_build_dependencies_are_the_projects():
 
 
 def test_debian__packages_unpack_and_their_program_runs():
-    folder = need(DEBS, "TRIMTAB_DEBS names no folder with packages")
+    folder = tap.need(DEBS, "TRIMTAB_DEBS names no folder with packages")
     with tempfile.TemporaryDirectory() as root:
         for path in glob.glob(os.path.join(folder, "trimtab*.deb")):
             run("dpkg-deb", "-x", path, root)
@@ -175,19 +165,5 @@ def test_debian__packages_unpack_and_their_program_runs():
             assert glob.glob(os.path.join(root, name)) or glob.glob(os.path.join(root, "usr", name)), name
 
 
-def main():
-    tests = tap.tests_of(globals(), sys.argv[4:])
-    report = tap.Report(len(tests))
-    for name, test in tests:
-        try:
-            test()
-            report.check(name)
-        except Absent as why:
-            report.check(name, more=f"SKIP {why}")
-        except Exception as error:  # pylint: disable=broad-except
-            report.check(name, f"{type(error).__name__}: {error}")
-    return report.end()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))

@@ -16,6 +16,17 @@ import traceback
 MOST_LINES = 60
 
 
+class Absent(Exception):
+    """Something that one test needs is not there: that test is skipped, and says what."""
+
+
+def need(thing, why):
+    """`thing`, a program's path for one; where there is none the test is skipped, for the reason `why`."""
+    if not thing:
+        raise Absent(why)
+    return thing
+
+
 class Report:
     """Prints a line per result.  The plan stands first when `total` is known, else end() prints it."""
 
@@ -64,6 +75,8 @@ def run(tests, *args):
         try:
             test(*args)
             report.check(name)
+        except Absent as why:
+            report.check(name, more=f"SKIP {why}")
         except Exception as error:  # pylint: disable=broad-except
             report.check(name, [*traceback.format_exc().splitlines(), *getattr(error, "log", [])])
     return report.end()

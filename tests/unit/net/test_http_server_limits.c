@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "common/base/str.h"
+#include "tests/support/own_rss.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/test_server.h"
 
@@ -374,20 +375,6 @@ static bool raise_files(rlim_t n)
     return l.rlim_cur <= l.rlim_max && setrlimit(RLIMIT_NOFILE, &l) == 0;
 }
 
-static long rss_kib(void)
-{
-    char line[256];
-    long kib = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-        (void)sscanf(line, "VmRSS: %ld", &kib);
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return kib;
-}
-
 static void limits__ten_thousand_connections__served(void **state)
 {
     (void)state;
@@ -402,7 +389,7 @@ static void limits__ten_thousand_connections__served(void **state)
     rig_start(&r, cfg);
     assert_int_equal(pipe2(ready, O_CLOEXEC | O_NONBLOCK), 0);
     assert_int_equal(pipe2(stop, O_CLOEXEC), 0);
-    long before = rss_kib();
+    long before = own_rss_kib();
     pid_t crowd = fork();
     if (crowd == 0) { /* so that the child's end of `stop` is not ours */
         close(stop[1]);
@@ -419,7 +406,7 @@ static void limits__ten_thousand_connections__served(void **state)
     while (read(ready[0], &byte, 1) != 1) {
         event_base_loop(r.base, EVLOOP_NONBLOCK);
     }
-    print_message("# %ld bytes per idle connection\n", (rss_kib() - before) * 1024 / 9999);
+    print_message("# %ld bytes per idle connection\n", (own_rss_kib() - before) * 1024 / 9999);
     int a = client(&r, GET_OK); /* number 10,000 */
     int b = client(&r, GET_OK); /* for whom another goes */
     assert_true(receive(a, 4096) > 0);

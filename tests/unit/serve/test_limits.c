@@ -15,24 +15,11 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "tests/support/own_rss.h"
 #include "tests/support/test_server.h"
 
 #define GOOD   "Authorization: Bearer good\r\n"
 #define HEALTH "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-
-static long rss_kib(void)
-{
-    char line[256];
-    long kib = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-        (void)sscanf(line, "VmRSS: %ld", &kib);
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return kib;
-}
 
 /* Sanitizers keep what was freed. */
 static void assert_grown_less(long before, long kib)
@@ -44,7 +31,7 @@ static void assert_grown_less(long before, long kib)
     sanitized = true;
 #endif
 #endif
-    assert_true(sanitized || rss_kib() - before < kib);
+    assert_true(sanitized || own_rss_kib() - before < kib);
 #else
     (void)before, (void)kib;
 #endif
@@ -140,11 +127,11 @@ static void limits__ten_thousand_slow_clients__others_are_served(void **state)
         s.clock = clock_fake_new(1000, INT64_C(1800000000) * 1000000);
         stand_start(&s);
         assert_healthy(&s);
-        long before = rss_kib();
+        long before = own_rss_kib();
         crowd_go(&crowd, stand_port(&s));
         assert_healthy(&s); /* it takes the place of one that is silent */
         print_message("# %ld bytes per client that %s\n",
-                      (rss_kib() - before) * 1024 / SERVE_MAX_CONNECTIONS,
+                      (own_rss_kib() - before) * 1024 / SERVE_MAX_CONNECTIONS,
                       rows[i] == SILENT ? "says nothing" : "began a handshake");
         /* nobody may take what all of them could: 43 KiB each */
         assert_grown_less(before, 128 * 1024L);
@@ -172,11 +159,11 @@ static void limits__idle_clients__memory(void **state)
     s.clock = clock_fake_new(1000, INT64_C(1800000000) * 1000000);
     stand_start(&s);
     assert_healthy(&s);
-    long before = rss_kib();
+    long before = own_rss_kib();
     crowd_go(&crowd, stand_port(&s));
     assert_healthy(&s);
     print_message("# %d clients with finished handshakes: %ld bytes each\n", n,
-                  (rss_kib() - before) * 1024 / n);
+                  (own_rss_kib() - before) * 1024 / n);
     crowd_end(&crowd);
     struct clock *clock = s.clock;
     stand_done(&s);
