@@ -191,19 +191,23 @@ def test_certificates__exchanged_on_a_hangup():
         assert w.trimtab.poll() is None
 
 
-def test_reload__keeps_connections():
+def test_reload__keeps_connections_and_the_lease():
     with World(PROGRAMS, "--nodes=3") as w:
         port = Port(w.kubeconfig)
-        w.start("--enable-dynamic-reloading", *port.flags)
+        w.start("--enable-dynamic-reloading", "--leader-elect=true", *port.flags)
         w.until("the port is open", port.is_up)
         kept = port.connect()
         started = json.loads(port.ask("/status?o=json", ADMIN, connection=kept)[1])["started"]
+        w.until("it runs", lambda: json.loads(port.ask("/status?o=json", ADMIN, connection=kept)[1])["running"])
         with open(f"{w.conf}/gce.conf", "a", encoding="utf-8") as f:
             f.write("; changed\n[global]\nnode-tags = other\n")
         w.until("it starts anew", lambda: len(w.logged('"Watching"')) == 2)
         w.until("it runs", lambda: json.loads(port.ask("/status?o=json", ADMIN, connection=kept)[1])["running"])
         assert json.loads(port.ask("/status?o=json", ADMIN, connection=kept)[1])["started"] == started
-        assert port.metric(RUNS) == 1
+        assert port.metric(RUNS) == 1 and port.metric(LEADS) == 1
+        assert len(w.logged("Successfully acquired lease")) == 1
+        lease = w.must("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager")
+        assert lease["spec"]["leaseTransitions"] in (0, 1) and lease["spec"]["holderIdentity"], lease
         kept.close()
 
 
