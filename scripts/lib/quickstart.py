@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,7 @@ class Failure(Exception):
 
 class Demo:
     def __init__(self, top, cloud, keep):
-        self.top, self.cloud, self.keep = top, cloud, keep
+        self.top, self.cloud, self.keep, self.port = top, cloud, keep, 0
         self.words = CLOUDS[cloud]
         self.folder = tempfile.mkdtemp(prefix="trimtab-quickstart-")
         self.children = []
@@ -202,8 +203,12 @@ class Demo:
 
     def trimtab(self):
         begin = time.monotonic()
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
         args = ["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig"),
-                "--leader-elect=false", "--secure-port=0", "--logging-format=json", "--concurrent-service-syncs=4"] + self.words["flags"]
+                "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=%d" % self.port,
+                "--authorization-always-allow-paths=/healthz,/metrics,/status", "--logging-format=json", "--concurrent-service-syncs=4"] + self.words["flags"]
         self.controller = self.start("trimtab", [os.path.join(self.top, "build/trimtab")] + args, env=self.env)
         threading.Thread(target=self.follow, daemon=True).start()
         self.tell_until(0, lambda l: l.get("msg") in ("Watching", "Caches are synced", "Started"), "trimtab to start")
@@ -317,6 +322,7 @@ class Demo:
         pids = " ".join(str(child.pid) for _, child in self.children)
         flags = " ".join(["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]),
                           "--kubeconfig=" + self.path("kubeconfig")] + self.words["flags"])
+        https = "https://127.0.0.1:%d" % self.port
         fault = {"match": {"api": self.cloud, "op": self.words["fault"]}, "do": "refuse", "status": 503, "count": 3}
         say("\nEverything keeps running; %s are there. Their logs and files: %s\n" % (
             ", ".join("demo/" + name for name in self.services), self.folder))
@@ -327,6 +333,8 @@ class Demo:
                      "tail -f " + self.path("trimtab.log"),
                      "build/trimtab plan " + flags,
                      "build/trimtab explain demo/web " + flags,
+                     "build/trimtab status --insecure-skip-tls-verify --server=%s" % https,
+                     "curl -sk %s/metrics; and in a browser: %s/status" % (https, https),
                      self.words["list"].format(folder=self.folder, url=self.url),
                      "curl -s %s/sim/calls; curl -s %s/sim/state" % (self.url, self.url),
                      "curl -s -X POST %s/sim/nodes -d '{\"count\": 2}'" % self.url,
