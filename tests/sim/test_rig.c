@@ -2,8 +2,10 @@
 /* test_rig.c: the rig itself (tests/support/rig.h): what other suites build on must hold. */
 #include "tests/support/rig.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -98,6 +100,67 @@ static void rig__refused_call__is_tried_again_after_a_jump(void **state)
     assert_true(rig_settle(r, RIG_LATER));
     assert_string_not_equal(address(r), "");
     assert_true(clock_now_ms(rig_clock(r)) - before >= 15000); /* 5 s, then 10 s */
+    rig_free(r);
+}
+
+/* Has work to do for that long, as a thread on a machine that others keep busy. */
+struct spinner {
+    int64_t until_ms; /* of the real clock */
+    atomic_bool done;
+};
+
+static void *spin(void *arg)
+{
+    struct spinner *s = arg;
+    while (clock_now_ms(clock_real()) < s->until_ms) {
+    }
+    atomic_store(&s->done, true);
+    return NULL;
+}
+
+static bool has_spun(void *arg)
+{
+    struct spinner *s = arg;
+    return atomic_load(&s->done);
+}
+
+/* The clock has gone on. */
+struct moved {
+    struct rig *r;
+    int64_t from_ms;
+};
+
+static bool has_moved(void *arg)
+{
+    struct moved *m = arg;
+    return clock_now_ms(rig_clock(m->r)) != m->from_ms;
+}
+
+static void rig__silence_while_a_thread_has_work__clock_stands_still(void **state)
+{
+    static const char *const flags[] = {"--resync-period=1h", NULL}; /* a moment to go on to */
+    struct err err = ERR_INIT;
+    struct rig *r = rig_with_nodes(flags, false);
+    (void)state;
+    start(r);
+    create_web(r);
+    assert_true(rig_settle(r, RIG_SOON));
+    int rc = rig_fault(r,
+                       "{\"match\":{\"op\":\"services.watch\"},\"do\":\"watch-silence\","
+                       "\"count\":0}",
+                       NULL, &err);
+    assert_int_equal(rc, ERR_OK);
+    assert_int_equal(rig_kube(r, "PATCH", WEB, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", NULL),
+                     200);
+    struct moved m = {.r = r, .from_ms = clock_now_ms(rig_clock(r))};
+    struct spinner s = {.until_ms = clock_now_ms(clock_real()) + 500};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, spin, &s), 0);
+    assert_false(rig_settle_unless(r, RIG_NOW, has_spun, &s)); /* the edit is not heard of */
+    pthread_join(thread, NULL);
+    assert_false(has_moved(&m));
+    assert_false(rig_settle_unless(r, RIG_NOW, has_moved, &m)); /* now nobody has work */
+    assert_true(has_moved(&m));
     rig_free(r);
 }
 
@@ -207,6 +270,7 @@ int main(void)
         cmocka_unit_test(rig__service_created__has_its_address_at_rest),
         cmocka_unit_test(rig__real_clock__works_too),
         cmocka_unit_test(rig__refused_call__is_tried_again_after_a_jump),
+        cmocka_unit_test(rig__silence_while_a_thread_has_work__clock_stands_still),
         cmocka_unit_test(rig__killed_around_its_nth_call__the_next_one_ends_the_work),
         cmocka_unit_test(rig__stopped_while_nodes_come_and_go__ends_cleanly),
     };

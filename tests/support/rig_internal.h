@@ -43,6 +43,8 @@ struct rig {
 void rig_versions(struct rig *r, bool slices, struct str_buf *text);
 /* All calls of all APIs since the last reset. */
 int64_t rig_all_calls(struct rig *r);
+/* No other thread of this process runs, or would if a processor were free: all wait for something. */
+bool rig_others_sleep(void);
 /* Makes the controller, which does not run yet. */
 int rig_prepare(struct rig *r, struct err *err) _warn_unused_;
 /* The dead controller is gone: calls are heard again. */
