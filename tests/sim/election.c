@@ -15,6 +15,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "controller/app.h"
+#include "controller/identity.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/rig.h"
 
@@ -36,6 +37,7 @@ struct world {
     struct arena *a;
     struct options *options;
     struct metrics *metrics;
+    struct identity *identity;
     struct election *election;
     struct cancel *cancel;
     atomic_int lost;
@@ -61,8 +63,13 @@ static void world_start(struct world *w)
     const struct options_input in = {.argc = ARRAY_LEN(argv), .argv = argv, .program = "trimtab"};
     assert_int_equal(options_parse(&in, &w->options, &err), ERR_OK);
     assert_int_equal(options_validate(w->options, &err), ERR_OK);
-    const struct election_args args = {
-        .options = w->options, .metrics = w->metrics, .lost = on_lost, .arg = w};
+    const struct identity_args who = identity_args_of(w->options, w->metrics, NULL);
+    assert_int_equal(identity_new(&who, &w->identity, &err), ERR_OK);
+    const struct election_args args = {.options = w->options,
+                                       .metrics = w->metrics,
+                                       .identity = w->identity,
+                                       .lost = on_lost,
+                                       .arg = w};
     if (election_new(&args, &w->election, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
@@ -71,6 +78,7 @@ static void world_start(struct world *w)
 static void world_stop(struct world *w)
 {
     election_free(w->election);
+    identity_free(w->identity);
     options_free(w->options);
     metrics_free(w->metrics);
     cancel_free(w->cancel);
@@ -178,8 +186,11 @@ static void app__provider_writes_on_open__opened_again_when_it_leads(void **stat
     p->on_refused_arg = &w;
     assert_int_equal(rig_kube(w.rig, "POST", LEASES, HELD, NULL), 201);
     begin(&w);
-    struct app *app = app_new(&(struct app_args){
-        .options = w.options, .provider = &p->desc, .election = w.election, .metrics = w.metrics});
+    struct app *app = app_new(&(struct app_args){.options = w.options,
+                                                 .provider = &p->desc,
+                                                 .election = w.election,
+                                                 .identity = w.identity,
+                                                 .metrics = w.metrics});
     if (app_start(app, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
