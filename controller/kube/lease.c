@@ -328,7 +328,12 @@ static void warn_not_taken(struct lease_lock *l, const struct err *why)
     }
     l->warned_ms = now_ms;
     log_warning("Acquiring the lease did not succeed, trying again", LOG_S("lock", l->label),
-                LOG_S("err", why->message));
+                LOG_S("code", err_code_name(why->code)), LOG_S("err", why->message));
+    if (why->code == ERR_FORBIDDEN) { /* whoever refuses need not say so in words */
+        log_warning("The API server refuses the lease (403): the account needs the role that "
+                    "'trimtab rbac' prints",
+                    LOG_S("lock", l->label));
+    }
 }
 
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err)
@@ -394,7 +399,8 @@ int lease_lock_keep(struct lease_lock *l, struct cancel *cancel, struct err *err
         }
         if (rc != ERR_CANCELLED) {
             atomic_store(&l->until_ms, 0);
-            log_error(why.message, "Failed to renew lease", LOG_S("lock", l->label));
+            log_error(why.message, "Failed to renew lease", LOG_S("lock", l->label),
+                      LOG_S("code", err_code_name(why.code)));
         }
         err_copy(err, &why);
         return rc;
@@ -439,7 +445,8 @@ int lease_lock_release(struct lease_lock *l, int64_t timeout_ms, struct cancel *
     }
     l->limit_ms = CLOCK_NEVER;
     if (!done) {
-        log_error(why.message, "Failed to release lease", LOG_S("lock", l->label));
+        log_error(why.message, "Failed to release lease", LOG_S("lock", l->label),
+                  LOG_S("code", err_code_name(why.code)));
         err_copy(err, &why);
         (void)err_prefix(err, "lock %s", l->label);
         return why.code;
