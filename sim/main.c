@@ -4,6 +4,7 @@
  * Prints one line when it listens, runs until SIGTERM or SIGINT, saves --state then.  Everything else is in the
  * library (sim.h).  Exit status: 0 after a signal, 1 when it cannot start, 2 for a bad command line. */
 #include "common/base/file.h"
+#include "common/net/http_server.h"
 #include "sim/program.h"
 
 #include <event2/event.h>
@@ -126,7 +127,7 @@ int main(int argc, char **argv)
         }
         event_free(term);
         event_free(intr);
-        event_base_free(base);
+        http_server_free_loop(base);
     }
     arena_free(a);
     return status;

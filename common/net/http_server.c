@@ -16,6 +16,7 @@
 #define DEFAULT_HANDSHAKE_MS ((int64_t)60 * 1000)
 #define DEFAULT_WHOLE_MS     ((int64_t)600 * 1000)
 #define SWEEP_PAUSE_MS       100            /* between two sweeps, at least */
+#define LAST_TURNS           1000           /* of a loop; one or two are enough */
 #define WORTH_EVICTING       ((size_t)4096) /* a connection that holds less frees next to nothing */
 
 static int tls_setup(struct http_server *s, const struct http_server_config *cfg, struct err *err);
@@ -73,6 +74,15 @@ void http_server_free(struct http_server *s)
     event_free(s->sweep);
     server_tls_unref(s->tls);
     free(s);
+}
+
+void http_server_free_loop(struct event_base *base)
+{
+    for (int i = 0; i < LAST_TURNS && event_base_get_num_events(base, EVENT_BASE_COUNT_ACTIVE) > 0;
+         i++) {
+        event_base_loop(base, EVLOOP_NONBLOCK);
+    }
+    event_base_free(base);
 }
 
 static int tls_setup(struct http_server *s, const struct http_server_config *cfg, struct err *err)

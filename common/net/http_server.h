@@ -71,6 +71,10 @@ struct http_server_config {
 int http_server_new(struct event_base *base, const struct http_server_config *cfg,
                     struct http_server **ret, struct err *err) _warn_unused_;
 void http_server_free(struct http_server *s); /* closes all connections */
+/* Frees a loop in which servers lived, after them and all else in it, in place of event_base_free(): what a TLS connection
+ * has just sent is reported to it in the loop's next turn, and libevent forgets the connection, its socket included, when
+ * that turn never comes. */
+void http_server_free_loop(struct event_base *base);
 uint16_t http_server_port(const struct http_server *s);
 /* From now on new connections use `tls` (counted up); those that are open keep what they have. */
 void http_server_set_tls(struct http_server *s, struct server_tls *tls);

@@ -17,6 +17,7 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/net/http.h"
+#include "common/net/http_server.h"
 #include "controller/app.h"
 #include "controller/host_internal.h"
 #include "controller/plugin.h"
@@ -198,7 +199,7 @@ static void stop_sim(struct rig *r)
     }
     sim_free(r->sim);
     if (r->base != NULL) {
-        event_base_free(r->base);
+        http_server_free_loop(r->base);
     }
 }
 

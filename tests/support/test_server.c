@@ -144,7 +144,7 @@ void test_server_stop(struct test_server *s)
     pthread_join(s->thread, NULL);
     http_server_free(s->server);
     event_free(s->stop_event);
-    event_base_free(s->base);
+    http_server_free_loop(s->base);
     close(s->stop_pipe[0]);
     map_free(s->peers);
     arena_free(s->urls);

@@ -3,6 +3,7 @@
  * anybody would (rig.h). */
 #include "tests/unit/gce/rig_internal.h"
 
+#include "common/net/http_server.h"
 #include "providers/gce/gce_provider.h"
 
 #include <event2/thread.h>
@@ -152,7 +153,7 @@ void rig_stop(struct rig *r)
     event_base_loopbreak(r->base);
     pthread_join(r->thread, NULL);
     sim_free(r->sim);
-    event_base_free(r->base);
+    http_server_free_loop(r->base);
     http_free(r->http);
     while (r->n_services > 0) {
         json_object_put(r->trees[--r->n_services]);

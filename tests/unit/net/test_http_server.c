@@ -9,15 +9,19 @@
 #include <cmocka.h>
 
 #include <event2/event.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/test_server.h"
+#include "tests/support/tls_client.h"
 
 #define HOST "Host: x\r\n"
 
@@ -314,6 +318,89 @@ static void server__cannot_listen__says_why(void **state)
     test_ca_free(ca);
 }
 
+/* A client that has asked, over TLS. */
+struct asker {
+    uint16_t port;
+    struct tls_client *client;
+    atomic_bool done;
+};
+
+static void *ask(void *arg)
+{
+    struct asker *a = arg;
+    a->client = tls_client_connect(a->port, &(struct tls_client_spec){0}, NULL);
+    if (a->client == NULL || !tls_client_send(a->client, "GET / HTTP/1.1\r\n" HOST "\r\n")) {
+        abort();
+    }
+    atomic_store(&a->done, true);
+    return NULL;
+}
+
+static void keep(void *arg, struct http_req *req)
+{
+    *(struct http_req **)arg = req;
+}
+
+static void stop_loop(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd, (void)what;
+    event_base_loopbreak(arg);
+}
+
+static int bytes_there(int fd)
+{
+    int n = 0;
+    assert_int_equal(ioctl(fd, FIONREAD, &n), 0);
+    return n;
+}
+
+/* What the loop still owed the connection is not done, because it ends in that very turn. */
+static void server__loop_ends_when_an_answer_is_sent__connection_is_closed(void **state)
+{
+    (void)state;
+    struct test_ca *ca = test_ca_new("CA");
+    struct test_cert cert = test_ca_issue(ca, &(struct test_cert_spec){.cn = "s"});
+    struct event_base *base = event_base_new();
+    struct http_server *s = NULL;
+    struct http_req *req = NULL;
+    const struct http_server_config cfg = {.address = "127.0.0.1",
+                                           .handle = keep,
+                                           .arg = &req,
+                                           .tls_cert_pem = cert.cert_pem,
+                                           .tls_key_pem = cert.key_pem};
+    assert_int_equal(http_server_new(base, &cfg, &s, NULL), ERR_OK);
+    struct asker a = {.port = http_server_port(s)};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, ask, &a), 0);
+    while (req == NULL || !atomic_load(&a.done)) {
+        event_base_loop(base, EVLOOP_NONBLOCK);
+    }
+    pthread_join(thread, NULL);
+    int fd = tls_client_fd(a.client);
+    int there = bytes_there(fd);
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    struct event *stop = event_new(base, pipes[1], EV_WRITE | EV_PERSIST, stop_loop, base);
+    event_add(stop, NULL); /* in each turn; what follows from others in it has to wait */
+    http_req_answer(req, 200, "ok", 2);
+    while (bytes_there(fd) == there) {
+        event_base_loop(base, EVLOOP_NONBLOCK);
+    }
+    http_server_free(s);
+    event_free(stop);
+    http_server_free_loop(base);
+    char buf[4096];
+    ssize_t n;
+    while ((n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
+    }
+    assert_int_equal(n, 0);
+    close(pipes[0]);
+    close(pipes[1]);
+    tls_client_close(a.client);
+    test_cert_done(&cert);
+    test_ca_free(ca);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +412,7 @@ int main(void)
         cmocka_unit_test(server__client_leaves__handler_is_told),
         cmocka_unit_test(server__client_does_not_read__backlog_shows),
         cmocka_unit_test(server__cannot_listen__says_why),
+        cmocka_unit_test(server__loop_ends_when_an_answer_is_sent__connection_is_closed),
     };
     return cmocka_run_group_tests_name("http_server", tests, NULL, NULL);
 }

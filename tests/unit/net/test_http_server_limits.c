@@ -74,7 +74,7 @@ static void rig_start(struct rig *r, struct http_server_config cfg)
 static void rig_stop(struct rig *r)
 {
     http_server_free(r->server);
-    event_base_free(r->base);
+    http_server_free_loop(r->base);
     clock_fake_free(r->clock);
     free(r->big);
 }

@@ -3,6 +3,7 @@
 #include "tests/unit/sim/fixture.h"
 
 #include "common/base/file.h"
+#include "common/net/http_server.h"
 
 #include <curl/curl.h>
 #include <event2/event.h>
@@ -75,7 +76,7 @@ void fixture_stop(struct fixture *f)
     event_base_loopbreak(l->base);
     pthread_join(l->thread, NULL);
     sim_free(l->sim);
-    event_base_free(l->base);
+    http_server_free_loop(l->base);
     free(l);
     json_object_put(f->answer);
     arena_free(f->a);

@@ -3,6 +3,7 @@
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include "common/base/clock.h"
+#include "common/net/http_server.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -43,7 +44,7 @@ void kf_stop(struct kf *f)
 {
     sim_free(f->sim);
     arena_free(f->a); /* closes what is still open */
-    event_base_free(f->base);
+    http_server_free_loop(f->base);
     clock_fake_free(f->clock);
     free(f);
 }
