@@ -16,7 +16,7 @@
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
 #include "controller/kube/lease_body.h"
-#include "controller/kube/lease_watch.h"
+#include "controller/kube/object_watch.h"
 
 #define API       "coordination.k8s.io/v1"
 #define MAX_BYTES ((size_t)1024 * 1024)
@@ -275,26 +275,52 @@ static bool wait_until(struct lease_lock *l, int64_t until_ms, struct cancel *ca
 
 /* --- taking and keeping --------------------------------------------------------------------------- */
 
-static void on_free(void *arg)
+/* From the watch's thread.  Only a hint: the next try reads the lease itself. */
+static void on_seen(void *arg, struct json_object *lease)
 {
     struct lease_lock *l = arg;
+    if (!str_is_empty(json_str(json_member(lease, "spec"), "holderIdentity"))) {
+        return;
+    }
     mutex_lock(&l->mutex);
     l->was_freed = true;
     cond_broadcast(&l->woken);
     mutex_unlock(&l->mutex);
 }
 
-static struct lease_watch *watch(struct lease_lock *l)
+static void on_trouble(void *arg, const struct err *why)
 {
-    return l->watch_agent == NULL ? NULL
-                                  : lease_watch_new(&(struct lease_watch_args){
-                                        .config = kube_client_config(l->client),
-                                        .user_agent = l->watch_agent,
-                                        .ns = l->terms.ns,
-                                        .name = l->terms.name,
-                                        .on_free = on_free,
-                                        .arg = l,
-                                    });
+    const struct lease_lock *l = arg;
+    log_info(2, "The lease is not watched; it is asked for instead", LOG_S("lock", l->label),
+             LOG_S("err", why->message));
+}
+
+/* Learns at once that it was let go, so that the next holder need not ask again and again.  Real time: this is about a
+ * server that answers or does not.  Without a watch nothing is lost but time.  Source: none upstream; docs/adr/0014. */
+static struct object_watch *watch(struct lease_lock *l)
+{
+    static const char *const members[] = {"metadata", "spec.holderIdentity", NULL};
+    struct object_watch *w = NULL;
+    struct err err = ERR_INIT;
+    char *collection = NULL;
+    if (l->watch_agent == NULL ||
+        kube_path(l->a, API, l->terms.ns, "leases", NULL, NULL, &collection, &err) != ERR_OK) {
+        return NULL;
+    }
+    const struct object_watch_args args = {
+        .config = kube_client_config(l->client),
+        .user_agent = l->watch_agent,
+        .collection = collection,
+        .name = l->terms.name,
+        .members = members,
+        .seen = on_seen,
+        .trouble = on_trouble,
+        .arg = l,
+    };
+    if (object_watch_start(&args, &w, &err) != ERR_OK) {
+        on_trouble(l, &err);
+    }
+    return w;
 }
 
 /* Until the next try: after a pause, or when it was let go.  A server that says so all the time does not keep us busy.
@@ -338,7 +364,7 @@ static void warn_not_taken(struct lease_lock *l, const struct err *why)
 
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err)
 {
-    struct lease_watch *watching = NULL;
+    struct object_watch *watching = NULL;
     bool taken = false;
     bool go_on = true;
     log_info(0, "Attempting to acquire leader lease...", LOG_S("lock", l->label),
@@ -353,7 +379,7 @@ int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *
         watching = watching == NULL ? watch(l) : watching;
         go_on = wait_for_try(l, cancel);
     }
-    lease_watch_free(watching);
+    object_watch_stop(watching);
     if (!taken) {
         return err_set(err, ERR_CANCELLED, "stopped while waiting for lock %s", l->label);
     }

@@ -51,7 +51,7 @@ void lease_lock_free(struct lease_lock *l);
 /* One attempt to take or to renew it: one to three requests, each for half the renew deadline at most.  Returns whether
  * it is ours now; when not, *err says what was in the way (CONFLICT: held by another). */
 bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err);
-/* Tries until it is ours, with a random pause in between, which ends when somebody lets go and we watch (lease_watch.h);
+/* Tries until it is ours, with a random pause in between, which ends when somebody lets go and we watch (object_watch.h);
  * never gives up.  CANCELLED when `cancel` fired. */
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err) _warn_unused_;
 /* Renews it every retry period.  CANCELLED when `cancel` fired: it is ours still.  Any other code: it is lost, because

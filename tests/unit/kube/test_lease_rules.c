@@ -4,7 +4,6 @@
  * 152 and 153, which count requests, are in test_lease.c. */
 #include "controller/kube/lease_body.h"
 #include "controller/kube/lease_rules.h"
-#include "controller/kube/lease_watch.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <stdio.h>
@@ -344,36 +343,6 @@ static void lease_body_read__odd_leases__nothing_is_made_up(void **state)
     }
 }
 
-static void lease_watch__a_line__says_free_only_when_nobody_holds_that_lease(void **state)
-{
-    (void)state;
-#define EVENT(type, name, spec)                                                                    \
-    "{\"type\":\"" type "\",\"object\":{\"metadata\":{\"name\":\"" name "\"},\"spec\":" spec "}}"
-    static const struct {
-        const char *line;
-        bool is_free;
-    } rows[] = {
-        {EVENT("MODIFIED", "l", "{}"), true},
-        {EVENT("ADDED", "l", "{\"holderIdentity\":\"\"}"), true},
-        {EVENT("MODIFIED", "l", "{\"holderIdentity\":null}"), true},
-        {EVENT("DELETED", "l", "{\"holderIdentity\":\"a\"}"), true},
-        {EVENT("MODIFIED", "l", "{\"holderIdentity\":\"a\"}"), false},
-        {EVENT("MODIFIED", "other", "{}"), false}, /* a server that knows no field selectors */
-        {EVENT("BOOKMARK", "l", "{}"), false},
-        {"{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"code\":410}}", false},
-        {"<html>", false},
-        {"", false},
-        {"[]", false},
-    };
-#undef EVENT
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (lease_watch_line_says_free(rows[i].line, strlen(rows[i].line), "l") !=
-            rows[i].is_free) {
-            fail_msg("%s: want %d", rows[i].line, rows[i].is_free);
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,7 +353,6 @@ int main(void)
         cmocka_unit_test(lease_release_record__held__nobody_for_a_second),
         cmocka_unit_test(lease_terms_check__wrong__in_upstreams_words),
         cmocka_unit_test(lease_times__health_and_pauses),
-        cmocka_unit_test(lease_watch__a_line__says_free_only_when_nobody_holds_that_lease),
         KUBE_TEST(lease_body__update__only_the_spec_changes),
         KUBE_TEST(lease_body__create__as_the_server_wants_it),
         KUBE_TEST(lease_body_read__odd_leases__nothing_is_made_up),
