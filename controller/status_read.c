@@ -54,6 +54,14 @@ static void read_conditions(struct json_object *list, struct arena *a, struct st
     s->n_conditions = (uint32_t)n;
 }
 
+/* A code of another version is no reason to take the Service for a fine one. */
+static int32_t code_of(struct json_object *failure)
+{
+    int code = failure == NULL ? TT_OK : err_code_parse(json_str(failure, "code"));
+
+    return failure != NULL && code <= TT_OK ? TT_TRANSIENT : code;
+}
+
 static void read_service(struct json_object *o, struct arena *a, struct status_service *s)
 {
     struct json_object *failure = json_member(o, "error");
@@ -70,7 +78,7 @@ static void read_service(struct json_object *o, struct arena *a, struct status_s
         .next_us = moment(o, "nextTry"),
         .took_ms = json_int(o, "tookMs", 0),
         .calls = count(o, "calls"),
-        .code = failure == NULL ? TT_OK : TT_TRANSIENT, /* only that there is one matters here */
+        .code = code_of(failure),
         .message = member(failure, "message"),
         .failing_us = moment(failure, "since"),
         .failures = count(failure, "failures"),

@@ -140,7 +140,8 @@ static void one(struct str_buf *b, struct arena *a, const struct status_view *v,
         if (r->code != TT_OK) {
             str_append(b, "  ");
             str_append_wrapped(b, r->message, 2, 2);
-            str_appendf(b, "\n  failed %u times, first %s\n", r->failures,
+            str_appendf(b, "\n  failed %u time%s, first %s\n", r->failures,
+                        r->failures == 1 ? "" : "s",
                         span_text(a, v->now_us - r->failing_us, " ago"));
         }
         str_appendf(b, "  address    %s\n  kind       %s\n  last sync  %s",

@@ -57,13 +57,13 @@ static void observe(struct lease_view *view, const struct lease_record *record, 
     view->observed_ms = now_ms;
 }
 
-/* Whole seconds are compared, as upstream does: two renewals within one look the same, which harms nobody. */
+/* Upstream compares whole seconds, so that of two renewals within one the second goes unseen and the lease seems to run out up
+ * to a second early.  That matters where the renew deadline is close to the duration. */
 static bool looks_same(const struct lease_record *a, const struct lease_record *b)
 {
     return str_eq(a->holder, b->holder) && a->duration_s == b->duration_s &&
-           a->transitions == b->transitions &&
-           a->acquired_us / 1000000 == b->acquired_us / 1000000 &&
-           a->renewed_us / 1000000 == b->renewed_us / 1000000;
+           a->transitions == b->transitions && a->acquired_us == b->acquired_us &&
+           a->renewed_us == b->renewed_us;
 }
 
 /* --- one attempt ---------------------------------------------------------------------------------- */

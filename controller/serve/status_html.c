@@ -216,7 +216,8 @@ static void facts(struct str_buf *b, const struct status_service *s, int64_t now
     }
     str_append(b, "</dd>\n");
     if (r->failing_us != 0) {
-        str_appendf(b, "<dt>Failing</dt><dd>%u times, first ", r->failures);
+        str_appendf(b, "<dt>Failing</dt><dd>%u time%s, first ", r->failures,
+                    r->failures == 1 ? "" : "s");
         ago(b, r->failing_us, now_us);
         str_append(b, "</dd>\n");
     }

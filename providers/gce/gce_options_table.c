@@ -114,5 +114,5 @@ const struct tt_option gce_option_table[GCE_OPTION_COUNT] = {
      "metrics count a Service that is in error for so long as PersistentError"},
     {"metrics-export-interval", D, 0, "10m0s", ACCEPTED "metrics are exact at each scrape"},
     {"neg-metrics-export-interval", D, 0, "5s", ACCEPTED "metrics are exact at each scrape"},
-    {"healthz-port", I, 0, "8081", ACCEPTED "there is no such server"},
+    {"healthz-port", I, 0, "8081", ACCEPTED "health is served on --secure-port"},
 };

@@ -195,6 +195,21 @@ static void lease_try__skewed_clocks__only_observation_counts(void **state)
     }
 }
 
+static void lease_try__renewed_within_one_second__counts_anew(void **state)
+{
+    (void)state;
+    struct lease_record bing = record("bing", 3, 0);
+    const struct server s = {.stored = &bing};
+    struct lease_view view = {0};
+    char calls[64];
+    assert_int_equal(bing.renewed_us % 1000000, 0);
+    assert_false(walk(&view, &s, NOW_MS, calls).leads);
+    bing.renewed_us += 900000;
+    assert_false(walk(&view, &s, NOW_MS + 900, calls).leads);
+    assert_false(walk(&view, &s, NOW_MS + 3899, calls).leads);
+    assert_true(walk(&view, &s, NOW_MS + 3900, calls).leads);
+}
+
 static void lease_release_record__held__nobody_for_a_second(void **state)
 {
     (void)state;
@@ -350,6 +365,7 @@ int main(void)
         cmocka_unit_test(lease_try__renewed__acquisition_and_transitions_stay),
         cmocka_unit_test(lease_try__fast_update_fails__reads_and_tries_again),
         cmocka_unit_test(lease_try__skewed_clocks__only_observation_counts),
+        cmocka_unit_test(lease_try__renewed_within_one_second__counts_anew),
         cmocka_unit_test(lease_release_record__held__nobody_for_a_second),
         cmocka_unit_test(lease_terms_check__wrong__in_upstreams_words),
         cmocka_unit_test(lease_times__health_and_pauses),
