@@ -324,20 +324,23 @@ def test_chaos__never_two_writers__seed_2():
 def op_of(record):
     """What a request to the API server is for; None: it is none, or only looks or watches."""
     path = record.path.split("?")[0]
-    if not path.startswith("/api") or "watch=true" in record.path:
+    if not path.startswith("/api"):
         return None
+    if "watch=true" in record.path:
+        return f"stream {path.split('/')[-1]}" if "sendInitialEvents=true" in record.path else None
     if record.is_lease_write() and record.method == "PUT":
         return "lease renewed" if record.holder() else "lease let go"
     return f"{record.method} {path.split('/')[-1]}"
 
 
-def killed_at(op, late):
+def killed_at(op, late, lists=False):
     """A replica starts, serves a Service and ends; it is killed at its first call of that kind, before the call is carried
-    out or (`late`) after, without an answer.  Another one must find all in order.  Returns the kinds of calls that came
-    before; `op` None: nobody is killed."""
+    out or (`late`) after, without an answer.  Another one must find all in order.  `lists`: it is told to ask for no
+    streaming lists.  Returns the kinds of calls that came before; `op` None: nobody is killed."""
     with Replicas(PROGRAMS, "--nodes=1") as w:
         w.create("one")
         a = w.launch("-v=2", *SHORTER, held=True)
+        a.env["KUBE_FEATURE_WatchListClient"] = str(not lists).lower()
         seen, at = set(), []
 
         def hook(record):
@@ -373,10 +376,13 @@ def killed_at(op, late):
 
 def sweep(late):
     ops = sorted(killed_at(None, late))
-    assert {"POST leases", "lease renewed", "lease let go", "POST events", "GET services"} <= set(ops), ops
+    assert {"POST leases", "lease renewed", "lease let go", "POST events", "stream services"} <= set(ops), ops
+    assert "GET services" not in ops, ops
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for _ in pool.map(lambda op: killed_at(op, late), ops):
             pass  # an assertion that failed comes out here
+    seen = killed_at("GET services", late, lists=True)
+    assert "GET services" in seen and "stream services" not in seen, seen
     say(f"killed {'after' if late else 'before'} each of {len(ops)}: {', '.join(ops)}")
 
 
