@@ -75,6 +75,24 @@ def hand_over(w):
         if e["reason"] == "LeaderElection" and e["involvedObject"]["name"] == "trimtab"])
 
 
+def knows_no_streaming_lists(w):
+    """Its API server says no to the first question for each, as one without the feature does to all."""
+    why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+    for resource in ("services", "nodes", "endpointslices"):
+        w.fault(match={"api": "kubernetes", "op": f"{resource}.watch"}, do="refuse", status=422, count=1, body={
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Invalid", "code": 422,
+            "message": f'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: {why}'})
+
+
+def lists_instead(w, *flags):
+    knows_no_streaming_lists(w)
+    w.starts(*flags)
+    w.create("web")
+    w.until_address("web")
+    calls = w.calls()["kubernetes"]
+    assert all(calls.get(f"{r}.list") == 1 for r in ("services", "nodes", "endpointslices")), calls
+
+
 def test_gce__two_replicas_and_a_hand_over():
     with Deployed("gce") as w:
         hand_over(w)
@@ -89,6 +107,11 @@ def test_gce__a_lease_of_the_negs_is_anothers__watched():
         w.starts("--run-l4-controller", "--enable-l4-neg", "--gate-neg-by-lock", "--leader-elect=false")
         w.until("it waits for it", lambda: w.logged('"The lease is held by another process"', "ingress-gce-neg-lock"))
         w.until("it watches it", lambda: "leases.watch" in w.calls()["kubernetes"])
+
+
+def test_gce__no_streaming_lists__lists_instead():
+    with Deployed("gce") as w:
+        lists_instead(w, "--run-l4-controller", "--enable-l4-neg", "--gate-l4-by-lock=false")
 
 
 def test_azure__two_replicas_and_a_hand_over():
@@ -111,14 +134,21 @@ def test_azure__repeated_trouble__its_event_is_patched():
         w.until_address("bad")
 
 
+def test_azure__no_streaming_lists__lists_instead():
+    with Deployed("azure", config=several_balancers) as w:
+        lists_instead(w)
+
+
+def several_balancers(text):
+    text["loadBalancerBackendPoolConfigurationType"] = "nodeIP"
+    text["multipleStandardLoadBalancerConfigurations"] = [
+        {"name": "kubernetes", "primaryVMSet": "vmss"},
+        {"name": "lb2", "primaryVMSet": "x",
+         "serviceNamespaceSelector": {"matchLabels": {"team": "two"}}}]
+
+
 def test_azure__several_balancers_by_namespace__endpoints_followed():
-    def config(text):
-        text["loadBalancerBackendPoolConfigurationType"] = "nodeIP"
-        text["multipleStandardLoadBalancerConfigurations"] = [
-            {"name": "kubernetes", "primaryVMSet": "vmss"},
-            {"name": "lb2", "primaryVMSet": "x",
-             "serviceNamespaceSelector": {"matchLabels": {"team": "two"}}}]
-    with Deployed("azure", config=config) as w:
+    with Deployed("azure", config=several_balancers) as w:
         w.starts()
         w.create("local", externalTrafficPolicy="Local")
         w.until_address("local")

@@ -29,7 +29,8 @@ SETTINGS = ("kube-system", "", "configmaps", "extension-apiserver-authentication
 FLOWS = {
     "gce": [
         ("deploy/flows_test.py", ["test_gce__two_replicas_and_a_hand_over",
-                                  "test_gce__a_lease_of_the_negs_is_anothers__watched"]),
+                                  "test_gce__a_lease_of_the_negs_is_anothers__watched",
+                                  "test_gce__no_streaming_lists__lists_instead"]),
         ("sim/controller_test.py", ["test_create__address_finalizer_and_events", "test_restart__adopted_without_a_write",
                                     "test_delete__cloud_is_empty_again", "test_nodes__come_and_go"]),
         ("sim/gce_objects_test.py", []),
@@ -40,6 +41,7 @@ FLOWS = {
     ],
     "azure": [
         ("deploy/flows_test.py", ["test_azure__two_replicas_and_a_hand_over",
+                                  "test_azure__no_streaming_lists__lists_instead",
                                   "test_azure__repeated_trouble__its_event_is_patched",
                                   "test_azure__several_balancers_by_namespace__endpoints_followed"]),
         ("sim/config_secret_test.py", ["test_secret_alone__serves", "test_secret_changes__taken_over_without_a_restart"]),
