@@ -9,6 +9,7 @@ Each row is a file and words of the error: where (file, line), what was found, w
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -343,9 +344,16 @@ def test_token_file__vanishes_or_is_emptied():
 
 # --- flags (controller.md 3.2) ------------------------------------------------------------------------------------
 
+ELECT = "--leader-elect=true"
 FLAGS = [
-    (["--leader-elect=true"], ["--leader-elect=true is not supported", "pass --leader-elect=false"]),
-    (["--secure-port=10258"], ["--secure-port", "pass --secure-port=0"]),
+    (["--leader-elect=maybe"], ['invalid argument "maybe" for "--leader-elect" flag', "ParseBool"]),
+    ([ELECT, "--leader-elect-lease-duration=10s"], ["leaseDuration must be greater than renewDeadline"]),
+    ([ELECT, "--leader-elect-retry-period=9s"], ["renewDeadline must be greater than retryPeriod*JitterFactor"]),
+    ([ELECT, "--leader-elect-lease-duration=0s"], ["leaseDuration must be a second or more"]),
+    ([ELECT, "--leader-elect-resource-lock=endpoints"], ['--leader-elect-resource-lock: "endpoints"', 'only "leases"']),
+    ([ELECT, "--leader-elect-resource-name="], ["--leader-elect-resource-name cannot be empty"]),
+    ([ELECT, "--leader-elect-resource-namespace="], ["--leader-elect-resource-namespace cannot be empty"]),
+    (["--secure-port=70000"], ["--secure-port 70000 must be between 0 and 65535", "0 for turning off"]),
     (["--secure-port=http"], ['invalid argument "http" for "--secure-port" flag', "ParseInt"]),
     (["--kube-api-qps=much"], ['invalid argument "much" for "--kube-api-qps" flag']),
     (["--concurrent-service-syncs=0"], ["concurrent-service-syncs"]),
@@ -361,16 +369,52 @@ FLAGS = [
 ]
 
 
+# Of the HTTPS port, with a port to serve at.
+SERVING = [
+    (["--bind-address=nowhere"], ['--bind-address, --secure-port: address "nowhere" is no IP address']),
+    (["--tls-min-version=VersionTLS99"], ['--tls-min-version: unknown tls version "VersionTLS99"', "possible values: VersionTLS10"]),
+    (["--tls-cipher-suites=TLS_NOPE"], ["--tls-cipher-suites: Cipher suite TLS_NOPE", "preferred values: TLS_AES_128_GCM_SHA256"]),
+    (["--tls-curve-preferences=99"], ['--tls-curve-preferences: "99"', "possible values: 23 (P-256)"]),
+    (["--tls-cert-file=half.crt"], ["--tls-private-key-file is not set", "go together"]),
+    (["--tls-private-key-file=half.crt"], ["--tls-cert-file is not set", "go together"]),
+    (["--tls-cert-file=absent", "--tls-private-key-file=half.crt"], ["--tls-cert-file: ", "absent", "no such file or directory"]),
+    (["--tls-cert-file=empty", "--tls-private-key-file=half.crt"], ["--tls-cert-file: read empty: is empty"]),
+    (["--tls-cert-file=half.crt", "--tls-private-key-file=half.crt"], ["half.crt", "the certificate cannot be read; it must be PEM"]),
+    (["--tls-sni-cert-key=half.crt"], ['--tls-sni-cert-key "half.crt"', "the form is CERT,KEY"]),
+    (["--authentication-kubeconfig=absent"], ["--authentication-kubeconfig: ", "absent", "no such file or directory"]),
+    (["--authorization-kubeconfig=absent"], ["--authorization-kubeconfig: ", "absent", "no such file or directory"]),
+    (["--client-ca-file=absent"], ["absent", "no such file or directory"]),
+    (["--client-ca-file=half.crt"], ["--client-ca-file: there is no certificate in it (want PEM)"]),
+]
+
+
+def refused_flags(stage, flags, words):
+    """One error, which has these words."""
+    done = controller(stage.folder, f"--kubeconfig={stage.kubeconfig}", f"--cloud-config={stage.conf}/gce.conf",
+                      *flags, env=stage.environment())
+    assert done.returncode == 1, (flags, done)
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, (flags, done.stderr)
+    for word in words:
+        assert word in errors[0], (flags, word, errors[0])
+
+
 def test_flags__refusals_say_what_is_allowed():
     with Stage(template) as stage:
         for flags, words in FLAGS:
-            done = controller(stage.folder, f"--kubeconfig={stage.kubeconfig}", f"--cloud-config={stage.conf}/gce.conf",
-                              *flags, env=stage.environment())
-            assert done.returncode == 1, (flags, done)
-            errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-            assert len(errors) == 1, (flags, done.stderr)
-            for word in words:
-                assert word in errors[0], (flags, word, errors[0])
+            refused_flags(stage, flags, words)
+
+
+def test_flags__refusals_of_the_https_port():
+    with Stage(template) as stage, socket.socket() as s:
+        s.bind(("127.0.0.1", 0))  # taken: what is wrong with the flags is said before
+        port = f"--secure-port={s.getsockname()[1]}"
+        write(stage.folder, "half.crt", "planted-secret-one")
+        write(stage.folder, "empty", "")
+        for flags, words in SERVING:
+            refused_flags(stage, ["--bind-address=127.0.0.1", port, *flags], words)
+        s.listen()
+        refused_flags(stage, ["--bind-address=127.0.0.1", port], ["is in use by another process", "choose another port"])
 
 
 def main():
