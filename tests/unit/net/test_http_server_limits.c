@@ -310,15 +310,14 @@ static void limits__pipelined_without_reading__one_answer_waits(void **state)
     int fd = client(&r, b.data);
     assert_int_equal(r.requests, 1);
     assert_true(http_server_held(r.server) < BIG + ((size_t)256 << 10));
-    /* it reads in the end, and gets all it asked for */
+    /* It reads in the end, and gets what it asked for.  The kernel may hold an answer or two on their way. */
     size_t got = 0;
-    while (r.requests < 3) {
+    while (r.requests < 3 || got <= BIG) {
         long n = receive(fd, BIG);
         assert_true(n >= 0);
         got += (size_t)n;
         turn(&r);
     }
-    assert_true(got > BIG);
     close(fd);
     str_buf_done(&b);
     rig_stop(&r);
