@@ -30,7 +30,7 @@ omitStages: [RequestReceived]
 rules:
 - {level: Request, users: ["%s"]}
 - level: None
-""" % USER
+"""
 ACCOUNT = """\
 apiVersion: v1
 kind: ServiceAccount
@@ -47,11 +47,14 @@ def free_port():
 class RealCluster(World):
     """World, but Services and nodes live in a real API server."""
 
+    audited = (USER,)  # whose requests are in the audit log
+
     def __init__(self, programs, manifests, *apiserver_flags, cloud="gce"):
         self.server, self.restarted = None, False
         self.all_audit, self.refused = [], []
         super().__init__(programs, "--nodes=6", cloud=cloud)
         self.extra = apiserver_flags
+        self.server_env = {}  # what the next API server has more in its environment
         self.apiserver = None
         self.etcd_url = f"http://127.0.0.1:{free_port()}"
         peer = f"http://127.0.0.1:{free_port()}"
@@ -59,7 +62,7 @@ class RealCluster(World):
         self.certs = self.path("certs")
         self.run_openssl()
         self.write("tokens.csv", "admin-token,admin,admin,system:masters\n")
-        self.write("audit.yaml", AUDIT)
+        self.write("audit.yaml", AUDIT % '", "'.join(self.audited))
         self.etcd = subprocess.Popen(
             [ETCD, "--data-dir", self.path("etcd"), "--listen-client-urls", self.etcd_url,
              "--advertise-client-urls", self.etcd_url, "--listen-peer-urls", peer,
@@ -101,7 +104,7 @@ class RealCluster(World):
              f"--token-auth-file={self.path('tokens.csv')}", "--authorization-mode=RBAC",
              "--disable-admission-plugins=ServiceAccount", f"--audit-policy-file={self.path('audit.yaml')}",
              f"--audit-log-path={self.path('audit.log')}", "--audit-log-mode=blocking", *self.extra],
-            stdout=self.file("api.log"), stderr=self.file("api.log"))
+            env={**os.environ, **self.server_env}, stdout=self.file("api.log"), stderr=self.file("api.log"))
 
     def kill_apiserver(self):
         self.apiserver.kill()
