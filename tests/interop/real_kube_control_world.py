@@ -143,8 +143,7 @@ class ControlPlane(RealCluster):
         try:
             self.until("the other one serves", lambda: self.server_log().count("Serving securely on") > count)
             before.terminate()
-            self.until("the first one has closed its port", lambda: before.poll() is not None
-                       or "[graceful-termination] shutdown event" in self.server_log())
+            self.until("the first one has closed its port", lambda: "Stopped listening on" in self.server_log())
             self.wait_for_apiserver()
         except BaseException:
             before.kill()
