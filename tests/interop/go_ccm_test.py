@@ -154,7 +154,11 @@ def deleting(t, one):
             one.delete(name)
     # The Go service controller adds its finalizer to regional-backend-service ones, too, and must remove it.
     kept = [n for n in names if n not in first and n.startswith(("int-", "other-rbs"))]
-    one.until("trimtab has let go of its own", lambda: set(one.all_services()) == set(kept))
+    try:
+        one.until("trimtab has let go of its own", lambda: set(one.all_services()) == set(kept))
+    except AssertionError as error:
+        left = [f"{n}: {one.finalizers(n)}" for n in sorted(set(one.all_services()) ^ set(kept)) if one.get(n)]
+        raise AssertionError(f"still there: {left}; wanted: {kept}\n{error}") from error
     one.at_rest()
     for name in kept:
         one.until_event(name, "LoadBalancerServedElsewhere", "cloud-controller-manager of cloud-provider-gcp")
