@@ -358,7 +358,7 @@ def test_flags__faults_are_sentences_and_exit_1():
              "leaseDuration must be greater than renewDeadline"),
             (["--cloud-provider=gce", "--secure-port=0", "--kubeconfig=/nonexistent"], "/nonexistent"),
             ([*fine, "--controllers=*,route"], '"route" is not part of trimtab'),
-            (["--cloud-provider=gce", "--leader-elect=false"], "pass --secure-port=0"),
+            (["--cloud-provider=gce", "--leader-elect=false", "--secure-port=70000"], "--secure-port 70000 must be between 0 and 65535"),
             (["--cloud-provider=nope", *fine[1:]], 'unknown cloud provider "nope"'),
             ([*fine, "--concurrent-service-syncs=0"], "concurrent-service-syncs must be a positive number"),
             ([*fine, "--feature-gates=A"], "missing bool value for A"),
