@@ -40,8 +40,8 @@ struct access_lookup {
 /* --- building -------------------------------------------------------------------------------------- */
 
 /* NULL content when there is no such flag. */
-static int read_file(struct file_watch *w, struct arena *a, const char **ret, uint64_t *generations,
-                     struct err *err)
+static int read_file(struct file_watch *w, const char *flag, struct arena *a, const char **ret,
+                     uint64_t *generations, struct err *err)
 {
     char *text = NULL;
     size_t n;
@@ -54,6 +54,8 @@ static int read_file(struct file_watch *w, struct arena *a, const char **ret, ui
     if (rc == ERR_OK) {
         *ret = text;
         *generations += generation;
+    } else {
+        (void)err_prefix(err, "%s", flag);
     }
     return rc;
 }
@@ -82,8 +84,10 @@ static int make_trust(struct access_lookup *l, const char *data, uint64_t *ret_g
     struct json_object *tree = NULL;
     struct access_trust_parts parts = {.headers = &l->headers};
     uint64_t generations = 0;
-    int rc = read_file(l->client_file, a, &parts.client_ca, &generations, err);
-    rc = rc != ERR_OK ? rc : read_file(l->proxy_file, a, &parts.proxy_ca, &generations, err);
+    int rc = read_file(l->client_file, "--client-ca-file", a, &parts.client_ca, &generations, err);
+    rc = rc != ERR_OK ? rc
+                      : read_file(l->proxy_file, "--requestheader-client-ca-file", a,
+                                  &parts.proxy_ca, &generations, err);
     rc = rc != ERR_OK || data == NULL ? rc
                                       : json_parse_arena(a, data, strlen(data), NULL, &tree, err);
     if (rc != ERR_OK) {

@@ -89,7 +89,7 @@ void serve_free(struct serve *s)
     if (s->minute != NULL) {
         event_free(s->minute);
     }
-    event_base_free(s->base);
+    http_server_free_loop(s->base);
     if (s->wake_fd >= 0) {
         close(s->wake_fd);
     }

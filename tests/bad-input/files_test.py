@@ -383,7 +383,8 @@ SERVING = [
     (["--tls-sni-cert-key=half.crt"], ['--tls-sni-cert-key "half.crt"', "the form is CERT,KEY"]),
     (["--authentication-kubeconfig=absent"], ["--authentication-kubeconfig: ", "absent", "no such file or directory"]),
     (["--authorization-kubeconfig=absent"], ["--authorization-kubeconfig: ", "absent", "no such file or directory"]),
-    (["--client-ca-file=absent"], ["absent", "no such file or directory"]),
+    (["--client-ca-file=absent"], ["--client-ca-file: ", "absent", "no such file or directory"]),
+    (["--requestheader-client-ca-file=absent"], ["--requestheader-client-ca-file: ", "absent", "no such file or directory"]),
     (["--client-ca-file=half.crt"], ["--client-ca-file: there is no certificate in it (want PEM)"]),
 ]
 
