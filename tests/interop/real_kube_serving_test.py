@@ -40,17 +40,29 @@ subjects:
 """
 
 
+# A pod's files, which only this process sees.
+POD = """mount -t tmpfs none /run && d=/var/run/secrets/kubernetes.io/serviceaccount && mkdir -p $d && cp "$1" $d/token &&
+cp "$2" $d/ca.crt && printf kube-system >$d/namespace && shift 2 && exec "$@"
+"""
+
+
 class Port:
     """A replica with its HTTPS port, and who calls it."""
 
-    def __init__(self, w, *flags):
+    def __init__(self, w, *flags, pod=False):
         self.world, self.number = w, free_port()
         config = w.path("port.kubeconfig")
         if not os.path.exists(config):
             w.write("port.token", w.token())
             w.write_kubeconfig("port.kubeconfig", f"tokenFile: {w.path('port.token')}")
-        self.replica = w.launch(f"--secure-port={self.number}", "--bind-address=127.0.0.1",
-                                f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}", *flags)
+        whom = [] if pod else [f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}"]
+        self.replica = r = w.replica(f"--secure-port={self.number}", "--bind-address=127.0.0.1", *whom, *flags)
+        if pod:
+            r.command = ["unshare", "-m", "sh", "-c", POD, "sh", w.path("port.token"), f"{w.certs}/apiserver.crt",
+                         *(word for word in r.command if not word.startswith("--kubeconfig="))]
+            r.run(KUBERNETES_SERVICE_HOST="127.0.0.1", KUBERNETES_SERVICE_PORT=str(w.port))
+        else:
+            r.run()
         w.until("the port is open", lambda: self.ask("/readyz")[0] == 200)
 
     def ask(self, path, token=None, pair=None, headers=None, method="GET"):
@@ -188,6 +200,19 @@ def test_without_the_shipped_binding__does_not_start(w):
         w.forget_audit()                            # its 403s were wanted
     finally:
         w.kubectl("apply", "-f", f"{MANIFESTS}/{w.cloud_name}/rbac.yaml")
+
+
+def test_in_a_pod__its_files_are_enough(w):
+    """Neither --kubeconfig nor --authentication-kubeconfig: as the shipped manifests run it."""
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+        print("# not looked at: no mount namespaces may be made here")
+        return
+    p = Port(w, pod=True)
+    p.replica.leads()
+    w.create("web")
+    w.until_address("web")
+    assert p.ask("/metrics", account_token(w))[0] == 200 and p.ask("/metrics", w.token())[0] == 403
+    assert p.replica.end() == 0 and p.replica.troubles() == [], p.replica.troubles()
 
 
 def test_clients__kubectl_and_trimtab_itself(w):
