@@ -143,6 +143,22 @@ def test_apiserver_away_for_longer_than_the_lease__ends_and_begins_again(w):
     assert w.address("one") == address and w.mutations().get("compute.forwardingRules.insert") == 1, w.mutations()
 
 
+def test_etcd_hangs__the_leader_ends_in_time(w):
+    """Renewals are taken and never answered: nothing is sent after the renew deadline."""
+    a = w.launch(*SHORT).leads()
+    a_few(w, "one")
+    w.etcd.send_signal(signal.SIGSTOP)
+    try:
+        assert a.process.wait(LIMIT_S) == 1
+    finally:
+        w.etcd.send_signal(signal.SIGCONT)
+    assert "\nerror: leaderelection lost" in a.log(), a.log()
+    w.wait_for_apiserver()
+    w.launch(*SHORT).leads()
+    a_few(w, "two")
+    assert len(w.cloud("forwardingRules")) == 2 and w.cloud("addresses") == {}
+
+
 def test_apiserver_rolled__the_leader_goes_on(w):
     """One server ends in order, another one is there already: requests go there, watches when they are cut."""
     a = w.launch().leads()
