@@ -19,6 +19,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/kube/credentials.h"
+#include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
 
 #define V1 "client.authentication.k8s.io/v1"
@@ -261,6 +262,9 @@ static void exec__failures__upstream_texts(void **state)
 /* The hint ten times an hour at most. */
 static void exec__not_there__hint_now_and_then(void **state)
 {
+    if (own_is_valgrind()) {
+        skip();
+    }
     struct bench *b = *state;
     b->args.command = "trimtab-no-such-plugin";
     b->args.install_hint = "Get it\nfrom us.";

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/support/own_rss.h"
+#include "tests/support/own_process.h"
 #include "tests/support/test_server.h"
 
 #define GOOD   "Authorization: Bearer good\r\n"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* own_rss.c: see own_rss.h. */
-#include "tests/support/own_rss.h"
+/* own_process.c: see own_process.h. */
+#include "tests/support/own_process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 long own_rss_kib(void)
 {
@@ -16,4 +18,10 @@ long own_rss_kib(void)
         fclose(f);
     }
     return kib;
+}
+
+bool own_is_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+    return preloaded != NULL && strstr(preloaded, "vgpreload") != NULL;
 }
