@@ -2,8 +2,7 @@
 /* at_rest.c: what is asked of the API server and of the cloud while nothing happens: watches anew, and nothing else.
  *
  * An hour of the controller's clock in steps of seven minutes, at each of which the server ends the watches, as a real
- * one does after 300 to 600 s.  The simulator counts.  (Lease renewals are lease_rules' and the leases' tests: one
- * each retry period.) */
+ * one does after 300 to 600 s.  The simulator counts.  (Lease renewals: leases.c, one each retry period.) */
 #include "tests/support/rig.h"
 
 #include <setjmp.h>

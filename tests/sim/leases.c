@@ -471,6 +471,23 @@ static void leases__terms_that_do_not_fit__nothing_runs(void **state)
     world_stop(&w);
 }
 
+/* What a leader asks for while nothing happens, beside its watches (at_rest.c). */
+static void leases__an_hour_at_rest__one_update_each_retry_period(void **state)
+{
+    struct world w;
+    (void)state;
+    world_start(&w);
+    struct candidate *a = join(&w, "a", l4_only, 1);
+    (void)wait_for(&w, a, 1000);
+    rig_counts_reset(w.rig);
+    run_for(&w, (int64_t)3600 * 1000);
+    assert_int_equal(rig_calls(w.rig, "kubernetes", "leases.update"), 3600 / 2);
+    assert_int_equal(rig_calls(w.rig, "kubernetes", "*"), 3600 / 2);
+    assert_true(may_write(&w, a));
+    assert_int_equal(atomic_load(&a->changes), 1);
+    world_stop(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +499,7 @@ int main(void)
         cmocka_unit_test(leases__answers_lost__the_holder_stays),
         cmocka_unit_test(leases__taken_away__lost_at_the_next_renewal),
         cmocka_unit_test(leases__several_locks__never_one_each),
+        cmocka_unit_test(leases__an_hour_at_rest__one_update_each_retry_period),
         cmocka_unit_test(leases__terms_that_do_not_fit__nothing_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
