@@ -71,18 +71,24 @@ static void print_metadata(struct str_buf *b, const char *name, const char *suff
     str_append(b, ", labels: {app.kubernetes.io/name: trimtab}}\n");
 }
 
-static void print_binding(struct str_buf *b, const struct rbac_input *in, const char *suffix,
+/* Who gets roles, and the name of these. */
+struct holder {
+    const char *ns, *account;
+    const char *roles;
+};
+
+static void print_binding(struct str_buf *b, const struct holder *who, const char *suffix,
                           const char *ns, const char *kind, const char *role)
 {
     str_appendf(b, VERSION "kind: %s\n", *ns == '\0' ? "ClusterRoleBinding" : "RoleBinding");
-    print_metadata(b, in->account, suffix, ns);
+    print_metadata(b, who->roles, suffix, ns);
     str_appendf(b, "roleRef: {apiGroup: " API ", kind: %s, name: ", kind);
     scalar(b, role);
     str_append(b, "}\n");
     str_append(b, "subjects: [{kind: ServiceAccount, name: ");
-    scalar(b, in->account);
+    scalar(b, who->account);
     str_append(b, ", namespace: ");
-    scalar(b, in->account_ns);
+    scalar(b, who->ns);
     str_append(b, "}]\n");
 }
 
@@ -119,33 +125,48 @@ static int check_names(const struct rbac_input *in, struct err *err)
     return code;
 }
 
-int rbac_print(struct str_buf *b, struct arena *a, const struct rbac_input *in, struct err *err)
+/* The rules of one of them, each namespace's with its binding. */
+static int print_roles(struct str_buf *b, struct arena *a, const struct rbac_input *in,
+                       unsigned whose, const struct holder *who, struct err *err)
 {
     struct rbac_rule *rules = NULL;
     size_t n = 0;
-    int code = check_names(in, err);
+    int code = rbac_rules(a, in, whose, &rules, &n, err);
 
-    if (code == ERR_OK) {
-        code = rbac_rules(a, in, &rules, &n, err);
-    }
     for (size_t i = 0; code == ERR_OK && i < n;) {
         const char *ns = rules[i].ns;
         const char *kind = *ns == '\0' ? "ClusterRole" : "Role";
-        str_appendf(b, "%s" VERSION "kind: %s\n", i > 0 ? "---\n" : "", kind);
-        print_metadata(b, in->account, "", ns);
+        str_appendf(b, "%s" VERSION "kind: %s\n", b->len > 0 ? "---\n" : "", kind);
+        print_metadata(b, who->roles, "", ns);
         str_append(b, "rules:\n");
         for (; i < n && str_eq(rules[i].ns, ns); i++) {
             print_rule(b, &rules[i]);
         }
         str_append(b, "---\n");
-        print_binding(b, in, "", ns, kind, in->account);
+        print_binding(b, who, "", ns, kind, who->roles);
+    }
+    return code;
+}
+
+int rbac_print(struct str_buf *b, struct arena *a, const struct rbac_input *in, struct err *err)
+{
+    const struct holder process = {in->account_ns, in->account, in->account};
+    const struct holder services = {RBAC_SERVICES_NS, RBAC_SERVICES_ACCOUNT,
+                                    arena_printf(a, "%s-" RBAC_SERVICES_ACCOUNT, in->account)};
+    int code = check_names(in, err);
+
+    if (code == ERR_OK) {
+        code = print_roles(b, a, in, in->splits ? RBAC_PROCESS : RBAC_ALL, &process, err);
+    }
+    if (code == ERR_OK && in->splits) {
+        code = print_roles(b, a, in, RBAC_SERVICES, &services, err);
     }
     if (code == ERR_OK) {
         str_append(b, "---\n# Who calls the HTTPS port is asked of the API server, with these "
                       "roles that every cluster has.\n");
-        print_binding(b, in, "-auth-delegator", "", "ClusterRole", "system:auth-delegator");
+        print_binding(b, &process, "-auth-delegator", "", "ClusterRole", "system:auth-delegator");
         str_append(b, "---\n");
-        print_binding(b, in, "-authentication-reader", "kube-system", "Role",
+        print_binding(b, &process, "-authentication-reader", "kube-system", "Role",
                       "extension-apiserver-authentication-reader");
     }
     return code;

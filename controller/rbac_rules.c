@@ -15,11 +15,20 @@ const size_t rbac_verbs_n = ARRAY_LEN(rbac_verbs);
 /* Everything that controller/ asks of the API server, whatever the provider is.  Finalizers, annotations and status go
  * through services/status alone.  The reviews of the HTTPS port's callers are not here: roles that every cluster has
  * (system:auth-delegator, extension-apiserver-authentication-reader) are bound for them. */
-static const struct tt_kube_kind own_kinds[] = {
-    {.api_version = "v1", .resource = "services", .verbs = "list,watch"},
-    {.api_version = "v1", .resource = "services/status", .verbs = "patch"},
-    {.api_version = "v1", .resource = "nodes", .verbs = "list,watch"},
-    {.api_version = "v1", .resource = "events", .verbs = "create,patch"},
+static const struct own_kind {
+    unsigned whose;
+    struct tt_kube_kind kind;
+} own_kinds[] = {
+    {RBAC_PROCESS, {.api_version = "v1", .resource = "services", .verbs = "list,watch"}},
+    {RBAC_SERVICES, {.api_version = "v1", .resource = "services/status", .verbs = "patch"}},
+    {RBAC_PROCESS, {.api_version = "v1", .resource = "nodes", .verbs = "list,watch"}},
+    {RBAC_ALL, {.api_version = "v1", .resource = "events", .verbs = "create,patch"}},
+};
+/* Only where Services have an account of their own: it is made when it is missing, and its tokens are requested. */
+static const struct tt_kube_kind account_kinds[] = {
+    {"v1", "serviceaccounts", RBAC_SERVICES_NS, NULL, "create"},
+    {"v1", "serviceaccounts", RBAC_SERVICES_NS, RBAC_SERVICES_ACCOUNT, "get"},
+    {"v1", "serviceaccounts/token", RBAC_SERVICES_NS, RBAC_SERVICES_ACCOUNT, "create"},
 };
 /* For providers with TT_CAP_WANTS_ENDPOINTS. */
 static const struct tt_kube_kind slice_kind = {
@@ -105,20 +114,14 @@ static int add_lease(struct rows *rows, const char *ns, const char *name, struct
     return code != ERR_OK ? code : add_row(rows, &one, err);
 }
 
-static int add_all(struct rows *rows, const struct rbac_input *in, struct err *err)
+/* Watches, leases, and the other account. */
+static int add_process(struct rows *rows, const struct rbac_input *in, struct err *err)
 {
     const struct tt_provider *d = in->desc;
-    const struct tt_kube_kind secret = {"v1", "secrets", in->secret_ns, in->secret_name, "get"};
     int code = ERR_OK;
 
-    for (size_t i = 0; code == ERR_OK && i < ARRAY_LEN(own_kinds); i++) {
-        code = add_row(rows, &own_kinds[i], err);
-    }
-    if (code == ERR_OK && (d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0) {
+    if ((d->capabilities & TT_CAP_WANTS_ENDPOINTS) != 0) {
         code = add_row(rows, &slice_kind, err);
-    }
-    for (uint32_t i = 0; code == ERR_OK && i < d->n_kube_kinds; i++) {
-        code = add_row(rows, &d->kube_kinds[i], err);
     }
     for (uint32_t i = 0; code == ERR_OK && i < d->n_leases; i++) {
         code = add_lease(rows, d->leases[i].ns, d->leases[i].name, err);
@@ -126,8 +129,42 @@ static int add_all(struct rows *rows, const struct rbac_input *in, struct err *e
     if (code == ERR_OK && in->lease_name != NULL) {
         code = add_lease(rows, in->lease_ns, in->lease_name, err);
     }
+    for (size_t i = 0; code == ERR_OK && in->splits && i < ARRAY_LEN(account_kinds); i++) {
+        code = add_row(rows, &account_kinds[i], err);
+    }
+    return code;
+}
+
+/* What the provider asks for by the host, and its configuration. */
+static int add_services(struct rows *rows, const struct rbac_input *in, struct err *err)
+{
+    const struct tt_provider *d = in->desc;
+    const struct tt_kube_kind secret = {"v1", "secrets", in->secret_ns, in->secret_name, "get"};
+    int code = ERR_OK;
+
+    for (uint32_t i = 0; code == ERR_OK && i < d->n_kube_kinds; i++) {
+        code = add_row(rows, &d->kube_kinds[i], err);
+    }
     if (code == ERR_OK && in->secret_name != NULL) {
         code = add_row(rows, &secret, err);
+    }
+    return code;
+}
+
+static int add_all(struct rows *rows, const struct rbac_input *in, unsigned whose, struct err *err)
+{
+    int code = ERR_OK;
+
+    for (size_t i = 0; code == ERR_OK && i < ARRAY_LEN(own_kinds); i++) {
+        if ((own_kinds[i].whose & whose) != 0) {
+            code = add_row(rows, &own_kinds[i].kind, err);
+        }
+    }
+    if (code == ERR_OK && (whose & RBAC_PROCESS) != 0) {
+        code = add_process(rows, in, err);
+    }
+    if (code == ERR_OK && (whose & RBAC_SERVICES) != 0) {
+        code = add_services(rows, in, err);
     }
     return code;
 }
@@ -183,12 +220,12 @@ static void join(struct rows *rows)
     rows->n = n;
 }
 
-int rbac_rules(struct arena *a, const struct rbac_input *in, struct rbac_rule **ret, size_t *ret_n,
-               struct err *err)
+int rbac_rules(struct arena *a, const struct rbac_input *in, unsigned whose, struct rbac_rule **ret,
+               size_t *ret_n, struct err *err)
 {
-    size_t most = ARRAY_LEN(own_kinds) + in->desc->n_kube_kinds + 2 * in->desc->n_leases + 8;
+    size_t most = ARRAY_LEN(own_kinds) + in->desc->n_kube_kinds + 2 * in->desc->n_leases + 12;
     struct rows rows = {.a = a, .items = ARENA_ARRAY(a, struct rbac_rule, most)};
-    int code = add_all(&rows, in, err);
+    int code = add_all(&rows, in, whose, err);
 
     if (code != ERR_OK) {
         return code;

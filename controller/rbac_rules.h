@@ -21,7 +21,16 @@ struct rbac_input {
     const char *lease_ns, *lease_name;   /* the controller's own lease; name NULL: no election */
     const char *secret_ns, *secret_name; /* --cloud-config-secret-…; name NULL: none */
     const char *account_ns, *account;    /* the ServiceAccount; also the name of its roles */
+    bool
+        splits; /* --use-service-account-credentials: Services are RBAC_SERVICES_ACCOUNT's business */
 };
+#define RBAC_SERVICES_NS      "kube-system"
+#define RBAC_SERVICES_ACCOUNT "service-controller" /* upstream's name */
+
+/* Whose requests: with `splits` there are two accounts, without all are RBAC_ALL. */
+#define RBAC_PROCESS  1u /* watches, leases, the other account's tokens */
+#define RBAC_SERVICES 2u /* what is done for Services */
+#define RBAC_ALL      (RBAC_PROCESS | RBAC_SERVICES)
 
 /* One rule: these verbs on these resources of one group. */
 struct rbac_rule {
@@ -35,10 +44,10 @@ struct rbac_rule {
 extern const char *const rbac_verbs[];
 extern const size_t rbac_verbs_n;
 
-/* All rules, sorted by namespace, name, group, resources; no verb on a resource twice.  INVALID: a kind of the provider has a
+/* All rules of those (`whose`: RBAC_…), sorted by namespace, name, group, resources; no verb on a resource twice.  INVALID: a kind of the provider has a
  * verb that RBAC does not know. */
-int rbac_rules(struct arena *a, const struct rbac_input *in, struct rbac_rule **ret, size_t *ret_n,
-               struct err *err) _warn_unused_;
+int rbac_rules(struct arena *a, const struct rbac_input *in, unsigned whose, struct rbac_rule **ret,
+               size_t *ret_n, struct err *err) _warn_unused_;
 /* Roles and bindings as one YAML stream. */
 int rbac_print(struct str_buf *b, struct arena *a, const struct rbac_input *in,
                struct err *err) _warn_unused_;

@@ -51,6 +51,7 @@ struct cmd_args {
     const char *lease_name;  /* --leader-elect-resource-name */
     const char *lease_ns;
     const char *service_account; /* NAMESPACE/NAME */
+    bool use_account;            /* --use-service-account-credentials */
     bool repair_adopted;
     bool verbose;
     bool no_color;

@@ -53,6 +53,7 @@ static int read_input(struct cmd_session *s, struct rbac_input *ret, struct err 
         .secret_name = args->secret_name,
         .account_ns = arena_printf(s->a, "%.*s", (int)(slash - account), account),
         .account = slash + 1,
+        .splits = args->use_account,
     };
     return ERR_OK;
 }

@@ -13,6 +13,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -151,6 +152,27 @@ def test_service_account__speaks_for_services_only():
             assert ("impersonate-user" in r["headers"]) != speaks_as_account, r
         assert "sa:kube-system:service-controller" not in w.log()
         assert w.stop()[0] == 0
+
+
+def test_service_account__has_the_roles_that_are_printed():
+    """An API server that enforces them: two accounts, and neither is refused anything."""
+    with tempfile.TemporaryDirectory() as folder:
+        roles = os.path.join(folder, "roles.yaml")
+        with open(roles, "w", encoding="utf-8") as f:
+            subprocess.run([PROGRAMS[1], "rbac", "--cloud-provider=gce", "--use-service-account-credentials"], stdout=f,
+                           check=True, timeout=60)
+        with World(PROGRAMS, "--nodes=2", "--tls", f"--rbac={roles}") as w:
+            w.sim_tls = ssl.create_default_context(cafile=os.path.join(w.conf, "ca.crt"))
+            w.headers = {"Authorization": "Bearer sim-admin"}
+            w.be_service_account()
+            w.start("--leader-elect=true", "--use-service-account-credentials")
+            w.create("web")
+            w.until_address("web")
+            w.until_event("web", "EnsuredLoadBalancer")
+            w.delete("web")
+            w.until_gone("web")
+            assert w.stop()[0] == 0
+            assert not w.logged("forbidden") and not w.logged("403"), w.log()
 
 
 if __name__ == "__main__":

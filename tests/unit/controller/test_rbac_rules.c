@@ -44,7 +44,7 @@ static void rbac__a_provider_without_tables__the_controllers_own_rules_only(void
     struct err err = ERR_INIT;
     size_t n = 0;
 
-    assert_int_equal(ERR_OK, rbac_rules(a, &in, &rules, &n, &err));
+    assert_int_equal(ERR_OK, rbac_rules(a, &in, RBAC_ALL, &rules, &n, &err));
     assert_int_equal(3, n);
     const char *text = printed(a, &in);
     want_line(text, "\n- {apiGroups: [\"\"], resources: [events], verbs: [create, patch]}\n");
@@ -114,7 +114,7 @@ static void rbac__a_verb_that_is_none__refused_with_its_kind(void **state)
     struct err err = ERR_INIT;
     size_t n = 0;
 
-    assert_int_equal(ERR_INVALID, rbac_rules(a, &in, &rules, &n, &err));
+    assert_int_equal(ERR_INVALID, rbac_rules(a, &in, RBAC_ALL, &rules, &n, &err));
     assert_string_equal("v1 pods: unknown verb \"eat\"", err.message);
 }
 
@@ -140,6 +140,41 @@ static void rbac__names_from_the_command_line__checked_and_quoted(void **state)
     want_line(printed(a, &in), "resourceNames: [\"1e3\"]");
 }
 
+/* Each request is somebody's, and nobody may do what the other does. */
+static void rbac__an_account_for_services__two_sets_of_roles(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_kube_kind kinds[] = {{"v1", "configmaps", "kube-system", "ids", "get,update"}};
+    const struct tt_provider d = {.name = "x",
+                                  .capabilities = TT_CAP_WANTS_ENDPOINTS,
+                                  .kube_kinds = kinds,
+                                  .n_kube_kinds = ARRAY_LEN(kinds)};
+    struct rbac_input in = input(&d);
+    in.lease_name = "l";
+    in.splits = true;
+    const char *text = printed(a, &in);
+    const char *services = strstr(text, "metadata: {name: trimtab-service-controller,");
+    assert_non_null(services);
+    want_line(services, "subjects: [{kind: ServiceAccount, name: service-controller, namespace: "
+                        "kube-system}]\n");
+    want_line(services, "resources: [services/status], verbs: [patch]}\n");
+    want_line(services, "resources: [events], verbs: [create, patch]}\n");
+    want_line(services, "resources: [configmaps], resourceNames: [ids], verbs: [get, update]}\n");
+    assert_null(strstr(services, "watch"));
+    assert_null(strstr(services, "leases"));
+    size_t n = (size_t)(services - text);
+    const char *process = arena_printf(a, "%.*s", (int)n, text);
+    want_line(process, "resources: [nodes, services], verbs: [list, watch]}\n");
+    want_line(process, "resources: [events], verbs: [create, patch]}\n");
+    want_line(process, "resources: [serviceaccounts], verbs: [create]}\n");
+    want_line(process, "resources: [serviceaccounts/token], resourceNames: [service-controller], "
+                       "verbs: [create]}\n");
+    want_line(process, "resources: [leases], resourceNames: [l], verbs: [get, watch, update]}\n");
+    assert_null(strstr(process, "services/status"));
+    assert_null(strstr(process, "configmaps"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +183,7 @@ int main(void)
         cmocka_unit_test(rbac__rows_about_one_thing__joined_and_nothing_twice),
         cmocka_unit_test(rbac__a_verb_that_is_none__refused_with_its_kind),
         cmocka_unit_test(rbac__names_from_the_command_line__checked_and_quoted),
+        cmocka_unit_test(rbac__an_account_for_services__two_sets_of_roles),
     };
     return cmocka_run_group_tests_name("rbac-rules", tests, NULL, NULL);
 }
