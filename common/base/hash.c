@@ -63,6 +63,46 @@ uint64_t hash_bytes(uint64_t seed, const void *p, size_t n)
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
+static uint64_t fold(uint64_t a, uint64_t b)
+{
+    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t load64(const unsigned char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Up to seven bytes; those in the middle may be in it twice. */
+static uint64_t load_few(const unsigned char *p, size_t n)
+{
+    uint32_t first, last;
+    if (n >= sizeof first) {
+        memcpy(&first, p, sizeof first);
+        memcpy(&last, p + n - sizeof last, sizeof last);
+        return (uint64_t)first << 32 | last;
+    }
+    return n == 0 ? 0 : (uint64_t)p[0] << 16 | (uint64_t)p[n / 2] << 8 | p[n - 1];
+}
+
+uint64_t hash_quick(uint64_t seed, const void *p, size_t n)
+{
+    /* any odd numbers with about as many ones as zeros do */
+    const uint64_t k1 = UINT64_C(0x9e6c63d0676a9a99), k2 = UINT64_C(0xb5a3c1d2e94f7263);
+    const unsigned char *s = p;
+    uint64_t h = fold(seed ^ k1, (uint64_t)n ^ k2);
+    if (n < 8) {
+        return fold(h ^ load_few(s, n), k1);
+    }
+    for (size_t i = 0; i + 8 < n; i += 8) {
+        h = fold(h ^ load64(s + i), k1);
+    }
+    return fold(h ^ load64(s + n - 8), k2);
+}
+
 uint64_t hash_seed(void)
 {
     uint64_t seed;

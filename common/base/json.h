@@ -102,7 +102,8 @@ enum json_field_type {
     JSON_T_OBJECT,  /* an embedded struct, by `sub` */
     JSON_T_OBJECTS, /* pointer to an array of structs of sub_size, by `sub`; size_t at count_offset */
     JSON_T_MAP,     /* struct json_kv *, sorted by key; size_t at count_offset */
-    JSON_T_RAW,     /* struct json_object *, borrowed from the tree */
+    JSON_T_RAW, /* struct json_object *, borrowed from the tree (of a parsed view: made, in the arena) */
+    JSON_T_VIEW, /* const struct json_view * (json_view.h), parsed or copied to the arena */
 };
 struct json_kv {
     const char *key;

@@ -12,7 +12,7 @@
 
 /* Room for `more` bytes and the NUL; the sum cannot overflow because one object fits in memory twice
  * at most before realloc refuses it. */
-static void reserve(struct str_buf *b, size_t more)
+void str_buf_reserve(struct str_buf *b, size_t more)
 {
     size_t need = b->len + more + 1;
     if (b->data != NULL && need <= b->cap) {
@@ -49,7 +49,7 @@ void str_append(struct str_buf *b, const char *s)
 
 void str_append_n(struct str_buf *b, const void *p, size_t n)
 {
-    reserve(b, n);
+    str_buf_reserve(b, n);
     if (n > 0) {
         memcpy(b->data + b->len, p, n);
     }
@@ -79,7 +79,7 @@ void str_vappendf(struct str_buf *b, const char *fmt, va_list ap)
     if (len < 0) {
         return; /* only a broken format, which the compiler refuses */
     }
-    reserve(b, (size_t)len);
+    str_buf_reserve(b, (size_t)len);
     (void)vsnprintf(b->data + b->len, (size_t)len + 1, fmt, ap); /* fits: measured above */
     b->len += (size_t)len;
 }
@@ -91,7 +91,7 @@ const char *str_buf_text(const struct str_buf *b)
 
 char *str_buf_steal(struct str_buf *b)
 {
-    reserve(b, 0);
+    str_buf_reserve(b, 0);
     b->data[b->len] = '\0';
     char *text = b->data;
     *b = STR_BUF_INIT;

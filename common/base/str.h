@@ -24,6 +24,7 @@ struct str_buf {
 
 void str_buf_done(struct str_buf *b);  /* frees; leaves STR_BUF_INIT; for _cleanup_ too */
 void str_buf_reset(struct str_buf *b); /* empties, keeps the memory */
+void str_buf_reserve(struct str_buf *b, size_t n); /* room for n more bytes and the NUL */
 void str_append(struct str_buf *b, const char *s); /* NULL appends nothing */
 void str_append_n(struct str_buf *b, const void *p, size_t n);
 void str_append_c(struct str_buf *b, char c);

@@ -4,12 +4,13 @@
  * What is kept is decided by a tree of wanted names, built once: each open container remembers which of its
  * nodes it stands at, or that everything or nothing below it is kept.  A member's name is held back until it
  * is complete, because only then is it known whether it goes out.
- * What is dropped takes a shorter way (json_cutter_skip.c).
+ * Inside an item, what is in order takes a shorter way (json_cutter_fast.c).
  * Pure but for the callback; no I/O. */
 #include "controller/kube/json_cutter.h"
 
 #include <string.h>
 
+#include "common/base/plain_run.h"
 #include "controller/kube/json_cutter_internal.h"
 
 #define NAME_MAX_BYTES ((size_t)512) /* longer member names are kept only where all is kept */
@@ -345,12 +346,8 @@ static int keep_of_name(const struct json_cutter *c)
     if (c->name_escaped && c->name.len == c->name_len) {
         return KEEP_ALL; /* nobody writes wanted names so, but the parser shall say what it means */
     }
-    int child =
-        c->name.len == c->name_len ? node_child(c, keep, str_buf_text(&c->name), c->name.len) : -1;
-    if (child < 0) {
-        return KEEP_NONE;
-    }
-    return c->nodes[child].first_child < 0 ? KEEP_ALL : child;
+    return c->name.len == c->name_len ? cutter_keep_of(c, keep, str_buf_text(&c->name), c->name.len)
+                                      : KEEP_NONE;
 }
 
 static int end_name(struct json_cutter *c, struct err *err)
@@ -425,7 +422,7 @@ static int in_text(struct json_cutter *c, const char *p, size_t n, size_t *ret_u
 {
     bool name = c->state == IN_NAME || c->state == IN_NAME_ESCAPE;
     bool escape = c->state == IN_ESCAPE || c->state == IN_NAME_ESCAPE;
-    size_t run = escape ? 1 : cutter_plain_run(p, n);
+    size_t run = escape ? 1 : plain_run(p, n);
     unsigned char b = (unsigned char)p[0];
     if ((run == 0 || escape) && b < 0x20) {
         return fail(c, err, "want no control byte inside a string", b);
@@ -473,10 +470,10 @@ int json_cutter_feed(struct json_cutter *c, const char *bytes, size_t n, struct 
 {
     size_t i = 0;
     while (i < n) {
-        if (cutter_is_dropping(c)) {
-            size_t skipped = cutter_skip_dropped(c, bytes + i, n - i);
-            i += skipped;
-            c->at += skipped;
+        if (cutter_is_inside(c)) {
+            size_t run = cutter_run(c, bytes + i, n - i);
+            i += run;
+            c->at += run;
             if (i == n) {
                 break;
             }

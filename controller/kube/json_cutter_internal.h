@@ -2,9 +2,11 @@
 /* json_cutter_internal.h: the state that the cutter's two ways over bytes share.
  *
  *   json_cutter.c        the whole machine: every state, every error, everything that is kept
- *   json_cutter_skip.c   its short way through what is dropped */
+ *   json_cutter_fast.c   its short way through what is in order */
 #ifndef TRIMTAB_KUBE_JSON_CUTTER_INTERNAL_H
 #define TRIMTAB_KUBE_JSON_CUTTER_INTERNAL_H
+
+#include <string.h>
 
 #include "common/base/str.h"
 #include "controller/kube/json_cutter.h"
@@ -79,14 +81,25 @@ static inline bool is_scalar_byte(unsigned char b)
            b == 'E';
 }
 
-/* json_cutter_skip.c */
-size_t cutter_plain_run(const char *p, size_t n);
-size_t cutter_skip_dropped(struct json_cutter *c, const char *p, size_t n);
-
-/* Inside a container of which nothing is kept. */
-static inline bool cutter_is_dropping(const struct json_cutter *c)
+/* What is kept behind a member's name, below `node`. */
+static inline int cutter_keep_of(const struct json_cutter *c, int node, const char *name,
+                                 size_t len)
 {
-    return c->in_item && c->depth > c->item_depth && c->stack[c->depth - 1].keep == KEEP_NONE;
+    for (int i = c->nodes[node].first_child; i >= 0; i = c->nodes[i].sibling) {
+        if (c->nodes[i].len == len && memcmp(c->nodes[i].name, name, len) == 0) {
+            return c->nodes[i].first_child < 0 ? KEEP_ALL : i;
+        }
+    }
+    return KEEP_NONE;
 }
+
+/* Inside an item's own container. */
+static inline bool cutter_is_inside(const struct json_cutter *c)
+{
+    return c->in_item && c->depth > c->item_depth;
+}
+
+/* json_cutter_fast.c: reads what it can of p[0..n), inside an item.  Returns how many bytes that were. */
+size_t cutter_run(struct json_cutter *c, const char *p, size_t n);
 
 #endif

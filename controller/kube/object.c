@@ -2,7 +2,7 @@
 /* object.c: the table of kinds, metadata, references, and the two runs that make a block.
  *
  * What one kind looks like is in object_service.c, object_node.c and object_slice.c.
- * Nothing here keeps a pointer into the item's tree after kube_object_decode() has returned.  Thread-safe. */
+ * Nothing here keeps a pointer into the item after kube_object_decode() has returned.  Thread-safe. */
 #include "controller/kube/object.h"
 
 #include <assert.h>
@@ -76,9 +76,9 @@ const struct json_field raw_meta_fields[] = {
     ROW_STR(raw_meta, "creationTimestamp", created),
     ROW_STR(raw_meta, "deletionTimestamp", deleted),
     {.name = "generation", .type = JSON_T_I64, .offset = offsetof(struct raw_meta, generation)},
-    {.name = "labels", .type = JSON_T_RAW, .offset = offsetof(struct raw_meta, label_map)},
+    {.name = "labels", .type = JSON_T_VIEW, .offset = offsetof(struct raw_meta, label_map)},
     {.name = "annotations",
-     .type = JSON_T_RAW,
+     .type = JSON_T_VIEW,
      .offset = offsetof(struct raw_meta, annotation_map)},
     ROW_STRS(raw_meta, "finalizers", finalizers),
     {0},
@@ -122,24 +122,34 @@ static int cmp_kv(const void *a, const void *b)
     return strcmp(((const struct json_kv *)a)->key, ((const struct json_kv *)b)->key);
 }
 
-static int map_value(struct json_object *v, const char *path, const char *key, const char **ret,
-                     struct err *err)
+static int map_value(struct arena *a, const struct json_view *v, const char *path,
+                     struct json_kv *ret, struct err *err)
 {
-    const char *text = json_object_get_string(v);
-    if (!json_object_is_type(v, json_type_string)) {
-        return err_set(err, ERR_INVALID, "%s.%.*s: want a string, got %.*s", path, SHOWN_MAX, key,
-                       SHOWN_MAX, text == NULL ? "null" : text);
+    if (v->type != JSON_V_STRING) {
+        return err_set(err, ERR_INVALID, "%s.%.*s: want a string, got %.*s", path, SHOWN_MAX,
+                       v->name, SHOWN_MAX, json_view_shown(a, v));
     }
-    size_t n = (size_t)json_object_get_string_len(v);
-    if (n > MAP_VALUE_MAX || strlen(text) != n) {
+    if (v->n > MAP_VALUE_MAX || v->has_nul) {
         return err_set(err, ERR_INVALID, "%s.%.*s: want at most %zu bytes and no NUL", path,
-                       SHOWN_MAX, key, MAP_VALUE_MAX);
+                       SHOWN_MAX, v->name, MAP_VALUE_MAX);
     }
-    *ret = text; /* borrowed from the tree, which outlives the packing */
+    ret->key = v->name; /* borrowed from the item, which outlives the packing */
+    ret->value = v->text;
     return ERR_OK;
 }
 
-int raw_map(struct arena *a, struct json_object *o, const char *path, struct json_kv **ret,
+/* Mostly sorted already: that is how the API server writes maps. */
+static void sort_kvs(struct json_kv *kvs, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (cmp_kv(&kvs[i - 1], &kvs[i]) > 0) {
+            qsort(kvs, n, sizeof *kvs, cmp_kv);
+            return;
+        }
+    }
+}
+
+int raw_map(struct arena *a, const struct json_view *o, const char *path, struct json_kv **ret,
             size_t *ret_n, struct err *err)
 {
     if (o == NULL) {
@@ -147,26 +157,23 @@ int raw_map(struct arena *a, struct json_object *o, const char *path, struct jso
         *ret_n = 0;
         return ERR_OK;
     }
-    if (!json_object_is_type(o, json_type_object)) {
+    if (o->type != JSON_V_OBJECT) {
         return err_set(err, ERR_INVALID, "%s: want an object with strings, got %.*s", path,
-                       SHOWN_MAX, json_object_get_string(o));
+                       SHOWN_MAX, json_view_shown(a, o));
     }
-    size_t n = (size_t)json_object_object_length(o);
+    size_t n = o->n;
     if (n > MAP_ITEMS_MAX) {
         return err_set(err, ERR_INVALID, "%s: want at most %zu items, got %zu", path, MAP_ITEMS_MAX,
                        n);
     }
     struct json_kv *kvs = ARENA_ARRAY(a, struct json_kv, n);
-    size_t i = 0;
-    json_object_object_foreach(o, key, value)
-    {
-        int rc = map_value(value, path, key, &kvs[i].value, err);
+    for (size_t i = 0; i < n; i++) {
+        int rc = map_value(a, &o->items[i], path, &kvs[i], err);
         if (rc != ERR_OK) {
             return rc;
         }
-        kvs[i++].key = key;
     }
-    qsort(kvs, n, sizeof *kvs, cmp_kv);
+    sort_kvs(kvs, n);
     *ret = kvs;
     *ret_n = n;
     return ERR_OK;
@@ -278,11 +285,12 @@ static struct kube_object *pack_object(struct pack *p, enum kube_kind kind, cons
 }
 
 /* "service demo/web: " before what is wrong with it. */
-static void name_error(const struct kube_kind_ops *ops, struct json_object *item, struct err *err)
+static void name_error(const struct kube_kind_ops *ops, const struct json_view *item,
+                       struct err *err)
 {
-    struct json_object *meta = json_member(item, "metadata");
-    const char *ns = json_str(meta, "namespace");
-    const char *name = json_str(meta, "name");
+    const struct json_view *meta = json_view_member(item, "metadata");
+    const char *ns = json_view_str(meta, "namespace");
+    const char *name = json_view_str(meta, "name");
     (void)err_prefix(err, "%s %.253s%s%.253s", ops->word, str_nonnull(ns), ns == NULL ? "" : "/",
                      name == NULL ? "without a name" : name);
 }
@@ -290,8 +298,15 @@ static void name_error(const struct kube_kind_ops *ops, struct json_object *item
 int kube_object_decode(enum kube_kind kind, struct json_object *item, struct kube_object **ret,
                        struct err *err)
 {
-    const struct kube_kind_ops *ops = kinds[kind];
     struct arena *a _cleanup_(arena_freep) = arena_new();
+    const struct json_view v = json_view_of_tree(item);
+    return kube_object_decode_view(kind, a, json_view_whole(a, &v), ret, err);
+}
+
+int kube_object_decode_view(enum kube_kind kind, struct arena *a, const struct json_view *item,
+                            struct kube_object **ret, struct err *err)
+{
+    const struct kube_kind_ops *ops = kinds[kind];
     struct raw_meta *meta = NULL;
     struct err local = ERR_INIT; /* so that there is something to prefix when err is NULL */
     void *raw = ops->decode(a, item, &meta, &local);

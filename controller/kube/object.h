@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object.h: Services, Nodes and EndpointSlices as they are kept: one compact immutable block each.
  *
- * An object is decoded straight from one item's JSON tree into a single allocation that holds the ABI struct
- * (trimtab/types.h) and everything it points to; then the tree is dropped.  Only the fields of controller.md §5
+ * An object is decoded straight from one item's JSON into a single allocation that holds the ABI struct
+ * (trimtab/types.h) and everything it points to; then the JSON is dropped.  Only the fields of controller.md §5
  * are kept.  Immutable after publication and reference counted: readers hold a reference, never a lock.
  * Thread-safe. */
 #ifndef TRIMTAB_KUBE_OBJECT_H
 #define TRIMTAB_KUBE_OBJECT_H
 
 #include "common/base/err.h"
-#include "common/base/json.h"
+#include "common/base/json_view.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +41,10 @@ struct kube_object {
  * when name or resourceVersion is missing.  Unknown members are skipped. */
 int kube_object_decode(enum kube_kind kind, struct json_object *item, struct kube_object **ret,
                        struct err *err) _warn_unused_;
+/* The same from a view that was parsed from text.  `scratch` gets what only the decoding needs. */
+int kube_object_decode_view(enum kube_kind kind, struct arena *scratch,
+                            const struct json_view *item, struct kube_object **ret,
+                            struct err *err) _warn_unused_;
 struct kube_object *kube_object_ref(struct kube_object *o);
 void kube_object_unref(struct kube_object *o); /* NULL is fine */
 /* For _cleanup_. */

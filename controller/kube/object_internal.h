@@ -4,7 +4,7 @@
  *   object.c          references, the table of kinds, metadata, the two runs
  *   object_service.c  object_node.c  object_slice.c   one kind each: field tables and packing
  *
- * Decoding has two steps: json_decode() fills a raw structure in a scratch arena (types and ranges are
+ * Decoding has two steps: json_decode_view() fills a raw structure in a scratch arena (types and ranges are
  * checked here), then pack.h moves it into the final block. */
 #ifndef TRIMTAB_KUBE_OBJECT_INTERNAL_H
 #define TRIMTAB_KUBE_OBJECT_INTERNAL_H
@@ -55,8 +55,8 @@ struct raw_meta {
     const char *created;
     const char *deleted;
     int64_t generation;
-    struct json_object *label_map; /* borrowed from the item */
-    struct json_object *annotation_map;
+    const struct json_view *label_map; /* borrowed from the item */
+    const struct json_view *annotation_map;
     const char **finalizers;
     size_t n_finalizers;
     /* derived */
@@ -88,7 +88,7 @@ struct kube_kind_ops {
     const char *word; /* "service", for messages */
     bool namespaced;
     const char *const *members;
-    void *(*decode)(struct arena *a, struct json_object *item, struct raw_meta **ret_meta,
+    void *(*decode)(struct arena *a, const struct json_view *item, struct raw_meta **ret_meta,
                     struct err *err);
     void (*pack)(struct pack *p, struct kube_object *o, const void *raw);
 };
@@ -101,7 +101,7 @@ int raw_meta_finish(struct arena *a, struct raw_meta *m, bool namespaced,
                     struct err *err) _warn_unused_;
 /* Object of strings -> sorted pairs; NULL gives none.  A value may have 512 KiB: the API server lets all
  * annotations of one object have 256 KiB. */
-int raw_map(struct arena *a, struct json_object *o, const char *path, struct json_kv **ret,
+int raw_map(struct arena *a, const struct json_view *o, const char *path, struct json_kv **ret,
             size_t *ret_n, struct err *err) _warn_unused_;
 /* RFC 3339 -> microseconds; NULL gives 0. */
 int raw_time(const char *text, const char *path, int64_t *ret, struct err *err) _warn_unused_;

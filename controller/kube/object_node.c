@@ -119,11 +119,11 @@ static const char *const members[] = {
     NULL,
 };
 
-static void *node_decode(struct arena *a, struct json_object *item, struct raw_meta **ret_meta,
+static void *node_decode(struct arena *a, const struct json_view *item, struct raw_meta **ret_meta,
                          struct err *err)
 {
     struct raw_node *raw = ARENA_NEW(a, struct raw_node);
-    int rc = json_decode(a, item, node_fields, raw, JSON_SKIP_UNKNOWN, "", err);
+    int rc = json_decode_view(a, item, node_fields, raw, JSON_SKIP_UNKNOWN, "", err);
     if (rc == ERR_OK) {
         rc = raw_conditions_finish(raw->status.conditions, raw->status.n_conditions, err);
     }

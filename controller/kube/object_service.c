@@ -14,7 +14,7 @@ struct raw_port {
     const char *app_protocol;
     int32_t port;
     int32_t node_port;
-    struct json_object *target; /* number or string */
+    const struct json_view *target; /* number or string */
 };
 struct raw_port_status {
     const char *protocol;
@@ -62,7 +62,7 @@ struct raw_service_spec {
     bool publish_not_ready;
     const char *traffic_distribution;
     const char *external_name;
-    struct json_object *selector_map;
+    const struct json_view *selector_map;
     struct json_kv *selector; /* derived */
     size_t n_selector;
 };
@@ -87,7 +87,7 @@ static const struct json_field port_fields[] = {
     ROW_STR(raw_port, "appProtocol", app_protocol),
     ROW_PORT(raw_port, "port", port, 1),
     ROW_PORT(raw_port, "nodePort", node_port, 0),
-    {.name = "targetPort", .type = JSON_T_RAW, .offset = offsetof(struct raw_port, target)},
+    {.name = "targetPort", .type = JSON_T_VIEW, .offset = offsetof(struct raw_port, target)},
     {0},
 };
 static const struct json_field client_ip_fields[] = {
@@ -133,7 +133,7 @@ static const struct json_field spec_fields[] = {
     ROW_STR(raw_service_spec, "trafficDistribution", traffic_distribution),
     ROW_STR(raw_service_spec, "externalName", external_name),
     {.name = "selector",
-     .type = JSON_T_RAW,
+     .type = JSON_T_VIEW,
      .offset = offsetof(struct raw_service_spec, selector_map)},
     {0},
 };
@@ -203,17 +203,19 @@ static const char *const members[] = {
 };
 
 /* IntOrString. */
-static int check_targets(const struct raw_service_spec *s, struct err *err)
+static int check_targets(struct arena *a, const struct raw_service_spec *s, struct err *err)
 {
     for (size_t i = 0; i < s->n_ports; i++) {
-        struct json_object *t = s->ports[i].target;
-        bool is_number = json_object_is_type(t, json_type_int);
-        int64_t number = is_number ? json_object_get_int64(t) : 0;
-        if (t != NULL && !is_number && !json_object_is_type(t, json_type_string)) {
+        const struct json_view *t = s->ports[i].target;
+        if (t == NULL || t->type == JSON_V_STRING) {
+            continue;
+        }
+        if (t->type != JSON_V_INT && t->type != JSON_V_UINT) {
             return err_set(err, ERR_INVALID,
                            "spec.ports[%zu].targetPort: want a number or a name, got %.60s", i,
-                           json_object_get_string(t));
+                           json_view_shown(a, t));
         }
+        int64_t number = t->type == JSON_V_INT ? t->i : INT64_MAX;
         if (number < 0 || number > 65535) {
             return err_set(err, ERR_INVALID,
                            "spec.ports[%zu].targetPort: want a whole number from 0 to 65535, got "
@@ -224,14 +226,14 @@ static int check_targets(const struct raw_service_spec *s, struct err *err)
     return ERR_OK;
 }
 
-static void *service_decode(struct arena *a, struct json_object *item, struct raw_meta **ret_meta,
-                            struct err *err)
+static void *service_decode(struct arena *a, const struct json_view *item,
+                            struct raw_meta **ret_meta, struct err *err)
 {
     struct raw_service *raw = ARENA_NEW(a, struct raw_service);
     struct raw_service_spec *spec = &raw->spec;
-    int rc = json_decode(a, item, service_fields, raw, JSON_SKIP_UNKNOWN, "", err);
+    int rc = json_decode_view(a, item, service_fields, raw, JSON_SKIP_UNKNOWN, "", err);
     if (rc == ERR_OK) {
-        rc = check_targets(spec, err);
+        rc = check_targets(a, spec, err);
     }
     if (rc == ERR_OK) {
         rc = raw_map(a, spec->selector_map, "spec.selector", &spec->selector, &spec->n_selector,
@@ -248,13 +250,13 @@ static const struct tt_port *pack_ports(struct pack *p, const struct raw_port *p
 {
     struct tt_port *out = PACK_ARRAY(p, struct tt_port, n);
     for (size_t i = 0; i < n; i++) {
-        struct json_object *target = ports[i].target;
-        bool named = json_object_is_type(target, json_type_string);
+        const struct json_view *target = ports[i].target;
+        bool named = target != NULL && target->type == JSON_V_STRING;
         out[i].name = pack_text(p, str_nonnull(ports[i].name));
         out[i].protocol = pack_word(p, str_or(ports[i].protocol, "TCP"));
         out[i].app_protocol = pack_text(p, ports[i].app_protocol);
-        out[i].target_name = named ? pack_text(p, json_object_get_string(target)) : NULL;
-        out[i].target_port = named ? 0 : json_object_get_int(target);
+        out[i].target_name = named ? pack_text(p, target->text) : NULL;
+        out[i].target_port = named || target == NULL ? 0 : (int32_t)target->i;
         out[i].port = ports[i].port;
         out[i].node_port = ports[i].node_port;
     }

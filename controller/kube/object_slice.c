@@ -124,11 +124,11 @@ static const char *const members[] = {
     NULL,
 };
 
-static void *slice_decode(struct arena *a, struct json_object *item, struct raw_meta **ret_meta,
+static void *slice_decode(struct arena *a, const struct json_view *item, struct raw_meta **ret_meta,
                           struct err *err)
 {
     struct raw_slice *raw = ARENA_NEW(a, struct raw_slice);
-    int rc = json_decode(a, item, slice_fields, raw, JSON_SKIP_UNKNOWN, "", err);
+    int rc = json_decode_view(a, item, slice_fields, raw, JSON_SKIP_UNKNOWN, "", err);
     *ret_meta = &raw->meta;
     return rc == ERR_OK ? raw : NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c: two runs, one block (see pack.h).
  *
- * Words are found by a hash table in the scratch arena.  Structures come first in the block, then the texts
- * in the order in which they were first seen. */
+ * The first run finds equal texts by a hash table in the scratch arena, and writes down what became of each text that was
+ * asked for; the second reads that back.  Structures come first in the block, then the texts in the order in which they were
+ * first seen. */
 #include "controller/kube/pack.h"
 
 #include <assert.h>
@@ -12,21 +13,28 @@
 #include "controller/kube/words.h"
 
 #define ALIGN       ((size_t)8)
-#define FIRST_WORDS ((size_t)128)
-/* The table lives for one decode and is filled by one object of at most some MiB. */
-#define WORD_SEED UINT64_C(0x7472696d746162)
+#define FIRST_TEXTS 64u
+#define FIRST_ASKED ((size_t)96)
+#define NO_TEXT     UINT32_MAX
 
-struct pack_word {
-    const char *text; /* borrowed from the first run's source; NULL = free slot */
-    size_t len;
+struct pack_text {
+    const char *text; /* borrowed from the first run's source */
+    uint32_t len;
+    uint32_t offset; /* from text_at */
     uint64_t hash;
-    size_t offset; /* from text_at */
+};
+/* What one call of pack_text() or pack_word() got. */
+struct pack_asked {
+    const char *shared; /* the word of words.h, or NULL */
+    uint32_t text;      /* else an index, or NO_TEXT for a NULL */
 };
 
 void pack_init(struct pack *p, struct arena *a)
 {
-    *p = (struct pack){.arena = a, .cap_words = FIRST_WORDS};
-    p->words = ARENA_ARRAY(a, struct pack_word, p->cap_words);
+    *p = (struct pack){.arena = a, .cap_texts = FIRST_TEXTS, .cap_asked = FIRST_ASKED};
+    p->texts = ARENA_ARRAY(a, struct pack_text, p->cap_texts);
+    p->slots = ARENA_ARRAY(a, uint32_t, (size_t)p->cap_texts * 2);
+    p->asked = ARENA_ARRAY(a, struct pack_asked, p->cap_asked);
 }
 
 void *pack_array(struct pack *p, size_t n, size_t size)
@@ -41,57 +49,86 @@ void *pack_array(struct pack *p, size_t n, size_t size)
     return n == 0 ? NULL : p->block + at;
 }
 
-static struct pack_word *find_slot(struct pack_word *words, size_t cap, const char *s, size_t len,
-                                   uint64_t hash)
+static uint32_t *find_slot(const struct pack *p, const char *s, size_t len, uint64_t hash)
 {
-    size_t i = (size_t)hash & (cap - 1);
-    while (words[i].text != NULL &&
-           (words[i].hash != hash || words[i].len != len || memcmp(words[i].text, s, len) != 0)) {
-        i = (i + 1) & (cap - 1);
+    uint32_t mask = p->cap_texts * 2 - 1;
+    uint32_t i = (uint32_t)hash & mask;
+    for (; p->slots[i] != 0; i = (i + 1) & mask) {
+        const struct pack_text *t = &p->texts[p->slots[i] - 1];
+        if (t->hash == hash && t->len == len && memcmp(t->text, s, len) == 0) {
+            break;
+        }
     }
-    return &words[i];
+    return &p->slots[i];
 }
 
 static void grow(struct pack *p)
 {
-    size_t cap = p->cap_words * 2;
-    struct pack_word *words = ARENA_ARRAY(p->arena, struct pack_word, cap);
-    for (size_t i = 0; i < p->cap_words; i++) {
-        const struct pack_word *w = &p->words[i];
-        if (w->text != NULL) {
-            *find_slot(words, cap, w->text, w->len, w->hash) = *w;
-        }
+    struct pack_text *texts = ARENA_ARRAY(p->arena, struct pack_text, (size_t)p->cap_texts * 2);
+    memcpy(texts, p->texts, p->n_texts * sizeof *texts);
+    p->texts = texts;
+    p->cap_texts *= 2;
+    p->slots = ARENA_ARRAY(p->arena, uint32_t, (size_t)p->cap_texts * 2);
+    for (uint32_t i = 0; i < p->n_texts; i++) {
+        const struct pack_text *t = &p->texts[i];
+        *find_slot(p, t->text, t->len, t->hash) = i + 1;
     }
-    p->words = words;
-    p->cap_words = cap;
+}
+
+/* Index of the text, which the table has from now on. */
+static uint32_t find_or_add(struct pack *p, const char *s, size_t len)
+{
+    uint64_t hash = hash_quick((uintptr_t)p->arena, s, len);
+    uint32_t *slot = find_slot(p, s, len, hash);
+    if (*slot != 0) {
+        return *slot - 1;
+    }
+    if (p->n_texts == p->cap_texts) {
+        grow(p);
+        slot = find_slot(p, s, len, hash);
+    }
+    p->texts[p->n_texts] = (struct pack_text){s, (uint32_t)len, (uint32_t)p->text_bytes, hash};
+    p->text_bytes += len + 1;
+    *slot = ++p->n_texts;
+    return p->n_texts - 1;
+}
+
+static const char *second_run(struct pack *p)
+{
+    assert(p->next_asked < p->n_asked);
+    const struct pack_asked *is = &p->asked[p->next_asked++];
+    if (is->shared != NULL || is->text == NO_TEXT) {
+        return is->shared;
+    }
+    return p->block + p->text_at + p->texts[is->text].offset;
+}
+
+static const char *first_run(struct pack *p, const char *s, bool as_word)
+{
+    struct pack_asked is = {.text = NO_TEXT};
+    if (s != NULL) {
+        size_t len = strlen(s);
+        is.shared = as_word ? kube_word(s) : NULL;
+        is.text = is.shared != NULL ? NO_TEXT : find_or_add(p, s, len);
+    }
+    if (p->n_asked == p->cap_asked) {
+        struct pack_asked *asked = ARENA_ARRAY(p->arena, struct pack_asked, p->cap_asked * 2);
+        memcpy(asked, p->asked, p->n_asked * sizeof *asked);
+        p->asked = asked;
+        p->cap_asked *= 2;
+    }
+    p->asked[p->n_asked++] = is;
+    return is.shared != NULL ? is.shared : s;
 }
 
 const char *pack_text(struct pack *p, const char *s)
 {
-    if (s == NULL) {
-        return NULL;
-    }
-    size_t len = strlen(s);
-    uint64_t hash = hash_bytes(WORD_SEED, s, len);
-    struct pack_word *w = find_slot(p->words, p->cap_words, s, len, hash);
-    if (p->block != NULL) {
-        assert(w->text != NULL);
-        return p->block + p->text_at + w->offset;
-    }
-    if (w->text == NULL) {
-        *w = (struct pack_word){.text = s, .len = len, .hash = hash, .offset = p->text_bytes};
-        p->text_bytes += len + 1;
-        if (++p->n_words * 2 > p->cap_words) {
-            grow(p);
-        }
-    }
-    return s;
+    return p->block != NULL ? second_run(p) : first_run(p, s, false);
 }
 
 const char *pack_word(struct pack *p, const char *s)
 {
-    const char *shared = s == NULL ? NULL : kube_word(s);
-    return shared != NULL ? shared : pack_text(p, s);
+    return p->block != NULL ? second_run(p) : first_run(p, s, true);
 }
 
 size_t pack_allocate(struct pack *p)
@@ -102,11 +139,9 @@ size_t pack_allocate(struct pack *p)
     p->fixed = 0;
     p->block = xmalloc(bytes);
     memset(p->block, 0, p->text_at);
-    for (size_t i = 0; i < p->cap_words; i++) {
-        const struct pack_word *w = &p->words[i];
-        if (w->text != NULL) {
-            memcpy(p->block + p->text_at + w->offset, w->text, w->len + 1);
-        }
+    for (uint32_t i = 0; i < p->n_texts; i++) {
+        const struct pack_text *t = &p->texts[i];
+        memcpy(p->block + p->text_at + t->offset, t->text, (size_t)t->len + 1);
     }
     return bytes;
 }

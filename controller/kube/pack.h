@@ -15,17 +15,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct pack_word;
+struct pack_text;
+struct pack_asked;
 
 struct pack {
-    struct arena *arena;     /* scratch of the first run, and the table of words */
+    struct arena *arena;     /* scratch of the first run, and the tables */
     char *block;             /* NULL in the first run */
     size_t fixed;            /* bytes of structures and arrays asked for so far in this run */
     size_t text_at;          /* where texts begin in the block */
     size_t text_bytes;       /* of all different texts */
-    struct pack_word *words; /* open addressing; power of two */
-    size_t cap_words;
-    size_t n_words;
+    struct pack_text *texts; /* the different ones, in the order in which they were first seen */
+    uint32_t n_texts;
+    uint32_t cap_texts;
+    uint32_t
+        *slots; /* 1 + index of a text, 0: free; open addressing, twice cap_texts, a power of two */
+    struct pack_asked
+        *asked; /* what the first run asked for, in order; the second gets the same again */
+    size_t n_asked;
+    size_t cap_asked;
+    size_t next_asked; /* of the second run */
 };
 
 void pack_init(struct pack *p, struct arena *a);

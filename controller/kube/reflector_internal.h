@@ -37,7 +37,8 @@ struct reflector {
     struct client_rules retries;  /* repetitions of this very request */
     struct json_cutter *list_cutter;
     struct json_cutter *watch_cutter;
-    struct arena *arena; /* of the request under way */
+    struct arena *arena;      /* of the request under way */
+    struct arena *item_arena; /* of the item or event that is being read; kept for the next one */
     struct kube_credentials creds;
     bool awaits_credentials; /* the request under way waits for them, see send_ask() */
     int64_t send_at_ms;      /* then it is not sent before this moment */

@@ -27,10 +27,10 @@ enum event_type {
 };
 struct event {
     enum event_type type;
-    const char *name;           /* of the type, as sent */
-    struct json_object *object; /* as sent, without members that nobody asks for */
-    const char *rv;             /* of the object, or NULL */
-    const char *text;           /* the whole event, for messages */
+    const char *name;               /* of the type, as sent */
+    const struct json_view *object; /* as sent, without members that nobody asks for */
+    const char *rv;                 /* of the object, or NULL */
+    const char *text;               /* the whole event, for messages */
     size_t n;
 };
 
@@ -65,11 +65,11 @@ static const char *resource(const struct reflector *x)
 }
 
 /* Key of an object that did not decode, if it still says its name; in the arena. */
-static const char *key_of(struct arena *a, struct json_object *item)
+static const char *key_of(struct arena *a, const struct json_view *item)
 {
-    struct json_object *meta = json_member(item, "metadata");
-    const char *ns = json_str(meta, "namespace");
-    const char *name = json_str(meta, "name");
+    const struct json_view *meta = json_view_member(item, "metadata");
+    const char *ns = json_view_str(meta, "namespace");
+    const char *name = json_view_str(meta, "name");
     if (name == NULL || ns == NULL) {
         return name;
     }
@@ -77,10 +77,9 @@ static const char *key_of(struct arena *a, struct json_object *item)
 }
 
 /* What the store holds under the name of an object that could not be read; a reference or NULL. */
-static struct kube_object *known_as(struct reflector *x, struct json_object *item)
+static struct kube_object *known_as(struct reflector *x, const struct json_view *item)
 {
-    struct arena *a _cleanup_(arena_freep) = arena_new();
-    const char *key = key_of(a, item);
+    const char *key = key_of(x->item_arena, item);
     return key == NULL ? NULL : kube_store_get(x->store, key);
 }
 
@@ -112,11 +111,13 @@ static bool is_our_list(struct reflector *x)
 }
 
 /* `text` is what is shown of it when it cannot be read. */
-static void put_listed(struct reflector *x, struct json_object *item, const char *text, size_t n)
+static void put_listed(struct reflector *x, const struct json_view *item, const char *text,
+                       size_t n)
 {
     struct kube_object *o = NULL;
     struct err err = ERR_INIT;
-    if (kube_object_decode(kube_store_kind(x->store), item, &o, &err) != ERR_OK) {
+    if (kube_object_decode_view(kube_store_kind(x->store), x->item_arena, item, &o, &err) !=
+        ERR_OK) {
         skip_item(x, err.message, text, n);
         o = known_as(x, item); /* what we knew of it stays */
     }
@@ -127,9 +128,10 @@ static void put_listed(struct reflector *x, struct json_object *item, const char
 
 static void take_item(struct reflector *x, const char *text, size_t n)
 {
-    struct json_object *item _cleanup_(json_putp) = NULL;
+    const struct json_view *item;
     struct err err = ERR_INIT;
-    if (json_parse(text, n, NULL, &item, &err) != ERR_OK) {
+    arena_reset(x->item_arena);
+    if (json_view_parse(x->item_arena, text, n, NULL, &item, &err) != ERR_OK) {
         skip_item(x, err.message, text, n);
         return;
     }
@@ -157,10 +159,11 @@ bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
 
 /* --- watches ------------------------------------------------------------------------------------- */
 
-static bool end_with_status(struct reflector *x, struct json_object *object)
+static bool end_with_status(struct reflector *x, const struct json_view *object)
 {
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
-    json_print(&b, object, JSON_COMPACT);
+    struct json_object *tree _cleanup_(json_putp) = json_view_tree(object);
+    json_print(&b, tree, JSON_COMPACT);
     (void)kube_status_error(200, str_buf_text(&b), b.len, "GET", &x->stream_err);
     return false;
 }
@@ -183,11 +186,11 @@ static bool is_one_too_many(struct reflector *x, const struct kube_object *o)
 }
 
 /* An event of a streaming list before its end mark. */
-static bool stage(struct reflector *x, bool deleted, struct json_object *object, const char *text,
-                  size_t n)
+static bool stage(struct reflector *x, bool deleted, const struct json_view *object,
+                  const char *text, size_t n)
 {
     if (deleted) {
-        const char *key = key_of(x->arena, object);
+        const char *key = key_of(x->item_arena, object);
         if (key != NULL) {
             kube_store_replace_take(x->store, key);
         }
@@ -204,11 +207,12 @@ static bool stage(struct reflector *x, bool deleted, struct json_object *object,
 }
 
 /* ADDED, MODIFIED, DELETED.  False ends the watch. */
-static bool apply(struct reflector *x, bool deleted, struct json_object *object)
+static bool apply(struct reflector *x, bool deleted, const struct json_view *object)
 {
     struct kube_object *o = NULL;
     struct err err = ERR_INIT;
-    if (kube_object_decode(kube_store_kind(x->store), object, &o, &err) != ERR_OK) {
+    if (kube_object_decode_view(kube_store_kind(x->store), x->item_arena, object, &o, &err) !=
+        ERR_OK) {
         log_error(err.message, "Object of a watch event is left out",
                   LOG_S("resource", resource(x)), LOG_B("deleted", deleted));
         o = deleted ? known_as(x, object) : NULL;
@@ -230,9 +234,9 @@ static bool apply(struct reflector *x, bool deleted, struct json_object *object)
 }
 
 /* True when the event's object is of our kind; others are logged and passed over. */
-static bool is_our_kind(struct reflector *x, const char *type, struct json_object *object)
+static bool is_our_kind(struct reflector *x, const char *type, const struct json_view *object)
 {
-    const char *kind = json_str(object, "kind");
+    const char *kind = json_view_str(object, "kind");
     const char *want = kube_kind_name(kube_store_kind(x->store));
     if (kind == NULL || str_eq(kind, want)) {
         return true;
@@ -242,16 +246,17 @@ static bool is_our_kind(struct reflector *x, const char *type, struct json_objec
     return false;
 }
 
-static bool is_end_mark(struct json_object *object)
+static bool is_end_mark(const struct json_view *object)
 {
-    struct json_object *notes = json_member(json_member(object, "metadata"), "annotations");
-    return str_eq(str_nonnull(json_str(notes, END_MARK)), "true");
+    const struct json_view *notes =
+        json_view_member(json_view_member(object, "metadata"), "annotations");
+    return str_eq(str_nonnull(json_view_str(notes, END_MARK)), "true");
 }
 
 /* Objects of a streaming list, and its end. */
 static bool collect(struct reflector *x, const struct event *e)
 {
-    const char *kind = json_str(e->object, "kind");
+    const char *kind = json_view_str(e->object, "kind");
     const char *want = kube_kind_name(kube_store_kind(x->store));
     if (kind != NULL && !str_eq(kind, want)) {
         (void)err_set(&x->stream_err, ERR_INVALID, "the streaming list has no %s but a %.40s", want,
@@ -306,25 +311,26 @@ static enum event_type type_of(const char *name)
 bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large)
 {
     struct reflector *x = arg;
-    struct json_object *event _cleanup_(json_putp) = NULL;
+    const struct json_view *event;
     struct err err = ERR_INIT;
     if (too_large) {
         return end_undecodable(x, "it is too large");
     }
-    if (json_parse(text, n, NULL, &event, &err) != ERR_OK) {
+    arena_reset(x->item_arena);
+    if (json_view_parse(x->item_arena, text, n, NULL, &event, &err) != ERR_OK) {
         return end_undecodable(x, err.message);
     }
     struct event e = {
-        .name = json_str(event, "type"),
-        .object = json_member(event, "object"),
+        .name = json_view_str(event, "type"),
+        .object = json_view_member(event, "object"),
         .text = text,
         .n = n,
     };
-    if (e.name == NULL || !json_object_is_type(e.object, json_type_object)) {
+    if (e.name == NULL || e.object == NULL || e.object->type != JSON_V_OBJECT) {
         return end_undecodable(x, "it lacks a type or an object");
     }
     e.type = type_of(e.name);
-    e.rv = json_str(json_member(e.object, "metadata"), "resourceVersion");
+    e.rv = json_view_str(json_view_member(e.object, "metadata"), "resourceVersion");
     if (e.type == EVENT_ERROR) {
         return end_with_status(x, e.object);
     }

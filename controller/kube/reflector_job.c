@@ -30,6 +30,7 @@ void reflector_init(struct reflector *x, struct kube_reflectors *all, struct kub
         .store = store,
         .selector = xstrdup(selector),
         .arena = arena_new(),
+        .item_arena = arena_new(),
     };
     reflector_rules_init(&x->rules, all->args.page_size, all->args.min_watch_timeout_ms);
     if (all->args.streams) {
@@ -60,6 +61,7 @@ void reflector_done(struct reflector *x)
     json_cutter_free(x->watch_cutter);
     reflector_rules_done(&x->rules);
     arena_free(x->arena);
+    arena_free(x->item_arena);
     free(x->selector);
 }
 

@@ -47,7 +47,7 @@ static const char *find_or_add(const char *s, size_t size)
         words.begun = true;
         words.seed = hash_seed();
     }
-    size_t i = (size_t)hash_bytes(words.seed, s, size) & (SLOTS - 1);
+    size_t i = (size_t)hash_quick(words.seed, s, size) & (SLOTS - 1);
     for (; words.slot[i] != 0; i = (i + 1) & (SLOTS - 1)) {
         const char *is = words.text + words.slot[i] - 1;
         if (strcmp(is, s) == 0) {

@@ -3,12 +3,12 @@
  *
  * What holds for every input: a tree that was accepted prints as text that is accepted again, gives an
  * equal tree and prints the same bytes; a refusal has a text with a place; a decoder never accepts what
- * its table forbids. */
+ * its table forbids; views are taken, refused and decoded as trees are, in the same words. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "common/base/json.h"
+#include "common/base/json_view.h"
 
 struct item {
     const char *name;
@@ -45,6 +45,9 @@ static const struct json_field item_fields[] = {
     {0},
 };
 
+static const struct json_limits limits = {
+    .max_bytes = 1 << 16, .max_depth = 64, .max_values = 10000, .allow_nul = true};
+
 static void check_decoder(struct arena *a, struct json_object *o)
 {
     struct item item = {0};
@@ -69,15 +72,39 @@ static void check_printing(struct arena *a, struct json_object *o, enum json_sty
     FUZZ_CHECK(strcmp(text, json_text(a, again, style)) == 0);
 }
 
+/* `rc`, `err` and `o`: what the tree's way said of the same text. */
+static void check_view(struct arena *a, const uint8_t *data, size_t size, int rc,
+                       const struct err *err, struct json_object *o)
+{
+    const struct json_view *v = NULL;
+    struct err view_err = ERR_INIT;
+    struct item of_tree = {0};
+    struct item of_view = {0};
+    int view_rc = json_view_parse(a, (const char *)data, size, &limits, &v, &view_err);
+    FUZZ_CHECK(view_rc == rc && strcmp(view_err.message, err->message) == 0);
+    if (rc != ERR_OK) {
+        return;
+    }
+    struct json_object *again = json_view_tree(v);
+    FUZZ_CHECK(strcmp(json_text(a, again, JSON_COMPACT), json_text(a, o, JSON_COMPACT)) == 0);
+    json_object_put(again);
+    struct err tree_err = ERR_INIT;
+    rc = json_decode(a, o, item_fields, &of_tree, JSON_REFUSE_UNKNOWN, "x", &tree_err);
+    view_rc = json_decode_view(a, v, item_fields, &of_view, JSON_REFUSE_UNKNOWN, "x", &view_err);
+    FUZZ_CHECK(view_rc == rc && strcmp(view_err.message, tree_err.message) == 0);
+    FUZZ_CHECK(of_tree.port == of_view.port && of_tree.id == of_view.id &&
+               of_tree.n_words == of_view.n_words && of_tree.n_items == of_view.n_items &&
+               of_tree.n_labels == of_view.n_labels && str_eq(of_tree.name, of_view.name));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct json_limits limits = {
-        .max_bytes = 1 << 16, .max_depth = 64, .max_values = 10000, .allow_nul = true};
     struct arena *a = arena_new();
     struct err err = ERR_INIT;
     struct json_object *o = NULL;
     int rc = json_parse_arena(a, (const char *)data, size, &limits, &o, &err);
     FUZZ_CHECK(rc == ERR_OK || (rc == ERR_INVALID && strncmp(err.message, "line ", 5) == 0));
+    check_view(a, data, size, rc, &err, o);
     if (rc == ERR_OK) {
         check_printing(a, o, JSON_COMPACT);
         check_printing(a, o, JSON_SORTED_PRETTY);

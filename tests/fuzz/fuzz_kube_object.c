@@ -3,7 +3,7 @@
  *
  * The first byte chooses the kind, the rest is one object's JSON.  What holds for every input: a refusal names the kind;
  * what was decoded has its key, counts match lists, and texts lie inside the one block, or are words that all objects
- * share. */
+ * share; from a view comes what comes from a tree. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -63,6 +63,22 @@ static void check_slice(const struct kube_object *o)
     }
 }
 
+/* `rc`, `err` and `o`: what came of the same text as a tree. */
+static void check_view(const char *text, size_t n, enum kube_kind kind, int rc,
+                       const struct err *err, const struct kube_object *o)
+{
+    struct arena *a = arena_new();
+    const struct json_view *view = NULL;
+    struct kube_object *other = NULL;
+    struct err view_err = ERR_INIT;
+    FUZZ_CHECK(json_view_parse(a, text, n, NULL, &view, NULL) == ERR_OK);
+    FUZZ_CHECK(kube_object_decode_view(kind, a, view, &other, &view_err) == rc);
+    FUZZ_CHECK(strcmp(view_err.message, err->message) == 0);
+    FUZZ_CHECK(rc != ERR_OK || (other->bytes == o->bytes && strcmp(other->key, o->key) == 0));
+    kube_object_unref(other);
+    arena_free(a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const words[] = {"service ", "node ", "endpointslice "};
@@ -76,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum kube_kind kind = data[0] % KUBE_KIND_MAX;
     int rc = kube_object_decode(kind, tree, &o, &err);
     json_object_put(tree);
+    check_view((const char *)data + 1, size - 1, kind, rc, &err, o);
     if (rc != ERR_OK) {
         FUZZ_CHECK(rc == ERR_INVALID &&
                    strncmp(err.message, words[kind], strlen(words[kind])) == 0);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plain_run.h: how many bytes of a JSON string stand for themselves.
+ *
+ * The inner loop of all that reads JSON: sixteen bytes at a time where the machine can say in one go which of them are
+ * special (SSE2, which every x86-64 has), else eight.  Reads nothing behind p[n-1].  Pure. */
+#ifndef TRIMTAB_BASE_PLAIN_RUN_H
+#define TRIMTAB_BASE_PLAIN_RUN_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool plain_run_ends(unsigned char b, bool ascii)
+{
+    return b == '"' || b == '\\' || b < 0x20 || (ascii && b >= 0x80);
+}
+
+#ifdef __SSE2__
+typedef char plain_run_bytes __attribute__((vector_size(16)));
+typedef unsigned char plain_run_ubytes __attribute__((vector_size(16)));
+typedef unsigned plain_run_hits;
+#define PLAIN_RUN_STEP 16
+
+/* One bit for each of the sixteen bytes at p that ends a run. */
+static inline plain_run_hits plain_run_specials(const char *p, bool ascii)
+{
+    plain_run_ubytes v;
+    memcpy(&v, p, sizeof v);
+    plain_run_bytes hits =
+        (plain_run_bytes)(v == '"') | (plain_run_bytes)(v == '\\') | (plain_run_bytes)(v < 0x20);
+    if (ascii) {
+        hits |= (plain_run_bytes)v; /* only the high bits count */
+    }
+    return (unsigned)__builtin_ia32_pmovmskb128(hits);
+}
+
+static inline size_t plain_run_first(plain_run_hits hits)
+{
+    return (size_t)__builtin_ctz(hits);
+}
+#else
+typedef uint64_t plain_run_hits;
+#define PLAIN_RUN_STEP 8
+
+/* The high bit of each of eight bytes that ends a run.  Subtracting sets it in a byte below what is subtracted; the
+ * borrow may set it in the byte after that one, too, so only the lowest is sure. */
+static inline plain_run_hits plain_run_specials(const char *p, bool ascii)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t highs = UINT64_C(0x8080808080808080);
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    w = le64toh(w);
+    uint64_t below = ((w ^ ones * '"') - ones) | ((w ^ ones * '\\') - ones) | (w - ones * 0x20);
+    return ((below & ~w) | (ascii ? w : 0)) & highs;
+}
+
+static inline size_t plain_run_first(plain_run_hits hits)
+{
+    return (size_t)__builtin_ctzll(hits) / 8;
+}
+#endif
+
+static inline size_t plain_run_of(const char *p, size_t n, bool ascii)
+{
+    size_t i = 0;
+    for (; i + PLAIN_RUN_STEP <= n; i += PLAIN_RUN_STEP) {
+        plain_run_hits hits = plain_run_specials(p + i, ascii);
+        if (hits != 0) {
+            return i + plain_run_first(hits);
+        }
+    }
+    while (i < n && !plain_run_ends((unsigned char)p[i], ascii)) {
+        i++;
+    }
+    return i;
+}
+
+/* From p up to a quote, a backslash, a control byte, or n. */
+static inline size_t plain_run(const char *p, size_t n)
+{
+    return plain_run_of(p, n, false);
+}
+
+/* The same, or up to a byte that is not ASCII. */
+static inline size_t plain_run_ascii(const char *p, size_t n)
+{
+    return plain_run_of(p, n, true);
+}
+
+#endif
