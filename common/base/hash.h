@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 uint64_t hash_bytes(uint64_t seed, const void *p, size_t n);
-/* A tenth of the cost, for small tables of one process; whoever does not know the seed has a hard time to make keys collide, but nobody
- * has proven it. */
+/* A tenth of the cost, for tables that are small and short-lived, or bounded.  Whoever does not know the seed has no
+ * easy way to keys that collide, but nobody has proven it.  Differs between machines. */
 uint64_t hash_quick(uint64_t seed, const void *p, size_t n);
 /* A random seed from the kernel; falls back to addresses and time when it has none to give. */
 uint64_t hash_seed(void);

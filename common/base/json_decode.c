@@ -388,8 +388,8 @@ static uint64_t marks_of(const struct json_view *items, size_t n)
     return marks;
 }
 
-/* The member, unless it is absent or null.  Objects and tables are mostly in one order, so the search goes on behind the last
- * one that was found: *at. */
+/* The member, unless it is absent or null.  Objects and tables are mostly in one order, so the search begins at *at,
+ * behind the last one that was found. */
 static const struct json_view *find_member(const struct json_view *items, size_t n,
                                            const char *name, size_t *at)
 {

@@ -12,8 +12,8 @@
 
 #define JSON_DEPTH_CEILING 512 /* whatever the limits say: containers that are open at once */
 
-/* Each function gets the `arg` of json_grammar_read().  Texts are valid UTF-8, borrowed for the call.  `in_place`: the text stands so
- * in the document, with a quote behind it; else it is NUL-terminated. */
+/* Each function gets the `arg` of json_grammar_read().  Texts are valid UTF-8, borrowed for the call.  `in_place`: the
+ * text stands so in the document, with a quote behind it; else it is NUL-terminated. */
 struct json_builder {
     /* A member's name; its value follows.  False: the object has one of that name. */
     bool (*name)(void *arg, const char *text, size_t n, bool in_place);

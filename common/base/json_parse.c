@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_parse.c: outside bytes into a json-c tree.
  *
- * json_grammar.c reads; here its builder of trees: for documents that are changed, or kept.  Duplicates are found in json-c's
- * seeded hash table, so hostile input costs linear time.  What is only decoded and dropped is cheaper as a view
- * (json_view.h).  Pure. */
+ * json_grammar.c reads; here is its builder of trees, for documents that are changed, or kept.  Duplicates are found
+ * in json-c's seeded hash table, so hostile input costs linear time.  What is only decoded and dropped is cheaper as
+ * a view (json_view.h).  Pure. */
 #include "common/base/json.h"
 
 #include <stdlib.h>

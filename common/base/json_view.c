@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_view.c: the builder of views, and views of trees.
  *
- * The text is copied once; each string that stands in it as it is gets its NUL where its closing quote was.  Values that are
- * complete but whose container is not lie on a stack: an open container, then its children so far.  Closing it moves
+ * The text is copied once; each string that stands in it as it is gets its NUL where its closing quote was.  Values
+ * whose container is not complete lie on a stack: an open container, then its children so far.  Closing it moves
  * them to the arena, side by side.
  * Duplicate names are looked for among the siblings if a mask of 64 bits says that there may be one; an object
  * with many members gets a seeded hash table, so that hostile input costs linear time.  Pure. */

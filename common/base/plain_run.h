@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plain_run.h: how many bytes of a JSON string stand for themselves.
  *
- * The inner loop of all that reads JSON: sixteen bytes at a time where the machine can say in one go which of them are
- * special (SSE2, which every x86-64 has), else eight.  Reads nothing behind p[n-1].  Pure. */
+ * The inner loop of all that reads JSON: sixteen bytes at a time where the machine can say in one go which of
+ * them are special (SSE2, which every x86-64 has), else eight, and the last few one by one.  Reads nothing behind
+ * p[n-1].  Pure. */
 #ifndef TRIMTAB_BASE_PLAIN_RUN_H
 #define TRIMTAB_BASE_PLAIN_RUN_H
 
@@ -12,41 +13,15 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Ends a run: a quote, a backslash, a control byte; with `ascii` also what is not ASCII. */
 static inline bool plain_run_ends(unsigned char b, bool ascii)
 {
     return b == '"' || b == '\\' || b < 0x20 || (ascii && b >= 0x80);
 }
 
-#ifdef __SSE2__
-typedef char plain_run_bytes __attribute__((vector_size(16)));
-typedef unsigned char plain_run_ubytes __attribute__((vector_size(16)));
-typedef unsigned plain_run_hits;
-#define PLAIN_RUN_STEP 16
-
-/* One bit for each of the sixteen bytes at p that ends a run. */
-static inline plain_run_hits plain_run_specials(const char *p, bool ascii)
-{
-    plain_run_ubytes v;
-    memcpy(&v, p, sizeof v);
-    plain_run_bytes hits =
-        (plain_run_bytes)(v == '"') | (plain_run_bytes)(v == '\\') | (plain_run_bytes)(v < 0x20);
-    if (ascii) {
-        hits |= (plain_run_bytes)v; /* only the high bits count */
-    }
-    return (unsigned)__builtin_ia32_pmovmskb128(hits);
-}
-
-static inline size_t plain_run_first(plain_run_hits hits)
-{
-    return (size_t)__builtin_ctz(hits);
-}
-#else
-typedef uint64_t plain_run_hits;
-#define PLAIN_RUN_STEP 8
-
 /* The high bit of each of eight bytes that ends a run.  Subtracting sets it in a byte below what is subtracted; the
  * borrow may set it in the byte after that one, too, so only the lowest is sure. */
-static inline plain_run_hits plain_run_specials(const char *p, bool ascii)
+static inline uint64_t plain_run_ends8(const char *p, bool ascii)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t highs = UINT64_C(0x8080808080808080);
@@ -57,19 +32,39 @@ static inline plain_run_hits plain_run_specials(const char *p, bool ascii)
     return ((below & ~w) | (ascii ? w : 0)) & highs;
 }
 
-static inline size_t plain_run_first(plain_run_hits hits)
+#ifdef __SSE2__
+typedef char plain_run_bytes __attribute__((vector_size(16)));
+typedef unsigned char plain_run_ubytes __attribute__((vector_size(16)));
+
+/* One bit for each of sixteen bytes that ends a run. */
+static inline unsigned plain_run_ends16(const char *p, bool ascii)
 {
-    return (size_t)__builtin_ctzll(hits) / 8;
+    plain_run_ubytes v;
+    memcpy(&v, p, sizeof v);
+    plain_run_bytes ends =
+        (plain_run_bytes)(v == '"') | (plain_run_bytes)(v == '\\') | (plain_run_bytes)(v < 0x20);
+    if (ascii) {
+        ends |= (plain_run_bytes)v; /* only the high bits count */
+    }
+    return (unsigned)__builtin_ia32_pmovmskb128(ends);
 }
 #endif
 
 static inline size_t plain_run_of(const char *p, size_t n, bool ascii)
 {
     size_t i = 0;
-    for (; i + PLAIN_RUN_STEP <= n; i += PLAIN_RUN_STEP) {
-        plain_run_hits hits = plain_run_specials(p + i, ascii);
-        if (hits != 0) {
-            return i + plain_run_first(hits);
+#ifdef __SSE2__
+    for (; i + 16 <= n; i += 16) {
+        unsigned ends = plain_run_ends16(p + i, ascii);
+        if (ends != 0) {
+            return i + (size_t)__builtin_ctz(ends);
+        }
+    }
+#endif
+    for (; i + 8 <= n; i += 8) {
+        uint64_t ends = plain_run_ends8(p + i, ascii);
+        if (ends != 0) {
+            return i + (size_t)__builtin_ctzll(ends) / 8;
         }
     }
     while (i < n && !plain_run_ends((unsigned char)p[i], ascii)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json_cutter_fast.c: the cutter's short way through what is in order.
  *
- * Nearly all bytes of a list go through here: inside an item, token by token instead of byte by byte, kept or dropped.
- * Same states as the whole machine (json_cutter.c), which takes over at the item's end, at blanks, at escapes, where a token goes
- * over the end of the bytes, and at whatever is wrong: this way says nothing, it stops in front of it.
+ * Nearly all bytes of a list go through here: inside an item, token by token instead of byte by byte, kept or
+ * dropped.  Same states as the whole machine (json_cutter.c), which takes over at the item's end, at blanks, at escapes,
+ * where a token goes over the end of the bytes, and at whatever is wrong: this way says nothing, it stops in front of it.
  * What goes out is never more than what was read, so room for it is made once per call.
  * Pure. */
 #include "controller/kube/json_cutter_internal.h"

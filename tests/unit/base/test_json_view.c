@@ -8,8 +8,29 @@
 
 #include "common/base/clock.h"
 #include "common/base/json_view.h"
+#include "common/base/plain_run.h"
 
 #define DOCUMENTS 20000
+
+/* --- runs of plain bytes ------------------------------------------------------------------------------------- */
+
+static void plain_run__every_byte_at_every_place__ends_or_not(void **state)
+{
+    (void)state;
+    for (int b = 0; b < 256; b++) {
+        bool ends = b < 0x20 || b == '"' || b == '\\';
+        for (size_t n = 0; n <= 40; n++) {
+            /* exactly n bytes, so that AddressSanitizer sees a step too far; the byte before an end looks like one */
+            char *text _cleanup_(xfreep) = xmalloc(n);
+            for (size_t at = 0; at < n; at++) {
+                memset(text, at % 2 == 0 ? '!' : '#', n);
+                text[at] = (char)b;
+                assert_int_equal(plain_run(text, n), ends ? at : n);
+                assert_int_equal(plain_run_ascii(text, n), ends || b >= 0x80 ? at : n);
+            }
+        }
+    }
+}
 
 /* --- random documents -------------------------------------------------------------------------------------- */
 
@@ -253,6 +274,7 @@ static void json_decode_view__raw_member__a_tree_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_run__every_byte_at_every_place__ends_or_not),
         cmocka_unit_test(json_view_parse__random_documents__as_trees),
         cmocka_unit_test(json_view_parse__many_members__duplicates_found_wherever_they_are),
         cmocka_unit_test(json_view_parse__nested_to_the_cap__as_trees),

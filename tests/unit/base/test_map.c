@@ -128,6 +128,23 @@ static void map__many_keys__all_found(void **state)
     map_free(m);
 }
 
+static void hash_quick__lengths_seeds_and_each_byte__count(void **state)
+{
+    (void)state;
+    unsigned char text[40] = {0};
+    assert_true(hash_quick(5, "12345678", 8) == hash_quick(5, "12345678", 8));
+    for (size_t n = 0; n < sizeof text; n++) {
+        uint64_t plain = hash_quick(7, text, n);
+        assert_true(plain != hash_quick(8, text, n));
+        assert_true(plain != hash_quick(7, text, n + 1));
+        for (size_t i = 0; i < n; i++) {
+            text[i] = 1;
+            assert_true(plain != hash_quick(7, text, n));
+            text[i] = 0;
+        }
+    }
+}
+
 static void hash_bytes__siphash_vectors__known_values(void **state)
 {
     (void)state;
@@ -237,6 +254,7 @@ int main(void)
         cmocka_unit_test(map_keys__between_changes__always_in_order),
         cmocka_unit_test(map__many_keys__all_found),
         cmocka_unit_test(hash_bytes__siphash_vectors__known_values),
+        cmocka_unit_test(hash_quick__lengths_seeds_and_each_byte__count),
         cmocka_unit_test(str_set__make__sorted_and_unique),
         cmocka_unit_test(str_set__algebra__merge_rules),
         cmocka_unit_test(sort_merge__two_lists__three_outcomes_in_order),

@@ -23,6 +23,9 @@ static void str_buf__appends__stay_terminated(void **state)
     str_append_n(&b, "\0x", 2);
     assert_int_equal(b.len, 8);
     assert_memory_equal(str_buf_to_arena(&b, a), "abc007\0x", 9);
+    str_buf_reserve(&b, 1000);
+    assert_true(b.cap > b.len + 1000);
+    assert_memory_equal(b.data, "abc007\0x", 9);
     for (int i = 0; i < 1000; i++) {
         str_append(&b, "0123456789");
     }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "common/base/str.h"
 
 struct sink {
@@ -332,6 +333,73 @@ static void json_cutter__recorded_lists__same_at_every_byte(void **state)
     }
 }
 
+/* Items, and what was wrong with the text; `chunk` bytes at a time. */
+static char *outcome_of(struct arena *a, struct json_cutter *c, struct sink *s, const char *text,
+                        size_t n, size_t chunk)
+{
+    struct err err = ERR_INIT;
+    json_cutter_reset(c);
+    str_buf_reset(&s->text);
+    int rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < n; i += chunk) {
+        rc = json_cutter_feed(c, text + i, n - i < chunk ? n - i : chunk, &err);
+    }
+    return arena_printf(a, "%s%s %d", str_buf_text(&s->text), err.message,
+                        json_cutter_at_boundary(c));
+}
+
+/* Tokens that are longer than what the short way reads at once. */
+static void json_cutter__long_tokens__same_in_chunks_of_any_size(void **state)
+{
+    static const size_t lengths[] = {511, 512, 513, 8180, 8192, 20000};
+    static const size_t chunks[] = {1, 7, 4096, 8192, 1 << 20};
+    struct arena *a = *state;
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        char *x = arena_calloc(a, 1, lengths[i] + 1);
+        memset(x, 'x', lengths[i]);
+        char *want =
+            arena_printf(a, "{\"metadata\":{\"labels\":{\"%s\":\"%s\",\"n\":[1,2,{}]}}}\n 1", x, x);
+        char *text = arena_printf(a,
+                                  "{\"items\":[{\"%s\":\"%s\",\"metadata\":{\"%s\":{},\"labels\":"
+                                  "{\"%s\":\"%s\",\"n\":[1, 2,{}]}},\"z\":[\"%s\",0]}]}",
+                                  x, x, x, x, x, x);
+        for (size_t k = 0; k < ARRAY_LEN(chunks); k++) {
+            struct sink s = {.stop_after = -1};
+            struct json_cutter *c = list_cutter(&s, kube_kind_members(KUBE_NODE));
+            assert_string_equal(outcome_of(a, c, &s, text, strlen(text), chunks[k]), want);
+            json_cutter_free(c);
+            str_buf_done(&s.text);
+        }
+    }
+}
+
+/* Whatever is wrong, the short way leaves it to the whole machine: byte by byte there is only the latter. */
+static void json_cutter__damaged_lists__same_whole_and_byte_by_byte(void **state)
+{
+    static const char bytes[] = "\"\\{}[],:01-.eEntfa \n\x01\x80\xff";
+    struct rng *r = rng_seeded_new(3);
+    struct sink s = {.stop_after = -1};
+    struct json_cutter *c = list_cutter(&s, kube_kind_members(KUBE_SERVICE));
+    const char *recorded_text = recorded_body(*state, "149-");
+    size_t n = strlen(recorded_text);
+    int refused = 0;
+    for (int i = 0; i < 2000; i++) {
+        struct arena *a = arena_new();
+        char *text = arena_memdup(a, recorded_text, n + 1);
+        for (uint64_t k = rng_below(r, 3); k > 0; k--) {
+            text[rng_below(r, n)] = bytes[rng_below(r, sizeof bytes)];
+        }
+        const char *want = outcome_of(a, c, &s, text, n, 1);
+        refused += strstr(want, "byte ") != NULL;
+        assert_string_equal(outcome_of(a, c, &s, text, n, n), want);
+        arena_free(a);
+    }
+    assert_in_range(refused, 200, 1800);
+    json_cutter_free(c);
+    str_buf_done(&s.text);
+    rng_free(r);
+}
+
 static void json_cutter__recorded_watches__same_at_every_byte(void **state)
 {
     const char *const names[] = {"136-", "137-", "145-", "148-", "151-"};
@@ -361,6 +429,8 @@ int main(void)
         KUBE_TEST(json_cutter__reader_stops__feeding_ends_cancelled),
         KUBE_TEST(json_cutter__v175_separators__same_events),
         KUBE_TEST(json_cutter__recorded_lists__same_at_every_byte),
+        KUBE_TEST(json_cutter__long_tokens__same_in_chunks_of_any_size),
+        KUBE_TEST(json_cutter__damaged_lists__same_whole_and_byte_by_byte),
         KUBE_TEST(json_cutter__recorded_watches__same_at_every_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

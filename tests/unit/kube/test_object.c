@@ -401,6 +401,27 @@ static void kube_object_decode__annotation_of_256_kib__kept(void **state)
     kube_object_unref(o);
 }
 
+/* More texts, and more equal ones, than the packing begins with. */
+static void kube_object_decode__many_annotations__each_its_own(void **state)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_append(
+        &b, "{'metadata':{'namespace':'demo','name':'web','resourceVersion':'7','annotations':{");
+    for (int i = 0; i < 3000; i++) {
+        str_appendf(&b, "%s'example.com/%04d':'value %d'", i > 0 ? "," : "", i, i % 700);
+    }
+    str_append(&b, "}}}");
+    struct kube_object *o = decode_text(KUBE_SERVICE, b.data);
+    assert_int_equal(o->service->n_annotations, 3000);
+    for (int i = 0; i < 3000; i++) {
+        const struct tt_kv *kv = &o->service->annotations[i];
+        assert_string_equal(kv->key, arena_printf(*state, "example.com/%04d", i));
+        assert_string_equal(kv->value, arena_printf(*state, "value %d", i % 700));
+        assert_ptr_equal(kv->value, o->service->annotations[i % 700].value);
+    }
+    kube_object_unref(o);
+}
+
 static void kube_object_decode__with_and_without_dropped_members__equal_blocks(void **state)
 {
     struct kube_object *full = decode_recorded(*state, KUBE_NODE, "100-");
@@ -451,6 +472,7 @@ int main(void)
         KUBE_TEST(kube_object_decode__slice_without_node_name__its_topology),
         KUBE_TEST(kube_object_decode__wrong_types__named_with_their_path),
         KUBE_TEST(kube_object_decode__annotation_of_256_kib__kept),
+        KUBE_TEST(kube_object_decode__many_annotations__each_its_own),
         KUBE_TEST(kube_object_decode__with_and_without_dropped_members__equal_blocks),
         KUBE_TEST(kube_object_unref__references__counted),
         KUBE_TEST(kube_kind__tables__complete),
