@@ -263,7 +263,8 @@ static void exec__failures__upstream_texts(void **state)
 static void exec__not_there__hint_now_and_then(void **state)
 {
     if (own_is_valgrind()) {
-        skip();
+        print_message("# left out under valgrind\n");
+        return;
     }
     struct bench *b = *state;
     b->args.command = "trimtab-no-such-plugin";

@@ -447,7 +447,8 @@ static void limits__no_file_descriptor__idle_one_goes(void **state)
 {
     (void)state;
     if (own_is_valgrind()) {
-        skip();
+        print_message("# left out under valgrind\n");
+        return;
     }
     struct rig r;
     rig_start(&r, times);
