@@ -18,6 +18,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
+import tree  # noqa: E402  pylint: disable=wrong-import-position
 from fake_discovery import Discovery  # noqa: E402  pylint: disable=wrong-import-position
 
 try:
@@ -34,14 +35,7 @@ CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
 
 def read(*path):
-    with open(os.path.join(TREE, *path), encoding="utf-8") as f:
-        return f.read()
-
-
-def run(*command, code=0, **kw):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **kw)
-    assert done.returncode == code, (command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-    return done
+    return tree.read(TREE, *path)
 
 
 def objects(cloud):
@@ -57,24 +51,24 @@ def deployment(items):
 
 
 def rendered(*flags):
-    text = run(tap.need(HELM, "helm is not installed"), "template", "trimtab", CHART, "--namespace=kube-system", "--kube-version=1.36.0",
+    text = tree.run(tap.need(HELM, "helm is not installed"), "template", "trimtab", CHART, "--namespace=kube-system", "--kube-version=1.36.0",
                *flags).stdout
     return [o for o in yaml.safe_load_all(text) if o]
 
 
 def helm_refuses(words, *flags):
-    done = run(tap.need(HELM, "helm is not installed"), "template", "trimtab", CHART, "--kube-version=1.36.0", *flags, code=1)
+    done = tree.run(tap.need(HELM, "helm is not installed"), "template", "trimtab", CHART, "--kube-version=1.36.0", *flags, code=1)
     assert words in done.stderr, done.stderr
 
 
 # --- made files ----------------------------------------------------------------------------------------------------
 
 def test_roles__are_those_that_the_program_prints():
-    run(sys.executable, os.path.join(DEPLOY, "generate"), "--check", TRIMTAB)
+    tree.run(sys.executable, os.path.join(DEPLOY, "generate"), "--check", TRIMTAB)
 
 
 def test_manifests__are_what_helm_makes_of_the_chart():
-    run(sys.executable, os.path.join(DEPLOY, "generate"), "--check", TRIMTAB, tap.need(HELM, "helm is not installed"))
+    tree.run(sys.executable, os.path.join(DEPLOY, "generate"), "--check", TRIMTAB, tap.need(HELM, "helm is not installed"))
 
 
 def test_version__is_the_projects():
@@ -142,7 +136,7 @@ def test_probes__ask_pages_that_need_no_permission():
 
 
 def test_flags__are_the_programs_own():
-    known = set(re.findall(r"--([a-z][a-z0-9-]*)", run(TRIMTAB, "--help").stdout))
+    known = set(re.findall(r"--([a-z][a-z0-9-]*)", tree.run(TRIMTAB, "--help").stdout))
     for cloud in CLOUDS:
         container, = deployment(objects(cloud))["spec"]["template"]["spec"]["containers"]
         used = [arg[2:].split("=")[0] for arg in container["args"]]
@@ -165,7 +159,7 @@ def test_cloud_config__is_mounted_where_the_flag_says_and_can_be_read():
         with tempfile.NamedTemporaryFile("w") as f:
             f.write(text)
             f.flush()
-            run(TRIMTAB, "check-config", f"--cloud-provider={cloud}", f"--cloud-config={f.name}")
+            tree.run(TRIMTAB, "check-config", f"--cloud-provider={cloud}", f"--cloud-config={f.name}")
 
 
 # --- the chart -----------------------------------------------------------------------------------------------------
@@ -195,7 +189,7 @@ def test_schema__knows_every_value_and_refuses_others():
 
 def test_helm_lint():
     for cloud in CLOUDS:
-        run(tap.need(HELM, "helm is not installed"), "lint", "--strict", CHART, "--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))
+        tree.run(tap.need(HELM, "helm is not installed"), "lint", "--strict", CHART, "--values", os.path.join(DEPLOY, "values", cloud + ".yaml"))
 
 
 def test_chart__plugins_by_an_image_or_an_init_container():
@@ -241,7 +235,7 @@ def kubectl(server, *args, folder, stdin=None):
             f.write(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "c",
                                 "clusters": [{"name": "c", "cluster": {"server": server}}], "users": [],
                                 "contexts": [{"name": "c", "context": {"cluster": "c", "user": ""}}]}))
-    return run(tap.need(shutil.which("kubectl"), "kubectl is not installed"), f"--kubeconfig={config}", *args, input=stdin,
+    return tree.run(tap.need(shutil.which("kubectl"), "kubectl is not installed"), f"--kubeconfig={config}", *args, input=stdin,
                env={**os.environ, "HOME": folder})
 
 
@@ -359,7 +353,7 @@ def test_service_monitor__finds_the_service_and_the_job_of_the_alerts():
 
 
 def test_promtool__takes_the_alerts():
-    run(tap.need(shutil.which("promtool"), "promtool is not installed"), "check", "rules", os.path.join(CHART, "files", "alerts.yaml"))
+    tree.run(tap.need(shutil.which("promtool"), "promtool is not installed"), "check", "rules", os.path.join(CHART, "files", "alerts.yaml"))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
+import tree  # noqa: E402  pylint: disable=wrong-import-position
 
 TRIMTAB, TREE, BUILD = sys.argv[1:4]
 COLLECT = os.path.join(TREE, "deploy", "image", "collect")
@@ -24,32 +25,25 @@ OFFLINE_EXPOSURE = 20  # of systemd-analyze security: tenths; a unit without any
 
 
 def read(*path):
-    with open(os.path.join(TREE, *path), encoding="utf-8") as f:
-        return f.read()
-
-
-def run(*command, code=0, **kw):
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **kw)
-    assert done.returncode == code, (command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
-    return done
+    return tree.read(TREE, *path)
 
 
 def instrumented():
     """A sanitizer's run-time library wants more of its surroundings than an image has."""
-    return re.search(r"lib(asan|tsan|ubsan)", run("ldd", TRIMTAB).stdout)
+    return re.search(r"lib(asan|tsan|ubsan)", tree.run("ldd", TRIMTAB).stdout)
 
 
 # --- the image -----------------------------------------------------------------------------------------------------
 
 def test_image__holds_the_libraries_that_the_loader_wants_and_nothing_to_run():
     want = set()
-    for line in run("ldd", TRIMTAB).stdout.splitlines():
+    for line in tree.run("ldd", TRIMTAB).stdout.splitlines():
         path = re.search(r"(/\S+) \(0x", line)
         if path:
             want.add(path.group(1))
-    assert set(run(COLLECT, "--list", TRIMTAB).stdout.split()) == want and len(want) > 5
+    assert set(tree.run(COLLECT, "--list", TRIMTAB).stdout.split()) == want and len(want) > 5
     with tempfile.TemporaryDirectory() as root:
-        run(COLLECT, TRIMTAB, root)
+        tree.run(COLLECT, TRIMTAB, root)
         found = {"/" + os.path.relpath(os.path.join(base, name), root)
                  for base, _, names in os.walk(root) for name in names}
         rest = {"/usr/bin/trimtab", "/etc/ssl/certs/ca-certificates.crt", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group"}
@@ -63,10 +57,10 @@ def test_image__its_program_starts_as_a_user_without_rights():
         raise tap.Absent("this build has a sanitizer's library")
     with tempfile.TemporaryDirectory() as root:
         os.chmod(root, 0o755)
-        run(COLLECT, TRIMTAB, root)
-        said = run("chroot", "--userspec=65532:65532", root, "/usr/bin/trimtab", "version").stdout
+        tree.run(COLLECT, TRIMTAB, root)
+        said = tree.run("chroot", "--userspec=65532:65532", root, "/usr/bin/trimtab", "version").stdout
         assert said.startswith("trimtab "), said
-        said = run("chroot", "--userspec=65532:65532", root, "/usr/bin/trimtab", "--help").stdout
+        said = tree.run("chroot", "--userspec=65532:65532", root, "/usr/bin/trimtab", "--help").stdout
         assert "Commands:" in said, said
 
 
@@ -108,16 +102,16 @@ def test_unit__systemd_takes_it_and_finds_little_exposed():
     analyze = tap.need(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     with tempfile.TemporaryDirectory() as folder:
         path = unit(folder)
-        done = run(analyze, "verify", "--man=no", path)
+        done = tree.run(analyze, "verify", "--man=no", path)
         assert done.stderr.strip() == "", done.stderr
-        said = run(analyze, "security", "--offline=yes", f"--threshold={OFFLINE_EXPOSURE}", path).stdout
+        said = tree.run(analyze, "security", "--offline=yes", f"--threshold={OFFLINE_EXPOSURE}", path).stdout
         print("#", said.strip().splitlines()[-1])
 
 
 def test_unit__its_flags_are_the_programs():
     text = read("packaging", "trimtab.service.in") + read("packaging", "trimtab.default")
     used = set(re.findall(r"--([a-z][a-z-]+)=", text))
-    known = set(re.findall(r"--([a-z][a-z0-9-]*)", run(TRIMTAB, "--help").stdout))
+    known = set(re.findall(r"--([a-z][a-z0-9-]*)", tree.run(TRIMTAB, "--help").stdout))
     assert used and used <= known, used - known
     assert "NoNewPrivileges=yes" in text and "ProtectSystem=strict" in text and "MemoryDenyWriteExecute=yes" in text
 
@@ -127,19 +121,19 @@ def test_unit__its_flags_are_the_programs():
 def test_manual__names_every_command():
     listed = re.search(r"\.SH COMMANDS\n(.*?)\.SH", read("packaging", "trimtab.8"), re.S).group(1)
     named = re.findall(r"\.TP\n\.B ([a-z-]+)\n", listed)
-    commands = re.search(r"\nCommands:\n(.*?)\n\n", run(TRIMTAB, "--help").stdout, re.S).group(1)
+    commands = re.search(r"\nCommands:\n(.*?)\n\n", tree.run(TRIMTAB, "--help").stdout, re.S).group(1)
     assert named == re.findall(r"(?m)^  ([a-z-]+)", commands), (named, commands)
 
 
 def test_manual__can_be_shown():
     man = tap.need(shutil.which("man"), "man is not installed")
-    done = run(man, "--warnings", "-l", os.path.join(TREE, "packaging", "trimtab.8"), env={**os.environ, "LC_ALL": "C.UTF-8"})
+    done = tree.run(man, "--warnings", "-l", os.path.join(TREE, "packaging", "trimtab.8"), env={**os.environ, "LC_ALL": "C.UTF-8"})
     assert done.stderr == "" and "trimtab - load-balancer half" in done.stdout, done
 
 
 def test_completion__is_installed_as_the_program_prints_it():
     with open(os.path.join(BUILD, "packaging", "trimtab"), encoding="utf-8") as f:
-        assert f.read() == run(TRIMTAB, "completion", "bash").stdout
+        assert f.read() == tree.run(TRIMTAB, "completion", "bash").stdout
 
 
 # --- Debian --------------------------------------------------------------------------------------------------------
@@ -157,8 +151,8 @@ def test_debian__packages_unpack_and_their_program_runs():
     folder = tap.need(DEBS, "TRIMTAB_DEBS names no folder with packages")
     with tempfile.TemporaryDirectory() as root:
         for path in glob.glob(os.path.join(folder, "trimtab*.deb")):
-            run("dpkg-deb", "-x", path, root)
-        assert run(os.path.join(root, "usr/bin/trimtab"), "version").stdout.startswith("trimtab ")
+            tree.run("dpkg-deb", "-x", path, root)
+        assert tree.run(os.path.join(root, "usr/bin/trimtab"), "version").stdout.startswith("trimtab ")
         for name in ("usr/bin/trimtab-sim", "usr/share/man/man8/trimtab.8.gz", "lib/systemd/system/trimtab.service",
                      "usr/share/bash-completion/completions/trimtab", "etc/default/trimtab", "usr/include/trimtab/provider.h",
                      "usr/lib/sysusers.d/trimtab.conf"):

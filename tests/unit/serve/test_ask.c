@@ -39,27 +39,36 @@ static void ask__verdicts__become_answers(void **state)
     }
 }
 
+/* An API server that does not answer before stand_release(). */
+static void start_holding(struct stand *s)
+{
+    stand_init(s);
+    s->access.hold = true;
+    stand_start(s);
+}
+
+/* Takes the answer. */
+static void assert_served(char *answer)
+{
+    assert_int_equal(answer_status_of(answer), 200);
+    free(answer);
+}
+
 /* While the API server thinks, others are served. */
 static void ask__slow__others_are_served(void **state)
 {
     (void)state;
     struct stand s;
-    stand_init(&s);
-    s.access.hold = true;
-    stand_start(&s);
+    start_holding(&s);
     struct tls_client *asking[ASK_THREADS + 2];
     for (size_t i = 0; i < ARRAY_LEN(asking); i++) {
         asking[i] = ask(&s);
     }
     stand_wait_asking(&s, ASK_THREADS); /* and never more of them */
-    char *answer = tls_client_get(stand_port(&s), "/healthz", "");
-    assert_int_equal(answer_status_of(answer), 200);
-    free(answer);
+    assert_served(tls_client_get(stand_port(&s), "/healthz", ""));
     stand_release(&s, 0);
     for (size_t i = 0; i < ARRAY_LEN(asking); i++) {
-        answer = tls_client_read(asking[i], false);
-        assert_int_equal(answer_status_of(answer), 200);
-        free(answer);
+        assert_served(tls_client_read(asking[i], false));
         tls_client_close(asking[i]);
     }
     assert_int_equal(s.access.asked, ARRAY_LEN(asking));
@@ -70,18 +79,14 @@ static void ask__client_leaves__question_is_cancelled(void **state)
 {
     (void)state;
     struct stand s;
-    stand_init(&s);
-    s.access.hold = true;
-    stand_start(&s);
+    start_holding(&s);
     for (int i = 1; i <= 3; i++) {
         struct tls_client *c = ask(&s);
         stand_wait_asking(&s, 1);
         tls_client_close(c);
         stand_wait_cancelled(&s, i);
     }
-    char *answer = tls_client_get(stand_port(&s), "/healthz", "");
-    assert_int_equal(answer_status_of(answer), 200);
-    free(answer);
+    assert_served(tls_client_get(stand_port(&s), "/healthz", ""));
     stand_done(&s);
 }
 
@@ -90,9 +95,7 @@ static void ask__client_leaves_the_queue__nobody_is_asked(void **state)
 {
     (void)state;
     struct stand s;
-    stand_init(&s);
-    s.access.hold = true;
-    stand_start(&s);
+    start_holding(&s);
     struct tls_client *first[ASK_THREADS], *waiting[8];
     for (size_t i = 0; i < ARRAY_LEN(first); i++) {
         first[i] = ask(&s);
@@ -123,9 +126,7 @@ static void ask__too_many__429_and_back_to_normal(void **state)
 {
     (void)state;
     struct stand s;
-    stand_init(&s);
-    s.access.hold = true;
-    stand_start(&s);
+    start_holding(&s);
     struct tls_client *asking[ASK_QUEUE];
     for (size_t i = 0; i < ARRAY_LEN(asking); i++) {
         asking[i] = ask(&s);
@@ -145,9 +146,7 @@ static void ask__too_many__429_and_back_to_normal(void **state)
     free(answer);
     stand_release(&s, 0);
     for (size_t i = 0; i < ARRAY_LEN(asking); i++) {
-        answer = tls_client_read(asking[i], false);
-        assert_int_equal(answer_status_of(answer), 200);
-        free(answer);
+        assert_served(tls_client_read(asking[i], false));
         tls_client_close(asking[i]);
     }
     assert_true(tls_client_send(c, ASKING));
