@@ -12,9 +12,22 @@
 
 #include <cmocka.h>
 
-#define HOUR_MS  ((int64_t)3600 * 1000)
-#define STEP_MS  ((int64_t)7 * 60 * 1000)
-#define SERVICES "/api/v1/namespaces/default/services"
+#define HOUR_MS     ((int64_t)3600 * 1000)
+#define STEP_MS     ((int64_t)7 * 60 * 1000)
+#define SERVICES    "/api/v1/namespaces/default/services"
+#define N           5
+#define PATIENCE_MS 60000 /* real time */
+
+/* Events are written beside the syncs: "ensuring" and "ensured" of each Service, whenever that is. */
+static void until_told(struct rig *r)
+{
+    int64_t end_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
+    while (rig_calls(r, "kubernetes", "events.create") < (int64_t)2 * N) {
+        assert_true(clock_now_ms(clock_real()) < end_ms);
+        rig_advance(r, 100);
+        assert_true(rig_settle(r, RIG_LATER));
+    }
+}
 
 static struct rig *rig_with_services(void)
 {
@@ -27,10 +40,11 @@ static struct rig *rig_with_services(void)
         rig_start(r, &err) != ERR_OK) {
         fail_msg("%s", err.message);
     }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < N; i++) {
         assert_int_equal(rig_kube(r, "POST", SERVICES, body, NULL), 201);
     }
     assert_true(rig_settle(r, RIG_LATER));
+    until_told(r);
     return r;
 }
 
@@ -38,7 +52,7 @@ static struct rig *rig_with_services(void)
  * that takes is the machine's affair. */
 static void until_watches(struct rig *r, int64_t n)
 {
-    int64_t end_ms = clock_now_ms(clock_real()) + 60000;
+    int64_t end_ms = clock_now_ms(clock_real()) + PATIENCE_MS;
     while (rig_calls(r, "kubernetes", "services.watch") < n ||
            rig_calls(r, "kubernetes", "nodes.watch") < n) {
         assert_true(clock_now_ms(clock_real()) < end_ms);
