@@ -301,8 +301,17 @@ static void on_hangup(evutil_socket_t number, short what, void *arg)
     serving_reload(r->serving);
 }
 
+/* A second signal that comes when the loop has ended already. */
+static void exit_at_once(int number)
+{
+    (void)number;
+    _exit(1);
+}
+
 static int run_loop(struct run *r)
 {
+    signal(SIGTERM, exit_at_once); /* what libevent puts back when its events go */
+    signal(SIGINT, exit_at_once);
     struct event *term = evsignal_new(r->base, SIGTERM, on_signal, r);
     struct event *intr = evsignal_new(r->base, SIGINT, on_signal, r);
     struct event *hangup = evsignal_new(r->base, SIGHUP, on_hangup, r);

@@ -18,7 +18,8 @@
 #define MAX_SLEEP_MS     ((int64_t)60 * 1000)
 #define TLS_CHECK_MS     ((int64_t)10 * 1000) /* looks at files beside a stream */
 #define LULL_MIN_MS      ((int64_t)10)
-#define FENCE_LOOK_MS    ((int64_t)100) /* between two questions while a mutation is on its way */
+#define FENCE_LOOK_MS    ((int64_t)100)  /* between two questions while a mutation is on its way */
+#define OPENING_MS       ((int64_t)3000) /* for so long a stream holds up those after it */
 
 /* When a limit with a default runs out; CLOCK_NEVER when there is none. */
 static int64_t deadline(int64_t from_ms, int64_t limit_ms, int64_t default_ms)
@@ -134,9 +135,31 @@ static void end_fenced(struct http *h)
 
 /* --- beginning ------------------------------------------------------------------------------- */
 
+/* Until when a stream that is not connected yet holds up others; CLOCK_NEVER when it does not. */
+static int64_t opening_deadline(const struct http_transfer *t, int64_t now_ms)
+{
+    int64_t until_ms = t->started_ms + OPENING_MS;
+    bool opens = t->running && t->active_ms == 0 && http_transfer_is_endless(t);
+    return opens && now_ms < until_ms ? until_ms : CLOCK_NEVER;
+}
+
+/* Streams are to share a connection.  When several begin at once libcurl (7.88.1) makes one for each of them, unless
+ * it has never spoken to the server: after a GOAWAY there would be as many connections as watches.  So the
+ * next one begins when the last one is connected. */
+static bool stream_opens(const struct http *h)
+{
+    for (const struct http_transfer *t = h->first; t != NULL; t = t->next) {
+        if (opening_deadline(t, http_real_ms()) != CLOCK_NEVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_turn(const struct http_transfer *t)
 {
-    return t->http->n_counted < HTTP_MAX_RUNNING || http_transfer_is_endless(t);
+    return http_transfer_is_endless(t) ? !stream_opens(t->http)
+                                       : t->http->n_counted < HTTP_MAX_RUNNING;
 }
 
 static bool is_due(const struct http_transfer *t, int64_t now_ms)
@@ -227,6 +250,7 @@ static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
         } else if (t->running) {
             ms = min_ms(ms, remaining(total_deadline(t), real_ms));
             ms = min_ms(ms, remaining(idle_deadline(t), real_ms));
+            ms = min_ms(ms, remaining(opening_deadline(t, real_ms), real_ms));
             ms = t->sending ? min_ms(ms, FENCE_LOOK_MS) : ms;
         } else if (t->waits || has_turn(t)) {
             until_ms = min_ms(until_ms, t->job->req.not_before_ms);

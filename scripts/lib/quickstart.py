@@ -208,7 +208,7 @@ class Demo:
             self.port = s.getsockname()[1]
         args = ["--cloud-provider=" + self.cloud, "--cloud-config=" + self.path(self.words["config"]), "--kubeconfig=" + self.path("kubeconfig"),
                 "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=%d" % self.port,
-                "--authorization-always-allow-paths=/healthz,/metrics,/status", "--logging-format=json", "--concurrent-service-syncs=4"] + self.words["flags"]
+                "--authentication-kubeconfig=" + self.path("kubeconfig"), "--authorization-kubeconfig=" + self.path("kubeconfig"), "--logging-format=json", "--concurrent-service-syncs=4"] + self.words["flags"]
         self.controller = self.start("trimtab", [os.path.join(self.top, "build/trimtab")] + args, env=self.env)
         threading.Thread(target=self.follow, daemon=True).start()
         self.tell_until(0, lambda l: l.get("msg") in ("Watching", "Caches are synced", "Started"), "trimtab to start")

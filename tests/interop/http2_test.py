@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -213,8 +214,8 @@ def main():
         try:
             run()
             report.check(name)
-        except Exception as error:  # pylint: disable=broad-except
-            report.check(name, f"{type(error).__name__}: {error}")
+        except Exception:  # pylint: disable=broad-except
+            report.check(name, traceback.format_exc())
     return report.end()
 
 

@@ -321,7 +321,7 @@ def test_sigterm_while_the_api_server_hangs__within_two_seconds():
 def hanging(w):
     w.start("--cloud-provider=hang", f"--provider-plugin-dir={os.path.dirname(os.path.abspath(HANG))}")
     w.create("web")
-    w.until("it hangs", lambda: (w.get("web")["metadata"].get("finalizers")))
+    w.until("it hangs", lambda: w.logged('"Hanging"'))
 
 
 def test_sigterm_while_a_plugin_hangs__left_behind_within_two_seconds():

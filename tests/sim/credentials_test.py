@@ -172,7 +172,7 @@ def test_service_account__has_the_roles_that_are_printed():
             w.delete("web")
             w.until_gone("web")
             assert w.stop()[0] == 0
-            assert not w.logged("forbidden") and not w.logged("403"), w.log()
+            assert not w.logged("forbidden") and not w.logged("(403)"), w.log()
 
 
 if __name__ == "__main__":

@@ -28,9 +28,11 @@ static int32_t hang_get(void *provider, const struct tt_call *call, const struct
 
 static int32_t hang_batch(void *provider, const struct tt_call *call, const struct tt_batch *batch)
 {
-    (void)provider;
+    const struct tt_host *host = provider;
+
     (void)call;
     (void)batch;
+    host->log(host->ctx, TT_LOG_WARNING, 0, "Hanging", NULL, 0);
     while (pause() != 0) {
         /* it always says -1, after a signal */
     }

@@ -9,11 +9,13 @@ Two ways to report, by how a program is built:
     report.check("what is looked at", lines_that_say_what_is_wrong)
     sys.exit(report.end())
 
-A failed test never hides the others, and says why in comment lines.
+A failed test never hides the others, and says why in comment lines; on stderr, too, for that is what meson shows of a
+test that failed.
 """
+import sys
 import traceback
 
-MOST_LINES = 60
+MOST_LINES = 80  # half of them from the end: there stands what happened last
 
 
 class Absent(Exception):
@@ -45,10 +47,11 @@ class Report:
         self.failed += bool(wrong)
         self._print(f"{'not ok' if wrong else 'ok'} {self.number} - {name}{' # ' if more else ''}{more}")
         lines = wrong.splitlines() if isinstance(wrong, str) else list(wrong or ())
-        for line in lines[:MOST_LINES]:
-            self._print(f"# {line}")
         if len(lines) > MOST_LINES:
-            self._print(f"# … and {len(lines) - MOST_LINES} more")
+            lines[MOST_LINES // 2:-MOST_LINES // 2] = [f"… {len(lines) - MOST_LINES} lines more …"]
+        for line in lines:
+            self._print(f"# {line}")
+            print(f"{name}: {line}", file=sys.stderr, flush=True)
 
     def end(self):
         """The exit status of the program."""

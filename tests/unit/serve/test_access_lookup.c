@@ -48,6 +48,24 @@ static bool has_status(void *arg)
     return v.status == w->status;
 }
 
+struct wanted {
+    struct stand *s;
+    const char *text;
+};
+
+static bool is_logged(void *arg)
+{
+    const struct wanted *w = arg;
+    return strstr(stand_log(w->s), w->text) != NULL;
+}
+
+/* The watch's thread writes it when it comes to it. */
+static void until_logged(struct stand *s, const char *text)
+{
+    struct wanted w = {.s = s, .text = text};
+    fake_api_until(s->api, is_logged, &w);
+}
+
 static void until_status(struct stand *s, X509 *cert, int status)
 {
     struct waiting w = {.s = s, .cert = cert, .status = status};
@@ -81,9 +99,8 @@ static void access__config_map_changes__new_ca_counts_and_rubbish_does_not(void 
                            "/configmaps?allowWatchBookmarks=true&fieldSelector=metadata.name%3D"
                            "extension-apiserver-authentication&resourceVersionMatch=NotOlderThan&"
                            "sendInitialEvents=true&timeout="));
-    const char *log = stand_log(&s);
-    assert_non_null(strstr(log, "client-ca-file: there is no certificate in it"));
-    assert_non_null(strstr(log, "requestheader-allowed-names: want a JSON array"));
+    until_logged(&s, "client-ca-file: there is no certificate in it");
+    until_logged(&s, "requestheader-allowed-names: want a JSON array");
     STACK_OF(X509_NAME) *names = access_client_ca_names(s.access);
     assert_int_equal(sk_X509_NAME_num(names), 1);
     sk_X509_NAME_pop_free(names, X509_NAME_free);
@@ -233,9 +250,8 @@ static void access__file_changes__is_read_again_within_a_minute(void **state)
     until_status(&s, old_cert, 0);
     (void)kit_write(s.a, s.folder, "ca.crt", "rubbish");
     clock_fake_advance(fake_api_clock(s.api), 60000);
-    while (strstr(stand_log(&s), "--client-ca-file: there is no certificate") == NULL) {
-        until_status(&s, old_cert, 0);
-    }
+    until_logged(&s, "--client-ca-file: there is no certificate");
+    until_status(&s, old_cert, 0);
     (void)kit_write(s.a, s.folder, "ca.crt", next->pem);
     until_status(&s, new_cert, 0);
     until_status(&s, old_cert, 401);
