@@ -5,7 +5,7 @@
 # so, and skips that when all is there.
 
 packages_build="gcc meson ninja-build pkg-config libcurl4-openssl-dev libssl-dev libjson-c-dev libevent-dev
-uuid-dev libyaml-dev uthash-dev libcmocka-dev python3 curl ca-certificates"
+uuid-dev libyaml-dev uthash-dev libcmocka-dev libexpat1-dev python3 curl ca-certificates"
 packages_lint="clang-format-16 python3-jsonschema python3-yaml"
 packages_check="$packages_lint g++ clang-16 libclang-rt-16-dev nghttp2-proxy chromium valgrind"
 
