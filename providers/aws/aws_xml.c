@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_xml.c: see aws_xml.h: a tree from expat's events.
+ *
+ * All bytes go to expat in one piece, because its cost grows with the square when one long token comes in many.  Nothing is
+ * resolved or loaded: without a document type expat knows no external thing.  Names repeat by the ten thousand, so a small
+ * table of recent ones is asked before one is copied. */
+#include "providers/aws/aws_xml.h"
+
+#include "common/base/hash.h"
+#include "common/base/str.h"
+
+#include <expat.h>
+#include <string.h>
+
+#define NAMES 256
+
+struct builder {
+    XML_Parser parser;
+    struct arena *a;
+    struct err *err;
+    bool refused; /* *err says why */
+    struct aws_node *open[AWS_XML_DEPTH_MAX];
+    struct aws_node *last[AWS_XML_DEPTH_MAX]; /* the child that was added last */
+    size_t depth;
+    size_t nodes;
+    struct aws_node *root;
+    struct str_buf text; /* of the innermost open element, while it has no child */
+    const char *names[NAMES];
+};
+
+static void refuse(struct builder *b, const char *what)
+{
+    if (!b->refused) {
+        b->refused = true;
+        (void)err_set(b->err, ERR_INVALID, "XML, line %lu: %s",
+                      (unsigned long)XML_GetCurrentLineNumber(b->parser), what);
+        (void)XML_StopParser(b->parser, XML_FALSE);
+    }
+}
+
+static const char *name_of(struct builder *b, const char *raw)
+{
+    const char *colon = strrchr(raw, ':');
+    const char *local = colon != NULL ? colon + 1 : raw;
+    const char **slot = &b->names[hash_quick(0, local, strlen(local)) % NAMES];
+    if (!str_eq(*slot, local)) {
+        *slot = arena_strdup(b->a, local);
+    }
+    return *slot;
+}
+
+static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes)
+{
+    struct builder *b = arg;
+    (void)attributes;
+    if (b->refused) {
+        return;
+    }
+    if (b->depth == AWS_XML_DEPTH_MAX) {
+        refuse(b, "too many elements inside each other");
+        return;
+    }
+    if (b->nodes++ == AWS_XML_NODES_MAX) {
+        refuse(b, "too many elements");
+        return;
+    }
+    struct aws_node *n = ARENA_NEW(b->a, struct aws_node);
+    *n = (struct aws_node){.name = name_of(b, raw), .text = ""};
+    if (b->depth == 0) {
+        b->root = n;
+    } else if (b->last[b->depth - 1] != NULL) {
+        b->last[b->depth - 1]->next = n;
+    } else {
+        b->open[b->depth - 1]->children = n;
+    }
+    if (b->depth > 0) {
+        b->last[b->depth - 1] = n;
+    }
+    b->open[b->depth] = n;
+    b->last[b->depth] = NULL;
+    b->depth++;
+    str_buf_reset(&b->text);
+}
+
+static void on_end(void *arg, const XML_Char *raw)
+{
+    struct builder *b = arg;
+    (void)raw;
+    if (b->refused) {
+        return;
+    }
+    struct aws_node *n = b->open[--b->depth];
+    if (n->children == NULL && b->text.len > 0) {
+        n->text = str_buf_to_arena(&b->text, b->a);
+    }
+    str_buf_reset(&b->text);
+}
+
+static void on_text(void *arg, const XML_Char *bytes, int n)
+{
+    struct builder *b = arg;
+    if (!b->refused && b->depth > 0 && b->open[b->depth - 1]->children == NULL) {
+        str_append_n(&b->text, bytes, (size_t)n);
+    }
+}
+
+static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
+                       const XML_Char *public, int internal)
+{
+    (void)name;
+    (void)system;
+    (void)public;
+    (void)internal;
+    refuse(arg, "a document type is not allowed");
+}
+
+int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws_node **ret,
+                  struct err *err)
+{
+    if (n > AWS_XML_BYTES_MAX) {
+        return err_set(err, ERR_INVALID, "XML: more than %zu bytes", AWS_XML_BYTES_MAX);
+    }
+    struct builder b = {.parser = XML_ParserCreate(NULL), .a = a, .err = err};
+    if (b.parser == NULL) {
+        abort(); /* as arena_new() does without memory */
+    }
+    XML_SetUserData(b.parser, &b);
+    XML_SetElementHandler(b.parser, on_start, on_end);
+    XML_SetCharacterDataHandler(b.parser, on_text);
+    XML_SetStartDoctypeDeclHandler(b.parser, on_doctype);
+    bool well = XML_Parse(b.parser, bytes, (int)n, XML_TRUE) == XML_STATUS_OK;
+    int rc = ERR_OK;
+    if (b.refused) {
+        rc = ERR_INVALID;
+    } else if (!well) {
+        rc = err_set(err, ERR_TRANSIENT, "no whole XML: line %lu: %s",
+                     (unsigned long)XML_GetCurrentLineNumber(b.parser),
+                     XML_ErrorString(XML_GetErrorCode(b.parser)));
+    } else {
+        *ret = b.root;
+    }
+    XML_ParserFree(b.parser);
+    str_buf_done(&b.text);
+    return rc;
+}
+
+/* ---- looking into it --------------------------------------------------------------------------------------- */
+
+static const struct aws_node *child_n(const struct aws_node *n, const char *name, size_t len)
+{
+    for (const struct aws_node *c = n != NULL ? n->children : NULL; c != NULL; c = c->next) {
+        if (strncmp(c->name, name, len) == 0 && c->name[len] == '\0') {
+            return c;
+        }
+    }
+    return NULL;
+}
+
+const struct aws_node *aws_xml_child(const struct aws_node *n, const char *name)
+{
+    return child_n(n, name, strlen(name));
+}
+
+const struct aws_node *aws_xml_find(const struct aws_node *n, const char *path)
+{
+    while (n != NULL && *path != '\0') {
+        size_t len = strcspn(path, "/");
+        n = child_n(n, path, len);
+        path += path[len] == '/' ? len + 1 : len;
+    }
+    return n;
+}
+
+const char *aws_xml_text(const struct aws_node *n, const char *path)
+{
+    const struct aws_node *found = aws_xml_find(n, path);
+    return found != NULL ? found->text : NULL;
+}
+
+bool aws_xml_int(const struct aws_node *n, const char *path, int64_t *ret)
+{
+    const char *text = aws_xml_text(n, path);
+    char digits[32];
+    if (text == NULL) {
+        return false;
+    }
+    text += strspn(text, " \t\r\n");
+    size_t len = strcspn(text, " \t\r\n");
+    if (len >= sizeof digits || text[len + strspn(text + len, " \t\r\n")] != '\0') {
+        return false;
+    }
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    return str_to_i64(digits, ret);
+}
+
+bool aws_xml_bool(const struct aws_node *n, const char *path, bool otherwise)
+{
+    const char *text = aws_xml_text(n, path);
+    if (str_eq_nocase(text, "true")) {
+        return true;
+    }
+    return str_eq_nocase(text, "false") ? false : otherwise;
+}
+
+static const struct aws_node *item_from(const struct aws_node *n)
+{
+    while (n != NULL && !str_eq(n->name, "member") && !str_eq(n->name, "item")) {
+        n = n->next;
+    }
+    return n;
+}
+
+const struct aws_node *aws_xml_first(const struct aws_node *n, const char *path)
+{
+    const struct aws_node *list = aws_xml_find(n, path);
+    return list != NULL ? item_from(list->children) : NULL;
+}
+
+const struct aws_node *aws_xml_after(const struct aws_node *item)
+{
+    return item_from(item->next);
+}
+
+size_t aws_xml_count(const struct aws_node *n, const char *path)
+{
+    size_t count = 0;
+    AWS_XML_EACH(item, n, path)
+    {
+        (void)item;
+        count++;
+    }
+    return count;
+}
