@@ -16,19 +16,13 @@
 #include "common/base/clock.h"
 #include "common/base/err.h"
 #include "common/net/http.h"
+#include "providers/aws/aws_endpoint.h"
 #include "providers/aws/aws_xml.h"
 
 #include <trimtab/provider.h>
 
-enum aws_api {
-    AWS_EC2 = 0,
-    AWS_ELB,
-    AWS_ELBV2,
-    AWS_APIS,
-};
-/* "ec2", "elb", "elbv2": in plans and logs; the SDK's id ("Elastic Load Balancing v2") in metrics. */
+/* "ec2", "elb", "elbv2", "sts": in plans and logs. */
 const char *aws_api_name(enum aws_api api);
-const char *aws_api_sdk_id(enum aws_api api);
 
 struct aws_auth;
 struct aws_client;
@@ -37,11 +31,7 @@ struct aws_client_config {
     struct clock *clock;
     struct aws_auth *auth;
     const char *region;
-    struct aws_endpoint_of {
-        const char *url;            /* "https://ec2.us-east-1.amazonaws.com" */
-        const char *signing_region; /* of the credential scope */
-        const char *signing_name;   /* "ec2", "elasticloadbalancing" */
-    } endpoints[AWS_APIS];
+    struct aws_endpoint endpoints[AWS_APIS]; /* STS is not called by this */
 };
 /* Strings are copied.  Owns delay, retry budget, clock offset per API. */
 struct aws_client *aws_client_new(const struct aws_client_config *cfg) _warn_unused_;

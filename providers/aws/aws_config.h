@@ -10,6 +10,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/gcfg.h"
+#include "providers/aws/aws_model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,10 +87,6 @@ struct aws_cluster {
  * ERR_INVALID: they differ. */
 int aws_cluster_of_config(const struct aws_config *c, struct aws_cluster *ret,
                           struct err *err) _warn_unused_;
-struct aws_tag {
-    const char *key;
-    const char *value;
-};
 /* From the tags of the own instance.  ERR_INVALID: two cluster tags, or they differ from KubernetesCluster;
  * ERR_NOT_FOUND: there is none. */
 int aws_cluster_of_tags(const struct aws_tag *tags, size_t n, struct aws_cluster *ret,

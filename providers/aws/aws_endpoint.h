@@ -14,15 +14,15 @@
 #include "providers/aws/aws_env.h"
 #include "providers/aws/aws_profile.h"
 
-enum aws_service {
+enum aws_api {
     AWS_EC2 = 0,
     AWS_ELB,   /* classic */
     AWS_ELBV2, /* network load balancers */
     AWS_STS,
-    AWS_SERVICES,
+    AWS_APIS,
 };
 /* "EC2", "Elastic Load Balancing", "Elastic Load Balancing v2", "STS": the SDK's ids, which metrics carry, too. */
-const char *aws_service_id(enum aws_service service);
+const char *aws_api_sdk_id(enum aws_api api);
 
 struct aws_endpoint {
     const char *url; /* scheme://host[:port]/[path]: requests are POSTed to exactly this */
@@ -40,9 +40,8 @@ struct aws_endpoint_args {
 };
 /* ERR_INVALID: a URL that is no http or https one (named by its origin), a region that cannot be part of a host name, FIPS
  * or dual-stack where AWS has none. */
-int aws_endpoint_resolve(struct arena *a, const struct aws_endpoint_args *args,
-                         enum aws_service service, struct aws_endpoint *ret,
-                         struct err *err) _warn_unused_;
+int aws_endpoint_resolve(struct arena *a, const struct aws_endpoint_args *args, enum aws_api api,
+                         struct aws_endpoint *ret, struct err *err) _warn_unused_;
 /* Base URL of the instance metadata service, without a slash at its end (2.3).  ERR_INVALID as above. */
 int aws_endpoint_imds(struct arena *a, const struct aws_endpoint_args *args, const char **ret,
                       struct err *err) _warn_unused_;

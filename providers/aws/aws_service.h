@@ -10,6 +10,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
+#include "providers/aws/aws_config.h"
 #include "providers/aws/aws_model.h"
 
 #include <trimtab/provider.h>
@@ -20,11 +21,6 @@ enum aws_kind {
     AWS_CLASSIC = 0,
     AWS_NLB,
     AWS_ELSEWHERE, /* nlb-ip, external: aws-load-balancer-controller's */
-};
-enum aws_probe_mode {
-    AWS_PROBE_NODE_PORT = 0, /* "" or ServiceNodePort */
-    AWS_PROBE_SHARED,
-    AWS_PROBE_INVALID,
 };
 /* Names and modes that every Service shares; made from the configuration when the provider opens. */
 struct aws_naming {

@@ -5,7 +5,7 @@
  * must be listed, and network tags when a firewall may have to be written.  With what was seen, the desired state is
  * made once more: it names the tags, and the addresses that annotations stand for.
  * The health check of policy Cluster is shared: who uses it holds its lock together with others, who may make or delete
- * it holds it alone (gce_lock.h). */
+ * it holds it alone (hold.h). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_flow.h"
@@ -17,7 +17,7 @@
 /* One lock for the check of cloud-provider-gcp's internal balancers, one for both of ingress-gce's, the global and the
  * regional one: these share their firewalls, so that of two who drop a check each, the second must see that the first
  * did. */
-static struct gce_lock *lock_of(struct gce_provider *p, enum gce_kind kind)
+static struct hold *lock_of(struct gce_provider *p, enum gce_kind kind)
 {
     return p->shared_checks[kind == GCE_KIND_ILB_GROUPS ? 0 : 1];
 }
@@ -25,8 +25,8 @@ static struct gce_lock *lock_of(struct gce_provider *p, enum gce_kind kind)
 static void give_back(void *arg)
 {
     struct gce_bs_item *b = arg;
-    (void)gce_lock_change(b->lock, b->hold, GCE_HOLD_NOT, NULL);
-    b->hold = GCE_HOLD_NOT;
+    (void)hold_change(b->lock, b->hold, HOLD_NOT, NULL);
+    b->hold = HOLD_NOT;
 }
 
 void gce_bs_flow_release(struct gce_bs_item *b)
@@ -36,7 +36,7 @@ void gce_bs_flow_release(struct gce_bs_item *b)
     }
 }
 
-static int hold(struct lb_sync *s, struct gce_bs_item *b, enum gce_hold then, struct err *err)
+static int hold(struct lb_sync *s, struct gce_bs_item *b, enum hold_how then, struct err *err)
 {
     struct gce_provider *p = s->provider;
     if (s->planning || p->offline || b->in.verb == TT_VERB_UPDATE) {
@@ -47,8 +47,8 @@ static int hold(struct lb_sync *s, struct gce_bs_item *b, enum gce_hold then, st
         b->lock_deferred = true;
         arena_defer(s->life, give_back, b);
     }
-    bool got = gce_lock_change(b->lock, b->hold, then, s->cancel);
-    b->hold = got ? then : GCE_HOLD_NOT;
+    bool got = hold_change(b->lock, b->hold, then, s->cancel);
+    b->hold = got ? then : HOLD_NOT;
     return got ? ERR_OK : err_set(err, ERR_CANCELLED, "asked to stop");
 }
 
@@ -95,18 +95,18 @@ static int hold_before_look(struct lb_sync *s, struct gce_bs_item *b, struct err
     if (!uses_shared(b)) {
         b->in.others_want_shared_check = b->in.verb == TT_VERB_UPDATE ||
                                          gce_others_any(s, b->in.service, wants_check, &b->in.kind);
-        return b->in.others_want_shared_check ? ERR_OK : hold(s, b, GCE_HOLD_ALONE, err);
+        return b->in.others_want_shared_check ? ERR_OK : hold(s, b, HOLD_ALONE, err);
     }
     b->in.others_want_shared_check = true;
-    if (b->hold == GCE_HOLD_ALONE) {
+    if (b->hold == HOLD_ALONE) {
         return ERR_OK;
     }
-    if (hold(s, b, check_stands(s, b) ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE, err) != ERR_OK) {
+    if (hold(s, b, check_stands(s, b) ? HOLD_TOGETHER : HOLD_ALONE, err) != ERR_OK) {
         return err->code;
     }
     /* Whoever waited looks again: the one before may have made what was missing. */
-    bool alone = b->hold == GCE_HOLD_ALONE;
-    return alone && check_stands(s, b) ? hold(s, b, GCE_HOLD_TOGETHER, err) : ERR_OK;
+    bool alone = b->hold == HOLD_ALONE;
+    return alone && check_stands(s, b) ? hold(s, b, HOLD_TOGETHER, err) : ERR_OK;
 }
 
 static bool firewall_is_fine(struct lb_sync *s, const struct gce_bs_item *b,
@@ -126,7 +126,7 @@ static bool firewall_is_fine(struct lb_sync *s, const struct gce_bs_item *b,
 static bool must_be_alone(struct lb_sync *s, const struct gce_bs_item *b)
 {
     const char *because;
-    if (!uses_shared(b) || b->hold != GCE_HOLD_TOGETHER || !s->fresh) {
+    if (!uses_shared(b) || b->hold != HOLD_TOGETHER || !s->fresh) {
         return false;
     }
     const struct gce_hc *hc = gce_slots_hc(&b->slots, b->d.check_regional, b->d.check.name);
@@ -304,7 +304,7 @@ int gce_bs_flow_observe(struct lb_sync *s, struct lb_item *item, struct gce_bs_i
         rc = look(s, b, err);
     }
     if (rc == ERR_OK && must_be_alone(s, b)) {
-        rc = hold(s, b, GCE_HOLD_ALONE, err);
+        rc = hold(s, b, HOLD_ALONE, err);
         rc = rc == ERR_OK ? look(s, b, err) : rc;
     }
     if (rc == ERR_OK) {

@@ -17,7 +17,7 @@
 #include "providers/gce/gce_decide.h"
 #include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_l4lb_config_rules.h"
-#include "providers/gce/gce_lock.h"
+#include "common/base/hold.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_target_pool_observe.h"
 
@@ -37,8 +37,8 @@ struct gce_bs_item {
     bool negs_stay;             /* DELETE: another Service of the same name has them by now */
     struct gce_log_verdict log; /* L4LBConfig */
     int64_t began_ms;           /* by the host's clock */
-    struct gce_lock *lock;      /* of the shared health check */
-    enum gce_hold hold;
+    struct hold *lock;      /* of the shared health check */
+    enum hold_how hold;
     bool lock_deferred;
     bool changed; /* something was written for it */
     /* NEGs alone: what the owner's forwarding rules come to; not looked at: asks nothing */

@@ -23,7 +23,7 @@
 #include "common/lb/diff.h"
 #include "providers/gce/gce_errors.h"
 #include "providers/gce/gce_links.h"
-#include "providers/gce/gce_lock.h"
+#include "common/base/hold.h"
 #include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_node_rules.h"
@@ -50,7 +50,7 @@ struct turn {
 struct gce_groups {
     struct clock *clock;
     struct gce_neg_mirror *mirror; /* locks itself */
-    struct gce_lock *turn;         /* held across calls */
+    struct hold *turn;         /* held across calls */
     struct mutex lock;
     struct turn *turns _guarded_by_(lock);
     struct turn *holder _guarded_by_(lock);
@@ -67,7 +67,7 @@ struct gce_groups *gce_groups_new(struct clock *clock, struct rng *rng, int64_t 
     struct gce_groups *g = xcalloc(1, sizeof(*g));
     g->clock = clock;
     g->mirror = gce_neg_mirror_new(clock, rng, period_ms);
-    g->turn = gce_lock_new();
+    g->turn = hold_new();
     g->absent = map_new(free);
     g->refused = map_new(free);
     mutex_init(&g->lock);
@@ -80,7 +80,7 @@ void gce_groups_free(struct gce_groups *g)
         return;
     }
     gce_neg_mirror_free(g->mirror);
-    gce_lock_free(g->turn);
+    hold_free(g->turn);
     map_free(g->absent);
     map_free(g->refused);
     mutex_done(&g->lock);
@@ -99,7 +99,7 @@ static void turn_end(struct turn *t)
     mutex_lock(&g->lock);
     g->holder = NULL;
     mutex_unlock(&g->lock);
-    (void)gce_lock_change(g->turn, GCE_HOLD_ALONE, GCE_HOLD_NOT, NULL);
+    (void)hold_change(g->turn, HOLD_ALONE, HOLD_NOT, NULL);
 }
 
 static void turn_forget(void *arg)
@@ -150,7 +150,7 @@ static int turn_take(struct turn *t, struct err *err)
     if (t->holds) {
         return ERR_OK;
     }
-    if (!gce_lock_change(g->turn, GCE_HOLD_NOT, GCE_HOLD_ALONE, t->s->cancel)) {
+    if (!hold_change(g->turn, HOLD_NOT, HOLD_ALONE, t->s->cancel)) {
         return err_set(err, ERR_CANCELLED, "asked to stop");
     }
     t->holds = true;

@@ -49,9 +49,9 @@ void gce_close(void *provider)
     gce_neg_mirror_free(p->negs);
     gce_node_cache_free(p->node_cache);
     for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
-        gce_lock_free(p->shared_checks[i]);
+        hold_free(p->shared_checks[i]);
     }
-    gce_lock_free(p->node_check);
+    hold_free(p->node_check);
     gce_snapshot_free(p->snapshot);
     call_watch_free(p->watch);
     http_pool_free(p->http);
@@ -192,9 +192,9 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     p->cancel = cancel_new(NULL);
     p->watch = call_watch_new();
     p->snapshot = gce_snapshot_new(p->clock);
-    p->node_check = gce_lock_new();
+    p->node_check = hold_new();
     for (size_t i = 0; i < GCE_SHARED_CHECKS; i++) {
-        p->shared_checks[i] = gce_lock_new();
+        p->shared_checks[i] = hold_new();
     }
     p->node_cache = gce_node_cache_new();
     p->kube_system = gce_kube_system_new();

@@ -17,7 +17,7 @@
 #include "providers/gce/gce_facts.h"
 #include "providers/gce/gce_gauges.h"
 #include "providers/gce/gce_groups.h"
-#include "providers/gce/gce_lock.h"
+#include "common/base/hold.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_options.h"
 #include "providers/gce/gce_snapshot.h"
@@ -59,8 +59,8 @@ struct gce_provider {
     struct cancel *cancel; /* fired by close() */
     struct call_watch *watch;
     struct gce_snapshot *snapshot;
-    struct gce_lock *node_check; /* the shared health check and its firewall */
-    struct gce_lock *shared_checks[GCE_SHARED_CHECKS];
+    struct hold *node_check; /* the shared health check and its firewall */
+    struct hold *shared_checks[GCE_SHARED_CHECKS];
     struct gce_neg_mirror *negs; /* members of NEGs, as far as is known */
     struct gce_groups *groups;   /* instance groups: what is in them, whose turn it is */
     struct gce_node_cache *node_cache;

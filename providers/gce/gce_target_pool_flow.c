@@ -325,7 +325,7 @@ void gce_tp_flow_status(struct lb_sync *s, struct lb_item *item)
 void gce_tp_flow_release(struct gce_tp_item *t)
 {
     if (t->lock_deferred) {
-        (void)gce_lock_change(t->lock, t->hold, GCE_HOLD_NOT, NULL);
-        t->hold = GCE_HOLD_NOT;
+        (void)hold_change(t->lock, t->hold, HOLD_NOT, NULL);
+        t->hold = HOLD_NOT;
     }
 }

@@ -307,7 +307,7 @@ static int look_up_user_address(struct look *l, struct err *err)
 static void give_back(void *arg)
 {
     struct gce_tp_item *t = arg;
-    (void)gce_lock_change(t->lock, t->hold, GCE_HOLD_NOT, NULL);
+    (void)hold_change(t->lock, t->hold, HOLD_NOT, NULL);
 }
 
 static bool wants_node_check(const struct look *l)
@@ -321,7 +321,7 @@ static bool is_locked(const struct look *l)
 }
 
 /* How the shared check must be held by who wants it, by what is known of it. */
-static enum gce_hold hold_wanted(struct look *l)
+static enum hold_how hold_wanted(struct look *l)
 {
     const struct gce_tp_item *t = l->t;
     struct gce_snapshot *s = l->p->snapshot;
@@ -330,7 +330,7 @@ static enum gce_hold hold_wanted(struct look *l)
                                   l->s->a, &o) == GCE_PRESENT &&
                  gce_snapshot_get(s, GCE_KEY(GCE_FIREWALLS, t->names.node_check_firewall),
                                   GCE_SNAPSHOT_ANY, l->s->a, &o) == GCE_PRESENT;
-    return there ? GCE_HOLD_TOGETHER : GCE_HOLD_ALONE;
+    return there ? HOLD_TOGETHER : HOLD_ALONE;
 }
 
 static void hold_begin(struct look *l)
@@ -343,12 +343,12 @@ static void hold_begin(struct look *l)
     }
 }
 
-static bool hold(struct look *l, enum gce_hold then, struct err *err)
+static bool hold(struct look *l, enum hold_how then, struct err *err)
 {
     struct gce_tp_item *t = l->t;
     hold_begin(l);
-    bool got = gce_lock_change(t->lock, t->hold, then, l->s->cancel);
-    t->hold = got ? then : GCE_HOLD_NOT;
+    bool got = hold_change(t->lock, t->hold, then, l->s->cancel);
+    t->hold = got ? then : HOLD_NOT;
     if (!got) {
         (void)err_set(err, ERR_CANCELLED, "asked to stop");
     }
@@ -362,7 +362,7 @@ static int hold_to_use(struct look *l, struct err *err)
     if (!is_locked(l) || !hold(l, hold_wanted(l), err)) {
         return err->code;
     }
-    if (l->t->hold == GCE_HOLD_ALONE && !hold(l, hold_wanted(l), err)) {
+    if (l->t->hold == HOLD_ALONE && !hold(l, hold_wanted(l), err)) {
         return err->code;
     }
     return ERR_OK;
@@ -407,7 +407,7 @@ static int hold_to_leave(struct look *l, struct err *err)
 {
     bool used = pool_has_node_check(l);
     if (l->t->in.others_want_node_check && used && is_locked(l)) {
-        if (!hold(l, GCE_HOLD_TOGETHER, err)) {
+        if (!hold(l, HOLD_TOGETHER, err)) {
             return err->code;
         }
         ask_others(l); /* until now the last of them could go without being able to delete it */
@@ -418,15 +418,15 @@ static int hold_to_leave(struct look *l, struct err *err)
     if (!node_check_may_be_there(l)) {
         return read_cloud(l, true, err); /* no request: it says that they are absent */
     }
-    if (is_locked(l) && l->t->hold != GCE_HOLD_ALONE) {
+    if (is_locked(l) && l->t->hold != HOLD_ALONE) {
         hold_begin(l);
-        if (used && !hold(l, GCE_HOLD_ALONE, err)) {
+        if (used && !hold(l, HOLD_ALONE, err)) {
             return err->code;
         }
-        if (!used && !gce_lock_try_alone(l->t->lock)) {
+        if (!used && !hold_try_alone(l->t->lock)) {
             return ERR_OK; /* the late slots stay unknown: no plan touches them */
         }
-        l->t->hold = GCE_HOLD_ALONE;
+        l->t->hold = HOLD_ALONE;
     }
     return read_cloud(l, true, err);
 }
@@ -437,7 +437,7 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
 {
     struct gce_tp_item *t = l->t;
     const struct gce_tp_observed *o = &t->o;
-    if (t->hold != GCE_HOLD_TOGETHER) {
+    if (t->hold != HOLD_TOGETHER) {
         return ERR_OK;
     }
     bool fine = o->has_node_check == GCE_PRESENT && o->has_node_firewall == GCE_PRESENT &&
@@ -446,7 +446,7 @@ static int hold_alone_if_needed(struct look *l, struct err *err)
     if (fine) {
         return ERR_OK;
     }
-    if (!hold(l, GCE_HOLD_ALONE, err)) {
+    if (!hold(l, HOLD_ALONE, err)) {
         return err->code;
     }
     for (size_t i = 0; i < l->n; i++) {

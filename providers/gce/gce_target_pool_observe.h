@@ -15,8 +15,8 @@ struct gce_tp_item {
     struct gce_names names;        /* UPDATE: only the ones without cluster id */
     struct gce_tp_desired desired; /* ENSURE */
     struct gce_tp_observed o;
-    enum gce_hold hold; /* of the shared health check; given back when the sync ends */
-    struct gce_lock *lock;
+    enum hold_how hold; /* of the shared health check; given back when the sync ends */
+    struct hold *lock;
     bool lock_deferred;
     bool kept_by_other; /* DELETE: another controller must finish it */
 };

@@ -4,7 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/clock.h"
-#include "providers/gce/gce_lock.h"
+#include "common/base/hold.h"
 #include "providers/gce/gce_snapshot.h"
 #include "providers/gce/gce_told.h"
 
@@ -347,42 +347,42 @@ static void claim__one_filler_at_a_time(void **state)
 /* ---- the lock ---------------------------------------------------------------------------------------- */
 
 struct other {
-    struct gce_lock *l;
-    enum gce_hold want;
+    struct hold *l;
+    enum hold_how want;
     bool got;
 };
 
 static void *take_and_give_back(void *arg)
 {
     struct other *o = arg;
-    o->got = gce_lock_change(o->l, GCE_HOLD_NOT, o->want, NULL);
-    (void)gce_lock_change(o->l, o->want, GCE_HOLD_NOT, NULL);
+    o->got = hold_change(o->l, HOLD_NOT, o->want, NULL);
+    (void)hold_change(o->l, o->want, HOLD_NOT, NULL);
     return NULL;
 }
 
 static void lock__together_and_alone(void **state)
 {
     (void)state;
-    struct gce_lock *l = gce_lock_new();
+    struct hold *l = hold_new();
     pthread_t t;
-    struct other o = {.l = l, .want = GCE_HOLD_TOGETHER};
-    assert_true(gce_lock_change(l, GCE_HOLD_NOT, GCE_HOLD_TOGETHER, NULL));
+    struct other o = {.l = l, .want = HOLD_TOGETHER};
+    assert_true(hold_change(l, HOLD_NOT, HOLD_TOGETHER, NULL));
     assert_int_equal(pthread_create(&t, NULL, take_and_give_back, &o), 0);
     pthread_join(t, NULL); /* does not wait for us */
     assert_true(o.got);
-    o.want = GCE_HOLD_ALONE;
+    o.want = HOLD_ALONE;
     assert_int_equal(pthread_create(&t, NULL, take_and_give_back, &o), 0);
-    assert_true(gce_lock_change(l, GCE_HOLD_TOGETHER, GCE_HOLD_NOT, NULL));
+    assert_true(hold_change(l, HOLD_TOGETHER, HOLD_NOT, NULL));
     pthread_join(t, NULL); /* came in once we had gone */
     assert_true(o.got);
     struct cancel *c = cancel_new(NULL);
-    assert_true(gce_lock_change(l, GCE_HOLD_NOT, GCE_HOLD_ALONE, NULL));
+    assert_true(hold_change(l, HOLD_NOT, HOLD_ALONE, NULL));
     cancel_fire(c);
-    assert_false(gce_lock_change(l, GCE_HOLD_NOT, GCE_HOLD_TOGETHER, c));
-    assert_true(gce_lock_change(l, GCE_HOLD_ALONE, GCE_HOLD_TOGETHER, NULL));
-    assert_true(gce_lock_change(l, GCE_HOLD_TOGETHER, GCE_HOLD_NOT, NULL));
+    assert_false(hold_change(l, HOLD_NOT, HOLD_TOGETHER, c));
+    assert_true(hold_change(l, HOLD_ALONE, HOLD_TOGETHER, NULL));
+    assert_true(hold_change(l, HOLD_TOGETHER, HOLD_NOT, NULL));
     cancel_free(c);
-    gce_lock_free(l);
+    hold_free(l);
 }
 
 static void told__once_until_the_text_changes(void **state)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_lock.c: see gce_lock.h.  A reader-writer lock whose waits can be cancelled; writers come
+/* hold.c: see hold.h.  A reader-writer lock whose waits can be cancelled; writers come
  * first. */
-#include "providers/gce/gce_lock.h"
+#include "common/base/hold.h"
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/lock.h"
 
-struct gce_lock {
+struct hold {
     struct mutex lock;
     struct cond changed;
     unsigned together _guarded_by_(lock);
@@ -15,15 +15,15 @@ struct gce_lock {
     bool alone _guarded_by_(lock);
 };
 
-struct gce_lock *gce_lock_new(void)
+struct hold *hold_new(void)
 {
-    struct gce_lock *l = xcalloc(1, sizeof(*l));
+    struct hold *l = xcalloc(1, sizeof(*l));
     mutex_init(&l->lock);
     cond_init(&l->changed);
     return l;
 }
 
-void gce_lock_free(struct gce_lock *l)
+void hold_free(struct hold *l)
 {
     if (l == NULL) {
         return;
@@ -35,25 +35,25 @@ void gce_lock_free(struct gce_lock *l)
 
 static void wake(void *arg)
 {
-    struct gce_lock *l = arg;
+    struct hold *l = arg;
     mutex_lock(&l->lock);
     cond_broadcast(&l->changed);
     mutex_unlock(&l->lock);
 }
 
-static void give_back(struct gce_lock *l, enum gce_hold now) _requires_(l->lock)
+static void give_back(struct hold *l, enum hold_how now) _requires_(l->lock)
 {
-    if (now == GCE_HOLD_TOGETHER) {
+    if (now == HOLD_TOGETHER) {
         l->together--;
-    } else if (now == GCE_HOLD_ALONE) {
+    } else if (now == HOLD_ALONE) {
         l->alone = false;
     }
     cond_broadcast(&l->changed);
 }
 
-static bool take(struct gce_lock *l, enum gce_hold then, struct cancel *cancel) _requires_(l->lock)
+static bool take(struct hold *l, enum hold_how then, struct cancel *cancel) _requires_(l->lock)
 {
-    bool alone = then == GCE_HOLD_ALONE;
+    bool alone = then == HOLD_ALONE;
     l->waiting_alone += alone;
     while (!cancel_fired(cancel) &&
            (l->alone || (alone ? l->together > 0 : l->waiting_alone > 0))) {
@@ -69,16 +69,16 @@ static bool take(struct gce_lock *l, enum gce_hold then, struct cancel *cancel) 
     return true;
 }
 
-bool gce_lock_change(struct gce_lock *l, enum gce_hold now, enum gce_hold then,
+bool hold_change(struct hold *l, enum hold_how now, enum hold_how then,
                      struct cancel *cancel)
 {
     if (now == then) {
         return true;
     }
-    int hook = then == GCE_HOLD_NOT ? 0 : cancel_hook(cancel, wake, l);
+    int hook = then == HOLD_NOT ? 0 : cancel_hook(cancel, wake, l);
     mutex_lock(&l->lock);
     give_back(l, now);
-    bool got = then == GCE_HOLD_NOT || take(l, then, cancel);
+    bool got = then == HOLD_NOT || take(l, then, cancel);
     mutex_unlock(&l->lock);
     if (hook != 0) {
         cancel_unhook(cancel, hook);
@@ -86,7 +86,7 @@ bool gce_lock_change(struct gce_lock *l, enum gce_hold now, enum gce_hold then,
     return got;
 }
 
-bool gce_lock_try_alone(struct gce_lock *l)
+bool hold_try_alone(struct hold *l)
 {
     mutex_lock(&l->lock);
     bool got = !l->alone && l->together == 0 && l->waiting_alone == 0;
