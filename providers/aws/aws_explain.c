@@ -7,6 +7,8 @@
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_session.h"
 
+#include <stdio.h>
+
 static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
 {
     if (so == NULL) {

@@ -297,7 +297,7 @@ static void other_rules(struct others *o, const struct aws_service *s)
     int64_t port = 0;
     bool own = str_eq(want.health.port, "traffic-port");
     for (size_t i = 0; i < want.n_ports; i++) {
-        for (size_t k = 0; k < p->n_subnets && (own || str_to_int64(want.health.port, &port));
+        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port));
              k++) {
             other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, p->subnets[k].cidr);
         }

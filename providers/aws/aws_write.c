@@ -9,6 +9,7 @@
 #include "common/lb/exec.h"
 #include "providers/aws/aws_sync.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define GROUP_POLL_MS 5000
