@@ -32,6 +32,7 @@ extern const struct eval_fn
     eval_gce_l4_rules[]; /* balancers with a backend service: names, Services */
 extern const struct eval_fn eval_gce_l4_resources[]; /* … their cloud resources, compared */
 extern const struct eval_fn eval_gce_l4_desired[];   /* … the whole cloud */
+extern const struct eval_fn eval_aws_config[];       /* cloud config, signatures */
 extern const struct eval_fn eval_azure_config[];     /* cloud-config */
 extern const struct eval_fn eval_azure_nsg[];        /* security rules */
 extern const struct eval_fn eval_azure_pip[];        /* public IPs */
