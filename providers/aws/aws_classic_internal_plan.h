@@ -12,11 +12,11 @@
 struct aws_classic_run {
     struct aws_planning *p;
     const struct aws_classic_want *want;
-    const struct aws_classic *seen;    /* NULL: made in this plan */
+    const struct aws_classic *seen;     /* NULL: made in this plan */
     struct aws_listener_diff listeners; /* of one that is there */
-    enum aws_phase fill;               /* policies, listeners, settings */
-    enum aws_phase set;                /* policies are put to use, instances come */
-    size_t changes;                    /* drafts so far */
+    enum aws_phase fill;                /* policies, listeners, settings */
+    enum aws_phase set;                 /* policies are put to use, instances come */
+    size_t changes;                     /* drafts so far */
 };
 /* A change of the balancer; LoadBalancerName is set. */
 int aws_classic_draft(struct aws_classic_run *r, enum aws_phase phase, const char *action,

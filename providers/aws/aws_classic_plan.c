@@ -116,8 +116,7 @@ static void plan_listeners(struct aws_classic_run *r)
     struct aws_planning *p = r->p;
     int cleared = listeners_remove(r, true);
     if (r->listeners.n_create > 0) {
-        const char *why =
-            arena_printf(p->a, "ports of Service %s ask for it", p->service->key);
+        const char *why = arena_printf(p->a, "ports of Service %s ask for it", p->service->key);
         int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
         draft_listeners(p, d, r->listeners.create, r->listeners.n_create);
         if (cleared >= 0) {
@@ -176,9 +175,9 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
     if (known == n && str_set_eq(&want, &have)) {
         return;
     }
-    int d = aws_classic_draft(r, AWS_PHASE_FILL, "ApplySecurityGroupsToLoadBalancer",
-                              arena_printf(p->a, "Service %s asks for other security groups",
-                                           p->service->key));
+    int d = aws_classic_draft(
+        r, AWS_PHASE_FILL, "ApplySecurityGroupsToLoadBalancer",
+        arena_printf(p->a, "Service %s asks for other security groups", p->service->key));
     draft_groups(p, d, groups, n);
     struct str_set gone = str_set_minus(p->a, &have, &want);
     struct str_set come = str_set_minus(p->a, &want, &have);
@@ -210,8 +209,7 @@ static void draft_instances(struct aws_classic_run *r, bool come, const struct s
                                   why);
         for (size_t i = from; i < ids->n && i < from + AWS_INSTANCES_PER_CALL; i++) {
             const char *id = ids->items[i];
-            const char *name =
-                arena_printf(p->a, "Instances.member.%zu.InstanceId", i - from + 1);
+            const char *name = arena_printf(p->a, "Instances.member.%zu.InstanceId", i - from + 1);
             aws_draft_text(p, d, name, id);
             aws_draft_field(p, d, "instances", come ? NULL : id, come ? id : NULL);
         }

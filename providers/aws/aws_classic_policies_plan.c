@@ -78,9 +78,9 @@ static void backend_set(struct aws_classic_run *r, int32_t port, bool on, enum a
     if (on) {
         names[after.n++] = AWS_PROXY_POLICY;
     }
-    int d = aws_classic_draft(r, phase, "SetLoadBalancerPoliciesForBackendServer",
-                              on ? "proxy protocol is asked for"
-                                 : "proxy protocol is not asked for");
+    int d =
+        aws_classic_draft(r, phase, "SetLoadBalancerPoliciesForBackendServer",
+                          on ? "proxy protocol is asked for" : "proxy protocol is not asked for");
     aws_draft_int(p, d, "InstancePort", port);
     draft_names(p, d, &after);
     aws_draft_field(p, d, arena_printf(p->a, "backends[%d].policies", port),

@@ -47,9 +47,11 @@ struct member {
     const char *want; /* NULL: not set by the Service */
 };
 
+/* A switch that AWS does not answer is off. */
 static bool differs(const struct member *m)
 {
-    return m->want != NULL && !str_eq(m->have, m->want);
+    bool off = m->have == NULL && str_eq(m->want, "false");
+    return m->want != NULL && !off && !str_eq(m->have, m->want);
 }
 
 /* AWS takes a feature whole: when one member differs, all that are set are sent. */
@@ -163,6 +165,13 @@ static void plan_health(struct aws_classic_run *r)
 
 /* ---- tags -------------------------------------------------------------------------------------------------- */
 
+/* Does the controller give this key another value, which wins? */
+static bool is_ours(const struct aws_classic_want *w, const struct aws_tag *t)
+{
+    const char *ours = aws_tag(&w->tags, t->key);
+    return ours != NULL && !str_eq(ours, t->value);
+}
+
 /* Those of the annotation that it does not have.  Not known: all of them, when the Service was edited. */
 static void plan_tags(struct aws_classic_run *r)
 {
@@ -173,8 +182,10 @@ static void plan_tags(struct aws_classic_run *r)
     struct aws_tags missing = {.items = items};
     for (size_t i = 0; i < add->n; i++) {
         const struct aws_tag *t = &add->items[i];
-        if (seen->has_classic_tags ? !str_eq(aws_tag(&seen->classic_tags, t->key), t->value)
-                                   : p->repairs) {
+        bool lacks = seen->has_classic_tags
+                         ? !str_eq(aws_tag(&seen->classic_tags, t->key), t->value)
+                         : p->repairs;
+        if (lacks && !is_ours(r->want, t)) {
             items[missing.n++] = *t;
         }
     }

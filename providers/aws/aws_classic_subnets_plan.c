@@ -15,10 +15,10 @@
 /* By what happens to their zones; ids sorted within each. */
 struct moves {
     struct aws_classic_run *r;
-    struct str_set gone;          /* not wanted any more */
-    struct str_set come;          /* wanted and not there */
-    const char *anchor;           /* zone whose change has to wait for the others', or NULL */
-    bool stays;                   /* some subnet holds the balancer all the time */
+    struct str_set gone; /* not wanted any more */
+    struct str_set come; /* wanted and not there */
+    const char *anchor;  /* zone whose change has to wait for the others', or NULL */
+    bool stays;          /* some subnet holds the balancer all the time */
 };
 enum fate {
     ONLY_GOES,
@@ -73,12 +73,11 @@ static void draft(const struct moves *m, bool attach, enum fate fate, enum aws_p
             continue;
         }
         if (d < 0) {
-            d = aws_classic_draft(m->r, phase,
-                                  attach ? "AttachLoadBalancerToSubnets"
-                                         : "DetachLoadBalancerFromSubnets",
-                                  fate == REPLACED || fate == ANCHOR
-                                      ? "another subnet of the zone serves it"
-                                      : "its zones changed");
+            d = aws_classic_draft(
+                m->r, phase,
+                attach ? "AttachLoadBalancerToSubnets" : "DetachLoadBalancerFromSubnets",
+                fate == REPLACED || fate == ANCHOR ? "another subnet of the zone serves it"
+                                                   : "its zones changed");
         }
         aws_draft_text(p, d, arena_printf(p->a, "Subnets.member.%zu", ++n), id);
         aws_draft_field(p, d, "subnets", attach ? NULL : id, attach ? id : NULL);

@@ -202,8 +202,8 @@ static struct aws_rules unless_overlooked(struct aws_planning *p, const struct a
         if (r->peer == AWS_PEER_CIDR6 || r->peer == AWS_PEER_PREFIX_LIST) {
             for (size_t k = 0; k < wanted->n && !overlooked; k++) {
                 const struct aws_rule *w = &wanted->items[k];
-                overlooked = str_eq(w->protocol, r->protocol) && w->from == r->from &&
-                             w->to == r->to;
+                overlooked =
+                    str_eq(w->protocol, r->protocol) && w->from == r->from && w->to == r->to;
             }
         }
         if (p->repairs || !overlooked) {
@@ -229,7 +229,8 @@ int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want
     struct aws_group_change c = {
         .group = g,
         .diff = aws_rules_diff(p->a, &want->rules, &g->rules),
-        .why_authorize = arena_printf(p->a, "ports and source ranges of Service %s ask for it", key),
+        .why_authorize =
+            arena_printf(p->a, "ports and source ranges of Service %s ask for it", key),
         .why_revoke = arena_printf(p->a, "no port or source range of Service %s asks for it", key),
     };
     c.diff.revoke = unless_overlooked(p, &c.diff.revoke, &want->rules);
@@ -357,8 +358,8 @@ void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, c
     const char *id;
     STR_SET_EACH (id, left) {
         const struct aws_group *g = aws_group_find(p->around, id);
-        int d = aws_draft(p, AWS_PHASE_FORGET, LB_DELETE, "security group",
-                          aws_group_text(p->a, g), why);
+        int d = aws_draft(p, AWS_PHASE_FORGET, LB_DELETE, "security group", aws_group_text(p->a, g),
+                          why);
         aws_draft_action(p, d, AWS_EC2, "DeleteSecurityGroup");
         aws_draft_text(p, d, "GroupId", id);
         aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;

@@ -97,15 +97,14 @@ static void authorize_main(struct classic_nodes *c, const struct aws_group *g)
     struct aws_planning *p = c->p;
     enum aws_phase phase = c->main.text == NULL ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE;
     const char *why =
-        arena_printf(p->a, "targets of Service %s are in it, and it does not let their load "
-                           "balancer in",
+        arena_printf(p->a,
+                     "targets of Service %s are in it, and it does not let their load "
+                     "balancer in",
                      p->service->key);
     int d = aws_group_draft(p, phase, true, aws_group_text(p->a, g), why);
     aws_draft_text(p, d, "GroupId", g->id);
     aws_draft_text(p, d, "IpPermissions.1.IpProtocol", AWS_ALL_TRAFFIC);
     aws_draft_value(p, d, "IpPermissions.1.Groups.1.GroupId", c->main);
-    /* Another Service with the same main group was faster: it is one rule, and it is there. */
-    aws_draft_op(p, d)->tolerate = LB_TOLERATE_EXISTS;
     if (c->main.text != NULL) {
         const struct aws_rule rule = {
             .protocol = AWS_ALL_TRAFFIC,
@@ -265,8 +264,7 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
     struct aws_group_change c = {
         .group = g,
         .diff = aws_nlb_node_rules_diff(p->a, w, wanted, &g->rules, &p->around->needed),
-        .why_authorize =
-            arena_printf(p->a, "targets of Service %s are in it", p->service->key),
+        .why_authorize = arena_printf(p->a, "targets of Service %s are in it", p->service->key),
         .why_revoke = arena_printf(p->a, "Service %s needs these no more", p->service->key),
     };
     if (!aws_group_change_draft(p, &c) && wanted) {
