@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the schema packs of AWS into C tables: actions, and the types of everything that travels, with their names on the wire.
 
-    tables.py aws-ec2.json aws-elb.json aws-elbv2.json aws-sts.json > amz_tables.c
+    tables.py aws-ec2.json aws-elb.json aws-elbv2.json aws-sts.json > aws_tables.c
 
 The simulator refuses what the packs do not know; the checker of recorded traffic reads the same packs, so neither can
 know more than the other.  Run by meson.
