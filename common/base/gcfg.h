@@ -58,5 +58,11 @@ struct gcfg_unknown {
 int gcfg_decode(struct arena *a, const char *text, size_t n, const struct gcfg_key *keys, void *out,
                 struct gcfg_unknown **ret_unknown, size_t *ret_n_unknown,
                 struct err *err) _warn_unused_;
+/* The same of entries that gcfg_parse() gave: for a caller that treats some sections by itself. */
+int gcfg_decode_entries(struct arena *a, const struct gcfg_entry *entries, size_t n,
+                        const struct gcfg_key *keys, void *out, struct gcfg_unknown **ret_unknown,
+                        size_t *ret_n_unknown, struct err *err) _warn_unused_;
+/* Is that the name of a section or key?  `known` is ASCII; compared as upstream's library folds case. */
+bool gcfg_name_is(const char *known, const char *written);
 
 #endif

@@ -32,8 +32,7 @@ static uint32_t fold(uint32_t rune)
     return rune == 0x17F ? 's' : rune == 0x212A ? 'k' : rune;
 }
 
-/* `known` is ASCII. */
-static bool name_is(const char *known, const char *written)
+bool gcfg_name_is(const char *known, const char *written)
 {
     size_t n = strlen(written);
     uint32_t rune;
@@ -174,7 +173,7 @@ static int set_value(const struct decoder *d, const struct gcfg_key *key,
 static bool section_is_known(const struct decoder *d, const struct gcfg_entry *e)
 {
     for (const struct gcfg_key *key = d->keys; key->section != NULL; key++) {
-        if (e->subsection == NULL && name_is(key->section, e->section)) {
+        if (e->subsection == NULL && gcfg_name_is(key->section, e->section)) {
             return true;
         }
     }
@@ -184,7 +183,7 @@ static bool section_is_known(const struct decoder *d, const struct gcfg_entry *e
 static const struct gcfg_key *find_key(const struct decoder *d, const struct gcfg_entry *e)
 {
     for (const struct gcfg_key *key = d->keys; key->section != NULL; key++) {
-        if (name_is(key->section, e->section) && name_is(key->key, e->key)) {
+        if (gcfg_name_is(key->section, e->section) && gcfg_name_is(key->key, e->key)) {
             return key;
         }
     }
@@ -198,7 +197,7 @@ static const char *nearest(const struct decoder *d, const char *section, const c
     const char *best = NULL;
     size_t best_distance = SIZE_MAX;
     for (const struct gcfg_key *key = d->keys; key->section != NULL; key++) {
-        if (section != NULL && !name_is(key->section, section)) {
+        if (section != NULL && !gcfg_name_is(key->section, section)) {
             continue;
         }
         const char *candidate = section != NULL ? key->key : key->section;
@@ -254,15 +253,14 @@ static int decode_entry(struct decoder *d, const struct gcfg_entry *e)
     return e->value == NULL ? set_blank(d, key, e) : set_value(d, key, e);
 }
 
-int gcfg_decode(struct arena *a, const char *text, size_t n, const struct gcfg_key *keys, void *out,
-                struct gcfg_unknown **ret_unknown, size_t *ret_n_unknown, struct err *err)
+int gcfg_decode_entries(struct arena *a, const struct gcfg_entry *entries, size_t n,
+                        const struct gcfg_key *keys, void *out, struct gcfg_unknown **ret_unknown,
+                        size_t *ret_n_unknown, struct err *err)
 {
-    struct gcfg_entry *entries = NULL;
-    size_t count = 0;
     struct decoder d = {.arena = a, .keys = keys, .out = out, .err = err};
-    int rc = gcfg_parse(a, text, n, &entries, &count, err);
-    d.unknown = ARENA_ARRAY(a, struct gcfg_unknown, UNKNOWN_MAX);
-    for (size_t i = 0; rc == ERR_OK && i < count; i++) {
+    int rc = ERR_OK;
+    d.unknown = ARENA_ARRAY(a, struct gcfg_unknown, n < UNKNOWN_MAX ? n : UNKNOWN_MAX);
+    for (size_t i = 0; rc == ERR_OK && i < n; i++) {
         rc = decode_entry(&d, &entries[i]);
     }
     if (rc == ERR_OK) {
@@ -270,4 +268,15 @@ int gcfg_decode(struct arena *a, const char *text, size_t n, const struct gcfg_k
         *ret_n_unknown = d.n_unknown;
     }
     return rc;
+}
+
+int gcfg_decode(struct arena *a, const char *text, size_t n, const struct gcfg_key *keys, void *out,
+                struct gcfg_unknown **ret_unknown, size_t *ret_n_unknown, struct err *err)
+{
+    struct gcfg_entry *entries = NULL;
+    size_t count = 0;
+    int rc = gcfg_parse(a, text, n, &entries, &count, err);
+    return rc == ERR_OK
+               ? gcfg_decode_entries(a, entries, count, keys, out, ret_unknown, ret_n_unknown, err)
+               : rc;
 }

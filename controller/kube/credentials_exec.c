@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* credentials_exec.c: one run of a plugin: environment, program, what it printed, what is told of it.
  *
- * The running itself is credentials_run.c's, the reading credentials_answer.c's; when to run is credentials_source.c's.
+ * The running itself is run.c's, the reading credentials_answer.c's; when to run is credentials_source.c's.
  * Must not log what came out of stdout, and of stderr only what cannot be a credential. */
 #include "controller/kube/credentials_exec.h"
 
@@ -12,7 +12,7 @@
 
 #include "common/base/json.h"
 #include "common/base/log.h"
-#include "controller/kube/credentials_run.h"
+#include "common/base/run.h"
 
 #define LEAD_MS         ((int64_t)30 * 1000)
 #define RUN_MS          ((int64_t)60 * 1000)
@@ -197,7 +197,7 @@ static int run_plugin(struct exec_plugin *x, struct arena *a, bool interactive,
         .err_max = ERR_MAX_BYTES,
         .cancel = cancel,
     };
-    int rc = credentials_run(a, &args, ret, &why);
+    int rc = run_program(a, &args, ret, &why);
     if (rc == ERR_NOT_FOUND) {
         return say_missing(x, err);
     }

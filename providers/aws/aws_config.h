@@ -87,6 +87,8 @@ struct aws_cluster {
  * ERR_INVALID: they differ. */
 int aws_cluster_of_config(const struct aws_config *c, struct aws_cluster *ret,
                           struct err *err) _warn_unused_;
+#define AWS_TAG_CLUSTER        "kubernetes.io/cluster/" /* and the cluster's id: "owned" or "shared" */
+#define AWS_TAG_CLUSTER_LEGACY "KubernetesCluster"      /* = the cluster's id */
 /* From the tags of the own instance.  ERR_INVALID: two cluster tags, or they differ from KubernetesCluster;
  * ERR_NOT_FOUND: there is none. */
 int aws_cluster_of_tags(const struct aws_tag *tags, size_t n, struct aws_cluster *ret,
@@ -94,6 +96,9 @@ int aws_cluster_of_tags(const struct aws_tag *tags, size_t n, struct aws_cluster
 
 /* "us-west-2-lax-1a" is in "us-west-2" (2.5).  ERR_INVALID. */
 int aws_region_of_zone(struct arena *a, const char *zone, const char **ret,
+                       struct err *err) _warn_unused_;
+/* The fifth part of "arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE" (2.4).  ERR_INVALID: not of that form. */
+int aws_account_of_arn(struct arena *a, const char *arn, const char **ret,
                        struct err *err) _warn_unused_;
 
 #endif

@@ -16,11 +16,12 @@
 
 struct aws_profiles; /* in its arena */
 
-/* AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE, else below HOME.  ERR_INVALID: not readable as such a file, or over a cap;
+/* AWS_CONFIG_FILE, AWS_SHARED_CREDENTIALS_FILE, else below HOME.  ERR_INVALID: no such file by its form, or over a cap;
  * ERR_FORBIDDEN: it may not be read. */
 int aws_profiles_read(struct arena *a, const struct aws_env *env, const struct aws_profiles **ret,
                       struct err *err) _warn_unused_;
-/* From texts; either may be NULL.  `what` names the file in errors. */
+/* From texts; either may be NULL.  Lines that are no header and have no "=" mean nothing, as in AWS' tools.  ERR_INVALID: a
+ * NUL, or more lines than such a file has. */
 int aws_profiles_parse(struct arena *a, const char *config, size_t n_config,
                        const char *credentials, size_t n_credentials,
                        const struct aws_profiles **ret, struct err *err) _warn_unused_;

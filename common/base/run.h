@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials_run.h: runs a program that is to print something small, and never waits for it without an end.
+/* run.h: runs a program that is to print something small, and never waits for it without an end.
  *
  * The program gets its arguments as they are (no shell), the given environment, no file descriptor but the first three, a
  * clean signal mask, and a process group of its own, so that what it started dies with it.  What it prints is capped, and
  * so is its time; both are real.  Source: controller.md §4.4. */
-#ifndef TRIMTAB_KUBE_CREDENTIALS_RUN_H
-#define TRIMTAB_KUBE_CREDENTIALS_RUN_H
+#ifndef TRIMTAB_BASE_RUN_H
+#define TRIMTAB_BASE_RUN_H
 
 #include "common/base/arena.h"
 #include "common/base/cancel.h"
@@ -36,7 +36,7 @@ struct run_result {
 /* ERR_OK when it ended by itself, whatever its exit code.  ERR_NOT_FOUND: no such program, or it may not be run.
  * ERR_TRANSIENT: it took too long, or could not be started.  ERR_INVALID: too much on stdout.  ERR_CANCELLED.  After any
  * error ret->err is what it wrote to stderr, the other members are empty; it and its group are gone.  Blocks. */
-int credentials_run(struct arena *a, const struct run_args *args, struct run_result *ret,
-                    struct err *err) _warn_unused_;
+int run_program(struct arena *a, const struct run_args *args, struct run_result *ret,
+                struct err *err) _warn_unused_;
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* credentials_run.c: one child process: started, listened to, ended (see credentials_run.h).
+/* run.c: one child process: started, listened to, ended (see run.h).
  *
  * Its end is looked for every few milliseconds instead of waiting for the end of its output, because a grandchild may hold
  * the pipes open for ever.  The group is killed while the child is still a zombie, so that its id cannot belong to others.
  * Must not run in a thread that others wait for; must not log what was printed. */
-#include "controller/kube/credentials_run.h"
+#include "common/base/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -259,8 +259,8 @@ static void fill_result(struct arena *a, const struct child *c, int rc, int exit
     }
 }
 
-int credentials_run(struct arena *a, const struct run_args *args, struct run_result *ret,
-                    struct err *err)
+int run_program(struct arena *a, const struct run_args *args, struct run_result *ret,
+                struct err *err)
 {
     struct child c _cleanup_(child_done) = {
         .out = {.fd = -1, .max = args->out_max},
