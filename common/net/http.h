@@ -130,6 +130,8 @@ const char *http_response_header(const struct http_response *r, const char *name
 /* Retry-After in ms: seconds or an HTTP date against wall_s; 0 when absent or unreadable; at most
  * 1 h. */
 int64_t http_retry_after_ms(const struct http_response *r, int64_t wall_s);
+/* The moment of the header Date, in s since 1970; -1 when it is absent or unreadable. */
+int64_t http_response_date_s(const struct http_response *r);
 
 enum http_next {
     HTTP_SEND = 0, /* job->req is filled: send it */

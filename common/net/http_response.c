@@ -37,3 +37,10 @@ int64_t http_retry_after_ms(const struct http_response *r, int64_t wall_s)
     }
     return (seconds > MAX_RETRY_AFTER_S ? MAX_RETRY_AFTER_S : seconds) * 1000;
 }
+
+int64_t http_response_date_s(const struct http_response *r)
+{
+    const char *value = http_response_header(r, "Date");
+    time_t date = str_is_empty(value) ? -1 : curl_getdate(value, NULL);
+    return date < 0 ? -1 : (int64_t)date;
+}
