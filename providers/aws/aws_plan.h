@@ -36,7 +36,10 @@ struct aws_observed_group {
 struct aws_observed {
     const struct aws_classic *classic;
     const struct aws_classic_attributes
-        *classic_attributes;   /* NULL: not read, not to be compared */
+        *classic_attributes; /* NULL: not read, not to be compared */
+    /* Read when the Service has additional-resource-tags; else they are not compared. */
+    bool has_classic_tags;
+    struct aws_tags classic_tags;
     const struct aws_nlb *nlb; /* Type network; an ALB of the name is an error of the observer */
     const struct aws_listener *listeners;
     size_t n_listeners;
@@ -57,7 +60,7 @@ struct aws_surroundings {
         *referring; /* deleting: groups without tag that name one of ours as source */
     size_t n_referring;
     const struct aws_instance *instances; /* of the Service's targets */
-    size_t n_instances;
+    size_t n_instances;                   /* aws_plan_service() makes targets of all of them */
     /* Other Services of the cluster with a load balancer of ours: */
     struct str_set other_names; /* names of their load balancers */
     struct str_set
@@ -119,7 +122,13 @@ struct aws_planning {
     bool repairs;
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
+    /* What the Service's owner should know and no operation says: Warning events beside those of service->findings. */
+    struct aws_finding *findings;
+    size_t n_findings, cap_findings;
 };
+/* (aws_service_plan.c) */
+void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
+    _printf_(3, 4);
 void aws_draft_begin(struct aws_planning *p);
 /* A new operation: verb, AWS' word for the kind ("target group"), name, and why, which ends in a "because …" clause.  The
  * result is its handle until aws_draft_finish(). */
@@ -155,7 +164,7 @@ void aws_draft_finish(struct aws_planning *p);
 /* ---- planners; each appends drafts.  ERR_INVALID: the Service cannot have this, in words for its owner ------------ */
 
 /* The balancer's own security group: found by name among the surroundings, or made; tags repaired; its rules made exactly
- * those wanted (FILL when it is new).  *ret: its id, known or late-bound. (aws_groups_plan.c) */
+ * those wanted (BALANCE when it is new: before anything has it).  *ret: its id, known or late-bound. (aws_groups_plan.c) */
 int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want,
                        struct lb_value *ret, struct err *err);
 /* `own` text NULL and op -1: it has none. (aws_nlb_plan.c) */

@@ -7,6 +7,7 @@
 #ifndef TRIMTAB_AWS_RULES_H
 #define TRIMTAB_AWS_RULES_H
 
+#include "common/base/strset.h"
 #include "providers/aws/aws_desired.h"
 
 /* ---- names and tags: 4.5, 5.7, 5.9 (aws_names.c, aws_tags_rules.c) */
@@ -113,6 +114,11 @@ struct aws_rule_diff {
     struct aws_rules authorize;
     struct aws_rules revoke; /* with the descriptions that they have */
 };
+/* Is a rule of the list the same?  By binary search: the list is sorted. */
+bool aws_rules_have(const struct aws_rules *rules, const struct aws_rule *rule);
+/* Those of `from` to which no rule of `less` is the same. */
+struct aws_rules aws_rules_minus(struct arena *a, const struct aws_rules *from,
+                                 const struct aws_rules *less);
 /* Makes the group exactly `desired`. */
 struct aws_rule_diff aws_rules_diff(struct arena *a, const struct aws_rules *desired,
                                     const struct aws_rules *actual);

@@ -16,7 +16,7 @@
 
 struct builder {
     XML_Parser parser;
-    struct arena *a;
+    struct arena *a; /* of the tree */
     struct err *err;
     bool refused; /* *err says why */
     struct aws_node *open[AWS_XML_DEPTH_MAX];
@@ -26,6 +26,16 @@ struct builder {
     struct aws_node *root;
     struct str_buf text; /* of the innermost open element, while it has no child */
     const char *names[NAMES];
+    bool looks; /* nothing is built */
+    /* items that are handed over; path NULL: none are */
+    const char *path;
+    size_t path_depth;   /* elements in it */
+    size_t matched;      /* so many of them are open, from the front */
+    struct arena *items; /* of the item that is open */
+    bool in_item;
+    int (*fn)(void *arg, const struct aws_node *item, struct err *err);
+    void *arg;
+    int rc; /* fn()'s */
 };
 
 static void refuse(struct builder *b, const char *what)
@@ -38,15 +48,43 @@ static void refuse(struct builder *b, const char *what)
     }
 }
 
-static const char *name_of(struct builder *b, const char *raw)
+static const char *local_name(const char *raw)
 {
     const char *colon = strrchr(raw, ':');
-    const char *local = colon != NULL ? colon + 1 : raw;
+    return colon != NULL ? colon + 1 : raw;
+}
+
+static const char *name_of(struct builder *b, const char *raw)
+{
+    const char *local = local_name(raw);
     const char **slot = &b->names[hash_quick(0, local, strlen(local)) % NAMES];
     if (!str_eq(*slot, local)) {
         *slot = arena_strdup(b->a, local);
     }
     return *slot;
+}
+
+/* The segment of the path that stands at this depth: 1 is the first. */
+static bool is_segment(const struct builder *b, size_t depth, const char *name)
+{
+    const char *p = b->path;
+    for (size_t i = 1; i < depth; i++) {
+        p = strchr(p, '/') + 1;
+    }
+    size_t len = strcspn(p, "/");
+    return strncmp(p, name, len) == 0 && name[len] == '\0';
+}
+
+/* Goes down the path; true: an item begins. */
+static bool begins_item(struct builder *b, const char *raw)
+{
+    if (b->path == NULL || b->in_item || b->depth == 0 || b->matched + 1 != b->depth ||
+        b->depth > b->path_depth || !is_segment(b, b->depth, local_name(raw))) {
+        return false;
+    }
+    b->matched++;
+    b->in_item = b->matched == b->path_depth;
+    return b->in_item;
 }
 
 static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes)
@@ -64,8 +102,20 @@ static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes
         refuse(b, "too many elements");
         return;
     }
-    struct aws_node *n = ARENA_NEW(b->a, struct aws_node);
+    if (b->looks) {
+        b->depth++;
+        return;
+    }
+    bool item = begins_item(b, raw);
+    struct aws_node *n = ARENA_NEW(b->in_item ? b->items : b->a, struct aws_node);
     *n = (struct aws_node){.name = name_of(b, raw), .text = ""};
+    if (item) {
+        b->open[b->depth] = n;
+        b->last[b->depth] = NULL;
+        b->depth++;
+        str_buf_reset(&b->text);
+        return;
+    }
     if (b->depth == 0) {
         b->root = n;
     } else if (b->last[b->depth - 1] != NULL) {
@@ -82,6 +132,17 @@ static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes
     str_buf_reset(&b->text);
 }
 
+static void hand_over(struct builder *b, const struct aws_node *item)
+{
+    b->rc = b->fn(b->arg, item, b->err);
+    arena_reset(b->items);
+    b->in_item = false;
+    if (b->rc != ERR_OK) {
+        b->refused = true;
+        (void)XML_StopParser(b->parser, XML_FALSE);
+    }
+}
+
 static void on_end(void *arg, const XML_Char *raw)
 {
     struct builder *b = arg;
@@ -89,17 +150,27 @@ static void on_end(void *arg, const XML_Char *raw)
     if (b->refused) {
         return;
     }
+    if (b->looks) {
+        b->depth--;
+        return;
+    }
     struct aws_node *n = b->open[--b->depth];
     if (n->children == NULL && b->text.len > 0) {
-        n->text = str_buf_to_arena(&b->text, b->a);
+        n->text = str_buf_to_arena(&b->text, b->in_item ? b->items : b->a);
     }
     str_buf_reset(&b->text);
+    if (b->matched > 0 && b->depth == b->matched) {
+        if (b->in_item) {
+            hand_over(b, n);
+        }
+        b->matched--;
+    }
 }
 
 static void on_text(void *arg, const XML_Char *bytes, int n)
 {
     struct builder *b = arg;
-    if (!b->refused && b->depth > 0 && b->open[b->depth - 1]->children == NULL) {
+    if (!b->refused && !b->looks && b->depth > 0 && b->open[b->depth - 1]->children == NULL) {
         str_append_n(&b->text, bytes, (size_t)n);
     }
 }
@@ -114,34 +185,69 @@ static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
     refuse(arg, "a document type is not allowed");
 }
 
+static int run(struct builder *b, const char *bytes, size_t n, const struct aws_node **ret)
+{
+    if (n > AWS_XML_BYTES_MAX) {
+        return err_set(b->err, ERR_INVALID, "XML: more than %zu bytes", AWS_XML_BYTES_MAX);
+    }
+    b->parser = XML_ParserCreate(NULL);
+    if (b->parser == NULL) {
+        abort(); /* as arena_new() does without memory */
+    }
+    XML_SetUserData(b->parser, b);
+    XML_SetElementHandler(b->parser, on_start, on_end);
+    XML_SetCharacterDataHandler(b->parser, on_text);
+    XML_SetStartDoctypeDeclHandler(b->parser, on_doctype);
+    bool well = XML_Parse(b->parser, bytes, (int)n, XML_TRUE) == XML_STATUS_OK;
+    int rc = ERR_OK;
+    if (b->refused) {
+        rc = b->rc != ERR_OK ? b->rc : ERR_INVALID;
+    } else if (!well) {
+        rc = err_set(b->err, ERR_TRANSIENT, "no whole XML: line %lu: %s",
+                     (unsigned long)XML_GetCurrentLineNumber(b->parser),
+                     XML_ErrorString(XML_GetErrorCode(b->parser)));
+    } else if (!b->looks) {
+        *ret = b->root;
+    }
+    XML_ParserFree(b->parser);
+    str_buf_done(&b->text);
+    return rc;
+}
+
 int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws_node **ret,
                   struct err *err)
 {
-    if (n > AWS_XML_BYTES_MAX) {
-        return err_set(err, ERR_INVALID, "XML: more than %zu bytes", AWS_XML_BYTES_MAX);
+    struct builder b = {.a = a, .err = err};
+    return run(&b, bytes, n, ret);
+}
+
+static size_t count_segments(const char *path)
+{
+    size_t n = 1;
+    for (; *path != '\0'; path++) {
+        n += *path == '/';
     }
-    struct builder b = {.parser = XML_ParserCreate(NULL), .a = a, .err = err};
-    if (b.parser == NULL) {
-        abort(); /* as arena_new() does without memory */
+    return n;
+}
+
+int aws_xml_each(struct arena *a, const char *bytes, size_t n, const char *path,
+                 int (*fn)(void *arg, const struct aws_node *item, struct err *err), void *arg,
+                 const struct aws_node **ret, struct err *err)
+{
+    struct builder looking = {.err = err, .looks = true};
+    int rc = run(&looking, bytes, n, NULL);
+    if (rc != ERR_OK) {
+        return rc;
     }
-    XML_SetUserData(b.parser, &b);
-    XML_SetElementHandler(b.parser, on_start, on_end);
-    XML_SetCharacterDataHandler(b.parser, on_text);
-    XML_SetStartDoctypeDeclHandler(b.parser, on_doctype);
-    bool well = XML_Parse(b.parser, bytes, (int)n, XML_TRUE) == XML_STATUS_OK;
-    int rc = ERR_OK;
-    if (b.refused) {
-        rc = ERR_INVALID;
-    } else if (!well) {
-        rc = err_set(err, ERR_TRANSIENT, "no whole XML: line %lu: %s",
-                     (unsigned long)XML_GetCurrentLineNumber(b.parser),
-                     XML_ErrorString(XML_GetErrorCode(b.parser)));
-    } else {
-        *ret = b.root;
-    }
-    XML_ParserFree(b.parser);
-    str_buf_done(&b.text);
-    return rc;
+    _cleanup_(arena_freep) struct arena *items = arena_new();
+    struct builder b = {.a = a,
+                        .err = err,
+                        .path = path,
+                        .path_depth = count_segments(path),
+                        .items = items,
+                        .fn = fn,
+                        .arg = arg};
+    return run(&b, bytes, n, ret);
 }
 
 /* ---- looking into it --------------------------------------------------------------------------------------- */

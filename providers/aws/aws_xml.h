@@ -31,6 +31,12 @@ struct aws_node {
  * may be answered well.  ERR_INVALID: a document type, or over a cap: asking again would not help. */
 int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws_node **ret,
                   struct err *err) _warn_unused_;
+/* As aws_xml_parse(), but for long lists: the elements at `path` (from the root's children: "subnetSet/item") are handed to
+ * fn() one by one, in order, and are gone when it returns; *ret is the tree without them.  The document is looked through
+ * first, so none is handed over from one that is cut or refused.  fn() may end it by a code other than ERR_OK. */
+int aws_xml_each(struct arena *a, const char *bytes, size_t n, const char *path,
+                 int (*fn)(void *arg, const struct aws_node *item, struct err *err), void *arg,
+                 const struct aws_node **ret, struct err *err) _warn_unused_;
 
 /* The first child of that name; NULL when there is none or `n` is NULL. */
 const struct aws_node *aws_xml_child(const struct aws_node *n, const char *name);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The demonstration of scripts/quickstart: a Service's life against the simulator, told as it happens.
 
-    quickstart.py TOP [--cloud gce|azure] [--keep]
+    quickstart.py TOP [--cloud gce|azure|aws] [--keep]
 
 Starts trimtab-sim and trimtab from TOP/build with the flags, kubeconfig and cloud-config that a real cluster would give them,
 applies examples/*.yaml, and reports each cloud call with its reason from the controller's own log (--logging-format=json). Waits for
@@ -49,6 +49,16 @@ CLOUDS = {
                 "000000000001/resourceGroups/rg/providers/Microsoft.Network/loadBalancers?api-version=2025-05-01'",
         "fault": "LoadBalancers.CreateOrUpdate",
     },
+    "aws": {
+        "config": "aws.conf", "place": "3 zones, 6 nodes", "nodes": 6, "zones": [], "flags": [], "examples": "examples/aws",
+        "create": {"web": "the Go controller: 21", "game": "the Go controller: 16", "shop": "the Go controller: 17"},
+        "edit": "the Go controller: 20", "leaves": lambda demo: demo.leaves_targets(),
+        "ours": r"/(LoadBalancers|LoadBalancerDescriptions|Listeners|TargetGroups)/|/SecurityGroups/k8s-|kubernetes.io/rule/nlb",
+        "empty": "no load balancer, listener, target group, security group or rule is left",
+        "annotate": "service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled=true",
+        "list": "aws elbv2 describe-load-balancers --endpoint-url {url} --region us-east-1      # see docs/simulator.md",
+        "fault": "elbv2.CreateListener",
+    },
 }
 
 
@@ -65,7 +75,7 @@ class Demo:
         self.lines, self.arrived = [], threading.Condition()
         self.started = time.monotonic()
         self.kubectl = shutil.which("kubectl")
-        self.services = ["web", "game"]
+        self.services = list(self.words["create"])
 
     # --- processes ---------------------------------------------------------------------------------
     def path(self, name):
@@ -182,6 +192,9 @@ class Demo:
             raise Failure("trimtab plan: exit %d: %s" % (run.returncode, run.stderr.strip()))
         return run.stdout
 
+    def example(self, name):
+        return os.path.join(self.top, self.words.get("examples", "examples"), name + ".yaml")
+
     # --- the seven steps ---------------------------------------------------------------------------------
     def simulator(self):
         begin = time.monotonic()
@@ -215,15 +228,16 @@ class Demo:
         head(4, "trimtab", "watching (%.1f s)" % (time.monotonic() - begin))
 
     def create(self):
-        head(5, "kubectl apply" if self.kubectl else "apply", "examples/web.yaml, examples/game.yaml")
+        examples = self.words.get("examples", "examples")
+        head(5, "kubectl apply" if self.kubectl else "apply", ", ".join("%s/%s.yaml" % (examples, name) for name in self.words["create"]))
         self.apply(os.path.join(self.top, "examples/namespace.yaml"))
         for name, upstream in self.words["create"].items():
-            file = os.path.join(self.top, "examples/%s.yaml" % name)
-            say("\n      $ trimtab plan -f examples/%s.yaml" % name) if name == "web" else None
+            file = self.example(name)
+            say("\n      $ trimtab plan -f %s/%s.yaml" % (examples, name)) if name == "web" else None
             if name == "web":
                 indent(self.plan("-f", file))
             since, before, begin = self.mark(), self.calls(), time.monotonic()
-            say("\n      $ " + ("kubectl apply -f examples/%s.yaml" % name))
+            say("\n      $ kubectl apply -f %s/%s.yaml" % (examples, name))
             self.apply(file)
             line = self.tell_until(since, self.synced("demo/" + name), "demo/%s to get its address" % name)
             say("      demo/%s has %s after %.1f s, %d calls (%s)" % (
@@ -251,7 +265,7 @@ class Demo:
 
     def edit(self):
         head(6, "an edit", "planned first, then made; then a node leaves")
-        with open(os.path.join(self.top, "examples/web.yaml"), encoding="utf-8") as f:
+        with open(self.example("web"), encoding="utf-8") as f:
             text = f.read()
         text = text.replace("  type: LoadBalancer\n",
                             "  type: LoadBalancer\n  loadBalancerSourceRanges:\n  - 10.0.0.0/8\n  - 192.0.2.0/24\n")
@@ -288,6 +302,34 @@ class Demo:
         say("\n      $ trimtab plan")
         indent(self.plan())
 
+    def leaves_targets(self):
+        say("\n      node-5 leaves the cluster")
+        since, before = self.mark(), self.calls()
+        self.call("DELETE", "/sim/nodes/node-5")
+        waiting = {"demo/" + name for name in self.services}
+
+        def gone(line):
+            if line.get("msg") == "Synced":
+                waiting.discard(line.get("service"))
+            return not waiting
+        self.tell_until(since, gone, "the node to leave the target groups")
+        say("      no load balancer has it any more, %d calls (the Go controller: 13 for each NLB, 4 for a classic one)" % (
+            self.calls() - before))
+
+    def resources(self):
+        """Paths of what is in the cloud; of AWS' groups their names, and descriptions of rules."""
+        state = self.call("GET", "/sim/state").get(self.cloud, {})
+        if self.cloud != "aws":
+            return list(state)
+        paths = []
+        for api, kinds in state.items():
+            for kind, items in (kinds.items() if isinstance(kinds, dict) else []):
+                for item in items if isinstance(items, list) else []:
+                    name = item.get("GroupName") or item.get("TargetGroupName") or item.get("LoadBalancerName") or item.get("ListenerArn") or ""
+                    paths.append("/%s/%s" % (kind, name))
+                    paths += re.findall(r"kubernetes.io/rule/nlb[^\"]*", json.dumps(item))
+        return paths
+
     def delete(self):
         head(7, "kubectl delete", ", ".join("demo/" + name for name in self.services))
         since = self.mark()
@@ -300,8 +342,7 @@ class Demo:
                 waiting.discard(line.get("service"))
             return not waiting
         self.tell_until(since, gone, "the Services to go")
-        left = [p for p in self.call("GET", "/sim/state").get(self.cloud, {})
-                if re.search(self.words["ours"], p)]
+        left = [p for p in self.resources() if re.search(self.words["ours"], p)]
         if left:
             raise Failure("left in the cloud: " + ", ".join(left))
         say("      the cloud is empty again: " + self.words["empty"])

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_explain.c: which load balancer a Service gets, by which rule, and which nodes serve it (explain, validate).
+ *
+ * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
+#include "common/base/str.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "providers/aws/aws_session.h"
+
+#include <stdio.h>
+
+static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
+{
+    if (so == NULL) {
+        str_appendf(b, "  %-28s %s\n", what, value);
+    } else {
+        str_appendf(b, "  %-28s %-16s → %s\n", what, value, so);
+    }
+}
+
+static const char *annotation(const struct aws_service *s, const char *suffix)
+{
+    static const char prefix[] = AWS_ANNOTATION;
+    char key[128];
+    (void)snprintf(key, sizeof(key), "%s%s", prefix, suffix);
+    return svc_annotation(s->in, key);
+}
+
+/* ---- the Service ------------------------------------------------------------------------------------------------- */
+
+static void because_of_service(struct str_buf *b, const struct aws_naming *naming,
+                               const struct aws_service *s)
+{
+    const char *type = annotation(s, "type");
+    const char *internal = annotation(s, "internal");
+    fact(b, "aws-load-balancer-type", type != NULL ? type : "not set", aws_kind_text(s->kind));
+    fact(b, "aws-load-balancer-internal", internal != NULL ? internal : "not set",
+         s->internal ? "internal" : "internet-facing");
+    fact(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
+         s->local ? "nodes without pods fail the health check" : "every node serves");
+    if (s->kind == AWS_NLB) {
+        fact(b, "NLBSecurityGroupMode", str_or(naming->nlb_group_mode, "not set"),
+             str_is_empty(naming->nlb_group_mode) ? "no security group of its own" : s->nlb_group);
+    } else if (s->groups.n > 0) {
+        fact(b, "security groups", s->groups.items[0], "by annotation: rules are yours");
+    } else if (!str_is_empty(naming->shared_group)) {
+        fact(b, "security group", naming->shared_group, "ElbSecurityGroup of the cloud config");
+    } else {
+        fact(b, "security group", s->classic_group, "rules are kept by the controller");
+    }
+    fact(b, "rules in groups of nodes", naming->no_node_rules ? "none" : "kept by the controller",
+         naming->no_node_rules ? "DisableSecurityGroupIngress" : NULL);
+}
+
+static void because_of_cloud(struct str_buf *b, const struct aws_item *it)
+{
+    const struct aws_nlb *nlb = it->seen.nlb;
+    const struct aws_classic *classic = it->seen.classic;
+    fact(b, "load balancer", it->service->lb_name, "named after the Service's UID");
+    fact(b, "is there",
+         nlb != NULL && classic != NULL ? "twice: a network and a classic one"
+         : nlb != NULL                  ? "a network load balancer"
+         : classic != NULL              ? "a classic load balancer"
+                                        : "no",
+         NULL);
+    for (size_t i = 0; i < it->seen.n_groups; i++) {
+        if (it->seen.groups[i].left) {
+            fact(b, "left by an earlier run", it->seen.groups[i].group->name, "target group");
+        }
+    }
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------ */
+
+static void explain_nodes(struct str_buf *b, struct aws_session *x, const struct aws_item *it)
+{
+    struct arena *a = x->s.a;
+    const struct tt_batch *batch = x->s.batch;
+    size_t n = 0;
+    const struct tt_node **nodes = nodes_eligible(a, batch->nodes, batch->n_nodes, &n);
+    struct aws_texts why = {0};
+    struct aws_texts ids = aws_node_instances(a, nodes, n, &it->service->node_labels, &why);
+    str_appendf(b, "\nNodes: %zu of %u take part\n", ids.n, batch->n_nodes);
+    for (uint32_t i = 0; i < batch->n_nodes; i++) {
+        const char *left_out = node_left_out_because(a, batch->nodes[i]);
+        if (left_out != NULL) {
+            str_appendf(b, "  %-10s left out   %s\n", batch->nodes[i]->name, left_out);
+        }
+    }
+    for (size_t i = 0; i < why.n; i++) {
+        str_appendf(b, "  %s\n", why.items[i]);
+    }
+}
+
+/* ---- both --------------------------------------------------------------------------------------------------------------- */
+
+static void explain_one(struct aws_session *x, struct aws_item *it)
+{
+    const struct aws_provider *p = x->scope.p;
+    const struct aws_service *s = it->service;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    if (s->kind == AWS_ELSEWHERE) {
+        str_appendf(&b, "%s is left to aws-load-balancer-controller.\n", s->key);
+    } else if (s->err.code != ERR_OK) {
+        str_appendf(&b, "%s is refused: %s.\n", s->key, s->err.message);
+    } else {
+        str_appendf(&b, "%s is served by the %s %s %s.\n", s->key,
+                    s->internal ? "internal" : "internet-facing", aws_kind_text(s->kind),
+                    s->lb_name);
+    }
+    because_of_service(&b, &p->naming, s);
+    if (s->kind != AWS_ELSEWHERE && s->err.code == ERR_OK) {
+        because_of_cloud(&b, it);
+        explain_nodes(&b, x, it);
+    }
+    for (size_t i = 0; i < s->n_findings; i++) {
+        str_appendf(&b, "  ! %s\n", s->findings[i].message);
+    }
+    p->host->result_text(it->item->in->result, str_buf_text(&b));
+}
+
+int32_t aws_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct aws_provider *p = provider;
+    struct aws_session x;
+    struct err looked = ERR_INIT;
+    int32_t first = TT_OK;
+    aws_session_begin(&x, p, call, batch, false);
+    int rc = aws_session_ready(&x, &looked);
+    rc = rc == ERR_OK ? aws_observe(&x.s, &looked) : rc;
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        const struct err *err = rc != ERR_OK ? &looked : &x.y.items[i].item->err;
+        if (err->code != ERR_OK) {
+            p->host->result_fail(batch->items[i]->result, err->code, err->message,
+                                 err->retry_after_ms);
+            first = first == TT_OK ? err->code : first;
+        } else {
+            explain_one(&x, &x.y.items[i]);
+        }
+    }
+    aws_session_end(&x);
+    return first;
+}
+
+/* Pure: what can be said of a Service without looking at anything else. */
+int32_t aws_validate(void *provider, const struct tt_item *item)
+{
+    const struct aws_provider *p = provider;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct aws_service *s = aws_service_read(a, &p->naming, item->service);
+    if (s->err.code != ERR_OK && s->err.code != ERR_IMPLEMENTED_ELSEWHERE) {
+        p->host->result_fail(item->result, s->err.code, s->err.message, 0);
+        return s->err.code;
+    }
+    return TT_OK;
+}

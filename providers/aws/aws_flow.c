@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_flow.c: the flow of AWS: one Service from facts to its result, in one stage.
+ *
+ * Names and ids that one operation makes and another needs are late-bound, so the whole plan can be seen before anything is
+ * done and needs no second look (docs/adr/0023).  Here a sync begins, is planned by aws_service_plan.c, and ends with what
+ * Kubernetes is told. */
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/aws/aws_memory.h"
+#include "providers/aws/aws_sync.h"
+
+#define REFUSED_LOOK_MS   60000
+#define GROUP_PATIENCE_MS 600000
+
+/* ---- the beginning -------------------------------------------------------------------------------------------- */
+
+static void tell_findings(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_host *host = y->p->host;
+    if (y->s->planning || it->item->in->verb != TT_VERB_ENSURE) {
+        return;
+    }
+    for (size_t i = 0; i < it->service->n_findings; i++) {
+        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, it->service->findings[i].reason,
+                    it->service->findings[i].message);
+    }
+}
+
+static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *item)
+{
+    it->item = item;
+    it->want = item->in->verb != TT_VERB_DELETE;
+    it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
+    if (it->service->kind == AWS_ELSEWHERE && !it->want) {
+        item->settled = true; /* success, nothing is done (7.3) */
+        return;
+    }
+    if (it->want && it->service->err.code != ERR_OK) {
+        (void)err_copy(&item->err, &it->service->err);
+        return;
+    }
+    tell_findings(y, it);
+}
+
+static int facts(struct lb_sync *s, struct err *err)
+{
+    struct aws_scope *x = s->provider;
+    struct aws_sync *y = ARENA_NEW(s->a, struct aws_sync);
+    *y = (struct aws_sync){.s = s, .p = x->p, .scope = x};
+    s->data = y;
+    /* Here, so that the calls of the first wave do not each fetch credentials. */
+    if (!x->p->offline && aws_auth_ready(x->p->auth, s->http, s->cancel, err) != ERR_OK) {
+        return err->code;
+    }
+    y->items = ARENA_ARRAY(s->a, struct aws_item, s->n_items);
+    for (size_t i = 0; i < s->n_items; i++) {
+        if (lb_item_is_active(&s->items[i])) {
+            item_begin(y, &y->items[i], &s->items[i]);
+        }
+    }
+    return ERR_OK;
+}
+
+/* ---- planning ---------------------------------------------------------------------------------------------------- */
+
+static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct aws_item *it = &y->items[i];
+        if (it->service == NULL || !lb_item_is_active(it->item)) {
+            continue;
+        }
+        struct aws_planning p = {
+            .a = s->a,
+            .plan = plan,
+            .naming = &y->p->naming,
+            .service = it->service,
+            .seen = &it->seen,
+            .around = &it->around,
+            .repairs = y->p->repair_adopted || ((it->item->in->reasons & TT_REASON_SPEC) != 0 &&
+                                                it->item->in->previous != NULL),
+            .critical = -1,
+        };
+        struct err refused = ERR_INIT;
+        if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
+            (void)err_copy(&it->item->err, &refused);
+        }
+    }
+    (void)err;
+    return ERR_OK;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------- */
+
+/* An NLB that has failed has no address to be told of (5.3 item 10). */
+static const char *dns_of(const struct aws_sync *y, const struct aws_item *it)
+{
+    if (y->scope->dns != NULL) {
+        return y->scope->dns;
+    }
+    const struct aws_nlb *nlb = it->seen.nlb;
+    if (it->service->kind == AWS_NLB) {
+        bool good =
+            nlb != NULL && (str_eq(nlb->state, "active") || str_eq(nlb->state, "provisioning"));
+        return good ? nlb->dns : "";
+    }
+    return it->seen.classic != NULL ? it->seen.classic->dns : "";
+}
+
+static void tell_refused(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_host *host = y->p->host;
+    const struct aws_scope *x = y->scope;
+    for (size_t i = 0; i < x->n_refused; i++) {
+        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, "TargetRefused",
+                    arena_printf(y->s->a,
+                                 "AWS did not take instance %s as a target of load balancer %s; "
+                                 "the others were registered",
+                                 x->refused[i], it->service->lb_name));
+    }
+}
+
+static void status(struct lb_sync *s, struct lb_item *item)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    const struct aws_item *it = &y->items[item - s->items];
+    const struct tt_host *host = s->host;
+    if (!it->want) {
+        aws_memory_drop(y->p->memory, it->service->in->uid);
+        return;
+    }
+    tell_refused(y, it);
+    int64_t again =
+        y->scope->n_refused > 0 && y->scope->again_ms == 0 ? REFUSED_LOOK_MS : y->scope->again_ms;
+    if (again > 0 && TT_HAS(host, result_again)) {
+        host->result_again(item->in->result, again);
+    }
+    if (item->in->verb == TT_VERB_ENSURE) {
+        const struct tt_ingress ingress = {.hostname = dns_of(y, it)};
+        host->result_ingress(item->in->result, &ingress, str_is_empty(ingress.hostname) ? 0 : 1);
+    }
+}
+
+/* A group that is still in use: for ten minutes that is normal, network interfaces go late (7.4). */
+static void failed(struct lb_sync *s, const struct lb_item *item)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    struct aws_item *it = y != NULL ? &y->items[item - s->items] : NULL;
+    if (s->planning || it == NULL || it->service == NULL) {
+        return;
+    }
+    tell_refused(y, it);
+    if (it->want || item->err.code != ERR_IN_USE) {
+        return;
+    }
+    int64_t now = clock_now_ms(s->clock);
+    int64_t since = aws_memory_waits_since(y->p->memory, it->service->in->uid, now);
+    struct err *err = &((struct lb_item *)(uintptr_t)item)->err;
+    if (now - since > GROUP_PATIENCE_MS) {
+        err->retry_after_ms = 0; /* the queue's own back-off */
+    }
+}
+
+static const struct lb_stage stages[] = {
+    {"balancer", NULL, aws_observe, plan},
+};
+
+const struct lb_flow aws_flow = {
+    .name = "aws",
+    .facts = facts,
+    .stages = stages,
+    .n_stages = ARRAY_LEN(stages),
+    .status = status,
+    .failed = failed,
+    .wrote = aws_wrote,
+};
+
+/* ---- the ways in ----------------------------------------------------------------------------------------------------- */
+
+static struct lb_driver_config driver_config(struct aws_scope *x)
+{
+    struct lb_driver_config cfg = LB_DRIVER_CONFIG(&aws_flow, x->p);
+    cfg.provider = x;
+    return cfg;
+}
+
+int32_t aws_reconcile(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct aws_scope x;
+    aws_scope_begin(&x, provider, call);
+    const struct lb_driver_config cfg = driver_config(&x);
+    int32_t code = lb_driver_reconcile(&cfg, call, batch);
+    aws_scope_end(&x);
+    return code;
+}
+
+int32_t aws_plan(void *provider, const struct tt_call *call, const struct tt_batch *batch)
+{
+    struct aws_scope x;
+    aws_scope_begin(&x, provider, call);
+    const struct lb_driver_config cfg = driver_config(&x);
+    int32_t code = lb_driver_plan(&cfg, call, batch);
+    aws_scope_end(&x);
+    return code;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_memory.c: see aws_memory.h. */
+#include "providers/aws/aws_memory.h"
+
+#include "common/base/arena.h"
+#include "common/base/lock.h"
+#include "common/base/map.h"
+
+#include <stdlib.h>
+
+struct known {
+    unsigned bits;
+    int64_t waits_since_ms; /* 0: it does not */
+};
+struct aws_memory {
+    struct mutex lock;
+    struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
+};
+
+struct aws_memory *aws_memory_new(void)
+{
+    struct aws_memory *m = xcalloc(1, sizeof(*m));
+    mutex_init(&m->lock);
+    mutex_lock(&m->lock);
+    m->by_uid = map_new(free);
+    mutex_unlock(&m->lock);
+    return m;
+}
+
+void aws_memory_free(struct aws_memory *m)
+{
+    if (m == NULL) {
+        return;
+    }
+    mutex_lock(&m->lock);
+    map_free(m->by_uid);
+    mutex_unlock(&m->lock);
+    mutex_done(&m->lock);
+    free(m);
+}
+
+static struct known *entry(struct aws_memory *m, const char *uid) _requires_(m->lock)
+{
+    struct known *k = map_get(m->by_uid, uid);
+    if (k == NULL) {
+        k = xcalloc(1, sizeof(*k));
+        map_set(m->by_uid, uid, k);
+    }
+    return k;
+}
+
+unsigned aws_memory_get(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    unsigned bits = k != NULL ? k->bits : 0;
+    mutex_unlock(&m->lock);
+    return bits;
+}
+
+void aws_memory_set(struct aws_memory *m, const char *uid, unsigned bits)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->bits = bits;
+    mutex_unlock(&m->lock);
+}
+
+int64_t aws_memory_waits_since(struct aws_memory *m, const char *uid, int64_t now_ms)
+{
+    mutex_lock(&m->lock);
+    struct known *k = entry(m, uid);
+    if (k->waits_since_ms == 0) {
+        k->waits_since_ms = now_ms;
+    }
+    int64_t since = k->waits_since_ms;
+    mutex_unlock(&m->lock);
+    return since;
+}
+
+void aws_memory_drop(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    (void)map_remove(m->by_uid, uid);
+    mutex_unlock(&m->lock);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_memory.h: what this process has found out about Services, so that the next look needs fewer calls.
+ *
+ * Only hints: forgetting one costs a call, never correctness.  Kept by UID, dropped when the Service's deletion ends well.
+ * Thread-safe. */
+#ifndef TRIMTAB_AWS_MEMORY_H
+#define TRIMTAB_AWS_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AWS_KNOWS_NO_CLASSIC 0x1u /* both APIs were looked in, and there was no classic balancer */
+#define AWS_KNOWS_NO_NLB     0x2u
+
+struct aws_memory;
+struct aws_memory *aws_memory_new(void);
+void aws_memory_free(struct aws_memory *m); /* NULL is fine */
+/* Bits AWS_KNOWS_…; 0 for a Service never seen. */
+unsigned aws_memory_get(struct aws_memory *m, const char *uid);
+void aws_memory_set(struct aws_memory *m, const char *uid, unsigned bits);
+/* Since when (ms, by the clock) its security group has been in use although nothing of ours uses it; the first call sets it
+ * to `now_ms`. */
+int64_t aws_memory_waits_since(struct aws_memory *m, const char *uid, int64_t now_ms);
+void aws_memory_drop(struct aws_memory *m, const char *uid);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_node_group_rules.c: the rules by which an NLB's traffic reaches nodes, in one security group of nodes.
+ *
+ * An NLB keeps client addresses, so nodes must admit the clients' ranges on node ports; probes come from the balancer's
+ * subnets; and ICMP "fragmentation needed" is admitted from all ranges of clients of all NLBs.  Whose a rule is, its
+ * description says.  The same rule under another description serves just as well: it is not granted twice, and never
+ * revoked.  Source: docs/spec/aws.md 5.11, 13 rows 24 to 26.  Part of aws_rules.h.  Pure. */
+#include "providers/aws/aws_rules.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+
+#define ICMP_TYPE 3
+#define ICMP_CODE 4
+
+struct list {
+    struct aws_rule *items;
+    size_t n;
+};
+
+static void add(struct list *l, const char *protocol, int32_t port, const char *cidr,
+                const char *description)
+{
+    l->items[l->n++] = (struct aws_rule){.protocol = protocol,
+                                         .from = port,
+                                         .to = port,
+                                         .peer = AWS_PEER_CIDR,
+                                         .source = cidr,
+                                         .user = "",
+                                         .description = description};
+}
+
+/* ---- traffic ------------------------------------------------------------------------------------- */
+
+static const char *client_protocol(const struct aws_nlb_node_want *w)
+{
+    for (size_t i = 0; i < w->n_ports; i++) {
+        if (str_eq(w->ports[i].traffic_protocol, "UDP")) {
+            return "udp";
+        }
+    }
+    return "tcp";
+}
+
+/* 0: every port is probed itself. */
+static int32_t health_port(const struct aws_nlb_node_want *w)
+{
+    int64_t n;
+    return str_to_i64(w->health_port, &n) && n > 0 && n <= INT32_MAX ? (int32_t)n : 0;
+}
+
+/* Everybody may reach all probed ports anyway. */
+static bool health_is_covered(const struct aws_nlb_node_want *w, const char *protocol, int32_t port)
+{
+    if (w->client_cidrs.n != 1 || !str_eq(w->client_cidrs.items[0], "0.0.0.0/0") ||
+        !str_eq(protocol, "tcp")) {
+        return false;
+    }
+    for (size_t i = 0; i < w->n_ports && port != 0; i++) {
+        if (w->ports[i].node_port != port) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One rule per port and range; where a client's range is a subnet's, the client's rule serves both. */
+static struct aws_rules wanted_rules(struct arena *a, const struct aws_nlb_node_want *w)
+{
+    const char *protocol = client_protocol(w);
+    const char *client = arena_printf(a, AWS_RULE_CLIENT "%s", w->lb_name);
+    const char *health = arena_printf(a, AWS_RULE_HEALTH "%s", w->lb_name);
+    int32_t port = health_port(w);
+    struct list clients = {
+        .items =
+            ARENA_ARRAY(a, struct aws_rule, w->n_ports * (w->client_cidrs.n + w->subnet_cidrs.n))};
+    for (size_t i = 0; i < w->n_ports; i++) {
+        for (size_t j = 0; j < w->client_cidrs.n; j++) {
+            add(&clients, protocol, w->ports[i].node_port, w->client_cidrs.items[j], client);
+        }
+    }
+    struct aws_rules sorted = aws_rules_sorted(a, clients.items, clients.n);
+    if (health_is_covered(w, protocol, port)) {
+        return sorted;
+    }
+    for (size_t i = 0; i < w->n_ports; i++) {
+        for (size_t j = 0; j < w->subnet_cidrs.n; j++) {
+            struct aws_rule *next = &clients.items[clients.n];
+            add(&clients, "tcp", port != 0 ? port : w->ports[i].node_port, w->subnet_cidrs.items[j],
+                health);
+            if (aws_rules_have(&sorted, next)) {
+                clients.n--;
+            }
+        }
+    }
+    return aws_rules_sorted(a, clients.items, clients.n);
+}
+
+/* ---- differences --------------------------------------------------------------------------------- */
+
+/* Rules with one of the descriptions that are neither wanted nor needed by others. */
+static struct aws_rules leaving(struct arena *a, const struct aws_rules *actual,
+                                const struct aws_rules *wanted, const struct aws_rules *needed,
+                                const char *const descriptions[2])
+{
+    struct list out = {.items = ARENA_ARRAY(a, struct aws_rule, actual->n)};
+    for (size_t i = 0; i < actual->n; i++) {
+        const struct aws_rule *r = &actual->items[i];
+        bool ours =
+            str_eq(r->description, descriptions[0]) || str_eq(r->description, descriptions[1]);
+        if (ours && !aws_rules_have(wanted, r) && !aws_rules_have(needed, r)) {
+            out.items[out.n++] = *r;
+        }
+    }
+    return (struct aws_rules){.items = out.items, .n = out.n};
+}
+
+static struct aws_rules both(struct arena *a, const struct aws_rules *x, const struct aws_rules *y)
+{
+    struct aws_rule *items = ARENA_ARRAY(a, struct aws_rule, x->n + y->n);
+    for (size_t i = 0; i < x->n; i++) {
+        items[i] = x->items[i];
+    }
+    for (size_t i = 0; i < y->n; i++) {
+        items[x->n + i] = y->items[i];
+    }
+    return aws_rules_sorted(a, items, x->n + y->n);
+}
+
+/* One ICMP rule for each range from which clients of any NLB come. */
+static struct aws_rules wanted_mtu(struct arena *a, const struct aws_rules *traffic)
+{
+    struct list out = {.items = ARENA_ARRAY(a, struct aws_rule, traffic->n)};
+    for (size_t i = 0; i < traffic->n; i++) {
+        const struct aws_rule *r = &traffic->items[i];
+        if (r->peer == AWS_PEER_CIDR &&
+            strstr(str_nonnull(r->description), "kubernetes.io/rule/nlb/client") != NULL) {
+            add(&out, "icmp", ICMP_TYPE, r->source, AWS_RULE_MTU);
+            out.items[out.n - 1].to = ICMP_CODE;
+        }
+    }
+    return aws_rules_sorted(a, out.items, out.n);
+}
+
+struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_nlb_node_want *w,
+                                             bool wanted, const struct aws_rules *actual,
+                                             const struct aws_rules *needed)
+{
+    const char *const traffic_texts[2] = {arena_printf(a, AWS_RULE_CLIENT "%s", w->lb_name),
+                                          arena_printf(a, AWS_RULE_HEALTH "%s", w->lb_name)};
+    const char *const mtu_texts[2] = {AWS_RULE_MTU, AWS_RULE_MTU};
+    struct aws_rules want = wanted ? wanted_rules(a, w) : (struct aws_rules){0};
+    struct aws_rules grant = aws_rules_minus(a, &want, actual);
+    struct aws_rules revoke = leaving(a, actual, &want, needed, traffic_texts);
+    struct aws_rules kept = aws_rules_minus(a, actual, &revoke);
+    struct aws_rules after = both(a, &kept, &grant);
+    struct aws_rules mtu = wanted_mtu(a, &after);
+    struct aws_rules grant_mtu = aws_rules_minus(a, &mtu, &after);
+    struct aws_rules revoke_mtu = leaving(a, &after, &mtu, needed, mtu_texts);
+    return (struct aws_rule_diff){.authorize = both(a, &grant, &grant_mtu),
+                                  .revoke = both(a, &revoke, &revoke_mtu)};
+}

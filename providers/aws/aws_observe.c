@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_observe.c: reads what a Service has: its balancer, and the one of the other kind that must not be there.
+ *
+ * In waves, each side by side: balancers by name; then what hangs on them (listeners, attributes, target groups); then
+ * targets.  Both APIs are asked until it is known that the other one has nothing (aws_memory.h): a Service whose type
+ * annotation was changed must not get a second balancer, nor leave the first behind (docs/spec/aws.md 4.2, 7.1, 7.3).
+ * Rules in node groups are shared by all Services: who takes some away holds them alone from before the look until the end
+ * of the sync (7.5). */
+#include "common/base/str.h"
+#include "providers/aws/aws_memory.h"
+#include "providers/aws/aws_sync.h"
+
+/* ---- balancers ------------------------------------------------------------------------------------------------ */
+
+static struct aws_need need_balancer(const struct aws_sync *y, const struct aws_item *it, bool nlb)
+{
+    bool lists = aws_sync_asks_lists(y, it);
+    struct aws_need n = {.not_older_ms = aws_sync_not_older(y)};
+    n.kind =
+        nlb ? (lists ? AWS_DOC_NLBS : AWS_DOC_NLB) : (lists ? AWS_DOC_CLASSICS : AWS_DOC_CLASSIC);
+    n.key = lists ? NULL : it->service->lb_name;
+    return n;
+}
+
+static const struct aws_nlb *find_nlb(const struct aws_doc *doc, const char *name)
+{
+    const struct aws_nlb *items = doc->items;
+    for (size_t i = 0; i < doc->n; i++) {
+        if (str_eq(items[i].name, name)) {
+            return &items[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct aws_classic *find_classic(const struct aws_doc *doc, const char *name)
+{
+    const struct aws_classic *items = doc->items;
+    for (size_t i = 0; i < doc->n; i++) {
+        if (str_eq(items[i].name, name)) {
+            return &items[i];
+        }
+    }
+    return NULL;
+}
+
+static int take_nlb(struct aws_item *it, const struct aws_doc *doc, struct err *err)
+{
+    const struct aws_nlb *nlb = find_nlb(doc, it->service->lb_name);
+    if (nlb != NULL && !str_eq(nlb->type, "network")) {
+        return !it->want || it->service->kind != AWS_NLB
+                   ? ERR_OK
+                   : err_set(err, ERR_INVALID,
+                             "the name %s of the network load balancer is taken by one of type "
+                             "%s (%s): delete that one",
+                             nlb->name, nlb->type, nlb->arn);
+    }
+    it->seen.nlb = nlb;
+    return ERR_OK;
+}
+
+static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    unsigned known = y->s->attempt > 0 ? 0 : aws_memory_get(y->p->memory, it->service->in->uid);
+    bool wants_nlb = it->want && it->service->kind == AWS_NLB;
+    bool wants_classic = it->want && it->service->kind == AWS_CLASSIC;
+    bool ask_nlb = wants_nlb || (known & AWS_KNOWS_NO_NLB) == 0;
+    bool ask_classic = wants_classic || (known & AWS_KNOWS_NO_CLASSIC) == 0;
+    struct aws_need needs[2];
+    size_t n = 0;
+    if (ask_nlb) {
+        needs[n++] = need_balancer(y, it, true);
+    }
+    if (ask_classic) {
+        needs[n++] = need_balancer(y, it, false);
+    }
+    int rc = aws_sync_read_all(y, needs, n, err);
+    if (rc == ERR_OK && ask_nlb) {
+        rc = take_nlb(it, needs[0].doc, err);
+    }
+    if (rc == ERR_OK && ask_classic) {
+        it->seen.classic = find_classic(needs[n - 1].doc, it->service->lb_name);
+    }
+    if (rc == ERR_OK) {
+        known =
+            (ask_nlb && it->seen.nlb == NULL && !wants_nlb ? AWS_KNOWS_NO_NLB : 0) |
+            (ask_classic && it->seen.classic == NULL && !wants_classic ? AWS_KNOWS_NO_CLASSIC : 0) |
+            (known & (AWS_KNOWS_NO_NLB | AWS_KNOWS_NO_CLASSIC));
+        known &= ~((wants_nlb ? AWS_KNOWS_NO_NLB : 0) | (wants_classic ? AWS_KNOWS_NO_CLASSIC : 0));
+        aws_memory_set(y->p->memory, it->service->in->uid, it->want ? known : 0);
+    }
+    return rc;
+}
+
+/* ---- what hangs on them ------------------------------------------------------------------------------------------ */
+
+static int observe_classic(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    bool compared = it->want && it->service->kind == AWS_CLASSIC && it->seen.classic != NULL &&
+                    !aws_item_is_about_nodes(it);
+    if (!compared) {
+        return ERR_OK;
+    }
+    const struct aws_doc *doc = aws_sync_read(y, AWS_DOC_CLASSIC_ATTRIBUTES, it->seen.classic->name,
+                                              aws_sync_not_older(y), err);
+    if (doc == NULL) {
+        return err->code;
+    }
+    it->seen.classic_attributes = doc->n > 0 ? doc->items : NULL;
+    return ERR_OK;
+}
+
+static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    const struct aws_nlb *nlb = it->seen.nlb;
+    if (nlb == NULL || !it->want) {
+        return ERR_OK;
+    }
+    int64_t not_older = aws_sync_not_older(y);
+    struct aws_need needs[] = {
+        {.kind = AWS_DOC_LISTENERS, .key = nlb->arn, .not_older_ms = not_older},
+        {.kind = AWS_DOC_NLB_ATTRIBUTES, .key = nlb->arn, .not_older_ms = not_older},
+    };
+    size_t n = aws_item_is_about_nodes(it) ? 1 : ARRAY_LEN(needs);
+    if (aws_sync_read_all(y, needs, n, err) != ERR_OK) {
+        return err->code;
+    }
+    it->seen.listeners = needs[0].doc->items;
+    it->seen.n_listeners = needs[0].doc->n;
+    if (n > 1) {
+        it->seen.has_nlb_attributes = true;
+        it->seen.nlb_attributes =
+            (struct aws_tags){.items = needs[1].doc->items, .n = needs[1].doc->n};
+    }
+    return ERR_OK;
+}
+
+/* ---- the lock ------------------------------------------------------------------------------------------------------- */
+
+/* Does this sync perhaps take rules away from groups of nodes? */
+static bool may_revoke(const struct aws_item *it)
+{
+    return !it->want || (it->seen.nlb != NULL && !aws_item_is_about_nodes(it)) ||
+           (it->seen.classic != NULL && !aws_item_is_about_nodes(it));
+}
+
+/* Not for a first look at a healthy Service: only what may be followed by a change is locked. */
+static int take_hold(struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    bool may_change = !y->s->planning && !aws_sync_asks_lists(y, it) && !y->p->naming.no_node_rules;
+    enum hold_how then = !may_change                           ? y->scope->hold
+                         : may_revoke(it) || y->s->attempt > 0 ? HOLD_ALONE
+                                                               : HOLD_TOGETHER;
+    if (then == y->scope->hold || y->scope->hold == HOLD_ALONE) {
+        return ERR_OK;
+    }
+    bool got = hold_change(y->p->node_groups, y->scope->hold, then, y->s->cancel);
+    y->scope->hold = got ? then : HOLD_NOT;
+    return got ? ERR_OK
+               : err_set(err, ERR_CANCELLED, "stopped while waiting for the groups of nodes");
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------- */
+
+static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    it->seen = (struct aws_observed){0};
+    it->around = (struct aws_surroundings){0};
+    int rc = observe_balancers(y, it, err);
+    rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
+    rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
+    rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
+    return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;
+}
+
+int aws_observe(struct lb_sync *s, struct err *err)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    s->observed_fresh = true;
+    for (size_t i = 0; i < s->n_items; i++) {
+        struct aws_item *it = &y->items[i];
+        if (it->service == NULL || !lb_item_is_active(it->item)) {
+            continue;
+        }
+        struct err failed = ERR_INIT;
+        int rc = observe_item(y, it, &failed);
+        if (rc == ERR_CANCELLED) {
+            return err_copy(err, &failed);
+        }
+        if (rc != ERR_OK) {
+            (void)err_copy(&it->item->err, &failed);
+        }
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_observe_around.c: what all Services share and a sync looks at: places, instances, security groups, other Services.
+ *
+ * Subnets, route tables and zones change seldom: they are kept for ten minutes.  Groups of the cluster come in one list,
+ * with their rules; a group of a node that has no tag of the cluster is asked for by id.  Whose group names the own one as a
+ * source is asked only when the own one could not be deleted (7.4): that is seen by a Service that goes, has no balancer any
+ * more, and still has its group. */
+#include "common/base/str.h"
+#include "common/lb/node_rules.h"
+#include "common/lb/service_rules.h"
+#include "providers/aws/aws_sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACES_AGE_MS 600000
+
+/* ---- places ----------------------------------------------------------------------------------------------------- */
+
+/* "us-east-1a" in "us-east-1": an availability zone by its name.  Local and Wavelength zones have longer ones, and only
+ * AWS can tell what they are (4.9 item 6). */
+static bool is_plain_zone(const char *zone, const char *region)
+{
+    size_t n = strlen(region);
+    return str_has_prefix(zone, region) && zone[n] >= 'a' && zone[n] <= 'z' && zone[n + 1] == '\0';
+}
+
+static bool zones_are_plain(const struct aws_doc *subnets, const char *region)
+{
+    const struct aws_subnet *items = subnets->items;
+    for (size_t i = 0; i < subnets->n; i++) {
+        if (!is_plain_zone(items[i].zone, region)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Facts: they may be older than the sync without making what follows from them a guess about what is changed. */
+static int read_places(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
+{
+    bool fresh = y->s->observed_fresh;
+    int rc = aws_sync_read_all(y, needs, n, err);
+    y->s->observed_fresh = fresh;
+    return rc;
+}
+
+/* An NLB that exists keeps its subnets: only their ranges are of interest.  A classic one follows (4.6 item 1). */
+static bool needs_tables(const struct aws_item *it)
+{
+    return !it->service->has_subnets &&
+           (it->service->kind == AWS_CLASSIC ? !aws_item_is_about_nodes(it) : it->seen.nlb == NULL);
+}
+
+static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    int64_t not_older = y->scope->started_ms - PLACES_AGE_MS;
+    struct aws_need needs[] = {
+        {.kind = AWS_DOC_SUBNETS, .not_older_ms = not_older},
+        {.kind = AWS_DOC_ROUTE_TABLES, .not_older_ms = not_older},
+    };
+    bool nothing = it->service->kind == AWS_CLASSIC && aws_item_is_about_nodes(it);
+    if (!it->want || nothing) {
+        return ERR_OK;
+    }
+    size_t n = needs_tables(it) ? 2 : 1;
+    if (read_places(y, needs, n, err) != ERR_OK) {
+        return err->code;
+    }
+    struct aws_places *p = &it->around.places;
+    p->own_subnet = y->p->own_subnet;
+    p->subnets = needs[0].doc->items;
+    p->n_subnets = needs[0].doc->n;
+    if (n == 2) {
+        p->tables = needs[1].doc->items;
+        p->n_tables = needs[1].doc->n;
+    }
+    if (n < 2 || zones_are_plain(needs[0].doc, y->p->naming.region)) {
+        return ERR_OK;
+    }
+    struct aws_need zones = {.kind = AWS_DOC_ZONES, .not_older_ms = not_older};
+    if (read_places(y, &zones, 1, err) != ERR_OK) {
+        return err->code;
+    }
+    p->zones = zones.doc->items;
+    p->n_zones = zones.doc->n;
+    return ERR_OK;
+}
+
+/* ---- instances --------------------------------------------------------------------------------------------------- */
+
+static void join_left_out(struct aws_sync *y, struct aws_item *it, const struct aws_texts *more)
+{
+    size_t n = it->nodes_left_out.n;
+    const char **all = ARENA_ARRAY(y->s->a, const char *, n + more->n + 1);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = it->nodes_left_out.items[i];
+    }
+    for (size_t i = 0; i < more->n; i++) {
+        all[n + i] = more->items[i];
+    }
+    it->nodes_left_out = (struct aws_texts){.items = all, .n = n + more->n};
+}
+
+static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    const struct tt_batch *batch = y->s->batch;
+    if (!it->want) {
+        return ERR_OK;
+    }
+    size_t n_nodes = 0;
+    const struct tt_node **nodes = nodes_eligible(y->s->a, batch->nodes, batch->n_nodes, &n_nodes);
+    it->nodes_left_out = (struct aws_texts){0};
+    struct aws_texts ids =
+        aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
+    struct aws_texts left_out = {0};
+    const struct aws_instance *found = NULL;
+    size_t n = 0;
+    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, ids,
+                                 y->s->attempt > 0, &found, &n, &left_out, &y->s->reads, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    it->around.instances = found;
+    it->around.n_instances = n;
+    join_left_out(y, it, &left_out);
+    return ERR_OK;
+}
+
+/* ---- security groups ----------------------------------------------------------------------------------------------- */
+
+static int compare_groups(const void *x, const void *y)
+{
+    const struct aws_group *const *a = x;
+    const struct aws_group *const *b = y;
+    return strcmp((*a)->id, (*b)->id);
+}
+
+static const struct aws_group **list_groups(struct arena *a, const struct aws_doc *doc,
+                                            const struct aws_doc *more, size_t *ret_n)
+{
+    size_t n_more = more != NULL ? more->n : 0;
+    const struct aws_group **all = ARENA_ARRAY(a, const struct aws_group *, doc->n + n_more + 1);
+    const struct aws_group *items = doc->items;
+    size_t n = 0;
+    for (size_t i = 0; i < doc->n; i++) {
+        all[n++] = &items[i];
+    }
+    items = n_more > 0 ? more->items : NULL;
+    for (size_t i = 0; i < n_more; i++) {
+        all[n++] = &items[i];
+    }
+    qsort(all, n, sizeof(*all), compare_groups);
+    *ret_n = n;
+    return all;
+}
+
+/* Groups of instances that are not in the list: ids, sorted, comma separated; NULL: none. */
+static const char *untagged_ids(struct arena *a, const struct aws_item *it,
+                                const struct str_set *tagged)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < it->around.n_instances; i++) {
+        most += it->around.instances[i].n_groups;
+    }
+    const char **ids = ARENA_ARRAY(a, const char *, most);
+    size_t n = 0;
+    for (size_t i = 0; i < it->around.n_instances; i++) {
+        const struct aws_instance *in = &it->around.instances[i];
+        bool has_tagged = false;
+        for (size_t k = 0; k < in->n_groups; k++) {
+            has_tagged = has_tagged || str_set_has(tagged, in->groups[k].id);
+        }
+        for (size_t k = 0; !has_tagged && k < in->n_groups; k++) {
+            ids[n++] = in->groups[k].id;
+        }
+    }
+    struct str_set set = str_set_make(a, ids, n);
+    return set.n > 0 ? str_set_text(a, &set, ",") : NULL;
+}
+
+static bool has_own_group(const struct aws_sync *y, const struct aws_item *it, const char **ret_id)
+{
+    for (size_t i = 0; i < it->around.n_groups; i++) {
+        const struct aws_group *g = it->around.groups[i];
+        bool ours =
+            str_eq(g->name, it->service->classic_group) || str_eq(g->name, it->service->nlb_group);
+        if (ours && aws_tags_are_owned(&y->p->naming, &g->tags)) {
+            *ret_id = g->id;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    const char *id = NULL;
+    bool stuck = !it->want && it->seen.classic == NULL && it->seen.nlb == NULL;
+    if (!stuck || !has_own_group(y, it, &id)) {
+        return ERR_OK;
+    }
+    const struct aws_doc *doc =
+        aws_sync_read(y, AWS_DOC_GROUPS_REFERRING, id, aws_sync_not_older(y), err);
+    if (doc == NULL) {
+        return err->code;
+    }
+    it->around.referring = list_groups(y->s->a, doc, NULL, &it->around.n_referring);
+    return ERR_OK;
+}
+
+static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    const struct aws_doc *doc =
+        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, aws_sync_not_older(y), err);
+    if (doc == NULL) {
+        return err->code;
+    }
+    const struct aws_group *items = doc->items;
+    const char **ids = ARENA_ARRAY(y->s->a, const char *, doc->n + 1);
+    for (size_t i = 0; i < doc->n; i++) {
+        ids[i] = items[i].id;
+    }
+    it->around.tagged = str_set_make(y->s->a, ids, doc->n);
+    const char *untagged =
+        y->p->naming.no_node_rules ? NULL : untagged_ids(y->s->a, it, &it->around.tagged);
+    const struct aws_doc *more = NULL;
+    if (untagged != NULL) {
+        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, aws_sync_not_older(y), err);
+        if (more == NULL) {
+            return err->code;
+        }
+    }
+    it->around.groups = list_groups(y->s->a, doc, more, &it->around.n_groups);
+    return observe_referring(y, it, err);
+}
+
+/* ---- other Services --------------------------------------------------------------------------------------------------- */
+
+/* Only health checks can need the same rule as another Service's: node ports are one Service's own. */
+static bool shares_health_port(const struct aws_sync *y, const struct aws_item *it)
+{
+    const char *port = svc_annotation(it->service->in, AWS_ANNOTATION "healthcheck-port");
+    return y->p->naming.probe_mode == AWS_PROBE_SHARED ||
+           (!str_is_empty(port) && !str_eq(port, "traffic-port"));
+}
+
+struct others {
+    struct aws_sync *y;
+    struct aws_item *it;
+    const char **names;
+    size_t n_names;
+    const char **groups;
+    size_t n_groups;
+    size_t cap_groups;
+    struct aws_rule *needed;
+    size_t n_needed;
+    size_t cap_needed;
+    bool rules;
+};
+
+static void other_group(struct others *o, const char *id)
+{
+    if (o->n_groups == o->cap_groups) {
+        o->cap_groups = o->cap_groups == 0 ? 8 : 2 * o->cap_groups;
+        o->groups = xrealloc(o->groups, o->cap_groups * sizeof(*o->groups));
+    }
+    o->groups[o->n_groups++] = id;
+}
+
+static void other_rule(struct others *o, const char *protocol, int32_t port, const char *cidr)
+{
+    if (o->n_needed == o->cap_needed) {
+        o->cap_needed = o->cap_needed == 0 ? 16 : 2 * o->cap_needed;
+        o->needed = xrealloc(o->needed, o->cap_needed * sizeof(*o->needed));
+    }
+    o->needed[o->n_needed++] = (struct aws_rule){.protocol = protocol,
+                                                 .from = port,
+                                                 .to = port,
+                                                 .peer = AWS_PEER_CIDR,
+                                                 .source = cidr,
+                                                 .user = "",
+                                                 .description = ""};
+}
+
+/* Health rules of an NLB of another Service, from every subnet: which ones it has is not known here. */
+static void other_rules(struct others *o, const struct aws_service *s)
+{
+    const struct aws_places *p = &o->it->around.places;
+    struct aws_nlb_want want;
+    struct err err = ERR_INIT;
+    if (s->kind != AWS_NLB ||
+        aws_nlb_desired(o->y->s->a, &o->y->p->naming, s, (struct aws_texts){0},
+                        (struct aws_texts){0}, &want, &err) != ERR_OK) {
+        return;
+    }
+    int64_t port = 0;
+    bool own = str_eq(want.health.port, "traffic-port");
+    for (size_t i = 0; i < want.n_ports; i++) {
+        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port));
+             k++) {
+            other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, p->subnets[k].cidr);
+        }
+        for (size_t k = 0; k < s->ranges.n; k++) {
+            other_rule(o, str_eq(want.ports[i].protocol, "UDP") ? "udp" : "tcp",
+                       want.ports[i].node_port, s->ranges.items[k]);
+        }
+    }
+}
+
+static void other_service(struct others *o, const struct tt_service *svc)
+{
+    const struct aws_service *s = aws_service_read(o->y->s->a, &o->y->p->naming, svc);
+    if (s->kind == AWS_ELSEWHERE || str_eq(s->key, o->it->service->key)) {
+        return;
+    }
+    o->names[o->n_names++] = s->lb_name;
+    for (size_t i = 0; i < s->groups.n; i++) {
+        other_group(o, s->groups.items[i]);
+    }
+    for (size_t i = 0; i < s->extra_groups.n; i++) {
+        other_group(o, s->extra_groups.items[i]);
+    }
+    if (s->groups.n == 0 && s->kind == AWS_CLASSIC && !str_is_empty(o->y->p->naming.shared_group)) {
+        other_group(o, o->y->p->naming.shared_group);
+    }
+    if (o->rules && s->err.code == ERR_OK) {
+        other_rules(o, s);
+    }
+}
+
+/* Asked only where something is taken away: others must not lose it. */
+static int observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    bool looks = (!it->want || it->seen.nlb != NULL || it->seen.classic != NULL) &&
+                 !aws_sync_asks_lists(y, it);
+    if (!looks) {
+        return ERR_OK;
+    }
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
+    struct others o = {.y = y, .it = it, .rules = shares_health_port(y, it)};
+    o.names = xcalloc((size_t)n + 1, sizeof(*o.names));
+    struct aws_need subnets = {.kind = AWS_DOC_SUBNETS,
+                               .not_older_ms = y->scope->started_ms - PLACES_AGE_MS};
+    int rc = ERR_OK;
+    if (o.rules && it->around.places.n_subnets == 0) {
+        rc = read_places(y, &subnets, 1, err);
+        it->around.places.subnets = rc == ERR_OK ? subnets.doc->items : NULL;
+        it->around.places.n_subnets = rc == ERR_OK ? subnets.doc->n : 0;
+    }
+    for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
+        if (svc_wants_lb(all[i])) {
+            other_service(&o, all[i]);
+        }
+    }
+    it->around.other_names = str_set_make(y->s->a, o.names, o.n_names);
+    it->around.other_groups = str_set_make(y->s->a, o.groups, o.n_groups);
+    it->around.needed = aws_rules_sorted(y->s->a, o.needed, o.n_needed);
+    free(o.names);
+    free(o.groups);
+    free(o.needed);
+    return rc;
+}
+
+int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    int rc = observe_places(y, it, err);
+    rc = rc == ERR_OK ? observe_instances(y, it, err) : rc;
+    rc = rc == ERR_OK ? observe_groups(y, it, err) : rc;
+    return rc == ERR_OK ? observe_others(y, it, err) : rc;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_observe_targets.c: the target groups of a Service: those of its listeners, those of its balancer, and left ones.
+ *
+ * Groups are found through the listeners that forward to them, because moto forgets which balancer a group belongs to (10.4
+ * row 5), and through the balancer, because a group without a listener is one that an interrupted run left.  Groups that
+ * belong to no balancer at all are ours when their name begins like ours and their tags say whose they are (7.3); they are
+ * looked for when the Service goes, and when the list of all groups is at hand anyway. */
+#include "common/base/str.h"
+#include "providers/aws/aws_sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TAGS_PER_CALL 20
+
+/* Groups found so far, by ARN. */
+struct found {
+    struct aws_observed_group *items;
+    size_t n;
+    size_t cap;
+};
+
+static struct aws_observed_group *find(struct found *f, const char *arn)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        if (str_eq(f->items[i].group->arn, arn)) {
+            return &f->items[i];
+        }
+    }
+    return NULL;
+}
+
+static void add(struct aws_sync *y, struct found *f, const struct aws_target_group *g, bool left)
+{
+    if (find(f, g->arn) != NULL) {
+        return;
+    }
+    if (f->n == f->cap) {
+        f->cap = f->cap == 0 ? 8 : 2 * f->cap;
+        struct aws_observed_group *more = ARENA_ARRAY(y->s->a, struct aws_observed_group, f->cap);
+        if (f->n > 0) {
+            memcpy(more, f->items, f->n * sizeof(*more));
+        }
+        f->items = more;
+    }
+    f->items[f->n++] = (struct aws_observed_group){.group = g, .left = left};
+}
+
+/* ---- groups of the balancer and its listeners ---------------------------------------------------------------- */
+
+static bool texts_have(const struct aws_texts *t, const char *text)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (str_eq(t->items[i], text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_of_balancer(struct aws_sync *y, struct aws_item *it, struct found *f,
+                           struct err *err)
+{
+    bool lists = aws_sync_asks_lists(y, it) || !it->want;
+    const char *arn = it->seen.nlb->arn;
+    const struct aws_doc *doc =
+        aws_sync_read(y, lists ? AWS_DOC_TARGET_GROUPS : AWS_DOC_TARGET_GROUPS_OF,
+                      lists ? NULL : arn, aws_sync_not_older(y), err);
+    if (doc == NULL) {
+        return err->code;
+    }
+    const struct aws_target_group *items = doc->items;
+    for (size_t i = 0; i < doc->n; i++) {
+        if (!lists || texts_have(&items[i].balancers, arn)) {
+            add(y, f, &items[i], false);
+        }
+    }
+    return ERR_OK;
+}
+
+static int compare_texts(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* Those that a listener forwards to although the balancer's list has them not. */
+static int add_of_listeners(struct aws_sync *y, struct aws_item *it, struct found *f,
+                            struct err *err)
+{
+    const char **arns = ARENA_ARRAY(y->s->a, const char *, it->seen.n_listeners + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < it->seen.n_listeners; i++) {
+        const char *arn = it->seen.listeners[i].target_group;
+        if (!str_is_empty(arn) && find(f, arn) == NULL) {
+            arns[n++] = arn;
+        }
+    }
+    if (n == 0) {
+        return ERR_OK;
+    }
+    qsort(arns, n, sizeof(*arns), compare_texts);
+    struct str_set unique = str_set_make(y->s->a, arns, n);
+    const struct aws_doc *doc =
+        aws_sync_read(y, AWS_DOC_TARGET_GROUPS_BY, str_set_text(y->s->a, &unique, ","),
+                      aws_sync_not_older(y), err);
+    const struct aws_target_group *items = doc != NULL ? doc->items : NULL;
+    for (size_t i = 0; doc != NULL && i < doc->n; i++) {
+        add(y, f, &items[i], false);
+    }
+    return doc != NULL ? ERR_OK : err->code;
+}
+
+/* ---- left ones --------------------------------------------------------------------------------------------------- */
+
+static bool is_candidate(const struct aws_sync *y, const struct aws_item *it,
+                         const struct aws_target_group *g, const char *prefix)
+{
+    return g->balancers.n == 0 && str_has_prefix(g->name, prefix) &&
+           str_eq(g->vpc, y->p->naming.vpc) && it->service != NULL;
+}
+
+static bool is_of_service(const struct aws_sync *y, const struct aws_item *it,
+                          const struct aws_tags *tags)
+{
+    return aws_tags_are_owned(&y->p->naming, tags) &&
+           str_eq(aws_tag(tags, AWS_SERVICE_TAG), it->service->key);
+}
+
+static const struct aws_target_group *group_of(const struct aws_doc *all, const char *arn)
+{
+    const struct aws_target_group *items = all->items;
+    for (size_t i = 0; i < all->n; i++) {
+        if (str_eq(items[i].arn, arn)) {
+            return &items[i];
+        }
+    }
+    return NULL;
+}
+
+/* Up to 20 candidates: those whose tags say that they are the Service's. */
+static int add_tagged(struct aws_sync *y, struct aws_item *it, struct found *f,
+                      const struct aws_doc *all, const struct str_set *arns, struct err *err)
+{
+    const struct aws_doc *doc = aws_sync_read(y, AWS_DOC_TAGS, str_set_text(y->s->a, arns, ","),
+                                              aws_sync_not_older(y), err);
+    if (doc == NULL) {
+        return err->code == ERR_NOT_FOUND ? err_set(err, ERR_CONFLICT, "a target group went")
+                                          : err->code;
+    }
+    const struct aws_arn_tags *items = doc->items;
+    for (size_t i = 0; i < doc->n; i++) {
+        const struct aws_target_group *g = group_of(all, items[i].arn);
+        if (g != NULL && is_of_service(y, it, &items[i].tags)) {
+            add(y, f, g, true);
+        }
+    }
+    return ERR_OK;
+}
+
+static int add_left(struct aws_sync *y, struct aws_item *it, struct found *f,
+                    const struct aws_doc *all, struct err *err)
+{
+    const struct tt_service *svc = it->service->in;
+    const char *prefix = aws_target_group_prefix(y->s->a, svc->ns, svc->name);
+    const struct aws_target_group *items = all->items;
+    const char **arns = ARENA_ARRAY(y->s->a, const char *, TAGS_PER_CALL);
+    size_t n = 0;
+    int rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i <= all->n; i++) {
+        if (i < all->n && is_candidate(y, it, &items[i], prefix) && find(f, items[i].arn) == NULL) {
+            arns[n++] = items[i].arn;
+        }
+        if (n == TAGS_PER_CALL || (i == all->n && n > 0)) {
+            struct str_set set = str_set_make(y->s->a, arns, n);
+            rc = add_tagged(y, it, f, all, &set, err);
+            n = 0;
+        }
+    }
+    return rc;
+}
+
+/* By the names that are about to be made: asked when a creation met one of them. */
+static int add_named(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)
+{
+    const struct aws_doc *all =
+        aws_sync_read(y, AWS_DOC_TARGET_GROUPS, NULL, aws_sync_not_older(y), err);
+    return all != NULL ? add_left(y, it, f, all, err) : err->code;
+}
+
+/* ---- targets and attributes ------------------------------------------------------------------------------------- */
+
+static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)
+{
+    bool attributes = it->service->has_group_attributes && !aws_item_is_about_nodes(it);
+    struct aws_need *needs = ARENA_ARRAY(y->s->a, struct aws_need, 2 * f->n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const char *arn = f->items[i].group->arn;
+        needs[n++] = (struct aws_need){
+            .kind = AWS_DOC_TARGETS, .key = arn, .not_older_ms = aws_sync_not_older(y)};
+        if (attributes) {
+            needs[n++] = (struct aws_need){.kind = AWS_DOC_TARGET_GROUP_ATTRIBUTES,
+                                           .key = arn,
+                                           .not_older_ms = aws_sync_not_older(y)};
+        }
+    }
+    int rc = aws_sync_read_all(y, needs, n, err);
+    for (size_t i = 0, k = 0; rc == ERR_OK && i < f->n; i++) {
+        struct aws_observed_group *g = &f->items[i];
+        const struct aws_doc *doc = needs[k++].doc;
+        g->has_targets = true;
+        g->targets = (struct aws_targets){.items = doc->items, .n = doc->n};
+        if (attributes) {
+            doc = needs[k++].doc;
+            g->has_attributes = true;
+            g->attributes = (struct aws_tags){.items = doc->items, .n = doc->n};
+        }
+    }
+    return rc;
+}
+
+static int compare_groups(const void *x, const void *y)
+{
+    const struct aws_observed_group *a = x;
+    const struct aws_observed_group *b = y;
+    int order = strcmp(a->group->name, b->group->name);
+    return order != 0 ? order : strcmp(a->group->arn, b->group->arn);
+}
+
+int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    struct found f = {0};
+    int rc = ERR_OK;
+    bool nlb = it->service->kind == AWS_NLB || it->seen.nlb != NULL;
+    if (it->seen.nlb != NULL) {
+        rc = add_of_balancer(y, it, &f, err);
+        rc = rc == ERR_OK && it->want ? add_of_listeners(y, it, &f, err) : rc;
+    }
+    /* A classic Service may have been an NLB: its groups are looked for when it goes. */
+    bool look_for_left = !it->want || (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0));
+    if (rc == ERR_OK && look_for_left) {
+        rc = add_named(y, it, &f, err);
+    }
+    if (rc == ERR_OK && it->want && f.n > 0) {
+        rc = add_targets(y, it, &f, err);
+    }
+    if (f.n > 0) {
+        qsort(f.items, f.n, sizeof(*f.items), compare_groups);
+    }
+    it->seen.groups = f.items;
+    it->seen.n_groups = f.n;
+    return rc;
+}

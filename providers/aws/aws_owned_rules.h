@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_owned_rules.h: what in the cloud is ours, by names and tags, and whose it was.  Pure.
+ *
+ * Load balancers are called "a<uid>", their classic groups "k8s-elb-a<uid>", rules in groups of nodes name the balancer in
+ * their description: these are a unit, known by the UID.  Target groups and groups of NLBs have hashed names; whose they are
+ * says a tag (target groups) or nobody (groups of NLBs).  Only what bears the tag of our cluster counts.
+ * Source: docs/spec/aws.md 4.5, 5.7, 5.9, 5.11; docs/adr/0020. */
+#ifndef TRIMTAB_AWS_OWNED_RULES_H
+#define TRIMTAB_AWS_OWNED_RULES_H
+
+#include "common/base/map.h"
+#include "providers/aws/aws_rules.h"
+
+enum aws_owned_kind {
+    AWS_OWNED_CLASSIC = 0,
+    AWS_OWNED_NLB,
+    AWS_OWNED_TARGET_GROUP,
+    AWS_OWNED_GROUP,
+    AWS_OWNED_RULE,
+    AWS_OWNED_KINDS,
+};
+struct aws_owned {
+    enum aws_owned_kind kind;
+    const char *name;
+    const char *id;    /* ARN, name or id by which the command names it */
+    const char *place; /* rules: id of the group; else NULL */
+    const char *unit;  /* "a<uid>", or "ns/name", or the name itself: things that belong together */
+    const char *key;   /* "ns/name"; NULL: nobody can tell */
+    bool used;
+};
+struct aws_owned_list {
+    struct arena *a;
+    const struct aws_naming *naming;
+    struct map *names; /* of balancers and groups of Services that count */
+    struct map *keys;  /* "ns/name" of these */
+    struct aws_owned *items;
+    size_t n, cap;
+};
+/* The maps are made here and freed by _done(). */
+void aws_owned_init(struct aws_owned_list *l, struct arena *a, const struct aws_naming *naming);
+void aws_owned_done(struct aws_owned_list *l);
+/* A Service that has, or is being rid of, a load balancer of ours. */
+void aws_owned_count(struct aws_owned_list *l, const struct tt_service *svc);
+
+/* Could the name be one of ours?  Only then its tags are worth asking for. */
+bool aws_owned_is_balancer_name(const char *name);
+bool aws_owned_is_target_group_name(const char *name);
+/* What bears the tags; passed over when they are not of our cluster. */
+void aws_owned_classic(struct aws_owned_list *l, const char *name, const struct aws_tags *tags);
+void aws_owned_nlb(struct aws_owned_list *l, const struct aws_nlb *nlb,
+                   const struct aws_tags *tags);
+void aws_owned_target_group(struct aws_owned_list *l, const struct aws_target_group *g,
+                            const struct aws_tags *tags);
+/* Groups of balancers, and rules in groups of nodes. */
+void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g);
+/* When all are in: parts of a unit have one owner.  Sorted by unit, kind, name. */
+void aws_owned_settle(struct aws_owned_list *l);
+
+const char *aws_owned_word(enum aws_owned_kind k);
+const char *aws_owned_cost(enum aws_owned_kind k);
+const char *aws_owned_command(struct arena *a, const struct aws_owned *item);
+/* A Service by which the unit can be deleted; NULL: its owner is not known, or is there again. */
+const struct tt_service *aws_owned_service(const struct aws_owned_list *l,
+                                           const struct aws_owned *item);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_scope.c: what a call holds while it lives, and how old what it looks at may be (aws_sync.h).
+ *
+ * "Nothing to do" may be concluded from lists that are up to a minute old, when many Services wait (start, re-sync); then all
+ * of them share one list per kind.  A Service that was edited, and everything before something is changed, is looked at in
+ * this very sync. */
+#include "common/base/str.h"
+#include "providers/aws/aws_sync.h"
+
+#include <stdlib.h>
+
+#define LIST_AGE_MS 60000
+
+struct aws_provider *aws_provider_of(const struct lb_sync *s)
+{
+    return ((const struct aws_scope *)s->provider)->p;
+}
+
+struct aws_sync *aws_sync_of(struct lb_sync *s)
+{
+    return s->data;
+}
+
+void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct tt_call *call)
+{
+    *x = (struct aws_scope){.p = p, .call = call, .started_ms = clock_now_ms(p->clock)};
+    x->a = arena_new();
+}
+
+void aws_scope_end(struct aws_scope *x)
+{
+    (void)hold_change(x->p->node_groups, x->hold, HOLD_NOT, NULL);
+    for (size_t i = 0; i < x->n_docs; i++) {
+        aws_doc_unref(x->docs[i]);
+    }
+    free(x->docs);
+    free(x->refused);
+    arena_free(x->a);
+}
+
+void aws_scope_refused(struct aws_scope *x, const char *instance, const char *reason)
+{
+    if (x->n_refused == x->cap_refused) {
+        x->cap_refused = x->cap_refused == 0 ? 4 : 2 * x->cap_refused;
+        x->refused = xrealloc(x->refused, x->cap_refused * sizeof(*x->refused));
+    }
+    x->refused[x->n_refused++] = arena_printf(x->a, "%s (%s)", instance, reason);
+}
+
+static void scope_keep(struct aws_scope *x, const struct aws_doc *doc)
+{
+    if (x->n_docs == x->cap_docs) {
+        x->cap_docs = x->cap_docs == 0 ? 16 : 2 * x->cap_docs;
+        x->docs = xrealloc(x->docs, x->cap_docs * sizeof(*x->docs));
+    }
+    x->docs[x->n_docs++] = doc;
+}
+
+int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
+{
+    struct lb_sync *s = y->s;
+    int rc = aws_cloud_read(y->p->cloud, s->http, s->cancel, needs, n, &s->reads, err);
+    for (size_t i = 0; i < n; i++) {
+        if (needs[i].doc != NULL) {
+            scope_keep(y->scope, needs[i].doc);
+            s->observed_fresh = s->observed_fresh && needs[i].doc->read_ms >= y->scope->started_ms;
+        }
+    }
+    return rc;
+}
+
+const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, const char *key,
+                                    int64_t not_older_ms, struct err *err)
+{
+    struct aws_need need = {.kind = kind, .key = key, .not_older_ms = not_older_ms};
+    (void)aws_sync_read_all(y, &need, 1, err);
+    return need.doc;
+}
+
+bool aws_sync_asks_lists(const struct aws_sync *y, const struct aws_item *it)
+{
+    return !y->s->fresh && (y->s->planning || (it->item->in->reasons & TT_REASON_RESYNC) != 0);
+}
+
+bool aws_item_is_about_nodes(const struct aws_item *it)
+{
+    const uint32_t nodes = TT_REASON_NODES | TT_REASON_ENDPOINTS;
+    return it->want && (it->item->in->reasons & ~nodes) == 0 && it->item->in->reasons != 0;
+}
+
+int64_t aws_sync_not_older(const struct aws_sync *y)
+{
+    const struct lb_sync *s = y->s;
+    if (s->attempt > 0) {
+        return INT64_MAX; /* somebody was faster: whatever was read is old */
+    }
+    bool lists = s->n_items > 0 && aws_sync_asks_lists(y, &y->items[0]);
+    return lists ? y->scope->started_ms - LIST_AGE_MS : y->scope->started_ms;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_service.c: see aws_service.h. */
+#include "providers/aws/aws_service.h"
+
+#include <string.h>
+
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+#include "providers/aws/aws_annotations.h"
+#include "providers/aws/aws_rules.h"
+#include "providers/aws/aws_service_rules.h"
+
+#define FINDINGS_MAX 16
+
+const char *aws_kind_text(enum aws_kind kind)
+{
+    switch (kind) {
+    case AWS_CLASSIC:
+        return "classic load balancer";
+    case AWS_NLB:
+        return "NLB";
+    case AWS_ELSEWHERE:
+        break;
+    }
+    return "load balancer of another controller";
+}
+
+/* ---- values of annotations ----------------------------------------------------------------------- */
+
+static struct aws_texts pieces(struct arena *a, const struct tt_service *s, const char *name,
+                               bool keep_blank, bool *ret_has)
+{
+    const char *value = aws_annotation(s, name);
+    if (ret_has != NULL) {
+        *ret_has = value != NULL;
+    }
+    return value == NULL ? (struct aws_texts){0} : aws_pieces(a, value, keep_blank);
+}
+
+static bool is_internal(const struct tt_service *s)
+{
+    const char *value = aws_annotation_filled(s, "internal");
+    return value != NULL && !str_eq(value, "false"); /* any other text, "False" and "0", too: 4.1 */
+}
+
+static void read_annotations(struct arena *a, struct aws_service *out)
+{
+    const struct tt_service *s = out->in;
+    const char *attributes = aws_annotation(s, "target-group-attributes");
+    out->internal = is_internal(s);
+    out->extra_tags = aws_pairs_read(a, aws_annotation(s, "additional-resource-tags"));
+    out->has_group_attributes = attributes != NULL;
+    out->group_attributes = aws_pairs_read(a, attributes);
+    out->node_labels = aws_pairs_read(a, aws_annotation(s, "target-node-labels"));
+    out->subnets = pieces(a, s, "subnets", false, &out->has_subnets);
+    out->groups = pieces(a, s, "security-groups", false, NULL);
+    out->extra_groups = pieces(a, s, "extra-security-groups", false, NULL);
+    out->allocations = pieces(a, s, "eip-allocations", true, &out->has_allocations);
+    out->addresses = pieces(a, s, "private-ipv4-addresses", true, &out->has_addresses);
+    out->certificate = str_nonnull(aws_annotation(s, "ssl-cert"));
+    out->ssl_policy = aws_annotation(s, "ssl-negotiation-policy");
+    out->backend_protocol = str_nonnull(aws_annotation(s, "backend-protocol"));
+    out->proxy_protocol =
+        out->kind == AWS_CLASSIC && str_eq(aws_annotation(s, "proxy-protocol"), "*");
+}
+
+/* IPv4 and IPv6 apart; order stays. */
+static void split_ranges(struct arena *a, const struct str_set *ranges, struct aws_service *out)
+{
+    const char **v4 = ARENA_ARRAY(a, const char *, ranges->n);
+    const char **v6 = ARENA_ARRAY(a, const char *, ranges->n);
+    const char *range;
+    size_t n4 = 0;
+    size_t n6 = 0;
+    STR_SET_EACH (range, ranges) {
+        if (strchr(range, ':') != NULL) {
+            v6[n6++] = range;
+        } else {
+            v4[n4++] = range;
+        }
+    }
+    out->ranges = (struct aws_texts){.items = v4, .n = n4};
+    out->ranges6 = (struct aws_texts){.items = v6, .n = n6};
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------------- */
+
+static int check_spec(const struct tt_service *s, struct err *err)
+{
+    if (!str_eq(s->session_affinity, "None")) {
+        return err_set(err, ERR_INVALID,
+                       "spec.sessionAffinity: \"%s\": load balancers of AWS know no session "
+                       "affinity here; want None",
+                       str_nonnull(s->session_affinity));
+    }
+    if (s->n_ports == 0) {
+        return err_set(err, ERR_INVALID,
+                       "spec.ports: none: a load balancer needs at least one port");
+    }
+    return ERR_OK;
+}
+
+static int check_tail(const struct aws_service *out, struct err *err)
+{
+    const char *proxy = aws_annotation_filled(out->in, "proxy-protocol");
+    if (!str_is_empty(out->in->lb_ip)) {
+        return err_set(err, ERR_INVALID,
+                       "spec.loadBalancerIP: \"%s\": AWS gives addresses itself; leave it empty",
+                       out->in->lb_ip);
+    }
+    if (out->kind == AWS_CLASSIC && proxy != NULL && !out->proxy_protocol) {
+        return aws_annotation_refuse(out->in, "proxy-protocol",
+                                     "*, which means all ports, or no such annotation", err);
+    }
+    return ERR_OK;
+}
+
+/* The order of 4.1.  Facts come after all of it. */
+static int check(struct arena *a, struct aws_service *out, struct err *err)
+{
+    const struct aws_classic_listener *listeners;
+    struct str_set ranges = {0};
+    int rc;
+    if (out->kind == AWS_ELSEWHERE) {
+        return err_set(err, ERR_IMPLEMENTED_ELSEWHERE,
+                       "annotation " AWS_ANNOTATION "type: \"%s\": this Service is "
+                       "aws-load-balancer-controller's",
+                       str_nonnull(aws_annotation(out->in, "type")));
+    }
+    rc = aws_service_check_annotations(a, out->in, err);
+    if (rc == ERR_OK) {
+        rc = check_spec(out->in, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_service_ranges(a, out->in, &ranges, err);
+        split_ranges(a, &ranges, out);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_service_check_protocols(out->in, out->kind, err);
+    }
+    if (rc == ERR_OK && out->kind == AWS_CLASSIC) {
+        rc = aws_service_listeners(a, out->in, out->ports, out->n_ports, &listeners, err);
+    }
+    return rc == ERR_OK ? check_tail(out, err) : rc;
+}
+
+/* ---- what has no effect -------------------------------------------------------------------------- */
+
+static void find(struct arena *a, struct aws_service *out)
+{
+    struct aws_finding *items = ARENA_ARRAY(a, struct aws_finding, FINDINGS_MAX);
+    size_t n = 0;
+    if (out->kind != AWS_ELSEWHERE) {
+        if (out->kind == AWS_CLASSIC && out->ranges6.n > 0) {
+            items[n++] = (struct aws_finding){
+                .reason = "SourceRangeIgnored",
+                .message = arena_printf(
+                    a,
+                    "source range %s: a classic load balancer has IPv4 only; IPv6 ranges are "
+                    "left out",
+                    out->ranges6.items[0])};
+        }
+        if (out->n_ports < out->in->n_ports) {
+            items[n++] = (struct aws_finding){
+                .reason = "PortIgnored",
+                .message = arena_printf(a,
+                                        "%s no node port and cannot be reached through a load "
+                                        "balancer; set spec.allocateLoadBalancerNodePorts",
+                                        out->in->n_ports - out->n_ports == 1 ? "a port has"
+                                                                             : "some ports have")};
+        }
+        n += aws_annotation_findings(a, out->in, out->kind, &items[n], FINDINGS_MAX - n);
+    }
+    out->findings = items;
+    out->n_findings = n;
+}
+
+const struct aws_service *aws_service_read(struct arena *a, const struct aws_naming *naming,
+                                           const struct tt_service *s)
+{
+    struct aws_service *out = ARENA_NEW(a, struct aws_service);
+    out->in = s;
+    out->key = svc_key(a, s);
+    out->kind = aws_service_kind(s);
+    out->lb_name = svc_default_lb_name(a, s->uid);
+    out->classic_group = arena_printf(a, "k8s-elb-%s", out->lb_name);
+    out->nlb_group = aws_nlb_group_name(a, naming->cluster_name, s);
+    out->ports = aws_service_ports(a, s, out->kind, &out->n_ports);
+    out->local = str_eq(s->external_traffic_policy, "Local");
+    read_annotations(a, out);
+    (void)check(a, out, &out->err); /* kept in the Service: whoever builds it tells */
+    find(a, out);
+    return out;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_sync.h: what the parts of one sync share: the Service, and the cloud as this sync has seen it.
+ *
+ * One stage: observe, plan, execute (docs/adr/0023).  Documents of the cloud are held while the sync lives; the lock on node
+ * groups, too, when rules there may change.  What an operation finds out for the end of the sync (the DNS name of a balancer
+ * that was just made, a target that AWS refused) is noted here.  One thread. */
+#ifndef TRIMTAB_AWS_SYNC_H
+#define TRIMTAB_AWS_SYNC_H
+
+#include "providers/aws/aws_plan.h"
+#include "providers/aws/aws_provider.h"
+
+/* Outlives the driver's arenas; on the stack of the call. */
+struct aws_scope {
+    struct aws_provider *p;
+    const struct tt_call *call;
+    const struct aws_doc **docs;
+    size_t n_docs;
+    size_t cap_docs;
+    enum hold_how hold;
+    int64_t started_ms; /* what was read from then on is this sync's own */
+    /* What was learnt while the plan was carried out. */
+    struct arena *a;      /* life of the call */
+    const char *dns;      /* of a balancer that was made, or NULL */
+    int64_t again_ms;     /* look again after this; 0: no need */
+    const char **refused; /* instances that AWS would not take, with its reason */
+    size_t n_refused;
+    size_t cap_refused;
+};
+void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct tt_call *call);
+void aws_scope_end(struct aws_scope *x);
+void aws_scope_refused(struct aws_scope *x, const char *instance, const char *reason);
+
+struct aws_item {
+    struct lb_item *item;
+    const struct aws_service *service;
+    bool want;
+    struct aws_observed seen;
+    struct aws_surroundings around;
+    struct aws_texts nodes_left_out; /* why nodes are no targets: sentences */
+};
+struct aws_sync {
+    struct lb_sync *s;
+    struct aws_provider *p;
+    struct aws_scope *scope;
+    struct aws_item *items; /* one per item of the batch */
+};
+struct aws_sync *aws_sync_of(struct lb_sync *s);
+struct aws_provider *aws_provider_of(const struct lb_sync *s);
+
+/* Reads what is (aws_observe.c). */
+int aws_observe(struct lb_sync *s, struct err *err);
+/* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was found, and left ones. */
+int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
+int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* How old what is looked at may be, as aws_need.not_older_ms: balancers and all that is compared. */
+int64_t aws_sync_not_older(const struct aws_sync *y);
+/* Only the nodes have changed: what does not hang on them is not compared. */
+bool aws_item_is_about_nodes(const struct aws_item *it);
+/* Is the list of all to be asked, because many Services wait? */
+bool aws_sync_asks_lists(const struct aws_sync *y, const struct aws_item *it);
+/* The answer to one question, held by the scope; NULL: *err says why. */
+const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, const char *key,
+                                    int64_t not_older_ms, struct err *err);
+/* Several at once: needs[i].doc are the scope's afterwards. */
+int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err);
+
+/* As lb_flow.wrote: keeps documents true, tells owners (aws_write.c). */
+void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_write.c: carries out one operation of a plan: one call of the Query protocol, and what it means for what is known.
+ *
+ * Two things are more than sending a form.  Targets that AWS refuses (a stopped instance, one that is gone) must not hold up
+ * the others (docs/spec/aws.md 3.3, 12 row 19): those that the answer names are left out and the rest is sent again, one by
+ * one when it names none.  And a group that something still uses is no failure to be hurried: it is looked at again after
+ * five seconds (7.4), by another sync, so that no worker waits. */
+#include "common/base/str.h"
+#include "common/lb/exec.h"
+#include "providers/aws/aws_sync.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GROUP_POLL_MS 5000
+
+struct write_run {
+    bool begun;
+    struct aws_call call;
+    struct aws_pair *pairs; /* as sent at first */
+    size_t n_pairs;
+    bool *out; /* isolating: members (by number, from 0) that are left out */
+    size_t n_members;
+    size_t single; /* isolating one by one: number of the member under way + 1; 0: all at once */
+};
+
+/* ---- parameters ---------------------------------------------------------------------------------------------- */
+
+/* "Targets.member.12.Id" → 11; SIZE_MAX: it belongs to no member. */
+static size_t member_of(const char *name)
+{
+    static const char targets[] = "Targets.member.";
+    static const char instances[] = "Instances.member.";
+    const char *rest = str_has_prefix(name, targets)     ? name + sizeof(targets) - 1
+                       : str_has_prefix(name, instances) ? name + sizeof(instances) - 1
+                                                         : NULL;
+    uint64_t n = 0;
+    for (; rest != NULL && *rest >= '0' && *rest <= '9' && n < UINT32_MAX; rest++) {
+        n = 10 * n + (uint64_t)(*rest - '0');
+    }
+    return n == 0 ? SIZE_MAX : (size_t)(n - 1);
+}
+
+static bool fill_pairs(struct lb_op_run *run, struct write_run *w, const struct aws_write *write)
+{
+    w->pairs = ARENA_ARRAY(run->a, struct aws_pair, write->n_params + 1);
+    for (size_t i = 0; i < write->n_params; i++) {
+        const char *text = lb_run_value(run, write->params[i].value);
+        if (text == NULL) {
+            (void)err_set(run->err, ERR_BUG, "%s: no value for %s", write->action,
+                          write->params[i].name);
+            return false;
+        }
+        w->pairs[w->n_pairs++] = (struct aws_pair){write->params[i].name, text};
+        size_t m = member_of(write->params[i].name);
+        w->n_members = m != SIZE_MAX && m + 1 > w->n_members ? m + 1 : w->n_members;
+    }
+    w->out = ARENA_ARRAY(run->a, bool, w->n_members + 1);
+    return true;
+}
+
+/* "Targets.member.7.Id" as the third one: AWS wants numbers without gaps. */
+static const char *renumbered(struct arena *a, const char *name, size_t member, size_t as)
+{
+    const char *at = strstr(name, ".member.");
+    char digits[24];
+    (void)snprintf(digits, sizeof(digits), "%zu", member + 1);
+    const char *rest = at + strlen(".member.") + strlen(digits);
+    return arena_printf(a, "%.*s.member.%zu%s", (int)(at - name), name, as + 1, rest);
+}
+
+/* The members that are still to be sent. */
+static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
+{
+    size_t *as = ARENA_ARRAY(run->a, size_t, w->n_members + 1);
+    size_t left = 0;
+    for (size_t m = 0; m < w->n_members; m++) {
+        bool goes = !w->out[m] && (w->single == 0 || w->single == m + 1);
+        as[m] = goes ? left++ : SIZE_MAX;
+    }
+    struct aws_pair *pairs = ARENA_ARRAY(run->a, struct aws_pair, w->n_pairs + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        size_t m = member_of(w->pairs[i].name);
+        if (m == SIZE_MAX) {
+            pairs[n++] = w->pairs[i];
+        } else if (as[m] != SIZE_MAX) {
+            pairs[n++] = (struct aws_pair){renumbered(run->a, w->pairs[i].name, m, as[m]),
+                                           w->pairs[i].value};
+        }
+    }
+    w->call.pairs = pairs;
+    w->call.n_pairs = n;
+    return left;
+}
+
+/* ---- targets that are refused ---------------------------------------------------------------------------------- */
+
+static bool is_refusal_of_members(const struct aws_write *write, const struct err *err)
+{
+    return (write->isolate == AWS_ISOLATE_TARGETS && str_eq(err->reason, "InvalidTarget")) ||
+           (write->isolate == AWS_ISOLATE_INSTANCES && str_eq(err->reason, "InvalidInstance"));
+}
+
+/* Text of the member that names its instance. */
+static const char *id_of(const struct write_run *w, size_t member)
+{
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        const char *name = w->pairs[i].name;
+        if (member_of(name) == member &&
+            (str_has_suffix(name, ".Id") || str_has_suffix(name, ".InstanceId"))) {
+            return w->pairs[i].value;
+        }
+    }
+    return "";
+}
+
+/* Does the message name this id, and not one that only begins so? */
+static bool names(const char *message, const char *id)
+{
+    size_t len = strlen(id);
+    for (const char *at = strstr(message, id); len > 0 && at != NULL; at = strstr(at + 1, id)) {
+        char after = at[len];
+        bool more = (after >= '0' && after <= '9') || (after >= 'a' && after <= 'z');
+        if (!more) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void leave_out(struct lb_op_run *run, struct write_run *w, size_t member)
+{
+    w->out[member] = true;
+    aws_scope_refused(run->provider, id_of(w, member), run->err->message);
+}
+
+/* After a refusal: is there something left to be sent? */
+static bool go_on_without(struct lb_op_run *run, struct write_run *w)
+{
+    size_t named = 0;
+    for (size_t m = 0; w->single == 0 && m < w->n_members; m++) {
+        if (!w->out[m] && names(run->err->message, id_of(w, m))) {
+            leave_out(run, w, m);
+            named++;
+        }
+    }
+    if (w->single > 0) {
+        leave_out(run, w, w->single - 1);
+    } else if (named == 0) {
+        w->single = 1; /* it does not say which: one by one */
+        return w->n_members > 0;
+    }
+    for (size_t m = w->single; w->single > 0 && m < w->n_members; m++) {
+        if (!w->out[m]) {
+            w->single = m + 1;
+            return true;
+        }
+    }
+    bool left = false;
+    for (size_t m = 0; w->single == 0 && m < w->n_members; m++) {
+        left = left || !w->out[m];
+    }
+    return left;
+}
+
+/* One by one: the one under way was taken. */
+static bool next_single(struct write_run *w)
+{
+    for (size_t m = w->single; w->single > 0 && m < w->n_members; m++) {
+        if (!w->out[m]) {
+            w->single = m + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- the operation ------------------------------------------------------------------------------------------------ */
+
+static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
+{
+    struct aws_scope *x = run->provider;
+    const struct aws_write *write = run->op->arg;
+    err_clear(run->err);
+    w->call = (struct aws_call){
+        .client = x->p->client,
+        .a = run->a,
+        .api = write->api,
+        .action = write->action,
+        .mutates = true,
+        .call = x->call,
+    };
+    if (fill_rest(run, w) == 0 && w->n_members > 0) {
+        return HTTP_DONE;
+    }
+    return aws_call_step(&w->call, run->req, NULL, run->now_ms, run->wall_us, run->unit, run->err);
+}
+
+static void take_outputs(struct lb_op_run *run, const struct write_run *w)
+{
+    const struct aws_write *write = run->op->arg;
+    struct aws_scope *x = run->provider;
+    for (size_t i = 0; i < write->n_outputs; i++) {
+        const char *text = aws_answer_text(w->call.root, write->action, write->outputs[i].path);
+        if (text != NULL) {
+            lb_run_output(run, write->outputs[i].name, text);
+        }
+        if (text != NULL && str_eq(write->outputs[i].name, "dns")) {
+            x->dns = arena_strdup(x->a, text);
+        }
+    }
+}
+
+static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
+{
+    struct write_run *w = run->state;
+    const struct aws_write *write = run->op->arg;
+    if (!w->begun) {
+        w->begun = true;
+        return fill_pairs(run, w, write) ? send_rest(run, w) : HTTP_DONE;
+    }
+    enum http_next next =
+        aws_call_step(&w->call, run->req, resp, run->now_ms, run->wall_us, run->unit, run->err);
+    if (next != HTTP_DONE) {
+        return next;
+    }
+    if (run->err->code == ERR_OK) {
+        take_outputs(run, w);
+        return next_single(w) ? send_rest(run, w) : HTTP_DONE;
+    }
+    if (is_refusal_of_members(write, run->err)) {
+        if (go_on_without(run, w)) {
+            return send_rest(run, w);
+        }
+        err_clear(run->err); /* told at the end of the sync */
+    } else if (str_eq(write->action, "DeleteSecurityGroup") && run->err->code == ERR_IN_USE) {
+        run->err->retry_after_ms = GROUP_POLL_MS;
+    }
+    return HTTP_DONE;
+}
+
+const struct lb_op_type aws_write_type = {
+    .name = "call", .state_size = sizeof(struct write_run), .step = write_step};
+
+/* ---- what is known afterwards --------------------------------------------------------------------------------------- */
+
+/* Lists of balancers and target groups may go on showing what was a minute ago: nothing is changed on their word.  Groups
+ * are looked up in their list to find out which there are, so a new one makes it stale. */
+void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
+{
+    struct aws_sync *y = aws_sync_of(s);
+    const struct aws_write *write = op->arg;
+    struct aws_cloud *cloud = y->p->cloud;
+    if (str_eq(write->action, "CreateSecurityGroup") ||
+        str_eq(write->action, "DeleteSecurityGroup") || str_eq(write->action, "CreateTags")) {
+        aws_cloud_drop(cloud, AWS_DOC_TAGGED_GROUPS, NULL);
+    }
+    for (size_t i = 0; i < y->scope->n_docs; i++) {
+        const struct aws_doc *d = y->scope->docs[i];
+        if (!str_is_empty(d->key)) {
+            aws_cloud_drop(cloud, d->kind, d->key);
+        }
+    }
+    if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
+        y->scope->again_ms = GROUP_POLL_MS;
+    }
+}
