@@ -115,9 +115,9 @@ static void seed_zone(struct aws *aws, struct arena *a, size_t i)
         arena_printf(a,
                      "{\"GroupName\":\"%s-zg-1\",\"Messages\":[],\"NetworkBorderGroup\":\"%s\","
                      "\"OptInStatus\":\"opt-in-not-required\",\"RegionName\":\"%s\","
-                     "\"State\":\"available\",\"ZoneId\":\"sim1-az%zu\",\"ZoneName\":\"%s\","
+                     "\"State\":\"available\",\"ZoneId\":\"%s-az%zu\",\"ZoneName\":\"%s\","
                      "\"ZoneType\":\"availability-zone\"}",
-                     aws->region, aws->region, aws->region, i + 1, zone));
+                     aws->region, aws->region, aws->region, aws->region, i + 1, zone));
 }
 
 static void seed_routes(struct aws *aws, struct arena *a, bool ipv6)
