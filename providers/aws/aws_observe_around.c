@@ -111,19 +111,17 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     size_t n_nodes = 0;
     const struct tt_node **nodes = nodes_eligible(y->s->a, batch->nodes, batch->n_nodes, &n_nodes);
     it->nodes_left_out = (struct aws_texts){0};
-    struct aws_texts ids =
+    struct aws_instances_need need = {.fresh = y->s->attempt > 0};
+    need.ids =
         aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
-    struct aws_texts left_out = {0};
-    const struct aws_instance *found = NULL;
-    size_t n = 0;
-    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, ids,
-                                 y->s->attempt > 0, &found, &n, &left_out, &y->s->reads, err);
+    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, &need,
+                                 &y->s->reads, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    it->around.instances = found;
-    it->around.n_instances = n;
-    join_left_out(y, it, &left_out);
+    it->around.instances = need.items;
+    it->around.n_instances = need.n;
+    join_left_out(y, it, &need.left_out);
     return ERR_OK;
 }
 
@@ -297,8 +295,7 @@ static void other_rules(struct others *o, const struct aws_service *s)
     int64_t port = 0;
     bool own = str_eq(want.health.port, "traffic-port");
     for (size_t i = 0; i < want.n_ports; i++) {
-        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port));
-             k++) {
+        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port)); k++) {
             other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, p->subnets[k].cidr);
         }
         for (size_t k = 0; k < s->ranges.n; k++) {
