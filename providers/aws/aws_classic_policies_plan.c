@@ -2,9 +2,10 @@
 /* aws_classic_policies_plan.c: the two policies of a classic load balancer that a Service may ask for.
  *
  * Proxy protocol belongs to back-ends, which are instance ports; SSL negotiation to listeners that end TLS.  A policy is made
- * once, then set where it is missing.  Policies of others on a back-end stay on it.  A listener that is made anew may have lost what
- * was set, so it is set again.  Without the ssl-negotiation-policy annotation nothing is taken back (docs/spec/aws.md 4.7, 13
- * row 42); without the proxy-protocol annotation the policy is taken off the back-ends and stays defined. */
+ * once, then set where it is missing.  Policies of others on a back-end stay on it; a back-end keeps its policies when its
+ * listener goes, a listener that is made anew has lost them.  Without the proxy-protocol annotation the policy is taken off
+ * the back-ends and stays defined; without the ssl-negotiation-policy annotation nothing is taken back (docs/spec/aws.md 4.6
+ * item 4, 4.7, 13 row 42). */
 #include "providers/aws/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
@@ -111,18 +112,6 @@ static bool is_wanted(const struct aws_classic_want *want, int32_t instance_port
     return false;
 }
 
-/* May what was set for the port be lost, because a listener of it is made anew? */
-static bool is_renewed(const struct aws_classic_run *r, int32_t instance_port)
-{
-    for (size_t i = 0; i < r->want->n_listeners; i++) {
-        const struct aws_classic_listener *l = &r->want->listeners[i];
-        if (l->instance_port == instance_port && aws_classic_is_new(r, l)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void plan_proxy(struct aws_classic_run *r)
 {
     const struct aws_classic_want *w = r->want;
@@ -131,7 +120,7 @@ static void plan_proxy(struct aws_classic_run *r)
     for (size_t i = 0; i < w->n_listeners; i++) {
         int32_t port = w->listeners[i].instance_port;
         bool is_on = speaks_proxy(backend_of(r->seen, port));
-        if (is_first(w, i) && (on ? !is_on || is_renewed(r, port) : is_on)) {
+        if (is_first(w, i) && on != is_on) {
             any = any || on;
             backend_set(r, port, on, r->set);
         }
@@ -139,7 +128,7 @@ static void plan_proxy(struct aws_classic_run *r)
     for (size_t i = 0; r->seen != NULL && i < r->seen->n_backends; i++) {
         const struct aws_classic_backend *b = &r->seen->backends[i];
         if (speaks_proxy(b) && !is_wanted(w, b->port)) {
-            backend_set(r, b->port, false, AWS_PHASE_SWITCH); /* its listener goes after that */
+            backend_set(r, b->port, false, AWS_PHASE_LEAVE); /* its listener has gone */
         }
     }
     if (any) {

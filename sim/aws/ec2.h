@@ -2,7 +2,7 @@
 /* ec2.h: what the rest of the simulated AWS may ask of EC2 and have it make.
  *
  * The load balancers ask which state an instance is in, where a subnet lies, whether groups, subnets and gateways are there;
- * the seed and the nodes of the frame have instances made and ended.  All else of EC2 is private to ec2_parts.h.
+ * the nodes of the frame end as instances.  All else of EC2 is private to ec2_parts.h.
  * Nothing here refuses a request: who asks knows the code that its own service answers. */
 #ifndef TRIMTAB_SIM_AWS_EC2_H
 #define TRIMTAB_SIM_AWS_EC2_H
@@ -34,8 +34,11 @@ const char *amz_ec2_group_vpc(const struct aws *aws, const char *group);
 char *amz_ec2_pick_address(struct aws *aws, struct arena *a, const char *subnet);
 /* The address is in the subnet's range, not kept by AWS, and free. */
 bool amz_ec2_address_is_free(struct aws *aws, const char *subnet, const char *address);
+/* Counts the free addresses of a subnet up or down, when something other than an instance of amz_ec2_add_instance() comes or
+ * goes. */
+void amz_ec2_count_addresses(struct aws *aws, const char *subnet, int64_t by);
 
-/* --- making (also for the seed: nothing is checked) ----------------------------------------------- */
+/* --- making (nothing is checked; tests build their worlds so) -------------------------------------- */
 
 struct amz_ec2_new_instance {
     const char *id;      /* NULL: a new one */

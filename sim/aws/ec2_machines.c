@@ -214,7 +214,7 @@ static struct json_object *state_json(const char *name)
     return o;
 }
 
-static void count_addresses(struct aws *aws, const char *subnet, int64_t by)
+void amz_ec2_count_addresses(struct aws *aws, const char *subnet, int64_t by)
 {
     struct amz_resource *res = amz_get(aws, AMZ_SUBNET, subnet);
     int64_t n = res ? json_int(res->body, "AvailableIpAddressCount", 0) + by : 0;
@@ -274,7 +274,7 @@ const char *amz_ec2_add_instance(struct aws *aws, struct arena *a,
     amz_tags_put(amz_list(o, "Tags"), spec->tags);
     json_object_array_add(amz_list(o, "NetworkInterfaces"), interface_of(aws, a, spec, o));
     put_in_reservation(aws, a, amz_set(aws, AMZ_INSTANCE, id, o), spec->reservation);
-    count_addresses(aws, spec->subnet, -1);
+    amz_ec2_count_addresses(aws, spec->subnet, -1);
     return id;
 }
 
@@ -303,13 +303,28 @@ bool ec2_is_forgotten(const struct aws *aws, struct json_object *instance)
     return at >= 0 && clock_wall_s(sim_clock(aws->sim)) - at >= TERMINATED_SHOWN_S;
 }
 
+/* The last instance of a reservation takes it along. */
+static void drop_if_empty(struct aws *aws, const char *reservation)
+{
+    struct amz_resource *r = amz_first(aws, AMZ_INSTANCE);
+    while (r && !str_eq(r->parent, reservation)) {
+        r = r->next;
+    }
+    if (!r) {
+        amz_unset(aws, AMZ_RESERVATION, reservation);
+    }
+}
+
 void ec2_forget_terminated(struct aws *aws)
 {
     struct amz_resource *next;
     for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); r; r = next) {
         next = r->next;
         if (ec2_is_forgotten(aws, r->body)) {
+            char *reservation = xstrdup(str_nonnull(r->parent));
             amz_unset(aws, AMZ_INSTANCE, r->id);
+            drop_if_empty(aws, reservation);
+            free(reservation);
         }
     }
 }
@@ -330,7 +345,7 @@ bool amz_ec2_set_instance_state(struct aws *aws, const char *instance, const cha
                            json_object_new_string(ends ? why : ""));
     free(why);
     if (str_eq(state, "terminated")) {
-        count_addresses(aws, json_str(res->body, "SubnetId"), 1);
+        amz_ec2_count_addresses(aws, json_str(res->body, "SubnetId"), 1);
         for (size_t i = 0; i < ARRAY_LEN(lost); i++) {
             json_object_object_del(res->body, lost[i]);
         }

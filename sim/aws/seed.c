@@ -7,7 +7,7 @@
  * loaded world new nodes look like its first instance.
  * Source: docs/spec/aws.md §4.9, §6, §10.3. */
 #include "common/base/ip.h"
-#include "sim/aws/aws.h"
+#include "sim/aws/ec2.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -115,9 +115,9 @@ static void seed_zone(struct aws *aws, struct arena *a, size_t i)
         arena_printf(a,
                      "{\"GroupName\":\"%s-zg-1\",\"Messages\":[],\"NetworkBorderGroup\":\"%s\","
                      "\"OptInStatus\":\"opt-in-not-required\",\"RegionName\":\"%s\","
-                     "\"State\":\"available\",\"ZoneId\":\"sim1-az%zu\",\"ZoneName\":\"%s\","
+                     "\"State\":\"available\",\"ZoneId\":\"%s-az%zu\",\"ZoneName\":\"%s\","
                      "\"ZoneType\":\"availability-zone\"}",
-                     aws->region, aws->region, aws->region, i + 1, zone));
+                     aws->region, aws->region, aws->region, aws->region, i + 1, zone));
 }
 
 static void seed_routes(struct aws *aws, struct arena *a, bool ipv6)
@@ -214,10 +214,19 @@ static struct amz_resource **subnets_of(struct aws *aws, struct arena *a, size_t
     return list;
 }
 
+/* It is there, and not on its way out. */
+static bool is_alive(const struct amz_resource *instance)
+{
+    return !str_eq(json_str(json_member(instance->body, "State"), "Name"), "terminated");
+}
+
 /* The groups of a new node: those of the first instance, else the cluster's own group. */
 static struct json_object *groups_of(struct aws *aws, struct arena *a)
 {
     struct amz_resource *first = amz_first(aws, AMZ_INSTANCE);
+    while (first && !is_alive(first)) {
+        first = first->next;
+    }
     const char *tag = arena_printf(a, CLUSTER_TAG "%s", aws->cluster);
     if (first) {
         struct json_object *list = json_member(first->body, "SecurityGroups");
@@ -357,6 +366,7 @@ static void add_instance(struct aws *aws, struct arena *a, const struct sim_node
     struct amz_resource *res =
         amz_set(aws, AMZ_INSTANCE, id, instance_of(aws, a, node, id, subnet));
     res->parent = xstrdup(reservation);
+    amz_ec2_count_addresses(aws, subnet, -1);
 }
 
 /* The subnet of the zone that is asked for, or of the next zone in turn; NULL: there is none. */
@@ -405,7 +415,7 @@ int sim_aws_add_node(void *state, struct arena *a, bool ipv6, struct map *taken,
 static struct amz_resource *instance_named(const struct aws *aws, const char *name)
 {
     for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); r; r = r->next) {
-        if (str_eq(json_str(r->body, "PrivateDnsName"), name)) {
+        if (is_alive(r) && str_eq(json_str(r->body, "PrivateDnsName"), name)) {
             return r;
         }
     }
@@ -416,7 +426,7 @@ const char *sim_aws_node_name(const void *state, int64_t number)
 {
     const struct aws *aws = state;
     for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); r; r = r->next) {
-        if (number_of(r) == number) {
+        if (is_alive(r) && number_of(r) == number) {
             return json_str(r->body, "PrivateDnsName");
         }
     }
@@ -430,15 +440,6 @@ int sim_aws_remove_node(void *state, const char *name, struct err *err)
     if (!res) {
         return err_set(err, ERR_NOT_FOUND, "there is no instance \"%s\"", name);
     }
-    char *reservation = xstrdup(str_nonnull(res->parent));
-    bool shared = false;
-    amz_unset(aws, AMZ_INSTANCE, res->id);
-    for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); r && !shared; r = r->next) {
-        shared = str_eq(r->parent, reservation);
-    }
-    if (!shared) {
-        amz_unset(aws, AMZ_RESERVATION, reservation);
-    }
-    free(reservation);
+    (void)amz_ec2_set_instance_state(aws, res->id, "terminated"); /* and still seen for an hour */
     return ERR_OK;
 }

@@ -112,7 +112,8 @@ void kit_read(struct kit *k)
     str_append(&b, "{\"metadata\":{\"name\":\"web\",\"namespace\":\"default\",\"uid\":"
                    "\"5f3a7c9e-0b1d-4e2f-8a6b-1c2d3e4f5a6b\",\"annotations\":{");
     append_annotations(k, &b);
-    str_append(&b, "}},\"spec\":{\"type\":\"LoadBalancer\",\"ports\":[");
+    str_append(&b,
+               "}},\"spec\":{\"type\":\"LoadBalancer\",\"sessionAffinity\":\"None\",\"ports\":[");
     append_ports(k, &b);
     str_appendf(&b, "]%s}}", k->spec);
     k->service =
@@ -194,7 +195,6 @@ void kit_run(struct kit *k)
     struct err err = ERR_INIT;
     str_buf_reset(&k->log);
     k->run.log = &k->log;
-    k->run.calls = 0;
     k->run.stop_after = -1;
     if (aws_world_run(&k->world, &k->plan, &k->run, &err) != ERR_OK) {
         fail_msg("%s\n%s", err.message, str_buf_text(&k->log));

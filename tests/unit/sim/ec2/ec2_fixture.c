@@ -93,6 +93,15 @@ void ec2_test_stop(struct ec2_test *t)
 
 /* --- answers -------------------------------------------------------------------------------------- */
 
+static void check_value(const struct amz_type *type, const char *text, const char *where)
+{
+    for (size_t i = 0; type->one_of && !str_eq(type->one_of[i], text); i++) {
+        if (!type->one_of[i]) {
+            fail_msg("%s: the pack does not have \"%s\"", where, text);
+        }
+    }
+}
+
 static void check_members(struct ec2_test *t, int type, struct json_object *o, const char *where)
 {
     if (json_object_is_type(o, json_type_array)) {
@@ -103,8 +112,16 @@ static void check_members(struct ec2_test *t, int type, struct json_object *o, c
         return;
     }
     if (!json_object_is_type(o, json_type_object)) {
+        static const enum json_type scalars[] = {[AMZ_STRING] = json_type_string,
+                                                 [AMZ_INTEGER] = json_type_int,
+                                                 [AMZ_BOOLEAN] = json_type_boolean};
+        if (!json_object_is_type(o, scalars[amz_types[type].kind])) {
+            fail_msg("%s is of another type in the pack", where);
+        }
+        check_value(&amz_types[type], json_object_get_string(o), where);
         return;
     }
+    assert_int_equal(amz_types[type].kind, AMZ_OBJECT);
     json_object_object_foreach(o, name, value)
     {
         const struct amz_field *f = amz_field_find(type, name);

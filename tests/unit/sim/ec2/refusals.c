@@ -361,7 +361,9 @@ static const char *many(struct ec2_test *t, const char *start, const char *each,
         str_append_c(&b, '&');
         str_append(&b, str_replace(t->a, each, "#", arena_printf(t->a, "%d", i)));
     }
-    return str_buf_to_arena(&b, t->a);
+    const char *text = str_buf_to_arena(&b, t->a);
+    str_buf_done(&b);
+    return text;
 }
 
 static void limits__one_more_than_allowed__is_refused(void **state)
