@@ -233,6 +233,9 @@ static void dispatch(struct aws_world_call *c)
     case AWS_EC2:
         aws_world_ec2(c);
         break;
+    case AWS_ELB:
+        aws_world_elb(c);
+        break;
     case AWS_ELBV2:
         aws_world_elbv2(c);
         break;

@@ -9,7 +9,7 @@
  *     BUG   a call that changes nothing, while `strict` is on: the planner should have left it out
  *
  * State is the provider's own structs (aws_model.h), replaced and never edited in place, so that what a test has observed
- * stays what it was.  One file for each API: aws_world_ec2.c, aws_world_elbv2.c.  Everything lives in the arena. */
+ * stays what it was.  One file for each API: aws_world_ec2.c, aws_world_elb.c, aws_world_elbv2.c.  Everything lives in the arena. */
 #ifndef TRIMTAB_TESTS_SUPPORT_AWS_WORLD_H
 #define TRIMTAB_TESTS_SUPPORT_AWS_WORLD_H
 
@@ -97,6 +97,7 @@ const struct aws_instance *aws_world_instance(const struct aws_world *w, const c
 
 /* One call of each API. */
 void aws_world_ec2(struct aws_world_call *c);
+void aws_world_elb(struct aws_world_call *c);
 void aws_world_elbv2(struct aws_world_call *c);
 
 /* ---- running plans ---------------------------------------------------------------------------------------- */

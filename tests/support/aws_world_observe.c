@@ -114,6 +114,8 @@ const struct aws_observed *aws_world_observe(const struct aws_world *w,
             o->classic = arena_memdup(w->a, &w->classics[i], sizeof *o->classic);
             o->classic_attributes =
                 arena_memdup(w->a, &w->classic_attributes[i], sizeof *o->classic_attributes);
+            o->has_classic_tags = true;
+            o->classic_tags = w->classic_tags[i];
         }
     }
     return o;
@@ -216,9 +218,40 @@ static void rule_text(struct str_buf *b, const struct aws_rule *rule)
                 (int)rule->to, rule->source, rule->description);
 }
 
+static void classic_text(struct str_buf *b, const struct aws_world *w, size_t at)
+{
+    const struct aws_classic *c = &w->classics[at];
+    const struct aws_classic_attributes *x = &w->classic_attributes[at];
+    const struct aws_classic_health *h = &c->health;
+    str_appendf(b, "load balancer %s: classic, %s\n", c->name, c->scheme);
+    texts_text(b, "subnet", &c->subnets);
+    texts_text(b, "security group", &c->groups);
+    texts_text(b, "instance", &c->instances);
+    texts_text(b, "policy", &c->other_policies);
+    for (size_t i = 0; i < c->n_listeners; i++) {
+        const struct aws_classic_listener *l = &c->listeners[i];
+        str_appendf(b, "  listener %s:%d to %s:%d %s\n", l->protocol, (int)l->port,
+                    l->instance_protocol, (int)l->instance_port, str_nonnull(l->certificate));
+        texts_text(b, "  policy", &l->policies);
+    }
+    for (size_t i = 0; i < c->n_backends; i++) {
+        str_appendf(b, "  back-end %d\n", (int)c->backends[i].port);
+        texts_text(b, "  policy", &c->backends[i].policies);
+    }
+    str_appendf(b, "  health check %s every %d s, %d s, %d, %d\n", h->target, (int)h->interval,
+                (int)h->timeout, (int)h->unhealthy, (int)h->healthy);
+    str_appendf(b, "  attributes %d %d %s %s, %d %d, %d, %d\n", x->access_log,
+                (int)x->emit_interval, str_nonnull(x->bucket), str_nonnull(x->prefix), x->draining,
+                (int)x->draining_timeout, (int)x->idle_timeout, x->cross_zone);
+    tags_text(b, "tag", &w->classic_tags[at]);
+}
+
 char *aws_world_text(const struct aws_world *w, struct arena *a)
 {
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    for (size_t i = 0; i < w->n_classics; i++) {
+        classic_text(&b, w, i);
+    }
     for (size_t i = 0; i < w->n_nlbs; i++) {
         const struct aws_nlb *nlb = &w->nlbs[i].nlb;
         str_appendf(&b, "load balancer %s: network, %s\n", nlb->name, nlb->scheme);
