@@ -114,19 +114,17 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     size_t n_nodes = 0;
     const struct tt_node **nodes = nodes_eligible(y->s->a, batch->nodes, batch->n_nodes, &n_nodes);
     it->nodes_left_out = (struct aws_texts){0};
-    struct aws_texts ids =
+    struct aws_instances_need need = {.fresh = y->s->attempt > 0};
+    need.ids =
         aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
-    struct aws_texts left_out = {0};
-    const struct aws_instance *found = NULL;
-    size_t n = 0;
-    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, ids,
-                                 y->s->attempt > 0, &found, &n, &left_out, &y->s->reads, err);
+    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, &need,
+                                 &y->s->reads, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    it->around.instances = found;
-    it->around.n_instances = n;
-    join_left_out(y, it, &left_out);
+    it->around.instances = need.items;
+    it->around.n_instances = need.n;
+    join_left_out(y, it, &need.left_out);
     return ERR_OK;
 }
 
