@@ -325,6 +325,7 @@ int aws_world_run(struct aws_world *w, const struct lb_plan *plan, struct aws_wo
     r.outcomes = ARENA_ARRAY(w->a, unsigned, plan->n_ops + 1);
     r.outputs = arena_calloc(w->a, plan->n_ops + 1, sizeof *r.outputs);
     run->failed_op = -1;
+    run->calls = 0;
     int rc = ERR_OK;
     for (size_t from = 0; from < plan->n_ops && rc == ERR_OK;) {
         size_t end = wave_end(plan, from);

@@ -58,12 +58,14 @@ static void observe_groups(const struct aws_world *w, const struct aws_naming *n
 {
     struct aws_observed_group *all =
         ARENA_ARRAY(w->a, struct aws_observed_group, w->n_target_groups + 1);
+    const char *prefix = aws_target_group_prefix(w->a, s->in->ns, s->in->name);
     for (size_t i = 0; i < w->n_target_groups; i++) {
         const struct aws_world_target_group *from = &w->target_groups[i];
         struct aws_target_group *g = arena_memdup(w->a, &from->group, sizeof *g);
         g->balancers = balancers_of(w, g->arn);
         bool served = o->nlb != NULL && has(&g->balancers, o->nlb->arn);
-        bool ours = str_eq(tag_of(&from->tags, AWS_SERVICE_TAG), s->key) &&
+        bool ours = str_has_prefix(g->name, prefix) &&
+                    str_eq(tag_of(&from->tags, AWS_SERVICE_TAG), s->key) &&
                     is_cluster(naming, w->a, &from->tags);
         if (!served && !(ours && g->balancers.n == 0)) {
             continue;
