@@ -17,18 +17,26 @@
 
 static bool is_instance_id(const char *id)
 {
-    static const char hex_and_more[] =
-        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    if (!str_has_prefix(id, "i-")) {
-        return false;
-    }
-    return strspn(id + 2, hex_and_more) == strlen(id + 2) &&
-           strcspn(id + 2, "0123456789") < strlen(id + 2);
+    static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return str_has_prefix(id, "i-") && id[2 + strspn(id + 2, plain)] == '\0' &&
+           strpbrk(id + 2, "0123456789") != NULL;
 }
 
 static bool is_fargate_id(const char *id)
 {
-    return str_has_prefix(id, "fargate-") && strpbrk(id, "%?#") == NULL;
+    return str_has_prefix(id, "fargate-");
+}
+
+/* The host part is an account, perhaps with a port: nobody needs it, but it must be one. */
+static bool is_host(const char *host, size_t n)
+{
+    const char *colon = memchr(host, ':', n);
+    for (const char *p = colon; p != NULL && p < host + n; p++) {
+        if (p != colon && (*p < '0' || *p > '9')) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The last piece of the path; NULL when there is none. */
@@ -53,10 +61,12 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
         return err_set(err, ERR_INVALID, "it has no spec.providerID yet");
     }
     if (str_has_prefix(text, SCHEME)) {
-        const char *path = strchr(text + strlen(SCHEME), '/');
-        id = path == NULL ? NULL : last_piece(a, path);
+        const char *host = text + strlen(SCHEME);
+        const char *path = strchr(host, '/');
+        bool good = path != NULL && is_host(host, (size_t)(path - host));
+        id = good ? last_piece(a, path) : NULL;
     }
-    if (id == NULL || !(is_instance_id(id) || is_fargate_id(id))) {
+    if (id == NULL || strpbrk(text, "%?#") != NULL || !(is_instance_id(id) || is_fargate_id(id))) {
         return err_set(err, ERR_INVALID,
                        "spec.providerID: \"%s\": want aws:///ZONE/i-0123456789abcdef0", text);
     }

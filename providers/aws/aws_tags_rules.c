@@ -141,34 +141,37 @@ bool aws_tags_are_foreign(const struct aws_naming *n, const struct aws_tags *tag
 
 /* ---- repair, own id ------------------------------------------------------------------------------ */
 
-static int repair_one(const struct aws_tags *tags, const char *key, const char *want,
-                      struct aws_tag *items, size_t *n, struct err *err)
+/* Absent and empty ones are to be mended; another value is somebody else's. */
+static int check_tag(const struct aws_tags *tags, const struct aws_tag *want, bool *ret_missing,
+                     struct err *err)
 {
-    const char *is = aws_tag(tags, key);
+    const char *is = aws_tag(tags, want->key);
     if (str_is_empty(is)) {
-        put(items, n, key, want);
+        *ret_missing = true;
         return ERR_OK;
     }
-    if (str_eq(is, want)) {
+    if (str_eq(is, want->value)) {
         return ERR_OK;
     }
     return err_set(err, ERR_INVALID,
                    "it belongs to another cluster: its tag %s is \"%s\", not \"%s\"; delete it, or "
                    "correct the tag",
-                   key, is, want);
+                   want->key, is, want->value);
 }
 
+/* All of the cluster's tags are written when one is missing: writing one that is there changes nothing. */
 int aws_tags_repair(struct arena *a, const struct aws_naming *n, const struct aws_tags *tags,
                     struct aws_tags *ret, struct err *err)
 {
-    struct aws_tag *items = ARENA_ARRAY(a, struct aws_tag, 2);
-    size_t used = 0;
-    int rc = repair_one(tags, cluster_key(a, n), "owned", items, &used, err);
-    if (rc == ERR_OK && n->legacy_tags) {
-        rc = repair_one(tags, AWS_LEGACY_CLUSTER_TAG, n->cluster_id, items, &used, err);
+    const struct aws_service nobody = {0};
+    struct aws_tags want = with_cluster(a, n, &nobody, false);
+    bool missing = false;
+    int rc = ERR_OK;
+    for (size_t i = 0; i < want.n && rc == ERR_OK; i++) {
+        rc = check_tag(tags, &want.items[i], &missing, err);
     }
     if (rc == ERR_OK) {
-        *ret = sorted(items, used);
+        *ret = missing ? want : (struct aws_tags){0};
     }
     return rc;
 }

@@ -7,6 +7,7 @@
  * five seconds (7.4), by another sync, so that no worker waits. */
 #include "common/base/str.h"
 #include "common/lb/exec.h"
+#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
 #include <stdio.h>
@@ -205,6 +206,9 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
         const char *text = aws_answer_text(w->call.root, write->action, write->outputs[i].path);
         if (text != NULL) {
             lb_run_output(run, write->outputs[i].name, text);
+        }
+        if (text != NULL && str_eq(write->action, "CreateSecurityGroup")) {
+            aws_memory_group_made(x->p->memory, x->uid, text, run->now_ms);
         }
         if (text != NULL && str_eq(write->outputs[i].name, "dns")) {
             x->dns = arena_strdup(x->a, text);

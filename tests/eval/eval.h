@@ -38,6 +38,9 @@ extern const struct eval_fn eval_azure_nsg[];        /* security rules */
 extern const struct eval_fn eval_azure_pip[];        /* public IPs */
 extern const struct eval_fn eval_azure_lb[];         /* load balancer documents */
 extern const struct eval_fn eval_azure_names[];      /* names, selection, annotations, tags */
+extern const struct eval_fn eval_aws_names[];        /* names, tags, annotations, nodes */
+extern const struct eval_fn eval_aws_desired[];      /* load balancers */
+extern const struct eval_fn eval_aws_network[];      /* subnets, security groups, targets */
 
 /* Objects as the API server serves them, through the controller's own decoder; what the decoder insists on
  * and the caller left out (name, resourceVersion) is filled in.  NULL `o` gives an empty object. */
