@@ -206,6 +206,20 @@ static void attributes__defaults_and_changes__answer_what_was_named(void **state
     check(t, "LoadBalancerAttributes.AccessLog.S3BucketName", "logs");
 }
 
+static void world__attribute_several_times__is_answered_once(void **state)
+{
+    struct lb_test *t = *state;
+    static const char text[] =
+        "{\"AdditionalAttributes\":[{\"Key\":\"elb.http.desyncmitigationmode\",\"Value\":"
+        "\"defensive\"},{\"Key\":\"elb.http.desyncmitigationmode\",\"Value\":\"monitor\"}]}";
+    struct json_object *stored = NULL;
+    assert_int_equal(json_parse(text, strlen(text), NULL, &stored, NULL), ERR_OK);
+    (void)amz_set(t->e->aws, AMZ_CLASSIC_ATTRIBUTES, "clb", stored);
+    v1(t, ON("DescribeLoadBalancerAttributes", "clb"));
+    assert_int_equal(lb_len(t, "LoadBalancerAttributes.AdditionalAttributes"), 1);
+    check(t, "LoadBalancerAttributes.AdditionalAttributes.0.Value", "monitor");
+}
+
 static void health_check__any_case__is_spelled_in_capitals(void **state)
 {
     struct lb_test *t = *state;
@@ -292,6 +306,7 @@ int main(void)
         TEST(backend_policies__cleared__the_port_stays_listed),
         TEST(listener_policies__of_ssl__are_set_and_described),
         TEST(attributes__defaults_and_changes__answer_what_was_named),
+        TEST(world__attribute_several_times__is_answered_once),
         TEST(health_check__any_case__is_spelled_in_capitals),
         TEST(subnets_and_groups__changed__are_answered_whole),
         TEST(instances__registered_and_taken_out__health_follows),
