@@ -106,6 +106,9 @@ struct aws_world_run {
     bool backwards;      /* operations of a wave from the last to the first */
     int stop_after;      /* so many calls, as if the process were killed; -1: none */
     struct str_buf *log; /* a line for each call and its parameters; NULL: none */
+    /* After each call; may be NULL. */
+    void (*after)(void *arg);
+    void *arg;
     unsigned calls;
     int failed_op; /* -1: none */
 };

@@ -92,6 +92,18 @@ static void append_ports(struct kit *k, struct str_buf *b)
     }
 }
 
+/* A line wins over earlier ones with its name. */
+static bool is_overruled(char *const *lines, size_t n, size_t at)
+{
+    const char *is = strchr(lines[at], '=');
+    for (size_t i = at + 1; is != NULL && i < n; i++) {
+        if (strncmp(lines[i], lines[at], (size_t)(is - lines[at]) + 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void append_annotations(struct kit *k, struct str_buf *b)
 {
     size_t n = 0;
@@ -99,7 +111,7 @@ static void append_annotations(struct kit *k, struct str_buf *b)
     str_appendf(b, "\"" AWS_ANNOTATION "type\":\"%s\"", k->kind);
     for (size_t i = 0; i < n; i++) {
         char *is = strchr(lines[i], '=');
-        if (is != NULL) {
+        if (is != NULL && !is_overruled(lines, n, i)) {
             str_appendf(b, ",\"" AWS_ANNOTATION "%.*s\":", (int)(is - lines[i]), lines[i]);
             str_append_json_quoted(b, is + 1);
         }
