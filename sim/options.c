@@ -50,10 +50,11 @@ static int set_cloud(struct arena *a, struct sim_options *o, const char *value, 
 {
     (void)a;
     o->cfg.cloud = value;
-    return str_eq(value, "gce") || str_eq(value, "azure")
+    return str_eq(value, "gce") || str_eq(value, "azure") || str_eq(value, "aws")
                ? ERR_OK
                : err_set(err, ERR_INVALID,
-                         "\"%s\" is not a cloud that is simulated; allowed: gce, azure", value);
+                         "\"%s\" is not a cloud that is simulated; allowed: gce, azure, aws",
+                         value);
 }
 
 static int set_zones(struct arena *a, struct sim_options *o, const char *value, struct err *err)
@@ -195,8 +196,8 @@ static int set_version(struct arena *a, struct sim_options *o, const char *value
 static const struct flag flags[] = {
     {"port", "N", "the one port; 0 takes a free one (8811)", set_port},
     {"tls", NULL, "HTTPS with a throw-away CA", set_tls},
-    {"cloud", "gce|azure", "which cloud the nodes are in (gce)", set_cloud},
-    {"zones", "A,B,…", "zones (us-central1-a,-b,-c; eastus-1,-2,-3)", set_zones},
+    {"cloud", "gce|azure|aws", "which cloud the nodes are in (gce)", set_cloud},
+    {"zones", "A,B,…", "zones (us-central1-a,…; eastus-1,…; us-east-1a,…)", set_zones},
     {"nodes", "N", "nodes at the start, each with its instance (0)", set_nodes},
     {"node-images", "N", "images that each node lists (0)", set_node_images},
     {"services", "N[:CLASS]", "Services of type LoadBalancer at the start (0)", set_services},
@@ -206,7 +207,8 @@ static const struct flag flags[] = {
     {"world", "FILE", "start from a recorded world", set_world},
     {"state", "FILE", "load if it exists, save on SIGTERM", set_state},
     {"write-kubeconfig", "FILE", "write a kubeconfig for this simulator", set_write_kubeconfig},
-    {"write-cloud-config", "DIR", "write gce.conf or azure.json, env-CLOUD, credentials, ca.crt",
+    {"write-cloud-config", "DIR",
+     "write gce.conf, azure.json or aws.conf, env-CLOUD, credentials, ca.crt",
      set_write_cloud_config},
     {"traffic-log", "FILE", "log cloud API calls, one JSON object per line", set_traffic_log},
     {"kube-log", "FILE", "log Kubernetes API calls likewise", set_kube_log},
@@ -271,9 +273,10 @@ int sim_options_parse(struct arena *a, int argc, char **argv, struct sim_options
 
 void sim_options_usage(FILE *to)
 {
-    fprintf(to, "trimtab-sim: a Kubernetes API and a cloud (Google or Azure) in memory, on one "
-                "loopback port\n\n"
-                "Usage: trimtab-sim [flags]\n\nFlags (defaults in parentheses):\n");
+    fprintf(to,
+            "trimtab-sim: a Kubernetes API and a cloud (Google, Azure or AWS) in memory, on one "
+            "loopback port\n\n"
+            "Usage: trimtab-sim [flags]\n\nFlags (defaults in parentheses):\n");
     for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
         char left[64];
         snprintf(left, sizeof(left), "--%s%s%s", flags[i].name, flags[i].arg ? "=" : "",

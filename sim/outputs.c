@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* outputs.c: the files by which clients find the simulator: kubeconfig, gce.conf, env-gce, tokens, CA.
+/* outputs.c: the files by which clients find the simulator: kubeconfig, cloud configuration, env-CLOUD, tokens, CA.
  *
  * Everything is written whole or not at all.  Tokens and keys in these files are worth nothing beyond this process;
  * they are still written for the owner's eyes only.  Source: interfaces.md, --write-kubeconfig, --write-cloud-config. */
@@ -118,10 +118,29 @@ static int write_azure(struct out *o, const char *world_config)
     return code;
 }
 
+static int write_aws(struct out *o, const char *world_config)
+{
+    void *cloud = sim_module_state(o->s, "aws");
+    const char *ca = sim_ca_pem(o->s) ? arena_printf(o->a, "%s/ca.crt", o->dir) : NULL;
+    const char *conf = world_config ? str_replace(o->a, world_config, "<endpoint>", sim_url(o->s))
+                                    : sim_aws_cloud_config(cloud, o->a);
+    int code = write_in_dir(o, "aws.conf", conf, 0644);
+    if (!code) {
+        code = write_in_dir(o, "env-aws", sim_aws_env(cloud, o->a, ca), 0600);
+    }
+    if (!code && ca) {
+        code = write_in_dir(o, "ca.crt", sim_ca_pem(o->s), 0644);
+    }
+    return code;
+}
+
 static int write_cloud(struct out *o, const char *world_config)
 {
     if (str_eq(sim_cfg(o->s)->cloud, "azure")) {
         return write_azure(o, world_config);
+    }
+    if (str_eq(sim_cfg(o->s)->cloud, "aws")) {
+        return write_aws(o, world_config);
     }
     void *cloud = sim_module_state(o->s, "gce");
     const char *conf = world_config ? str_replace(o->a, world_config, "<endpoint>", sim_url(o->s))

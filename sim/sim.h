@@ -33,8 +33,8 @@ enum sim_latency {
 struct sim_config {
     uint16_t port;            /* 0: any free one (the flag's default, 8811, is main's) */
     bool tls;                 /* HTTPS with a throw-away CA */
-    const char *cloud;        /* "gce", "azure"; NULL: that of the world, else gce */
-    const char *const *zones; /* NULL: us-central1-a, -b, -c; eastus-1, -2, -3 */
+    const char *cloud;        /* "gce", "azure", "aws"; NULL: that of the world, else gce */
+    const char *const *zones; /* NULL: us-central1-a, -b, -c; eastus-1, -2, -3; us-east-1a, b, c */
     size_t n_zones;
     int nodes;       /* how many at the start */
     int node_images; /* fake images per node (about 500 bytes each, as real nodes carry) */
@@ -92,15 +92,20 @@ struct sim_module {
     /* Makes the module's state.  The world (if any) is loaded later through load(). */
     int (*init)(struct sim *sim, void **ret_state, struct err *err);
     void (*done)(void *state);
-    /* Does this raw path belong to the module? */
-    bool (*claims)(const void *state, const char *path);
-    /* Names the call (call->op) before faults and counts see it; unknown paths get "unknown". */
+    /* Does a request for this raw path belong to the module? */
+    bool (*claims)(const void *state, const char *method, const char *path);
+    /* Names the call (call->op) before faults and counts see it; unknown paths get "unknown".  It may hand the call on to a
+     * module that is counted and logged elsewhere (call->module, call->module_state). */
     void (*name_call)(void *state, struct sim_call *call);
     /* Serves it: answers now or keeps `call` and answers later. */
     void (*handle)(void *state, struct sim_call *call);
     /* The API's own form of an error body, for injected faults: {"error":…} or a Status.  New reference. */
     struct json_object *(*error_body)(void *state, const struct sim_call *call, int status,
                                       const char *reason, const char *message);
+    /* The same of an API whose errors are no JSON: answers the call itself.  `body`: what the fault says (borrowed; an
+     * object), or NULL.  NULL: error_body and the fault's body are JSON. */
+    void (*refuse)(void *state, struct sim_call *call, int status, const char *reason,
+                   const char *message, struct json_object *body);
     /* Replaces the state with / adds it to the members of a world that are this module's.  The world was
      * made by someone else: loading does not validate. */
     int (*load)(void *state, struct json_object *world, struct err *err);
@@ -134,6 +139,9 @@ void sim_answer_text(struct sim_call *call, int status, const char *content_type
 /* The call's body as JSON; answers 400 in the module's form and returns false when it is none. */
 bool sim_call_json(struct sim_call *call, struct json_object **ret);
 const char *sim_call_param(const struct sim_call *call, const char *name); /* NULL when absent */
+/* The same `ms` later; copies `text`, `content_type` is static. */
+void sim_answer_text_after(struct sim_call *call, int64_t ms, int status, const char *content_type,
+                           const char *text);
 /* Logs a call that the module answers in pieces itself; sim_answer() does it for the others.  `response`
  * is borrowed and may be NULL. */
 void sim_call_log(struct sim_call *call, int status, struct json_object *response);
@@ -167,6 +175,8 @@ extern const struct sim_module sim_compute_module;
 extern const struct sim_module sim_metadata_module;
 extern const struct sim_module sim_arm_module;
 extern const struct sim_module sim_arm_identity_module;
+extern const struct sim_module sim_aws_module;
+extern const struct sim_module sim_aws_metadata_module;
 
 /* A module's state by name, for those that hang together (nodes and instances); NULL when absent. */
 void *sim_module_state(struct sim *s, const char *name);
@@ -216,6 +226,17 @@ char *sim_arm_new_token(void *arm_state, struct arena *a, int64_t lifetime_s);
 /* What clients of the simulated directory and of managed identities must show. */
 #define SIM_ARM_CLIENT_SECRET   "sim-client-secret"
 #define SIM_ARM_IDENTITY_HEADER "sim-identity-header"
+/* The same for AWS.  sim_aws_add_node() takes a number (index) and perhaps a zone in *node and fills in the rest, with an
+ * address that is not in `taken`, which begins as sim_aws_addresses() and is the caller's. */
+struct map *sim_aws_addresses(const void *aws_state);
+int sim_aws_next_node(const void *aws_state);
+int sim_aws_add_node(void *aws_state, struct arena *a, bool ipv6, struct map *taken,
+                     struct sim_node *node, struct err *err);
+int sim_aws_remove_node(void *aws_state, const char *name, struct err *err); /* NOT_FOUND */
+const char *sim_aws_node_name(const void *aws_state, int64_t number);        /* NULL: none */
+/* aws.conf for this cloud; and what clients find in their environment (`ca_file` NULL: no TLS). */
+char *sim_aws_cloud_config(void *aws_state, struct arena *a);
+char *sim_aws_env(void *aws_state, struct arena *a, const char *ca_file);
 /* Writes gce.conf for this cloud (project, zone, network, tags, endpoint, token-url). */
 char *sim_compute_cloud_config(void *compute_state, struct arena *a);
 

@@ -148,8 +148,9 @@ static int64_t opening_deadline(const struct http_transfer *t, int64_t now_ms)
  * next one begins when the last one is connected. */
 static bool stream_opens(const struct http *h)
 {
+    const int64_t now_ms = http_real_ms();
     for (const struct http_transfer *t = h->first; t != NULL; t = t->next) {
-        if (opening_deadline(t, http_real_ms()) != CLOCK_NEVER) {
+        if (opening_deadline(t, now_ms) != CLOCK_NEVER) {
             return true;
         }
     }

@@ -74,6 +74,11 @@ static void append_escaped(struct str_buf *b, const char *s, bool keep_slash)
     }
 }
 
+void sigv4_append_escaped(struct str_buf *b, const char *s)
+{
+    append_escaped(b, s, false);
+}
+
 /* ---- canonical request (2.7 rows 2 to 5) ------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)

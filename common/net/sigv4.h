@@ -64,5 +64,7 @@ int sigv4_sign(struct arena *a, struct sigv4_cache *cache, const struct sigv4_ke
 int sigv4_sign_http(struct arena *a, struct sigv4_cache *cache, const struct sigv4_keys *keys,
                     const char *region, const char *service, int64_t time_s,
                     struct http_request *req, struct err *err) _warn_unused_;
+/* Appends `s` as AWS wants it in queries and forms: all but letters, digits and "-_.~" become %XX. */
+void sigv4_append_escaped(struct str_buf *b, const char *s);
 
 #endif

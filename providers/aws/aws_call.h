@@ -97,8 +97,6 @@ enum http_next aws_call_step(struct aws_call *c, struct http_request *req,
 /* Runs calls side by side and blocks; each one's outcome is in errs[i].  Returns the first failure's code. */
 int aws_calls_run(struct http *http, struct cancel *cancel, double (*unit)(void *arg), void *arg,
                   struct aws_call *const *calls, size_t n, struct err *errs);
-/* Text at "A/B/C" of an answer, below its "<Action>Result" where the API has one; NULL: not there. */
-const char *aws_answer_text(const struct aws_node *root, const char *action, const char *path);
 /* An AWS error code and status as what the caller can act on (3.3). */
 int aws_error_code(enum aws_api api, const char *action, int status, const char *code);
 

@@ -14,15 +14,16 @@
 
 /* ---- the beginning -------------------------------------------------------------------------------------------- */
 
-static void tell_findings(const struct aws_sync *y, const struct aws_item *it)
+/* Once for each edit: a re-sync of what is as it was says nothing. */
+static void tell_findings(const struct aws_sync *y, const struct aws_item *it,
+                          const struct aws_finding *findings, size_t n)
 {
     const struct tt_host *host = y->p->host;
-    if (y->s->planning || it->item->in->verb != TT_VERB_ENSURE) {
-        return;
-    }
-    for (size_t i = 0; i < it->service->n_findings; i++) {
-        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, it->service->findings[i].reason,
-                    it->service->findings[i].message);
+    const struct tt_item *in = it->item->in;
+    bool told = in->verb == TT_VERB_ENSURE && (in->reasons & TT_REASON_SPEC) != 0;
+    for (size_t i = 0; !y->s->planning && told && i < n; i++) {
+        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, findings[i].reason,
+                    findings[i].message);
     }
 }
 
@@ -30,6 +31,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
 {
     it->item = item;
     it->want = item->in->verb != TT_VERB_DELETE;
+    y->scope->uid = item->in->service->uid;
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
     if (it->service->kind == AWS_ELSEWHERE && !it->want) {
         item->settled = true; /* success, nothing is done (7.3) */
@@ -39,7 +41,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
         (void)err_copy(&item->err, &it->service->err);
         return;
     }
-    tell_findings(y, it);
+    tell_findings(y, it, it->service->findings, it->service->n_findings);
 }
 
 static int facts(struct lb_sync *s, struct err *err)
@@ -86,6 +88,8 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
         if (aws_plan_service(&p, it->want, &refused) != ERR_OK) {
             (void)err_copy(&it->item->err, &refused);
         }
+        it->findings = p.findings;
+        it->n_findings = p.n_findings;
     }
     (void)err;
     return ERR_OK;
@@ -131,6 +135,7 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     tell_refused(y, it);
+    tell_findings(y, it, it->findings, it->n_findings);
     int64_t again =
         y->scope->n_refused > 0 && y->scope->again_ms == 0 ? REFUSED_LOOK_MS : y->scope->again_ms;
     if (again > 0 && TT_HAS(host, result_again)) {

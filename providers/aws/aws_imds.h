@@ -29,7 +29,10 @@ struct aws_imds_config {
     struct clock *clock;
 };
 struct aws_imds *aws_imds_new(const struct aws_imds_config *cfg) _warn_unused_;
-void aws_imds_free(struct aws_imds *m); /* NULL is fine */
+void aws_imds_free(struct aws_imds *m);              /* NULL is fine */
+bool aws_imds_is_disabled(const struct aws_imds *m); /* AWS_EC2_METADATA_DISABLED */
+/* Tokens could not be had, so reads go without one: worth a line in the log (2.3, hop limit). */
+bool aws_imds_goes_without_token(struct aws_imds *m);
 
 /* One read under way. */
 struct aws_imds_get {

@@ -2,7 +2,6 @@
 /* aws_memory.c: see aws_memory.h. */
 #include "providers/aws/aws_memory.h"
 
-#include "common/base/arena.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 
@@ -11,18 +10,27 @@
 struct known {
     unsigned bits;
     int64_t waits_since_ms; /* 0: it does not */
+    char *group;            /* NULL: none was made */
+    int64_t group_made_ms;
 };
 struct aws_memory {
     struct mutex lock;
     struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
 };
 
+static void known_free(void *arg)
+{
+    struct known *k = arg;
+    free(k->group);
+    free(k);
+}
+
 struct aws_memory *aws_memory_new(void)
 {
     struct aws_memory *m = xcalloc(1, sizeof(*m));
     mutex_init(&m->lock);
     mutex_lock(&m->lock);
-    m->by_uid = map_new(free);
+    m->by_uid = map_new(known_free);
     mutex_unlock(&m->lock);
     return m;
 }
@@ -75,6 +83,27 @@ int64_t aws_memory_waits_since(struct aws_memory *m, const char *uid, int64_t no
     int64_t since = k->waits_since_ms;
     mutex_unlock(&m->lock);
     return since;
+}
+
+void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id, int64_t now_ms)
+{
+    mutex_lock(&m->lock);
+    struct known *k = entry(m, uid);
+    free(k->group);
+    k->group = xstrdup(id);
+    k->group_made_ms = now_ms;
+    mutex_unlock(&m->lock);
+}
+
+const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
+                             int64_t since_ms)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    bool is_it = k != NULL && k->group != NULL && k->group_made_ms >= since_ms;
+    const char *id = is_it ? arena_strdup(a, k->group) : NULL;
+    mutex_unlock(&m->lock);
+    return id;
 }
 
 void aws_memory_drop(struct aws_memory *m, const char *uid)

@@ -6,6 +6,8 @@
 #ifndef TRIMTAB_AWS_MEMORY_H
 #define TRIMTAB_AWS_MEMORY_H
 
+#include "common/base/arena.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +23,11 @@ void aws_memory_set(struct aws_memory *m, const char *uid, unsigned bits);
 /* Since when (ms, by the clock) its security group has been in use although nothing of ours uses it; the first call sets it
  * to `now_ms`. */
 int64_t aws_memory_waits_since(struct aws_memory *m, const char *uid, int64_t now_ms);
+/* A security group that was just made for it (id is copied): EC2 may not show it yet.  Get: NULL when there is none, or when
+ * it was made before `since_ms`; the text is in `a`. */
+void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id, int64_t now_ms);
+const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
+                             int64_t since_ms);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
 
 #endif

@@ -101,12 +101,19 @@ static int observe_classic(struct aws_sync *y, struct aws_item *it, struct err *
     if (!compared) {
         return ERR_OK;
     }
-    const struct aws_doc *doc = aws_sync_read(y, AWS_DOC_CLASSIC_ATTRIBUTES, it->seen.classic->name,
-                                              aws_sync_not_older(y), err);
-    if (doc == NULL) {
+    const char *name = it->seen.classic->name;
+    struct aws_need needs[] = {
+        {.kind = AWS_DOC_CLASSIC_ATTRIBUTES, .key = name, .not_older_ms = aws_sync_not_older(y)},
+        {.kind = AWS_DOC_CLASSIC_TAGS, .key = name, .not_older_ms = aws_sync_not_older(y)},
+    };
+    size_t n = it->service->extra_tags.n > 0 ? 2 : 1;
+    if (aws_sync_read_all(y, needs, n, err) != ERR_OK) {
         return err->code;
     }
-    it->seen.classic_attributes = doc->n > 0 ? doc->items : NULL;
+    it->seen.classic_attributes = needs[0].doc->n > 0 ? needs[0].doc->items : NULL;
+    const struct aws_arn_tags *tags = n > 1 && needs[1].doc->n > 0 ? needs[1].doc->items : NULL;
+    it->seen.has_classic_tags = tags != NULL;
+    it->seen.classic_tags = tags != NULL ? tags->tags : (struct aws_tags){0};
     return ERR_OK;
 }
 

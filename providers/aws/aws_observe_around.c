@@ -8,12 +8,15 @@
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES_AGE_MS 600000
+#define PLACES_AGE_MS  600000
+#define SHOWN_AFTER_MS 60000 /* EC2 has shown a new group by then */
+#define SHOWN_POLL_MS  2000
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
@@ -111,19 +114,17 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     size_t n_nodes = 0;
     const struct tt_node **nodes = nodes_eligible(y->s->a, batch->nodes, batch->n_nodes, &n_nodes);
     it->nodes_left_out = (struct aws_texts){0};
-    struct aws_texts ids =
+    struct aws_instances_need need = {.fresh = y->s->attempt > 0};
+    need.ids =
         aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
-    struct aws_texts left_out = {0};
-    const struct aws_instance *found = NULL;
-    size_t n = 0;
-    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, ids,
-                                 y->s->attempt > 0, &found, &n, &left_out, &y->s->reads, err);
+    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, &need,
+                                 &y->s->reads, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    it->around.instances = found;
-    it->around.n_instances = n;
-    join_left_out(y, it, &left_out);
+    it->around.instances = need.items;
+    it->around.n_instances = need.n;
+    join_left_out(y, it, &need.left_out);
     return ERR_OK;
 }
 
@@ -153,6 +154,73 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     qsort(all, n, sizeof(*all), compare_groups);
     *ret_n = n;
     return all;
+}
+
+/* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
+ * them, or their tags, in its list yet.  Returns how many. */
+static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, const char **ret,
+                        const char **ret_made)
+{
+    const struct aws_texts none = {0};
+    const struct aws_texts *texts[] = {
+        it->seen.classic != NULL ? &it->seen.classic->groups : &none,
+        it->seen.nlb != NULL ? &it->seen.nlb->groups : &none,
+    };
+    size_t n = 0;
+    *ret_made = aws_memory_group(y->p->memory, y->s->a, it->service->in->uid,
+                                 y->scope->started_ms - SHOWN_AFTER_MS);
+    for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
+        for (size_t i = 0; i < texts[k]->n; i++) {
+            ret[n++] = texts[k]->items[i];
+        }
+    }
+    if (*ret_made != NULL) {
+        ret[n++] = *ret_made;
+    }
+    return n;
+}
+
+/* The same as a key, without those that the list has; NULL: none. */
+static const char *unlisted_ids(const struct aws_sync *y, const struct aws_item *it,
+                                const char **ret_made)
+{
+    size_t most = 1 + (it->seen.classic != NULL ? it->seen.classic->groups.n : 0) +
+                  (it->seen.nlb != NULL ? it->seen.nlb->groups.n : 0);
+    const char **ids = ARENA_ARRAY(y->s->a, const char *, most);
+    struct str_set set = str_set_make(y->s->a, ids, named_ids(y, it, ids, ret_made));
+    set = str_set_minus(y->s->a, &set, &it->around.tagged);
+    return set.n > 0 ? str_set_text(y->s->a, &set, ",") : NULL;
+}
+
+static bool doc_has_group(const struct aws_doc *doc, const char *id)
+{
+    const struct aws_group *items = doc->items;
+    for (size_t i = 0; i < doc->n; i++) {
+        if (str_eq(items[i].id, id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A group that EC2 does not show can be neither deleted nor forgotten: the Service comes back. */
+static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
+                      struct err *err)
+{
+    const char *made = NULL;
+    const char *ids = unlisted_ids(y, it, &made);
+    if (ids == NULL) {
+        return ERR_OK;
+    }
+    *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, groups_not_older(y), err);
+    bool listed = made == NULL || str_set_has(&it->around.tagged, made);
+    if (*ret != NULL && !listed && !doc_has_group(*ret, made)) {
+        (void)err_set(err, ERR_TRANSIENT,
+                      "security group %s was made a moment ago and is not shown by EC2 yet", made);
+        err->retry_after_ms = SHOWN_POLL_MS;
+        return err->code;
+    }
+    return *ret != NULL ? ERR_OK : err->code;
 }
 
 /* Groups of instances that are not in the list: ids, sorted, comma separated; NULL: none. */
@@ -209,10 +277,16 @@ static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err
     return ERR_OK;
 }
 
+/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
+static int64_t groups_not_older(const struct aws_sync *y)
+{
+    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
+}
+
 static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     const struct aws_doc *doc =
-        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, aws_sync_not_older(y), err);
+        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err);
     if (doc == NULL) {
         return err->code;
     }
@@ -225,8 +299,11 @@ static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *e
     const char *untagged =
         y->p->naming.no_node_rules ? NULL : untagged_ids(y->s->a, it, &it->around.tagged);
     const struct aws_doc *more = NULL;
+    if (!it->want && read_named(y, it, &more, err) != ERR_OK) {
+        return err->code;
+    }
     if (untagged != NULL) {
-        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, aws_sync_not_older(y), err);
+        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
         if (more == NULL) {
             return err->code;
         }
@@ -297,8 +374,7 @@ static void other_rules(struct others *o, const struct aws_service *s)
     int64_t port = 0;
     bool own = str_eq(want.health.port, "traffic-port");
     for (size_t i = 0; i < want.n_ports; i++) {
-        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port));
-             k++) {
+        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port)); k++) {
             other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, p->subnets[k].cidr);
         }
         for (size_t k = 0; k < s->ranges.n; k++) {

@@ -107,8 +107,8 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const event_reasons[] = {
-    "AnnotationIgnored",
-    "TargetRefused",
+    "AnnotationIgnored", "PortIgnored",     "SchemeNotChanged", "SourceRangeIgnored",
+    "SubnetsNotFound",   "TargetGroupKept", "TargetRefused",
 };
 
 const struct tt_provider tt_aws_provider = {

@@ -21,6 +21,7 @@ struct aws_scope {
     int64_t started_ms; /* what was read from then on is this sync's own */
     /* What was learnt while the plan was carried out. */
     struct arena *a;      /* life of the call */
+    const char *uid;      /* of the Service */
     const char *dns;      /* of a balancer that was made, or NULL */
     int64_t again_ms;     /* look again after this; 0: no need */
     const char **refused; /* instances that AWS would not take, with its reason */
@@ -37,6 +38,8 @@ struct aws_item {
     bool want;
     struct aws_observed seen;
     struct aws_surroundings around;
+    const struct aws_finding *findings; /* of the plan */
+    size_t n_findings;
     struct aws_texts nodes_left_out; /* why nodes are no targets: sentences */
 };
 struct aws_sync {

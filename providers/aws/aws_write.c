@@ -7,6 +7,7 @@
  * five seconds (7.4), by another sync, so that no worker waits. */
 #include "common/base/str.h"
 #include "common/lb/exec.h"
+#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
 #include <stdio.h>
@@ -197,14 +198,25 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
     return aws_call_step(&w->call, run->req, NULL, run->now_ms, run->wall_us, run->unit, run->err);
 }
 
+/* EC2 answers below the root, the balancers' APIs below "<Action>Result". */
+static const char *answer_text(struct arena *a, const struct aws_node *root, const char *action,
+                               const char *path)
+{
+    const struct aws_node *result = aws_xml_child(root, arena_printf(a, "%sResult", action));
+    return aws_xml_text(result != NULL ? result : root, path);
+}
+
 static void take_outputs(struct lb_op_run *run, const struct write_run *w)
 {
     const struct aws_write *write = run->op->arg;
     struct aws_scope *x = run->provider;
     for (size_t i = 0; i < write->n_outputs; i++) {
-        const char *text = aws_answer_text(w->call.root, write->action, write->outputs[i].path);
+        const char *text = answer_text(run->a, w->call.root, write->action, write->outputs[i].path);
         if (text != NULL) {
             lb_run_output(run, write->outputs[i].name, text);
+        }
+        if (text != NULL && str_eq(write->action, "CreateSecurityGroup")) {
+            aws_memory_group_made(x->p->memory, x->uid, text, run->now_ms);
         }
         if (text != NULL && str_eq(write->outputs[i].name, "dns")) {
             x->dns = arena_strdup(x->a, text);

@@ -86,8 +86,9 @@ static const char *op_of(const char *path)
     return NULL;
 }
 
-static bool identity_claims(const void *state, const char *path)
+static bool identity_claims(const void *state, const char *method, const char *path)
 {
+    (void)method;
     (void)state;
     return op_of(path) != NULL;
 }

@@ -52,8 +52,9 @@ static void module_done(void *state)
     free(arm);
 }
 
-static bool module_claims(const void *state, const char *path)
+static bool module_claims(const void *state, const char *method, const char *path)
 {
+    (void)method;
     (void)state;
     static const char root[] = "/subscriptions/";
     return str_eq_nocase(path, "/subscriptions") ||

@@ -24,10 +24,11 @@ static void meta_done(void *state)
     (void)state;
 }
 
-static bool meta_claims(const void *state, const char *path)
+static bool meta_claims(const void *state, const char *method, const char *path)
 {
     (void)state;
-    return str_eq(path, "/") || str_has_prefix(path, "/computeMetadata") || str_eq(path, "/token");
+    return (str_eq(path, "/") && !str_eq(method, "POST")) ||
+           str_has_prefix(path, "/computeMetadata") || str_eq(path, "/token");
 }
 
 static void meta_name_call(void *state, struct sim_call *call)

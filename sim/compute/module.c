@@ -37,8 +37,9 @@ static void module_done(void *state)
     free(c);
 }
 
-static bool module_claims(const void *state, const char *path)
+static bool module_claims(const void *state, const char *method, const char *path)
 {
+    (void)method;
     (void)state;
     return str_has_prefix(path, "/compute/");
 }

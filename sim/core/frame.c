@@ -21,7 +21,7 @@ static const char *cloud_of_world(struct json_object *world)
     struct json_object *gce = json_member(world, "gce"), *azure = json_member(world, "azure");
     bool google_machines = false;
     if (!json_object_is_type(gce, json_type_object)) {
-        return azure ? "azure" : "gce";
+        return azure ? "azure" : json_member(world, "aws") ? "aws" : "gce";
     }
     json_object_object_foreach(gce, path, body)
     {
@@ -38,7 +38,10 @@ static void copy_config(struct sim *s, const struct sim_config *cfg)
     static const char *const azure_zones[] = {"eastus-1", "eastus-2", "eastus-3"};
     s->cfg = *cfg;
     s->cfg.cloud = arena_strdup(a, str_or(cfg->cloud, cloud_of_world(cfg->world)));
-    const char *const *usual = str_eq(s->cfg.cloud, "azure") ? azure_zones : google_zones;
+    static const char *const aws_zones[] = {"us-east-1a", "us-east-1b", "us-east-1c"};
+    const char *const *usual = str_eq(s->cfg.cloud, "azure") ? azure_zones
+                               : str_eq(s->cfg.cloud, "aws") ? aws_zones
+                                                             : google_zones;
     const char *const *zones = cfg->n_zones ? cfg->zones : usual;
     size_t n = cfg->n_zones ? cfg->n_zones : ARRAY_LEN(google_zones);
     const char **copy = ARENA_ARRAY(a, const char *, n);
@@ -246,7 +249,7 @@ bool sim_frame_set_target(struct sim_call *call, const char *method, const char 
     call->path = question ? arena_strndup(a, target, (size_t)(question - target)) : call->target;
     for (size_t i = 0; i < call->sim->n_slots && !call->module; i++) {
         struct sim_slot *slot = &call->sim->slots[i];
-        if (slot->module->claims(slot->state, call->path)) {
+        if (slot->module->claims(slot->state, call->method, call->path)) {
             call->module = slot->module;
             call->module_state = slot->state;
         }
@@ -341,6 +344,9 @@ static void refuse(struct sim_call *call, const struct fault *f)
             reason = reasons[i].status == f->status ? reasons[i].reason : reason;
         }
         sim_frame_answer_error(call, f->status, reason, "refused by a fault of the simulator");
+    } else if (call->module->refuse && json_object_is_type(body, json_type_object)) {
+        call->module->refuse(call->module_state, call, f->status, NULL,
+                             "refused by a fault of the simulator", body);
     } else if (json_object_is_type(body, json_type_string)) {
         sim_answer_text(call, f->status, "text/html; charset=UTF-8", json_object_get_string(body));
     } else {
@@ -436,6 +442,10 @@ void sim_frame_answer_error(struct sim_call *call, int status, const char *reaso
                             const char *message)
 {
     struct json_object *body = NULL;
+    if (call->module && call->module->refuse) {
+        call->module->refuse(call->module_state, call, status, reason, message, NULL);
+        return;
+    }
     if (call->module && call->module->error_body) {
         body = call->module->error_body(call->module_state, call, status, reason, message);
     } else {

@@ -120,29 +120,61 @@ static int add_azure(struct sim *s, void *kube, struct json_object *ret_names, s
     return code;
 }
 
+/* Amazon's, too: after their private address. */
+static int add_amazon(struct sim *s, const struct sim_nodes_wish *wish,
+                      struct json_object *ret_names, struct err *err)
+{
+    struct arena *a = arena_new();
+    void *cloud = sim_module_state(s, "aws"), *kube = sim_module_state(s, "kubernetes");
+    struct map *taken = sim_aws_addresses(cloud);
+    int number = sim_aws_next_node(cloud), code = ERR_OK;
+    for (int i = 0; i < wish->count && !code; i++) {
+        struct sim_node node = {.zone = wish->zone, .index = number + i};
+        code = sim_aws_add_node(cloud, a, wish->ipv6, taken, &node, err);
+        if (!code && kube) {
+            code = sim_kube_add_node(kube, &node, s->cfg.node_images, err);
+        }
+        if (!code && ret_names) {
+            json_push_str(ret_names, node.name);
+        }
+    }
+    map_free(taken);
+    arena_free(a);
+    return code;
+}
+
 static bool is_azure(const struct sim *s)
 {
     return str_eq(s->cfg.cloud, "azure");
+}
+
+static bool is_amazon(const struct sim *s)
+{
+    return str_eq(s->cfg.cloud, "aws");
 }
 
 const char *sim_nodes_name(struct sim *s, struct arena *a, const char *name)
 {
     int64_t number;
     bool numbered = str_has_prefix(name, "node-") && str_to_i64(name + strlen("node-"), &number);
-    const char *real =
-        is_azure(s) && numbered ? sim_arm_node_name(sim_module_state(s, "azure"), a, number) : NULL;
+    const char *real = !numbered      ? NULL
+                       : is_azure(s)  ? sim_arm_node_name(sim_module_state(s, "azure"), a, number)
+                       : is_amazon(s) ? sim_aws_node_name(sim_module_state(s, "aws"), number)
+                                      : NULL;
     return real ? real : name;
 }
 
-static int remove_azure(struct sim *s, const char *name, struct err *err)
+/* Of a machine that its cloud names. */
+static int remove_named(struct sim *s, const char *name, struct err *err)
 {
     struct arena *a = arena_new();
     void *kube = sim_module_state(s, "kubernetes");
     struct err gone = ERR_INIT;
-    name = sim_nodes_name(s, a, name);
+    name = arena_strdup(a, sim_nodes_name(s, a, name));
     int code = kube ? sim_kube_remove_node(kube, name, err) : ERR_OK;
     if (!code) {
-        code = sim_arm_remove_node(sim_module_state(s, "azure"), name, &gone);
+        code = is_azure(s) ? sim_arm_remove_node(sim_module_state(s, "azure"), name, &gone)
+                           : sim_aws_remove_node(sim_module_state(s, "aws"), name, &gone);
         code = code == ERR_NOT_FOUND && kube ? ERR_OK : code ? err_copy(err, &gone) : ERR_OK;
     }
     arena_free(a);
@@ -152,6 +184,9 @@ static int remove_azure(struct sim *s, const char *name, struct err *err)
 int sim_nodes_add(struct sim *s, const struct sim_nodes_wish *wish, struct json_object *ret_names,
                   struct err *err)
 {
+    if (is_amazon(s)) {
+        return add_amazon(s, wish, ret_names, err);
+    }
     if (!is_azure(s)) {
         return add_google(s, wish, ret_names, err);
     }
@@ -165,8 +200,8 @@ int sim_nodes_add(struct sim *s, const struct sim_nodes_wish *wish, struct json_
 int sim_nodes_remove(struct sim *s, const char *name, struct err *err)
 {
     void *kube = sim_module_state(s, "kubernetes");
-    if (is_azure(s)) {
-        return remove_azure(s, name, err);
+    if (is_azure(s) || is_amazon(s)) {
+        return remove_named(s, name, err);
     }
     int code = kube ? sim_kube_remove_node(kube, name, err) : ERR_OK;
     if (code) {

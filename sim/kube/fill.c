@@ -114,7 +114,11 @@ static void add_node_info(struct json_object *status, struct kube_state *st)
 static const char *region_of(struct arena *a, const char *zone)
 {
     const char *dash = strrchr(zone, '-');
-    return dash ? arena_strndup(a, zone, (size_t)(dash - zone)) : zone;
+    size_t digits = dash ? strspn(dash + 1, "0123456789") : 0;
+    bool letter_follows = digits > 0 && dash[1 + digits] != '\0';
+    return letter_follows ? arena_strndup(a, zone, (size_t)(dash - zone) + 1 + digits)
+           : dash         ? arena_strndup(a, zone, (size_t)(dash - zone))
+                          : zone;
 }
 
 static struct json_object *make_node(struct kube_state *st, struct arena *a,

@@ -117,8 +117,9 @@ void kube_name_call(void *state, struct sim_call *call)
                             r->subresource, kube_verb_name(r->verb));
 }
 
-bool kube_claims(const void *state, const char *path)
+bool kube_claims(const void *state, const char *method, const char *path)
 {
+    (void)method;
     static const char *const roots[] = {"/api",     "/apis",  "/openapi", "/version",
                                         "/healthz", "/livez", "/readyz"};
     (void)state;

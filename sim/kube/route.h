@@ -11,7 +11,7 @@ void kube_route(struct kube_request *r);
 const char *kube_verb_name(enum kube_verb verb);
 /* sim_module.name_call and .claims. */
 void kube_name_call(void *state, struct sim_call *call);
-bool kube_claims(const void *state, const char *path);
+bool kube_claims(const void *state, const char *method, const char *path);
 
 /* A boolean parameter; NULL is off. */
 bool kube_flag_is_on(const char *v);

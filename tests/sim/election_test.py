@@ -382,12 +382,14 @@ def sweep(late):
     points = [(op, nth + 1) for op in sorted(ops) for nth in range(ops[op])]
     assert {"POST leases", "lease renewed", "lease let go", "POST events", "stream services"} <= set(ops), ops
     assert "GET services" not in ops, ops
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        for _ in pool.map(lambda point: killed_at(point[0], late, point[1]), points):
-            pass  # an assertion that failed comes out here
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:  # an assertion that failed comes out here
+        runs = list(pool.map(lambda point: killed_at(point[0], late, point[1]), points))
+    missed = [point for point, seen in zip(points, runs) if seen[point[0]] < point[1]]
+    assert all(op == "lease renewed" for op, _ in missed), missed  # how often it is renewed depends on the machine
     seen = killed_at("GET services", late, lists=True)
     assert "GET services" in seen and "stream services" not in seen, seen
-    say(f"killed {'after' if late else 'before'} each of {len(points)}: {', '.join(sorted(ops))}")
+    say(f"killed {'after' if late else 'before'} each of {len(points) - len(missed)}: {', '.join(sorted(ops))}"
+        + (f"; {len(missed)} renewals did not come" if missed else ""))
 
 
 def test_killed_before_each_call__the_next_one_goes_on():

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_classic_plan.c: a classic load balancer is made, or brought to what its Service wants.
+ *
+ * Here: the balancer, its security groups, listeners and instances; subnets, policies and settings have files of their own.
+ * A listener cannot be changed.  One that differs is deleted and made again, in two waves back to back; the second runs even
+ * when something else failed meanwhile, because a port without listener is down.
+ * Instances come before others go.  The scheme is what it was at creation; its subnets stay as well then, because those of the
+ * other scheme would cut it off (docs/spec/aws.md 4.6, end).
+ * Tags: AWS is asked for them only when the Service has additional-resource-tags; what the annotation no longer says stays. */
+#include "providers/aws/aws_classic_internal_plan.h"
+
+#include "common/base/str.h"
+
+bool aws_texts_have(const struct aws_texts *t, const char *text)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (str_eq(t->items[i], text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int aws_classic_draft(struct aws_classic_run *r, enum aws_phase phase, const char *action,
+                      const char *why)
+{
+    int d = aws_draft(r->p, phase, LB_CHANGE, "classic load balancer", r->want->name, why);
+    aws_draft_action(r->p, d, AWS_ELB, action);
+    aws_draft_text(r->p, d, "LoadBalancerName", r->want->name);
+    r->changes++;
+    return d;
+}
+
+/* ---- listeners -------------------------------------------------------------------------------------------- */
+
+const char *aws_classic_listener_text(struct arena *a, const struct aws_classic_listener *l)
+{
+    const char *certificate =
+        l->certificate != NULL ? arena_printf(a, ", certificate %s", l->certificate) : "";
+    return arena_printf(a, "%s %d → %s %d%s", str_lower(a, str_nonnull(l->protocol)), l->port,
+                        str_lower(a, str_nonnull(l->instance_protocol)), l->instance_port,
+                        certificate);
+}
+
+bool aws_classic_is_new(const struct aws_classic_run *r, const struct aws_classic_listener *l)
+{
+    for (size_t i = 0; r->seen != NULL && i < r->listeners.n_create; i++) {
+        if (r->listeners.create[i].port == l->port) {
+            return true;
+        }
+    }
+    return r->seen == NULL;
+}
+
+static void draft_listeners(struct aws_planning *p, int d, const struct aws_classic_listener *items,
+                            size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct aws_classic_listener *l = &items[i];
+        const char *at = arena_printf(p->a, "Listeners.member.%zu", i + 1);
+        aws_draft_text(p, d, arena_printf(p->a, "%s.Protocol", at), l->protocol);
+        aws_draft_int(p, d, arena_printf(p->a, "%s.LoadBalancerPort", at), l->port);
+        aws_draft_text(p, d, arena_printf(p->a, "%s.InstanceProtocol", at), l->instance_protocol);
+        aws_draft_int(p, d, arena_printf(p->a, "%s.InstancePort", at), l->instance_port);
+        aws_draft_text(p, d, arena_printf(p->a, "%s.SSLCertificateId", at), l->certificate);
+        aws_draft_field(p, d, "listeners", NULL, aws_classic_listener_text(p->a, l));
+    }
+}
+
+static bool is_made_again(const struct aws_listener_diff *diff, int32_t port)
+{
+    for (size_t i = 0; i < diff->n_create; i++) {
+        if (diff->create[i].port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *seen_text(const struct aws_classic_run *r, int32_t port)
+{
+    for (size_t i = 0; i < r->seen->n_listeners; i++) {
+        if (r->seen->listeners[i].port == port) {
+            return aws_classic_listener_text(r->p->a, &r->seen->listeners[i]);
+        }
+    }
+    return arena_printf(r->p->a, "%d", port);
+}
+
+/* Those of the ports to remove that are made again, or those that are not.  The draft, or -1: there is none. */
+static int listeners_remove(struct aws_classic_run *r, bool again)
+{
+    struct aws_planning *p = r->p;
+    int d = -1;
+    size_t n = 0;
+    for (size_t i = 0; i < r->listeners.n_remove; i++) {
+        int32_t port = r->listeners.remove[i];
+        if (is_made_again(&r->listeners, port) != again) {
+            continue;
+        }
+        if (d < 0) {
+            d = aws_classic_draft(
+                r, again ? AWS_PHASE_CLEAR : AWS_PHASE_DROP, "DeleteLoadBalancerListeners",
+                again ? "AWS cannot change a listener; it is made anew"
+                      : arena_printf(p->a, "Service %s has no such port", p->service->key));
+            aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
+        }
+        aws_draft_int(p, d, arena_printf(p->a, "LoadBalancerPorts.member.%zu", ++n), port);
+        aws_draft_field(p, d, "listeners", seen_text(r, port), NULL);
+    }
+    return d;
+}
+
+static void plan_listeners(struct aws_classic_run *r)
+{
+    struct aws_planning *p = r->p;
+    int cleared = listeners_remove(r, true);
+    if (r->listeners.n_create > 0) {
+        const char *why = arena_printf(p->a, "ports of Service %s ask for it", p->service->key);
+        int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
+        draft_listeners(p, d, r->listeners.create, r->listeners.n_create);
+        if (cleared >= 0) {
+            struct lb_op *op = aws_draft_op(p, d);
+            op->finally = LB_FINALLY_ALWAYS;
+            op->only_if_op = cleared;
+            op->only_if = LB_DONE | LB_TOLERATED;
+            lb_plan_effect(p->plan, p->service->key,
+                           "Ports whose listeners are made anew are interrupted for a moment.");
+        }
+    }
+    (void)listeners_remove(r, false);
+}
+
+/* ---- security groups --------------------------------------------------------------------------------------- */
+
+/* Own one first, then those that were named; at most n + 1. */
+static size_t all_groups(const struct aws_planning *p, const struct aws_classic_want *want,
+                         struct lb_value own, struct lb_value **ret)
+{
+    struct lb_value *items = ARENA_ARRAY(p->a, struct lb_value, want->groups.n + 1);
+    size_t n = 0;
+    if (want->own != NULL) {
+        items[n++] = own;
+    }
+    for (size_t i = 0; i < want->groups.n; i++) {
+        items[n++] = LB_VALUE(want->groups.items[i]);
+    }
+    *ret = items;
+    return n;
+}
+
+static void draft_groups(struct aws_planning *p, int d, const struct lb_value *groups, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        aws_draft_value(p, d, arena_printf(p->a, "SecurityGroups.member.%zu", i + 1), groups[i]);
+    }
+}
+
+/* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE, BALANCE). */
+static void plan_groups(struct aws_classic_run *r, struct lb_value own)
+{
+    struct aws_planning *p = r->p;
+    const struct aws_texts *seen = &r->seen->groups;
+    struct lb_value *groups;
+    size_t n = all_groups(p, r->want, own, &groups);
+    const char **ids = ARENA_ARRAY(p->a, const char *, n);
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (groups[i].text != NULL) {
+            ids[known++] = groups[i].text;
+        }
+    }
+    struct str_set want = str_set_make(p->a, ids, known);
+    struct str_set have = str_set_make(p->a, seen->items, seen->n);
+    if (known == n && str_set_eq(&want, &have)) {
+        return;
+    }
+    int d = aws_classic_draft(
+        r, AWS_PHASE_FILL, "ApplySecurityGroupsToLoadBalancer",
+        arena_printf(p->a, "Service %s asks for other security groups", p->service->key));
+    draft_groups(p, d, groups, n);
+    struct str_set gone = str_set_minus(p->a, &have, &want);
+    struct str_set come = str_set_minus(p->a, &want, &have);
+    const char *id;
+    STR_SET_EACH (id, &gone) {
+        aws_draft_field(p, d, "securityGroups", id, NULL);
+    }
+    STR_SET_EACH (id, &come) {
+        aws_draft_field(p, d, "securityGroups", NULL, id);
+    }
+    if (known < n) {
+        aws_draft_field_value(p, d, "securityGroups", NULL, own);
+    }
+}
+
+/* ---- instances --------------------------------------------------------------------------------------------- */
+
+static void draft_instances(struct aws_classic_run *r, bool come, const struct str_set *ids)
+{
+    struct aws_planning *p = r->p;
+    const char *why = come ? "nodes of the cluster came" : "they are nodes of the cluster no more";
+    if (r->seen == NULL) {
+        why = "a new load balancer has none";
+    }
+    for (size_t from = 0; from < ids->n; from += AWS_INSTANCES_PER_CALL) {
+        int d = aws_classic_draft(r, come ? AWS_PHASE_FILL : AWS_PHASE_DROP,
+                                  come ? "RegisterInstancesWithLoadBalancer"
+                                       : "DeregisterInstancesFromLoadBalancer",
+                                  why);
+        for (size_t i = from; i < ids->n && i < from + AWS_INSTANCES_PER_CALL; i++) {
+            const char *id = ids->items[i];
+            const char *name = arena_printf(p->a, "Instances.member.%zu.InstanceId", i - from + 1);
+            aws_draft_text(p, d, name, id);
+            aws_draft_field(p, d, "instances", come ? NULL : id, come ? id : NULL);
+        }
+        aws_draft_isolate(p, d, AWS_ISOLATE_INSTANCES);
+    }
+}
+
+static void plan_instances(struct aws_classic_run *r)
+{
+    struct arena *a = r->p->a;
+    struct str_set have = {0};
+    if (r->seen != NULL) {
+        have = str_set_make(a, r->seen->instances.items, r->seen->instances.n);
+    }
+    struct str_set want = str_set_make(a, r->want->instances.items, r->want->instances.n);
+    struct str_set come = str_set_minus(a, &want, &have);
+    struct str_set gone = str_set_minus(a, &have, &want);
+    draft_instances(r, true, &come);
+    draft_instances(r, false, &gone);
+}
+
+/* ---- the balancer ------------------------------------------------------------------------------------------ */
+
+static void balancer_make(struct aws_classic_run *r, struct lb_value own)
+{
+    struct aws_planning *p = r->p;
+    const struct aws_classic_want *w = r->want;
+    bool waits = w->own != NULL && own.text == NULL;
+    const char *why = arena_printf(p->a, "Service %s has no load balancer yet", p->service->key);
+    int d = aws_draft(p, waits ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE, LB_CREATE,
+                      "classic load balancer", w->name, why);
+    aws_draft_action(p, d, AWS_ELB, "CreateLoadBalancer");
+    aws_draft_text(p, d, "LoadBalancerName", w->name);
+    draft_listeners(p, d, w->listeners, w->n_listeners);
+    aws_draft_text(p, d, "Scheme", w->internal ? "internal" : NULL);
+    aws_draft_list(p, d, "Subnets.member.%zu", &w->subnets);
+    struct lb_value *groups;
+    draft_groups(p, d, groups, all_groups(p, w, own, &groups));
+    aws_draft_tags(p, d, "Tags.member", &w->tags);
+    aws_draft_output(p, d, "dns", "DNSName");
+    for (size_t i = 0; i < w->subnets.n; i++) {
+        aws_draft_field(p, d, "subnets", NULL, w->subnets.items[i]);
+    }
+}
+
+int aws_plan_classic(struct aws_planning *p, const struct aws_classic_want *want,
+                     struct lb_value own, struct err *err)
+{
+    (void)err; /* what a Service may not ask for was refused when `want` was made */
+    struct aws_classic_run r = {.p = p, .want = want, .seen = p->seen->classic};
+    if (r.seen == NULL) {
+        r.fill = AWS_PHASE_FILL;
+        r.set = AWS_PHASE_SWITCH;
+        balancer_make(&r, own);
+    } else {
+        r.fill = AWS_PHASE_MAKE;
+        r.set = AWS_PHASE_FILL;
+        r.listeners = aws_listeners_diff(p->a, want->listeners, want->n_listeners,
+                                         r.seen->listeners, r.seen->n_listeners);
+        aws_classic_plan_subnets(&r);
+        plan_groups(&r, own);
+        plan_listeners(&r);
+    }
+    aws_classic_plan_policies(&r);
+    aws_classic_plan_settings(&r);
+    plan_instances(&r);
+    if (r.seen != NULL && r.changes == 0) {
+        (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "classic load balancer", want->name, NULL);
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_service_plan.c: the whole plan of one Service: which planners, in which order, and what its owner is told.
+ *
+ * Targets are all of p->around->instances; the flow has chosen them.  The kind of a load balancer never changes: whether the
+ * Service asks for another kind than it has is seen by what is there, not by the looks of a host name (docs/spec/aws.md 4.2
+ * item 1, FIX).  Where balancers of both kinds are there, the wanted one is served and the other left alone until the
+ * Service goes. */
+#include "providers/aws/aws_groups_plan.h"
+
+#include "common/base/str.h"
+#include "common/lb/service_rules.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void aws_plan_finding(struct aws_planning *p, const char *reason, const char *fmt, ...)
+{
+    va_list ap;
+    if (p->n_findings == p->cap_findings) {
+        size_t cap = p->cap_findings * 2 + 4;
+        struct aws_finding *more = ARENA_ARRAY(p->a, struct aws_finding, cap);
+        if (p->n_findings > 0) {
+            memcpy(more, p->findings, p->n_findings * sizeof *more);
+        }
+        p->findings = more;
+        p->cap_findings = cap;
+    }
+    va_start(ap, fmt);
+    p->findings[p->n_findings++] = (struct aws_finding){
+        .reason = reason,
+        .message = arena_vprintf(p->a, fmt, ap),
+    };
+    va_end(ap);
+}
+
+/* ---- what people are told ----------------------------------------------------------------------------------- */
+
+static const char *scheme_text(bool internal)
+{
+    return internal ? "internal" : "internet-facing";
+}
+
+static void say_why(struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    const char *type = svc_annotation(s->in, AWS_ANNOTATION "type");
+    const char *internal = svc_annotation(s->in, AWS_ANNOTATION "internal");
+    if (type == NULL) {
+        lb_plan_because(p->plan, s->key, "no aws-load-balancer-type annotation → %s",
+                        aws_kind_text(s->kind));
+    } else {
+        lb_plan_because(p->plan, s->key, "aws-load-balancer-type is \"%s\" → %s", type,
+                        aws_kind_text(s->kind));
+    }
+    if (internal != NULL) {
+        lb_plan_because(p->plan, s->key, "aws-load-balancer-internal is \"%s\" → %s", internal,
+                        scheme_text(s->internal));
+    }
+}
+
+/* The scheme of the balancer of the wanted kind; NULL: it is not there, or does not say. */
+static const char *seen_scheme(const struct aws_planning *p)
+{
+    const char *scheme = NULL;
+    if (p->service->kind == AWS_CLASSIC && p->seen->classic != NULL) {
+        scheme = p->seen->classic->scheme;
+    } else if (p->service->kind == AWS_NLB && p->seen->nlb != NULL) {
+        scheme = p->seen->nlb->scheme;
+    }
+    return str_is_empty(scheme) ? NULL : scheme;
+}
+
+static bool scheme_differs(const struct aws_planning *p)
+{
+    const char *scheme = seen_scheme(p);
+    return scheme != NULL && str_eq(scheme, "internal") != p->service->internal;
+}
+
+static void describe(struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    const struct aws_observed *seen = p->seen;
+    struct lb_plan_service *told = lb_plan_service(p->plan, s->key);
+    const char *dns = NULL;
+    if (s->kind == AWS_CLASSIC && seen->classic != NULL) {
+        dns = seen->classic->dns;
+    } else if (s->kind == AWS_NLB && seen->nlb != NULL) {
+        dns = seen->nlb->dns;
+    }
+    bool internal = scheme_differs(p) ? !s->internal : s->internal;
+    told->kind = arena_printf(p->a, "%s, %s", scheme_text(internal), aws_kind_text(s->kind));
+    told->address = str_is_empty(dns) ? NULL : dns;
+    say_why(p);
+    if (told->address != NULL) {
+        lb_plan_effect(p->plan, s->key, "The DNS name stays.");
+    }
+    if (scheme_differs(p)) {
+        lb_plan_effect(p->plan, s->key, "The load balancer stays %s.", scheme_text(internal));
+        aws_plan_finding(p, "SchemeNotChanged",
+                         "The load balancer stays %s: AWS cannot change the scheme of one that is "
+                         "there. To get %s one, delete the Service and create it anew.",
+                         scheme_text(internal), internal ? "an internet-facing" : "an internal");
+    }
+}
+
+static void describe_going(struct aws_planning *p)
+{
+    const struct aws_observed *seen = p->seen;
+    struct lb_plan_service *told = lb_plan_service(p->plan, p->service->key);
+    const char *dns = seen->nlb != NULL       ? seen->nlb->dns
+                      : seen->classic != NULL ? seen->classic->dns
+                                              : NULL;
+    if (seen->nlb != NULL || seen->classic != NULL) {
+        told->kind = aws_kind_text(seen->nlb != NULL ? AWS_NLB : AWS_CLASSIC);
+    }
+    if (!str_is_empty(dns)) {
+        told->address = dns;
+        lb_plan_effect(p->plan, p->service->key, "The DNS name is given up.");
+    }
+}
+
+/* ---- subnets ------------------------------------------------------------------------------------------------ */
+
+static int choose_subnets(struct aws_planning *p, struct aws_texts *ret, struct err *err)
+{
+    struct aws_texts why_not = {0};
+    int rc =
+        aws_subnets_choose(p->a, p->naming, &p->around->places, p->service, ret, &why_not, err);
+    if (rc != ERR_OK || ret->n > 0) {
+        return rc;
+    }
+    if (why_not.n == 0) {
+        return err_set(err, ERR_INVALID, "VPC %s has no subnet for the load balancer",
+                       p->naming->vpc);
+    }
+    return err_set(err, ERR_INVALID, "VPC %s has no subnet for the load balancer: %s",
+                   p->naming->vpc, str_join(p->a, why_not.items, why_not.n, "; "));
+}
+
+/* An NLB keeps the subnets that it was made with: when those that the Service asks for cannot be told, that is no reason to
+ * leave its targets as they are.  What is chosen and not had, aws_plan_nlb() tells. */
+static int subnets_of_nlb(struct aws_planning *p, struct aws_texts *ret, struct err *err)
+{
+    const struct aws_nlb *nlb = p->seen->nlb;
+    struct err why = ERR_INIT;
+    if (nlb == NULL || nlb->subnets.n == 0) {
+        return choose_subnets(p, ret, err);
+    }
+    if (!p->service->has_subnets || choose_subnets(p, ret, &why) != ERR_OK) {
+        *ret = nlb->subnets;
+    }
+    if (why.code != ERR_OK) {
+        aws_plan_finding(p, "SubnetsNotFound", "The NLB stays in the subnets that it has: %s.",
+                         why.message);
+    }
+    return ERR_OK;
+}
+
+/* Subnets of the other scheme would cut the balancer off.  Those of the VPC are not read when only nodes changed. */
+static int subnets_of_classic(struct aws_planning *p, struct aws_texts *ret, struct err *err)
+{
+    bool unread = p->around->places.n_subnets == 0;
+    if (p->seen->classic != NULL && (scheme_differs(p) || unread)) {
+        *ret = p->seen->classic->subnets;
+        return ERR_OK;
+    }
+    return choose_subnets(p, ret, err);
+}
+
+static struct aws_texts instance_ids(const struct aws_planning *p)
+{
+    const char **ids = ARENA_ARRAY(p->a, const char *, p->around->n_instances);
+    for (size_t i = 0; i < p->around->n_instances; i++) {
+        ids[i] = p->around->instances[i].id;
+    }
+    return (struct aws_texts){.items = ids, .n = p->around->n_instances};
+}
+
+/* ---- the two kinds ------------------------------------------------------------------------------------------- */
+
+static int plan_classic(struct aws_planning *p, struct err *err)
+{
+    struct aws_texts subnets = {0};
+    struct aws_classic_want want;
+    struct lb_value own = LB_VALUE(NULL);
+    int rc = subnets_of_classic(p, &subnets, err);
+    if (rc == ERR_OK) {
+        rc = aws_classic_desired(p->a, p->naming, p->service, subnets, instance_ids(p), &want, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    if (want.own != NULL) {
+        rc = aws_plan_own_group(p, want.own, &own, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_plan_classic(p, &want, own, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_plan_classic_node_groups(p, &want, own, err);
+    }
+    return rc == ERR_OK ? aws_plan_left_groups(p, want.own != NULL ? want.own->name : NULL, err)
+                        : rc;
+}
+
+/* AWS gives groups only to NLBs that were made with one (5.9). */
+static bool takes_groups(const struct aws_planning *p)
+{
+    return p->seen->nlb == NULL || p->seen->nlb->groups.n > 0;
+}
+
+/* The name of the own group, when the NLB has it or will have it. */
+static const char *kept_group(const struct aws_planning *p, const struct aws_nlb_want *want)
+{
+    if (want->managed_groups) {
+        return want->own != NULL && takes_groups(p) ? want->own->name : NULL;
+    }
+    return takes_groups(p) && p->seen->nlb != NULL ? p->service->nlb_group : NULL;
+}
+
+static int plan_nlb(struct aws_planning *p, struct err *err)
+{
+    struct aws_texts subnets = {0};
+    struct aws_nlb_want want;
+    struct lb_value own = LB_VALUE(NULL);
+    struct aws_service s = *p->service;
+    int rc = subnets_of_nlb(p, &subnets, err);
+    if (p->seen->nlb != NULL) { /* addresses are given at creation; later nobody counts them */
+        s.has_allocations = false;
+        s.has_addresses = false;
+    }
+    if (rc == ERR_OK) {
+        rc = aws_nlb_desired(p->a, p->naming, &s, subnets, instance_ids(p), &want, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    if (want.own != NULL && takes_groups(p)) {
+        rc = aws_plan_own_group(p, want.own, &own, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_plan_nlb(p, &want, own, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_plan_nlb_node_groups(p, &want, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_plan_left_target_groups(p, &want, err);
+    }
+    return rc == ERR_OK ? aws_plan_left_groups(p, kept_group(p, &want), err) : rc;
+}
+
+/* ---- one Service --------------------------------------------------------------------------------------------- */
+
+static int check_kind(const struct aws_planning *p, struct err *err)
+{
+    const struct aws_service *s = p->service;
+    bool has_classic = p->seen->classic != NULL;
+    bool has_nlb = p->seen->nlb != NULL;
+    bool nlb = s->kind == AWS_NLB;
+    if (nlb ? has_nlb || !has_classic : has_classic || !has_nlb) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "the type of a load balancer cannot be changed: %s is %s, and the annotation "
+                   "aws-load-balancer-type asks for %s; put the annotation back, or delete the "
+                   "Service and create it anew",
+                   s->lb_name, nlb ? "a classic load balancer" : "an NLB",
+                   nlb ? "an NLB" : "a classic load balancer");
+}
+
+static int plan_wanted(struct aws_planning *p, struct err *err)
+{
+    const struct aws_service *s = p->service;
+    if (s->kind == AWS_ELSEWHERE) {
+        return err_copy(err, &s->err);
+    }
+    int rc = check_kind(p, err);
+    if (rc == ERR_OK) {
+        rc = err_copy(err, &s->err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    describe(p);
+    return s->kind == AWS_NLB ? plan_nlb(p, err) : plan_classic(p, err);
+}
+
+int aws_plan_service(struct aws_planning *p, bool want, struct err *err)
+{
+    int rc = ERR_OK;
+    aws_draft_begin(p);
+    if (want) {
+        rc = plan_wanted(p, err);
+    } else {
+        describe_going(p);
+        rc = aws_plan_delete(p, err);
+    }
+    if (rc == ERR_OK) { /* half a plan would be none */
+        aws_draft_finish(p);
+    }
+    return rc;
+}
