@@ -273,6 +273,36 @@ static void order__of_errors_is_upstreams__4_1(void **state)
                  "spec.loadBalancerSourceRanges");
 }
 
+/* As long as the API server lets an annotation be: read in no time, and refused before rules are made of it. */
+static void long_lists__are_no_burden(void **state)
+{
+    struct arena *a = *state;
+    _cleanup_(str_buf_done) struct str_buf ports = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf tokens = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf ranges = STR_BUF_INIT;
+    for (int i = 0; i < 2000; i++) {
+        str_appendf(&ports, "%s{\"name\":\"p%d\",\"port\":%d,\"nodePort\":%d,\"protocol\":\"TCP\"}",
+                    i == 0 ? "" : ",", i, i + 1, i + 30000);
+    }
+    for (int i = 0; i < 40000; i++) {
+        str_appendf(&tokens, "%s%d=", i == 0 ? "" : ",", i);
+    }
+    for (int i = 0; i < 6; i++) {
+        str_appendf(&ranges, "%s\"10.%d.0.0/16\"", i == 0 ? "" : ",", i);
+    }
+    const char *annotations = arena_printf(
+        a, "{\"ssl-cert\":\"arn\",\"ssl-ports\":\"%s,7\",\"additional-resource-tags\":\"%s\"}",
+        str_buf_text(&tokens), str_buf_text(&tokens));
+    const struct aws_service *s =
+        read(a, annotations,
+             arena_printf(a, "\"ports\":[%s],\"loadBalancerSourceRanges\":[%s]",
+                          str_buf_text(&ports), str_buf_text(&ranges)));
+    assert_int_equal(s->extra_tags.n, 40000);
+    assert_true(s->ports[6].tls);
+    assert_false(s->ports[7].tls);
+    same_verdict(a, "rules", s, "6 source ranges and 2000 ports");
+}
+
 /* ---- findings ------------------------------------------------------------------------------------ */
 
 static void findings__name_what_has_no_effect(void **state)
@@ -329,6 +359,7 @@ int main(void)
         PURE_TEST(ranges__of_the_annotation__223),
         PURE_TEST(other_members__225_and_4_1),
         PURE_TEST(order__of_errors_is_upstreams__4_1),
+        PURE_TEST(long_lists__are_no_burden),
         PURE_TEST(findings__name_what_has_no_effect),
         PURE_TEST(findings__are_bounded),
     };
