@@ -156,6 +156,12 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     return all;
 }
 
+/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
+static int64_t groups_not_older(const struct aws_sync *y)
+{
+    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
+}
+
 /* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
  * them, or their tags, in its list yet.  Returns how many. */
 static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, const char **ret,
@@ -275,12 +281,6 @@ static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err
     }
     it->around.referring = list_groups(y->s->a, doc, NULL, &it->around.n_referring);
     return ERR_OK;
-}
-
-/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
-static int64_t groups_not_older(const struct aws_sync *y)
-{
-    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
 }
 
 static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
