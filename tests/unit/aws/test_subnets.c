@@ -112,6 +112,8 @@ static void discovery__165_to_177(void **state)
         {"167", "A2 A priv role", false, ""},
         {"168", "A3 A pub own irole; A1 A pub role", false, "A1"},
         {"169", "C1 C pub own irole; Cn C pub", false, "C1"},
+        {"169", "Cn C pub own irole; C1 C pub", false, "Cn"},
+        {"168", "A1 A pub own irole; A3 A pub role", false, "A3"},
         {"170", "A1 A pub role; Cn C pub", false, "A1 Cn"},
         {"171", "B1 B pub own role; Cother C pub other", false, "B1"},
         {"172", "B1 B priv own role; B2 B priv own irole", true, "B2"},
@@ -146,6 +148,9 @@ static void tables__own_then_main_then_error__4_9(void **state)
     same_text("main", chosen(a, world(a, "A1 A none", true), NULL, NULL, &err), "A1");
     same_text("none", chosen(a, world(a, "A1 A none", false), NULL, NULL, &err), "error");
     assert_non_null(strstr(err.message, "subnet A1 has no route table"));
+    struct world *twice = world(a, "A1 A priv; B1 B pub", false);
+    twice->public_ids[twice->tables[0].subnets.n++] = "A1"; /* the private table comes later */
+    same_text("the last one", chosen(a, twice, NULL, NULL, &err), "B1");
     err_clear(&err);
     same_text("none", chosen(a, world(a, "A1 A none", false), "{\"internal\":\"1\"}", NULL, &err),
               "error");
