@@ -5,10 +5,11 @@
  *     verb          "ensure" (unless said otherwise) or "delete"
  *     repairs       true: what upstream would have left is mended
  *     config        {"mode": NLBSecurityGroupMode, "group": ElbSecurityGroup, "probe": "Shared", "noNodeRules": true}
- *     was           a merge patch of service.json: this Service was served before, as we serve it
+ *     was           a merge patch of service.json: this Service was served before, as we serve it; or a list of such, one
+ *                   after the other
  *     wasConfig     the config of that time
  *     wasNodes      names of the nodes of that time; absent: all
- *     interrupted   that service ended after so many calls
+ *     interrupted   the last of them ended after so many calls
  *     instances     states of instances that are not running, by id
  *
  * observed.json: the member "aws" of a world ({"ec2": {…}, "elb": {…}, "elbv2": {…}}), over a VPC with three public subnets,
@@ -122,18 +123,27 @@ static bool is_among(struct json_object *names, const char *name)
     return names == NULL;
 }
 
-/* Instances of the nodes with these names; NULL: of all. */
+/* Instances of the nodes with these names; NULL: of all that may be targets. */
 static struct aws_texts node_ids(struct show *s, struct json_object *names)
 {
     size_t n = 0;
     size_t kept = 0;
     const struct tt_node **all = test_nodes(s->a, s->in->nodes, &n);
     for (size_t i = 0; i < n; i++) {
-        if ((all[i]->flags & TT_NODE_ELIGIBLE) != 0 && is_among(names, all[i]->name)) {
+        bool takes_part = names != NULL || (all[i]->flags & TT_NODE_ELIGIBLE) != 0;
+        if (takes_part && is_among(names, all[i]->name)) {
             all[kept++] = all[i];
         }
     }
     return aws_node_instances(s->a, all, kept, &s->service->node_labels, NULL);
+}
+
+static struct aws_texts all_ids(struct show *s)
+{
+    const struct aws_tags any = {0};
+    size_t n = 0;
+    const struct tt_node **all = test_nodes(s->a, s->in->nodes, &n);
+    return aws_node_instances(s->a, all, n, &any, NULL);
 }
 
 static const char *state_text(struct show *s)
@@ -208,25 +218,37 @@ static void read_service(struct show *s, struct json_object *tree)
     s->service = aws_service_read(s->a, &s->naming, test_service(s->a, tree));
 }
 
+static void serve(struct show *s, struct json_object *was, int stop_after)
+{
+    struct err err = ERR_INIT;
+    read_service(s, own(s->a, patched(s->in->service, was)));
+    s->nodes = node_ids(s, json_member(s->in->facts, "wasNodes"));
+    if (plan_it(s, &err) != ERR_OK) {
+        str_appendf(s->text, GOLDEN_BROKEN "was: %s\n", err.message);
+        return;
+    }
+    run_it(s, stop_after, NULL);
+}
+
 /* The Service as it was is served, to the end or to some call. */
 static void serve_before(struct show *s)
 {
     struct json_object *was = json_member(s->in->facts, "was");
     struct json_object *config = json_member(s->in->facts, "wasConfig");
-    struct err err = ERR_INIT;
+    int stop_after = (int)json_int(s->in->facts, "interrupted", -1);
     if (was == NULL) {
         return;
     }
     read_config(s, config != NULL ? config : json_member(s->in->facts, "config"));
-    read_service(s, own(s->a, patched(s->in->service, was)));
-    s->nodes = node_ids(s, json_member(s->in->facts, "wasNodes"));
     s->want = true;
     s->repairs = true;
-    if (plan_it(s, &err) != ERR_OK) {
-        str_appendf(s->text, GOLDEN_BROKEN "was: %s\n", err.message);
-        return;
+    if (json_object_is_type(was, json_type_object)) {
+        serve(s, was, stop_after);
     }
-    run_it(s, (int)json_int(s->in->facts, "interrupted", -1), NULL);
+    size_t n = json_len(was);
+    for (size_t i = 0; i < n; i++) {
+        serve(s, json_object_array_get_idx(was, i), i + 1 == n ? stop_after : -1);
+    }
 }
 
 static int read_case(struct show *s, struct err *err)
@@ -234,8 +256,7 @@ static int read_case(struct show *s, struct err *err)
     aws_world_init(&s->world, s->a);
     read_config(s, json_member(s->in->facts, "config"));
     read_service(s, s->in->service);
-    s->nodes = node_ids(s, NULL);
-    int rc = aws_load_world(&s->world, &s->naming, state_text(s), s->nodes, err);
+    int rc = aws_load_world(&s->world, &s->naming, state_text(s), all_ids(s), err);
     struct json_object *states = json_member(s->in->facts, "instances");
     for (size_t i = 0; i < s->world.n_instances; i++) {
         struct aws_instance *one = &s->world.instances[i];
