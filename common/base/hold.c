@@ -69,8 +69,7 @@ static bool take(struct hold *l, enum hold_how then, struct cancel *cancel) _req
     return true;
 }
 
-bool hold_change(struct hold *l, enum hold_how now, enum hold_how then,
-                     struct cancel *cancel)
+bool hold_change(struct hold *l, enum hold_how now, enum hold_how then, struct cancel *cancel)
 {
     if (now == then) {
         return true;

@@ -25,8 +25,7 @@ struct hold *hold_new(void) _warn_unused_;
 void hold_free(struct hold *l);
 /* From `now` to `then`; going up gives the lock up in between, so what was read before must be
  * read again.  False when the wait was cancelled: then nothing is held. */
-bool hold_change(struct hold *l, enum hold_how now, enum hold_how then,
-                     struct cancel *cancel);
+bool hold_change(struct hold *l, enum hold_how now, enum hold_how then, struct cancel *cancel);
 /* From nothing to ALONE, without waiting; false: somebody holds it, or waits to. */
 bool hold_try_alone(struct hold *l);
 

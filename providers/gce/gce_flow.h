@@ -11,13 +11,13 @@
 #ifndef TRIMTAB_GCE_FLOW_H
 #define TRIMTAB_GCE_FLOW_H
 
+#include "common/base/hold.h"
 #include "common/lb/driver.h"
 #include "providers/gce/gce_bs.h"
 #include "providers/gce/gce_custom_fr_rules.h"
 #include "providers/gce/gce_decide.h"
 #include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_l4lb_config_rules.h"
-#include "common/base/hold.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_target_pool_observe.h"
 
@@ -37,7 +37,7 @@ struct gce_bs_item {
     bool negs_stay;             /* DELETE: another Service of the same name has them by now */
     struct gce_log_verdict log; /* L4LBConfig */
     int64_t began_ms;           /* by the host's clock */
-    struct hold *lock;      /* of the shared health check */
+    struct hold *lock;          /* of the shared health check */
     enum hold_how hold;
     bool lock_deferred;
     bool changed; /* something was written for it */

@@ -17,13 +17,13 @@
 #include "providers/gce/gce_groups.h"
 
 #include "common/base/hash.h"
+#include "common/base/hold.h"
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/lb/diff.h"
 #include "providers/gce/gce_errors.h"
 #include "providers/gce/gce_links.h"
-#include "common/base/hold.h"
 #include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_node_rules.h"
@@ -50,7 +50,7 @@ struct turn {
 struct gce_groups {
     struct clock *clock;
     struct gce_neg_mirror *mirror; /* locks itself */
-    struct hold *turn;         /* held across calls */
+    struct hold *turn;             /* held across calls */
     struct mutex lock;
     struct turn *turns _guarded_by_(lock);
     struct turn *holder _guarded_by_(lock);

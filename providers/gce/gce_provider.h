@@ -8,6 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "common/base/hold.h"
 #include "common/lb/driver.h"
 #include "common/net/http.h"
 #include "providers/gce/gce_api.h"
@@ -17,7 +18,6 @@
 #include "providers/gce/gce_facts.h"
 #include "providers/gce/gce_gauges.h"
 #include "providers/gce/gce_groups.h"
-#include "common/base/hold.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_options.h"
 #include "providers/gce/gce_snapshot.h"

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aws_config_check.c: see aws_config_check.h.
+ *
+ * aws_config.c reads as upstream does; this file adds where (file:line), what would be right, and for check-config what a
+ * person should look at although the controller would start.  Opens no connection. */
+#include "providers/aws/aws_config_check.h"
+
+#include "common/base/str.h"
+#include "common/net/url.h"
+#include "providers/aws/aws_auth.h"
+#include "providers/aws/aws_config_keys.h"
+#include "providers/aws/aws_endpoint.h"
+
+#include <string.h>
+
+#define NAMES_MAX 32
+
+/* What the functions below share. */
+struct checker {
+    struct arena *a;
+    const struct tt_open_args *args;
+    const struct aws_config *c;
+    struct gcfg_entry *entries; /* the file once more, as a list of lines */
+    size_t n_entries;
+};
+
+static const char *file_of(const struct tt_open_args *args)
+{
+    return str_or(args->config_path, "cloud config");
+}
+
+static void finding(const struct checker *k, uint32_t severity, const char *where, const char *text)
+{
+    k->args->host->report_finding(k->args->host->ctx, severity, where, text);
+}
+
+static void warn(const struct checker *k, const char *where, const char *text)
+{
+    finding(k, TT_LOG_WARNING, where, text);
+}
+
+static const char *at_line(const struct checker *k, int line)
+{
+    return arena_printf(k->a, "%s:%d", file_of(k->args), line);
+}
+
+/* "aws.conf:7", where the key of [Global] was set last; the file alone when it was not. */
+static const char *where_is(const struct checker *k, const char *key)
+{
+    for (size_t i = k->n_entries; i > 0; i--) {
+        const struct gcfg_entry *e = &k->entries[i - 1];
+        if (e->key != NULL && gcfg_name_is(AWS_SECTION_GLOBAL, e->section) &&
+            gcfg_name_is(key, e->key)) {
+            return at_line(k, e->line);
+        }
+    }
+    return file_of(k->args);
+}
+
+/* ---- unknown keys ------------------------------------------------------------------------------------------ */
+
+/* The known key that was meant, perhaps, as it is written. */
+static const char *nearest(const struct checker *k, const struct gcfg_key *keys, const char *word)
+{
+    const char *names[NAMES_MAX];
+    size_t n = 0;
+    for (const struct gcfg_key *key = keys; key->section != NULL && n < NAMES_MAX; key++) {
+        names[n++] = str_lower(k->a, key->key);
+    }
+    const char *near = str_nearest(str_lower(k->a, word), names, n);
+    for (const struct gcfg_key *key = keys; near != NULL && key->section != NULL; key++) {
+        if (str_eq_nocase(key->key, near)) {
+            return key->key;
+        }
+    }
+    return NULL;
+}
+
+static const char *unknown_text(const struct checker *k, const struct gcfg_unknown *u)
+{
+    if (u->key == NULL) {
+        return arena_printf(k->a,
+                            "unknown section [%.200s] is ignored; [Global] and [ServiceOverride "
+                            "\"label\"] are read",
+                            u->section);
+    }
+    bool in_override = str_has_prefix(u->section, AWS_SECTION_OVERRIDE);
+    const char *near = nearest(k, in_override ? aws_override_keys : aws_config_keys, u->key);
+    return arena_printf(k->a, "unknown key \"%.200s\" in [%.200s] is ignored%s%s%s", u->key,
+                        u->section, near != NULL ? "; did you mean \"" : "", str_nonnull(near),
+                        near != NULL ? "\"?" : "");
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------- */
+
+/* What every sync of some Service would meet (13 row 35): upstream starts with it, and so do we. */
+static void warn_of_modes(const struct checker *k)
+{
+    if (aws_config_nlb_groups(k->c) == AWS_NLB_GROUPS_INVALID) {
+        warn(k, where_is(k, "NLBSecurityGroupMode"),
+             arena_printf(k->a,
+                          "NLBSecurityGroupMode \"%.100s\" is unknown: every network load balancer "
+                          "will be refused; want Managed, or nothing",
+                          k->c->nlb_security_group_mode));
+    }
+    if (aws_config_probe_mode(k->c) == AWS_PROBE_INVALID) {
+        warn(k, where_is(k, "ClusterServiceLoadBalancerHealthProbeMode"),
+             arena_printf(k->a,
+                          "ClusterServiceLoadBalancerHealthProbeMode \"%.100s\" is unknown: every "
+                          "network load balancer will be refused, and classic ones probe the node "
+                          "port; want ServiceNodePort or Shared",
+                          k->c->probe_mode));
+    }
+}
+
+/* What upstream's start refuses after the file was read. */
+static int check_start(const struct checker *k, struct err *err)
+{
+    struct err why = ERR_INIT;
+    struct aws_cluster cluster;
+    const char *text;
+    if (*k->c->zone != '\0' && aws_region_of_zone(k->a, k->c->zone, &text, &why) != ERR_OK) {
+        return err_set(err, ERR_INVALID, "%s: Zone: %s", where_is(k, "Zone"), why.message);
+    }
+    if (*k->c->role_arn != '\0' &&
+        aws_account_of_arn(k->a, k->c->role_arn, &text, &why) != ERR_OK) {
+        return err_set(err, ERR_INVALID, "%s: RoleARN: %s", where_is(k, "RoleARN"), why.message);
+    }
+    if (aws_cluster_of_config(k->c, &cluster, &why) == ERR_INVALID) {
+        return err_set(err, ERR_INVALID, "%s: %s", where_is(k, "KubernetesClusterID"), why.message);
+    }
+    return ERR_OK;
+}
+
+static int load(struct checker *k, struct aws_config *ret, struct err *err)
+{
+    const struct tt_open_args *args = k->args;
+    struct gcfg_unknown *unknown;
+    size_t n;
+    if (aws_config_parse(k->a, args->config_text, args->config_len, ret, &unknown, &n, err) !=
+        ERR_OK) {
+        struct err why = *err;
+        bool has_word = str_has_prefix(why.message, "line ");
+        return err_set(err, ERR_INVALID, "%.200s:%.700s", file_of(args),
+                       why.message + (has_word ? strlen("line ") : 0));
+    }
+    k->c = ret;
+    if (args->config_text != NULL && gcfg_parse(k->a, args->config_text, args->config_len,
+                                                &k->entries, &k->n_entries, NULL) != ERR_OK) {
+        k->n_entries = 0; /* it was read a moment ago */
+    }
+    for (size_t i = 0; i < n; i++) {
+        warn(k, at_line(k, unknown[i].line), unknown_text(k, &unknown[i]));
+    }
+    warn_of_modes(k);
+    return check_start(k, err);
+}
+
+int aws_config_load(struct arena *a, const struct tt_open_args *args, struct aws_config *ret,
+                    struct err *err)
+{
+    struct checker k = {.a = a, .args = args};
+    return load(&k, ret, err);
+}
+
+/* ---- check-config ------------------------------------------------------------------------------------------ */
+
+static bool same_section(const struct gcfg_entry *a, const struct gcfg_entry *b)
+{
+    return str_eq_nocase(a->section, b->section) &&
+           str_eq(str_nonnull(a->subsection), str_nonnull(b->subsection));
+}
+
+/* Keys with one value: of several the last one counts, which is seldom what was meant. */
+static void check_repeated(const struct checker *k)
+{
+    for (size_t i = 1; i < k->n_entries; i++) {
+        const struct gcfg_entry *e = &k->entries[i];
+        bool single = e->key != NULL && !gcfg_name_is("NodeIPFamilies", e->key);
+        for (size_t j = i; single && j > 0; j--) {
+            const struct gcfg_entry *before = &k->entries[j - 1];
+            if (before->key != NULL && same_section(before, e) &&
+                str_eq_nocase(before->key, e->key)) {
+                warn(k, at_line(k, e->line),
+                     arena_printf(k->a, "%.100s is set again: line %d no longer counts", e->key,
+                                  before->line));
+                break;
+            }
+        }
+    }
+}
+
+static void check_empty(const struct checker *k)
+{
+    for (size_t i = 0; i < k->n_entries; i++) {
+        const struct gcfg_entry *e = &k->entries[i];
+        if (e->key != NULL && e->value != NULL && *e->value == '\0') {
+            warn(k, at_line(k, e->line),
+                 arena_printf(k->a, "%.100s is empty, which counts as not set", e->key));
+        }
+    }
+}
+
+static void check_families(const struct checker *k)
+{
+    for (size_t i = 0; i < k->c->node_ip_families.n; i++) {
+        const char *family = k->c->node_ip_families.items[i];
+        if (!str_eq(family, "ipv4") && !str_eq(family, "ipv6")) {
+            warn(k, where_is(k, "NodeIPFamilies"),
+                 arena_printf(k->a, "NodeIPFamilies \"%.50s\" is skipped; want ipv4 or ipv6",
+                              family));
+        }
+    }
+}
+
+/* The region of the clients, when the file tells it. */
+static const char *region_of(const struct checker *k)
+{
+    const char *region = k->c->region;
+    if (*k->c->zone != '\0' && aws_region_of_zone(k->a, k->c->zone, &region, NULL) != ERR_OK) {
+        return "";
+    }
+    return region;
+}
+
+/* A section that no API takes: a wrong name, or another region. */
+static void check_overrides(const struct checker *k)
+{
+    static const char *const names[] = {
+        "EC2",         "Elastic Load Balancing", "Elastic Load Balancing v2", "STS", "KMS",
+        "ec2imds",     "elasticloadbalancing",   "elasticloadbalancingv2",    "elb", "elbv2",
+        "ec2metadata",
+    };
+    const char *region = region_of(k);
+    for (size_t i = 0; i < k->c->n_overrides; i++) {
+        const struct aws_override *o = &k->c->overrides[i];
+        bool known = false;
+        for (size_t j = 0; j < ARRAY_LEN(names); j++) {
+            known = known || str_eq_nocase(o->service, names[j]);
+        }
+        bool of_imds =
+            str_eq_nocase(o->service, "ec2imds") || str_eq_nocase(o->service, "ec2metadata");
+        if (!known) {
+            const char *near = str_nearest(o->service, names, ARRAY_LEN(names));
+            warn(k, at_line(k, o->line),
+                 arena_printf(k->a,
+                              "ServiceOverride \"%.100s\": service \"%.100s\" is not used%s%s%s",
+                              o->label, o->service, near != NULL ? "; did you mean \"" : "",
+                              str_nonnull(near), near != NULL ? "\"?" : ""));
+        } else if (!of_imds && *region != '\0' && !str_eq(o->region, region)) {
+            warn(
+                k, at_line(k, o->line),
+                arena_printf(k->a,
+                             "ServiceOverride \"%.100s\" is for region %.100s and has no effect in "
+                             "%.100s",
+                             o->label, o->region, region));
+        }
+    }
+}
+
+/* They depend on the environment and the machine, which may be others where the controller runs. */
+static void check_surroundings(const struct checker *k)
+{
+    const struct aws_env *env = &aws_env_process;
+    const struct aws_profiles *profiles = NULL;
+    struct err err = ERR_INIT;
+    struct aws_endpoint e = {0};
+    const char *imds = "";
+    int rc = aws_profiles_read(k->a, env, &profiles, &err);
+    const struct aws_endpoint_args args = {.config = k->c,
+                                           .env = env,
+                                           .profiles = profiles,
+                                           .region = str_or(region_of(k), "us-east-1")};
+    for (enum aws_api api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
+        rc = aws_endpoint_resolve(k->a, &args, api, &e, &err);
+    }
+    rc = rc == ERR_OK ? aws_endpoint_imds(k->a, &args, &imds, &err) : rc;
+    if (rc == ERR_OK) {
+        const struct aws_imds_config imds_cfg = {.base = imds, .env = env, .clock = clock_real()};
+        struct aws_imds *m = aws_imds_new(&imds_cfg);
+        const struct aws_auth_config cfg = {
+            .config = k->c, .env = env, .sts = &e, .imds = m, .clock = clock_real()};
+        struct aws_auth *auth = NULL;
+        rc = aws_auth_new(&cfg, &auth, &err);
+        aws_auth_free(auth);
+        aws_imds_free(m);
+    }
+    if (rc != ERR_OK) {
+        warn(k, file_of(k->args),
+             arena_printf(k->a, "with this environment the controller would not start: %s",
+                          err.message));
+    }
+}
+
+static void check_self(const struct checker *k)
+{
+    bool tries = *k->c->vpc != '\0' || *k->c->subnet_id != '\0';
+    if (aws_config_is_off_instance(k->c)) {
+        finding(k, TT_LOG_INFO, "",
+                "VPC and cluster come from the configuration: the controller "
+                "need not run on an EC2 instance");
+    } else if (tries) {
+        warn(
+            k, where_is(k, "VPC"),
+            "VPC counts only together with SubnetID or RoleARN and KubernetesClusterID: it is read "
+            "from the instance that the controller runs on instead");
+    } else {
+        finding(k, TT_LOG_INFO, "",
+                "VPC and cluster are read from the EC2 instance that the "
+                "controller runs on");
+    }
+    if (*k->c->source_arn != '\0' && *k->c->role_arn == '\0') {
+        warn(k, where_is(k, "SourceARN"), "SourceARN has no effect without RoleARN");
+    }
+}
+
+int32_t aws_config_check(const struct tt_open_args *args, struct tt_result *result)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct err err = ERR_INIT;
+    struct aws_config c;
+    struct checker k = {.a = a, .args = args};
+    if (load(&k, &c, &err) != ERR_OK) {
+        args->host->result_fail(result, TT_INVALID, err.message, 0);
+        return TT_INVALID;
+    }
+    check_repeated(&k);
+    check_empty(&k);
+    check_families(&k);
+    check_overrides(&k);
+    check_self(&k);
+    check_surroundings(&k);
+    return TT_OK;
+}
