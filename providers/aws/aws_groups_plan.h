@@ -45,7 +45,8 @@ struct aws_rules aws_rules_joined(struct arena *a, const struct aws_rules *x,
 /* The groups that aws_plan_left_groups() deletes; sorted ids. */
 struct str_set aws_left_groups(const struct aws_planning *p, const char *keep, bool deleting);
 /* DeleteSecurityGroup of each. */
-void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, const char *why);
+void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, bool deleting,
+                           const char *why);
 
 /* A classic balancer's groups, main one first (4.11 item 3): those of security-groups in that order, then others, then those of
  * extra-security-groups in that order; among others tagged ones first, then by id. */
