@@ -95,15 +95,30 @@ static void add_main(struct aws_planning *p, struct str_set *all, const char *id
     }
 }
 
+static bool is_named(const struct aws_texts *t, const char *id)
+{
+    bool named = false;
+    for (size_t i = 0; i < t->n; i++) {
+        named = named || str_eq(t->items[i], id);
+    }
+    return named;
+}
+
 /* Groups by which a classic balancer of the Service reaches nodes, as far as they are not ours and nobody else needs them: that
- * of the balancer, and that which it was to have, as an update may have stopped half-way. */
+ * of the balancer, and, as an update may have stopped half-way, that which it was to have, and those on it that the Service
+ * no longer names. */
 static struct str_set main_groups(struct aws_planning *p, const struct str_set *own)
 {
     const struct aws_service *s = p->service;
     struct str_set all = {0};
     if (p->seen->classic != NULL) {
         struct aws_texts groups = aws_main_group_order(p, &p->seen->classic->groups);
-        add_main(p, &all, groups.n > 0 ? groups.items[0] : NULL, own);
+        for (size_t i = 0; i < groups.n; i++) {
+            const char *id = groups.items[i];
+            if (i == 0 || (!is_named(&s->groups, id) && !is_named(&s->extra_groups, id))) {
+                add_main(p, &all, id, own);
+            }
+        }
     }
     if (s->kind == AWS_CLASSIC) {
         add_main(p, &all, s->groups.n > 0 ? s->groups.items[0] : p->naming->shared_group, own);

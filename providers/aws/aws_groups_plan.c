@@ -354,6 +354,39 @@ static const char *note_of(struct aws_planning *p, const char *id, bool deleting
     return NULL;
 }
 
+struct str_set aws_classic_groups_that_go(const struct aws_planning *p,
+                                          const struct aws_classic_want *want, struct lb_value own)
+{
+    const struct aws_classic *seen = p->seen->classic;
+    size_t n_seen = seen != NULL ? seen->groups.n : 0;
+    const char **items = ARENA_ARRAY(p->a, const char *, n_seen);
+    const struct str_set named = str_set_make(p->a, want->groups.items, want->groups.n);
+    const struct str_set left =
+        aws_left_groups(p, want->own != NULL ? want->own->name : NULL, false);
+    size_t n = 0;
+    for (size_t i = 0; i < n_seen; i++) {
+        const char *id = seen->groups.items[i];
+        if (!str_eq(id, own.text) && !str_set_has(&named, id) && !str_set_has(&left, id) &&
+            !aws_group_is_shared(p, id)) {
+            items[n++] = id;
+        }
+    }
+    return str_set_make(p->a, items, n);
+}
+
+bool aws_group_is_let_in(const struct aws_planning *p, const char *id)
+{
+    const struct str_set one = str_set_make(p->a, &id, 1);
+    for (size_t i = 0; i < p->around->n_groups && !p->naming->no_node_rules; i++) {
+        const struct aws_group *g = p->around->groups[i];
+        if (aws_group_is_tagged(p, g) && !str_eq(g->id, p->naming->shared_group) &&
+            aws_group_references(p->a, g, &one, false).n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, bool deleting,
                            const char *why)
 {

@@ -123,8 +123,8 @@ static void create__policies_and_attributes__are_set_when_it_stands(void **state
                         "LoadBalancerAttributes.ConnectionSettings.IdleTimeout=90");
     service_settle(s, true);
     assert_string_equal(joined(s, &balancer(s)->other_policies),
-                        "k8s-proxyprotocol-enabled "
-                        "k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2");
+                        "k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2 "
+                        "k8s-proxyprotocol-enabled");
     service_kit_free(s);
 }
 
