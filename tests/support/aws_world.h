@@ -42,6 +42,10 @@ struct aws_world {
     int max_rules; /* of a security group: 60 */
     struct aws_subnet subnets[AWS_WORLD_MAX];
     size_t n_subnets;
+    const struct aws_route_table *tables; /* NULL: none */
+    size_t n_tables;
+    const struct aws_zone *zones; /* NULL: none */
+    size_t n_zones;
     struct aws_instance instances[AWS_WORLD_MAX * 4];
     size_t n_instances;
     struct aws_world_group groups[AWS_WORLD_MAX];

@@ -223,6 +223,42 @@ void kit_settle_nlb(struct kit *k)
     }
 }
 
+/* ---- steps of a test ------------------------------------------------------------------------------------------ */
+
+void kit_expect(struct kit *k, const char *waves)
+{
+    kit_plan_nlb(k);
+    assert_string_equal(kit_waves(k), waves);
+    kit_run(k);
+    struct lb_plan plan = k->plan;
+    kit_plan_nlb(k);
+    assert_string_equal(kit_waves(k), "");
+    k->plan = plan;
+}
+
+struct kit *kit_settled(const char *ports, const char *lines)
+{
+    struct kit *k = kit_new();
+    k->ports = ports;
+    k->lines = lines;
+    kit_settle_nlb(k);
+    return k;
+}
+
+struct aws_world_target_group *kit_group_of_port(struct kit *k, int32_t port)
+{
+    for (size_t i = 0; i < k->world.n_listeners; i++) {
+        for (size_t g = 0; g < k->world.n_target_groups; g++) {
+            if (k->world.listeners[i].port == port &&
+                str_eq(k->world.listeners[i].target_group, k->world.target_groups[g].group.arn)) {
+                return &k->world.target_groups[g];
+            }
+        }
+    }
+    fail_msg("no target group of port %d", (int)port);
+    return NULL;
+}
+
 /* ---- looking at a plan --------------------------------------------------------------------------------------- */
 
 const char *kit_waves(struct kit *k)
