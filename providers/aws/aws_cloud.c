@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define KEEP_LIST_MS  600000 /* longer than anybody asks for */
+#define KEEP_LIST_MS  900000 /* longer than anybody asks for */
 #define KEEP_THING_MS 120000 /* a thousand Services have some five thousand of them */
 #define SWEEP_MS      30000
 

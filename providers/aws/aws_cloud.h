@@ -4,7 +4,8 @@
  * A *document* is the decoded answer to one question ("all NLBs", "listeners of this ARN") with the moment at which it was
  * read.  It is immutable and counted: a sync holds the ones that it looks at, a newer reading replaces the stored one.
  * A question that is being asked by one worker is waited for by the others (one reading for all).  A question about one
- * thing is answered from a list of all of them when that list is young enough.  Nothing is ever older than asked for.
+ * thing is answered from a list of all of them when that list is young enough, or is just being read.  Nothing is ever older
+ * than asked for, or than a quarter of an hour.  What AWS does not have is none, not an error.
  * Thread-safe.  Source: docs/spec/aws.md 6.3, 6.5, 9.3; docs/adr/0005. */
 #ifndef TRIMTAB_AWS_CLOUD_H
 #define TRIMTAB_AWS_CLOUD_H
@@ -84,14 +85,24 @@ struct aws_need {
 int aws_cloud_read(struct aws_cloud *c, struct http *http, struct cancel *cancel,
                    struct aws_need *needs, size_t n, unsigned *ret_reads, struct err *err);
 
-/* Instances by id: cached 10 minutes each, unknown ids 60 s (6.3).  Only those in the cluster, in the order of `ids`,
- * without doubles, terminated or shutting-down ones; those are told in *ret_left_out, one sentence each.  All in `a`.
- * With `fresh`, ids that were not known are asked again. */
+/* Instances by id. */
+struct aws_instances_need {
+    struct aws_texts ids; /* may repeat */
+    bool fresh;           /* ids that were not good are asked for again */
+    /* answers */
+    const struct aws_instance *
+        items; /* those in the cluster, in the order of `ids`, without doubles; stopped ones too: who
+                                       * registers looks at the state */
+    size_t n;
+    struct aws_texts
+        left_out; /* one sentence each: not there, without the cluster's tag, terminated, shutting down */
+};
+/* Running ones are as of the last 10 minutes, others as of the last minute (6.3).  Blocks.  All in `a`. */
 int aws_cloud_instances(struct aws_cloud *c, struct http *http, struct cancel *cancel,
-                        struct arena *a, struct aws_texts ids, bool fresh,
-                        const struct aws_instance **ret, size_t *ret_n,
-                        struct aws_texts *ret_left_out, unsigned *ret_reads, struct err *err);
-/* Forgets what was stored about it; readers keep what they hold. */
+                        struct arena *a, struct aws_instances_need *need, unsigned *ret_reads,
+                        struct err *err);
+/* Forgets what was stored about it, and what is being read of it now; readers keep what they hold.  Of a kind with a key:
+ * lists that were read before do not answer it any more. */
 void aws_cloud_drop(struct aws_cloud *c, enum aws_doc_kind kind, const char *key);
 /* A saved state in place of the cloud: {"aws": {…}} of a world (docs/interfaces.md).  Only for a cloud without client. */
 int aws_cloud_load(struct aws_cloud *c, const char *text, size_t n, struct err *err);

@@ -269,51 +269,45 @@ static bool is_repeated(struct map *told, const char *id)
     return before;
 }
 
-static void tell(struct asking *s, struct aws_texts ids, struct aws_instance *items, size_t *ret_n,
-                 const char **left_out, size_t *ret_n_left_out)
+static void tell(struct asking *s, struct aws_instances_need *need)
 {
+    struct aws_instance *items = ARENA_ARRAY(s->a, struct aws_instance, s->ids.n);
+    const char **left_out = ARENA_ARRAY(s->a, const char *, s->ids.n);
     struct map *told = map_new(NULL);
+    need->n = need->left_out.n = 0;
     mutex_lock(&s->c->lock);
-    for (size_t i = 0; i < ids.n; i++) {
-        if (is_repeated(told, ids.items[i])) {
+    for (size_t i = 0; i < need->ids.n; i++) {
+        const char *id = need->ids.items[i];
+        const struct aws_known_instance *k = map_get(s->c->instances, id);
+        const char *why = why_not(s, id, k);
+        if (is_repeated(told, id)) {
             continue;
         }
-        const struct aws_known_instance *k = map_get(s->c->instances, ids.items[i]);
-        const char *why = why_not(s, ids.items[i], k);
         if (why != NULL) {
-            left_out[(*ret_n_left_out)++] = why;
+            left_out[need->left_out.n++] = why;
         } else {
-            copy_out(s->a, k, &items[(*ret_n)++]);
+            copy_out(s->a, k, &items[need->n++]);
         }
     }
     mutex_unlock(&s->c->lock);
     map_free(told);
+    need->items = items;
+    need->left_out.items = left_out;
 }
 
 int aws_cloud_instances(struct aws_cloud *c, struct http *http, struct cancel *cancel,
-                        struct arena *a, struct aws_texts ids, bool fresh,
-                        const struct aws_instance **ret, size_t *ret_n,
-                        struct aws_texts *ret_left_out, unsigned *ret_reads, struct err *err)
+                        struct arena *a, struct aws_instances_need *need, unsigned *ret_reads,
+                        struct err *err)
 {
-    struct asking s = {.c = c, .http = http, .cancel = cancel, .a = a, .fresh = fresh};
-    s.ids = str_set_make(a, ids.items, ids.n);
+    struct asking s = {.c = c, .http = http, .cancel = cancel, .a = a, .fresh = need->fresh};
+    s.ids = str_set_make(a, need->ids.items, need->ids.n);
     mutex_lock(&c->lock);
     s.seq = c->seq;
     mutex_unlock(&c->lock);
     int rc = c->client == NULL ? ERR_OK : learn(&s, err);
     *ret_reads += s.requests;
-    if (rc != ERR_OK) {
-        return rc;
+    if (rc == ERR_OK) {
+        tell(&s, need);
     }
-    struct aws_instance *items = ARENA_ARRAY(a, struct aws_instance, s.ids.n);
-    const char **left_out = ARENA_ARRAY(a, const char *, s.ids.n);
-    size_t n = 0;
-    size_t n_left_out = 0;
-    tell(&s, ids, items, &n, left_out, &n_left_out);
-    *ret = items;
-    *ret_n = n;
-    if (ret_left_out != NULL) {
-        *ret_left_out = (struct aws_texts){left_out, n_left_out};
-    }
-    return ERR_OK;
+    return rc;
 }

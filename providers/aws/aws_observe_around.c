@@ -114,19 +114,17 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     size_t n_nodes = 0;
     const struct tt_node **nodes = nodes_eligible(y->s->a, batch->nodes, batch->n_nodes, &n_nodes);
     it->nodes_left_out = (struct aws_texts){0};
-    struct aws_texts ids =
+    struct aws_instances_need need = {.fresh = y->s->attempt > 0};
+    need.ids =
         aws_node_instances(y->s->a, nodes, n_nodes, &it->service->node_labels, &it->nodes_left_out);
-    struct aws_texts left_out = {0};
-    const struct aws_instance *found = NULL;
-    size_t n = 0;
-    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, ids,
-                                 y->s->attempt > 0, &found, &n, &left_out, &y->s->reads, err);
+    int rc = aws_cloud_instances(y->p->cloud, y->s->http, y->s->cancel, y->s->a, &need,
+                                 &y->s->reads, err);
     if (rc != ERR_OK) {
         return rc;
     }
-    it->around.instances = found;
-    it->around.n_instances = n;
-    join_left_out(y, it, &left_out);
+    it->around.instances = need.items;
+    it->around.n_instances = need.n;
+    join_left_out(y, it, &need.left_out);
     return ERR_OK;
 }
 
@@ -156,6 +154,12 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     qsort(all, n, sizeof(*all), compare_groups);
     *ret_n = n;
     return all;
+}
+
+/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
+static int64_t groups_not_older(const struct aws_sync *y)
+{
+    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
 }
 
 /* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
@@ -214,7 +218,7 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     if (ids == NULL) {
         return ERR_OK;
     }
-    *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, aws_sync_not_older(y), err);
+    *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, groups_not_older(y), err);
     bool listed = made == NULL || str_set_has(&it->around.tagged, made);
     if (*ret != NULL && !listed && !doc_has_group(*ret, made)) {
         (void)err_set(err, ERR_TRANSIENT,
@@ -282,7 +286,7 @@ static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err
 static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     const struct aws_doc *doc =
-        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, aws_sync_not_older(y), err);
+        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err);
     if (doc == NULL) {
         return err->code;
     }
@@ -299,7 +303,7 @@ static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *e
         return err->code;
     }
     if (untagged != NULL) {
-        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, aws_sync_not_older(y), err);
+        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
         if (more == NULL) {
             return err->code;
         }
