@@ -11,6 +11,7 @@
 #include "providers/aws/aws_service_rules.h"
 
 #define FINDINGS_MAX 16
+#define RULES_MAX    10000 /* of a Service; EC2 holds a thousand per security group at most */
 
 const char *aws_kind_text(enum aws_kind kind)
 {
@@ -100,6 +101,20 @@ static int check_spec(const struct tt_service *s, struct err *err)
     return ERR_OK;
 }
 
+/* Ranges times ports is the number of rules in a security group: nobody may fill our memory with them. */
+static int check_rules(const struct aws_service *out, struct err *err)
+{
+    size_t ranges = out->ranges.n + out->ranges6.n;
+    size_t ports = out->in->n_ports;
+    if (ranges <= RULES_MAX / (ports + 1)) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "%zu source ranges and %zu ports make more rules than a security group can "
+                   "hold; join ranges, or use fewer ports",
+                   ranges, ports);
+}
+
 static int check_tail(const struct aws_service *out, struct err *err)
 {
     const char *proxy = aws_annotation_filled(out->in, "proxy-protocol");
@@ -137,6 +152,9 @@ static int check(struct arena *a, struct aws_service *out, struct err *err)
     }
     if (rc == ERR_OK) {
         rc = aws_service_check_protocols(out->in, out->kind, err);
+    }
+    if (rc == ERR_OK) {
+        rc = check_rules(out, err);
     }
     if (rc == ERR_OK && out->kind == AWS_CLASSIC) {
         rc = aws_service_listeners(a, out->in, out->ports, out->n_ports, &listeners, err);

@@ -84,6 +84,16 @@ static void nlb__compares_port_names_as_they_are__45(void **state)
     assert_true(aws_service_ports(*state, s, AWS_CLASSIC, &n)[0].tls);
 }
 
+static void udp__never_takes_tls__5_1(void **state)
+{
+    size_t n;
+    const struct tt_service *s =
+        aws_test_object(*state, "{\"type\":\"nlb\",\"ssl-cert\":\"arn\"}",
+                        "\"ports\":[{\"port\":53,\"nodePort\":30053,\"protocol\":\"UDP\"}]");
+    assert_false(aws_service_ports(*state, s, AWS_NLB, &n)[0].tls);
+    assert_int_equal(n, 1);
+}
+
 /* "443 HTTP 443 HTTP abc": port, protocol, instance port, protocol, certificate; "-" absent, "''" empty. */
 static const struct aws_classic_listener *listeners(struct arena *a, const char *text, size_t *n)
 {
@@ -175,9 +185,8 @@ static void equality__54_to_63(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PURE_TEST(of_a_port__31_to_49),
-        PURE_TEST(nlb__compares_port_names_as_they_are__45),
-        PURE_TEST(differences__50_to_53),
+        PURE_TEST(of_a_port__31_to_49),       PURE_TEST(nlb__compares_port_names_as_they_are__45),
+        PURE_TEST(udp__never_takes_tls__5_1), PURE_TEST(differences__50_to_53),
         PURE_TEST(equality__54_to_63),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,8 +100,11 @@ static void balancers_and_their_groups__27_to_30(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         const struct aws_service *s = aws_service_read(
             a, &n,
-            test_service_text(a, arena_printf(a, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"%s\"}}",
-                                              rows[i].uid)));
+            test_service_text(
+                a,
+                arena_printf(
+                    a, "{\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"uid\":\"%s\"}}",
+                    rows[i].uid)));
         same_text(rows[i].row, s->lb_name, rows[i].want);
         same_text(rows[i].row, s->classic_group, arena_printf(a, "k8s-elb-%s", rows[i].want));
     }
