@@ -210,10 +210,49 @@ static bool wants_check_port(struct json_object *spec)
            str_eq(json_str(spec, "externalTrafficPolicy"), "Local");
 }
 
-/* Returns true when the check's port is a stand-in. */
-static bool complete_spec(struct json_object *spec, struct json_object *live_spec,
-                          struct json_object *last_spec)
+static bool has_node_port(struct json_object *ports, int64_t number)
 {
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (json_int(json_object_array_get_idx(ports, i), "nodePort", 0) == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ports to which the API server would give a node port get one after the other.  True: some did. */
+static bool make_node_ports(struct json_object *spec)
+{
+    struct json_object *ports = json_member(spec, "ports");
+    bool wanted = str_eq(json_str(spec, "type"), "LoadBalancer") &&
+                  json_bool(spec, "allocateLoadBalancerNodePorts", true);
+    int64_t next = STAND_IN_PORT + 1;
+    bool made = false;
+    for (size_t i = 0; wanted && i < json_len(ports); i++) {
+        struct json_object *port = json_object_array_get_idx(ports, i);
+        if (!json_object_is_type(port, json_type_object) || json_int(port, "nodePort", 0) != 0) {
+            continue;
+        }
+        while (has_node_port(ports, next)) {
+            next++;
+        }
+        json_object_object_del(port, "nodePort");
+        json_add_int(port, "nodePort", next++);
+        made = true;
+    }
+    return made;
+}
+
+/* What of a spec only the API server can know, and was made up. */
+struct made {
+    bool check_port;
+    bool node_ports;
+};
+
+static struct made complete_spec(struct json_object *spec, struct json_object *live_spec,
+                                 struct json_object *last_spec)
+{
+    struct made made = {0};
     take_over(spec, live_spec, last_spec);
     default_str(spec, "type", "ClusterIP");
     default_str(spec, "sessionAffinity", "None");
@@ -221,16 +260,15 @@ static bool complete_spec(struct json_object *spec, struct json_object *live_spe
         default_str(spec, "externalTrafficPolicy", "Cluster");
     }
     complete_ports(spec, live_spec);
+    made.node_ports = make_node_ports(spec);
     if (!wants_check_port(spec)) {
         json_object_object_del(spec, "healthCheckNodePort");
-        return false;
+    } else if (json_int(spec, "healthCheckNodePort", 0) == 0) {
+        json_object_object_del(spec, "healthCheckNodePort");
+        json_add_int(spec, "healthCheckNodePort", STAND_IN_PORT);
+        made.check_port = true;
     }
-    if (json_int(spec, "healthCheckNodePort", 0) != 0) {
-        return false;
-    }
-    json_object_object_del(spec, "healthCheckNodePort");
-    json_add_int(spec, "healthCheckNodePort", STAND_IN_PORT);
-    return true;
+    return made;
 }
 
 /* What the last kubectl apply had, or NULL.  New reference. */
@@ -264,20 +302,35 @@ static char *made_uid(struct arena *a, const struct cmd_manifest *m)
     return arena_strdup(a, text);
 }
 
-static const char *note_on(struct arena *a, bool is_new, bool made_port)
+static const char *note_on_new(struct arena *a, const struct made *made)
+{
+    if (!made->node_ports && !made->check_port) {
+        return "the cluster does not have it yet → its uid and the names made from it are "
+               "stand-ins";
+    }
+    return arena_printf(a,
+                        "the cluster does not have it yet → its uid%s%s and names made from "
+                        "them are stand-ins",
+                        made->node_ports ? ", node ports" : "",
+                        made->check_port ? ", the health check's port" : "");
+}
+
+static const char *note_on(struct arena *a, bool is_new, const struct made *made)
 {
     if (is_new) {
-        return arena_printf(a,
-                            "the cluster does not have it yet → its uid%s names made from it%s "
-                            "are stand-ins",
-                            made_port ? "," : " and the",
-                            made_port ? ", and the health check's port" : "");
+        return note_on_new(a, made);
     }
-    return made_port ? arena_printf(a,
-                                    "the API server has not chosen the health check's port yet → "
-                                    "%d stands for it",
-                                    STAND_IN_PORT)
-                     : NULL;
+    if (made->node_ports) {
+        return arena_printf(a,
+                            "the API server has not chosen node ports yet → %d and those that "
+                            "follow stand for them",
+                            made->check_port ? STAND_IN_PORT : STAND_IN_PORT + 1);
+    }
+    return made->check_port ? arena_printf(a,
+                                           "the API server has not chosen the health check's port "
+                                           "yet → %d stands for it",
+                                           STAND_IN_PORT)
+                            : NULL;
 }
 
 static void complete_meta(struct arena *a, const struct cmd_manifest *m, struct json_object *meta,
@@ -307,10 +360,10 @@ struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_mani
     struct json_object *live_meta = json_member(live, "metadata");
     _cleanup_(json_putp) struct json_object *last = last_applied(live_meta);
     complete_meta(a, m, member_or_new(o, "metadata"), live_meta, json_member(last, "metadata"));
-    bool made_port = complete_spec(member_or_new(o, "spec"), json_member(live, "spec"),
-                                   json_member(last, "spec"));
+    const struct made made = complete_spec(member_or_new(o, "spec"), json_member(live, "spec"),
+                                           json_member(last, "spec"));
     json_object_object_del(o, "status");
     keep(o, live, "status");
-    *ret_note = note_on(a, live == NULL, made_port);
+    *ret_note = note_on(a, live == NULL, &made);
     return o;
 }

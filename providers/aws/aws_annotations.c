@@ -29,7 +29,7 @@ const struct aws_annotation aws_annotation_table[] = {
      "Connections to nodes begin with the proxy protocol, on all ports.", REFUSED, APPLIED},
     {"access-log-enabled", BOTH, BOOL, "false", "Access logs are written to S3.", REFUSED, APPLIED},
     {"access-log-emit-interval", AWS_ON_CLASSIC, "5, 60 (minutes)", "AWS' (60)",
-     "How often logs are written.", "the Service is refused for what is no number; others, " BY_AWS,
+     "How often logs are written.", "no number: the Service is refused; another one: " BY_AWS,
      APPLIED},
     {"access-log-s3-bucket-name", BOTH, "name of a bucket", "none", "Where logs go.", BY_AWS,
      "applied; on an NLB while access logs are on"},

@@ -164,10 +164,10 @@ bool aws_auth_drop(struct aws_auth *auth, const char *access_key)
 /* How long before their end new keys are had (2.2). */
 static int64_t window_of(int64_t lasts_ms)
 {
-    int64_t window = lasts_ms <= SHORT_LIFE_MS   ? 5 * MINUTE_MS
-                     : lasts_ms < MIDDLE_LIFE_MS ? 15 * MINUTE_MS
-                                                 : 60 * MINUTE_MS;
-    return window > lasts_ms / 2 ? lasts_ms / 2 : window;
+    if (lasts_ms <= SHORT_LIFE_MS) {
+        return lasts_ms / 2 < 5 * MINUTE_MS ? lasts_ms / 2 : 5 * MINUTE_MS;
+    }
+    return lasts_ms < MIDDLE_LIFE_MS ? 15 * MINUTE_MS : 60 * MINUTE_MS;
 }
 
 void aws_auth_store(struct aws_auth *auth, const struct aws_chain *chain,

@@ -10,6 +10,11 @@
 #include "providers/aws/aws_classic_internal_plan.h"
 
 #include "common/base/str.h"
+#include "providers/aws/aws_groups_plan.h"
+
+#include <string.h>
+
+#define GROUPS_PER_BALANCER 5 /* AWS' quota */
 
 bool aws_texts_have(const struct aws_texts *t, const char *text)
 {
@@ -133,7 +138,17 @@ static void plan_listeners(struct aws_classic_run *r)
 
 /* ---- security groups --------------------------------------------------------------------------------------- */
 
-/* Own one first, then those that were named; at most n + 1. */
+static bool has_value(const struct lb_value *items, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(items[i].text, text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Own one first, then those that were named, each once; at most n + 1. */
 static size_t all_groups(const struct aws_planning *p, const struct aws_classic_want *want,
                          struct lb_value own, struct lb_value **ret)
 {
@@ -143,7 +158,9 @@ static size_t all_groups(const struct aws_planning *p, const struct aws_classic_
         items[n++] = own;
     }
     for (size_t i = 0; i < want->groups.n; i++) {
-        items[n++] = LB_VALUE(want->groups.items[i]);
+        if (!has_value(items, n, want->groups.items[i])) {
+            items[n++] = LB_VALUE(want->groups.items[i]);
+        }
     }
     *ret = items;
     return n;
@@ -156,13 +173,11 @@ static void draft_groups(struct aws_planning *p, int d, const struct lb_value *g
     }
 }
 
-/* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE, BALANCE). */
-static void plan_groups(struct aws_classic_run *r, struct lb_value own)
+/* One call.  Groups that are not known yet are not among the old ones. */
+static void apply_groups(struct aws_classic_run *r, enum aws_phase phase,
+                         const struct lb_value *groups, size_t n, const struct str_set *have)
 {
     struct aws_planning *p = r->p;
-    const struct aws_texts *seen = &r->seen->groups;
-    struct lb_value *groups;
-    size_t n = all_groups(p, r->want, own, &groups);
     const char **ids = ARENA_ARRAY(p->a, const char *, n);
     size_t known = 0;
     for (size_t i = 0; i < n; i++) {
@@ -171,16 +186,15 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
         }
     }
     struct str_set want = str_set_make(p->a, ids, known);
-    struct str_set have = str_set_make(p->a, seen->items, seen->n);
-    if (known == n && str_set_eq(&want, &have)) {
+    if (known == n && str_set_eq(&want, have)) {
         return;
     }
     int d = aws_classic_draft(
-        r, AWS_PHASE_FILL, "ApplySecurityGroupsToLoadBalancer",
+        r, phase, "ApplySecurityGroupsToLoadBalancer",
         arena_printf(p->a, "Service %s asks for other security groups", p->service->key));
     draft_groups(p, d, groups, n);
-    struct str_set gone = str_set_minus(p->a, &have, &want);
-    struct str_set come = str_set_minus(p->a, &want, &have);
+    struct str_set gone = str_set_minus(p->a, have, &want);
+    struct str_set come = str_set_minus(p->a, &want, have);
     const char *id;
     STR_SET_EACH (id, &gone) {
         aws_draft_field(p, d, "securityGroups", id, NULL);
@@ -188,9 +202,43 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
     STR_SET_EACH (id, &come) {
         aws_draft_field(p, d, "securityGroups", NULL, id);
     }
-    if (known < n) {
-        aws_draft_field_value(p, d, "securityGroups", NULL, own);
+    for (size_t i = 0; i < n; i++) {
+        if (groups[i].text == NULL) {
+            aws_draft_field_value(p, d, "securityGroups", NULL, groups[i]);
+        }
     }
+}
+
+/* AWS takes a whole list.  Rules of a group that is new to the balancer stand before (MAKE, BALANCE).  A group of somebody
+ * else that nodes let in stays on the balancer until those rules have gone: nothing else tells the next sync, should this one
+ * stop, that they are the controller's. */
+static void plan_groups(struct aws_classic_run *r, struct lb_value own)
+{
+    struct aws_planning *p = r->p;
+    struct lb_value *groups;
+    size_t n = all_groups(p, r->want, own, &groups);
+    struct str_set have = str_set_make(p->a, r->seen->groups.items, r->seen->groups.n);
+    struct str_set go = aws_classic_groups_that_go(p, r->want, own);
+    struct lb_value *both = ARENA_ARRAY(p->a, struct lb_value, n + go.n);
+    const char **ids = ARENA_ARRAY(p->a, const char *, n + go.n);
+    size_t n_both = n;
+    memcpy(both, groups, n * sizeof *both);
+    const char *id;
+    STR_SET_EACH (id, &go) {
+        if (aws_group_is_let_in(p, id)) {
+            both[n_both++] = LB_VALUE(id);
+        }
+    }
+    if (n_both == n || n_both > GROUPS_PER_BALANCER) {
+        apply_groups(r, AWS_PHASE_FILL, groups, n, &have);
+        return;
+    }
+    apply_groups(r, AWS_PHASE_FILL, both, n_both, &have);
+    for (size_t i = 0; i < n_both; i++) {
+        ids[i] = str_nonnull(both[i].text);
+    }
+    struct str_set meanwhile = str_set_make(p->a, ids, n_both);
+    apply_groups(r, AWS_PHASE_FORGET, groups, n, &meanwhile);
 }
 
 /* ---- instances --------------------------------------------------------------------------------------------- */

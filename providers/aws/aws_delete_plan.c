@@ -82,26 +82,48 @@ static void target_groups(struct aws_planning *p)
 struct going {
     struct aws_planning *p;
     struct str_set own;  /* groups that are deleted: rules about them go wherever they are */
-    struct str_set main; /* main group that is not ours to delete: in tagged groups only */
+    struct str_set main; /* main groups that are not ours to delete: in tagged groups only */
     struct aws_nlb_node_want nothing;
 };
 
-/* What a classic balancer of the Service lets nodes be reached by, if it is not ours and nobody else needs it. */
-static struct str_set main_group(struct aws_planning *p, const struct str_set *own)
+static void add_main(struct aws_planning *p, struct str_set *all, const char *id,
+                     const struct str_set *own)
+{
+    if (!str_is_empty(id) && !str_set_has(own, id) && !aws_group_is_shared(p, id)) {
+        struct str_set one = str_set_make(p->a, &id, 1);
+        *all = str_set_union(p->a, all, &one);
+    }
+}
+
+static bool is_named(const struct aws_texts *t, const char *id)
+{
+    bool named = false;
+    for (size_t i = 0; i < t->n; i++) {
+        named = named || str_eq(t->items[i], id);
+    }
+    return named;
+}
+
+/* Groups by which a classic balancer of the Service reaches nodes, as far as they are not ours and nobody else needs them: that
+ * of the balancer, and, as an update may have stopped half-way, that which it was to have, and those on it that the Service
+ * no longer names. */
+static struct str_set main_groups(struct aws_planning *p, const struct str_set *own)
 {
     const struct aws_service *s = p->service;
-    const char *shared = str_is_empty(p->naming->shared_group) ? NULL : p->naming->shared_group;
-    const char *main = NULL;
+    struct str_set all = {0};
     if (p->seen->classic != NULL) {
         struct aws_texts groups = aws_main_group_order(p, &p->seen->classic->groups);
-        main = groups.n > 0 ? groups.items[0] : NULL;
-    } else if (s->kind == AWS_CLASSIC) {
-        main = s->groups.n > 0 ? s->groups.items[0] : shared;
+        for (size_t i = 0; i < groups.n; i++) {
+            const char *id = groups.items[i];
+            if (i == 0 || (!is_named(&s->groups, id) && !is_named(&s->extra_groups, id))) {
+                add_main(p, &all, id, own);
+            }
+        }
     }
-    if (main == NULL || str_set_has(own, main) || aws_group_is_shared(p, main)) {
-        return (struct str_set){0};
+    if (s->kind == AWS_CLASSIC) {
+        add_main(p, &all, s->groups.n > 0 ? s->groups.items[0] : p->naming->shared_group, own);
     }
-    return str_set_make(p->a, &main, 1);
+    return all;
 }
 
 static struct aws_rules rules_going(struct going *g, const struct aws_group *group)
@@ -127,7 +149,7 @@ static void node_rules(struct aws_planning *p, const struct str_set *own)
     struct going g = {
         .p = p,
         .own = *own,
-        .main = main_group(p, own),
+        .main = main_groups(p, own),
         .nothing = {.lb_name = p->service->lb_name, .health_port = "traffic-port"},
     };
     const char **ids = ARENA_ARRAY(p->a, const char *, around->n_groups + around->n_referring);
@@ -164,6 +186,6 @@ int aws_plan_delete(struct aws_planning *p, struct err *err)
     balancers(p);
     target_groups(p);
     node_rules(p, &own);
-    aws_left_groups_draft(p, &own, why);
+    aws_left_groups_draft(p, &own, true, why);
     return ERR_OK;
 }

@@ -3,7 +3,7 @@
  *
  * A draft is an operation that does not know its place yet: it names a phase, and values of other drafts by their handles.
  * aws_draft_finish() sorts drafts by phase (those of one phase keep the order in which they were drafted), adds them to the
- * plan with everything of a phase side by side, and turns handles into indexes of the plan.  A handle is good for drafts of
+ * plan with what is in a phase side by side, and turns handles into indexes of the plan.  A handle is good for drafts of
  * the same aws_planning only, and until then only.
  * A value comes from an earlier phase, never from the own one: that is a planner's slip, and asserted here because
  * lb_plan_seal() cannot look into parameters.  Pure; one thread. */
@@ -14,6 +14,10 @@
 
 #include <assert.h>
 #include <string.h>
+
+/* Writes under way at a time; what a Service with fifty ports needs beyond that goes in another wave of the phase.  AWS
+ * counts calls per second and account, and takes a burst of about as many. */
+#define PARALLEL_MAX 16
 
 struct aws_draft {
     enum aws_phase phase;
@@ -286,12 +290,14 @@ void aws_draft_finish(struct aws_planning *p)
         all->items[i].at = -1;
     }
     for (int phase = 0; phase < AWS_PHASES; phase++) {
-        bool open = false;
+        size_t in_wave = 0;
         for (size_t i = 0; i < all->n; i++) {
             struct aws_draft *d = &all->items[i];
             if ((int)d->phase == phase) {
-                add(p, d, open);
-                open = open || d->op.verb != LB_KEEP;
+                bool full = in_wave >= PARALLEL_MAX && d->op.sent_after < 0;
+                in_wave = full ? 0 : in_wave;
+                add(p, d, in_wave > 0);
+                in_wave += d->op.verb != LB_KEEP;
             }
         }
     }

@@ -331,8 +331,8 @@ struct str_set aws_left_groups(const struct aws_planning *p, const char *keep, b
     return str_set_make(p->a, ids, n);
 }
 
-/* Rules about `id` that are not of our form keep AWS from deleting it: their owner has to take them away. */
-static const char *note_of(struct aws_planning *p, const char *id)
+/* Rules about `id` that this plan does not take away keep AWS from deleting it: their owner has to. */
+static const char *note_of(struct aws_planning *p, const char *id, bool deleting)
 {
     const struct str_set one = str_set_make(p->a, &id, 1);
     for (size_t k = 0; k < p->around->n_groups + p->around->n_referring; k++) {
@@ -344,7 +344,8 @@ static const char *note_of(struct aws_planning *p, const char *id)
             const struct aws_rule *r = &g->rules.items[i];
             rules += r->peer == AWS_PEER_GROUP && str_eq(r->source, id);
         }
-        if (rules > aws_group_references(p->a, g, &one, true).n) {
+        bool goes = deleting || k < p->around->n_groups;
+        if (rules > (goes ? aws_group_references(p->a, g, &one, true).n : 0)) {
             return arena_printf(p->a,
                                 "held by a rule of %s that is not the controller's: take it away",
                                 aws_group_text(p->a, g));
@@ -353,7 +354,41 @@ static const char *note_of(struct aws_planning *p, const char *id)
     return NULL;
 }
 
-void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, const char *why)
+struct str_set aws_classic_groups_that_go(const struct aws_planning *p,
+                                          const struct aws_classic_want *want, struct lb_value own)
+{
+    const struct aws_classic *seen = p->seen->classic;
+    size_t n_seen = seen != NULL ? seen->groups.n : 0;
+    const char **items = ARENA_ARRAY(p->a, const char *, n_seen);
+    const struct str_set named = str_set_make(p->a, want->groups.items, want->groups.n);
+    const struct str_set left =
+        aws_left_groups(p, want->own != NULL ? want->own->name : NULL, false);
+    size_t n = 0;
+    for (size_t i = 0; i < n_seen; i++) {
+        const char *id = seen->groups.items[i];
+        if (!str_eq(id, own.text) && !str_set_has(&named, id) && !str_set_has(&left, id) &&
+            !aws_group_is_shared(p, id)) {
+            items[n++] = id;
+        }
+    }
+    return str_set_make(p->a, items, n);
+}
+
+bool aws_group_is_let_in(const struct aws_planning *p, const char *id)
+{
+    const struct str_set one = str_set_make(p->a, &id, 1);
+    for (size_t i = 0; i < p->around->n_groups && !p->naming->no_node_rules; i++) {
+        const struct aws_group *g = p->around->groups[i];
+        if (aws_group_is_tagged(p, g) && !str_eq(g->id, p->naming->shared_group) &&
+            aws_group_references(p->a, g, &one, false).n > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, bool deleting,
+                           const char *why)
 {
     const char *id;
     STR_SET_EACH (id, left) {
@@ -363,17 +398,18 @@ void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, c
         aws_draft_action(p, d, AWS_EC2, "DeleteSecurityGroup");
         aws_draft_text(p, d, "GroupId", id);
         aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
-        aws_draft_op(p, d)->note = note_of(p, id);
+        aws_draft_op(p, d)->note = note_of(p, id, deleting);
     }
 }
 
+/* References go in the cluster's groups and in those of targets: where they may have been written. */
 int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *err)
 {
     (void)err; /* nothing of this depends on what the Service says */
     struct str_set left = aws_left_groups(p, keep, false);
     for (size_t i = 0; left.n > 0 && i < p->around->n_groups; i++) {
         const struct aws_group *g = p->around->groups[i];
-        if (!aws_group_is_tagged(p, g) || str_set_has(&left, g->id)) {
+        if (str_set_has(&left, g->id)) {
             continue;
         }
         struct aws_group_change c = {
@@ -385,6 +421,6 @@ int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *e
     }
     const char *why =
         arena_printf(p->a, "the load balancer of Service %s no longer uses it", p->service->key);
-    aws_left_groups_draft(p, &left, why);
+    aws_left_groups_draft(p, &left, false, why);
     return ERR_OK;
 }

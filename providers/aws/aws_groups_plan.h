@@ -45,11 +45,18 @@ struct aws_rules aws_rules_joined(struct arena *a, const struct aws_rules *x,
 /* The groups that aws_plan_left_groups() deletes; sorted ids. */
 struct str_set aws_left_groups(const struct aws_planning *p, const char *keep, bool deleting);
 /* DeleteSecurityGroup of each. */
-void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, const char *why);
+void aws_left_groups_draft(struct aws_planning *p, const struct str_set *left, bool deleting,
+                           const char *why);
 
 /* A classic balancer's groups, main one first (4.11 item 3): those of security-groups in that order, then others, then those of
  * extra-security-groups in that order; among others tagged ones first, then by id. */
 struct aws_texts aws_main_group_order(const struct aws_planning *p, const struct aws_texts *groups);
+/* Groups of a standing classic balancer that it will not have, and that are neither ours to delete nor anybody's whom this
+ * controller knows: rules about them go. */
+struct str_set aws_classic_groups_that_go(const struct aws_planning *p,
+                                          const struct aws_classic_want *want, struct lb_value own);
+/* Has a group of nodes such a rule about `id`? */
+bool aws_group_is_let_in(const struct aws_planning *p, const char *id);
 /* Do others rely on what nodes let in from this group?  The cluster's shared group, and what other Services name. */
 bool aws_group_is_shared(const struct aws_planning *p, const char *id);
 

@@ -6,7 +6,7 @@
  * made in the same plan, the balancer waits for it.
  * On one that is there, security groups change last (SWITCH), when the rules of a new group are written, so that no moment
  * refuses traffic; and never from none to some, which AWS does not do.  Scheme, subnets, addresses and tags of an NLB are not
- * changed (nor are they upstream): the plan says so where it can see it.
+ * changed (nor are they upstream); its owner is told where it can be seen (of the scheme: aws_service_plan.c).
  * Pure.  Source: docs/spec/aws.md 5.3 to 5.10. */
 #include "providers/aws/aws_nlb_internal_plan.h"
 
@@ -176,29 +176,28 @@ static bool plan_security_groups(struct aws_planning *p, const struct aws_nlb_wa
     return true;
 }
 
-/* What is asked for and cannot be had without another NLB, which would have another name in DNS. */
-static void tell_what_stays(struct aws_planning *p, const struct aws_nlb_want *want)
+/* Other subnets cannot be had without another NLB, which would have another name in DNS. */
+static void tell_subnets_stay(struct aws_planning *p, const struct aws_nlb_want *want)
 {
     const struct aws_nlb *has = p->seen->nlb;
-    bool internal = str_eq(has->scheme, "internal");
-    if (!str_is_empty(has->scheme) && internal != want->internal) {
-        lb_plan_because(p->plan, p->service->key,
-                        "the NLB is %s, and the Service asks for %s → stays as it is (AWS cannot "
-                        "change the scheme of a load balancer; delete the Service and create it "
-                        "anew)",
-                        has->scheme, want->internal ? "internal" : "internet-facing");
-    }
     const char **names = ARENA_ARRAY(p->a, const char *, want->n_mappings + 1);
     for (size_t i = 0; i < want->n_mappings; i++) {
         names[i] = want->mappings[i].subnet;
     }
     struct str_set asked = str_set_make(p->a, names, want->n_mappings);
     struct str_set in = str_set_make(p->a, has->subnets.items, has->subnets.n);
-    if (in.n > 0 && asked.n > 0 && !str_set_eq(&asked, &in)) {
-        lb_plan_because(p->plan, p->service->key,
-                        "the NLB is in %s, and a new one would be in %s → stays in its subnets",
-                        str_set_text(p->a, &in, ", "), str_set_text(p->a, &asked, ", "));
+    if (in.n == 0 || asked.n == 0 || str_set_eq(&asked, &in)) {
+        return;
     }
+    const char *is = str_set_text(p->a, &in, ", ");
+    const char *asks = str_set_text(p->a, &asked, ", ");
+    lb_plan_because(p->plan, p->service->key,
+                    "the NLB is in %s, and the Service asks for %s → stays in its subnets", is,
+                    asks);
+    aws_plan_finding(p, "SubnetsNotChanged",
+                     "The NLB stays in %s: the subnets of an NLB are not changed. To get one in "
+                     "%s, delete the Service and create it anew.",
+                     is, asks);
 }
 
 int aws_plan_nlb(struct aws_planning *p, const struct aws_nlb_want *want, struct lb_value own,
@@ -212,7 +211,7 @@ int aws_plan_nlb(struct aws_planning *p, const struct aws_nlb_want *want, struct
         balancer = plan_create(p, want, own);
     } else {
         balancer = LB_VALUE(p->seen->nlb->arn);
-        tell_what_stays(p, want);
+        tell_subnets_stay(p, want);
         changes = plan_security_groups(p, want, own);
     }
     aws_nlb_plan_groups(p, want, &slots);

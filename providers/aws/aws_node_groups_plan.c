@@ -156,27 +156,6 @@ static void classic_group(struct classic_nodes *c, const char *id)
     }
 }
 
-/* Groups of the balancer as it is that it will not have.  Ours are aws_plan_left_groups()' affair. */
-static struct str_set groups_that_go(const struct aws_planning *p,
-                                     const struct aws_classic_want *want, struct lb_value own)
-{
-    const struct aws_classic *seen = p->seen->classic;
-    size_t n_seen = seen != NULL ? seen->groups.n : 0;
-    const char **items = ARENA_ARRAY(p->a, const char *, n_seen);
-    const struct str_set named = str_set_make(p->a, want->groups.items, want->groups.n);
-    const struct str_set left =
-        aws_left_groups(p, want->own != NULL ? want->own->name : NULL, false);
-    size_t n = 0;
-    for (size_t i = 0; i < n_seen; i++) {
-        const char *id = seen->groups.items[i];
-        if (!str_eq(id, own.text) && !str_set_has(&named, id) && !str_set_has(&left, id) &&
-            !aws_group_is_shared(p, id)) {
-            items[n++] = id;
-        }
-    }
-    return str_set_make(p->a, items, n);
-}
-
 /* Of the groups that the balancer will have.  One that is not made yet is in no annotation, and so the first. */
 static struct lb_value main_group(const struct aws_planning *p, const struct aws_classic_want *want,
                                   struct lb_value own)
@@ -211,7 +190,7 @@ int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classi
     if (rc != ERR_OK) {
         return rc;
     }
-    c.gone = groups_that_go(p, want, own);
+    c.gone = aws_classic_groups_that_go(p, want, own);
     struct str_set all = groups_to_look_at(p, &c.wanted);
     const char *id;
     STR_SET_EACH (id, &all) {

@@ -156,6 +156,12 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
     return all;
 }
 
+/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
+static int64_t groups_not_older(const struct aws_sync *y)
+{
+    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
+}
+
 /* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
  * them, or their tags, in its list yet.  Returns how many. */
 static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, const char **ret,
@@ -212,7 +218,7 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     if (ids == NULL) {
         return ERR_OK;
     }
-    *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, aws_sync_not_older(y), err);
+    *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, groups_not_older(y), err);
     bool listed = made == NULL || str_set_has(&it->around.tagged, made);
     if (*ret != NULL && !listed && !doc_has_group(*ret, made)) {
         (void)err_set(err, ERR_TRANSIENT,
@@ -280,7 +286,7 @@ static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err
 static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     const struct aws_doc *doc =
-        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, aws_sync_not_older(y), err);
+        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err);
     if (doc == NULL) {
         return err->code;
     }
@@ -297,7 +303,7 @@ static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *e
         return err->code;
     }
     if (untagged != NULL) {
-        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, aws_sync_not_older(y), err);
+        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
         if (more == NULL) {
             return err->code;
         }

@@ -11,6 +11,7 @@
 #include "providers/aws/aws_service_rules.h"
 
 #define FINDINGS_MAX 16
+#define RULES_MAX    10000 /* of a Service; EC2 holds a thousand per security group at most */
 
 const char *aws_kind_text(enum aws_kind kind)
 {
@@ -100,6 +101,20 @@ static int check_spec(const struct tt_service *s, struct err *err)
     return ERR_OK;
 }
 
+/* Ranges times ports is the number of rules in a security group: nobody may fill our memory with them. */
+static int check_rules(const struct aws_service *out, struct err *err)
+{
+    size_t ranges = out->ranges.n + out->ranges6.n;
+    size_t ports = out->in->n_ports;
+    if (ranges <= RULES_MAX / (ports + 1)) {
+        return ERR_OK;
+    }
+    return err_set(err, ERR_INVALID,
+                   "%zu source ranges and %zu ports make more rules than a security group can "
+                   "hold; join ranges, or use fewer ports",
+                   ranges, ports);
+}
+
 static int check_tail(const struct aws_service *out, struct err *err)
 {
     const char *proxy = aws_annotation_filled(out->in, "proxy-protocol");
@@ -138,6 +153,9 @@ static int check(struct arena *a, struct aws_service *out, struct err *err)
     if (rc == ERR_OK) {
         rc = aws_service_check_protocols(out->in, out->kind, err);
     }
+    if (rc == ERR_OK) {
+        rc = check_rules(out, err);
+    }
     if (rc == ERR_OK && out->kind == AWS_CLASSIC) {
         rc = aws_service_listeners(a, out->in, out->ports, out->n_ports, &listeners, err);
     }
@@ -146,33 +164,70 @@ static int check(struct arena *a, struct aws_service *out, struct err *err)
 
 /* ---- what has no effect -------------------------------------------------------------------------- */
 
-static void find(struct arena *a, struct aws_service *out)
+struct finder {
+    struct arena *a;
+    struct aws_finding *items;
+    size_t n;
+};
+
+static void add_finding(struct finder *f, const char *reason, const char *message)
 {
-    struct aws_finding *items = ARENA_ARRAY(a, struct aws_finding, FINDINGS_MAX);
-    size_t n = 0;
-    if (out->kind != AWS_ELSEWHERE) {
-        if (out->kind == AWS_CLASSIC && out->ranges6.n > 0) {
-            items[n++] = (struct aws_finding){
-                .reason = "SourceRangeIgnored",
-                .message = arena_printf(
-                    a,
-                    "source range %s: a classic load balancer has IPv4 only; IPv6 ranges are "
-                    "left out",
-                    out->ranges6.items[0])};
-        }
-        if (out->n_ports < out->in->n_ports) {
-            items[n++] = (struct aws_finding){
-                .reason = "PortIgnored",
-                .message = arena_printf(a,
-                                        "%s no node port and cannot be reached through a load "
-                                        "balancer; set spec.allocateLoadBalancerNodePorts",
-                                        out->in->n_ports - out->n_ports == 1 ? "a port has"
-                                                                             : "some ports have")};
-        }
-        n += aws_annotation_findings(a, out->in, out->kind, &items[n], FINDINGS_MAX - n);
+    if (f->n < FINDINGS_MAX) {
+        f->items[f->n++] = (struct aws_finding){.reason = reason, .message = message};
     }
-    out->findings = items;
-    out->n_findings = n;
+}
+
+/* Any text means classic; one that somebody hardly meant so is told. */
+static bool is_odd_type(const struct tt_service *s)
+{
+    static const char *const meant[] = {"", "classic", "clb", "elb"};
+    const char *type = str_nonnull(aws_annotation(s, "type"));
+    for (size_t i = 0; i < ARRAY_LEN(meant); i++) {
+        if (str_eq(type, meant[i])) {
+            return false;
+        }
+    }
+    return aws_service_kind(s) == AWS_CLASSIC;
+}
+
+static void find_of_kind(struct finder *f, const struct aws_naming *naming,
+                         const struct aws_service *s)
+{
+    if (is_odd_type(s->in)) {
+        add_finding(f, "UnknownType",
+                    arena_printf(f->a,
+                                 "annotation " AWS_ANNOTATION
+                                 "type: \"%s\" means a classic load balancer, as anything but nlb",
+                                 aws_annotation(s->in, "type")));
+    }
+    if (s->kind == AWS_CLASSIC && s->ranges6.n > 0) {
+        add_finding(f, "SourceRangeIgnored",
+                    arena_printf(f->a,
+                                 "source range %s: a classic load balancer has IPv4 only; IPv6 "
+                                 "ranges are left out",
+                                 s->ranges6.items[0]));
+    }
+    if (s->kind == AWS_NLB && s->groups.n > 0 && !str_eq(naming->nlb_group_mode, "Managed")) {
+        add_finding(f, "AnnotationIgnored",
+                    "annotation " AWS_ANNOTATION "security-groups has no effect on an NLB unless "
+                    "NLBSecurityGroupMode of the cloud-config is Managed");
+    }
+    if (s->n_ports < s->in->n_ports) {
+        add_finding(f, "PortIgnored",
+                    "ports without node port cannot be reached through a load balancer; set "
+                    "spec.allocateLoadBalancerNodePorts");
+    }
+}
+
+static void find(struct arena *a, const struct aws_naming *naming, struct aws_service *out)
+{
+    struct finder f = {.a = a, .items = ARENA_ARRAY(a, struct aws_finding, FINDINGS_MAX)};
+    if (out->kind != AWS_ELSEWHERE) {
+        find_of_kind(&f, naming, out);
+        f.n += aws_annotation_findings(a, out->in, out->kind, &f.items[f.n], FINDINGS_MAX - f.n);
+    }
+    out->findings = f.items;
+    out->n_findings = f.n;
 }
 
 const struct aws_service *aws_service_read(struct arena *a, const struct aws_naming *naming,
@@ -189,6 +244,6 @@ const struct aws_service *aws_service_read(struct arena *a, const struct aws_nam
     out->local = str_eq(s->external_traffic_policy, "Local");
     read_annotations(a, out);
     (void)check(a, out, &out->err); /* kept in the Service: whoever builds it tells */
-    find(a, out);
+    find(a, naming, out);
     return out;
 }

@@ -141,29 +141,48 @@ int aws_service_check_protocols(const struct tt_service *s, enum aws_kind kind, 
     return ERR_OK;
 }
 
-/* Does ssl-ports mean this port?  Blanks around tokens and blank tokens do not count. */
-static bool is_selected(struct arena *a, const char *ssl_ports, int32_t port, const char *name)
+/* What ssl-ports says: all ports, or numbers and names.  Sets, because both lists may be long. */
+struct selection {
+    bool all;
+    struct str_set numbers; /* "443" */
+    struct str_set names;
+};
+
+/* Blanks around tokens and blank tokens do not count; "+443" is a number, too. */
+static struct selection read_selection(struct arena *a, const char *ssl_ports)
 {
     const char *text = str_trim_unicode(a, str_nonnull(ssl_ports));
     if (text[0] == '\0' || str_eq(text, "*")) {
-        return true;
+        return (struct selection){.all = true};
     }
     struct aws_texts tokens = aws_pieces(a, text, false);
+    const char **numbers = ARENA_ARRAY(a, const char *, tokens.n);
+    const char **names = ARENA_ARRAY(a, const char *, tokens.n);
+    size_t n_numbers = 0;
+    size_t n_names = 0;
     for (size_t i = 0; i < tokens.n; i++) {
         int64_t number;
-        bool is_number = aws_number(tokens.items[i], &number);
-        if (is_number ? number == port : str_eq(tokens.items[i], name)) {
-            return true;
+        if (aws_number(tokens.items[i], &number)) {
+            numbers[n_numbers++] = arena_printf(a, "%lld", (long long)number);
+        } else {
+            names[n_names++] = tokens.items[i];
         }
     }
-    return false;
+    return (struct selection){.numbers = str_set_make(a, numbers, n_numbers),
+                              .names = str_set_make(a, names, n_names)};
+}
+
+static bool is_selected(struct arena *a, const struct selection *s, int32_t port, const char *name)
+{
+    return s->all || str_set_has(&s->names, name) ||
+           str_set_has(&s->numbers, arena_printf(a, "%d", (int)port));
 }
 
 const struct aws_service_port *aws_service_ports(struct arena *a, const struct tt_service *s,
                                                  enum aws_kind kind, size_t *ret_n)
 {
     bool certificate = aws_annotation_filled(s, "ssl-cert") != NULL;
-    const char *ssl_ports = aws_annotation(s, "ssl-ports");
+    struct selection selected = read_selection(a, aws_annotation(s, "ssl-ports"));
     struct aws_service_port *ports = ARENA_ARRAY(a, struct aws_service_port, s->n_ports);
     size_t n = 0;
     for (uint32_t i = 0; i < s->n_ports; i++) {
@@ -180,7 +199,7 @@ const struct aws_service_port *aws_service_ports(struct arena *a, const struct t
             .node_port = p->node_port,
             .protocol = str_nonnull(p->protocol),
             .tls = certificate && !str_eq(p->protocol, "UDP") &&
-                   is_selected(a, ssl_ports, p->port, compared),
+                   is_selected(a, &selected, p->port, compared),
         };
     }
     *ret_n = n;

@@ -46,21 +46,51 @@ const char *aws_tag(const struct aws_tags *tags, const char *key)
     return NULL;
 }
 
+/* A pair and where it stood. */
+struct pair {
+    struct aws_tag tag;
+    size_t at;
+};
+
+static int compare_pairs(const void *x, const void *y)
+{
+    const struct pair *a = x;
+    const struct pair *b = y;
+    int order = strcmp(a->tag.key, b->tag.key);
+    return order != 0 ? order : (a->at > b->at) - (a->at < b->at);
+}
+
+/* Sorted; of equal keys the last one stays. */
+static struct aws_tags last_ones(struct arena *a, struct pair *pairs, size_t n)
+{
+    struct aws_tag *items = ARENA_ARRAY(a, struct aws_tag, n);
+    size_t kept = 0;
+    if (n > 0) {
+        qsort(pairs, n, sizeof(*pairs), compare_pairs);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 == n || !str_eq(pairs[i].tag.key, pairs[i + 1].tag.key)) {
+            items[kept++] = pairs[i].tag;
+        }
+    }
+    return (struct aws_tags){.items = items, .n = kept};
+}
+
 /* What stands behind a second "=" is dropped, and so are pieces without a key; blanks around "=" stay. */
 struct aws_tags aws_pairs_read(struct arena *a, const char *text)
 {
     size_t n_pieces;
     size_t n = 0;
     char **pieces = str_split(a, str_trim_unicode(a, str_nonnull(text)), ',', &n_pieces);
-    struct aws_tag *items = ARENA_ARRAY(a, struct aws_tag, n_pieces);
+    struct pair *pairs = ARENA_ARRAY(a, struct pair, n_pieces);
     for (size_t i = 0; i < n_pieces; i++) {
         size_t sides;
         char **parts = str_split(a, str_trim_unicode(a, pieces[i]), '=', &sides);
         if (parts[0][0] != '\0') {
-            put(items, &n, parts[0], sides > 1 ? parts[1] : "");
+            pairs[n++] = (struct pair){{parts[0], sides > 1 ? parts[1] : ""}, i};
         }
     }
-    return sorted(items, n);
+    return last_ones(a, pairs, n);
 }
 
 static const char *cluster_key(struct arena *a, const struct aws_naming *n)

@@ -7,6 +7,20 @@
 
 #define CLB_NAMED_MAX 20 /* balancers in one call on tags */
 
+/* Additional attributes of a world may be there several times; the last of each key counts. */
+static void put_additional(struct json_object *list, struct json_object *stored)
+{
+    for (size_t i = 0; i < json_len(stored); i++) {
+        struct json_object *item = json_object_array_get_idx(stored, i);
+        struct json_object *have = amz_find(list, "Key", json_str(item, "Key"), NULL);
+        if (have) {
+            json_add_str(have, "Value", json_str(item, "Value"));
+        } else {
+            json_object_array_add(list, json_copy(item));
+        }
+    }
+}
+
 /* What is stored over the defaults; new reference. */
 static struct json_object *attributes_of(struct amz_request *q, const char *name, bool truth)
 {
@@ -19,6 +33,10 @@ static struct json_object *attributes_of(struct amz_request *q, const char *name
     json_object_object_foreach(stored, name_of_section, section)
     {
         struct json_object *to = json_member(all, name_of_section);
+        if (json_object_is_type(to, json_type_array)) {
+            put_additional(to, section);
+            continue;
+        }
         if (!json_object_is_type(section, json_type_object) || !to) {
             json_add(all, name_of_section, json_copy(section));
             continue;

@@ -236,12 +236,13 @@ static struct json_object *instance_state(struct aws *aws, struct json_object *b
     struct json_object *o = json_object_new_object();
     const char *state = amz_ec2_instance_state(aws, id);
     const char *zone = str_nonnull(amz_ec2_instance_zone(aws, id));
+    struct json_object *zones = json_member(body, "AvailabilityZones"); /* a world's may be empty */
     const char *reason = NULL, *why = NULL;
     if (!str_eq(state, "running")) {
         reason = "Instance";
         why = str_eq(state, "stopped") ? "Instance is in stopped state."
                                        : "Instance is in terminated state.";
-    } else if (zone[0] != '\0' && !amz_has_text(json_member(body, "AvailabilityZones"), zone)) {
+    } else if (zone[0] != '\0' && json_len(zones) > 0 && !amz_has_text(zones, zone)) {
         reason = "ELB";
         why = "The instance is not in an Availability Zone that is enabled for the load balancer.";
     }

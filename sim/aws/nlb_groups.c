@@ -196,6 +196,7 @@ bool nlb_create_group(struct amz_request *q)
     json_add_str(body, "TargetGroupArn", arn);
     group = amz_set(q->aws, AMZ_TARGET_GROUP, arn, body);
     amz_unsettle(q->aws, group, NULL);
+    amz_set(q->aws, AMZ_TARGET_HEALTH, arn, json_object_new_array());
     nlb_tags_set(q->aws, arn, json_member(q->in, "Tags"));
     answer(q, group);
     return true;

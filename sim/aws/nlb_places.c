@@ -187,8 +187,11 @@ bool nlb_read_siting(struct amz_request *q, const struct amz_resource *lb,
     *ret = (struct nlb_siting){
         .places = ARENA_ARRAY(q->a, struct nlb_place, n),
         .n = n,
-        .scheme = str_or(json_str(lb ? lb->body : q->in, "Scheme"), "internet-facing"),
-        .address_type = str_or(json_str(q->in, "IpAddressType"), str_or(was, "ipv4")),
+        /* copies: the body that they come from may be changed by them */
+        .scheme = arena_strdup(
+            q->a, str_or(json_str(lb ? lb->body : q->in, "Scheme"), "internet-facing")),
+        .address_type =
+            arena_strdup(q->a, str_or(json_str(q->in, "IpAddressType"), str_or(was, "ipv4"))),
     };
     struct lb_place *at = ARENA_ARRAY(q->a, struct lb_place, n);
     for (size_t i = 0; i < n; i++) {

@@ -39,7 +39,7 @@ static void make_key(char out[64], struct json_object *target)
 
 static struct moment *find_moment(const struct amz_resource *health, struct json_object *target)
 {
-    struct moments *m = health->extra;
+    struct moments *m = health ? health->extra : NULL;
     char key[64];
     make_key(key, target);
     for (size_t i = 0; m && i < m->n; i++) {
@@ -419,9 +419,12 @@ bool nlb_describe_health(struct amz_request *q)
     if (!group) {
         return false;
     }
-    struct amz_resource *health = health_of(q->aws, group->id);
-    struct json_object *asked = json_member(q->in, "Targets");
-    struct json_object *seen = amz_seen(q->aws, health);
+    struct amz_resource *health = amz_get(q->aws, AMZ_TARGET_HEALTH, group->id);
+    struct json_object *asked = json_member(q->in, "Targets"), *seen = NULL;
+    if (health) {
+        nlb_settle_targets(q->aws, health);
+        seen = amz_seen(q->aws, health);
+    }
     struct json_object *users = nlb_group_balancers(q->aws, group->id);
     struct json_object *list = amz_list(q->out, "TargetHealthDescriptions");
     size_t n = json_len(asked) > 0 ? json_len(asked) : json_len(seen);

@@ -34,6 +34,7 @@ struct golden_provider {
 };
 
 /* Each in a file of its own, tests/golden/<provider>.c. */
+extern const struct golden_provider golden_aws;
 extern const struct golden_provider golden_azure;
 extern const struct golden_provider golden_gce;
 

@@ -15,6 +15,9 @@
 #include <string.h>
 
 static const struct golden_provider *const providers[] = {
+#ifdef GOLDEN_AWS
+    &golden_aws,
+#endif
 #ifdef GOLDEN_AZURE
     &golden_azure,
 #endif

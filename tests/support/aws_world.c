@@ -280,6 +280,9 @@ static void carry_out(const struct running *r, size_t at, struct err *err)
         *r->w = *before;
     }
     log_call(r, &c);
+    if (r->run->after != NULL) {
+        r->run->after(r->run->arg);
+    }
 }
 
 static bool is_tolerated(const struct lb_op *op, int code)

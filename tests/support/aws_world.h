@@ -42,6 +42,10 @@ struct aws_world {
     int max_rules; /* of a security group: 60 */
     struct aws_subnet subnets[AWS_WORLD_MAX];
     size_t n_subnets;
+    const struct aws_route_table *tables; /* NULL: none */
+    size_t n_tables;
+    const struct aws_zone *zones; /* NULL: none */
+    size_t n_zones;
     struct aws_instance instances[AWS_WORLD_MAX * 4];
     size_t n_instances;
     struct aws_world_group groups[AWS_WORLD_MAX];
@@ -106,6 +110,9 @@ struct aws_world_run {
     bool backwards;      /* operations of a wave from the last to the first */
     int stop_after;      /* so many calls, as if the process were killed; -1: none */
     struct str_buf *log; /* a line for each call and its parameters; NULL: none */
+    /* After each call; may be NULL. */
+    void (*after)(void *arg);
+    void *arg;
     unsigned calls;
     int failed_op; /* -1: none */
 };

@@ -130,8 +130,8 @@ static void check_groups(struct aws_world_call *c, const struct aws_texts *ids)
             (void)aws_world_refuse(c, ERR_INVALID, "InvalidSecurityGroup", "%s", ids->items[i]);
         }
     }
-    if (ids->n == 0) {
-        (void)aws_world_refuse(c, ERR_BUG, "MissingParameter", "SecurityGroups");
+    if (ids->n == 0 || aws_world_sorted(c->w->a, *ids).n != ids->n) {
+        (void)aws_world_refuse(c, ERR_BUG, "MissingParameter", "SecurityGroups, each once");
     }
 }
 
@@ -262,7 +262,7 @@ static void create_policy(struct aws_world_call *c)
         (void)aws_world_refuse(c, ERR_EXISTS, "DuplicatePolicyName", "%s", name);
         return;
     }
-    b->other_policies = with(c->w->a, &b->other_policies, name);
+    b->other_policies = aws_world_sorted(c->w->a, with(c->w->a, &b->other_policies, name));
     c->changed = true;
 }
 
@@ -279,6 +279,13 @@ static struct aws_texts policy_names(struct aws_world_call *c, const struct aws_
         }
     }
     return names;
+}
+
+static int by_instance_port(const void *x, const void *y)
+{
+    const struct aws_classic_backend *a = x;
+    const struct aws_classic_backend *b = y;
+    return (a->port > b->port) - (a->port < b->port);
 }
 
 static void set_backend(struct aws_world_call *c)
@@ -302,6 +309,7 @@ static void set_backend(struct aws_world_call *c)
         }
     }
     all[n++] = (struct aws_classic_backend){port, names};
+    qsort(all, n, sizeof *all, by_instance_port);
     c->changed = !same(&had, &names);
     b->backends = all;
     b->n_backends = n;

@@ -161,13 +161,14 @@ static const char *value_in(const struct aws_tags *tags, const char *key)
     return NULL;
 }
 
-struct aws_tags aws_world_attributes(struct aws_world_call *c, const struct aws_tags *has)
+struct aws_tags aws_world_attributes(struct aws_world_call *c, const struct aws_tags *has,
+                                     const struct aws_tags *known)
 {
     struct aws_tags given = aws_world_pairs(c, "Attributes.member");
     size_t differ = 0;
     for (size_t i = 0; i < given.n; i++) {
         const char *now = value_in(has, given.items[i].key);
-        if (now == NULL) {
+        if (value_in(known, given.items[i].key) == NULL) {
             (void)aws_world_refuse(c, ERR_INVALID, "ValidationError", "no attribute %s",
                                    given.items[i].key);
         }
@@ -183,7 +184,8 @@ static void modify_attributes(struct aws_world_call *c)
     if (one == NULL) {
         return;
     }
-    struct aws_tags now = aws_world_attributes(c, &one->attributes);
+    struct aws_tags now =
+        aws_world_attributes(c, &one->attributes, &(struct aws_tags){fresh, ARRAY_LEN(fresh)});
     if (str_eq(value_in(&now, "access_logs.s3.enabled"), "true") &&
         str_is_empty(value_in(&now, "access_logs.s3.bucket"))) {
         (void)aws_world_refuse(c, ERR_INVALID, "InvalidConfigurationRequest", "no bucket");

@@ -177,6 +177,10 @@ const struct aws_surroundings *aws_world_surroundings(const struct aws_world *w,
     s->n_instances = w->n_instances;
     s->places.subnets = w->subnets;
     s->places.n_subnets = w->n_subnets;
+    s->places.tables = w->tables;
+    s->places.n_tables = w->n_tables;
+    s->places.zones = w->zones;
+    s->places.n_zones = w->n_zones;
     s->places.own_subnet = "";
     return s;
 }

@@ -180,7 +180,10 @@ void aws_world_modify_group_attributes(struct aws_world_call *c)
     struct aws_world_target_group *g =
         aws_world_target_group_of(c, aws_world_needed(c, "TargetGroupArn"));
     if (g != NULL) {
-        g->attributes = aws_world_attributes(c, &g->attributes);
+        g->attributes =
+            aws_world_attributes(c, &g->attributes, &(struct aws_tags){fresh, ARRAY_LEN(fresh)});
+        c->changed =
+            true; /* what a new group has is for AWS to say: it is told without being asked */
     }
 }
 

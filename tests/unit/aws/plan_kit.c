@@ -92,6 +92,18 @@ static void append_ports(struct kit *k, struct str_buf *b)
     }
 }
 
+/* A line wins over earlier ones with its name. */
+static bool is_overruled(char *const *lines, size_t n, size_t at)
+{
+    const char *is = strchr(lines[at], '=');
+    for (size_t i = at + 1; is != NULL && i < n; i++) {
+        if (strncmp(lines[i], lines[at], (size_t)(is - lines[at]) + 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void append_annotations(struct kit *k, struct str_buf *b)
 {
     size_t n = 0;
@@ -99,7 +111,7 @@ static void append_annotations(struct kit *k, struct str_buf *b)
     str_appendf(b, "\"" AWS_ANNOTATION "type\":\"%s\"", k->kind);
     for (size_t i = 0; i < n; i++) {
         char *is = strchr(lines[i], '=');
-        if (is != NULL) {
+        if (is != NULL && !is_overruled(lines, n, i)) {
             str_appendf(b, ",\"" AWS_ANNOTATION "%.*s\":", (int)(is - lines[i]), lines[i]);
             str_append_json_quoted(b, is + 1);
         }
@@ -209,6 +221,42 @@ void kit_settle_nlb(struct kit *k)
     if (lb_plan_changes(&k->plan) != 0) {
         fail_msg("not settled: %s", kit_waves(k));
     }
+}
+
+/* ---- steps of a test ------------------------------------------------------------------------------------------ */
+
+void kit_expect(struct kit *k, const char *waves)
+{
+    kit_plan_nlb(k);
+    assert_string_equal(kit_waves(k), waves);
+    kit_run(k);
+    struct lb_plan plan = k->plan;
+    kit_plan_nlb(k);
+    assert_string_equal(kit_waves(k), "");
+    k->plan = plan;
+}
+
+struct kit *kit_settled(const char *ports, const char *lines)
+{
+    struct kit *k = kit_new();
+    k->ports = ports;
+    k->lines = lines;
+    kit_settle_nlb(k);
+    return k;
+}
+
+struct aws_world_target_group *kit_group_of_port(struct kit *k, int32_t port)
+{
+    for (size_t i = 0; i < k->world.n_listeners; i++) {
+        for (size_t g = 0; g < k->world.n_target_groups; g++) {
+            if (k->world.listeners[i].port == port &&
+                str_eq(k->world.listeners[i].target_group, k->world.target_groups[g].group.arn)) {
+                return &k->world.target_groups[g];
+            }
+        }
+    }
+    fail_msg("no target group of port %d", (int)port);
+    return NULL;
 }
 
 /* ---- looking at a plan --------------------------------------------------------------------------------------- */

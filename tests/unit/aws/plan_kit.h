@@ -57,6 +57,12 @@ void kit_run(struct kit *k);
 /* Both; and again: nothing is to be done then. */
 void kit_settle_nlb(struct kit *k);
 
+/* Plans the NLB, compares the waves, carries it out, and finds nothing to do.  kit->plan is the first plan then. */
+void kit_expect(struct kit *k, const char *waves);
+/* A new kit whose Service has these ports and annotations, and is served. */
+struct kit *kit_settled(const char *ports, const char *lines);
+struct aws_world_target_group *kit_group_of_port(struct kit *k, int32_t port);
+
 /* "1 CreateTargetGroup, CreateLoadBalancer; 2 …": waves with the actions in the order of the plan. */
 const char *kit_waves(struct kit *k);
 /* Operation that calls this action, the nth (from 0); fails the test when there is none. */

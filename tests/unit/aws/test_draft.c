@@ -121,12 +121,32 @@ static void draft__rules__of_one_protocol_and_ports_share_a_permission(void **st
     kit_free(k);
 }
 
+static void draft__many_of_a_phase__go_sixteen_at_a_time(void **state)
+{
+    (void)state;
+    struct kit *k = kit_new();
+    struct aws_planning p = kit_begin(k);
+    for (int i = 0; i < 40; i++) {
+        (void)draft(&p, i % 2 == 0 ? AWS_PHASE_MAKE : AWS_PHASE_FILL, "Make");
+    }
+    finish(k, &p);
+    static const int waves[] = {16, 4, 16, 4};
+    size_t at = 0;
+    for (size_t w = 0; w < ARRAY_LEN(waves); w++) {
+        for (int i = 0; i < waves[w]; i++) {
+            assert_int_equal(k->plan.ops[at++].wave, w + 1);
+        }
+    }
+    kit_free(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draft__phases__are_waves_and_keep_the_order_inside),
         cmocka_unit_test(draft__values_of_others__are_indexes_of_the_plan),
         cmocka_unit_test(draft__kept_ones__are_counted_and_open_no_wave),
+        cmocka_unit_test(draft__many_of_a_phase__go_sixteen_at_a_time),
         cmocka_unit_test(draft__parameters__are_spelled_as_the_query_protocol_does),
         cmocka_unit_test(draft__rules__of_one_protocol_and_ports_share_a_permission),
     };

@@ -189,19 +189,58 @@ static void cmd_manifest_complete__ports__defaults_and_node_ports_by_name(void *
     assert_int_equal(30123, json_int(port, "nodePort", 0));
 }
 
+static void cmd_manifest_complete__node_ports__stand_ins_that_nobody_has(void **state)
+{
+    (void)state;
+    static const char ports[] =
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\",%s\"ports\":["
+        "{\"name\":\"x\",\"port\":80},{\"name\":\"y\",\"port\":81,\"nodePort\":30001},"
+        "{\"name\":\"z\",\"port\":82}]}}";
+    static const struct {
+        const char *more;
+        int64_t want[3];
+    } cases[] = {{"", {30002, 30001, 30003}},
+                 {"\"allocateLoadBalancerNodePorts\":false,", {0, 30001, 0}}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        const char *note;
+        _cleanup_(json_putp) struct json_object *o =
+            completed(a, arena_printf(a, ports, cases[i].more), NULL, &note);
+        for (size_t k = 0; k < 3; k++) {
+            struct json_object *port = json_object_array_get_idx(json_path(o, "spec.ports"), k);
+            assert_int_equal(cases[i].want[k], json_int(port, "nodePort", 0));
+        }
+    }
+}
+
 static void cmd_manifest_complete__what_the_server_would_choose__note(void **state)
 {
     (void)state;
     static const char local[] = "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":"
                                 "\"LoadBalancer\",\"externalTrafficPolicy\":\"Local\"}}";
+    static const char ports[] =
+        "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
+        "\"ports\":[{\"name\":\"x\",\"port\":80},{\"name\":\"y\",\"port\":81}]}}";
+    static const char both[] =
+        "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"nodePort\":30001},"
+        "{\"name\":\"y\",\"nodePort\":30009}]}}";
     static const struct {
         const char *manifest, *live, *note;
     } notes[] = {
         {"{\"metadata\":{\"name\":\"a\"}}", NULL,
          "the cluster does not have it yet → its uid and the names made from it are stand-ins"},
         {local, NULL,
-         "the cluster does not have it yet → its uid, names made from it, and the health check's "
-         "port are stand-ins"},
+         "the cluster does not have it yet → its uid, the health check's port and names made from "
+         "them are stand-ins"},
+        {ports, NULL,
+         "the cluster does not have it yet → its uid, node ports and names made from them are "
+         "stand-ins"},
+        {ports,
+         "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"nodePort\":30001}]}"
+         "}",
+         "the API server has not chosen node ports yet → 30001 and those that follow stand for "
+         "them"},
+        {ports, both, NULL},
         {local, "{\"metadata\":{\"uid\":\"u\"}}",
          "the API server has not chosen the health check's port yet → 30000 stands for it"},
         {"{\"metadata\":{\"name\":\"a\"}}", "{\"metadata\":{\"uid\":\"u\"}}", NULL},
@@ -240,6 +279,7 @@ int main(void)
         cmocka_unit_test(cmd_manifest__not_yaml__line_is_named),
         cmocka_unit_test(cmd_manifest_complete__table__as_the_server_stores_it),
         cmocka_unit_test(cmd_manifest_complete__ports__defaults_and_node_ports_by_name),
+        cmocka_unit_test(cmd_manifest_complete__node_ports__stand_ins_that_nobody_has),
         cmocka_unit_test(cmd_manifest_complete__what_the_server_would_choose__note),
         cmocka_unit_test(cmd_manifest_complete__new__same_uid_in_every_run),
     };

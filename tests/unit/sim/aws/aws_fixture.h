@@ -3,7 +3,7 @@
  *
  * On top of the simulator's fixture: requests by service and action, answers as JSON (element names; what holds only <item> or
  * <member> is a list; EC2 without its root, the others below …Result; errors as {"Code", "Message"}), and a log of all
- * traffic (for amz_traffic_test.py) in the folder that TRIMTAB_AWS_LOGS names. */
+ * traffic (for aws_traffic_test.py) in the folder that TRIMTAB_AWS_LOGS names. */
 #ifndef TRIMTAB_TESTS_SIM_AWS_FIXTURE_H
 #define TRIMTAB_TESTS_SIM_AWS_FIXTURE_H
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_docs.c: the annotations on the page of the provider are those of the tables in the code.
+ *
+ * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
+#include "providers/aws/aws_annotations.h"
+#include "tests/support/doc_page.h"
+#include "tests/unit/gce/pure.h"
+
+static const char *cell(struct arena *a, const char *text)
+{
+    return str_replace(a, str_replace(a, text, "<", "&lt;"), "*", "\\*");
+}
+
+static const char *kinds(unsigned on)
+{
+    static const char *const words[] = {"–", "classic", "NLB", "both"};
+    return words[on & (AWS_ON_CLASSIC | AWS_ON_NLB)];
+}
+
+static void page__has_the_annotations_of_the_code(void **state)
+{
+    struct arena *a = *state;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_appendf(&b, "\n| annotation | on | values | without it | effect | a wrong value | a load "
+                    "balancer that is there |\n|---|---|---|---|---|---|---|\n");
+    for (const struct aws_annotation *row = aws_annotation_table; row->name != NULL; row++) {
+        str_appendf(&b, "| `%s` | %s | %s | %s | %s | %s | %s |\n", row->name, kinds(row->on),
+                    cell(a, row->values), cell(a, row->initial), cell(a, row->effect),
+                    cell(a, row->invalid), cell(a, row->change));
+    }
+    str_appendf(&b, "\n");
+    doc_page_check_table(a, "providers/aws.md", "annotations", str_buf_text(&b));
+}
+
+static void page__has_what_only_the_other_controller_knows(void **state)
+{
+    struct arena *a = *state;
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_appendf(&b, "\n| annotation | meaning there |\n|---|---|\n");
+    for (const struct aws_elsewhere *row = aws_elsewhere_table; row->name != NULL; row++) {
+        str_appendf(&b, "| `%s` | %s |\n", row->name, cell(a, row->meaning));
+    }
+    str_appendf(&b, "\n");
+    doc_page_check_table(a, "providers/aws.md", "elsewhere", str_buf_text(&b));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PURE_TEST(page__has_the_annotations_of_the_code),
+        PURE_TEST(page__has_what_only_the_other_controller_knows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
