@@ -76,10 +76,15 @@ struct aws_need {
     const char *key; /* NULL or "": none */
     int64_t
         not_older_ms; /* by the clock: a document read at or after this moment will do; INT64_MAX: read it now */
+    uint64_t
+        after; /* instead: one whose reading began after this mark (aws_cloud_mark()); 0: by the clock */
     /* answers */
     const struct aws_doc *doc; /* a reference of the caller's; NULL: see err */
     struct err err;
 };
+/* This moment, finer than any clock: what began to be read after it is told from what was read before. */
+uint64_t aws_cloud_mark(struct aws_cloud *c);
+bool aws_doc_is_after(const struct aws_doc *d, uint64_t mark);
 /* Answers them side by side; blocks.  Returns ERR_OK, or the code of the first that failed (its text in *err; the others
  * are answered all the same).  *ret_reads grows by the requests that this caller sent. */
 int aws_cloud_read(struct aws_cloud *c, struct http *http, struct cancel *cancel,

@@ -40,24 +40,6 @@ static const char *scheme_text(bool internal)
     return internal ? "internal" : "internet-facing";
 }
 
-static void say_why(struct aws_planning *p)
-{
-    const struct aws_service *s = p->service;
-    const char *type = svc_annotation(s->in, AWS_ANNOTATION "type");
-    const char *internal = svc_annotation(s->in, AWS_ANNOTATION "internal");
-    if (type == NULL) {
-        lb_plan_because(p->plan, s->key, "no aws-load-balancer-type annotation → %s",
-                        aws_kind_text(s->kind));
-    } else {
-        lb_plan_because(p->plan, s->key, "aws-load-balancer-type is \"%s\" → %s", type,
-                        aws_kind_text(s->kind));
-    }
-    if (internal != NULL) {
-        lb_plan_because(p->plan, s->key, "aws-load-balancer-internal is \"%s\" → %s", internal,
-                        scheme_text(s->internal));
-    }
-}
-
 /* The scheme of the balancer of the wanted kind; NULL: it is not there, or does not say. */
 static const char *seen_scheme(const struct aws_planning *p)
 {
@@ -74,6 +56,29 @@ static bool scheme_differs(const struct aws_planning *p)
 {
     const char *scheme = seen_scheme(p);
     return scheme != NULL && str_eq(scheme, "internal") != p->service->internal;
+}
+
+static void say_why(struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    const char *type = svc_annotation(s->in, AWS_ANNOTATION "type");
+    const char *internal = svc_annotation(s->in, AWS_ANNOTATION "internal");
+    if (type == NULL) {
+        lb_plan_because(p->plan, s->key, "no aws-load-balancer-type annotation → %s",
+                        aws_kind_text(s->kind));
+    } else {
+        lb_plan_because(p->plan, s->key, "aws-load-balancer-type is \"%s\" → %s", type,
+                        aws_kind_text(s->kind));
+    }
+    if (internal != NULL && scheme_differs(p) && s->kind == AWS_CLASSIC) {
+        lb_plan_because(p->plan, s->key,
+                        "aws-load-balancer-internal is \"%s\" → %s, but the load balancer is %s "
+                        "and stays so",
+                        internal, scheme_text(s->internal), scheme_text(!s->internal));
+    } else if (internal != NULL) {
+        lb_plan_because(p->plan, s->key, "aws-load-balancer-internal is \"%s\" → %s", internal,
+                        scheme_text(s->internal));
+    }
 }
 
 static void describe(struct aws_planning *p)

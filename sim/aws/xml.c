@@ -86,6 +86,17 @@ static void append_members(struct str_buf *b, int type, struct json_object *o)
     }
 }
 
+/* A value of an enumeration as the pack spells it. */
+static const char *spelled(const struct amz_type *t, const char *text)
+{
+    for (const char *const *v = t->one_of; v && *v; v++) {
+        if (str_eq_nocase(*v, text)) {
+            return *v;
+        }
+    }
+    return text;
+}
+
 static void append_value(struct str_buf *b, int type, const char *item, struct json_object *o)
 {
     const struct amz_type *t = &amz_types[type];
@@ -94,7 +105,7 @@ static void append_value(struct str_buf *b, int type, const char *item, struct j
         return;
     }
     if (t->kind != AMZ_ARRAY) {
-        amz_append_xml_text(b, json_object_get_string(o));
+        amz_append_xml_text(b, spelled(t, json_object_get_string(o)));
         return;
     }
     for (size_t i = 0; i < json_len(o); i++) {

@@ -31,7 +31,7 @@ struct kit {
     const char *spec;
     struct aws_texts instances; /* targets */
     struct aws_texts subnets;
-    /* after kit_plan() */
+    /* after kit_begin() */
     const struct aws_service *service;
     const struct aws_observed *seen;
     const struct aws_surroundings *around;

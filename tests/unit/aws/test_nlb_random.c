@@ -6,12 +6,15 @@
  *
  *     AWS refuses nothing, and no call is made that changes nothing
  *     a listener that has targets before and after has some after every call
- *     the next plan is empty, and every port is served by all targets, and nothing is left over */
-#include "tests/unit/aws/plan_kit.h"
+ *     the nodes let in whom they let in before and shall let in afterwards
+ *     the next plan is empty, and every port is served by all targets, and nothing is left over
+ *     a deletion, tried from such a moment, leaves nothing behind, and rules of others */
+#include "tests/unit/aws/service_kit.h"
 
 #include <string.h>
 
-#define CASES 10000
+#define CASES   10000
+#define FOREIGN "tcp 22 10.9.0.0/16;ssh"
 
 struct dice {
     uint64_t state;
@@ -192,54 +195,91 @@ static size_t serving(const struct aws_world *w, const struct aws_listener *l)
     return n;
 }
 
+static const struct aws_rules *node_rules(const struct aws_world *w)
+{
+    return &aws_world_group(w, "sg-nodes")->group.rules;
+}
+
+static bool lets_in(const struct aws_world *w, const struct aws_rule *rule)
+{
+    const struct aws_rules *rules = node_rules(w);
+    for (size_t i = 0; i < rules->n; i++) {
+        if (aws_rule_same(&rules->items[i], rule)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct watch {
     struct kit *k;
-    struct aws_listener before[AWS_WORLD_MAX]; /* those that had targets */
-    size_t n_before;
+    struct aws_world before;
+    struct aws_world after; /* when the plan is carried out whole */
+    bool whole;
 };
 
-/* While a plan runs: listeners that served somebody do, unless nobody is wanted. */
-static void check_serving(void *arg)
+/* Listeners that served somebody do, unless nobody is wanted. */
+static void check_serving(struct watch *v)
 {
-    struct watch *v = arg;
     const struct aws_world *w = &v->k->world;
     for (size_t i = 0; v->k->instances.n > 0 && i < w->n_listeners; i++) {
-        for (size_t b = 0; b < v->n_before; b++) {
-            if (str_eq(w->listeners[i].arn, v->before[b].arn) &&
+        for (size_t b = 0; b < v->before.n_listeners; b++) {
+            const struct aws_listener *was = &v->before.listeners[b];
+            if (str_eq(w->listeners[i].arn, was->arn) && serving(&v->before, was) > 0 &&
                 serving(w, &w->listeners[i]) == 0) {
-                fail_msg("port %d serves nobody\n%s", (int)w->listeners[i].port,
-                         aws_world_text(w, v->k->a));
+                fail_msg("port %d serves nobody\n%s", (int)was->port, aws_world_text(w, v->k->a));
             }
         }
     }
 }
 
-static void watch_begin(struct watch *v, struct kit *k)
+static void check_rules(struct watch *v)
 {
-    *v = (struct watch){.k = k};
-    for (size_t i = 0; i < k->world.n_listeners; i++) {
-        if (serving(&k->world, &k->world.listeners[i]) > 0) {
-            v->before[v->n_before++] = k->world.listeners[i];
+    const struct aws_rules *before = node_rules(&v->before);
+    for (size_t i = 0; i < before->n; i++) {
+        const struct aws_rule *rule = &before->items[i];
+        if (lets_in(&v->after, rule) && !lets_in(&v->k->world, rule)) {
+            fail_msg("%s is gone for a while\n%s", aws_rule_text(v->k->a, rule),
+                     str_buf_text(&v->k->log));
         }
     }
 }
 
-/* Plans and carries out, all of it or some calls of it. */
-static void go(struct kit *k, struct dice *d, bool to_the_end)
+static void check(void *arg)
 {
-    struct watch v;
+    struct watch *v = arg;
+    check_serving(v);
+    if (v->whole) {
+        check_rules(v);
+    }
+}
+
+static void run(struct kit *k, struct dice *d, struct watch *v, int stop_after)
+{
     struct err err = ERR_INIT;
-    kit_plan_nlb(k);
-    watch_begin(&v, k);
     str_buf_reset(&k->log);
     k->run.log = &k->log;
-    k->run.after = check_serving;
-    k->run.arg = &v;
+    k->run.after = v != NULL ? check : NULL;
+    k->run.arg = v;
     k->run.backwards = one_in(d, 2);
-    k->run.stop_after = to_the_end ? -1 : (int)roll(d, 8);
+    k->run.stop_after = stop_after;
     if (aws_world_run(&k->world, &k->plan, &k->run, &err) != ERR_OK) {
         fail_msg("%s\n%s\n%s", err.message, str_buf_text(&k->log), aws_world_text(&k->world, k->a));
     }
+}
+
+/* Plans and carries out, all of it or some calls of it. */
+static void go(struct service_kit *s, struct dice *d, bool want, bool to_the_end)
+{
+    struct kit *k = s->k;
+    service_plan(s, want);
+    struct watch *v = ARENA_NEW(k->a, struct watch);
+    *v = (struct watch){.k = k, .before = k->world};
+    run(k, d, NULL, -1); /* to know how it ends */
+    v->after = k->world;
+    v->whole = true;
+    k->world = v->before;
+    run(k, d, want ? v : NULL, to_the_end ? -1 : (int)roll(d, 10));
 }
 
 static void check_port(struct kit *k, const struct aws_nlb_port *port)
@@ -263,9 +303,10 @@ static void check_port(struct kit *k, const struct aws_nlb_port *port)
     assert_int_equal(found, 1);
 }
 
-static void check_settled(struct kit *k)
+static void check_settled(struct service_kit *s)
 {
-    kit_plan_nlb(k);
+    struct kit *k = s->k;
+    service_plan(s, true);
     if (lb_plan_changes(&k->plan) != 0) {
         fail_msg("not settled: %s\n%s", kit_waves(k), str_buf_text(&k->log));
     }
@@ -278,22 +319,40 @@ static void check_settled(struct kit *k)
     assert_int_equal(k->world.n_target_groups, want.n_ports);
 }
 
+static void check_gone(struct service_kit *s)
+{
+    const struct aws_world *w = &s->k->world;
+    service_plan(s, false);
+    assert_string_equal(kit_waves(s->k), "");
+    assert_int_equal(w->n_nlbs + w->n_listeners + w->n_target_groups, 0);
+    assert_int_equal(w->n_groups, 1);
+    assert_string_equal(service_rules(s, "sg-nodes"), FOREIGN);
+}
+
 static void random__from_any_state_to_any_other__settles(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < CASES; i++) {
         struct dice d = {i * 7919 + 1};
-        struct kit *k = kit_new();
-        random_service(k, &d);
-        go(k, &d, !one_in(&d, 3));
-        meddle(k, &d);
-        random_service(k, &d);
+        struct service_kit *s = service_kit_new();
+        s->k->kind = "nlb";
+        service_add_rule(s, "sg-nodes", FOREIGN);
+        random_service(s->k, &d);
+        go(s, &d, true, !one_in(&d, 3));
+        meddle(s->k, &d);
+        random_service(s->k, &d);
         if (one_in(&d, 3)) {
-            go(k, &d, false);
+            go(s, &d, true, false);
         }
-        go(k, &d, true);
-        check_settled(k);
-        kit_free(k);
+        if (one_in(&d, 4)) {
+            go(s, &d, false, false);
+            go(s, &d, false, true);
+            check_gone(s);
+        } else {
+            go(s, &d, true, true);
+            check_settled(s);
+        }
+        service_kit_free(s);
     }
 }
 

@@ -191,6 +191,11 @@ static const struct answer_row answers[] = {
      "\"State\":null,\"Tags\":{}},7],\"More\":[]}",
      "<DescribeVpcsResponse xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\"><vpcSet><item>"
      "<vpcId>v</vpcId></item></vpcSet><requestId>R</requestId></DescribeVpcsResponse>"},
+    {"a value in another spelling", AMZ_EC2, "DescribeVpcs",
+     "{\"Vpcs\":[{\"State\":\"AVAILABLE\",\"InstanceTenancy\":\"else\"}]}",
+     "<DescribeVpcsResponse xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\"><vpcSet><item>"
+     "<state>available</state><instanceTenancy>else</instanceTenancy></item></vpcSet><requestId>R"
+     "</requestId></DescribeVpcsResponse>"},
     {"escaped text", AMZ_EC2, "DescribeVpcs", "{\"Vpcs\":[{\"VpcId\":\"<&>\\\"'\\n\\u0007é\"}]}",
      "<DescribeVpcsResponse xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\"><vpcSet><item>"
      "<vpcId>&lt;&amp;&gt;&quot;'&#xA;?é</vpcId></item></vpcSet><requestId>R</requestId>"

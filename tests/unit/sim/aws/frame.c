@@ -188,6 +188,35 @@ static void group__in_use__cannot_be_deleted(void **state)
     fixture_stop(f);
 }
 
+static void group__of_a_deleted_balancer__is_held_for_a_while(void **state)
+{
+    (void)state;
+    struct clock *clock = clock_fake_new(1000000, 1700000000000000LL);
+    struct sim_config cfg = {.nodes = 1, .clock = clock};
+    struct fixture *f = amz_start("release", &cfg);
+    struct json_object *subnet = json_object_array_get_idx(amz_world(f, "ec2.Subnets"), 0);
+    const char *subnet_id = arena_strdup(f->a, json_str(subnet, "SubnetId"));
+    const char *vpc_id = arena_strdup(f->a, json_str(subnet, "VpcId"));
+    amz_settings(f, "{\"group_release_ms\":5000}");
+    amz_must(f, "ec2", "CreateSecurityGroup",
+             arena_printf(f->a, "GroupName=g&GroupDescription=d&VpcId=%s", vpc_id));
+    const char *group = arena_printf(f->a, "GroupId=%s", amz_text(f, "groupId"));
+    amz_must(f, "elb", "CreateLoadBalancer",
+             arena_printf(f->a,
+                          "LoadBalancerName=b&Subnets.member.1=%s&SecurityGroups.member.1=%s&"
+                          "Listeners.member.1.Protocol=TCP&Listeners.member.1.LoadBalancerPort=80&"
+                          "Listeners.member.1.InstancePort=30080",
+                          subnet_id, group + strlen("GroupId=")));
+    amz_must(f, "elb", "DeleteLoadBalancer", "LoadBalancerName=b");
+    clock_fake_advance(clock, 4999);
+    amz_expect(f, "held", amz_call(f, "ec2", "DeleteSecurityGroup", group), 400,
+               "DependencyViolation");
+    clock_fake_advance(clock, 1);
+    amz_must(f, "ec2", "DeleteSecurityGroup", group);
+    fixture_stop(f);
+    clock_fake_free(clock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +225,7 @@ int main(void)
         cmocka_unit_test(latency__of_a_cloud__by_the_cost_of_the_action),
         cmocka_unit_test(calls__counted__by_service_and_action),
         cmocka_unit_test(group__in_use__cannot_be_deleted),
+        cmocka_unit_test(group__of_a_deleted_balancer__is_held_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of AWS against the simulated AWS: what a user types while a load balancer is down.
+
+    aws_cli_test.py TRIMTAB_SIM DATA [TEST…]      (TAP on stdout; skipped where `aws` is absent)
+
+Each command runs in the environment of env-aws alone, so that file must be all that a client needs.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
+SIM, DATA = sys.argv[1], sys.argv[2]
+AWS = shutil.which("aws")
+
+
+class Cloud:
+    def __init__(self, *flags):
+        self.home = tempfile.TemporaryDirectory()
+        self.log = os.path.join(self.home.name, "traffic.log")
+        self.process = subprocess.Popen(
+            [SIM, "--port=0", "--cloud=aws", "--nodes=3", f"--traffic-log={self.log}", f"--write-cloud-config={self.home.name}", *flags],
+            stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().split()[-1]
+        with open(os.path.join(self.home.name, "env-aws"), encoding="utf-8") as f:
+            self.env = dict(line.rstrip("\n").split("=", 1) for line in f)
+        self.env |= {"PATH": os.environ["PATH"], "HOME": self.home.name, "AWS_PAGER": "", "AWS_MAX_ATTEMPTS": "1"}
+
+    def run(self, *words):
+        return subprocess.run([AWS, *words, "--output", "json"], env=self.env, capture_output=True, text=True, check=False)
+
+    def aws(self, *words):
+        run = self.run(*words)
+        assert run.returncode == 0, (words, run.stderr)
+        return json.loads(run.stdout or "null")
+
+    def refused(self, code, *words):
+        run = self.run(*words)
+        assert run.returncode != 0 and f"({code})" in run.stderr, (words, run.stdout, run.stderr)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(30)
+        return status
+
+
+def test_identity__of_the_environment__is_known(cloud):
+    assert cloud.aws("sts", "get-caller-identity")["Account"] == "123456789012"
+
+
+def test_ec2__described_and_filtered__as_text_for_people(cloud):
+    run = subprocess.run([AWS, "ec2", "describe-instances", "--query", "Reservations[].Instances[].PrivateDnsName", "--output", "text"],
+                         env=cloud.env, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["ip-10-0-0-10.ec2.internal", "ip-10-0-64-10.ec2.internal", "ip-10-0-128-10.ec2.internal"], run.stdout
+    subnets = cloud.aws("ec2", "describe-subnets", "--filters", "Name=tag:kubernetes.io/role/elb,Values=1")["Subnets"]
+    assert len(subnets) == 3, subnets
+
+
+def test_groups__made_and_removed__by_hand(cloud):
+    vpc = cloud.aws("ec2", "describe-vpcs")["Vpcs"][0]["VpcId"]
+    group = cloud.aws("ec2", "create-security-group", "--group-name", "g", "--description", "d", "--vpc-id", vpc)["GroupId"]
+    cloud.aws("ec2", "authorize-security-group-ingress", "--group-id", group, "--protocol", "tcp", "--port", "443", "--cidr", "10.0.0.0/8")
+    cloud.aws("ec2", "create-tags", "--resources", group, "--tags", "Key=a,Value=b")
+    got = cloud.aws("ec2", "describe-security-groups", "--group-ids", group)["SecurityGroups"][0]
+    assert got["IpPermissions"][0]["IpRanges"] == [{"CidrIp": "10.0.0.0/8"}] and got["Tags"] == [{"Key": "a", "Value": "b"}], got
+    cloud.aws("ec2", "delete-security-group", "--group-id", group)
+    cloud.refused("InvalidGroup.NotFound", "ec2", "describe-security-groups", "--group-ids", group)
+
+
+def test_balancers__of_both_generations__made_listed_and_removed(cloud):
+    subnets = [s["SubnetId"] for s in cloud.aws("ec2", "describe-subnets")["Subnets"]]
+    cloud.aws("elb", "create-load-balancer", "--load-balancer-name", "c", "--subnets", *subnets, "--listeners",
+              "Protocol=TCP,LoadBalancerPort=80,InstanceProtocol=TCP,InstancePort=30080")
+    listed = cloud.aws("elb", "describe-load-balancers")["LoadBalancerDescriptions"]
+    assert [b["LoadBalancerName"] for b in listed] == ["c"], listed
+    cloud.aws("elb", "delete-load-balancer", "--load-balancer-name", "c")
+    made = cloud.aws("elbv2", "create-load-balancer", "--name", "n", "--type", "network", "--subnets", *subnets)
+    arn = made["LoadBalancers"][0]["LoadBalancerArn"]
+    assert cloud.aws("elbv2", "describe-listeners", "--load-balancer-arn", arn)["Listeners"] == []
+    cloud.aws("elbv2", "delete-load-balancer", "--load-balancer-arn", arn)
+    cloud.refused("LoadBalancerNotFound", "elbv2", "describe-load-balancers", "--names", "n")
+
+
+def test_tls__ca_of_the_environment__is_trusted(_cloud):
+    cloud = Cloud("--tls")
+    try:
+        assert cloud.url.startswith("https://") and cloud.aws("ec2", "describe-vpcs")["Vpcs"]
+    finally:
+        cloud.stop()
+        cloud.home.cleanup()
+
+
+def test_traffic__all_of_it__is_what_the_schemas_allow(cloud):
+    assert cloud.stop() == 0
+    run = subprocess.run([sys.executable, f"{DATA}/schemas/check_traffic.py", "--strict-errors", cloud.log],
+                         capture_output=True, text=True, check=False)
+    if "python3-jsonschema" in run.stderr:
+        raise tap.Absent("python3-jsonschema is not installed")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def main():
+    if not AWS:
+        return tap.skip("aws is not installed (pip install awscli)")
+    cloud = Cloud()
+    try:
+        return tap.run(tap.tests_of(globals(), sys.argv[3:]), cloud)
+    finally:
+        if cloud.process.poll() is None:
+            cloud.stop()
+        cloud.home.cleanup()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
