@@ -25,6 +25,7 @@ enum aws_doc_kind {
     AWS_DOC_TAGGED_GROUPS, /* –; struct aws_group: of the VPC, those with the cluster's tag (new or legacy key: one
                               * filter tag-key with both, checked here); rules are included */
     AWS_DOC_GROUPS, /* ids, sorted, comma separated; struct aws_group (absent ones are left out) */
+    AWS_DOC_GROUPS_NAMED, /* names, likewise; struct aws_group of the VPC, with or without tags */
     AWS_DOC_GROUPS_REFERRING, /* group id; struct aws_group: those with a rule whose source it is */
     AWS_DOC_CLASSICS,         /* –; struct aws_classic, all of the region */
     AWS_DOC_CLASSIC,          /* name; 0 or 1 struct aws_classic */
