@@ -75,6 +75,9 @@ def counted_restart(c):
     for name in ("c1", "c2"):
         c.service(name)
     yield "3 NLBs and 2 classic made"
+    for name in ("n1", "n2", "n3", "c1", "c2"):
+        c.nudge(name)
+    yield "3 NLBs and 2 classic, no change"
     c.restart()
     yield "restart, 3 NLBs and 2 classic"
     for name in ("n1", "n2", "n3", "c1", "c2"):

@@ -103,7 +103,10 @@ class View:
         health = self.v2.describe_target_health(TargetGroupArn=arn)["TargetHealthDescriptions"]
         check = {k: v for k, v in group.items() if k.startswith("HealthCheck") or k.endswith("ThresholdCount")}
         check["HealthCheckPort"] = self.port(check["HealthCheckPort"])
-        check.pop("HealthCheckEnabled", None)
+        for member in ("HealthCheckEnabled", "HealthCheckTimeoutSeconds"):       # moto's own default for HTTP is TCP's
+            check.pop(member, None)
+        if check["HealthCheckProtocol"] == "TCP":
+            check.pop("HealthCheckPath", None)                                   # moto keeps what HTTP checks had
         return {"name": self.plain(group["TargetGroupName"]),
                 "protocol": group["Protocol"], "port": self.port(group["Port"]), "check": check,
                 "machines": self.machines(h["Target"]["Id"] for h in health),
