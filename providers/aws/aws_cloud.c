@@ -43,6 +43,7 @@ struct aws_cloud *aws_cloud_new(const struct aws_cloud_config *cfg)
     c->entries = map_new(entry_free);
     c->instances = map_new(aws_known_instance_free);
     c->swept_ms = c->instances_swept_ms = clock_now_ms(c->clock);
+    c->wrote_ms = INT64_MIN;
     mutex_unlock(&c->lock);
     return c;
 }
@@ -108,6 +109,14 @@ void aws_cloud_drop(struct aws_cloud *c, enum aws_doc_kind kind, const char *key
     mutex_unlock(&c->lock);
 }
 
+void aws_cloud_wrote(struct aws_cloud *c)
+{
+    mutex_lock(&c->lock);
+    c->wrote_ms = clock_now_ms(c->clock);
+    c->wrote_seq = ++c->seq;
+    mutex_unlock(&c->lock);
+}
+
 struct sweep {
     struct aws_cloud *c;
     int64_t now_ms;
@@ -166,11 +175,16 @@ struct asking {
     unsigned requests;
 };
 
-/* A reading that began then is young enough for the need. */
+/* A reading that began then is young enough for the need.  What began in the same millisecond as a write may be from before
+ * it: who asks for nothing older than the write wants to see it. */
 static bool will_do(const struct asking *s, const struct aws_need *need, int64_t began_ms,
-                    uint64_t seq)
+                    uint64_t seq) _requires_(s->c->lock)
 {
-    return need->not_older_ms == INT64_MAX ? seq > s->seq : began_ms >= need->not_older_ms;
+    if (need->not_older_ms == INT64_MAX) {
+        return seq > s->seq;
+    }
+    return began_ms >= need->not_older_ms &&
+           (need->not_older_ms < s->c->wrote_ms || seq > s->c->wrote_seq);
 }
 
 static void settle(struct asking *s, size_t i, const struct aws_doc *doc)

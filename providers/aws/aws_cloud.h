@@ -104,6 +104,8 @@ int aws_cloud_instances(struct aws_cloud *c, struct http *http, struct cancel *c
 /* Forgets what was stored about it, and what is being read of it now; readers keep what they hold.  Of a kind with a key:
  * lists that were read before do not answer it any more. */
 void aws_cloud_drop(struct aws_cloud *c, enum aws_doc_kind kind, const char *key);
+/* Something in the cloud was changed just now: who asks for nothing older than this moment is told what is read from now on. */
+void aws_cloud_wrote(struct aws_cloud *c);
 /* A saved state in place of the cloud: {"aws": {…}} of a world (docs/interfaces.md).  Only for a cloud without client. */
 int aws_cloud_load(struct aws_cloud *c, const char *text, size_t n, struct err *err);
 

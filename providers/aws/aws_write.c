@@ -274,6 +274,7 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
+    aws_cloud_wrote(cloud);
     if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
         y->scope->again_ms = GROUP_POLL_MS;
     }
