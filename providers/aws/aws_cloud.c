@@ -108,6 +108,19 @@ void aws_cloud_drop(struct aws_cloud *c, enum aws_doc_kind kind, const char *key
     mutex_unlock(&c->lock);
 }
 
+uint64_t aws_cloud_mark(struct aws_cloud *c)
+{
+    mutex_lock(&c->lock);
+    uint64_t mark = ++c->seq;
+    mutex_unlock(&c->lock);
+    return mark;
+}
+
+bool aws_doc_is_after(const struct aws_doc *d, uint64_t mark)
+{
+    return ((const struct aws_document *)(const void *)d)->seq > mark;
+}
+
 struct sweep {
     struct aws_cloud *c;
     int64_t now_ms;
@@ -170,6 +183,9 @@ struct asking {
 static bool will_do(const struct asking *s, const struct aws_need *need, int64_t began_ms,
                     uint64_t seq)
 {
+    if (need->after != 0) {
+        return seq > need->after;
+    }
     return need->not_older_ms == INT64_MAX ? seq > s->seq : began_ms >= need->not_older_ms;
 }
 
