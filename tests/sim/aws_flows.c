@@ -104,21 +104,24 @@ static const char *host_name(struct rig *r, const char *name)
                : str_nonnull(json_str(json_object_array_get_idx(ingress, 0), "hostname"));
 }
 
-/* Events of a Service, as its owner sees them: "Normal EnsuringLoadBalancer, …" in the order of their names. */
-static const char *events(struct rig *r, const char *name)
+/* What the Service's owner was told in a life without trouble.  Ends the controller, because Events may come late. */
+static void expect_told(struct rig *r, const char *name)
 {
-    struct arena *a = rig_arena(r);
-    struct json_object *items =
+    static const char *const reasons[] = {"EnsuringLoadBalancer", "EnsuredLoadBalancer",
+                                          "DeletingLoadBalancer", "DeletedLoadBalancer"};
+    assert_true(rig_stop(r));
+    struct json_object *events =
         json_member(rig_get(r, "/api/v1/namespaces/default/events"), "items");
-    const char *text = "";
-    for (size_t i = 0; i < json_len(items); i++) {
-        struct json_object *e = json_object_array_get_idx(items, i);
-        if (str_eq(json_str(json_member(e, "involvedObject"), "name"), name)) {
-            text = arena_printf(a, "%s%s%s %s", text, *text == '\0' ? "" : ", ",
-                                json_str(e, "type"), json_str(e, "reason"));
+    size_t met = 0;
+    for (size_t i = 0; i < json_len(events); i++) {
+        struct json_object *e = json_object_array_get_idx(events, i);
+        bool is_its = str_eq(json_str(json_member(e, "involvedObject"), "name"), name);
+        assert_string_equal(json_str(e, "type"), "Normal");
+        for (size_t k = 0; is_its && k < ARRAY_LEN(reasons); k++) {
+            met += str_eq(json_str(e, "reason"), reasons[k]);
         }
     }
-    return text;
+    assert_int_equal(met, ARRAY_LEN(reasons));
 }
 
 /* ---- steps --------------------------------------------------------------------------------------- */
@@ -196,12 +199,10 @@ static void flows__network_balancers__cost_what_they_should(void **state)
     (void)state;
     create(r, "first", NLB, "\"ports\":[" PORT80 "," PORT443 "]");
     expect(r, &at, &(struct step){"NLB, 2 ports, the first", 16, 8, 5});
-    assert_string_equal(events(r, "first"),
-                        "Normal EnsuringLoadBalancer, Normal EnsuredLoadBalancer");
     assert_true(str_has_suffix(host_name(r, "first"), ".elb.us-east-1.amazonaws.com"));
     assert_int_equal(there(r, "elbv2.Listeners"), 2);
     delete (r, "first");
-    expect(r, &at, &(struct step){"NLB, 2 ports, delete", 8, 4, 5});
+    expect(r, &at, &(struct step){"NLB, 2 ports, delete", 7, 4, 5});
     expect_nothing_left(r);
 
     create(r, "web", NLB, "\"ports\":[{\"name\":\"a\",\"port\":80,\"nodePort\":30090}]");
@@ -211,7 +212,7 @@ static void flows__network_balancers__cost_what_they_should(void **state)
     assert_int_equal(rig_kube(r, "POST", "/sim/nodes", "{\"count\":1}", NULL), 200);
     expect(r, &at, &(struct step){"NLB, node added", 7, 1, 1});
     assert_int_equal(rig_kube(r, "DELETE", "/sim/nodes/node-0", NULL, NULL), 200);
-    expect(r, &at, &(struct step){"NLB, node removed", 7, 1, 1});
+    expect(r, &at, &(struct step){"NLB, node removed", 6, 1, 1});
     patch(r, "web", RANGES);
     expect(r, &at, &(struct step){"NLB, source ranges", 8, 2, 5});
     patch(r, "web", NODE_PORT);
@@ -220,6 +221,7 @@ static void flows__network_balancers__cost_what_they_should(void **state)
     expect(r, &at, &(struct step){"NLB, 1 port, delete", 7, 3, 5});
     expect_nothing_left(r);
     assert_null(rig_get(r, path_of(r, "web")));
+    expect_told(r, "first");
     rig_free(r);
 }
 
@@ -248,8 +250,6 @@ static void flows__classic_balancers__cost_what_they_should(void **state)
 
     create(r, "web", "", "\"ports\":[" PORT80 "," PORT443 "]");
     expect(r, &at, &(struct step){"classic, 2 ports, a further one", 9, 6, 5});
-    assert_string_equal(events(r, "web"),
-                        "Normal EnsuringLoadBalancer, Normal EnsuredLoadBalancer");
     assert_true(str_has_suffix(host_name(r, "web"), ".us-east-1.elb.amazonaws.com"));
     patch(r, "web", TOUCH);
     expect(r, &at, &(struct step){"classic, no-op", 3, 0, 0});
@@ -264,6 +264,7 @@ static void flows__classic_balancers__cost_what_they_should(void **state)
     delete (r, "web");
     expect(r, &at, &(struct step){"classic, 2 ports, delete", 6, 3, 5});
     expect_nothing_left(r);
+    expect_told(r, "first");
     rig_free(r);
 }
 
@@ -300,7 +301,7 @@ static struct json_object *service_of(struct arena *a, int i)
     const char *text = arena_printf(
         a,
         "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"s%d\",\"namespace\":"
-        "\"default\",\"uid\":\"00000000-0000-4000-8000-%012d\",\"annotations\":{%s}},\"spec\":{"
+        "\"default\",\"uid\":\"%08d-0000-4000-8000-000000000000\",\"annotations\":{%s}},\"spec\":{"
         "\"type\":"
         "\"LoadBalancer\",\"externalTrafficPolicy\":\"Cluster\",\"sessionAffinity\":\"None\","
         "\"ports\":[{\"port\":80,"
