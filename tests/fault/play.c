@@ -72,7 +72,8 @@ static int open_stage(struct play *p, struct json_object *world, const char *con
 {
     p->s.cloud = p->flow->cloud;
     p->s.config = config;
-    p->s.site = p->flow->cloud == NULL ? NULL : site_find(p->flow->site);
+    p->s.settings = p->flow->settings;
+    p->s.site = str_eq(p->flow->cloud, "azure") ? site_find(p->flow->site) : NULL;
     int rc = stage_open(&p->s, world, flags);
     if (rc == ERR_OK && p->flow->poison != NULL) {
         probe_listen(p->s.probe, refuse_poison, (void *)p->flow);
@@ -205,6 +206,9 @@ static int make_start(struct play *p, struct json_object **ret)
         }
         if (p->s.site != NULL) {
             site_build(p->s.site, p->s.a, world);
+        }
+        if (p->s.settings != NULL) {
+            stage_set(&p->s, world);
         }
         rc = rc == ERR_OK ? rig_load(p->s.rig, world, p->s.err) : rc;
     }
