@@ -121,7 +121,7 @@ static void plan_listeners(struct aws_classic_run *r)
     struct aws_planning *p = r->p;
     int cleared = listeners_remove(r, true);
     if (r->listeners.n_create > 0) {
-        const char *why = arena_printf(p->a, "ports of Service %s ask for it", p->service->key);
+        const char *why = arena_printf(p->a, "Service %s has this port", p->service->key);
         int d = aws_classic_draft(r, r->fill, "CreateLoadBalancerListeners", why);
         draft_listeners(p, d, r->listeners.create, r->listeners.n_create);
         if (cleared >= 0) {
@@ -174,7 +174,7 @@ static void draft_groups(struct aws_planning *p, int d, const struct lb_value *g
 }
 
 /* One call.  Groups that are not known yet are not among the old ones. */
-static void apply_groups(struct aws_classic_run *r, enum aws_phase phase,
+static void apply_groups(struct aws_classic_run *r, enum aws_phase phase, const char *why,
                          const struct lb_value *groups, size_t n, const struct str_set *have)
 {
     struct aws_planning *p = r->p;
@@ -189,9 +189,7 @@ static void apply_groups(struct aws_classic_run *r, enum aws_phase phase,
     if (known == n && str_set_eq(&want, have)) {
         return;
     }
-    int d = aws_classic_draft(
-        r, phase, "ApplySecurityGroupsToLoadBalancer",
-        arena_printf(p->a, "Service %s asks for other security groups", p->service->key));
+    int d = aws_classic_draft(r, phase, "ApplySecurityGroupsToLoadBalancer", why);
     draft_groups(p, d, groups, n);
     struct str_set gone = str_set_minus(p->a, have, &want);
     struct str_set come = str_set_minus(p->a, &want, have);
@@ -217,6 +215,8 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
     struct aws_planning *p = r->p;
     struct lb_value *groups;
     size_t n = all_groups(p, r->want, own, &groups);
+    const char *why =
+        arena_printf(p->a, "Service %s asks for other security groups", p->service->key);
     struct str_set have = str_set_make(p->a, r->seen->groups.items, r->seen->groups.n);
     struct str_set go = aws_classic_groups_that_go(p, r->want, own);
     struct lb_value *both = ARENA_ARRAY(p->a, struct lb_value, n + go.n);
@@ -230,15 +230,16 @@ static void plan_groups(struct aws_classic_run *r, struct lb_value own)
         }
     }
     if (n_both == n || n_both > GROUPS_PER_BALANCER) {
-        apply_groups(r, AWS_PHASE_FILL, groups, n, &have);
+        apply_groups(r, AWS_PHASE_FILL, why, groups, n, &have);
         return;
     }
-    apply_groups(r, AWS_PHASE_FILL, both, n_both, &have);
+    apply_groups(r, AWS_PHASE_FILL, why, both, n_both, &have);
     for (size_t i = 0; i < n_both; i++) {
         ids[i] = str_nonnull(both[i].text);
     }
     struct str_set meanwhile = str_set_make(p->a, ids, n_both);
-    apply_groups(r, AWS_PHASE_FORGET, groups, n, &meanwhile);
+    apply_groups(r, AWS_PHASE_FORGET, "no group of nodes lets it in any more", groups, n,
+                 &meanwhile);
 }
 
 /* ---- instances --------------------------------------------------------------------------------------------- */
@@ -248,7 +249,7 @@ static void draft_instances(struct aws_classic_run *r, bool come, const struct s
     struct aws_planning *p = r->p;
     const char *why = come ? "nodes of the cluster came" : "they are nodes of the cluster no more";
     if (r->seen == NULL) {
-        why = "a new load balancer has none";
+        why = "a new load balancer has no instances";
     }
     for (size_t from = 0; from < ids->n; from += AWS_INSTANCES_PER_CALL) {
         int d = aws_classic_draft(r, come ? AWS_PHASE_FILL : AWS_PHASE_DROP,
@@ -295,11 +296,18 @@ static void balancer_make(struct aws_classic_run *r, struct lb_value own)
     aws_draft_text(p, d, "Scheme", w->internal ? "internal" : NULL);
     aws_draft_list(p, d, "Subnets.member.%zu", &w->subnets);
     struct lb_value *groups;
-    draft_groups(p, d, groups, all_groups(p, w, own, &groups));
+    size_t n_groups = all_groups(p, w, own, &groups);
+    draft_groups(p, d, groups, n_groups);
     aws_draft_tags(p, d, "Tags.member", &w->tags);
     aws_draft_output(p, d, "dns", "DNSName");
+    aws_draft_op(p, d)->summary =
+        arena_printf(p->a, "%s, %s", w->internal ? "internal" : "internet-facing",
+                     str_count(p->a, w->subnets.n, "subnet"));
     for (size_t i = 0; i < w->subnets.n; i++) {
         aws_draft_field(p, d, "subnets", NULL, w->subnets.items[i]);
+    }
+    for (size_t i = 0; i < n_groups; i++) {
+        aws_draft_field_value(p, d, "securityGroups", NULL, groups[i]);
     }
 }
 

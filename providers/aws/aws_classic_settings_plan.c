@@ -153,7 +153,7 @@ static void plan_health(struct aws_classic_run *r)
         return;
     }
     int d = aws_classic_draft(r, r->fill, "ConfigureHealthCheck",
-                              r->seen == NULL ? "a new load balancer probes its first port"
+                              r->seen == NULL ? "a new load balancer has AWS' health check"
                                               : "the Service asks for another health check");
     aws_draft_text(p, d, "HealthCheck.Target", w->target);
     aws_draft_field(p, d, "HealthCheck.Target", have.target, w->target);

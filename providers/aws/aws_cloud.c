@@ -43,7 +43,6 @@ struct aws_cloud *aws_cloud_new(const struct aws_cloud_config *cfg)
     c->entries = map_new(entry_free);
     c->instances = map_new(aws_known_instance_free);
     c->swept_ms = c->instances_swept_ms = clock_now_ms(c->clock);
-    c->wrote_ms = INT64_MIN;
     mutex_unlock(&c->lock);
     return c;
 }
@@ -109,12 +108,17 @@ void aws_cloud_drop(struct aws_cloud *c, enum aws_doc_kind kind, const char *key
     mutex_unlock(&c->lock);
 }
 
-void aws_cloud_wrote(struct aws_cloud *c)
+uint64_t aws_cloud_mark(struct aws_cloud *c)
 {
     mutex_lock(&c->lock);
-    c->wrote_ms = clock_now_ms(c->clock);
-    c->wrote_seq = ++c->seq;
+    uint64_t mark = ++c->seq;
     mutex_unlock(&c->lock);
+    return mark;
+}
+
+bool aws_doc_is_after(const struct aws_doc *d, uint64_t mark)
+{
+    return ((const struct aws_document *)(const void *)d)->seq > mark;
 }
 
 struct sweep {
@@ -175,16 +179,14 @@ struct asking {
     unsigned requests;
 };
 
-/* A reading that began then is young enough for the need.  What began in the same millisecond as a write may be from before
- * it: who asks for nothing older than the write wants to see it. */
+/* A reading that began then is young enough for the need. */
 static bool will_do(const struct asking *s, const struct aws_need *need, int64_t began_ms,
-                    uint64_t seq) _requires_(s->c->lock)
+                    uint64_t seq)
 {
-    if (need->not_older_ms == INT64_MAX) {
-        return seq > s->seq;
+    if (need->after != 0) {
+        return seq > need->after;
     }
-    return began_ms >= need->not_older_ms &&
-           (need->not_older_ms < s->c->wrote_ms || seq > s->c->wrote_seq);
+    return need->not_older_ms == INT64_MAX ? seq > s->seq : began_ms >= need->not_older_ms;
 }
 
 static void settle(struct asking *s, size_t i, const struct aws_doc *doc)

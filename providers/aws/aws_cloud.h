@@ -25,6 +25,7 @@ enum aws_doc_kind {
     AWS_DOC_TAGGED_GROUPS, /* –; struct aws_group: of the VPC, those with the cluster's tag (new or legacy key: one
                               * filter tag-key with both, checked here); rules are included */
     AWS_DOC_GROUPS, /* ids, sorted, comma separated; struct aws_group (absent ones are left out) */
+    AWS_DOC_GROUPS_NAMED, /* names, likewise; struct aws_group of the VPC, with or without tags */
     AWS_DOC_GROUPS_REFERRING, /* group id; struct aws_group: those with a rule whose source it is */
     AWS_DOC_CLASSICS,         /* –; struct aws_classic, all of the region */
     AWS_DOC_CLASSIC,          /* name; 0 or 1 struct aws_classic */
@@ -76,10 +77,15 @@ struct aws_need {
     const char *key; /* NULL or "": none */
     int64_t
         not_older_ms; /* by the clock: a document read at or after this moment will do; INT64_MAX: read it now */
+    uint64_t
+        after; /* instead: one whose reading began after this mark (aws_cloud_mark()); 0: by the clock */
     /* answers */
     const struct aws_doc *doc; /* a reference of the caller's; NULL: see err */
     struct err err;
 };
+/* This moment, finer than any clock: what began to be read after it is told from what was read before. */
+uint64_t aws_cloud_mark(struct aws_cloud *c);
+bool aws_doc_is_after(const struct aws_doc *d, uint64_t mark);
 /* Answers them side by side; blocks.  Returns ERR_OK, or the code of the first that failed (its text in *err; the others
  * are answered all the same).  *ret_reads grows by the requests that this caller sent. */
 int aws_cloud_read(struct aws_cloud *c, struct http *http, struct cancel *cancel,
@@ -104,8 +110,6 @@ int aws_cloud_instances(struct aws_cloud *c, struct http *http, struct cancel *c
 /* Forgets what was stored about it, and what is being read of it now; readers keep what they hold.  Of a kind with a key:
  * lists that were read before do not answer it any more. */
 void aws_cloud_drop(struct aws_cloud *c, enum aws_doc_kind kind, const char *key);
-/* Something in the cloud was changed just now: who asks for nothing older than this moment is told what is read from now on. */
-void aws_cloud_wrote(struct aws_cloud *c);
 /* A saved state in place of the cloud: {"aws": {…}} of a world (docs/interfaces.md).  Only for a cloud without client. */
 int aws_cloud_load(struct aws_cloud *c, const char *text, size_t n, struct err *err);
 

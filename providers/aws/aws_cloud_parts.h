@@ -86,8 +86,6 @@ struct aws_cloud {
     struct mutex lock;
     struct cond changed; /* a reading has ended, or a waiter was cancelled */
     uint64_t seq _guarded_by_(lock);
-    int64_t wrote_ms _guarded_by_(lock); /* when something was changed last */
-    uint64_t wrote_seq _guarded_by_(lock);
     struct map *entries _guarded_by_(lock); /* "KIND KEY" → struct entry of aws_cloud.c; owned */
     int64_t swept_ms _guarded_by_(lock);
     struct map *instances _guarded_by_(lock); /* id → struct aws_known_instance, owned */

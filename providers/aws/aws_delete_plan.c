@@ -170,8 +170,8 @@ static void node_rules(struct aws_planning *p, const struct str_set *own)
         struct aws_group_change c = {
             .group = group,
             .diff.revoke = rules_going(&g, group),
-            .why_revoke = arena_printf(p->a, "the load balancer of Service %s needs them no more",
-                                       p->service->key),
+            .why_revoke =
+                arena_printf(p->a, "the load balancer of Service %s goes", p->service->key),
         };
         (void)aws_group_change_draft(p, &c);
     }

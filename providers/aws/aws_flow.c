@@ -14,13 +14,13 @@
 
 /* ---- the beginning -------------------------------------------------------------------------------------------- */
 
-/* Once for each edit: a re-sync of what is as it was says nothing. */
+/* Once for each edit: a re-sync of what is as it was says nothing.  What a deletion finds, when it is done. */
 static void tell_findings(const struct aws_sync *y, const struct aws_item *it,
                           const struct aws_finding *findings, size_t n)
 {
     const struct tt_host *host = y->p->host;
     const struct tt_item *in = it->item->in;
-    bool told = in->verb == TT_VERB_ENSURE && (in->reasons & TT_REASON_SPEC) != 0;
+    bool told = !it->want || (in->verb == TT_VERB_ENSURE && (in->reasons & TT_REASON_SPEC) != 0);
     for (size_t i = 0; !y->s->planning && told && i < n; i++) {
         host->event(host->ctx, it->service->in, TT_EVENT_WARNING, findings[i].reason,
                     findings[i].message);
@@ -41,7 +41,9 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
         (void)err_copy(&item->err, &it->service->err);
         return;
     }
-    tell_findings(y, it, it->service->findings, it->service->n_findings);
+    if (it->want) {
+        tell_findings(y, it, it->service->findings, it->service->n_findings);
+    }
 }
 
 static int facts(struct lb_sync *s, struct err *err)
@@ -130,12 +132,12 @@ static void status(struct lb_sync *s, struct lb_item *item)
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_item *it = &y->items[item - s->items];
     const struct tt_host *host = s->host;
+    tell_findings(y, it, it->findings, it->n_findings);
     if (!it->want) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
         return;
     }
     tell_refused(y, it);
-    tell_findings(y, it, it->findings, it->n_findings);
     int64_t again =
         y->scope->n_refused > 0 && y->scope->again_ms == 0 ? REFUSED_LOOK_MS : y->scope->again_ms;
     if (again > 0 && TT_HAS(host, result_again)) {

@@ -169,10 +169,8 @@ static int tags_mend(struct aws_planning *p, const struct aws_group *g, struct e
     struct aws_tags missing = {0};
     struct err why = ERR_INIT;
     if (aws_tags_repair(p->a, p->naming, &g->tags, &missing, &why) != ERR_OK) {
-        return err_set(err, ERR_INVALID,
-                       "security group %s: %s; delete the group, or give its cluster tag the "
-                       "value \"owned\", and the load balancer is made",
-                       aws_group_text(p->a, g), why.message);
+        return err_set(err, ERR_INVALID, "security group %s: %s", aws_group_text(p->a, g),
+                       why.message);
     }
     if (missing.n == 0) {
         return ERR_OK;

@@ -187,18 +187,17 @@ static struct aws_texts unknown_ids(const struct asking *s) _requires_(s->c->loc
 /* True: nobody else reads; this caller does, what *ret says (n 0: nothing). */
 static bool look(struct asking *s, struct aws_texts *ret, uint64_t *ret_seq)
 {
-    struct aws_cloud *c = s->c;
-    int hook = cancel_hook(s->cancel, aws_cloud_wake, c);
-    mutex_lock(&c->lock);
+    int hook = cancel_hook(s->cancel, aws_cloud_wake, s->c);
+    mutex_lock(&s->c->lock);
     *ret = unknown_ids(s);
-    bool mine = ret->n == 0 || !c->reads_instances;
+    bool mine = ret->n == 0 || !s->c->reads_instances;
     if (ret->n > 0 && mine) {
-        c->reads_instances = true;
-        *ret_seq = ++c->seq;
+        s->c->reads_instances = true;
+        *ret_seq = ++s->c->seq;
     } else if (!mine && !cancel_fired(s->cancel)) {
-        clock_wait(c->clock, &c->changed, &c->lock, CLOCK_NEVER);
+        clock_wait(s->c->clock, &s->c->changed, &s->c->lock, CLOCK_NEVER);
     }
-    mutex_unlock(&c->lock);
+    mutex_unlock(&s->c->lock);
     cancel_unhook(s->cancel, hook);
     return mine;
 }

@@ -4,6 +4,7 @@
 
 #include "common/base/lock.h"
 #include "common/base/map.h"
+#include "common/base/str.h"
 
 #include <stdlib.h>
 
@@ -104,6 +105,17 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     const char *id = is_it ? arena_strdup(a, k->group) : NULL;
     mutex_unlock(&m->lock);
     return id;
+}
+
+void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id)
+{
+    mutex_lock(&m->lock);
+    struct known *k = map_get(m->by_uid, uid);
+    if (k != NULL && str_eq(k->group, id)) {
+        free(k->group);
+        k->group = NULL;
+    }
+    mutex_unlock(&m->lock);
 }
 
 void aws_memory_drop(struct aws_memory *m, const char *uid)

@@ -28,6 +28,8 @@ int64_t aws_memory_waits_since(struct aws_memory *m, const char *uid, int64_t no
 void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id, int64_t now_ms);
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
+/* It was deleted: EC2 need not show it. */
+void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
 
 #endif

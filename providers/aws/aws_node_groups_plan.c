@@ -134,8 +134,9 @@ static void revoke_rest(struct classic_nodes *c, const struct aws_group *g)
     struct aws_group_change change = {
         .group = g,
         .diff.revoke = aws_group_references(p->a, g, &sources, false),
-        .why_revoke = arena_printf(p->a, "no target of Service %s in it is reached this way",
-                                   p->service->key),
+        .why_revoke =
+            arena_printf(p->a, "the load balancer of Service %s reaches no node this way any more",
+                         p->service->key),
     };
     (void)aws_group_change_draft(p, &change);
 }
@@ -244,7 +245,8 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
         .group = g,
         .diff = aws_nlb_node_rules_diff(p->a, w, wanted, &g->rules, &p->around->needed),
         .why_authorize = arena_printf(p->a, "targets of Service %s are in it", p->service->key),
-        .why_revoke = arena_printf(p->a, "Service %s needs these no more", p->service->key),
+        .why_revoke = arena_printf(p->a, "the load balancer of Service %s no longer needs it",
+                                   p->service->key),
     };
     if (!aws_group_change_draft(p, &c) && wanted) {
         (void)aws_draft(p, AWS_PHASE_MAKE, LB_KEEP, "security group", aws_group_text(p->a, g),

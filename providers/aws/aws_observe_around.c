@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define PLACES_AGE_MS  600000
+#define NOT_RUNNING_MS 60000 /* an instance that is not running may be, later */
 #define SHOWN_AFTER_MS 60000 /* EC2 has shown a new group by then */
 #define SHOWN_POLL_MS  2000
 
@@ -124,6 +125,11 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     }
     it->around.instances = need.items;
     it->around.n_instances = need.n;
+    for (size_t i = 0; i < need.n; i++) {
+        if (!str_eq(need.items[i].state, "running") && y->scope->again_ms == 0) {
+            y->scope->again_ms = NOT_RUNNING_MS;
+        }
+    }
     join_left_out(y, it, &need.left_out);
     return ERR_OK;
 }
@@ -137,22 +143,30 @@ static int compare_groups(const void *x, const void *y)
     return strcmp((*a)->id, (*b)->id);
 }
 
-static const struct aws_group **list_groups(struct arena *a, const struct aws_doc *doc,
-                                            const struct aws_doc *more, size_t *ret_n)
+/* The groups of several documents, each once, by id. */
+static const struct aws_group **list_groups(struct arena *a, const struct aws_doc *const *docs,
+                                            size_t n_docs, size_t *ret_n)
 {
-    size_t n_more = more != NULL ? more->n : 0;
-    const struct aws_group **all = ARENA_ARRAY(a, const struct aws_group *, doc->n + n_more + 1);
-    const struct aws_group *items = doc->items;
-    size_t n = 0;
-    for (size_t i = 0; i < doc->n; i++) {
-        all[n++] = &items[i];
+    size_t most = 1;
+    for (size_t i = 0; i < n_docs; i++) {
+        most += docs[i]->n;
     }
-    items = n_more > 0 ? more->items : NULL;
-    for (size_t i = 0; i < n_more; i++) {
-        all[n++] = &items[i];
+    const struct aws_group **all = ARENA_ARRAY(a, const struct aws_group *, most);
+    size_t n = 0;
+    for (size_t i = 0; i < n_docs; i++) {
+        const struct aws_group *items = docs[i]->items;
+        for (size_t k = 0; k < docs[i]->n; k++) {
+            all[n++] = &items[k];
+        }
     }
     qsort(all, n, sizeof(*all), compare_groups);
-    *ret_n = n;
+    size_t unique = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (unique == 0 || !str_eq(all[unique - 1]->id, all[i]->id)) {
+            all[unique++] = all[i];
+        }
+    }
+    *ret_n = unique;
     return all;
 }
 
@@ -229,6 +243,16 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     return *ret != NULL ? ERR_OK : err->code;
 }
 
+/* A group of the name that is to be made is there, but not in the list: it has lost its tags. */
+static int read_own(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
+                    struct err *err)
+{
+    const char *names =
+        it->service->kind == AWS_NLB ? it->service->nlb_group : it->service->classic_group;
+    *ret = aws_sync_read(y, AWS_DOC_GROUPS_NAMED, names, groups_not_older(y), err);
+    return *ret != NULL ? ERR_OK : err->code;
+}
+
 /* Groups of instances that are not in the list: ids, sorted, comma separated; NULL: none. */
 static const char *untagged_ids(struct arena *a, const struct aws_item *it,
                                 const struct str_set *tagged)
@@ -279,36 +303,60 @@ static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err
     if (doc == NULL) {
         return err->code;
     }
-    it->around.referring = list_groups(y->s->a, doc, NULL, &it->around.n_referring);
+    it->around.referring = list_groups(y->s->a, &doc, 1, &it->around.n_referring);
     return ERR_OK;
 }
 
-static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
+/* Ids of those that bear the cluster's tag: EC2's list may not have all of them yet. */
+static struct str_set tagged_ids(const struct aws_sync *y, const struct aws_group *const *groups,
+                                 size_t n)
 {
-    const struct aws_doc *doc =
-        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err);
-    if (doc == NULL) {
-        return err->code;
-    }
-    const struct aws_group *items = doc->items;
-    const char **ids = ARENA_ARRAY(y->s->a, const char *, doc->n + 1);
-    for (size_t i = 0; i < doc->n; i++) {
-        ids[i] = items[i].id;
-    }
-    it->around.tagged = str_set_make(y->s->a, ids, doc->n);
-    const char *untagged =
-        y->p->naming.no_node_rules ? NULL : untagged_ids(y->s->a, it, &it->around.tagged);
-    const struct aws_doc *more = NULL;
-    if (!it->want && read_named(y, it, &more, err) != ERR_OK) {
-        return err->code;
-    }
-    if (untagged != NULL) {
-        more = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
-        if (more == NULL) {
-            return err->code;
+    const char **ids = ARENA_ARRAY(y->s->a, const char *, n + 1);
+    size_t n_ids = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (aws_tags_are_cluster(&y->p->naming, &groups[i]->tags)) {
+            ids[n_ids++] = groups[i]->id;
         }
     }
-    it->around.groups = list_groups(y->s->a, doc, more, &it->around.n_groups);
+    return str_set_make(y->s->a, ids, n_ids);
+}
+
+static void take_groups(struct aws_sync *y, struct aws_item *it, const struct aws_doc *const *docs,
+                        size_t n)
+{
+    it->around.groups = list_groups(y->s->a, docs, n, &it->around.n_groups);
+    it->around.tagged = tagged_ids(y, it->around.groups, it->around.n_groups);
+}
+
+/* The list, what is looked for by id or name beside it, and groups of nodes that are in neither. */
+static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
+{
+    const struct aws_doc *docs[3] = {
+        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err)};
+    size_t n = 1;
+    int rc = docs[0] != NULL ? ERR_OK : err->code;
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    take_groups(y, it, docs, n);
+    if (!it->want) {
+        rc = read_named(y, it, &docs[n], err);
+    } else if (y->s->attempt > 0) {
+        rc = read_own(y, it, &docs[n], err);
+    }
+    n += docs[n] != NULL;
+    const char *untagged = y->p->naming.no_node_rules || rc != ERR_OK
+                               ? NULL
+                               : untagged_ids(y->s->a, it, &it->around.tagged);
+    if (untagged != NULL) {
+        docs[n] = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
+        rc = docs[n] != NULL ? ERR_OK : err->code;
+        n += docs[n] != NULL;
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    take_groups(y, it, docs, n);
     return observe_referring(y, it, err);
 }
 
@@ -363,12 +411,15 @@ static void other_rule(struct others *o, const char *protocol, int32_t port, con
 /* Health rules of an NLB of another Service, from every subnet: which ones it has is not known here. */
 static void other_rules(struct others *o, const struct aws_service *s)
 {
+    static const char *const any[] = {"any"};
+    const struct aws_texts one = {.items = any, .n = 1};
     const struct aws_places *p = &o->it->around.places;
+    struct aws_service plain = *s; /* how many subnets it has does not matter here */
     struct aws_nlb_want want;
     struct err err = ERR_INIT;
-    if (s->kind != AWS_NLB ||
-        aws_nlb_desired(o->y->s->a, &o->y->p->naming, s, (struct aws_texts){0},
-                        (struct aws_texts){0}, &want, &err) != ERR_OK) {
+    plain.has_allocations = plain.has_addresses = false;
+    if (s->kind != AWS_NLB || aws_nlb_desired(o->y->s->a, &o->y->p->naming, &plain, one,
+                                              (struct aws_texts){0}, &want, &err) != ERR_OK) {
         return;
     }
     int64_t port = 0;
@@ -408,7 +459,9 @@ static void other_service(struct others *o, const struct tt_service *svc)
 /* Asked only where something is taken away: others must not lose it. */
 static int observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
-    bool looks = (!it->want || it->seen.nlb != NULL || it->seen.classic != NULL) &&
+    const char *left = NULL;
+    bool looks = (!it->want || it->seen.nlb != NULL || it->seen.classic != NULL ||
+                  has_own_group(y, it, &left)) &&
                  !aws_sync_asks_lists(y, it);
     if (!looks) {
         return ERR_OK;

@@ -178,7 +178,7 @@ int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *
                              struct err *err);
 int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classic_want *want,
                                  struct lb_value own, struct err *err);
-/* Groups of ours (by name, description and owner tag) that the Service no longer uses: references, then the group.
+/* Groups of ours (by name and owner tag) that the Service no longer uses: references, then the group.
  * `keep`: name of the one that it uses, or NULL. (aws_groups_plan.c) */
 int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *err);
 /* Target groups of ours that no wanted port uses and no listener forwards to. (aws_nlb_plan.c) */

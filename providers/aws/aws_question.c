@@ -56,6 +56,8 @@ const struct aws_question aws_questions[AWS_DOC_ALL_KINDS] = {
     [AWS_DOC_TAGGED_GROUPS] = {GROUPS, .by_vpc = true, .by_tag = true, .list = AWS_DOC_ALL_GROUPS},
     [AWS_DOC_GROUPS] = {GROUPS, .per_call = 200, .filter = "group-id",
                         .list = AWS_DOC_TAGGED_GROUPS},
+    [AWS_DOC_GROUPS_NAMED] = {GROUPS, .by_vpc = true, .per_call = 20, .filter = "group-name",
+                              .list = -1},
     [AWS_DOC_GROUPS_REFERRING] = {GROUPS, .per_call = 1, .filter = "ip-permission.group-id",
                                   .list = AWS_DOC_ALL_GROUPS},
     [AWS_DOC_CLASSICS] = {CLASSICS, PAGES, .list = -1},

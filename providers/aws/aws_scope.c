@@ -25,6 +25,7 @@ void aws_scope_begin(struct aws_scope *x, struct aws_provider *p, const struct t
 {
     *x = (struct aws_scope){.p = p, .call = call, .started_ms = clock_now_ms(p->clock)};
     x->a = arena_new();
+    x->mark = aws_cloud_mark(p->cloud);
 }
 
 void aws_scope_end(struct aws_scope *x)
@@ -59,11 +60,14 @@ static void scope_keep(struct aws_scope *x, const struct aws_doc *doc)
 int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
 {
     struct lb_sync *s = y->s;
+    for (size_t i = 0; i < n; i++) {
+        needs[i].after = needs[i].not_older_ms == y->scope->started_ms ? y->scope->mark : 0;
+    }
     int rc = aws_cloud_read(y->p->cloud, s->http, s->cancel, needs, n, &s->reads, err);
     for (size_t i = 0; i < n; i++) {
         if (needs[i].doc != NULL) {
             scope_keep(y->scope, needs[i].doc);
-            s->observed_fresh = s->observed_fresh && needs[i].doc->read_ms >= y->scope->started_ms;
+            s->observed_fresh = s->observed_fresh && aws_doc_is_after(needs[i].doc, y->scope->mark);
         }
     }
     return rc;

@@ -40,24 +40,6 @@ static const char *scheme_text(bool internal)
     return internal ? "internal" : "internet-facing";
 }
 
-static void say_why(struct aws_planning *p)
-{
-    const struct aws_service *s = p->service;
-    const char *type = svc_annotation(s->in, AWS_ANNOTATION "type");
-    const char *internal = svc_annotation(s->in, AWS_ANNOTATION "internal");
-    if (type == NULL) {
-        lb_plan_because(p->plan, s->key, "no aws-load-balancer-type annotation → %s",
-                        aws_kind_text(s->kind));
-    } else {
-        lb_plan_because(p->plan, s->key, "aws-load-balancer-type is \"%s\" → %s", type,
-                        aws_kind_text(s->kind));
-    }
-    if (internal != NULL) {
-        lb_plan_because(p->plan, s->key, "aws-load-balancer-internal is \"%s\" → %s", internal,
-                        scheme_text(s->internal));
-    }
-}
-
 /* The scheme of the balancer of the wanted kind; NULL: it is not there, or does not say. */
 static const char *seen_scheme(const struct aws_planning *p)
 {
@@ -74,6 +56,29 @@ static bool scheme_differs(const struct aws_planning *p)
 {
     const char *scheme = seen_scheme(p);
     return scheme != NULL && str_eq(scheme, "internal") != p->service->internal;
+}
+
+static void say_why(struct aws_planning *p)
+{
+    const struct aws_service *s = p->service;
+    const char *type = svc_annotation(s->in, AWS_ANNOTATION "type");
+    const char *internal = svc_annotation(s->in, AWS_ANNOTATION "internal");
+    if (type == NULL) {
+        lb_plan_because(p->plan, s->key, "no aws-load-balancer-type annotation → %s",
+                        aws_kind_text(s->kind));
+    } else {
+        lb_plan_because(p->plan, s->key, "aws-load-balancer-type is \"%s\" → %s", type,
+                        aws_kind_text(s->kind));
+    }
+    if (internal != NULL && scheme_differs(p) && s->kind == AWS_CLASSIC) {
+        lb_plan_because(p->plan, s->key,
+                        "aws-load-balancer-internal is \"%s\" → %s, but the load balancer is %s "
+                        "and stays so",
+                        internal, scheme_text(s->internal), scheme_text(!s->internal));
+    } else if (internal != NULL) {
+        lb_plan_because(p->plan, s->key, "aws-load-balancer-internal is \"%s\" → %s", internal,
+                        scheme_text(s->internal));
+    }
 }
 
 static void describe(struct aws_planning *p)
@@ -167,13 +172,38 @@ static int subnets_of_classic(struct aws_planning *p, struct aws_texts *ret, str
     return choose_subnets(p, ret, err);
 }
 
+static bool is_target_already(const struct aws_planning *p, const char *id)
+{
+    const struct aws_classic *classic = p->seen->classic;
+    for (size_t i = 0; classic != NULL && i < classic->instances.n; i++) {
+        if (str_eq(classic->instances.items[i], id)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < p->seen->n_groups; i++) {
+        const struct aws_targets *t = &p->seen->groups[i].targets;
+        for (size_t k = 0; k < t->n; k++) {
+            if (str_eq(t->items[k].id, id)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* AWS takes only running instances as new targets (6.3); one that was stopped stays a target, as upstream leaves it. */
 static struct aws_texts instance_ids(const struct aws_planning *p)
 {
     const char **ids = ARENA_ARRAY(p->a, const char *, p->around->n_instances);
+    size_t n = 0;
     for (size_t i = 0; i < p->around->n_instances; i++) {
-        ids[i] = p->around->instances[i].id;
+        const struct aws_instance *in = &p->around->instances[i];
+        if (str_is_empty(in->state) || str_eq(in->state, "running") ||
+            is_target_already(p, in->id)) {
+            ids[n++] = in->id;
+        }
     }
-    return (struct aws_texts){.items = ids, .n = p->around->n_instances};
+    return (struct aws_texts){.items = ids, .n = n};
 }
 
 /* ---- the two kinds ------------------------------------------------------------------------------------------- */

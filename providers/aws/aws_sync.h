@@ -19,6 +19,7 @@ struct aws_scope {
     size_t cap_docs;
     enum hold_how hold;
     int64_t started_ms; /* what was read from then on is this sync's own */
+    uint64_t mark;      /* the same moment, finer than the clock */
     /* What was learnt while the plan was carried out. */
     struct arena *a;      /* life of the call */
     const char *uid;      /* of the Service */

@@ -224,6 +224,17 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
+/* A group that was deleted is not waited for, should the Service go soon after. */
+static void forget_group(struct lb_op_run *run, const struct write_run *w)
+{
+    struct aws_scope *x = run->provider;
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        if (str_eq(w->pairs[i].name, "GroupId")) {
+            aws_memory_group_gone(x->p->memory, x->uid, w->pairs[i].value);
+        }
+    }
+}
+
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
 {
     struct write_run *w = run->state;
@@ -236,6 +247,10 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         aws_call_step(&w->call, run->req, resp, run->now_ms, run->wall_us, run->unit, run->err);
     if (next != HTTP_DONE) {
         return next;
+    }
+    if (str_eq(write->action, "DeleteSecurityGroup") &&
+        (run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND)) {
+        forget_group(run, w);
     }
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
@@ -274,7 +289,6 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
-    aws_cloud_wrote(cloud);
     if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
         y->scope->again_ms = GROUP_POLL_MS;
     }

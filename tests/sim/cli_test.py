@@ -117,8 +117,8 @@ def test_unknown_words__did_you_mean():
             (["--kubeconfg=x"], "did you mean --kubeconfig?"),
             (["plan", "-x"], "error: unknown shorthand flag: 'x' in -x"),
             (["plan", "--state"], "error: flag needs an argument: --state"),
-            (["plan"], "error: --cloud-provider is missing; built in: azure, gce"),
-            (["plan", "--cloud-provider=gec"], 'error: unknown cloud provider "gec": built in are: azure, gce; there is no /'),
+            (["plan"], "error: --cloud-provider is missing; built in: aws, azure, gce"),
+            (["plan", "--cloud-provider=gec"], 'error: unknown cloud provider "gec": built in are: aws, azure, gce; there is no /'),
             (["plan", "--cloud-provider=gec"], "/trimtab/providers/gec.so"),
             (["explain", "--cloud-provider=gce"], "error: name a Service (NAMESPACE/NAME) or a manifest (-f FILE)"),
             (["version", "x"], 'error: unknown argument "x": only flags are taken here')):
@@ -130,7 +130,7 @@ def test_unknown_words__did_you_mean():
 
 def test_version__text_and_json():
     r = run("version")
-    assert r.returncode == 0 and r.stdout.startswith("trimtab ") and "providers: azure, gce\n" in r.stdout, r
+    assert r.returncode == 0 and r.stdout.startswith("trimtab ") and "providers: aws, azure, gce\n" in r.stdout, r
     facts = json.loads(run("version", "-o", "json").stdout)
     assert facts["providers"] == ["azure", "gce"] and facts["kubernetes"] == "1.36" and facts["version"] in r.stdout
 
@@ -163,7 +163,7 @@ def test_completion__bash_completes():
     assert set(COMMANDS) < completed(r.stdout, "trimtab", "")
     assert completed(r.stdout, "trimtab", "plan", "--sta") == {"--state="}
     assert completed(r.stdout, "trimtab", "plan", "--no-") == {"--no-color"}
-    assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=") == {"azure", "gce"}
+    assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=") == {"aws", "azure", "gce"}
     assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=", "g") == {"gce"}
     assert completed(r.stdout, "trimtab", "plan", "-o", "") == {"json"}
     assert completed(r.stdout, "trimtab", "completion", "f") == {"fish"}

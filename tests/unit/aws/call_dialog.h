@@ -18,6 +18,7 @@
 #define DATE_NOW   "Tue, 14 Nov 2023 22:13:20 GMT"
 #define DATE_3MIN  "Tue, 14 Nov 2023 22:16:20 GMT"
 #define DATE_10MIN "Tue, 14 Nov 2023 22:23:20 GMT"
+#define DATE_20MIN "Tue, 14 Nov 2023 22:33:20 GMT"
 #define HTML       "<html><body>Bad Gateway</body></html>"
 
 /* What is sent, and the answer. */

@@ -180,6 +180,17 @@ static void call__clock_is_off__takes_the_servers_time(void **state)
                     .value = DATE_10MIN,
                     .body = REFUSAL("SignatureDoesNotMatch")}},
          .code = ERR_AUTH},
+        {.name = "a server that cannot tell the time",
+         .n = 2,
+         .turns = {{.status = 403,
+                    .header = "Date",
+                    .value = DATE_10MIN,
+                    .body = REFUSAL("RequestTimeTooSkewed")},
+                   {.status = 403,
+                    .header = "Date",
+                    .value = DATE_20MIN,
+                    .body = REFUSAL("RequestTimeTooSkewed")}},
+         .code = ERR_AUTH},
         {.name = "three minutes",
          .n = 1,
          .turns = {{.status = 403,
@@ -402,6 +413,37 @@ static void list__pages__every_item_once_and_in_order(void **state)
     str_buf_done(&seen.text);
 }
 
+static void list__each_page__has_its_own_attempts_and_delay(void **state)
+{
+    static const struct turn unwell = {.status = 500};
+    static const struct turn throttled = {.status = 503, .body = REFUSAL("RequestLimitExceeded")};
+    static const struct turn first = {.status = 200, .body = EC2_PAGE("<item>a</item>", "t")};
+    static const struct turn last = {.status = 200, .body = EC2_PAGE("<item>b</item>", "")};
+    struct call_kit *k = *state;
+    struct seen seen = {0};
+    struct dialog d;
+    call_kit_open(k, KIT_KEYS, KIT_URL, NULL);
+    begin_pages(&d, k, AWS_EC2, &seen);
+    for (int i = 0; i < 3; i++) {
+        dialog_answer(&d, i < 2 ? &unwell : &first);
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(d.next, HTTP_SEND);
+        dialog_answer(&d, i < 2 ? &unwell : &last);
+    }
+    assert_int_equal(d.err.code, ERR_OK);
+    same_text("items", str_buf_text(&seen.text), "a.b.");
+    begin_pages(&d, k, AWS_EC2, &seen);
+    while (d.next == HTTP_SEND) {
+        dialog_answer(&d, &throttled);
+    }
+    begin_pages(&d, k, AWS_EC2, &seen); /* 4 before all, and the fourth of ours: one error in 8 */
+    assert_int_equal(clock_now_ms(k->clock) - d.answered_ms, 7000);
+    dialog_answer(&d, &first);
+    assert_int_equal(clock_now_ms(k->clock) - d.answered_ms, 6000);
+    str_buf_done(&seen.text);
+}
+
 static void list__does_not_end__is_an_error(void **state)
 {
     struct call_kit *k = *state;
@@ -598,6 +640,7 @@ int main(void)
         cmocka_unit_test(call__keys_expired__gets_new_ones_once),
         CALL_TEST(call__server_tells_secrets__they_are_masked),
         CALL_TEST(list__pages__every_item_once_and_in_order),
+        CALL_TEST(list__each_page__has_its_own_attempts_and_delay),
         CALL_TEST(list__does_not_end__is_an_error),
         CALL_TEST(list__reader_ends_it__with_and_without_an_error),
         CALL_TEST(call__throttled_for_good__holds_up_the_next_of_this_api),

@@ -406,6 +406,49 @@ static void v2__decoded(void **state)
               "a1 x=\n");
 }
 
+/* ---- items one by one ------------------------------------------------------------------------------------------- */
+
+static int note_item(void *arg, const struct aws_node *item, struct err *err)
+{
+    struct str_buf *b = arg;
+    str_appendf(b, "[%s %s]", item->text, str_nonnull(aws_xml_text(item, "a")));
+    return str_eq(item->text, "stop") ? err_set(err, ERR_CONFLICT, "enough") : ERR_OK;
+}
+
+static void each__items__in_order_and_not_in_the_tree(void **state)
+{
+    static const struct {
+        const char *xml;
+        int code;
+        const char *items;
+        const char *rest; /* text of the element "t" */
+    } rows[] = {
+        {"<r><l><i>1</i><x/><i><a>2</a></i></l><t>end</t><l><i>3</i></l></r>", ERR_OK,
+         "[1 ][ 2][3 ]", "end"},
+        {"<n:r xmlns:n='u'><n:l><n:i>1</n:i></n:l></n:r>", ERR_OK, "[1 ]", NULL},
+        {"<r><k><l><i>deeper</i></l></k><i>higher</i><t/></r>", ERR_OK, "", ""},
+        {"<r><l><i>1<l><i>inside</i></l></i></l></r>", ERR_OK, "[ ]", NULL},
+        {"<i/>", ERR_OK, "", NULL},
+        {"<r><l><i>1</i><i>stop</i><i>3</i></l></r>", ERR_CONFLICT, "[1 ][stop ]", NULL},
+        {"<r><l><i>1</i></l>", ERR_TRANSIENT, "", NULL},
+        {"<!DOCTYPE r><r><l><i>1</i></l></r>", ERR_INVALID, "", NULL},
+        {"", ERR_TRANSIENT, "", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct str_buf b = STR_BUF_INIT;
+        struct err err = ERR_INIT;
+        const struct aws_node *rest = NULL;
+        int rc = aws_xml_each(*state, rows[i].xml, strlen(rows[i].xml), "l/i", note_item, &b, &rest,
+                              &err);
+        assert_int_equal(rc, rows[i].code);
+        assert_int_equal(err.code, rc);
+        same_text(rows[i].xml, str_buf_text(&b), rows[i].items);
+        same_text(rows[i].xml, aws_xml_text(rest, "t"), rows[i].rest);
+        assert_null(aws_xml_find(rest, "l/i"));
+        str_buf_done(&b);
+    }
+}
+
 /* ---- hostile answers --------------------------------------------------------------------------------------------- */
 
 static void list__too_long__refused(void **state)
@@ -478,6 +521,7 @@ int main(void)
         PURE_TEST(classics__decoded),
         PURE_TEST(v2__recorded),
         PURE_TEST(v2__decoded),
+        PURE_TEST(each__items__in_order_and_not_in_the_tree),
         PURE_TEST(list__too_long__refused),
         PURE_TEST(list__long_texts__refused),
         PURE_TEST(list__a_thousand_instances__little_memory),
