@@ -186,11 +186,12 @@ static bool is_good(const struct asking *s, const struct aws_known_instance *k, 
 
 static struct aws_texts unknown_ids(const struct asking *s) _requires_(s->c->lock)
 {
-    const char **items = ARENA_ARRAY(s->a, const char *, s->ids.n);
+    const char **items = NULL; /* most often there are none */
     int64_t now_ms = clock_now_ms(s->c->clock);
     size_t n = 0;
     for (size_t i = 0; i < s->ids.n; i++) {
         if (!is_good(s, map_get(s->c->instances, s->ids.items[i]), now_ms)) {
+            items = items != NULL ? items : ARENA_ARRAY(s->a, const char *, s->ids.n);
             items[n++] = s->ids.items[i];
         }
     }
