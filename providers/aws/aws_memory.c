@@ -150,17 +150,6 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     return id;
 }
 
-void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id)
-{
-    mutex_lock(&m->lock);
-    struct known *k = map_get(m->by_uid, uid);
-    if (k != NULL && str_eq(k->group, id)) {
-        free(k->group);
-        k->group = NULL;
-    }
-    mutex_unlock(&m->lock);
-}
-
 void aws_memory_drop(struct aws_memory *m, const char *uid)
 {
     mutex_lock(&m->lock);

@@ -34,8 +34,6 @@ void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id
 void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
-/* It was deleted: EC2 need not show it. */
-void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
 
 #endif

@@ -241,12 +241,8 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
 /* A group that was deleted is not waited for, should the Service go soon after. */
 static void forget_group(struct lb_op_run *run, const struct write_run *w)
 {
-    struct aws_scope *x = run->provider;
-    for (size_t i = 0; i < w->n_pairs; i++) {
-        if (str_eq(w->pairs[i].name, "GroupId")) {
-            aws_memory_group_gone(x->p->memory, x->uid, w->pairs[i].value);
-        }
-    }
+    const struct aws_scope *x = run->provider;
+    aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
 }
 
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
@@ -268,10 +264,6 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     }
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
-        if (str_eq(write->action, "DeleteSecurityGroup")) {
-            const struct aws_scope *x = run->provider;
-            aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
-        }
         return next_single(w) ? send_rest(run, w) : HTTP_DONE;
     }
     if (is_refusal_of_members(write, run->err)) {
