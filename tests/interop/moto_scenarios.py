@@ -40,6 +40,8 @@ def counted_nlb(c):
     yield "NLB create, further, 1 port"
     c.nudge("two")
     yield "NLB no change"
+    c.nudge("two")
+    yield "NLB no change, again"
     c.add_node()
     yield "NLB node added"
     c.drop_node()

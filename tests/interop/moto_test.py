@@ -36,6 +36,7 @@ MOTO_SERVER = os.path.join(os.path.dirname(sys.executable), "moto_server")
 # The most calls in the simulator, and in moto, whose new NLBs do not say that logs are off: they are told so once.
 LIMITS = {
     "NLB create, first, 2 ports": (14, 14), "NLB create, further, 1 port": (8, 8), "NLB no change": (6, 7),
+    "NLB no change, again": (6, 6),
     "NLB node added": (7, 7), "NLB node gone": (6, 6), "NLB source ranges": (8, 8), "NLB delete, 2 ports": (7, 7),
     "NLB delete": (6, 6), "NLB create, managed group, 2 ports": (16, 16), "NLB no change, managed group, 2 ports": (7, 8),
     "NLB source ranges, managed group": (11, 11), "NLB delete, managed group": (7, 7),
