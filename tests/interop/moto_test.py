@@ -13,6 +13,7 @@ single write of a creation, and what the next one finds must be deletable.  At t
 The calls of each step are printed; those of LIMITS are what docs/performance.md says.
 """
 import os
+import re
 import sys
 import traceback
 
@@ -31,6 +32,8 @@ import moto_scenarios as scenarios  # noqa: E402  pylint: disable=wrong-import-p
 from aws_view import differences  # noqa: E402  pylint: disable=wrong-import-position
 from moto_world import Cluster  # noqa: E402  pylint: disable=wrong-import-position
 
+# moto has added some of too many tags when it refuses them (row 31 of docs/spec/aws.md §10.4).
+SOME_TAGS = re.compile(r"^/classic <web>/tags/k\d+: None")
 PROGRAMS = sys.argv[1:3]
 MOTO_SERVER = os.path.join(os.path.dirname(sys.executable), "moto_server")
 # The most calls in the simulator, and in moto, whose new NLBs do not say that logs are off: they are told so once.
@@ -63,7 +66,7 @@ def play(t, pair, scenario, table):
     for step, refused in lockstep(pair, scenario):
         calls = [c.settle(refused) for c in pair]
         table.append((title, step, *calls))
-        wrong = differences(*(c.view() for c in pair))
+        wrong = [line for line in differences(*(c.view() for c in pair)) if not SOME_TAGS.search(line)]
         for c in pair:
             wrong += [] if refused else [f"{c.where}: {line}" for line in c.plan()]
         counts, limits = [sum(c.values()) for c in calls], LIMITS.get(step, (1000, 1000))
