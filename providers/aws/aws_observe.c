@@ -173,6 +173,10 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
 {
     it->seen = (struct aws_observed){0};
     it->around = (struct aws_surroundings){0};
+    if (aws_sync_asks_lists(y, it)) {
+        /* However young the lists are: nobody is held off, and what other Services need was not asked. */
+        y->s->observed_fresh = false;
+    }
     int rc = observe_balancers(y, it, err);
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;

@@ -37,6 +37,7 @@ struct aws_item {
     struct lb_item *item;
     const struct aws_service *service;
     bool want;
+    bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
     struct aws_observed seen;
     struct aws_surroundings around;
     const struct aws_finding *findings; /* of the plan */
