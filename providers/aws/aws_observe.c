@@ -59,6 +59,21 @@ static int take_nlb(struct aws_item *it, const struct aws_doc *doc, struct err *
     return ERR_OK;
 }
 
+/* A balancer that AWS does not show can be neither deleted nor forgotten: the Service that goes comes back. */
+static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
+    bool shown = it->seen.nlb != NULL || it->seen.classic != NULL;
+    if (it->want || shown || made_ms == 0 || made_ms < y->scope->started_ms - AWS_SHOWN_AFTER_MS) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "load balancer %s was made a moment ago and is not shown by AWS yet",
+                  it->service->lb_name);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
 static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     unsigned known = y->s->attempt > 0 ? 0 : aws_memory_get(y->p->memory, it->service->in->uid);
@@ -178,6 +193,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
         y->s->observed_fresh = false;
     }
     int rc = observe_balancers(y, it, err);
+    rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;

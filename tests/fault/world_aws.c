@@ -19,9 +19,9 @@ static void put(void *o)
 static bool is_whim(const char *key)
 {
     static const char *const whims[] = {
-        "CreatedTime",        "LaunchTime",     "AttachTime",    "ClientToken",
-        "MacAddress",         "VolumeId",       "ImageId",       "AttachmentId",
-        "NetworkInterfaceId", "AmiLaunchIndex", "IpPermissions",
+        "CreatedTime",  "LaunchTime",         "AttachTime",     "ClientToken",
+        "MacAddress",   "VolumeId",           "ImageId",        "StateTransitionReason",
+        "AttachmentId", "NetworkInterfaceId", "AmiLaunchIndex", "IpPermissions",
     };
     for (size_t i = 0; i < ARRAY_LEN(whims); i++) {
         if (str_eq(key, whims[i])) {
