@@ -34,6 +34,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     it->item = item;
     it->want = item->in->verb != TT_VERB_DELETE;
     y->scope->uid = item->in->service->uid;
+    it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
     if (it->service->kind == AWS_ELSEWHERE && !it->want) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
@@ -175,6 +176,10 @@ static void status(struct lb_sync *s, struct lb_item *item)
     tell_refused(y, it);
     aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
     int64_t again = look_again_ms(y, it);
+    int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
+    if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
+        again = settled_ms - y->scope->started_ms; /* it may not have seen what is to go */
+    }
     if (again > 0 && TT_HAS(host, result_again)) {
         host->result_again(item->in->result, again);
     }

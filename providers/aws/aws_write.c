@@ -245,6 +245,21 @@ static void forget_group(struct lb_op_run *run, const struct write_run *w)
     aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
 }
 
+/* What the next look must not miss, and what it need not wait for. */
+static void remember(struct lb_op_run *run, const struct write_run *w)
+{
+    const struct aws_write *write = run->op->arg;
+    struct aws_scope *x = run->provider;
+    bool gone = run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND;
+    if (gone && str_eq(write->action, "DeleteSecurityGroup")) {
+        forget_group(run, w);
+    } else if (gone && str_eq(write->action, "DeleteLoadBalancer")) {
+        aws_memory_balancer_gone(x->p->memory, x->uid);
+    } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateLoadBalancer")) {
+        aws_memory_balancer_made(x->p->memory, x->uid, run->now_ms);
+    }
+}
+
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
 {
     struct write_run *w = run->state;
@@ -258,10 +273,7 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     if (next != HTTP_DONE) {
         return next;
     }
-    if (str_eq(write->action, "DeleteSecurityGroup") &&
-        (run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND)) {
-        forget_group(run, w);
-    }
+    remember(run, w);
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
         return next_single(w) ? send_rest(run, w) : HTTP_DONE;
@@ -273,6 +285,9 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         err_clear(run->err); /* told at the end of the sync */
     } else if (str_eq(write->action, "DeleteSecurityGroup") && run->err->code == ERR_IN_USE) {
         run->err->retry_after_ms = AWS_GROUP_POLL_MS;
+    } else if (run->err->code == ERR_NOT_FOUND && (run->op->tolerate & LB_TOLERATE_ABSENT) == 0) {
+        /* It was there a moment ago, or is too new to be known.  "Not found" would say that the Service has no balancer. */
+        run->err->code = ERR_CONFLICT;
     }
     return HTTP_DONE;
 }
@@ -299,6 +314,7 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
+    aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
     if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
         y->scope->in_use = true;
     }
