@@ -190,7 +190,6 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
 {
     it->seen = (struct aws_observed){0};
     it->around = (struct aws_surroundings){0};
-    y->scope->in_use = false;
     y->scope->has_idle_instances = false;
     y->scope->n_refused = 0;
     int rc = observe_balancers(y, it, err);

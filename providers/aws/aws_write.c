@@ -279,6 +279,8 @@ const struct lb_op_type aws_write_type = {
  * are looked up in their list to find out which there are, so a new one makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
+    (void)outcome; /* a refusal may be about what somebody else did */
+    (void)err;
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;
@@ -291,8 +293,5 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
         if (!str_is_empty(d->key)) {
             aws_cloud_drop(cloud, d->kind, d->key);
         }
-    }
-    if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
-        y->scope->in_use = true;
     }
 }
