@@ -35,5 +35,6 @@ void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
+size_t aws_memory_size(struct aws_memory *m); /* Services about which something is known */
 
 #endif

@@ -415,6 +415,7 @@ static void make_one(struct flow_kit *k, struct one *o, uint32_t verb, uint32_t 
                                .verb = verb,
                                .reasons = reasons,
                                .service = svc,
+                               .previous = k->previous,
                                .result = &k->r}};
     o->items[0] = &o->item;
     o->batch = (struct tt_batch){.size = sizeof(o->batch),

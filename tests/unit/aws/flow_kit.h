@@ -51,8 +51,9 @@ struct flow_kit {
     struct flow_row *rows;
     const struct tt_service *const *services; /* of the cluster */
     uint32_t n_services;
-    const char *nodes;         /* names between blanks; node NAME is instance i-NAME */
-    const char *cancels_after; /* the call is cancelled when this was asked */
+    const struct tt_service *previous; /* as last synced */
+    const char *nodes;                 /* names between blanks; node NAME is instance i-NAME */
+    const char *cancels_after;         /* the call is cancelled when this was asked */
     atomic_bool cancelled;
     /* what came of it */
     struct tt_result r;
@@ -142,5 +143,56 @@ const char *flow_kit_events(struct flow_kit *k);
                   "") "<item><ipProtocol>icmp</ipProtocol><fromPort>3</fromPort>"                  \
                       "<toPort>4</toPort><ipRanges><item><cidrIp>0.0.0.0/0</cidrIp>"               \
                       "</item></ipRanges></item>"))
+
+/* Everything as it should be: rows that end the table. */
+#define FLOW_TARGET_GROUP(balancer)                                                                \
+    "<TargetGroups><member><TargetGroupArn>arn:tg</TargetGroupArn>"                                \
+    "<TargetGroupName>k8s-default-web-0123456789</TargetGroupName><Protocol>TCP</Protocol>"        \
+    "<Port>30080</Port><VpcId>vpc-1</VpcId><HealthCheckProtocol>TCP</HealthCheckProtocol>"         \
+    "<HealthCheckPort>traffic-port</HealthCheckPort>"                                              \
+    "<HealthCheckIntervalSeconds>30</HealthCheckIntervalSeconds>"                                  \
+    "<HealthyThresholdCount>3</HealthyThresholdCount>"                                             \
+    "<UnhealthyThresholdCount>3</UnhealthyThresholdCount>"                                         \
+    "<LoadBalancerArns>" balancer "</LoadBalancerArns></member></TargetGroups>"
+#define FLOW_NODE_RULES                                                                            \
+    FLOW_GROUPS(FLOW_NODES_GROUP(                                                                  \
+        FLOW_RULE("tcp", "30080", "0.0.0.0/0",                                                     \
+                  "kubernetes.io/rule/nlb/client=" NAME) "<item><ipProtocol>icmp</"                \
+                                                         "ipProtocol><fromPort>3</fromPort>"       \
+                                                         "<toPort>4</toPort><ipRanges><item>"      \
+                                                         "<cidrIp>0.0.0.0/0</cidrIp>"              \
+                                                         "<description>kubernetes.io/rule/nlb/"    \
+                                                         "mtu</description>"                       \
+                                                         "</item></ipRanges></item>"))
+#define FLOW_NLB_IS_FINE                                                                           \
+    {"elbv2 DescribeLoadBalancers", 0, FLOW_NLB, 0},                                               \
+        {"DescribeTargetGroups", 0, FLOW_TARGET_GROUP("<member>" FLOW_ARN "</member>"), 0},        \
+        {"DescribeListeners", 0,                                                                   \
+         "<Listeners><member><ListenerArn>arn:l</ListenerArn><LoadBalancerArn>" FLOW_ARN           \
+         "</LoadBalancerArn><Port>80</Port><Protocol>TCP</Protocol><DefaultActions><member>"       \
+         "<Type>forward</Type><TargetGroupArn>arn:tg</TargetGroupArn></member></DefaultActions>"   \
+         "</member></Listeners>",                                                                  \
+         0},                                                                                       \
+        {"elbv2 DescribeLoadBalancerAttributes", 0,                                                \
+         "<Attributes><member><Key>load_balancing.cross_zone.enabled</Key><Value>false</Value>"    \
+         "</member><member><Key>access_logs.s3.enabled</Key><Value>false</Value></member>"         \
+         "</Attributes>",                                                                          \
+         0},                                                                                       \
+        {"DescribeTargetHealth", 0,                                                                \
+         "<TargetHealthDescriptions><member><Target><Id>i-n1</Id><Port>30080</Port></Target>"      \
+         "<TargetHealth><State>healthy</State></TargetHealth></member></"                          \
+         "TargetHealthDescriptions>",                                                              \
+         0},                                                                                       \
+        {"tag-key", 0, FLOW_NODE_RULES, 0},                                                        \
+    {                                                                                              \
+        NULL, 0, NULL, 0                                                                           \
+    }
+#define FLOW_CLASSIC_IS_FINE                                                                       \
+    {"elb DescribeLoadBalancers", 0, FLOW_CLASSIC, 0},                                             \
+        {"elb DescribeLoadBalancerAttributes", 0, FLOW_CLASSIC_ATTRIBUTES, 0},                     \
+        {"tag-key", 0, FLOW_CLASSIC_GROUPS, 0},                                                    \
+    {                                                                                              \
+        NULL, 0, NULL, 0                                                                           \
+    }
 
 #endif

@@ -14,57 +14,6 @@ static const struct tt_service *classic(struct flow_kit *k)
     return aws_test_object(k->a, NULL, NULL);
 }
 
-/* An NLB with everything as it should be. */
-#define TARGET_GROUP(balancer)                                                                     \
-    "<TargetGroups><member><TargetGroupArn>arn:tg</TargetGroupArn>"                                \
-    "<TargetGroupName>k8s-default-web-0123456789</TargetGroupName><Protocol>TCP</Protocol>"        \
-    "<Port>30080</Port><VpcId>vpc-1</VpcId><HealthCheckProtocol>TCP</HealthCheckProtocol>"         \
-    "<HealthCheckPort>traffic-port</HealthCheckPort>"                                              \
-    "<HealthCheckIntervalSeconds>30</HealthCheckIntervalSeconds>"                                  \
-    "<HealthyThresholdCount>3</HealthyThresholdCount>"                                             \
-    "<UnhealthyThresholdCount>3</UnhealthyThresholdCount>"                                         \
-    "<LoadBalancerArns>" balancer "</LoadBalancerArns></member></TargetGroups>"
-#define NODE_RULES                                                                                 \
-    FLOW_GROUPS(FLOW_NODES_GROUP(                                                                  \
-        FLOW_RULE("tcp", "30080", "0.0.0.0/0",                                                     \
-                  "kubernetes.io/rule/nlb/client=" NAME) "<item><ipProtocol>icmp</"                \
-                                                         "ipProtocol><fromPort>3</fromPort>"       \
-                                                         "<toPort>4</toPort><ipRanges><item>"      \
-                                                         "<cidrIp>0.0.0.0/0</cidrIp>"              \
-                                                         "<description>kubernetes.io/rule/nlb/"    \
-                                                         "mtu</description>"                       \
-                                                         "</item></ipRanges></item>"))
-#define NLB_IS_FINE                                                                                \
-    {"elbv2 DescribeLoadBalancers", 0, FLOW_NLB, 0},                                               \
-        {"DescribeTargetGroups", 0, TARGET_GROUP("<member>" FLOW_ARN "</member>"), 0},             \
-        {"DescribeListeners", 0,                                                                   \
-         "<Listeners><member><ListenerArn>arn:l</ListenerArn><LoadBalancerArn>" FLOW_ARN           \
-         "</LoadBalancerArn><Port>80</Port><Protocol>TCP</Protocol><DefaultActions><member>"       \
-         "<Type>forward</Type><TargetGroupArn>arn:tg</TargetGroupArn></member></DefaultActions>"   \
-         "</member></Listeners>",                                                                  \
-         0},                                                                                       \
-        {"elbv2 DescribeLoadBalancerAttributes", 0,                                                \
-         "<Attributes><member><Key>load_balancing.cross_zone.enabled</Key><Value>false</Value>"    \
-         "</member><member><Key>access_logs.s3.enabled</Key><Value>false</Value></member>"         \
-         "</Attributes>",                                                                          \
-         0},                                                                                       \
-        {"DescribeTargetHealth", 0,                                                                \
-         "<TargetHealthDescriptions><member><Target><Id>i-n1</Id><Port>30080</Port></Target>"      \
-         "<TargetHealth><State>healthy</State></TargetHealth></member></"                          \
-         "TargetHealthDescriptions>",                                                              \
-         0},                                                                                       \
-        {"tag-key", 0, NODE_RULES, 0},                                                             \
-    {                                                                                              \
-        NULL, 0, NULL, 0                                                                           \
-    }
-#define CLASSIC_IS_FINE                                                                            \
-    {"elb DescribeLoadBalancers", 0, FLOW_CLASSIC, 0},                                             \
-        {"elb DescribeLoadBalancerAttributes", 0, FLOW_CLASSIC_ATTRIBUTES, 0},                     \
-        {"tag-key", 0, FLOW_CLASSIC_GROUPS, 0},                                                    \
-    {                                                                                              \
-        NULL, 0, NULL, 0                                                                           \
-    }
-
 #define ASKS_GROUPS                                                                                \
     "ec2 DescribeSecurityGroups Filter.1.Name=vpc-id&Filter.1.Value.1=vpc-1&Filter.2.Name=tag-key" \
     "&Filter.2.Value.1=kubernetes.io/cluster/c1&Filter.2.Value.2=KubernetesCluster"
@@ -88,7 +37,7 @@ static void nothing(struct flow_kit *k, uint32_t verb, uint32_t reasons,
 static void nlb__edited__is_read_by_name(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {NLB_IS_FINE};
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
     same_text("9", flow_kit_asked(k),
@@ -113,7 +62,7 @@ static void nlb__edited__is_read_by_name(void **state)
 static void nlb__nodes__only_what_hangs_on_them(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {NLB_IS_FINE};
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k));
     (void)flow_kit_asked(k);
@@ -130,7 +79,7 @@ static void nlb__nodes__only_what_hangs_on_them(void **state)
 static void classic__edited_and_nodes(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {CLASSIC_IS_FINE};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k));
     same_text("edited", flow_kit_asked(k),
@@ -147,7 +96,7 @@ static void classic__edited_and_nodes(void **state)
 static void resync__lists_are_shared_for_a_minute(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {NLB_IS_FINE};
+    struct flow_row rows[] = {FLOW_NLB_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k));
     assert_int_equal(flow_kit_count(k, "elbv2 DescribeLoadBalancers PageSize=400"), 1);
@@ -172,7 +121,7 @@ static void resync__lists_are_shared_for_a_minute(void **state)
 static void resync__of_an_edited_service__is_read_by_name(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {CLASSIC_IS_FINE};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_RESYNC, classic(k));
     (void)flow_kit_asked(k);
@@ -188,7 +137,7 @@ static void resync__after_a_failure__is_read_by_name(void **state)
 {
     struct flow_kit *k = *state;
     struct flow_row rows[] = {{"elb DeregisterInstances", 403, "AccessDenied no", 0},
-                              CLASSIC_IS_FINE};
+                              FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_RESYNC, classic(k));
     k->nodes = "n2";
@@ -208,7 +157,7 @@ static void deletion__again__is_not_answered_by_a_list(void **state)
     struct flow_kit *k = *state;
     struct flow_row rows[] = {{"elbv2 DescribeLoadBalancers PageSize", 0, "", 0},
                               {"elbv2 DeleteLoadBalancer", 403, "AccessDenied no", 1},
-                              NLB_IS_FINE};
+                              FLOW_NLB_IS_FINE};
     k->rows = rows;
     (void)flow_kit_plan(k, nlb(k)); /* the lists: nothing is there */
     (void)flow_kit_asked(k);
@@ -225,7 +174,7 @@ static void deletion__again__is_not_answered_by_a_list(void **state)
 static void stale_list__something_to_do__is_looked_at_again_by_name(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {{"elbv2 DescribeLoadBalancers PageSize", 0, "", 0}, NLB_IS_FINE};
+    struct flow_row rows[] = {{"elbv2 DescribeLoadBalancers PageSize", 0, "", 0}, FLOW_NLB_IS_FINE};
     k->rows = rows;
     (void)flow_kit_plan(k, nlb(k));
     clock_fake_advance(k->clock, 30000);
@@ -240,7 +189,7 @@ static void stale_list__something_to_do__is_looked_at_again_by_name(void **state
 static void type__changed__is_refused_because_of_what_is_there(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {CLASSIC_IS_FINE};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k));
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_INVALID);
@@ -256,7 +205,7 @@ static void name__taken_by_an_alb__is_refused_for_an_nlb_only(void **state)
                                "<LoadBalancerName>" NAME "</LoadBalancerName>"
                                "<Type>application</Type></member></LoadBalancers>",
                                0},
-                              CLASSIC_IS_FINE};
+                              FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_INVALID);
     assert_non_null(strstr(k->r.message, "is taken by one of type application (arn:alb)"));
@@ -279,7 +228,7 @@ static void deletion__of_one_never_seen__looks_for_all_pieces(void **state)
 {
     struct flow_kit *k = *state;
     struct flow_row rows[] = {
-        {"DescribeTargetGroups", 0, TARGET_GROUP(""), 0},
+        {"DescribeTargetGroups", 0, FLOW_TARGET_GROUP(""), 0},
         {"elbv2 DescribeTags", 0,
          "<TagDescriptions><member><ResourceArn>arn:tg</ResourceArn><Tags><member>"
          "<Key>kubernetes.io/service-name</Key><Value>default/web</Value></member><member>"
@@ -303,7 +252,7 @@ static void deletion__left_target_group_of_another_service__stays(void **state)
 {
     struct flow_kit *k = *state;
     struct flow_row rows[] = {
-        {"DescribeTargetGroups", 0, TARGET_GROUP(""), 0},
+        {"DescribeTargetGroups", 0, FLOW_TARGET_GROUP(""), 0},
         {"elbv2 DescribeTags", 0,
          "<TagDescriptions><member><ResourceArn>arn:tg</ResourceArn><Tags><member>"
          "<Key>kubernetes.io/service-name</Key><Value>default/web-2</Value></member><member>"
@@ -355,7 +304,7 @@ static void deletion__group_made_a_moment_ago__is_asked_for_by_id(void **state)
 static void deletion__of_a_classic_balancer__reads_no_places_and_no_instances(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {CLASSIC_IS_FINE};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_OK);
     same_text("7.3", flow_kit_asked(k),
@@ -461,7 +410,7 @@ static void hold__is_given_back_on_every_path(void **state)
     struct flow_kit *k = *state;
     struct flow_row rows[] = {{"tag-key", 403, "UnauthorizedOperation no", 1},
                               {"elb DeregisterInstances", 403, "AccessDenied no", 1},
-                              CLASSIC_IS_FINE};
+                              FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_FORBIDDEN);
     assert_true(hold_try_alone(k->p->node_groups));
@@ -479,7 +428,7 @@ static void hold__is_given_back_on_every_path(void **state)
 static void hold__is_not_needed_to_look(void **state)
 {
     struct flow_kit *k = *state;
-    struct flow_row rows[] = {CLASSIC_IS_FINE};
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
     k->rows = rows;
     assert_int_equal(flow_kit_open(k), TT_OK);
     assert_true(hold_try_alone(k->p->node_groups));
