@@ -238,6 +238,13 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
+/* A group that was deleted is not waited for, should the Service go soon after. */
+static void forget_group(struct lb_op_run *run, const struct write_run *w)
+{
+    const struct aws_scope *x = run->provider;
+    aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
+}
+
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
 {
     struct write_run *w = run->state;
@@ -251,12 +258,12 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     if (next != HTTP_DONE) {
         return next;
     }
+    if (str_eq(write->action, "DeleteSecurityGroup") &&
+        (run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND)) {
+        forget_group(run, w);
+    }
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
-        if (str_eq(write->action, "DeleteSecurityGroup")) {
-            const struct aws_scope *x = run->provider;
-            aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
-        }
         return next_single(w) ? send_rest(run, w) : HTTP_DONE;
     }
     if (is_refusal_of_members(write, run->err)) {
