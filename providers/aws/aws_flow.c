@@ -154,13 +154,8 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     bool lacks = x->n_refused > 0 || x->has_idle_instances;
     unsigned looks = aws_memory_looks(y->p->memory, uid, lacks);
     int64_t lacks_ms = (int64_t)LOOK_MS << (looks < LOOK_DOUBLINGS ? looks : LOOK_DOUBLINGS);
-    int64_t ms = lacks ? lacks_ms : 0;
-    if (!x->in_use) {
-        aws_memory_waits_over(y->p->memory, uid);
-        return ms;
-    }
-    int64_t in_use_ms = is_patient(y, it) ? AWS_GROUP_POLL_MS : GROUP_PATIENCE_MS;
-    return lacks && ms < in_use_ms ? ms : in_use_ms;
+    aws_memory_waits_over(y->p->memory, uid);
+    return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
 static void status(struct lb_sync *s, struct lb_item *item)
@@ -199,7 +194,8 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     tell_refused(y, it);
     if (it->want) {
         aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, AWS_KNOWS_FAILED);
-    } else if (item->err.code == ERR_IN_USE && !is_patient(y, it)) {
+    }
+    if (item->err.code == ERR_IN_USE && !is_patient(y, it)) {
         /* the queue's own back-off */
         ((struct lb_item *)(uintptr_t)item)->err.retry_after_ms = 0;
     }

@@ -201,3 +201,11 @@ void aws_memory_drop(struct aws_memory *m, const char *uid)
     (void)map_remove(m->by_uid, uid);
     mutex_unlock(&m->lock);
 }
+
+size_t aws_memory_size(struct aws_memory *m)
+{
+    mutex_lock(&m->lock);
+    size_t n = map_size(m->by_uid);
+    mutex_unlock(&m->lock);
+    return n;
+}

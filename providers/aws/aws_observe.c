@@ -209,7 +209,6 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
         /* However young the lists are: nobody is held off, and what other Services need was not asked. */
         y->s->observed_fresh = false;
     }
-    y->scope->in_use = false;
     y->scope->has_idle_instances = false;
     y->scope->n_refused = 0;
     int rc = observe_balancers(y, it, err);

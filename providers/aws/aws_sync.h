@@ -32,7 +32,6 @@ struct aws_scope {
     const char *uid;         /* of the Service */
     const char *dns;         /* of a balancer that was made, or NULL */
     bool has_idle_instances; /* some do not run */
-    bool in_use;             /* a group that nothing of ours uses could not be deleted */
     const char **refused;    /* "ID (AWS' reason)" of instances that it would not take; each once */
     size_t n_refused;
     size_t cap_refused;

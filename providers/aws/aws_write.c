@@ -301,6 +301,8 @@ const struct lb_op_type aws_write_type = {
  * are looked up in their list to find out which there are, so a new one makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
+    (void)outcome; /* a refusal may be about what somebody else did */
+    (void)err;
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;
@@ -315,7 +317,4 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
         }
     }
     aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
-    if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
-        y->scope->in_use = true;
-    }
 }
