@@ -5,6 +5,7 @@
  *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
  *     fault-chaos --cloud gce-l4 …      Google's balancers with a backend service, of all kinds, beside target pools
  *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what they share
+ *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and somebody else who edits groups and tags
  *
  * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or slowed down, whole kinds of
  * calls are down, watches break, and the controller is stopped, or killed around a call.  Then all faults end, and when
@@ -169,6 +170,11 @@ int chaos_step(struct chaos *c, enum step_do act, const char *what, const char *
     return stage_step(&c->s, &s);
 }
 
+int chaos_edit_to(struct chaos *c, struct wish *w)
+{
+    return chaos_step(c, STEP_PATCH, w->name, patch_of(c, w));
+}
+
 static int create(struct chaos *c)
 {
     struct wish *w = chaos_any_wish(c, false);
@@ -190,6 +196,9 @@ static int create(struct chaos *c)
     if (c->cloud->first != NULL) {
         c->cloud->first(c, w);
     }
+    if (c->cloud->fit != NULL) {
+        c->cloud->fit(c, w);
+    }
     int rc = chaos_step(c, STEP_CREATE, w->name, manifest_of(c, w));
     return rc == ERR_OK && c->cloud->created != NULL ? c->cloud->created(c, w) : rc;
 }
@@ -202,13 +211,16 @@ static int edit(struct chaos *c)
     }
     bool had_port = wants_check_port(w);
     bool moves = change_wish(c, w);
+    if (c->cloud->fit != NULL) {
+        c->cloud->fit(c, w);
+    }
     if (!had_port && wants_check_port(w)) {
         w->check_port = free_port(c);
     }
     if (moves) {
         probe_may_move(c->s.probe, stage_uid(&c->s, w->name));
     }
-    return chaos_step(c, STEP_PATCH, w->name, patch_of(c, w));
+    return chaos_edit_to(c, w);
 }
 
 static int delete(struct chaos *c)
@@ -422,14 +434,15 @@ static int play(struct chaos *c)
         rc = heal(c);
     }
     if (rc == ERR_OK && c->cloud->last != NULL) {
-        c->cloud->last(c);
+        rc = c->cloud->last(c);
     }
     rc = rc == ERR_OK ? stage_settle(&c->s, RIG_LATER) : rc;
     rc = rc == ERR_OK && c->cloud->part != NULL ? c->cloud->part(c) : rc;
     return rc == ERR_OK ? judge(c, start) : rc;
 }
 
-static const struct chaos_cloud *const clouds[] = {&chaos_gce, &chaos_gce_l4, &chaos_azure};
+static const struct chaos_cloud *const clouds[] = {&chaos_gce, &chaos_gce_l4, &chaos_azure,
+                                                   &chaos_aws};
 
 static const struct chaos_cloud *cloud_find(const char *name)
 {
@@ -522,8 +535,9 @@ static void parse(struct program *p, int argc, char **argv)
         } else if (good && str_eq(argv[i], "--episodes")) {
             p->n = value;
         } else {
-            fprintf(stderr,
-                    "usage: fault-chaos [--cloud gce|gce-l4|azure] [--seed N] [--episodes N]\n");
+            fprintf(
+                stderr,
+                "usage: fault-chaos [--cloud gce|gce-l4|azure|aws] [--seed N] [--episodes N]\n");
             exit(2);
         }
     }
