@@ -364,7 +364,7 @@ static int begin(struct chaos *c, struct json_object **ret_start)
         c->cloud->listen(c);
     }
     rc = rc == ERR_OK ? stage_start(s) : rc;
-    for (size_t i = 0; i < c->cloud->n_at_first && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < c->n_at_first && rc == ERR_OK; i++) {
         rc = create(c);
     }
     return rc;
@@ -469,6 +469,7 @@ static int episode_child(void *arg)
                       .rng = rng_seeded_new(e->seed),
                       .flags = usual_flags,
                       .n_services = e->cloud->n_services,
+                      .n_at_first = e->cloud->n_at_first,
                       .actions = e->cloud->actions};
     if (e->cloud->choose != NULL) {
         e->cloud->choose(&c, e->seed);

@@ -99,6 +99,7 @@ struct chaos {
     struct rng *rng;
     const char *const *flags;
     size_t n_services; /* at once */
+    size_t n_at_first;
     int actions;
     struct wish wishes[CHAOS_SERVICES_MAX];
     bool taken[CHAOS_STATICS]; /* a user's address is asked for once in an episode */
