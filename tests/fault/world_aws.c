@@ -183,11 +183,12 @@ static void learn_group(struct arena *a, struct json_object *group, struct names
                 arena_printf(a, "{%s}", names_replace(names, a, name)));
 }
 
-/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com" the word behind the name. */
+/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com", or "internal-NAME-…", the word behind the name. */
 static void learn_host(struct arena *a, struct json_object *lb, struct names *names)
 {
     const char *name = str_nonnull(json_str(lb, "LoadBalancerName"));
     const char *host = str_nonnull(json_str(lb, "DNSName"));
+    host += str_has_prefix(host, "internal-") ? strlen("internal-") : 0;
     if (str_has_prefix(host, name) && host[strlen(name)] == '-') {
         const char *word = host + strlen(name) + 1;
         const char *dot = strchr(word, '.');
