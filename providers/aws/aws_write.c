@@ -68,9 +68,18 @@ static const char *renumbered(struct arena *a, const char *name, size_t member, 
     return arena_printf(a, "%.*s.member.%zu%s", (int)(at - name), name, as + 1, rest);
 }
 
-/* The members that are still to be sent. */
+/* The members that are still to be sent; at first all, as they are. */
 static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
 {
+    bool all = w->single == 0;
+    for (size_t m = 0; m < w->n_members; m++) {
+        all = all && !w->out[m];
+    }
+    if (all) {
+        w->call.pairs = w->pairs;
+        w->call.n_pairs = w->n_pairs;
+        return w->n_members;
+    }
     size_t *as = ARENA_ARRAY(run->a, size_t, w->n_members + 1);
     size_t left = 0;
     for (size_t m = 0; m < w->n_members; m++) {
@@ -183,6 +192,14 @@ static bool next_single(struct write_run *w)
 
 /* ---- the operation ------------------------------------------------------------------------------------------------ */
 
+static bool drop_item(struct aws_call *call, const struct aws_node *item, struct err *err)
+{
+    (void)call;
+    (void)item;
+    (void)err;
+    return true;
+}
+
 static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
 {
     struct aws_scope *x = run->provider;
@@ -195,6 +212,8 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
         .action = write->action,
         .mutates = true,
         .call = x->call,
+        .items = write->n_outputs == 0 ? "Instances/member" : NULL, /* all of them, each time */
+        .on_item = drop_item,
     };
     if (fill_rest(run, w) == 0 && w->n_members > 0) {
         return HTTP_DONE;
