@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import aws_client  # noqa: E402  pylint: disable=wrong-import-position
 import aws_shapes  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
@@ -130,6 +131,22 @@ def killed_after(action, meta, *, name="web"):
     return c
 
 
+def by_hand(c, orphan):
+    """Does what the printed command of aws would do."""
+    assert orphan["service"] is None and not orphan["deletable"], orphan
+    words = orphan["command"].split()
+    options = dict(zip(words[3::2], words[4::2]))
+    params = {"GroupId": options["--group-id"]}
+    if "--port" in options:
+        port = options["--port"].split("-")
+        params.update({"IpPermissions.1.IpProtocol": options["--protocol"], "IpPermissions.1.FromPort": port[0],
+                       "IpPermissions.1.ToPort": port[-1], "IpPermissions.1.IpRanges.1.CidrIp": options["--cidr"]})
+    env = c.environment()
+    client = aws_client.Client(c.url, env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"])
+    status, answer = client.call(words[1], "".join(w.capitalize() for w in words[2].split("-")), params)
+    assert status == 200, (orphan, answer.raw)
+
+
 def test_killed_creates__are_found_and_deleted():
     for action, meta in (("elbv2.CreateListener", NLB), ("elbv2.CreateLoadBalancer", NLB), ("elb.CreateLoadBalancer", None),
                          ("elb.ConfigureHealthCheck", None)):
@@ -138,9 +155,11 @@ def test_killed_creates__are_found_and_deleted():
             found, _ = c.orphans()
             assert found, action
             left, _ = c.orphans("--delete", "--yes")
-            assert left == [], (action, left)
+            for o in left:    # nobody can tell whose they were
+                by_hand(c, o)
             assert balancers(c.documents()) == set(), (action, balancers(c.documents()))
-            assert node_rules(c.documents()) == c.rules_before, (action, node_rules(c.documents()))
+            rules = [r for r in node_rules(c.documents()) if not r.endswith("/mtu")]    # all NLBs' together
+            assert rules == c.rules_before, (action, rules)
 
 
 if __name__ == "__main__":
