@@ -28,7 +28,7 @@ static const char *annotation(const struct aws_service *s, const char *suffix)
 
 /* ---- the Service ------------------------------------------------------------------------------------------------- */
 
-static void because_of_service(struct str_buf *b, const struct aws_naming *naming,
+static void because_of_service(struct arena *a, struct str_buf *b, const struct aws_naming *naming,
                                const struct aws_service *s)
 {
     const char *type = annotation(s, "type");
@@ -38,11 +38,13 @@ static void because_of_service(struct str_buf *b, const struct aws_naming *namin
          s->internal ? "internal" : "internet-facing");
     fact(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
          s->local ? "nodes without pods fail the health check" : "every node serves");
-    if (s->kind == AWS_NLB) {
+    bool managed = s->kind == AWS_NLB && !str_is_empty(naming->nlb_group_mode);
+    if (s->groups.n > 0 && (managed || s->kind != AWS_NLB)) {
+        fact(b, "security groups", str_join(a, s->groups.items, s->groups.n, ", "),
+             "by annotation: rules are yours");
+    } else if (s->kind == AWS_NLB) {
         fact(b, "NLBSecurityGroupMode", str_or(naming->nlb_group_mode, "not set"),
              str_is_empty(naming->nlb_group_mode) ? "no security group of its own" : s->nlb_group);
-    } else if (s->groups.n > 0) {
-        fact(b, "security groups", s->groups.items[0], "by annotation: rules are yours");
     } else if (!str_is_empty(naming->shared_group)) {
         fact(b, "security group", naming->shared_group, "ElbSecurityGroup of the cloud config");
     } else {
@@ -108,7 +110,7 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
                     s->internal ? "internal" : "internet-facing", aws_kind_text(s->kind),
                     s->lb_name);
     }
-    because_of_service(&b, &p->naming, s);
+    because_of_service(x->s.a, &b, &p->naming, s);
     if (s->kind != AWS_ELSEWHERE && s->err.code == ERR_OK) {
         because_of_cloud(&b, it);
         explain_nodes(&b, x, it);

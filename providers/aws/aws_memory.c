@@ -11,6 +11,7 @@
 struct known {
     unsigned bits;
     int64_t waits_since_ms; /* 0: it does not */
+    unsigned looks;         /* in a row that wished for another one */
     char *group;            /* NULL: none was made */
     int64_t group_made_ms;
 };
@@ -58,6 +59,15 @@ static struct known *entry(struct aws_memory *m, const char *uid) _requires_(m->
     return k;
 }
 
+/* One that says nothing is not kept. */
+static void tidy(struct aws_memory *m, const char *uid) _requires_(m->lock)
+{
+    const struct known *k = map_get(m->by_uid, uid);
+    if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL) {
+        (void)map_remove(m->by_uid, uid);
+    }
+}
+
 unsigned aws_memory_get(struct aws_memory *m, const char *uid)
 {
     mutex_lock(&m->lock);
@@ -67,10 +77,12 @@ unsigned aws_memory_get(struct aws_memory *m, const char *uid)
     return bits;
 }
 
-void aws_memory_set(struct aws_memory *m, const char *uid, unsigned bits)
+void aws_memory_set(struct aws_memory *m, const char *uid, unsigned mask, unsigned bits)
 {
     mutex_lock(&m->lock);
-    entry(m, uid)->bits = bits;
+    struct known *k = entry(m, uid);
+    k->bits = (k->bits & ~mask) | (bits & mask);
+    tidy(m, uid);
     mutex_unlock(&m->lock);
 }
 
@@ -86,6 +98,25 @@ int64_t aws_memory_waits_since(struct aws_memory *m, const char *uid, int64_t no
     return since;
 }
 
+void aws_memory_waits_over(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->waits_since_ms = 0;
+    tidy(m, uid);
+    mutex_unlock(&m->lock);
+}
+
+unsigned aws_memory_looks(struct aws_memory *m, const char *uid, bool again)
+{
+    mutex_lock(&m->lock);
+    struct known *k = entry(m, uid);
+    unsigned before = again ? k->looks : 0;
+    k->looks = again ? before + 1 : 0;
+    tidy(m, uid);
+    mutex_unlock(&m->lock);
+    return before;
+}
+
 void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id, int64_t now_ms)
 {
     mutex_lock(&m->lock);
@@ -93,6 +124,18 @@ void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id
     free(k->group);
     k->group = xstrdup(id);
     k->group_made_ms = now_ms;
+    mutex_unlock(&m->lock);
+}
+
+void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id)
+{
+    mutex_lock(&m->lock);
+    struct known *k = map_get(m->by_uid, uid);
+    if (k != NULL && str_eq(k->group, id)) {
+        free(k->group);
+        k->group = NULL;
+    }
+    tidy(m, uid);
     mutex_unlock(&m->lock);
 }
 
@@ -105,17 +148,6 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     const char *id = is_it ? arena_strdup(a, k->group) : NULL;
     mutex_unlock(&m->lock);
     return id;
-}
-
-void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id)
-{
-    mutex_lock(&m->lock);
-    struct known *k = map_get(m->by_uid, uid);
-    if (k != NULL && str_eq(k->group, id)) {
-        free(k->group);
-        k->group = NULL;
-    }
-    mutex_unlock(&m->lock);
 }
 
 void aws_memory_drop(struct aws_memory *m, const char *uid)

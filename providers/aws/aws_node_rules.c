@@ -39,7 +39,7 @@ static bool is_host(const char *host, size_t n)
     return true;
 }
 
-/* The last piece of the path; NULL when there is none. */
+/* The last piece of the path, in place where that ends it; NULL when there is none. */
 static const char *last_piece(struct arena *a, const char *path)
 {
     size_t n = strlen(path);
@@ -50,7 +50,10 @@ static const char *last_piece(struct arena *a, const char *path)
     while (start > 0 && path[start - 1] != '/') {
         start--;
     }
-    return n == start ? NULL : arena_strndup(a, path + start, n - start);
+    if (n == start) {
+        return NULL;
+    }
+    return path[n] == '\0' ? path + start : arena_strndup(a, path + start, n - start);
 }
 
 int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, struct err *err)
@@ -70,7 +73,7 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
         return err_set(err, ERR_INVALID,
                        "spec.providerID: \"%s\": want aws:///ZONE/i-0123456789abcdef0", text);
     }
-    *ret = arena_strdup(a, id);
+    *ret = id;
     return ERR_OK;
 }
 

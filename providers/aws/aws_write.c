@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GROUP_POLL_MS 5000
-
 struct write_run {
     bool begun;
     struct aws_call call;
@@ -116,14 +114,17 @@ static const char *id_of(const struct write_run *w, size_t member)
     return "";
 }
 
-/* Does the message name this id, and not one that only begins so? */
+static bool is_of_id(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
+}
+
+/* Does the message name this id, and not one that only begins or ends so? */
 static bool names(const char *message, const char *id)
 {
     size_t len = strlen(id);
     for (const char *at = strstr(message, id); len > 0 && at != NULL; at = strstr(at + 1, id)) {
-        char after = at[len];
-        bool more = (after >= '0' && after <= '9') || (after >= 'a' && after <= 'z');
-        if (!more) {
+        if ((at == message || !is_of_id(at[-1])) && !is_of_id(at[len])) {
             return true;
         }
     }
@@ -132,8 +133,11 @@ static bool names(const char *message, const char *id)
 
 static void leave_out(struct lb_op_run *run, struct write_run *w, size_t member)
 {
+    const struct aws_write *write = run->op->arg;
     w->out[member] = true;
-    aws_scope_refused(run->provider, id_of(w, member), run->err->message);
+    if (str_has_prefix(write->action, "Register")) { /* one that is gone need not be taken away */
+        aws_scope_refused(run->provider, id_of(w, member), run->err->message);
+    }
 }
 
 /* After a refusal: is there something left to be sent? */
@@ -198,6 +202,16 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
     return aws_call_step(&w->call, run->req, NULL, run->now_ms, run->wall_us, run->unit, run->err);
 }
 
+static const char *pair_of(const struct write_run *w, const char *name)
+{
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        if (str_eq(w->pairs[i].name, name)) {
+            return w->pairs[i].value;
+        }
+    }
+    return NULL;
+}
+
 /* EC2 answers below the root, the balancers' APIs below "<Action>Result". */
 static const char *answer_text(struct arena *a, const struct aws_node *root, const char *action,
                                const char *path)
@@ -227,12 +241,8 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
 /* A group that was deleted is not waited for, should the Service go soon after. */
 static void forget_group(struct lb_op_run *run, const struct write_run *w)
 {
-    struct aws_scope *x = run->provider;
-    for (size_t i = 0; i < w->n_pairs; i++) {
-        if (str_eq(w->pairs[i].name, "GroupId")) {
-            aws_memory_group_gone(x->p->memory, x->uid, w->pairs[i].value);
-        }
-    }
+    const struct aws_scope *x = run->provider;
+    aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
 }
 
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
@@ -262,7 +272,7 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         }
         err_clear(run->err); /* told at the end of the sync */
     } else if (str_eq(write->action, "DeleteSecurityGroup") && run->err->code == ERR_IN_USE) {
-        run->err->retry_after_ms = GROUP_POLL_MS;
+        run->err->retry_after_ms = AWS_GROUP_POLL_MS;
     }
     return HTTP_DONE;
 }
@@ -290,6 +300,6 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
         }
     }
     if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
-        y->scope->again_ms = GROUP_POLL_MS;
+        y->scope->in_use = true;
     }
 }

@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void put(void *o)
+{
+    json_object_put(o);
+}
+
 /* ---- what is equal ------------------------------------------------------------------------------- */
 
 static bool is_whim(const char *key)
@@ -73,15 +78,39 @@ static struct json_object *canon(struct arena *a, struct json_object *o, struct 
     return out;
 }
 
+/* Of targets those that are there to stay. */
+static struct json_object *without_draining(struct arena *a, struct json_object *list)
+{
+    struct json_object *out = json_object_new_array();
+    arena_defer(a, put, out);
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *target = json_object_array_get_idx(list, i);
+        if (!aws_is_draining(target)) {
+            json_object_array_add(out, json_object_get(target));
+        }
+    }
+    return out;
+}
+
+/* Balancers that are probed at the same port share the rule for it: which of them it names, depends on who came first. */
+static const char *rule_text(struct arena *a, const struct aws_atom *atom)
+{
+    struct aws_atom shared = *atom;
+    if (str_has_prefix(atom->description, AWS_PROBES)) {
+        shared.description = AWS_PROBES "{}";
+    }
+    return aws_atom_text(a, &shared);
+}
+
 static void add_lines(struct arena *a, const char *id, struct json_object *doc, struct names *names,
                       struct json_object *out)
 {
     size_t n = 0;
     struct aws_atom *atoms = str_has_prefix(id, AWS_GROUP) ? aws_atoms_of(a, doc, &n) : NULL;
+    doc = str_has_prefix(id, AWS_HEALTH) ? without_draining(a, doc) : doc;
     json_add(out, id, canon(a, doc, names));
     for (size_t i = 0; i < n; i++) {
-        json_add_str(out, arena_printf(a, "%s rule %s", id, aws_atom_text(a, &atoms[i])),
-                     "is there");
+        json_add_str(out, arena_printf(a, "%s rule %s", id, rule_text(a, &atoms[i])), "is there");
     }
 }
 
@@ -137,7 +166,9 @@ static void learn_group(struct arena *a, struct json_object *group, struct names
 {
     const char *name = str_nonnull(json_str(group, "GroupName"));
     const char *hash = strrchr(name, '-');
-    if (str_has_prefix(name, "k8s-") && !str_has_prefix(name, "k8s-elb-") && hash != NULL) {
+    bool ours =
+        str_eq(aws_tag_of(json_member(group, "Tags"), "kubernetes.io/cluster/kubernetes"), "owned");
+    if (ours && str_has_prefix(name, "k8s-") && !str_has_prefix(name, "k8s-elb-")) {
         names_alias(names, hash + 1, "{hash}");
     }
     learn_last_word(a, json_str(group, "GroupId"), '-',

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define CLIENT "kubernetes.io/rule/nlb/client="
-#define HEALTH "kubernetes.io/rule/nlb/health="
 #define MTU    "kubernetes.io/rule/nlb/mtu"
 #define ALL    "0.0.0.0/0"
 
@@ -134,18 +133,21 @@ int aws_admit_to_nlb(struct aws_whole *w, struct json_object *service, struct js
 
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
-/* Probes come from the balancer's subnets. */
-static void admit_probes(struct aws_whole *w, struct json_object *lb, struct map *to, int64_t port)
+/* Probes come from the balancer's subnets.  Where several balancers probe the same port, AWS has one rule for them. */
+static void admit_probes(struct aws_whole *w, struct json_object *lb, bool needed, int64_t port)
 {
     struct arena *a = w->v->a;
     struct json_object *zones = json_member(lb, "AvailabilityZones");
-    const char *description = arena_printf(a, HEALTH "%s", json_str(lb, "LoadBalancerName"));
+    const char *description = arena_printf(a, AWS_PROBES "%s", json_str(lb, "LoadBalancerName"));
     for (size_t i = 0; i < json_len(zones); i++) {
         const char *id = json_str(json_object_array_get_idx(zones, i), "SubnetId");
         struct json_object *subnet =
             json_member(w->v->docs, arena_printf(a, "ec2/Subnets/%s", str_nonnull(id)));
         const char *cidr = str_nonnull(json_str(subnet, "CidrBlock"));
-        map_set(to, rule_text(a, "tcp", port, port, cidr, description), NULL);
+        map_set(w->tolerated, rule_text(a, "tcp", port, port, cidr, description), NULL);
+        if (needed) {
+            map_set(w->probes, rule_text(a, "tcp", port, port, cidr, ""), NULL);
+        }
     }
 }
 
@@ -171,8 +173,17 @@ int aws_admit_nlb(struct aws_whole *w, struct json_object *service, struct json_
     }
     bool anybody = clients.n == 1 && str_eq(clients.items[0], ALL) && str_eq(protocol, "tcp") &&
                    health == node_port;
-    admit_probes(w, lb, anybody ? w->tolerated : w->rules, health);
+    admit_probes(w, lb, !anybody, health);
     return ERR_OK;
+}
+
+static int none_is_left(struct aws_whole *w, struct map *rules)
+{
+    size_t n = 0;
+    const char **left = map_keys(rules, &n);
+    int rc = n == 0 ? ERR_OK : err_set(w->err, ERR_CONFLICT, "the nodes do not admit %s", left[0]);
+    free(left);
+    return rc;
 }
 
 int aws_check_node_rules(struct aws_whole *w)
@@ -194,11 +205,9 @@ int aws_check_node_rules(struct aws_whole *w)
         if (!map_remove(w->rules, text) && !map_has(w->tolerated, text)) {
             return err_set(w->err, ERR_CONFLICT, "the nodes still admit %s", text);
         }
+        atoms[i].description = "";
+        (void)map_remove(w->probes, aws_atom_text(a, &atoms[i]));
     }
-    size_t missing = 0;
-    const char **left = map_keys(w->rules, &missing);
-    int rc =
-        missing == 0 ? ERR_OK : err_set(w->err, ERR_CONFLICT, "the nodes do not admit %s", left[0]);
-    free(left);
-    return rc;
+    int rc = none_is_left(w, w->rules);
+    return rc == ERR_OK ? none_is_left(w, w->probes) : rc;
 }

@@ -93,6 +93,12 @@ const char *aws_tag_of(struct json_object *tags, const char *key)
     return NULL;
 }
 
+bool aws_is_draining(struct json_object *target)
+{
+    return str_eq(json_str(json_member(target, "TargetHealth"), "Reason"),
+                  "Target.DeregistrationInProgress");
+}
+
 /* ---- rules of groups ----------------------------------------------------------------------------- */
 
 static void add_atoms(struct aws_atom *atoms, size_t *n, struct json_object *permission,

@@ -127,17 +127,22 @@ static const char *target_group_of(struct json_object *listener)
 static int check_targets(struct aws_whole *w, struct json_object *service, const char *arn,
                          int64_t node_port)
 {
-    struct json_object *list = find(w, "elbv2/TargetHealth/", arn);
+    struct json_object *list = find(w, AWS_HEALTH, arn);
     const char **ids = ARENA_ARRAY(w->v->a, const char *, json_len(list) + 1);
+    size_t n = 0;
     for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *t = json_member(json_object_array_get_idx(list, i), "Target");
-        ids[i] = str_nonnull(json_str(t, "Id"));
+        struct json_object *item = json_object_array_get_idx(list, i);
+        struct json_object *t = json_member(item, "Target");
+        if (aws_is_draining(item)) {
+            continue;
+        }
+        ids[n++] = str_nonnull(json_str(t, "Id"));
         if (json_int(t, "Port", 0) != node_port) {
             return err_set(w->err, ERR_CONFLICT, "%s: target %s has port %lld", name_of(service),
-                           ids[i], (long long)json_int(t, "Port", 0));
+                           json_str(t, "Id"), (long long)json_int(t, "Port", 0));
         }
     }
-    return check_members(w, arn, ids, json_len(list));
+    return check_members(w, arn, ids, n);
 }
 
 static int check_listener(struct aws_whole *w, struct json_object *service,
@@ -251,6 +256,7 @@ int aws_check_whole(const struct world_view *v, struct err *err)
                           .wanted = map_new(NULL),
                           .rules = map_new(NULL),
                           .tolerated = map_new(NULL),
+                          .probes = map_new(NULL),
                           .err = err};
     int rc = ERR_OK;
     for (size_t i = 0; i < v->n_services && rc == ERR_OK; i++) {
@@ -260,5 +266,6 @@ int aws_check_whole(const struct world_view *v, struct err *err)
     map_free(w.wanted);
     map_free(w.rules);
     map_free(w.tolerated);
+    map_free(w.probes);
     return rc;
 }

@@ -15,6 +15,8 @@ struct aws_whole {
     struct map *wanted;    /* ids of documents that belong to a Service */
     struct map *rules;     /* texts of rules that the nodes' group must have */
     struct map *tolerated; /* and that it may have */
+    struct map *
+        probes; /* rules for probes that it must have, of whichever balancer: without description */
     struct err *err;
 };
 void aws_want(struct aws_whole *w, const char *id);

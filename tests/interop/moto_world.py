@@ -3,7 +3,7 @@
 
     with Cluster(programs, "moto", "Managed") as c: …      (or "sim"; "" for NLBs without security groups)
 
-Both have the same network, machines and nodes, so that what trimtab makes in them can be compared (moto_view.py).  The relay
+Both have the same network, machines and nodes, so that what trimtab makes in them can be compared (aws_view.py).  The relay
 counts requests by action, and can stop answering after the nth write: what a controller finds that was killed there.
 """
 import http.client
@@ -17,6 +17,7 @@ import threading
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from aws_view import Account, View  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import CONFIG, World  # noqa: E402  pylint: disable=wrong-import-position
 
 CONFIG.setdefault("aws", "aws.conf")
@@ -225,6 +226,10 @@ class Cluster(World):
         if self.mode:
             text = text.replace("[Global]\n", f"[Global]\nNLBSecurityGroupMode = {self.mode}\n")
         self.rewrite(text)
+
+    def view(self):
+        services = self.must("GET", self.services())["items"]
+        return View(Account(self.client, self.vpc), services, self.machines).all()
 
     # --- what the user does: who is touched must be synced before the step is over ---
     def service(self, name, notes=None, **spec):

@@ -93,7 +93,7 @@ static void read__questions__ask_as_the_specification_says(void **state)
          "2\n"},
         {AWS_DOC_GROUPS_REFERRING, "sg-1",
          "DescribeSecurityGroups&Filter.1.Name=ip-permission.group-id&Filter.1.Value.1=sg-1\n"},
-        {AWS_DOC_CLASSICS, "", "DescribeLoadBalancers&PageSize=400\n"},
+        {AWS_DOC_CLASSICS, "", "DescribeLoadBalancers&PageSize=100\n"},
         {AWS_DOC_CLASSIC, "a1", "DescribeLoadBalancers&LoadBalancerNames.member.1=a1\n"},
         {AWS_DOC_CLASSIC_ATTRIBUTES, "a1", "DescribeLoadBalancerAttributes&LoadBalancerName=a1\n"},
         {AWS_DOC_NLBS, "", "DescribeLoadBalancers&PageSize=400\n"},

@@ -20,7 +20,7 @@ static void group__deleted__is_forgotten_alone(void **state)
     struct arena *a = *state;
     struct aws_memory *m = aws_memory_new();
     aws_memory_group_gone(m, "u", "sg-1"); /* nothing is known: no matter */
-    aws_memory_set(m, "u", AWS_KNOWS_NO_NLB);
+    aws_memory_set(m, "u", AWS_KNOWS_NO_NLB, AWS_KNOWS_NO_NLB);
     aws_memory_group_made(m, "u", "sg-2", 1000);
     aws_memory_group_gone(m, "u", "sg-1");
     assert_string_equal(aws_memory_group(m, a, "u", 0), "sg-2");
@@ -36,7 +36,7 @@ static void service__dropped__all_is_forgotten(void **state)
     struct aws_memory *m = aws_memory_new();
     assert_int_equal(aws_memory_waits_since(m, "u", 7), 7);
     assert_int_equal(aws_memory_waits_since(m, "u", 9), 7);
-    aws_memory_set(m, "u", AWS_KNOWS_NO_CLASSIC);
+    aws_memory_set(m, "u", AWS_KNOWS_NO_CLASSIC, AWS_KNOWS_NO_CLASSIC);
     aws_memory_group_made(m, "u", "sg-1", 1000);
     aws_memory_drop(m, "u");
     assert_int_equal(aws_memory_get(m, "u"), 0);
