@@ -156,6 +156,7 @@ static void deletion__again__is_not_answered_by_a_list(void **state)
 {
     struct flow_kit *k = *state;
     struct flow_row rows[] = {{"elbv2 DescribeLoadBalancers PageSize", 0, "", 0},
+                              {"tag-key", 0, FLOW_GROUPS(FLOW_NODES_GROUP("")), 0},
                               {"elbv2 DeleteLoadBalancer", 403, "AccessDenied no", 1},
                               FLOW_NLB_IS_FINE};
     k->rows = rows;
