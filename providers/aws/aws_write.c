@@ -304,7 +304,9 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
-    aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
+    if (y->items[0].want) {
+        aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
+    }
     if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
         y->scope->again_ms = GROUP_POLL_MS;
     }
