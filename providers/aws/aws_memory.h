@@ -38,7 +38,7 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
 void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms);
 void aws_memory_balancer_gone(struct aws_memory *m, const char *uid);
 int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid);
-/* Something of it was changed just now; when that was last, 0: never.  For some seconds AWS may show what was before. */
+/* Something of it was made or changed just now, not because it goes; when that was last, 0: never.  For some seconds AWS may show what was before. */
 void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms);
 int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid);
 void aws_memory_drop(struct aws_memory *m, const char *uid);

@@ -72,16 +72,19 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
     }
 }
 
-/* A balancer that AWS does not show can be neither deleted nor forgotten: the Service that goes comes back. */
+/* What AWS does not show can be neither deleted nor forgotten: a Service that goes comes back, when its balancer or, while that could
+ * not be made, something else was made a moment ago. */
 static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
+    int64_t now_ms = y->scope->started_ms;
     int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
-    bool shown = it->seen.nlb != NULL || it->seen.classic != NULL;
-    if (it->want || shown || made_ms == 0 || made_ms < y->scope->started_ms - AWS_SHOWN_AFTER_MS) {
+    bool made = made_ms > 0 && made_ms >= now_ms - AWS_SHOWN_AFTER_MS;
+    bool changed = it->wrote_ms > 0 && it->wrote_ms > now_ms - AWS_SETTLES_MS;
+    if (it->want || it->seen.nlb != NULL || it->seen.classic != NULL || (!made && !changed)) {
         return ERR_OK;
     }
     (void)err_set(err, ERR_TRANSIENT,
-                  "load balancer %s was made a moment ago and is not shown by AWS yet",
+                  "what was made for load balancer %s a moment ago is not shown by AWS yet",
                   it->service->lb_name);
     err->retry_after_ms = AWS_SHOWN_POLL_MS;
     return err->code;

@@ -335,5 +335,7 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
-    aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
+    if (y->items[0].want) {
+        aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
+    }
 }
