@@ -98,7 +98,8 @@ const struct aws_annotation aws_annotation_table[] = {
      "Only nodes with all of these labels are targets.", "pieces without a key are left out",
      APPLIED},
     {"subnets", BOTH, "ids and Name tags with commas between them",
-     "one per zone is found by tags and routes", "Subnets of the load balancer.", REFUSED,
+     "one per zone is found by tags and routes", "Subnets of the load balancer.",
+     "the Service is refused; an NLB that is there stays in its subnets",
      "classic: applied; NLB: only at creation"},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };

@@ -107,8 +107,9 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
 /* ---- the descriptor ------------------------------------------------------------------------------ */
 
 static const char *const event_reasons[] = {
-    "AnnotationIgnored", "PortIgnored",     "SchemeNotChanged", "SourceRangeIgnored",
-    "SubnetsNotFound",   "TargetGroupKept", "TargetRefused",
+    "AnnotationIgnored", "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
+    "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TargetGroupKept",
+    "TargetRefused",     "UnknownType",
 };
 
 const struct tt_provider tt_aws_provider = {

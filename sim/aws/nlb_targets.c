@@ -299,16 +299,30 @@ static void set_state(struct json_object *item, const char *state, const char *r
     json_add(item, "TargetHealth", health);
 }
 
+/* Which port of the target is asked. */
+static void set_check(struct json_object *item, struct json_object *group)
+{
+    const char *check = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)json_int(target_of(item), "Port", 0));
+    json_add_str(item, "HealthCheckPort", str_eq(check, "traffic-port") ? text : check);
+}
+
+void nlb_check_targets(struct aws *aws, const struct amz_resource *group)
+{
+    struct amz_resource *health = amz_get(aws, AMZ_TARGET_HEALTH, group->id);
+    for (size_t i = 0; health && i < json_len(health->body); i++) {
+        set_check(json_object_array_get_idx(health->body, i), group->body);
+    }
+}
+
 static struct json_object *new_target(struct json_object *group, struct json_object *from,
                                       int64_t port)
 {
     struct json_object *target = json_copy(from), *item = json_object_new_object();
     json_add_int(target, "Port", port);
     json_add(item, "Target", target);
-    const char *check = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%lld", (long long)port);
-    json_add_str(item, "HealthCheckPort", str_eq(check, "traffic-port") ? text : check);
+    set_check(item, group);
     struct json_object *compact = json_share(item); /* there may be two thousand in a group */
     json_object_put(item);
     return compact;

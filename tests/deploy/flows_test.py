@@ -75,10 +75,15 @@ def hand_over(w):
         if e["reason"] == "LeaderElection" and e["involvedObject"]["name"] == "trimtab"])
 
 
+def watched(w):
+    """What each provider asks the API server for."""
+    return ("services", "nodes") if w.cloud_name == "aws" else ("services", "nodes", "endpointslices")
+
+
 def knows_no_streaming_lists(w):
     """Its API server says no to the first question for each, as one without the feature does to all."""
     why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
-    for resource in ("services", "nodes", "endpointslices"):
+    for resource in watched(w):
         w.fault(match={"api": "kubernetes", "op": f"{resource}.watch"}, do="refuse", status=422, count=1, body={
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Invalid", "code": 422,
             "message": f'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: {why}'})
@@ -90,7 +95,7 @@ def lists_instead(w, *flags):
     w.create("web")
     w.until_address("web")
     calls = w.calls()["kubernetes"]
-    assert all(calls.get(f"{r}.list") == 1 for r in ("services", "nodes", "endpointslices")), calls
+    assert all(calls.get(f"{r}.list") == 1 for r in watched(w)), calls
 
 
 def test_gce__two_replicas_and_a_hand_over():
@@ -119,19 +124,22 @@ def test_azure__two_replicas_and_a_hand_over():
         hand_over(w)
 
 
+def repeated_trouble(w, annotation, wrong):
+    w.starts()
+    w.create("bad", {"annotations": {annotation: wrong}})
+    w.until_event("bad", "SyncLoadBalancerFailed")
+    for port in range(81, 84):
+        w.patch("bad", {"spec": {"ports": [{"port": port}]}})
+        w.until("it is tried again", lambda: w.calls()["kubernetes"].get("events.patch", 0) > 0
+                or len(w.events("bad")) > 2)
+    w.until("an event is patched", lambda: w.calls()["kubernetes"].get("events.patch", 0) > 0)
+    w.patch("bad", {"metadata": {"annotations": {annotation: None}}})
+    w.until_address("bad")
+
+
 def test_azure__repeated_trouble__its_event_is_patched():
     with Deployed("azure") as w:
-        w.starts()
-        idle = "service.beta.kubernetes.io/azure-load-balancer-tcp-idle-timeout"
-        w.create("bad", {"annotations": {idle: "3"}})
-        w.until_event("bad", "SyncLoadBalancerFailed")
-        for port in range(81, 84):
-            w.patch("bad", {"spec": {"ports": [{"port": port}]}})
-            w.until("it is tried again", lambda: w.calls()["kubernetes"].get("events.patch", 0) > 0
-                    or len(w.events("bad")) > 2)
-        w.until("an event is patched", lambda: w.calls()["kubernetes"].get("events.patch", 0) > 0)
-        w.patch("bad", {"metadata": {"annotations": {idle: None}}})
-        w.until_address("bad")
+        repeated_trouble(w, "service.beta.kubernetes.io/azure-load-balancer-tcp-idle-timeout", "3")
 
 
 def test_azure__no_streaming_lists__lists_instead():
@@ -156,6 +164,21 @@ def test_azure__several_balancers_by_namespace__endpoints_followed():
         w.create("web")
         w.until_address("web")
         assert "namespaces.get" in w.calls()["kubernetes"], w.calls()
+
+
+def test_aws__two_replicas_and_a_hand_over():
+    with Deployed("aws") as w:
+        hand_over(w)
+
+
+def test_aws__repeated_trouble__its_event_is_patched():
+    with Deployed("aws") as w:
+        repeated_trouble(w, "service.beta.kubernetes.io/aws-load-balancer-connection-idle-timeout", "long")
+
+
+def test_aws__no_streaming_lists__lists_instead():
+    with Deployed("aws") as w:
+        lists_instead(w)
 
 
 def https_port(w):
@@ -191,6 +214,11 @@ def test_gce__https_port__callers_are_asked_about():
 
 def test_azure__https_port__callers_are_asked_about():
     with Deployed("azure") as w:
+        https_port(w)
+
+
+def test_aws__https_port__callers_are_asked_about():
+    with Deployed("aws") as w:
         https_port(w)
 
 

@@ -29,7 +29,7 @@ except ImportError:
 SIM, TRIMTAB, TREE = sys.argv[1:4]
 DEPLOY = os.path.join(TREE, "deploy")
 CHART = os.path.join(DEPLOY, "helm", "trimtab")
-CLOUDS = ("gce", "azure")
+CLOUDS = ("gce", "azure", "aws")
 HELM = os.environ.get("TRIMTAB_HELM") or shutil.which("helm")
 CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding")
 
@@ -222,8 +222,9 @@ def test_chart__names_lease_certificate_and_host_network():
     assert [v["secret"]["secretName"] for v in pod["volumes"]] == ["its", "cert"]
     text = json.dumps(items)
     assert "x-" + "account-x" not in text and '"mine"' in text and '"name": "robot"' in text
-    other = rendered("--set=cloud=azure")
-    assert [o for o in other if o["kind"] == "ClusterRole" and o["metadata"]["name"] == "trimtab"]
+    for cloud in ("azure", "aws"):
+        other = rendered(f"--set=cloud={cloud}")
+        assert [o for o in other if o["kind"] == "ClusterRole" and o["metadata"]["name"] == "trimtab"]
 
 
 # --- kubectl -------------------------------------------------------------------------------------------------------

@@ -46,6 +46,11 @@ FLOWS = {
                                   "test_azure__several_balancers_by_namespace__endpoints_followed"]),
         ("sim/config_secret_test.py", ["test_secret_alone__serves", "test_secret_changes__taken_over_without_a_restart"]),
     ],
+    "aws": [
+        ("deploy/flows_test.py", ["test_aws__two_replicas_and_a_hand_over",
+                                  "test_aws__no_streaming_lists__lists_instead",
+                                  "test_aws__repeated_trouble__its_event_is_patched"]),
+    ],
 }
 
 

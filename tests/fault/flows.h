@@ -3,7 +3,7 @@
  *
  * A flow is data.  Its start state is made once, by a faultless controller (or it is a world that upstream left), and every
  * sweep point begins there anew.  Then the edits happen, one call fails, and after recovery the world must be that of
- * the faultless run.  A new flow is a new row in flows.c (Google) or one of flows_azure*.c. */
+ * the faultless run.  A new flow is a new row in a table of its cloud. */
 #ifndef TRIMTAB_TESTS_FAULT_FLOWS_H
 #define TRIMTAB_TESTS_FAULT_FLOWS_H
 
@@ -41,15 +41,16 @@ struct step {
 
 struct flow {
     const char *name;
-    const char *cloud; /* "azure"; NULL: Google's */
+    const char *cloud; /* "azure", "aws"; NULL: Google's */
     /* start */
     const char *world; /* a recorded world below tests/data; NULL: ours, with six nodes */
     const char *site;  /* of site.h, Azure only; NULL: the simulator's own */
     bool alone;        /* no user has put anything into the balancer that is ours */
     struct flow_service start[FLOW_SERVICES_MAX];
     const char *const *start_flags; /* of the controller that makes the start; NULL: none */
-    const char
-        *start_config; /* and members of its cloud-config beside those of the site; NULL: none */
+    const char *
+        start_config; /* and members of its cloud-config beside those of the site (AWS: lines of [Global]); NULL: none */
+    const char *settings; /* AWS only: the world's "sim.aws", JSON; NULL: none */
     /* what happens */
     const char *const *flags; /* of the controller that meets the fault; NULL: none */
     const char *config;       /* as start_config */
@@ -76,8 +77,11 @@ extern const struct flow flows_azure_batches[];
 extern const struct flow flows_azure_machines[];
 extern const struct flow flows_azure_moves[];
 extern const struct flow flows_azure_links[];
+extern const struct flow flows_aws[];
+extern const struct flow flows_aws_edits[];
+extern const struct flow flows_aws_many[];
 
-/* The i-th flow of a cloud: "gce" (or NULL), "azure"; NULL: there are no more. */
+/* The i-th flow of a cloud: "gce" (or NULL), "azure", "aws"; NULL: there are no more. */
 const struct flow *flow_at(const char *cloud, size_t i);
 const struct flow *flow_find(const char *name); /* NULL: no such flow */
 

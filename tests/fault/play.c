@@ -12,6 +12,7 @@
 
 #define CALLS_FACTOR 12  /* a run with one fault may make so many times the calls of one without, */
 #define CALLS_MORE   400 /* and so many more: restarts, watches that are opened again */
+#define SETTLED_MS   120000 /* then a slow AWS shows what is */
 #define STATE_MAX    (64 << 20)
 
 /* Where tests/data/fault/foreign-azure.json puts users' elements beside ours. */
@@ -72,7 +73,8 @@ static int open_stage(struct play *p, struct json_object *world, const char *con
 {
     p->s.cloud = p->flow->cloud;
     p->s.config = config;
-    p->s.site = p->flow->cloud == NULL ? NULL : site_find(p->flow->site);
+    p->s.settings = p->flow->settings;
+    p->s.site = str_eq(p->flow->cloud, "azure") ? site_find(p->flow->site) : NULL;
     int rc = stage_open(&p->s, world, flags);
     if (rc == ERR_OK && p->flow->poison != NULL) {
         probe_listen(p->s.probe, refuse_poison, (void *)p->flow);
@@ -116,6 +118,9 @@ static int run(struct play *p, struct json_object *world, const char *call)
     if (rc == ERR_OK && down) {
         probe_heal(p->s.probe);
         rc = stage_settle(&p->s, RIG_LATER);
+    }
+    if (f->settings != NULL) {
+        rig_advance(p->s.rig, SETTLED_MS);
     }
     return rc;
 }
@@ -205,6 +210,9 @@ static int make_start(struct play *p, struct json_object **ret)
         }
         if (p->s.site != NULL) {
             site_build(p->s.site, p->s.a, world);
+        }
+        if (p->s.settings != NULL) {
+            stage_set(&p->s, world);
         }
         rc = rc == ERR_OK ? rig_load(p->s.rig, world, p->s.err) : rc;
     }

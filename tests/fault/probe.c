@@ -5,49 +5,15 @@
  * this very call.  What both threads touch is behind a lock. */
 #include "tests/fault/probe.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/lock.h"
 #include "common/base/map.h"
 #include "sim/kube/kube.h"
-
-const struct fault_kind fault_kinds[] = {
-    {"refused-503", EFFECT_REFUSED, 503, SCOPE_ALL},
-    {"refused-429", EFFECT_REFUSED, 429, SCOPE_ALL},
-    {"refused-403", EFFECT_REFUSED, 403, SCOPE_ALL},
-    {"refused-409", EFFECT_REFUSED, 409, SCOPE_WRITES},
-    {"refused-412", EFFECT_REFUSED, 412, SCOPE_CLOUD_WRITES},
-    {"refused-410", EFFECT_REFUSED, 410, SCOPE_WATCHES},
-    {"down-503", EFFECT_DOWN, 503, SCOPE_ALL},
-    {"down-403", EFFECT_DOWN, 403, SCOPE_CLOUD},
-    {"lost", EFFECT_LOST, 0, SCOPE_ALL},
-    {"killed-before", EFFECT_KILLED_BEFORE, 0, SCOPE_ALL},
-    {"killed-after", EFFECT_KILLED_AFTER, 0, SCOPE_ALL},
-    {"refused-500", EFFECT_REFUSED, 500, SCOPE_AZURE},
-    {"retryable", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
-     "{\"do\":\"refuse\",\"status\":429,\"body\":{\"error\":{\"code\":\"RetryableError\","
-     "\"message\":"
-     "\"A retryable error occurred.\",\"details\":[{\"code\":"
-     "\"RetryableErrorDueToAnotherOperation\",\"message\":\"Operation "
-     "PutLoadBalancerOperation is updating resource. The call can be retried in 1 "
-     "seconds.\"}]}}}"},
-    {"throttled", EFFECT_FAULT, 0, SCOPE_AZURE, "{\"do\":\"throttle\",\"retry_after\":20}"},
-    {"busy", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
-     "{\"do\":\"refuse\",\"status\":409,\"body\":{\"error\":{\"code\":"
-     "\"AnotherOperationInProgress\","
-     "\"message\":\"Another operation on this or dependent resource is in progress.\"}}}"},
-    {"fails-later", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
-     "{\"do\":\"fail\",\"body\":{\"code\":\"InternalServerError\",\"message\":\"An error "
-     "occurred.\"}}"},
-    {"superseded", EFFECT_FAULT, 0, SCOPE_AZURE_WRITES,
-     "{\"do\":\"fail\",\"body\":{\"status\":\"Canceled\",\"error\":{\"code\":\"Canceled\","
-     "\"message\":"
-     "\"Operation was "
-     "canceled.\",\"details\":[{\"code\":\"CanceledAndSupersededDueToAnotherOperation\","
-     "\"message\":\"Operation PutLoadBalancerOperation was canceled and superseded.\"}]}}}"},
-    {0},
-};
+#include "tests/fault/names_aws.h"
+#include "tests/fault/world.h"
 
 struct probe {
     struct rig *rig;
@@ -71,57 +37,7 @@ struct probe {
     void *listener_arg;
 };
 
-const struct fault_kind *fault_kind_find(const char *name)
-{
-    for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
-        if (str_eq(k->name, name)) {
-            return k;
-        }
-    }
-    return NULL;
-}
-
 /* ---- calls --------------------------------------------------------------------------------------- */
-
-static bool reads(const char *op)
-{
-    static const char *const verbs[] = {"*.get",  "*.list", "*.watch", "*.aggregatedList",
-                                        "*.wait", "*.Get*", "*.List*"};
-    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-        if (str_glob(verbs[i], op)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool fault_kind_fits(const struct fault_kind *k, const char *call)
-{
-    _cleanup_(arena_freep) struct arena *a = arena_new();
-    size_t n = 0;
-    char **words = str_split(a, call, ' ', &n);
-    bool azure = str_eq(words[0], "azure");
-    bool cloud = azure || str_eq(words[0], "gce");
-    bool writes = !str_eq(words[0], "metadata") && !reads(words[1]);
-    switch (k->scope) {
-    case SCOPE_WRITES:
-        return writes;
-    case SCOPE_CLOUD_WRITES:
-        return cloud && writes;
-    case SCOPE_CLOUD:
-        return cloud;
-    case SCOPE_WATCHES:
-        return str_eq(words[0], "kubernetes") &&
-               (str_has_suffix(words[1], ".list") || str_has_suffix(words[1], ".watch"));
-    case SCOPE_AZURE:
-        return azure;
-    case SCOPE_AZURE_WRITES:
-        return azure && writes;
-    case SCOPE_ALL:
-        break;
-    }
-    return true;
-}
 
 /* What is behind "/operations/" or "/events/" is a name that nobody chose. */
 static const char *path_without_whim(struct arena *a, const char *path)
@@ -170,7 +86,7 @@ static void learn_services(struct probe *p, struct sim *s)
 static bool has_unknown_name(const char *path)
 {
     for (const char *p = path; *p != '\0'; p++) {
-        bool begins = *p == 'a' && (p == path || p[-1] == '/' || p[-1] == '-');
+        bool begins = *p == 'a' && (p == path || !isalnum((unsigned char)p[-1]));
         if (begins && strspn(p, "0123456789abcdef") == 32) {
             return true;
         }
@@ -182,6 +98,9 @@ static const char *name_of(struct probe *p, const struct sim_call *call)
 {
     struct arena *a = call->arena;
     const char *path = path_without_cluster(a, path_without_whim(a, call->path));
+    if (str_eq(call->module->name, "aws")) {
+        path = names_aws_call(a, call);
+    }
     const char *known = names_replace(p->names, a, path);
     if (has_unknown_name(known)) {
         learn_services(p, call->sim);
@@ -289,17 +208,11 @@ static void before_call(struct probe *p, const struct sim_call *call)
 
 /* ---- addresses that users see -------------------------------------------------------------------- */
 
-static const char *published_ip(struct json_object *service)
-{
-    struct json_object *ingress = json_path(service, "status.loadBalancer.ingress");
-    return json_len(ingress) == 0 ? NULL : json_str(json_object_array_get_idx(ingress, 0), "ip");
-}
-
 static void note_address(struct probe *p, struct json_object *service)
 {
     struct json_object *meta = json_member(service, "metadata");
     const char *uid = json_str(meta, "uid");
-    const char *now = published_ip(service);
+    const char *now = world_published_address(service);
     const char *was = map_get(p->published, uid);
     if (now == NULL || str_eq(was, now)) {
         return;

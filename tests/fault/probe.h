@@ -20,12 +20,19 @@ enum fault_effect {
 };
 enum fault_scope {
     SCOPE_ALL = 0,
-    SCOPE_WRITES,       /* calls that change something */
-    SCOPE_CLOUD_WRITES, /* in the cloud */
+    SCOPE_BUT_AWS,
+    SCOPE_WRITES_BUT_AWS, /* calls that change something */
+    SCOPE_CLOUD_WRITES,   /* in Google's or Azure's cloud */
     SCOPE_CLOUD,
     SCOPE_WATCHES, /* LIST and WATCH of Kubernetes */
     SCOPE_AZURE,
     SCOPE_AZURE_WRITES,
+    SCOPE_AWS,
+    SCOPE_EC2_WRITES,
+    SCOPE_ELB_WRITES, /* of both kinds of balancers */
+    SCOPE_EC2_ADDS,   /* that name something which may be new */
+    SCOPE_ELB_ADDS,
+    SCOPE_AWS_ADDS,
 };
 struct fault_kind {
     const char *name; /* "refused-503"; NULL ends the table */

@@ -13,6 +13,7 @@
 #define EDITS_MAX     6
 #define RESTS_MAX     6
 #define NODES         6 /* of a world that is ours */
+#define SEED          7
 
 struct stage stage_new(struct err *err)
 {
@@ -39,7 +40,7 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
                                                             : NODES,
                                     .ipv4 = s->both_families,
                                     .ipv6 = s->both_families,
-                                    .seed = 7,
+                                    .seed = s->seed > 0 ? s->seed : SEED,
                                     .cloud = s->cloud},
                             .flags = flags == NULL ? none : flags};
     if (s->site != NULL) {
@@ -50,11 +51,28 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
     if (s->site != NULL && world != NULL) {
         site_set(s->site, world);
     }
+    if (str_eq(s->cloud, "aws") && s->config != NULL) {
+        args.cloud_config = arena_printf(s->a, "<own>\n[Global]\n%s\n", s->config);
+    }
+    if (s->settings != NULL && world != NULL) {
+        stage_set(s, world);
+    }
     int rc = rig_new(&args, &s->rig, s->err);
     if (rc == ERR_OK) {
         s->probe = probe_new(s->rig, s->names);
     }
     return rc;
+}
+
+void stage_set(const struct stage *s, struct json_object *world)
+{
+    struct json_object *settings = NULL;
+    struct json_object *sim = json_object_new_object();
+    if (json_parse(s->settings, strlen(s->settings), NULL, &settings, NULL) != ERR_OK) {
+        abort(); /* a row of flows_aws.c is no JSON */
+    }
+    json_add(sim, s->cloud, settings);
+    json_add(world, "sim", sim);
 }
 
 int stage_close(struct stage *s)
@@ -172,7 +190,7 @@ static const char *with_addresses(struct stage *s, const char *body)
         any ? json_path(rig_world(s->rig), "kubernetes.services") : NULL; /* it may be large */
     for (size_t i = 0; i < json_len(services); i++) {
         struct json_object *service = json_object_array_get_idx(services, i);
-        const char *ip = world_published_ip(service);
+        const char *ip = world_published_address(service);
         const char *name = json_str(json_member(service, "metadata"), "name");
         if (ip != NULL) {
             body = str_replace(s->a, body, arena_printf(s->a, "<%s>", name), ip);

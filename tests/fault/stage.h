@@ -24,10 +24,12 @@ struct stage {
     struct err *err;
     const char *cloud; /* of a rig without a world; NULL: Google's */
     const struct site
-        *site; /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
-    int nodes; /* of a rig without a world; 0: six */
-    bool both_families;            /* the cluster has IPv4 and IPv6 */
-    const char *config;            /* members of the cloud-config beside the site's; NULL: none */
+        *site;     /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
+    int nodes;     /* of a rig without a world; 0: six */
+    uint64_t seed; /* of ids that the cloud gives; 0: the usual one */
+    bool both_families;   /* the cluster has IPv4 and IPv6 */
+    const char *config;   /* members of the cloud-config beside the site's; NULL: none */
+    const char *settings; /* of the simulated AWS ("sim.aws" of a world), JSON; NULL: none */
     const struct fault_kind *kind; /* the fault of this run; NULL: none, or faults of others */
     int64_t began_ms;              /* by the fake clock: when it could strike first */
     int64_t until_ms;              /* of stage_live() */
@@ -39,6 +41,8 @@ void stage_done(struct stage *s);
 /* A fresh rig with that world (NULL: six nodes) and flags for the controller (NULL: none). */
 int stage_open(struct stage *s, struct json_object *world, const char *const *flags) _warn_unused_;
 int stage_close(struct stage *s) _warn_unused_;
+/* Puts the settings, which must be there, into a world. */
+void stage_set(const struct stage *s, struct json_object *world);
 
 /* Starts the controller, again and again if need be. */
 int stage_start(struct stage *s) _warn_unused_;

@@ -12,9 +12,28 @@
 /* Each cloud seeds documents of its own only when the nodes are there; Google's network is always there. */
 const struct world_rules *world_rules_of(struct json_object *world)
 {
-    struct json_object *azure = json_member(world, "azure");
-    bool any = azure != NULL && json_object_object_length(azure) > 0;
-    return any ? &world_rules_azure : &world_rules_gce;
+    static const struct world_rules *const rules[] = {&world_rules_aws, &world_rules_azure};
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        struct json_object *docs = json_member(world, rules[i]->cloud);
+        if (docs != NULL && json_object_object_length(docs) > 0) {
+            return rules[i];
+        }
+    }
+    return &world_rules_gce;
+}
+
+struct json_object *world_docs(struct arena *a, struct json_object *world)
+{
+    const struct world_rules *rules = world_rules_of(world);
+    struct json_object *docs = json_member(world, rules->cloud);
+    return rules->flatten == NULL ? docs : rules->flatten(a, docs);
+}
+
+static struct json_object *foreign_docs(struct arena *a, const struct world_rules *rules,
+                                        struct json_object *foreign)
+{
+    struct json_object *docs = json_member(foreign, rules->cloud);
+    return rules->flatten == NULL ? docs : rules->flatten(a, docs);
 }
 
 const char *world_cloud(struct json_object *world)
@@ -32,9 +51,13 @@ int world_add_foreign(struct arena *a, struct json_object *world, struct err *er
     if (rc != ERR_OK) {
         return rc;
     }
-    json_object_object_foreach(json_member(foreign, rules->cloud), id, doc)
-    {
-        json_add(json_member(world, rules->cloud), id, json_copy(doc));
+    if (rules->add != NULL) {
+        rules->add(a, json_member(world, rules->cloud), json_member(foreign, rules->cloud));
+    } else {
+        json_object_object_foreach(json_member(foreign, rules->cloud), id, doc)
+        {
+            json_add(json_member(world, rules->cloud), id, json_copy(doc));
+        }
     }
     struct json_object *services = json_member(foreign, "services");
     struct json_object *there = json_path(world, "kubernetes.services");
@@ -90,10 +113,12 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
     if (rc != ERR_OK) {
         return rc;
     }
-    json_object_object_foreach(json_member(foreign, rules->cloud), id, doc)
+    struct json_object *docs_before = world_docs(a, before);
+    struct json_object *docs_after = world_docs(a, after);
+    json_object_object_foreach(foreign_docs(a, rules, foreign), id, doc)
     {
-        struct json_object *was = json_member(json_member(before, rules->cloud), id);
-        struct json_object *now = json_member(json_member(after, rules->cloud), id);
+        struct json_object *was = json_member(docs_before, id);
+        struct json_object *now = json_member(docs_after, id);
         if (rc == ERR_OK && was != NULL) { /* a flow may begin without */
             rc = rules->check_foreign(a, id, doc, was, now, err);
         }
@@ -112,11 +137,16 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
 
 /* ---- what belongs to a Service ------------------------------------------------------------------- */
 
-/* Of classes the four of Google's. */
+/* Of classes the four of Google's; of types for AWS those that are not for its other controller. */
 bool world_service_is_ours(struct json_object *service)
 {
     struct json_object *spec = json_member(service, "spec");
     const char *class = json_str(spec, "loadBalancerClass");
+    const char *type = json_str(json_path(service, "metadata.annotations"),
+                                "service.beta.kubernetes.io/aws-load-balancer-type");
+    if (str_eq(type, "external") || str_eq(type, "nlb-ip")) {
+        return false;
+    }
     return str_eq(json_str(spec, "type"), "LoadBalancer") &&
            (class == NULL || str_has_prefix(class, "networking.gke.io/l4-regional-"));
 }
@@ -134,10 +164,12 @@ static bool is_foreign_service(struct json_object *foreign, struct json_object *
     return false;
 }
 
-const char *world_published_ip(struct json_object *service)
+const char *world_published_address(struct json_object *service)
 {
     struct json_object *ingress = json_path(service, "status.loadBalancer.ingress");
-    return json_len(ingress) == 0 ? NULL : json_str(json_object_array_get_idx(ingress, 0), "ip");
+    struct json_object *first =
+        json_len(ingress) == 0 ? NULL : json_object_array_get_idx(ingress, 0);
+    return str_or(json_str(first, "ip"), json_str(first, "hostname"));
 }
 
 /* A Service that is no load balancer of ours any more holds nothing of ours. */
@@ -163,8 +195,8 @@ int world_check_whole(struct arena *a, struct json_object *world, bool deny, str
     struct json_object *services = json_path(world, "kubernetes.services");
     struct world_view v = {.a = a,
                            .world = world,
-                           .docs = json_member(world, rules->cloud),
-                           .foreign = json_member(foreign, rules->cloud),
+                           .docs = world_docs(a, world),
+                           .foreign = foreign_docs(a, rules, foreign),
                            .services = ARENA_ARRAY(a, struct json_object *, json_len(services) + 1),
                            .deny = deny};
     for (size_t i = 0; i < json_len(services) && rc == ERR_OK; i++) {

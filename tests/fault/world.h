@@ -48,8 +48,8 @@ char *world_exact_text(struct arena *a, struct json_object *world);
 /* The first lines in which they differ, or NULL. */
 char *world_difference(struct arena *a, const char *want, const char *got);
 
-/* The first address that a Service publishes, or NULL. */
-const char *world_published_ip(struct json_object *service);
+/* The first address or host name that a Service publishes, or NULL. */
+const char *world_published_address(struct json_object *service);
 /* Is that a Service that trimtab serves? */
 bool world_service_is_ours(struct json_object *service);
 

@@ -261,7 +261,7 @@ static int check_address(struct expected *e, struct json_object *service, struct
 {
     struct json_object *meta = json_member(service, "metadata");
     const char *lb = rule_of(e, service);
-    const char *published = world_published_ip(service);
+    const char *published = world_published_address(service);
     const char *rule_ip = NULL;
     json_object_object_foreach(e->gce, path, resource)
     {

@@ -87,9 +87,14 @@ static const char *key_of(struct arena *a, struct json_object *o)
 
 static void learn(struct arena *a, struct json_object *world, struct names *names)
 {
+    const struct world_rules *rules = world_rules_of(world);
     struct json_object *services = json_path(world, "kubernetes.services");
     for (size_t i = 0; i < json_len(services); i++) {
-        names_learn(names, json_object_array_get_idx(services, i));
+        struct json_object *s = json_object_array_get_idx(services, i);
+        names_learn(names, s);
+        if (rules->learn_service != NULL) {
+            rules->learn_service(a, s, names);
+        }
     }
     struct json_object *maps = json_path(world, "kubernetes.configmaps");
     for (size_t i = 0; i < json_len(maps); i++) {
@@ -119,7 +124,7 @@ char *world_text(struct arena *a, struct json_object *world, struct names *names
 {
     _cleanup_(json_putp) struct json_object *out = json_object_new_object();
     const struct world_rules *rules = world_rules_of(world);
-    struct json_object *docs = json_member(world, rules->cloud);
+    struct json_object *docs = world_docs(a, world);
     struct json_object *services = json_path(world, "kubernetes.services");
     struct json_object *maps = json_path(world, "kubernetes.configmaps");
     learn(a, world, names);
@@ -147,7 +152,7 @@ char *world_exact_text(struct arena *a, struct json_object *world)
 {
     _cleanup_(json_putp) struct json_object *out = json_object_new_object();
     struct json_object *services = json_path(world, "kubernetes.services");
-    json_object_object_foreach(json_member(world, world_rules_of(world)->cloud), id, doc)
+    json_object_object_foreach(world_docs(a, world), id, doc)
     {
         json_add(out, id, json_object_get(doc));
     }

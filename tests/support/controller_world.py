@@ -22,7 +22,7 @@ LIMIT_S = 60
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
 ALONE = ["--leader-elect=false", "--secure-port=0"]
 FLAGS = ["--cloud-provider=gce", *ALONE]
-CONFIG = {"gce": "gce.conf", "azure": "azure.json"}
+CONFIG = {"gce": "gce.conf", "azure": "azure.json", "aws": "aws.conf"}
 MUTATIONS = (".insert", ".patch", ".update", ".delete", ".addInstance", ".removeInstance", ".addHealthCheck",
              ".removeHealthCheck", ".setTarget", ".set",
              ".CreateOrUpdate", ".Update", ".Delete")
@@ -173,7 +173,8 @@ class World:
 
     def mutations(self):
         """Cloud calls that change something, with their counts."""
-        return {op: n for op, n in self.calls()[self.cloud_name].items() if op.endswith(MUTATIONS)}
+        return {op: n for op, n in self.calls()[self.cloud_name].items()
+                if (".Describe" not in op if self.cloud_name == "aws" else op.endswith(MUTATIONS))}
 
     def service_writes(self):
         return {op: n for op, n in self.calls()["kubernetes"].items()
@@ -207,7 +208,7 @@ class World:
     def address(self, name):
         svc = self.get(name) or {}
         ingress = svc.get("status", {}).get("loadBalancer", {}).get("ingress") or [{}]
-        return ingress[0].get("ip")
+        return ingress[0].get("ip") or ingress[0].get("hostname")
 
     def until_address(self, name):
         return self.until(f"{name} has an address", lambda: self.address(name))

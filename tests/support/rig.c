@@ -21,6 +21,7 @@
 #include "controller/app.h"
 #include "controller/host_internal.h"
 #include "controller/plugin.h"
+#include "providers/aws/aws_provider.h"
 #include "providers/azure/azure_provider.h"
 #include "providers/builtin.h"
 #include "providers/gce/gce_provider.h"
@@ -101,6 +102,14 @@ static int32_t open_azure(const struct tt_open_args *args, void **ret_provider,
     return azure_provider_open(args, host->args.clock, host->args.rng, ret_provider, result);
 }
 
+static int32_t open_aws(const struct tt_open_args *args, void **ret_provider,
+                        struct tt_result *result)
+{
+    const struct tt_host_ctx *host = (const struct tt_host_ctx *)args->host->ctx;
+    const struct aws_open_with with = {.clock = host->args.clock, .rng = host->args.rng};
+    return aws_provider_open(args, &with, ret_provider, result);
+}
+
 static char *google_config(struct rig *r)
 {
     (void)setenv("GCE_METADATA_HOST", r->url + strlen("http://"),
@@ -116,6 +125,22 @@ static char *azure_config(struct rig *r)
     return sim_arm_cloud_config(sim_module_state(r->sim, "azure"), r->a);
 }
 
+/* Keys and endpoints. */
+static char *aws_config(struct rig *r)
+{
+    void *aws = sim_module_state(r->sim, "aws");
+    size_t n = 0;
+    char **lines = str_split(r->a, sim_aws_env(aws, r->a, NULL), '\n', &n);
+    for (size_t i = 0; i < n; i++) {
+        char *value = strchr(lines[i], '=');
+        if (value != NULL) {
+            *value = '\0';
+            (void)setenv(lines[i], value + 1, 1);
+        }
+    }
+    return sim_aws_cloud_config(aws, r->a);
+}
+
 struct rig_cloud {
     const char *name; /* of the simulator's and of the provider */
     const char *file;
@@ -128,6 +153,7 @@ struct rig_cloud {
 static const struct rig_cloud clouds[] = {
     {"gce", "gce.conf", google_config, open_google, "--sync-period=1000h"},
     {"azure", "azure.json", azure_config, open_azure, NULL},
+    {"aws", "aws.conf", aws_config, open_aws, NULL},
 };
 
 static const struct rig_cloud *cloud_of(const char *name)
@@ -145,7 +171,8 @@ static const struct rig_cloud *cloud_of(const char *name)
 static int write_cloud_config(struct rig *r, const char *config, struct err *err)
 {
     const char *own = r->cloud->config(r);
-    const char *text = config == NULL ? own : str_replace(r->a, config, "<endpoint>", r->url);
+    const char *text = config == NULL ? own : str_replace(r->a, config, "<own>", own);
+    text = str_replace(r->a, text, "<endpoint>", r->url);
     return file_write_atomic(rig_file(r, r->cloud->file), text, strlen(text), 0600, err);
 }
 
@@ -156,6 +183,15 @@ static void *run_loop(void *arg)
     struct rig *r = arg;
     event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
     return NULL;
+}
+
+/* Signatures are as old as the difference of two clocks, and deleted things go after a time that is waited for: the
+ * simulated AWS has the controller's clock. */
+static bool is_aws(const struct sim_config *cfg, struct json_object *world)
+{
+    struct json_object *docs = json_member(world, "aws");
+    return cfg->cloud != NULL ? str_eq(cfg->cloud, "aws")
+                              : docs != NULL && json_object_object_length(docs) > 0;
 }
 
 static int start_sim(struct rig *r, const struct rig_args *args, struct err *err)
@@ -170,6 +206,9 @@ static int start_sim(struct rig *r, const struct rig_args *args, struct err *err
     if (args->log_traffic) {
         o.cfg.traffic_log = rig_file(r, "traffic.log");
         o.cfg.kube_log = rig_file(r, "kube.log");
+    }
+    if (is_aws(&o.cfg, world)) {
+        o.cfg.clock = r->fake;
     }
     r->base = event_base_new();
     if (rc == ERR_OK) {

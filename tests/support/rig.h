@@ -17,7 +17,7 @@
  *     assert(rig_calls(rig, "gce", "compute.firewalls.patch") == 1);
  *
  * Time: the controller's clock is a fake one that only rig_settle() and rig_advance() move, so a back-off of minutes
- * costs nothing; the simulator's is real (it answers at once).  Nothing sleeps for a fixed time.
+ * costs nothing; the simulator's is real (it answers at once), but AWS, which checks how old a signature is, has the fake one.  Nothing sleeps for a fixed time.
  * Controllers come and go (rig_start, rig_stop, rig_kill_at) while the cloud stays: that is a restart.
  * One rig at a time in a process: its log, its environment (GCE_METADATA_HOST) and libcurl are process-wide. */
 #ifndef TRIMTAB_TESTS_RIG_H
@@ -49,8 +49,8 @@ struct rig_args {
         *flags; /* for trimtab, behind those by which it finds the simulator; NULL-terminated, */
                 /* copied; NULL: none.  A world's own flags are not taken over. */
     const char *
-        cloud_config; /* text of gce.conf or azure.json in place of the world's or the simulator's; "<endpoint>" is */
-                      /* filled in; NULL: theirs */
+        cloud_config; /* text of gce.conf, azure.json or aws.conf in place of the world's or the simulator's; */
+    /* "<endpoint>" and "<own>" (what the simulator says) are filled in; NULL: theirs */
     bool log_traffic; /* the simulator logs calls: rig_file(r, "traffic.log") and "kube.log" */
     bool real_clock;  /* the controller runs by the real one */
 };

@@ -202,8 +202,9 @@ int64_t rig_all_calls(struct rig *r)
 
 static bool op_mutates(const char *op, const char *arg)
 {
-    static const char *const reads[] = {"*.get",       "*.list",  "*.aggregatedList", "*.wait",
-                                        "*.getHealth", "*.list*", "*.Get*",           "*.List*"};
+    static const char *const reads[] = {"*.get",  "*.list",      "*.aggregatedList",
+                                        "*.wait", "*.getHealth", "*.list*",
+                                        "*.Get*", "*.List*",     "*.Describe*"};
     (void)arg;
     for (size_t i = 0; i < ARRAY_LEN(reads); i++) {
         if (str_glob(reads[i], op)) {
@@ -217,7 +218,8 @@ int64_t rig_mutations(struct rig *r)
 {
     struct json_object *counts = rig_counts(r);
     return sum(json_member(counts, "gce"), op_mutates, NULL) +
-           sum(json_member(counts, "azure"), op_mutates, NULL);
+           sum(json_member(counts, "azure"), op_mutates, NULL) +
+           sum(json_member(counts, "aws"), op_mutates, NULL);
 }
 
 static bool op_writes_services(const char *op, const char *arg)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_docs.c: the annotations on the page of the provider are those of the tables in the code.
+/* test_docs.c: the annotations on the page of the provider are those of the tables in the code, and its keys of the
+ * cloud-config, too.
  *
  * TRIMTAB_UPDATE_GOLDEN=1 writes the page's tables anew. */
 #include "providers/aws/aws_annotations.h"
+#include "providers/aws/aws_config_keys.h"
 #include "tests/support/doc_page.h"
 #include "tests/unit/gce/pure.h"
 
@@ -44,10 +46,29 @@ static void page__has_what_only_the_other_controller_knows(void **state)
     doc_page_check_table(a, "providers/aws.md", "elsewhere", str_buf_text(&b));
 }
 
+static void check_keys(struct arena *a, const char *page, const struct gcfg_key *keys)
+{
+    for (const struct gcfg_key *k = keys; k->key != NULL; k++) {
+        if (strstr(page, arena_printf(a, "`%s`", k->key)) == NULL) {
+            fail_msg("docs/providers/aws.md does not say what `%s` of [%s] does", k->key,
+                     k->section);
+        }
+    }
+}
+
+static void page__names_every_key_of_the_cloud_config(void **state)
+{
+    struct arena *a = *state;
+    const char *page = doc_page_read(a, "providers/aws.md");
+    check_keys(a, page, aws_config_keys);
+    check_keys(a, page, aws_override_keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(page__has_the_annotations_of_the_code),
+        PURE_TEST(page__names_every_key_of_the_cloud_config),
         PURE_TEST(page__has_what_only_the_other_controller_knows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
