@@ -38,7 +38,9 @@ static const struct aws_group **list_groups(struct arena *a, const struct aws_do
             all[n++] = &items[k];
         }
     }
-    qsort(all, n, sizeof(*all), compare_groups);
+    if (n_docs > 1) { /* one is in order */
+        qsort(all, n, sizeof(*all), compare_groups);
+    }
     size_t unique = 0;
     for (size_t i = 0; i < n; i++) {
         if (unique == 0 || !str_eq(all[unique - 1]->id, all[i]->id)) {
@@ -250,7 +252,9 @@ int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    take_groups(y, it, docs, n);
+    if (n > 1) {
+        take_groups(y, it, docs, n);
+    }
     return observe_referring(y, it, err);
 }
 
