@@ -4,8 +4,7 @@
  * Groups are found through the listeners that forward to them, because moto forgets which balancer a group belongs to (10.4
  * row 5), and through the balancer, because a group without a listener is one that an interrupted run left.  Groups that
  * belong to no balancer at all are ours when their name begins like ours and their tags say whose they are (7.3); they are
- * looked for when the Service goes, and when the list of all groups is at hand anyway; what was seen there is looked for
- * again before it is deleted. */
+ * looked for when the Service goes, and when the list of all groups is at hand anyway. */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 
@@ -152,7 +151,6 @@ static int add_tagged(struct aws_sync *y, struct aws_item *it, struct found *f,
         const struct aws_target_group *g = group_of(all, items[i].arn);
         if (g != NULL && is_of_service(y, it, &items[i].tags)) {
             add(y, f, g, true);
-            it->saw_left = true;
         }
     }
     return ERR_OK;
@@ -237,8 +235,7 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
         rc = rc == ERR_OK && it->want ? add_of_listeners(y, it, &f, err) : rc;
     }
     /* A classic Service may have been an NLB: its groups are looked for when it goes. */
-    bool looks = !it->want || it->saw_left ||
-                 (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0));
+    bool looks = !it->want || (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0));
     if (rc == ERR_OK && looks) {
         rc = look_for_left(y, it, &f, err);
     }

@@ -43,7 +43,6 @@ struct aws_item {
     bool want;
     struct aws_observed seen;
     struct aws_surroundings around;
-    bool saw_left; /* a list showed target groups that were left: a closer look must see them, too */
     const struct aws_finding *findings; /* of the plan */
     size_t n_findings;
     struct aws_texts nodes_left_out; /* why nodes are no targets: sentences */
