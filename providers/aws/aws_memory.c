@@ -14,6 +14,8 @@ struct known {
     unsigned looks;         /* in a row that wished for another one */
     char *group;            /* NULL: none was made */
     int64_t group_made_ms;
+    int64_t balancer_made_ms; /* 0: none is known of */
+    int64_t wrote_ms;         /* 0: never */
 };
 struct aws_memory {
     struct mutex lock;
@@ -63,7 +65,8 @@ static struct known *entry(struct aws_memory *m, const char *uid) _requires_(m->
 static void tidy(struct aws_memory *m, const char *uid) _requires_(m->lock)
 {
     const struct known *k = map_get(m->by_uid, uid);
-    if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL) {
+    if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL &&
+        k->balancer_made_ms == 0 && k->wrote_ms == 0) {
         (void)map_remove(m->by_uid, uid);
     }
 }
@@ -150,9 +153,59 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     return id;
 }
 
+static void set_balancer(struct aws_memory *m, const char *uid, int64_t made_ms)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->balancer_made_ms = made_ms;
+    mutex_unlock(&m->lock);
+}
+
+void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms)
+{
+    set_balancer(m, uid, now_ms);
+}
+
+void aws_memory_balancer_gone(struct aws_memory *m, const char *uid)
+{
+    set_balancer(m, uid, 0);
+}
+
+int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    int64_t made_ms = k != NULL ? k->balancer_made_ms : 0;
+    mutex_unlock(&m->lock);
+    return made_ms;
+}
+
+void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->wrote_ms = now_ms;
+    mutex_unlock(&m->lock);
+}
+
+int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    int64_t wrote_ms = k != NULL ? k->wrote_ms : 0;
+    mutex_unlock(&m->lock);
+    return wrote_ms;
+}
+
 void aws_memory_drop(struct aws_memory *m, const char *uid)
 {
     mutex_lock(&m->lock);
     (void)map_remove(m->by_uid, uid);
     mutex_unlock(&m->lock);
+}
+
+size_t aws_memory_size(struct aws_memory *m)
+{
+    mutex_lock(&m->lock);
+    size_t n = map_size(m->by_uid);
+    mutex_unlock(&m->lock);
+    return n;
 }

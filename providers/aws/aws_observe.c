@@ -72,6 +72,21 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
     }
 }
 
+/* A balancer that AWS does not show can be neither deleted nor forgotten: the Service that goes comes back. */
+static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
+    bool shown = it->seen.nlb != NULL || it->seen.classic != NULL;
+    if (it->want || shown || made_ms == 0 || made_ms < y->scope->started_ms - AWS_SHOWN_AFTER_MS) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "load balancer %s was made a moment ago and is not shown by AWS yet",
+                  it->service->lb_name);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
 static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     unsigned known = y->s->attempt > 0 ? 0 : aws_memory_get(y->p->memory, it->service->in->uid);
@@ -190,10 +205,14 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
 {
     it->seen = (struct aws_observed){0};
     it->around = (struct aws_surroundings){0};
-    y->scope->in_use = false;
+    if (aws_sync_asks_lists(y, it)) {
+        /* However young the lists are: nobody is held off, and what other Services need was not asked. */
+        y->s->observed_fresh = false;
+    }
     y->scope->has_idle_instances = false;
     y->scope->n_refused = 0;
     int rc = observe_balancers(y, it, err);
+    rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;

@@ -328,6 +328,20 @@ static struct json_object *new_target(struct json_object *group, struct json_obj
     return compact;
 }
 
+/* What is shown is replaced, never changed: thousands of targets share one. */
+static void set_healthy(struct json_object *list, struct json_object *item)
+{
+    size_t n = json_len(list);
+    struct json_object *last = n > 0 ? json_object_array_get_idx(list, n - 1) : NULL;
+    struct json_object *health = json_member(last, "TargetHealth");
+    bool plain = str_eq(json_str(health, "State"), "healthy") && !json_str(health, "Reason");
+    if (plain) {
+        json_add(item, "TargetHealth", json_object_get(health));
+    } else {
+        set_state(item, "healthy", NULL, NULL);
+    }
+}
+
 /* `index` is of the group's list and stays so. */
 static void put_target(struct aws *aws, struct amz_resource *health, struct map *index,
                        struct json_object *group, struct json_object *from)
@@ -342,9 +356,11 @@ static void put_target(struct aws *aws, struct amz_resource *health, struct map 
         item = new_target(group, from, port);
         make_key(key, target_of(item));
         map_set(index, key, item);
+        set_healthy(health->body, item);
         json_object_array_add(health->body, item);
+    } else {
+        set_state(item, "healthy", NULL, NULL);
     }
-    set_state(item, "healthy", NULL, NULL);
     if (ms > 0) {
         set_moment(health, target_of(item), lb_now_ms(aws) + ms);
     } else {

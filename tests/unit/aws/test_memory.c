@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memory.c: what is remembered of Services: bits, since when a group waits, and the group that was made last. */
+/* test_memory.c: what is remembered of Services: bits, since when a group waits, what was made
+ * and changed last. */
 #include "providers/aws/aws_memory.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -45,12 +46,44 @@ static void service__dropped__all_is_forgotten(void **state)
     aws_memory_free(m);
 }
 
+static void balancer__made__known_until_it_goes(void **state)
+{
+    struct aws_memory *m = aws_memory_new();
+    (void)state;
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 0);
+    aws_memory_balancer_made(m, "u", 1000);
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 1000);
+    assert_int_equal(aws_memory_balancer_made_ms(m, "v"), 0);
+    aws_memory_balancer_gone(m, "u");
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 0);
+    aws_memory_balancer_made(m, "u", 2000);
+    aws_memory_drop(m, "u");
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 0);
+    aws_memory_free(m);
+}
+
+static void change__noted__the_last_one_counts(void **state)
+{
+    struct aws_memory *m = aws_memory_new();
+    (void)state;
+    assert_int_equal(aws_memory_wrote_ms(m, "u"), 0);
+    aws_memory_wrote(m, "u", 1000);
+    aws_memory_wrote(m, "u", 3000);
+    assert_int_equal(aws_memory_wrote_ms(m, "u"), 3000);
+    assert_int_equal(aws_memory_wrote_ms(m, "v"), 0);
+    aws_memory_drop(m, "u");
+    assert_int_equal(aws_memory_wrote_ms(m, "u"), 0);
+    aws_memory_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(group__made__known_until_it_is_old),
         PURE_TEST(group__deleted__is_forgotten_alone),
         PURE_TEST(service__dropped__all_is_forgotten),
+        PURE_TEST(balancer__made__known_until_it_goes),
+        PURE_TEST(change__noted__the_last_one_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
