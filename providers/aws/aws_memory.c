@@ -8,21 +8,45 @@
 
 #include <stdlib.h>
 
+struct made {
+    enum aws_made kind;
+    char *id;
+    int64_t ms;
+    struct made *next;
+};
 struct known {
     unsigned bits;
     int64_t waits_since_ms; /* 0: it does not */
     unsigned looks;         /* in a row that wished for another one */
     char *group;            /* NULL: none was made */
     int64_t group_made_ms;
+    struct made *made;
 };
 struct aws_memory {
     struct mutex lock;
     struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
 };
 
+/* Those of that kind and id, NULL any; without kind, all. */
+static void drop_made(struct known *k, const enum aws_made *kind, const char *id)
+{
+    for (struct made **at = &k->made; *at != NULL;) {
+        struct made *m = *at;
+        bool goes = kind == NULL || (m->kind == *kind && (id == NULL || str_eq(m->id, id)));
+        if (goes) {
+            *at = m->next;
+            free(m->id);
+            free(m);
+        } else {
+            at = &m->next;
+        }
+    }
+}
+
 static void known_free(void *arg)
 {
     struct known *k = arg;
+    drop_made(k, NULL, NULL);
     free(k->group);
     free(k);
 }
@@ -63,7 +87,8 @@ static struct known *entry(struct aws_memory *m, const char *uid) _requires_(m->
 static void tidy(struct aws_memory *m, const char *uid) _requires_(m->lock)
 {
     const struct known *k = map_get(m->by_uid, uid);
-    if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL) {
+    if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL &&
+        k->made == NULL) {
         (void)map_remove(m->by_uid, uid);
     }
 }
@@ -146,6 +171,45 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     const struct known *k = map_get(m->by_uid, uid);
     bool is_it = k != NULL && k->group != NULL && k->group_made_ms >= since_ms;
     const char *id = is_it ? arena_strdup(a, k->group) : NULL;
+    mutex_unlock(&m->lock);
+    return id;
+}
+
+void aws_memory_made(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id,
+                     int64_t now_ms)
+{
+    struct made *made = xcalloc(1, sizeof(*made));
+    *made = (struct made){.kind = kind, .id = xstrdup(id), .ms = now_ms};
+    mutex_lock(&m->lock);
+    struct known *k = entry(m, uid);
+    drop_made(k, &kind, id);
+    made->next = k->made;
+    k->made = made;
+    mutex_unlock(&m->lock);
+}
+
+void aws_memory_gone(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id)
+{
+    mutex_lock(&m->lock);
+    struct known *k = map_get(m->by_uid, uid);
+    if (k != NULL) {
+        drop_made(k, &kind, id);
+    }
+    tidy(m, uid);
+    mutex_unlock(&m->lock);
+}
+
+const char *aws_memory_unshown(struct aws_memory *m, struct arena *a, const char *uid,
+                               enum aws_made kind, int64_t since_ms, const struct str_set *shown)
+{
+    const char *id = NULL;
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    for (const struct made *at = k != NULL ? k->made : NULL; at != NULL; at = at->next) {
+        if (at->kind == kind && at->ms >= since_ms && !str_set_has(shown, at->id)) {
+            id = arena_strdup(a, at->id);
+        }
+    }
     mutex_unlock(&m->lock);
     return id;
 }

@@ -7,6 +7,7 @@
 #define TRIMTAB_AWS_MEMORY_H
 
 #include "common/base/arena.h"
+#include "common/base/strset.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +35,17 @@ void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id
 void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
+/* The same for what else is found by lists: balancers by name, target groups by ARN.  Gone: `id` NULL is all of them.  Unshown:
+ * one that was made since and is not among the `shown`; NULL: none. */
+enum aws_made {
+    AWS_MADE_BALANCER = 0,
+    AWS_MADE_TARGET_GROUP,
+};
+void aws_memory_made(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id,
+                     int64_t now_ms);
+void aws_memory_gone(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id);
+const char *aws_memory_unshown(struct aws_memory *m, struct arena *a, const char *uid,
+                               enum aws_made kind, int64_t since_ms, const struct str_set *shown);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
 
 #endif

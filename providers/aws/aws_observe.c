@@ -159,6 +159,40 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
     return ERR_OK;
 }
 
+/* ---- what is not shown yet --------------------------------------------------------------------------------------- */
+
+#define SHOWN_AFTER_MS 60000 /* the balancers' API has shown what was made by then */
+#define SHOWN_POLL_MS  2000
+
+static int not_shown(struct err *err, const char *kind, const char *id)
+{
+    (void)err_set(err, ERR_TRANSIENT, "%s %s was made a moment ago and is not shown by AWS yet",
+                  kind, id);
+    err->retry_after_ms = SHOWN_POLL_MS;
+    return err->code;
+}
+
+/* A Service that goes soon after it came must not leave what its creation made and nobody sees yet: it comes back. */
+static int wait_for_shown(struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    struct arena *a = y->s->a;
+    const char *uid = it->service->in->uid;
+    int64_t since = y->scope->started_ms - SHOWN_AFTER_MS;
+    bool there = it->seen.nlb != NULL || it->seen.classic != NULL;
+    struct str_set shown = str_set_make(a, &it->service->lb_name, there ? 1 : 0);
+    const char *id = aws_memory_unshown(y->p->memory, a, uid, AWS_MADE_BALANCER, since, &shown);
+    if (id != NULL) {
+        return not_shown(err, "load balancer", id);
+    }
+    const char **arns = ARENA_ARRAY(a, const char *, it->seen.n_groups + 1);
+    for (size_t i = 0; i < it->seen.n_groups; i++) {
+        arns[i] = it->seen.groups[i].group->arn;
+    }
+    shown = str_set_make(a, arns, it->seen.n_groups);
+    id = aws_memory_unshown(y->p->memory, a, uid, AWS_MADE_TARGET_GROUP, since, &shown);
+    return id != NULL ? not_shown(err, "target group", id) : ERR_OK;
+}
+
 /* ---- the lock ------------------------------------------------------------------------------------------------------- */
 
 /* Does this sync perhaps take rules away from groups of nodes? */
@@ -198,6 +232,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;
 }

@@ -238,11 +238,32 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
-/* A group that was deleted is not waited for, should the Service go soon after. */
-static void forget_group(struct lb_op_run *run, const struct write_run *w)
+/* What was made is waited for, should the Service go soon after; what was deleted is not. */
+static void remember(struct lb_op_run *run, const struct write_run *w)
 {
+    const struct aws_write *write = run->op->arg;
     const struct aws_scope *x = run->provider;
-    aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
+    struct aws_memory *m = x->p->memory;
+    const char *action = write->action;
+    bool done = run->err->code == ERR_OK;
+    bool gone = done || run->err->code == ERR_NOT_FOUND;
+    if (done && str_eq(action, "CreateLoadBalancer")) {
+        const char *name = pair_of(w, "Name");
+        aws_memory_made(m, x->uid, AWS_MADE_BALANCER,
+                        name != NULL ? name : str_nonnull(pair_of(w, "LoadBalancerName")),
+                        run->now_ms);
+    } else if (done && str_eq(action, "CreateTargetGroup")) {
+        aws_memory_made(m, x->uid, AWS_MADE_TARGET_GROUP,
+                        str_nonnull(answer_text(run->a, w->call.root, action,
+                                                "TargetGroups/member/TargetGroupArn")),
+                        run->now_ms);
+    } else if (gone && str_eq(action, "DeleteLoadBalancer")) {
+        aws_memory_gone(m, x->uid, AWS_MADE_BALANCER, NULL);
+    } else if (gone && str_eq(action, "DeleteTargetGroup")) {
+        aws_memory_gone(m, x->uid, AWS_MADE_TARGET_GROUP, pair_of(w, "TargetGroupArn"));
+    } else if (gone && str_eq(action, "DeleteSecurityGroup")) {
+        aws_memory_group_gone(m, x->uid, pair_of(w, "GroupId"));
+    }
 }
 
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
@@ -258,10 +279,7 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     if (next != HTTP_DONE) {
         return next;
     }
-    if (str_eq(write->action, "DeleteSecurityGroup") &&
-        (run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND)) {
-        forget_group(run, w);
-    }
+    remember(run, w);
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
         return next_single(w) ? send_rest(run, w) : HTTP_DONE;
