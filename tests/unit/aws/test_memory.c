@@ -45,12 +45,45 @@ static void service__dropped__all_is_forgotten(void **state)
     aws_memory_free(m);
 }
 
+static const char *unshown(struct aws_memory *m, struct arena *a, enum aws_made kind,
+                           const char *shown)
+{
+    struct str_set set = str_set_make(a, &shown, shown != NULL ? 1 : 0);
+    return aws_memory_unshown(m, a, "u", kind, 1000, &set);
+}
+
+static void things__made__are_unshown_until_seen_old_or_gone(void **state)
+{
+    struct arena *a = *state;
+    struct aws_memory *m = aws_memory_new();
+    aws_memory_gone(m, "u", AWS_MADE_BALANCER, NULL); /* nothing is known: no matter */
+    assert_null(unshown(m, a, AWS_MADE_BALANCER, NULL));
+    aws_memory_made(m, "u", AWS_MADE_BALANCER, "lb", 999);
+    assert_null(unshown(m, a, AWS_MADE_BALANCER, NULL)); /* too old */
+    aws_memory_made(m, "u", AWS_MADE_BALANCER, "lb", 1000);
+    aws_memory_made(m, "u", AWS_MADE_TARGET_GROUP, "tg-1", 1000);
+    aws_memory_made(m, "u", AWS_MADE_TARGET_GROUP, "tg-2", 1000);
+    assert_string_equal(unshown(m, a, AWS_MADE_BALANCER, NULL), "lb");
+    assert_null(unshown(m, a, AWS_MADE_BALANCER, "lb"));
+    assert_string_equal(unshown(m, a, AWS_MADE_TARGET_GROUP, "tg-1"), "tg-2");
+    assert_string_equal(unshown(m, a, AWS_MADE_TARGET_GROUP, "tg-2"), "tg-1");
+    aws_memory_gone(m, "u", AWS_MADE_TARGET_GROUP, "tg-1");
+    assert_null(unshown(m, a, AWS_MADE_TARGET_GROUP, "tg-2"));
+    aws_memory_gone(m, "u", AWS_MADE_BALANCER, NULL);
+    assert_null(unshown(m, a, AWS_MADE_BALANCER, NULL));
+    assert_string_equal(unshown(m, a, AWS_MADE_TARGET_GROUP, NULL), "tg-2");
+    aws_memory_drop(m, "u");
+    assert_null(unshown(m, a, AWS_MADE_TARGET_GROUP, NULL));
+    aws_memory_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(group__made__known_until_it_is_old),
         PURE_TEST(group__deleted__is_forgotten_alone),
         PURE_TEST(service__dropped__all_is_forgotten),
+        PURE_TEST(things__made__are_unshown_until_seen_old_or_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
