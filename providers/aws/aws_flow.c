@@ -34,6 +34,7 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     it->item = item;
     it->want = item->in->verb != TT_VERB_DELETE;
     y->scope->uid = item->in->service->uid;
+    it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
     if (it->service->kind == AWS_ELSEWHERE && !it->want) {
         aws_memory_drop(y->p->memory, it->service->in->uid);
@@ -153,13 +154,8 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
     bool lacks = x->n_refused > 0 || x->has_idle_instances;
     unsigned looks = aws_memory_looks(y->p->memory, uid, lacks);
     int64_t lacks_ms = (int64_t)LOOK_MS << (looks < LOOK_DOUBLINGS ? looks : LOOK_DOUBLINGS);
-    int64_t ms = lacks ? lacks_ms : 0;
-    if (!x->in_use) {
-        aws_memory_waits_over(y->p->memory, uid);
-        return ms;
-    }
-    int64_t in_use_ms = is_patient(y, it) ? AWS_GROUP_POLL_MS : GROUP_PATIENCE_MS;
-    return lacks && ms < in_use_ms ? ms : in_use_ms;
+    aws_memory_waits_over(y->p->memory, uid);
+    return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
 static void status(struct lb_sync *s, struct lb_item *item)
@@ -175,6 +171,10 @@ static void status(struct lb_sync *s, struct lb_item *item)
     tell_refused(y, it);
     aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
     int64_t again = look_again_ms(y, it);
+    int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
+    if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
+        again = settled_ms - y->scope->started_ms; /* it may not have seen what is to go */
+    }
     if (again > 0 && TT_HAS(host, result_again)) {
         host->result_again(item->in->result, again);
     }
@@ -194,7 +194,8 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
     tell_refused(y, it);
     if (it->want) {
         aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, AWS_KNOWS_FAILED);
-    } else if (item->err.code == ERR_IN_USE && !is_patient(y, it)) {
+    }
+    if (item->err.code == ERR_IN_USE && !is_patient(y, it)) {
         /* the queue's own back-off */
         ((struct lb_item *)(uintptr_t)item)->err.retry_after_ms = 0;
     }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 struct made {
-    enum aws_made kind;
-    char *id;
+    char *arn;
     int64_t ms;
     struct made *next;
 };
@@ -21,21 +20,22 @@ struct known {
     char *group;            /* NULL: none was made */
     int64_t group_made_ms;
     struct made *made;
+    int64_t balancer_made_ms; /* 0: none is known of */
+    int64_t wrote_ms;         /* 0: never */
 };
 struct aws_memory {
     struct mutex lock;
     struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
 };
 
-/* Those of that kind and id, NULL any; without kind, all. */
-static void drop_made(struct known *k, const enum aws_made *kind, const char *id)
+/* That one; NULL: all. */
+static void drop_made(struct known *k, const char *arn)
 {
     for (struct made **at = &k->made; *at != NULL;) {
         struct made *m = *at;
-        bool goes = kind == NULL || (m->kind == *kind && (id == NULL || str_eq(m->id, id)));
-        if (goes) {
+        if (arn == NULL || str_eq(m->arn, arn)) {
             *at = m->next;
-            free(m->id);
+            free(m->arn);
             free(m);
         } else {
             at = &m->next;
@@ -46,7 +46,7 @@ static void drop_made(struct known *k, const enum aws_made *kind, const char *id
 static void known_free(void *arg)
 {
     struct known *k = arg;
-    drop_made(k, NULL, NULL);
+    drop_made(k, NULL);
     free(k->group);
     free(k);
 }
@@ -88,7 +88,7 @@ static void tidy(struct aws_memory *m, const char *uid) _requires_(m->lock)
 {
     const struct known *k = map_get(m->by_uid, uid);
     if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL &&
-        k->made == NULL) {
+        k->made == NULL && k->balancer_made_ms == 0 && k->wrote_ms == 0) {
         (void)map_remove(m->by_uid, uid);
     }
 }
@@ -175,43 +175,85 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     return id;
 }
 
-void aws_memory_made(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id,
-                     int64_t now_ms)
+void aws_memory_target_group_made(struct aws_memory *m, const char *uid, const char *arn,
+                                  int64_t now_ms)
 {
     struct made *made = xcalloc(1, sizeof(*made));
-    *made = (struct made){.kind = kind, .id = xstrdup(id), .ms = now_ms};
+    *made = (struct made){.arn = xstrdup(arn), .ms = now_ms};
     mutex_lock(&m->lock);
     struct known *k = entry(m, uid);
-    drop_made(k, &kind, id);
+    drop_made(k, arn);
     made->next = k->made;
     k->made = made;
     mutex_unlock(&m->lock);
 }
 
-void aws_memory_gone(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id)
+void aws_memory_target_group_gone(struct aws_memory *m, const char *uid, const char *arn)
 {
     mutex_lock(&m->lock);
     struct known *k = map_get(m->by_uid, uid);
     if (k != NULL) {
-        drop_made(k, &kind, id);
+        drop_made(k, str_nonnull(arn));
     }
     tidy(m, uid);
     mutex_unlock(&m->lock);
 }
 
-const char *aws_memory_unshown(struct aws_memory *m, struct arena *a, const char *uid,
-                               enum aws_made kind, int64_t since_ms, const struct str_set *shown)
+const char *aws_memory_unshown_group(struct aws_memory *m, struct arena *a, const char *uid,
+                                     int64_t since_ms, const struct str_set *shown)
 {
-    const char *id = NULL;
+    const char *arn = NULL;
     mutex_lock(&m->lock);
     const struct known *k = map_get(m->by_uid, uid);
     for (const struct made *at = k != NULL ? k->made : NULL; at != NULL; at = at->next) {
-        if (at->kind == kind && at->ms >= since_ms && !str_set_has(shown, at->id)) {
-            id = arena_strdup(a, at->id);
+        if (at->ms >= since_ms && !str_set_has(shown, at->arn)) {
+            arn = arena_strdup(a, at->arn);
         }
     }
     mutex_unlock(&m->lock);
-    return id;
+    return arn;
+}
+
+static void set_balancer(struct aws_memory *m, const char *uid, int64_t made_ms)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->balancer_made_ms = made_ms;
+    mutex_unlock(&m->lock);
+}
+
+void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms)
+{
+    set_balancer(m, uid, now_ms);
+}
+
+void aws_memory_balancer_gone(struct aws_memory *m, const char *uid)
+{
+    set_balancer(m, uid, 0);
+}
+
+int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    int64_t made_ms = k != NULL ? k->balancer_made_ms : 0;
+    mutex_unlock(&m->lock);
+    return made_ms;
+}
+
+void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms)
+{
+    mutex_lock(&m->lock);
+    entry(m, uid)->wrote_ms = now_ms;
+    mutex_unlock(&m->lock);
+}
+
+int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid)
+{
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    int64_t wrote_ms = k != NULL ? k->wrote_ms : 0;
+    mutex_unlock(&m->lock);
+    return wrote_ms;
 }
 
 void aws_memory_drop(struct aws_memory *m, const char *uid)
@@ -219,4 +261,12 @@ void aws_memory_drop(struct aws_memory *m, const char *uid)
     mutex_lock(&m->lock);
     (void)map_remove(m->by_uid, uid);
     mutex_unlock(&m->lock);
+}
+
+size_t aws_memory_size(struct aws_memory *m)
+{
+    mutex_lock(&m->lock);
+    size_t n = map_size(m->by_uid);
+    mutex_unlock(&m->lock);
+    return n;
 }

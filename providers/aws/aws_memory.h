@@ -35,17 +35,20 @@ void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id
 void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
-/* The same for what else is found by lists: balancers by name, target groups by ARN.  Gone: `id` NULL is all of them.  Unshown:
- * one that was made since and is not among the `shown`; NULL: none. */
-enum aws_made {
-    AWS_MADE_BALANCER = 0,
-    AWS_MADE_TARGET_GROUP,
-};
-void aws_memory_made(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id,
-                     int64_t now_ms);
-void aws_memory_gone(struct aws_memory *m, const char *uid, enum aws_made kind, const char *id);
-const char *aws_memory_unshown(struct aws_memory *m, struct arena *a, const char *uid,
-                               enum aws_made kind, int64_t since_ms, const struct str_set *shown);
+/* The same for its target groups, by ARN.  Unshown: one that was made since and is not among the `shown`; NULL: none. */
+void aws_memory_target_group_made(struct aws_memory *m, const char *uid, const char *arn,
+                                  int64_t now_ms);
+void aws_memory_target_group_gone(struct aws_memory *m, const char *uid, const char *arn);
+const char *aws_memory_unshown_group(struct aws_memory *m, struct arena *a, const char *uid,
+                                     int64_t since_ms, const struct str_set *shown);
+/* A balancer was just made for it, or deleted: AWS may not show it yet.  Get: when it was made, 0: it was not, or it has gone. */
+void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms);
+void aws_memory_balancer_gone(struct aws_memory *m, const char *uid);
+int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid);
+/* Something of it was changed just now; when that was last, 0: never.  For some seconds AWS may show what was before. */
+void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms);
+int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid);
 void aws_memory_drop(struct aws_memory *m, const char *uid);
+size_t aws_memory_size(struct aws_memory *m); /* Services about which something is known */
 
 #endif

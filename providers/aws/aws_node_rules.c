@@ -146,6 +146,10 @@ static int refuse_groups(struct arena *a, const struct aws_instance *instance,
 int aws_node_group(struct arena *a, const struct aws_instance *instance,
                    const struct str_set *tagged, const char **ret, struct err *err)
 {
+    if (instance->n_groups == 1) { /* most have one, and thousands are looked at */
+        *ret = str_or(instance->groups[0].id, NULL);
+        return ERR_OK;
+    }
     const struct aws_group_ref **with =
         ARENA_ARRAY(a, const struct aws_group_ref *, instance->n_groups);
     const struct aws_group_ref **without =

@@ -72,6 +72,21 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
     }
 }
 
+/* A balancer that AWS does not show can be neither deleted nor forgotten: the Service that goes comes back. */
+static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
+    bool shown = it->seen.nlb != NULL || it->seen.classic != NULL;
+    if (it->want || shown || made_ms == 0 || made_ms < y->scope->started_ms - AWS_SHOWN_AFTER_MS) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "load balancer %s was made a moment ago and is not shown by AWS yet",
+                  it->service->lb_name);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
 static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     unsigned known = y->s->attempt > 0 ? 0 : aws_memory_get(y->p->memory, it->service->in->uid);
@@ -161,36 +176,24 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
 
 /* ---- what is not shown yet --------------------------------------------------------------------------------------- */
 
-#define SHOWN_AFTER_MS 60000 /* the balancers' API has shown what was made by then */
-#define SHOWN_POLL_MS  2000
-
-static int not_shown(struct err *err, const char *kind, const char *id)
-{
-    (void)err_set(err, ERR_TRANSIENT, "%s %s was made a moment ago and is not shown by AWS yet",
-                  kind, id);
-    err->retry_after_ms = SHOWN_POLL_MS;
-    return err->code;
-}
-
-/* A Service that goes soon after it came must not leave what its creation made and nobody sees yet: it comes back. */
-static int wait_for_shown(struct aws_sync *y, const struct aws_item *it, struct err *err)
+/* A Service that goes soon after it came must not leave target groups that nobody sees yet: it comes back. */
+static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
     struct arena *a = y->s->a;
-    const char *uid = it->service->in->uid;
-    int64_t since = y->scope->started_ms - SHOWN_AFTER_MS;
-    bool there = it->seen.nlb != NULL || it->seen.classic != NULL;
-    struct str_set shown = str_set_make(a, &it->service->lb_name, there ? 1 : 0);
-    const char *id = aws_memory_unshown(y->p->memory, a, uid, AWS_MADE_BALANCER, since, &shown);
-    if (id != NULL) {
-        return not_shown(err, "load balancer", id);
-    }
     const char **arns = ARENA_ARRAY(a, const char *, it->seen.n_groups + 1);
     for (size_t i = 0; i < it->seen.n_groups; i++) {
         arns[i] = it->seen.groups[i].group->arn;
     }
-    shown = str_set_make(a, arns, it->seen.n_groups);
-    id = aws_memory_unshown(y->p->memory, a, uid, AWS_MADE_TARGET_GROUP, since, &shown);
-    return id != NULL ? not_shown(err, "target group", id) : ERR_OK;
+    struct str_set shown = str_set_make(a, arns, it->seen.n_groups);
+    const char *arn = aws_memory_unshown_group(y->p->memory, a, it->service->in->uid,
+                                               y->scope->started_ms - AWS_SHOWN_AFTER_MS, &shown);
+    if (arn == NULL) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "target group %s was made a moment ago and is not shown by AWS yet", arn);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
 }
 
 /* ---- the lock ------------------------------------------------------------------------------------------------------- */
@@ -224,15 +227,19 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
 {
     it->seen = (struct aws_observed){0};
     it->around = (struct aws_surroundings){0};
-    y->scope->in_use = false;
+    if (aws_sync_asks_lists(y, it)) {
+        /* However young the lists are: nobody is held off, and what other Services need was not asked. */
+        y->s->observed_fresh = false;
+    }
     y->scope->has_idle_instances = false;
     y->scope->n_refused = 0;
     int rc = observe_balancers(y, it, err);
+    rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
     rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
-    rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_shown(y, it, err) : rc;
+    rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
     rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;
 }

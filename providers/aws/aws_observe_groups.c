@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_AFTER_MS 60000 /* EC2 has shown a new group by then */
-#define SHOWN_POLL_MS  2000
-
 /* ---- security groups ----------------------------------------------------------------------------------------------- */
 
 static int compare_groups(const void *x, const void *y)
@@ -70,7 +67,7 @@ static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, con
     };
     size_t n = 0;
     *ret_made = aws_memory_group(y->p->memory, y->s->a, it->service->in->uid,
-                                 y->scope->started_ms - SHOWN_AFTER_MS);
+                                 y->scope->started_ms - AWS_SHOWN_AFTER_MS);
     for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
         for (size_t i = 0; i < texts[k]->n; i++) {
             ret[n++] = texts[k]->items[i];
@@ -119,7 +116,7 @@ static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_
     if (*ret != NULL && !listed && !doc_has_group(*ret, made)) {
         (void)err_set(err, ERR_TRANSIENT,
                       "security group %s was made a moment ago and is not shown by EC2 yet", made);
-        err->retry_after_ms = SHOWN_POLL_MS;
+        err->retry_after_ms = AWS_SHOWN_POLL_MS;
         return err->code;
     }
     return *ret != NULL ? ERR_OK : err->code;

@@ -225,6 +225,23 @@ static int compare_groups(const void *x, const void *y)
     return order != 0 ? order : strcmp(a->group->arn, b->group->arn);
 }
 
+/* A group that no listener forwards to.  Once its last listener has gone, the balancer's own list has it no more: who saw it in
+ * the list of all has to look there again before it is deleted. */
+static bool has_unused(const struct aws_item *it)
+{
+    for (size_t i = 0; i < it->seen.n_groups; i++) {
+        bool used = false;
+        for (size_t k = 0; k < it->seen.n_listeners; k++) {
+            used =
+                used || str_eq(it->seen.listeners[k].target_group, it->seen.groups[i].group->arn);
+        }
+        if (!used) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     struct found f = {0};
@@ -235,7 +252,9 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
         rc = rc == ERR_OK && it->want ? add_of_listeners(y, it, &f, err) : rc;
     }
     /* A classic Service may have been an NLB: its groups are looked for when it goes. */
-    bool looks = !it->want || (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0));
+    bool looks =
+        !it->want ||
+        (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0 || it->saw_unused_groups));
     if (rc == ERR_OK && looks) {
         rc = look_for_left(y, it, &f, err);
     }
@@ -247,5 +266,6 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
     }
     it->seen.groups = f.items;
     it->seen.n_groups = f.n;
+    it->saw_unused_groups = it->saw_unused_groups || has_unused(it);
     return rc;
 }

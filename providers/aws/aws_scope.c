@@ -120,5 +120,13 @@ int64_t aws_sync_not_older(const struct aws_sync *y)
         return INT64_MAX; /* somebody was faster: whatever was read is old */
     }
     bool lists = s->n_items > 0 && aws_sync_asks_lists(y, &y->items[0]);
-    return lists ? y->scope->started_ms - LIST_AGE_MS : y->scope->started_ms;
+    if (!lists) {
+        return y->scope->started_ms;
+    }
+    /* A list from before the last change had settled says nothing about it. */
+    int64_t wrote_ms = y->items[0].wrote_ms;
+    int64_t settled_ms = wrote_ms > 0 ? wrote_ms + AWS_SETTLES_MS : 0;
+    int64_t least_ms = y->scope->started_ms - LIST_AGE_MS;
+    least_ms = settled_ms > least_ms ? settled_ms : least_ms;
+    return least_ms < y->scope->started_ms ? least_ms : y->scope->started_ms;
 }

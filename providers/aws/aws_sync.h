@@ -10,8 +10,12 @@
 #include "providers/aws/aws_plan.h"
 #include "providers/aws/aws_provider.h"
 
-#define AWS_FACTS_AGE_MS  600000 /* subnets, route tables, zones */
-#define AWS_GROUP_POLL_MS 5000   /* a group that is still in use (7.4) */
+#define AWS_FACTS_AGE_MS   600000 /* subnets, route tables, zones */
+#define AWS_GROUP_POLL_MS  5000   /* a group that is still in use (7.4) */
+#define AWS_SHOWN_AFTER_MS 60000  /* AWS has shown a new group or balancer by then */
+#define AWS_SHOWN_POLL_MS  2000
+/* So long AWS may show what was before a change, at most. */
+#define AWS_SETTLES_MS 10000
 
 /* Outlives the driver's arenas; on the stack of the call. */
 struct aws_scope {
@@ -28,7 +32,6 @@ struct aws_scope {
     const char *uid;         /* of the Service */
     const char *dns;         /* of a balancer that was made, or NULL */
     bool has_idle_instances; /* some do not run */
-    bool in_use;             /* a group that nothing of ours uses could not be deleted */
     const char **refused;    /* "ID (AWS' reason)" of instances that it would not take; each once */
     size_t n_refused;
     size_t cap_refused;
@@ -41,6 +44,9 @@ struct aws_item {
     struct lb_item *item;
     const struct aws_service *service;
     bool want;
+    int64_t
+        wrote_ms; /* when this process changed something of the Service before this sync; 0: never */
+    bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
     struct aws_observed seen;
     struct aws_surroundings around;
     const struct aws_finding *findings; /* of the plan */

@@ -68,9 +68,18 @@ static const char *renumbered(struct arena *a, const char *name, size_t member, 
     return arena_printf(a, "%.*s.member.%zu%s", (int)(at - name), name, as + 1, rest);
 }
 
-/* The members that are still to be sent. */
+/* The members that are still to be sent; at first all, as they are. */
 static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
 {
+    bool all = w->single == 0;
+    for (size_t m = 0; m < w->n_members; m++) {
+        all = all && !w->out[m];
+    }
+    if (all) {
+        w->call.pairs = w->pairs;
+        w->call.n_pairs = w->n_pairs;
+        return w->n_members;
+    }
     size_t *as = ARENA_ARRAY(run->a, size_t, w->n_members + 1);
     size_t left = 0;
     for (size_t m = 0; m < w->n_members; m++) {
@@ -183,6 +192,14 @@ static bool next_single(struct write_run *w)
 
 /* ---- the operation ------------------------------------------------------------------------------------------------ */
 
+static bool drop_item(struct aws_call *call, const struct aws_node *item, struct err *err)
+{
+    (void)call;
+    (void)item;
+    (void)err;
+    return true;
+}
+
 static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
 {
     struct aws_scope *x = run->provider;
@@ -195,6 +212,8 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
         .action = write->action,
         .mutates = true,
         .call = x->call,
+        .items = write->n_outputs == 0 ? "Instances/member" : NULL, /* all of them, each time */
+        .on_item = drop_item,
     };
     if (fill_rest(run, w) == 0 && w->n_members > 0) {
         return HTTP_DONE;
@@ -238,31 +257,24 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
-/* What was made is waited for, should the Service go soon after; what was deleted is not. */
+/* What the next look must not miss, and what it need not wait for. */
 static void remember(struct lb_op_run *run, const struct write_run *w)
 {
     const struct aws_write *write = run->op->arg;
-    const struct aws_scope *x = run->provider;
-    struct aws_memory *m = x->p->memory;
-    const char *action = write->action;
-    bool done = run->err->code == ERR_OK;
-    bool gone = done || run->err->code == ERR_NOT_FOUND;
-    if (done && str_eq(action, "CreateLoadBalancer")) {
-        const char *name = pair_of(w, "Name");
-        aws_memory_made(m, x->uid, AWS_MADE_BALANCER,
-                        name != NULL ? name : str_nonnull(pair_of(w, "LoadBalancerName")),
-                        run->now_ms);
-    } else if (done && str_eq(action, "CreateTargetGroup")) {
-        aws_memory_made(m, x->uid, AWS_MADE_TARGET_GROUP,
-                        str_nonnull(answer_text(run->a, w->call.root, action,
-                                                "TargetGroups/member/TargetGroupArn")),
-                        run->now_ms);
-    } else if (gone && str_eq(action, "DeleteLoadBalancer")) {
-        aws_memory_gone(m, x->uid, AWS_MADE_BALANCER, NULL);
-    } else if (gone && str_eq(action, "DeleteTargetGroup")) {
-        aws_memory_gone(m, x->uid, AWS_MADE_TARGET_GROUP, pair_of(w, "TargetGroupArn"));
-    } else if (gone && str_eq(action, "DeleteSecurityGroup")) {
-        aws_memory_group_gone(m, x->uid, pair_of(w, "GroupId"));
+    struct aws_scope *x = run->provider;
+    bool gone = run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND;
+    if (gone && str_eq(write->action, "DeleteSecurityGroup")) {
+        aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
+    } else if (gone && str_eq(write->action, "DeleteLoadBalancer")) {
+        aws_memory_balancer_gone(x->p->memory, x->uid);
+    } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateLoadBalancer")) {
+        aws_memory_balancer_made(x->p->memory, x->uid, run->now_ms);
+    } else if (gone && str_eq(write->action, "DeleteTargetGroup")) {
+        aws_memory_target_group_gone(x->p->memory, x->uid, pair_of(w, "TargetGroupArn"));
+    } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateTargetGroup")) {
+        const char *arn =
+            answer_text(run->a, w->call.root, write->action, "TargetGroups/member/TargetGroupArn");
+        aws_memory_target_group_made(x->p->memory, x->uid, str_nonnull(arn), run->now_ms);
     }
 }
 
@@ -291,6 +303,9 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         err_clear(run->err); /* told at the end of the sync */
     } else if (str_eq(write->action, "DeleteSecurityGroup") && run->err->code == ERR_IN_USE) {
         run->err->retry_after_ms = AWS_GROUP_POLL_MS;
+    } else if (run->err->code == ERR_NOT_FOUND && (run->op->tolerate & LB_TOLERATE_ABSENT) == 0) {
+        /* It was there a moment ago, or is too new to be known.  "Not found" would say that the Service has no balancer. */
+        run->err->code = ERR_CONFLICT;
     }
     return HTTP_DONE;
 }
@@ -304,6 +319,8 @@ const struct lb_op_type aws_write_type = {
  * are looked up in their list to find out which there are, so a new one makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
+    (void)outcome; /* a refusal may be about what somebody else did */
+    (void)err;
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;
@@ -317,7 +334,5 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
-    if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
-        y->scope->in_use = true;
-    }
+    aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
 }

@@ -116,7 +116,7 @@ static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes
     size_t matched = b->matched;
     bool item = begins_item(b, raw);
     if (item) {
-        b->nodes_before = b->nodes;
+        b->nodes_before = b->nodes - 1;
     }
     if (b->skipped > 0 ||
         (b->drops && !b->in_item && matched >= LIST_SEGMENTS && matched == b->matched)) {

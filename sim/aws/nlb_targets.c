@@ -299,19 +299,47 @@ static void set_state(struct json_object *item, const char *state, const char *r
     json_add(item, "TargetHealth", health);
 }
 
+/* Which port of the target is asked. */
+static void set_check(struct json_object *item, struct json_object *group)
+{
+    const char *check = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)json_int(target_of(item), "Port", 0));
+    json_add_str(item, "HealthCheckPort", str_eq(check, "traffic-port") ? text : check);
+}
+
+void nlb_check_targets(struct aws *aws, const struct amz_resource *group)
+{
+    struct amz_resource *health = amz_get(aws, AMZ_TARGET_HEALTH, group->id);
+    for (size_t i = 0; health && i < json_len(health->body); i++) {
+        set_check(json_object_array_get_idx(health->body, i), group->body);
+    }
+}
+
 static struct json_object *new_target(struct json_object *group, struct json_object *from,
                                       int64_t port)
 {
     struct json_object *target = json_copy(from), *item = json_object_new_object();
     json_add_int(target, "Port", port);
     json_add(item, "Target", target);
-    const char *check = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
-    char text[24];
-    (void)snprintf(text, sizeof(text), "%lld", (long long)port);
-    json_add_str(item, "HealthCheckPort", str_eq(check, "traffic-port") ? text : check);
+    set_check(item, group);
     struct json_object *compact = json_share(item); /* there may be two thousand in a group */
     json_object_put(item);
     return compact;
+}
+
+/* What is shown is replaced, never changed: thousands of targets share one. */
+static void set_healthy(struct json_object *list, struct json_object *item)
+{
+    size_t n = json_len(list);
+    struct json_object *last = n > 0 ? json_object_array_get_idx(list, n - 1) : NULL;
+    struct json_object *health = json_member(last, "TargetHealth");
+    bool plain = str_eq(json_str(health, "State"), "healthy") && !json_str(health, "Reason");
+    if (plain) {
+        json_add(item, "TargetHealth", json_object_get(health));
+    } else {
+        set_state(item, "healthy", NULL, NULL);
+    }
 }
 
 /* `index` is of the group's list and stays so. */
@@ -328,9 +356,11 @@ static void put_target(struct aws *aws, struct amz_resource *health, struct map 
         item = new_target(group, from, port);
         make_key(key, target_of(item));
         map_set(index, key, item);
+        set_healthy(health->body, item);
         json_object_array_add(health->body, item);
+    } else {
+        set_state(item, "healthy", NULL, NULL);
     }
-    set_state(item, "healthy", NULL, NULL);
     if (ms > 0) {
         set_moment(health, target_of(item), lb_now_ms(aws) + ms);
     } else {

@@ -4,8 +4,7 @@
 
 const struct flow flows_aws[] = {
     /* ---- network balancers come ---- */
-    {AWS, .name = "aws-nlb-first", .whole = true,
-     .steps = {{STEP_CREATE, "web", NLB_OF(ONE_PORT)}}},
+    {AWS, .name = "aws-nlb-first", .steps = {{STEP_CREATE, "web", NLB_OF(ONE_PORT)}}},
     {AWS, .name = "aws-nlb-create", .start = {NEAR, OLD}, .whole = true,
      .steps = {{STEP_CREATE, "web", ON_NLB}}},
     {AWS, .name = "aws-nlb-create-udp-local", .start = {NEAR}, .whole = true,
@@ -27,7 +26,7 @@ const struct flow flows_aws[] = {
     {AWS, .name = "aws-nlb-create-cold", .start = {NEAR}, .cold = true,
      .steps = {{STEP_CREATE, "web", ON_NLB}}},
     /* ---- classic ones ---- */
-    {AWS, .name = "aws-classic-first", .whole = true, .steps = {{STEP_CREATE, "web", CLASSIC}}},
+    {AWS, .name = "aws-classic-first", .steps = {{STEP_CREATE, "web", CLASSIC}}},
     {AWS, .name = "aws-classic-create", .start = {NEAR, OLD}, .whole = true,
      .steps = {{STEP_CREATE, "web", CLASSIC}}},
     {AWS, .name = "aws-classic-create-ssl", .start = {OLD}, .whole = true,
@@ -52,8 +51,8 @@ const struct flow flows_aws[] = {
     /* ---- gone again ---- */
     {AWS, .name = "aws-nlb-delete", .start = {NEAR, OLD, WEB}, .whole = true,
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
-    {AWS, .name = "aws-nlb-delete-last", .start = {WEB}, .whole = true,
-     .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
+    {AWS, .name = "aws-nlb-delete-last", .start = {WEB}, .steps = {{STEP_DELETE, "web", NULL}},
+     .ends = {"!{default/web}"}},
     {AWS, .name = "aws-nlb-delete-udp-local", .start = {NEAR, {"web", NLB_OF(UDP_PORT "," LOCAL)}},
      .whole = true, .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
     {AWS, .name = "aws-nlb-delete-managed", .start_config = MANAGED, .config = MANAGED,
@@ -64,14 +63,14 @@ const struct flow flows_aws[] = {
      .ends = {"!{default/web}"}},
     {AWS, .name = "aws-classic-delete", .start = {NEAR, OLD, WEB_CLASSIC}, .whole = true,
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
-    {AWS, .name = "aws-classic-delete-last", .start = {WEB_CLASSIC}, .whole = true,
+    {AWS, .name = "aws-classic-delete-last", .start = {WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
     {AWS, .name = "aws-classic-delete-own-groups",
      .start = {{"old", CLASSIC_WITH(OWN)}, {"web", CLASSIC_WITH(OWN "," EXTRA)}},
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
     {AWS, .name = "aws-classic-delete-one-for-all", .start_config = ONE_FOR_ALL,
-     .config = ONE_FOR_ALL, .start = {OLD, WEB_CLASSIC}, .steps = {{STEP_DELETE, "web", NULL}},
-     .ends = {"!{default/web}"}},
+     .config = ONE_FOR_ALL, .start = {OLD, WEB_CLASSIC}, .whole = true,
+     .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
     {AWS, .name = "aws-nlb-to-cluster-ip", .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"type\":\"ClusterIP\"")}}},
     {AWS, .name = "aws-classic-to-cluster-ip", .start = {OLD, WEB_CLASSIC},

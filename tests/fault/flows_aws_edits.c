@@ -82,7 +82,7 @@ const struct flow flows_aws_edits[] = {
          PROBE("protocol") ":\"http\"," PROBE("path") ":\"/up\"," PROBE("interval") ":\"30\"")),
      .ends = {"/up"}},
     {AWS, .name = "aws-classic-to-local", .start = {OLD, WEB_CLASSIC}, EDIT(SPEC(LOCAL)),
-     .ends = {"HTTP:32101/healthz"}},
+     .ends = {"HTTP : 32101/healthz"}},
     {AWS, .name = "aws-classic-attributes", .start = {OLD, WEB_CLASSIC},
      EDIT(ANNOTATE(NOTE("connection-idle-timeout") ":\"120\"," NOTE(
          "connection-draining-enabled") ":\"true\"," NOTE("additional-resource-tags") ":\"cost="

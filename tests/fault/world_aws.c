@@ -19,9 +19,9 @@ static void put(void *o)
 static bool is_whim(const char *key)
 {
     static const char *const whims[] = {
-        "CreatedTime",        "LaunchTime",     "AttachTime",    "ClientToken",
-        "MacAddress",         "VolumeId",       "ImageId",       "AttachmentId",
-        "NetworkInterfaceId", "AmiLaunchIndex", "IpPermissions",
+        "CreatedTime",  "LaunchTime",         "AttachTime",     "ClientToken",
+        "MacAddress",   "VolumeId",           "ImageId",        "StateTransitionReason",
+        "AttachmentId", "NetworkInterfaceId", "AmiLaunchIndex", "IpPermissions",
     };
     for (size_t i = 0; i < ARRAY_LEN(whims); i++) {
         if (str_eq(key, whims[i])) {
@@ -58,6 +58,12 @@ static struct json_object *canon_array(struct arena *a, struct json_object *arra
     return out;
 }
 
+/* "TCP:31234" in words, so that the port is one of them. */
+static const char *target_words(struct arena *a, const char *target)
+{
+    return str_replace(a, target, ":", " : ");
+}
+
 static struct json_object *canon(struct arena *a, struct json_object *o, struct names *names)
 {
     if (json_object_is_type(o, json_type_array)) {
@@ -71,7 +77,9 @@ static struct json_object *canon(struct arena *a, struct json_object *o, struct 
     {
         bool empty =
             value == NULL || (json_object_is_type(value, json_type_array) && json_len(value) == 0);
-        if (!is_whim(key) && !empty) {
+        if (str_eq(key, "Target") && json_object_is_type(value, json_type_string)) {
+            json_add_str(out, key, target_words(a, json_object_get_string(value)));
+        } else if (!is_whim(key) && !empty) {
             json_add(out, key, canon(a, value, names));
         }
     }
@@ -156,7 +164,7 @@ static void learn_listener(struct arena *a, struct json_object *docs, struct jso
     const char *label = arena_printf(a, "{for %lld/%s}", (long long)json_int(listener, "Port", 0),
                                      str_nonnull(json_str(group, "Protocol")));
     learn_last_word(a, json_str(listener, "ListenerArn"), '/', "{listener}", names);
-    if (group != NULL) {
+    if (group != NULL && str_has_prefix(str_nonnull(json_str(group, "TargetGroupName")), "k8s-")) {
         learn_last_word(a, json_str(group, "TargetGroupName"), '-', label, names);
         learn_last_word(a, arn, '/', "{arn}", names);
     }
@@ -171,15 +179,16 @@ static void learn_group(struct arena *a, struct json_object *group, struct names
     if (ours && str_has_prefix(name, "k8s-") && !str_has_prefix(name, "k8s-elb-")) {
         names_alias(names, hash + 1, "{hash}");
     }
-    learn_last_word(a, json_str(group, "GroupId"), '-',
-                    arena_printf(a, "{%s}", names_replace(names, a, name)), names);
+    names_alias(names, str_nonnull(json_str(group, "GroupId")),
+                arena_printf(a, "{%s}", names_replace(names, a, name)));
 }
 
-/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com" the word behind the name. */
+/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com", or "internal-NAME-…", the word behind the name. */
 static void learn_host(struct arena *a, struct json_object *lb, struct names *names)
 {
     const char *name = str_nonnull(json_str(lb, "LoadBalancerName"));
     const char *host = str_nonnull(json_str(lb, "DNSName"));
+    host += str_has_prefix(host, "internal-") ? strlen("internal-") : 0;
     if (str_has_prefix(host, name) && host[strlen(name)] == '-') {
         const char *word = host + strlen(name) + 1;
         const char *dot = strchr(word, '.');
@@ -194,8 +203,8 @@ static void learn_host(struct arena *a, struct json_object *lb, struct names *na
 static void learn_instance(struct arena *a, struct json_object *instance, struct names *names)
 {
     const char *name = aws_tag_of(json_member(instance, "Tags"), "Name");
-    learn_last_word(a, json_str(instance, "InstanceId"), '-',
-                    arena_printf(a, "{%s}", str_nonnull(name)), names);
+    names_alias(names, str_nonnull(json_str(instance, "InstanceId")),
+                arena_printf(a, "{%s}", str_nonnull(name)));
 }
 
 static void learn_addresses(struct arena *a, struct json_object *docs, struct names *names)

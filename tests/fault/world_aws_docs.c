@@ -237,10 +237,22 @@ void aws_add_foreign(struct arena *a, struct json_object *docs, struct json_obje
 
 /* ---- starting over ------------------------------------------------------------------------------- */
 
+/* Nodes may talk to each other: their installer said so. */
+static void keep_own_rules(struct arena *a, struct json_object *group)
+{
+    struct json_object *permissions = json_member(group, "IpPermissions");
+    for (size_t i = json_len(permissions); i-- > 0;) {
+        struct json_object *p = json_object_array_get_idx(permissions, i);
+        const char *pairs = json_text(a, json_member(p, "UserIdGroupPairs"), JSON_COMPACT);
+        if (strstr(pairs, str_nonnull(json_str(group, "GroupId"))) == NULL) {
+            json_object_array_del_idx(permissions, i, 1);
+        }
+    }
+}
+
 /* Balancers with all that hangs on them, groups of ours, and rules in what is left. */
 void aws_strip(struct arena *a, struct json_object *docs, struct json_object *foreign)
 {
-    (void)a;
     struct json_object *groups = json_member(json_member(docs, "ec2"), "SecurityGroups");
     for (size_t i = json_len(groups); i-- > 0;) {
         struct json_object *g = json_object_array_get_idx(groups, i);
@@ -248,7 +260,7 @@ void aws_strip(struct arena *a, struct json_object *docs, struct json_object *fo
         if (str_has_prefix(name, "k8s-")) {
             json_object_array_del_idx(groups, i, 1);
         } else if (str_eq(name, "nodes")) {
-            json_add(g, "IpPermissions", json_object_new_array());
+            keep_own_rules(a, g);
         }
     }
     json_object_object_del(docs, "elb");

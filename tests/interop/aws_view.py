@@ -147,7 +147,7 @@ class View:
             sources = [(r["CidrIp"], r) for r in p["IpRanges"]] + [(r["CidrIpv6"], r) for r in p.get("Ipv6Ranges", [])]
             sources += [(*self.names_of_groups([r["GroupId"]]), r) for r in p["UserIdGroupPairs"]]
             found += [(*what, source, self.plain(r.get("Description", ""))) for source, r in sources]
-        return sorted(found)
+        return {" ".join(rule).strip(): found.count(rule) for rule in sorted(found)}
 
     def classic_listener(self, listener):
         x = listener["Listener"]
@@ -211,6 +211,8 @@ class View:
 
 def differences(left, right, path=""):
     """Lines that say where two views differ."""
+    if isinstance(left, tuple) and isinstance(left[0], dict):
+        return [line for i, pair in enumerate(zip(left, right)) for line in differences(*pair, f"{path}{i}")]
     if isinstance(left, dict) and isinstance(right, dict):
         return [line for key in sorted(left.keys() | right.keys(), key=str)
                 for line in differences(left.get(key), right.get(key), f"{path}/{key}")]

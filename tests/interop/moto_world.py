@@ -18,9 +18,8 @@ import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from aws_view import Account, View  # noqa: E402  pylint: disable=wrong-import-position
-from controller_world import CONFIG, World  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
-CONFIG.setdefault("aws", "aws.conf")
 APIS = {"2016-11-15": "ec2", "2012-06-01": "elb", "2015-12-01": "elbv2", "2011-06-15": "sts"}
 SPARE = 2                     # machines that are no nodes of the cluster at first
 NODES = 3

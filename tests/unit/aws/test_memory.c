@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_memory.c: what is remembered of Services: bits, since when a group waits, and the group that was made last. */
+/* test_memory.c: what is remembered of Services: bits, since when a group waits, what was made
+ * and changed last. */
 #include "providers/aws/aws_memory.h"
 #include "tests/unit/aws/aws_test.h"
 
@@ -45,35 +46,59 @@ static void service__dropped__all_is_forgotten(void **state)
     aws_memory_free(m);
 }
 
-static const char *unshown(struct aws_memory *m, struct arena *a, enum aws_made kind,
-                           const char *shown)
+static const char *unshown(struct aws_memory *m, struct arena *a, const char *shown)
 {
     struct str_set set = str_set_make(a, &shown, shown != NULL ? 1 : 0);
-    return aws_memory_unshown(m, a, "u", kind, 1000, &set);
+    return aws_memory_unshown_group(m, a, "u", 1000, &set);
 }
 
-static void things__made__are_unshown_until_seen_old_or_gone(void **state)
+static void target_groups__made__are_unshown_until_seen_old_or_gone(void **state)
 {
     struct arena *a = *state;
     struct aws_memory *m = aws_memory_new();
-    aws_memory_gone(m, "u", AWS_MADE_BALANCER, NULL); /* nothing is known: no matter */
-    assert_null(unshown(m, a, AWS_MADE_BALANCER, NULL));
-    aws_memory_made(m, "u", AWS_MADE_BALANCER, "lb", 999);
-    assert_null(unshown(m, a, AWS_MADE_BALANCER, NULL)); /* too old */
-    aws_memory_made(m, "u", AWS_MADE_BALANCER, "lb", 1000);
-    aws_memory_made(m, "u", AWS_MADE_TARGET_GROUP, "tg-1", 1000);
-    aws_memory_made(m, "u", AWS_MADE_TARGET_GROUP, "tg-2", 1000);
-    assert_string_equal(unshown(m, a, AWS_MADE_BALANCER, NULL), "lb");
-    assert_null(unshown(m, a, AWS_MADE_BALANCER, "lb"));
-    assert_string_equal(unshown(m, a, AWS_MADE_TARGET_GROUP, "tg-1"), "tg-2");
-    assert_string_equal(unshown(m, a, AWS_MADE_TARGET_GROUP, "tg-2"), "tg-1");
-    aws_memory_gone(m, "u", AWS_MADE_TARGET_GROUP, "tg-1");
-    assert_null(unshown(m, a, AWS_MADE_TARGET_GROUP, "tg-2"));
-    aws_memory_gone(m, "u", AWS_MADE_BALANCER, NULL);
-    assert_null(unshown(m, a, AWS_MADE_BALANCER, NULL));
-    assert_string_equal(unshown(m, a, AWS_MADE_TARGET_GROUP, NULL), "tg-2");
+    aws_memory_target_group_gone(m, "u", "tg-1"); /* nothing is known: no matter */
+    assert_null(unshown(m, a, NULL));
+    aws_memory_target_group_made(m, "u", "tg-1", 999);
+    assert_null(unshown(m, a, NULL)); /* too old */
+    aws_memory_target_group_made(m, "u", "tg-1", 1000);
+    aws_memory_target_group_made(m, "u", "tg-2", 1000);
+    assert_string_equal(unshown(m, a, "tg-1"), "tg-2");
+    assert_string_equal(unshown(m, a, "tg-2"), "tg-1");
+    aws_memory_target_group_gone(m, "u", "tg-1");
+    assert_null(unshown(m, a, "tg-2"));
+    assert_string_equal(unshown(m, a, NULL), "tg-2");
     aws_memory_drop(m, "u");
-    assert_null(unshown(m, a, AWS_MADE_TARGET_GROUP, NULL));
+    assert_null(unshown(m, a, NULL));
+    aws_memory_free(m);
+}
+
+static void balancer__made__known_until_it_goes(void **state)
+{
+    struct aws_memory *m = aws_memory_new();
+    (void)state;
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 0);
+    aws_memory_balancer_made(m, "u", 1000);
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 1000);
+    assert_int_equal(aws_memory_balancer_made_ms(m, "v"), 0);
+    aws_memory_balancer_gone(m, "u");
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 0);
+    aws_memory_balancer_made(m, "u", 2000);
+    aws_memory_drop(m, "u");
+    assert_int_equal(aws_memory_balancer_made_ms(m, "u"), 0);
+    aws_memory_free(m);
+}
+
+static void change__noted__the_last_one_counts(void **state)
+{
+    struct aws_memory *m = aws_memory_new();
+    (void)state;
+    assert_int_equal(aws_memory_wrote_ms(m, "u"), 0);
+    aws_memory_wrote(m, "u", 1000);
+    aws_memory_wrote(m, "u", 3000);
+    assert_int_equal(aws_memory_wrote_ms(m, "u"), 3000);
+    assert_int_equal(aws_memory_wrote_ms(m, "v"), 0);
+    aws_memory_drop(m, "u");
+    assert_int_equal(aws_memory_wrote_ms(m, "u"), 0);
     aws_memory_free(m);
 }
 
@@ -83,7 +108,9 @@ int main(void)
         PURE_TEST(group__made__known_until_it_is_old),
         PURE_TEST(group__deleted__is_forgotten_alone),
         PURE_TEST(service__dropped__all_is_forgotten),
-        PURE_TEST(things__made__are_unshown_until_seen_old_or_gone),
+        PURE_TEST(target_groups__made__are_unshown_until_seen_old_or_gone),
+        PURE_TEST(balancer__made__known_until_it_goes),
+        PURE_TEST(change__noted__the_last_one_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
