@@ -280,7 +280,9 @@ static void get__a_failure_says_what_it_was_about(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_get(k, classic(k)), TT_FORBIDDEN);
     same_text("get", k->r.message,
-              "looking for the load balancer: DescribeLoadBalancers " NAME ": AccessDenied: no");
+              "looking for the load balancer: DescribeLoadBalancers " NAME
+              ": AccessDenied: the controller lacks the "
+              "permission elasticloadbalancing:DescribeLoadBalancers: no");
     assert_int_equal(k->r.exists, -1);
 }
 
