@@ -37,7 +37,7 @@ const struct flow flows_aws[] = {
                "," NOTE("ssl-negotiation-policy") ":\"ELBSecurityPolicy-TLS-1-2-2017-01\"," NOTE(
                    "additional-resource-tags") ":\"cost=7\"")}},
      .ends = {"k8s-SSLNegotiationPolicy-ELBSecurityPolicy-TLS-1-2-2017-01", "certificate/one"}},
-    {AWS, .name = "aws-classic-create-proxy", .start = {OLD}, .whole = true,
+    {AWS, .name = "aws-classic-create-proxy", .start = {OLD},
      .steps = {{STEP_CREATE, "web", CLASSIC_WITH(NOTE("proxy-protocol") ":\"*\"")}},
      .ends = {"k8s-proxyprotocol-enabled"}},
     {AWS, .name = "aws-classic-create-own-groups", .start = {OLD},
@@ -54,7 +54,7 @@ const struct flow flows_aws[] = {
     {AWS, .name = "aws-nlb-delete-last", .start = {WEB}, .steps = {{STEP_DELETE, "web", NULL}},
      .ends = {"!{default/web}"}},
     {AWS, .name = "aws-nlb-delete-udp-local", .start = {NEAR, {"web", NLB_OF(UDP_PORT "," LOCAL)}},
-     .whole = true, .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
+     .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
     {AWS, .name = "aws-nlb-delete-managed", .start_config = MANAGED, .config = MANAGED,
      .start = {NEAR, WEB}, .whole = true, .steps = {{STEP_DELETE, "web", NULL}},
      .ends = {"!{default/web}", "!k8s-default-web-{hash}"}},

@@ -8,7 +8,7 @@
 #define BOTH    "{\"consistency_ms\":3000,\"group_release_ms\":20000,\"draining_ms\":60000}"
 
 /* A new process does not know what the old one made a moment ago, and an old one not that a target group came later than its
- * balancer: a Service that goes within those seconds is gone before AWS shows it. */
+ * balancer: who is edited, or goes, within those seconds has left it behind before AWS shows it. */
 #define NOBODY_KNOWS "killed-before killed-after aws-throttled"
 
 const struct flow flows_aws_many[] = {
@@ -66,15 +66,16 @@ const struct flow flows_aws_many[] = {
      .ends = {"!{default/web}", "!k8s-default-web-{hash}"}},
     {AWS, .name = "aws-blind-classic-delete", .settings = BOTH, .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
-    {AWS, .name = "aws-blind-nlb-changed", .settings = BLIND, .start = {NEAR},
+    {AWS, .name = "aws-blind-nlb-changed", .settings = BLIND, .but = NOBODY_KNOWS, .start = {NEAR},
      .steps = {{STEP_CREATE, "web", ON_NLB},
                {STEP_REST, "web", NULL},
                {STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]," RANGES(TEN))}}},
-    {AWS, .name = "aws-blind-classic-changed", .settings = BLIND, .start = {OLD},
+    {AWS, .name = "aws-blind-classic-changed", .settings = BLIND, .but = NOBODY_KNOWS,
+     .start = {OLD},
      .steps = {{STEP_CREATE, "web", CLASSIC},
                {STEP_REST, "web", NULL},
                {STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]," RANGES(TEN))}}},
-    {AWS, .name = "aws-blind-edits", .settings = BLIND, .start = {NEAR, WEB},
+    {AWS, .name = "aws-blind-edits", .settings = BLIND, .but = NOBODY_KNOWS, .start = {NEAR, WEB},
      .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":81}]")},
                {STEP_PATCH, "web", SPEC(TWO_PORTS "," RANGES(TEN))}}},
     {AWS, .name = "aws-blind-again", .settings = BLIND, .start = {NEAR, WEB},

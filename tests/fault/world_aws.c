@@ -163,7 +163,7 @@ static void learn_listener(struct arena *a, struct json_object *docs, struct jso
         arn == NULL ? NULL : json_member(docs, arena_printf(a, AWS_TARGETS "%s", arn));
     const char *label = arena_printf(a, "{for %lld/%s}", (long long)json_int(listener, "Port", 0),
                                      str_nonnull(json_str(group, "Protocol")));
-    learn_last_word(a, json_str(listener, "ListenerArn"), '/', "{listener}", names);
+    learn_last_word(a, json_str(listener, "ListenerArn"), '/', "{arn}", names);
     if (group != NULL && str_has_prefix(str_nonnull(json_str(group, "TargetGroupName")), "k8s-")) {
         learn_last_word(a, json_str(group, "TargetGroupName"), '-', label, names);
         learn_last_word(a, arn, '/', "{arn}", names);
