@@ -100,7 +100,7 @@ static void resync__lists_are_shared_for_a_minute(void **state)
     k->rows = rows;
     nothing(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k));
     assert_int_equal(flow_kit_count(k, "elbv2 DescribeLoadBalancers PageSize=400"), 1);
-    assert_int_equal(flow_kit_count(k, "elb DescribeLoadBalancers PageSize=400"), 1);
+    assert_int_equal(flow_kit_count(k, "elb DescribeLoadBalancers PageSize=100"), 1);
     assert_int_equal(flow_kit_count(k, "elbv2 DescribeTargetGroups PageSize=400"), 1);
     (void)flow_kit_asked(k);
     clock_fake_advance(k->clock, 60000);
