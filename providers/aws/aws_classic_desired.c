@@ -61,7 +61,7 @@ int aws_classic_desired(struct arena *a, const struct aws_naming *naming,
 {
     struct aws_classic_want want = {.name = s->lb_name,
                                     .internal = s->internal,
-                                    .subnets = sorted(a, subnets),
+                                    .subnets = subnets,
                                     .n_listeners = s->n_ports,
                                     .proxy_protocol = s->proxy_protocol,
                                     .has_ssl_policy = s->ssl_policy != NULL,

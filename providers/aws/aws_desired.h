@@ -19,7 +19,7 @@ struct aws_group_want {
 struct aws_classic_want {
     const char *name;
     bool internal;
-    struct aws_texts subnets; /* sorted */
+    struct aws_texts subnets; /* in the order of their choice */
     /* Security groups: `own` first when it is not NULL (its id is known when it exists), then `groups`. */
     const struct aws_group_want
         *own;                /* NULL: named by annotation or configuration, rules are not ours */

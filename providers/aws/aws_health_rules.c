@@ -58,9 +58,6 @@ static int classic_probe(struct arena *a, const struct tt_service *s, struct pro
                          struct err *err)
 {
     const char *protocol = aws_annotation(s, "healthcheck-protocol");
-    if (protocol != NULL && protocol[0] == '\0') {
-        return aws_annotation_refuse(s, "healthcheck-protocol", "TCP, SSL, HTTP or HTTPS", err);
-    }
     if (protocol != NULL) {
         p->protocol = str_upper(a, protocol);
     }
@@ -113,9 +110,10 @@ static struct aws_target_health_check nlb_base(struct arena *a, const struct tt_
                                           .healthy = 3,
                                           .unhealthy = 3};
     if (local) {
+        int32_t port;
+        out.path = str_nonnull(svc_health_check(s, &port));
+        out.port = arena_printf(a, "%d", (int)port);
         out.protocol = "HTTP";
-        out.port = arena_printf(a, "%d", (int)s->health_check_node_port);
-        out.path = "/healthz";
         out.interval = 10;
         out.healthy = 2;
         out.unhealthy = 2;

@@ -37,6 +37,7 @@ struct aws_listener_diff aws_listeners_diff(struct arena *a,
             if (listeners_eq(&actual[i], &desired[j])) {
                 found[j] = true;
                 stays = true;
+                break; /* one listener answers to one wish: a second equal wish is asked for, and AWS says no */
             }
         }
         if (!stays) {

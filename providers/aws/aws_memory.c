@@ -8,12 +8,18 @@
 
 #include <stdlib.h>
 
+struct made {
+    char *arn;
+    int64_t ms;
+    struct made *next;
+};
 struct known {
     unsigned bits;
     int64_t waits_since_ms; /* 0: it does not */
     unsigned looks;         /* in a row that wished for another one */
     char *group;            /* NULL: none was made */
     int64_t group_made_ms;
+    struct made *made;
     int64_t balancer_made_ms; /* 0: none is known of */
     int64_t wrote_ms;         /* 0: never */
 };
@@ -22,9 +28,25 @@ struct aws_memory {
     struct map *by_uid _guarded_by_(lock); /* → struct known, heap */
 };
 
+/* That one; NULL: all. */
+static void drop_made(struct known *k, const char *arn)
+{
+    for (struct made **at = &k->made; *at != NULL;) {
+        struct made *m = *at;
+        if (arn == NULL || str_eq(m->arn, arn)) {
+            *at = m->next;
+            free(m->arn);
+            free(m);
+        } else {
+            at = &m->next;
+        }
+    }
+}
+
 static void known_free(void *arg)
 {
     struct known *k = arg;
+    drop_made(k, NULL);
     free(k->group);
     free(k);
 }
@@ -66,7 +88,7 @@ static void tidy(struct aws_memory *m, const char *uid) _requires_(m->lock)
 {
     const struct known *k = map_get(m->by_uid, uid);
     if (k != NULL && k->bits == 0 && k->waits_since_ms == 0 && k->looks == 0 && k->group == NULL &&
-        k->balancer_made_ms == 0 && k->wrote_ms == 0) {
+        k->made == NULL && k->balancer_made_ms == 0 && k->wrote_ms == 0) {
         (void)map_remove(m->by_uid, uid);
     }
 }
@@ -151,6 +173,45 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
     const char *id = is_it ? arena_strdup(a, k->group) : NULL;
     mutex_unlock(&m->lock);
     return id;
+}
+
+void aws_memory_target_group_made(struct aws_memory *m, const char *uid, const char *arn,
+                                  int64_t now_ms)
+{
+    struct made *made = xcalloc(1, sizeof(*made));
+    *made = (struct made){.arn = xstrdup(arn), .ms = now_ms};
+    mutex_lock(&m->lock);
+    struct known *k = entry(m, uid);
+    drop_made(k, arn);
+    made->next = k->made;
+    k->made = made;
+    mutex_unlock(&m->lock);
+}
+
+void aws_memory_target_group_gone(struct aws_memory *m, const char *uid, const char *arn)
+{
+    mutex_lock(&m->lock);
+    struct known *k = map_get(m->by_uid, uid);
+    if (k != NULL) {
+        drop_made(k, str_nonnull(arn));
+    }
+    tidy(m, uid);
+    mutex_unlock(&m->lock);
+}
+
+const char *aws_memory_unshown_group(struct aws_memory *m, struct arena *a, const char *uid,
+                                     int64_t since_ms, const struct str_set *shown)
+{
+    const char *arn = NULL;
+    mutex_lock(&m->lock);
+    const struct known *k = map_get(m->by_uid, uid);
+    for (const struct made *at = k != NULL ? k->made : NULL; at != NULL; at = at->next) {
+        if (at->ms >= since_ms && !str_set_has(shown, at->arn)) {
+            arn = arena_strdup(a, at->arn);
+        }
+    }
+    mutex_unlock(&m->lock);
+    return arn;
 }
 
 static void set_balancer(struct aws_memory *m, const char *uid, int64_t made_ms)

@@ -7,6 +7,7 @@
 #define TRIMTAB_AWS_MEMORY_H
 
 #include "common/base/arena.h"
+#include "common/base/strset.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,11 +35,17 @@ void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id
 void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
+/* The same for its target groups, by ARN.  Unshown: one that was made since and is not among the `shown`; NULL: none. */
+void aws_memory_target_group_made(struct aws_memory *m, const char *uid, const char *arn,
+                                  int64_t now_ms);
+void aws_memory_target_group_gone(struct aws_memory *m, const char *uid, const char *arn);
+const char *aws_memory_unshown_group(struct aws_memory *m, struct arena *a, const char *uid,
+                                     int64_t since_ms, const struct str_set *shown);
 /* A balancer was just made for it, or deleted: AWS may not show it yet.  Get: when it was made, 0: it was not, or it has gone. */
 void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms);
 void aws_memory_balancer_gone(struct aws_memory *m, const char *uid);
 int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid);
-/* Something of it was changed just now; when that was last, 0: never.  For some seconds AWS may show what was before. */
+/* Something of it was made or changed just now, not because it goes; when that was last, 0: never.  For some seconds AWS may show what was before. */
 void aws_memory_wrote(struct aws_memory *m, const char *uid, int64_t now_ms);
 int64_t aws_memory_wrote_ms(struct aws_memory *m, const char *uid);
 void aws_memory_drop(struct aws_memory *m, const char *uid);

@@ -127,7 +127,8 @@ int aws_nlb_desired(struct arena *a, const struct aws_naming *naming, const stru
     if (s->err.code != ERR_OK) {
         return err_copy(err, &s->err);
     }
-    int rc = aws_nlb_health(a, naming, s->in, &want.health, err);
+    /* Without a port that has a node port nothing is probed, and what the annotations say of it is not read. */
+    int rc = s->n_ports > 0 ? aws_nlb_health(a, naming, s->in, &want.health, err) : ERR_OK;
     if (rc == ERR_OK) {
         rc = choose_groups(a, naming, s, &want, err);
     }

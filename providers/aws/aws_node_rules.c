@@ -2,7 +2,7 @@
 /* aws_node_rules.c: nodes as targets: instance ids, labels, the security group of an instance.
  *
  * A provider id is "aws://[ACCOUNT]/[ZONE/]i-…", or the bare id.  Upstream also takes other schemes, escapes and ids without
- * a digit; such nodes are left out here with a reason (docs/spec/aws.md 15 row 4).  Fargate nodes have an id that EC2 does
+ * a hexadecimal digit; such nodes are left out here with a reason (docs/spec/aws.md 15 row 4).  Fargate nodes have an id that EC2 does
  * not know: it is passed on and never found.  Source: 4.11 item 5, 6.1, 6.2; vectors 11.8.
  * Part of aws_rules.h.  Pure. */
 #include "providers/aws/aws_rules.h"
@@ -19,7 +19,7 @@ static bool is_instance_id(const char *id)
 {
     static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     return str_has_prefix(id, "i-") && id[2 + strspn(id + 2, plain)] == '\0' &&
-           strpbrk(id + 2, "0123456789") != NULL;
+           strpbrk(id + 2, "0123456789abcdefABCDEF") != NULL;
 }
 
 static bool is_fargate_id(const char *id)
@@ -27,16 +27,34 @@ static bool is_fargate_id(const char *id)
     return str_has_prefix(id, "fargate-");
 }
 
-/* The host part is an account, perhaps with a port: nobody needs it, but it must be one. */
-static bool is_host(const char *host, size_t n)
+/* The host part is an account, perhaps with a user before and a port behind: nobody needs it, but it must be one.  Without
+ * percent signs, which are refused anywhere. */
+static bool is_host(struct arena *a, const char *from, size_t n)
 {
-    const char *colon = memchr(host, ':', n);
-    for (const char *p = colon; p != NULL && p < host + n; p++) {
-        if (p != colon && (*p < '0' || *p > '9')) {
+    static const char alnum[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *text = arena_strndup(a, from, n);
+    const char *at = strrchr(text, '@');
+    const char *p = at != NULL ? at + 1 : text;
+    while (at != NULL && text < at) {
+        if (strchr(alnum, *text) == NULL && strchr("-._:~!$&'()*+,;=@", *text) == NULL) {
+            return false;
+        }
+        text++;
+    }
+    if (*p == '[') {
+        p += 1 + strspn(p + 1, "0123456789abcdefABCDEF:.");
+        if (*p++ != ']') {
             return false;
         }
     }
-    return true;
+    while (*p != '\0' && *p != ':') {
+        if (strchr(alnum, *p) == NULL && strchr("-._~!$&'()*+,;=<>\"", *p) == NULL &&
+            (unsigned char)*p < 0x80) {
+            return false;
+        }
+        p++;
+    }
+    return *p == '\0' || p[1 + strspn(p + 1, "0123456789")] == '\0';
 }
 
 /* The last piece of the path, in place where that ends it; NULL when there is none. */
@@ -66,7 +84,7 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
     if (str_has_prefix(text, SCHEME)) {
         const char *host = text + strlen(SCHEME);
         const char *path = strchr(host, '/');
-        bool good = path != NULL && is_host(host, (size_t)(path - host));
+        bool good = path != NULL && is_host(a, host, (size_t)(path - host));
         id = good ? last_piece(a, path) : NULL;
     }
     if (id == NULL || strpbrk(text, "%?#") != NULL || !(is_instance_id(id) || is_fargate_id(id))) {

@@ -72,16 +72,19 @@ static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_n
     }
 }
 
-/* A balancer that AWS does not show can be neither deleted nor forgotten: the Service that goes comes back. */
+/* What AWS does not show can be neither deleted nor forgotten: a Service that goes comes back, when its balancer or, while that could
+ * not be made, something else was made a moment ago. */
 static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
 {
+    int64_t now_ms = y->scope->started_ms;
     int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
-    bool shown = it->seen.nlb != NULL || it->seen.classic != NULL;
-    if (it->want || shown || made_ms == 0 || made_ms < y->scope->started_ms - AWS_SHOWN_AFTER_MS) {
+    bool made = made_ms > 0 && made_ms >= now_ms - AWS_SHOWN_AFTER_MS;
+    bool changed = it->wrote_ms > 0 && it->wrote_ms > now_ms - AWS_SETTLES_MS;
+    if (it->want || it->seen.nlb != NULL || it->seen.classic != NULL || (!made && !changed)) {
         return ERR_OK;
     }
     (void)err_set(err, ERR_TRANSIENT,
-                  "load balancer %s was made a moment ago and is not shown by AWS yet",
+                  "what was made for load balancer %s a moment ago is not shown by AWS yet",
                   it->service->lb_name);
     err->retry_after_ms = AWS_SHOWN_POLL_MS;
     return err->code;
@@ -174,6 +177,28 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
     return ERR_OK;
 }
 
+/* ---- what is not shown yet --------------------------------------------------------------------------------------- */
+
+/* A Service that goes soon after it came must not leave target groups that nobody sees yet: it comes back. */
+static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    struct arena *a = y->s->a;
+    const char **arns = ARENA_ARRAY(a, const char *, it->seen.n_groups + 1);
+    for (size_t i = 0; i < it->seen.n_groups; i++) {
+        arns[i] = it->seen.groups[i].group->arn;
+    }
+    struct str_set shown = str_set_make(a, arns, it->seen.n_groups);
+    const char *arn = aws_memory_unshown_group(y->p->memory, a, it->service->in->uid,
+                                               y->scope->started_ms - AWS_SHOWN_AFTER_MS, &shown);
+    if (arn == NULL) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "target group %s was made a moment ago and is not shown by AWS yet", arn);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
 /* ---- the lock ------------------------------------------------------------------------------------------------------- */
 
 /* Does this sync perhaps take rules away from groups of nodes? */
@@ -217,6 +242,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
     rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;
 }

@@ -3,8 +3,8 @@
  *
  * Groups are found through the listeners that forward to them, because moto forgets which balancer a group belongs to (10.4
  * row 5), and through the balancer, because a group without a listener is one that an interrupted run left.  Groups that
- * belong to no balancer at all are ours when their name begins like ours and their tags say whose they are (7.3); they are
- * looked for when the Service goes, and when the list of all groups is at hand anyway. */
+ * belong to no balancer at all, or to one of our name that is gone, are ours when their name begins like ours and their tags
+ * say whose they are (7.3); they are looked for when the Service goes, and when the list of all groups is at hand anyway. */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 
@@ -112,11 +112,11 @@ static int add_of_listeners(struct aws_sync *y, struct aws_item *it, struct foun
 
 /* ---- left ones --------------------------------------------------------------------------------------------------- */
 
-static bool is_candidate(const struct aws_sync *y, const struct aws_target_group *g,
-                         const char *prefix)
+static bool is_candidate(const struct aws_sync *y, const struct aws_item *it,
+                         const struct aws_target_group *g, const char *prefix)
 {
-    return g->balancers.n == 0 && str_has_prefix(g->name, prefix) &&
-           str_eq(g->vpc, y->p->naming.vpc);
+    return str_has_prefix(g->name, prefix) && str_eq(g->vpc, y->p->naming.vpc) &&
+           aws_target_group_other_user(g, NULL, it->service->lb_name) == NULL;
 }
 
 static bool is_of_service(const struct aws_sync *y, const struct aws_item *it,
@@ -166,7 +166,7 @@ static int add_left(struct aws_sync *y, struct aws_item *it, struct found *f,
     size_t n = 0;
     int rc = ERR_OK;
     for (size_t i = 0; rc == ERR_OK && i <= all->n; i++) {
-        if (i < all->n && is_candidate(y, &items[i], prefix) && find(f, items[i].arn) == NULL) {
+        if (i < all->n && is_candidate(y, it, &items[i], prefix) && find(f, items[i].arn) == NULL) {
             arns[n++] = items[i].arn;
         }
         if (n == TAGS_PER_CALL || (i == all->n && n > 0)) {

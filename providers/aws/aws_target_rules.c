@@ -11,6 +11,27 @@
 
 #include "common/base/str.h"
 
+/* "…:loadbalancer/net/NAME/HASH" */
+static bool is_of_name(const char *arn, const char *name)
+{
+    const char *hash = strrchr(arn, '/');
+    size_t len = strlen(name);
+    return hash != NULL && (size_t)(hash - arn) > len && hash[-(ptrdiff_t)len - 1] == '/' &&
+           strncmp(hash - len, name, len) == 0;
+}
+
+const char *aws_target_group_other_user(const struct aws_target_group *g, const char *nlb,
+                                        const char *lb_name)
+{
+    for (size_t i = 0; i < g->balancers.n; i++) {
+        const char *arn = g->balancers.items[i];
+        if (!str_eq(arn, nlb) && !is_of_name(arn, lb_name)) {
+            return arn;
+        }
+    }
+    return NULL;
+}
+
 /* Targets to be sorted; borrowed. */
 struct sorted {
     const struct aws_target **items;

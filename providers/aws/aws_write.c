@@ -257,13 +257,6 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
-/* A group that was deleted is not waited for, should the Service go soon after. */
-static void forget_group(struct lb_op_run *run, const struct write_run *w)
-{
-    const struct aws_scope *x = run->provider;
-    aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
-}
-
 /* What the next look must not miss, and what it need not wait for. */
 static void remember(struct lb_op_run *run, const struct write_run *w)
 {
@@ -271,11 +264,17 @@ static void remember(struct lb_op_run *run, const struct write_run *w)
     struct aws_scope *x = run->provider;
     bool gone = run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND;
     if (gone && str_eq(write->action, "DeleteSecurityGroup")) {
-        forget_group(run, w);
+        aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
     } else if (gone && str_eq(write->action, "DeleteLoadBalancer")) {
         aws_memory_balancer_gone(x->p->memory, x->uid);
     } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateLoadBalancer")) {
         aws_memory_balancer_made(x->p->memory, x->uid, run->now_ms);
+    } else if (gone && str_eq(write->action, "DeleteTargetGroup")) {
+        aws_memory_target_group_gone(x->p->memory, x->uid, pair_of(w, "TargetGroupArn"));
+    } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateTargetGroup")) {
+        const char *arn =
+            answer_text(run->a, w->call.root, write->action, "TargetGroups/member/TargetGroupArn");
+        aws_memory_target_group_made(x->p->memory, x->uid, str_nonnull(arn), run->now_ms);
     }
 }
 
@@ -335,5 +334,7 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
-    aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
+    if (y->items[0].want) {
+        aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
+    }
 }

@@ -125,10 +125,25 @@ RUN(target_group_attributes)
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
-static struct aws_texts two_subnets(void)
+/* The environment: two public subnets, in this order; the annotation may choose among them. */
+static int choose_subnets(struct arena *a, const struct aws_naming *n, const struct aws_service *s,
+                          struct aws_texts *ret, struct err *err)
 {
-    static const char *const ids[] = {"subnet-a", "subnet-b"};
-    return (struct aws_texts){.items = ids, .n = 2};
+    static const struct aws_subnet subnets[] = {
+        {.id = "subnet-a", .vpc = "vpc-1", .zone = "a", .cidr = "10.0.0.0/24"},
+        {.id = "subnet-b", .vpc = "vpc-1", .zone = "b", .cidr = "10.0.1.0/24"},
+    };
+    static const struct aws_route_table table = {.id = "rtb-1", .main = true, .to_internet = true};
+    static const struct aws_zone zones[] = {{.name = "a", .type = "availability-zone"},
+                                            {.name = "b", .type = "availability-zone"}};
+    const struct aws_places places = {.subnets = subnets,
+                                      .n_subnets = ARRAY_LEN(subnets),
+                                      .tables = &table,
+                                      .n_tables = 1,
+                                      .zones = zones,
+                                      .n_zones = ARRAY_LEN(zones),
+                                      .own_subnet = "subnet-a"};
+    return aws_subnets_choose(a, n, &places, s, ret, NULL, err);
 }
 
 static struct json_object *group_ids(bool own, struct aws_texts groups)
@@ -217,9 +232,13 @@ RUN(classic_desired)
     struct aws_naming n;
     const struct aws_service *s;
     struct aws_classic_want w;
+    struct aws_texts subnets;
     int rc = eval_aws_service(a, in, &n, &s, err);
     if (rc == ERR_OK) {
-        rc = aws_classic_desired(a, &n, s, two_subnets(), (struct aws_texts){0}, &w, err);
+        rc = choose_subnets(a, &n, s, &subnets, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_classic_desired(a, &n, s, subnets, (struct aws_texts){0}, &w, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -234,7 +253,7 @@ RUN(classic_desired)
     *ret = object_with("loadBalancer", lb);
     json_add(*ret, "attributes", classic_attributes(&w.attributes));
     json_add(*ret, "healthCheck", classic_health(&w.health));
-    if (w.proxy_protocol) {
+    if (w.proxy_protocol && w.n_listeners > 0) {
         json_add(*ret, "proxyProtocolPorts", listener_ports(&w, true, false));
     }
     if (w.has_ssl_policy) {
@@ -316,9 +335,13 @@ RUN(nlb_desired)
     struct aws_naming n;
     const struct aws_service *s;
     struct aws_nlb_want w;
+    struct aws_texts subnets;
     int rc = eval_aws_service(a, in, &n, &s, err);
     if (rc == ERR_OK) {
-        rc = aws_nlb_desired(a, &n, s, two_subnets(), (struct aws_texts){0}, &w, err);
+        rc = choose_subnets(a, &n, s, &subnets, err);
+    }
+    if (rc == ERR_OK) {
+        rc = aws_nlb_desired(a, &n, s, subnets, (struct aws_texts){0}, &w, err);
     }
     if (rc != ERR_OK) {
         return rc;
@@ -336,7 +359,9 @@ RUN(nlb_desired)
     json_add(*ret, "listeners", listeners_out);
     json_add(*ret, "targetGroups", groups);
     add_modified(*ret, "attributes", &lb_diff);
-    add_modified(*ret, "targetGroupAttributes", &group_diff);
+    if (w.n_ports > 0) {
+        add_modified(*ret, "targetGroupAttributes", &group_diff);
+    }
     add_group(a, *ret, w.own);
     return ERR_OK;
 }

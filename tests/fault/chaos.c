@@ -418,7 +418,7 @@ static int judge(struct chaos *c, struct json_object *start)
         rc = err_set(s->err, ERR_CONFLICT, "the address changed: %s", moved);
     }
     rc = rc == ERR_OK ? world_check_foreign(s->a, start, end, s->err) : rc;
-    rc = rc == ERR_OK ? world_check_whole(s->a, end, false, s->err) : rc;
+    rc = rc == ERR_OK ? world_check_whole(s->a, end, c->deny, s->err) : rc;
     rc = rc == ERR_OK && c->cloud->judge != NULL ? c->cloud->judge(c, end) : rc;
     rc = rc == ERR_OK ? stage_check_log(s) : rc;
     rc = rc == ERR_OK ? stage_check_second_plan(s) : rc;

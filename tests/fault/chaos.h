@@ -101,6 +101,7 @@ struct chaos {
     size_t n_services; /* at once */
     size_t n_at_first;
     int actions;
+    bool deny; /* as world_check_whole() takes it */
     struct wish wishes[CHAOS_SERVICES_MAX];
     bool taken[CHAOS_STATICS]; /* a user's address is asked for once in an episode */
     unsigned n_named;

@@ -18,9 +18,9 @@
 #define NODES_MAX 9
 #define NOTE(x)   "\"service.beta.kubernetes.io/aws-load-balancer-" x "\""
 
-/* Users' groups, which Services name. */
-#define USERS_GROUP_1 "sg-00000000000000a01"
-#define USERS_GROUP_2 "sg-00000000000000a02"
+/* Users' groups, which Services name: those of tests/data/fault/foreign-aws.json. */
+#define USERS_GROUP_1 "sg-0f000000000000001"
+#define USERS_GROUP_2 "sg-0f000000000000002"
 #define HEALTH_RULE   "kubernetes.io/rule/nlb/health="
 #define SHARED_PORT   10256 /* of probe mode Shared */
 #define CERTIFICATE   "arn:aws:acm:us-east-1:123456789012:certificate/chaos"
@@ -31,6 +31,7 @@ struct family {
     const char *config;   /* of [Global]; NULL: nothing */
     const char *settings; /* "sim.aws"; NULL: none */
     bool managed;         /* network balancers have groups */
+    bool no_ingress;      /* nodes' groups are not trimtab's */
     size_t services;      /* at once */
     size_t at_first;
     int actions;
@@ -67,6 +68,7 @@ static const struct family families[] = {
     {.name = "no-ingress",
      .config = "DisableSecurityGroupIngress = true\nNLBSecurityGroupMode = Managed",
      .managed = true,
+     .no_ingress = true,
      .services = 6,
      .actions = 60},
 };
@@ -106,34 +108,14 @@ static void choose(struct chaos *c, uint64_t seed)
     c->n_services = f->services;
     c->n_at_first = f->at_first;
     c->actions = f->actions;
+    c->deny = f->no_ingress;
     c->s.config = f->config;
     c->s.settings = f->settings;
     str_appendf(&c->story, "family %s\n", f->name);
 }
 
-static void add_users_group(struct arena *a, struct json_object *ec2, const char *id,
-                            const char *name)
-{
-    struct json_object *group = NULL;
-    struct json_object *vpc = json_object_array_get_idx(json_member(ec2, "Vpcs"), 0);
-    const char *text = arena_printf(
-        a,
-        "{\"GroupId\":\"%s\",\"GroupName\":\"%s\",\"Description\":\"a user's own\","
-        "\"VpcId\":\"%s\",\"OwnerId\":\"123456789012\",\"IpPermissionsEgress\":[],\"Tags\":[],"
-        "\"IpPermissions\":[{\"IpProtocol\":\"tcp\",\"FromPort\":1000,\"ToPort\":2999,"
-        "\"IpRanges\":[{\"CidrIp\":\"192.0.2.0/24\"}]}]}",
-        id, name, json_str(vpc, "VpcId"));
-    if (json_parse(text, strlen(text), NULL, &group, NULL) != ERR_OK) {
-        abort(); /* the text was made by this program */
-    }
-    json_object_array_add(json_member(ec2, "SecurityGroups"), group);
-}
-
 static void prepare(struct chaos *c, struct json_object *world)
 {
-    struct json_object *ec2 = json_path(world, "aws.ec2");
-    add_users_group(c->s.a, ec2, USERS_GROUP_1, "users-front");
-    add_users_group(c->s.a, ec2, USERS_GROUP_2, "users-back");
     if (c->s.settings != NULL) {
         stage_set(&c->s, world);
     }
@@ -303,6 +285,17 @@ static int odd_answers(struct chaos *c)
     return rig_fault(c->s.rig, fault, NULL, c->s.err);
 }
 
+static void run_again(struct sim *s, void *arg)
+{
+    struct aws *aws = sim_module_state(s, "aws");
+    (void)arg;
+    for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); r != NULL; r = r->next) {
+        if (str_eq(json_str(json_member(r->body, "State"), "Name"), "stopped")) {
+            (void)amz_ec2_set_instance_state(aws, r->id, "running");
+        }
+    }
+}
+
 static int meddle(struct chaos *c)
 {
     str_appendf(&c->story, "somebody edits groups or tags\n");
@@ -318,10 +311,11 @@ static const struct chaos_action more[] = {
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* Everybody asks for what he can have. */
+/* Everybody asks for what he can have.  Machines run: one that stopped stays a target where it was one. */
 static int last(struct chaos *c)
 {
     int rc = ERR_OK;
+    rig_in_sim(c->s.rig, run_again, NULL);
     for (size_t i = 0; i < c->n_services && rc == ERR_OK; i++) {
         struct wish *w = &c->wishes[i];
         if (w->name[0] != '\0' && w->flipped) {

@@ -195,6 +195,11 @@ int aws_check_node_rules(struct aws_whole *w)
     struct aws_atom *atoms = aws_atoms_of(a, group, &n);
     struct aws_atom *users =
         aws_atoms_of(a, json_member(w->v->foreign, AWS_GROUP AWS_NODES), &n_users);
+    if (w->v->deny) {
+        map_clear(w->rules);
+        map_clear(w->probes);
+        map_clear(w->tolerated);
+    }
     /* Nodes admit each other: the installer's rule. */
     map_set(w->tolerated, rule_text(a, "-1", -1, -1, json_str(group, "GroupId"), ""), NULL);
     for (size_t i = 0; i < n_users; i++) {

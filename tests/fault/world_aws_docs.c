@@ -194,10 +194,30 @@ static struct json_object *member_of(struct json_object *o, const char *name, bo
     return m;
 }
 
+static bool has_doc(struct json_object *list, struct json_object *doc)
+{
+    const char *id = json_str(doc, "GroupId"); /* names may come twice */
+    const char *key = json_str(doc, "Key");
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *one = json_object_array_get_idx(list, i);
+        bool same = id != NULL    ? str_eq(json_str(one, "GroupId"), id)
+                    : key != NULL ? str_eq(json_str(one, "Key"), key)
+                                  : !str_eq(id_of(doc), "") && str_eq(id_of(one), id_of(doc));
+        if (same) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is not there yet. */
 static void append(struct json_object *list, struct json_object *more)
 {
     for (size_t i = 0; i < json_len(more); i++) {
-        json_object_array_add(list, json_copy(json_object_array_get_idx(more, i)));
+        struct json_object *doc = json_object_array_get_idx(more, i);
+        if (!has_doc(list, doc)) {
+            json_object_array_add(list, json_copy(doc));
+        }
     }
 }
 
@@ -209,7 +229,9 @@ static void add_member(struct json_object *docs, const char *service, const char
     for (size_t i = 0; list && i < json_len(value); i++) {
         struct json_object *doc = json_object_array_get_idx(value, i);
         if (!str_eq(member, "SecurityGroups") || json_str(doc, "GroupId") != NULL) {
-            json_object_array_add(to, json_copy(doc));
+            if (!has_doc(to, doc)) {
+                json_object_array_add(to, json_copy(doc));
+            }
             continue;
         }
         struct json_object *group = group_named(docs, json_str(doc, "GroupName"));

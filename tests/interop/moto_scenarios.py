@@ -40,6 +40,8 @@ def counted_nlb(c):
     yield "NLB create, further, 1 port"
     c.nudge("two")
     yield "NLB no change"
+    c.nudge("two")
+    yield "NLB no change, again"
     c.add_node()
     yield "NLB node added"
     c.drop_node()
@@ -288,6 +290,31 @@ def classic_groups(c):
     c.drop_group(mine)
 
 
+def classic_tags(c):
+    c.service("web", {"additional-resource-tags": "team=blue"})
+    yield "a tag"
+    c.note("web", additional_resource_tags=",".join(f"k{i}={i}" for i in range(12)))
+    yield "more than may be", ("web",)
+    c.note("web", additional_resource_tags="team=red")
+    yield "another value"
+    gone(c, "web")
+    yield "gone"
+
+
+def deleted_by_hand(c):
+    c.service("new", NLB)
+    c.service("old")
+    yield "one of each type"
+    c.lose_balancers()
+    c.nudge("new")
+    c.nudge("old")
+    yield "gone, and made again"
+    c.lose_balancers()
+    gone(c, "new")
+    gone(c, "old")
+    yield "gone, and not wanted any more"
+
+
 # --- NLBs with security groups (NLBSecurityGroupMode = Managed) --------------------------------------------------
 
 def managed(c):
@@ -332,5 +359,6 @@ def managed_own(c):
 
 
 PLAIN = (counted_nlb, counted_classic, counted_restart, nlb_ports, nlb_udp, nlb_local, nlb_attributes, nlb_health, nlb_inside,
-         nlb_tls, nlb_turns_into_none, type_refused, classic_ports, classic_settings, classic_local, classic_groups)
+         nlb_tls, nlb_turns_into_none, type_refused, classic_ports, classic_settings, classic_local, classic_groups,
+         classic_tags, deleted_by_hand)
 MANAGED = (managed, managed_udp, managed_own)

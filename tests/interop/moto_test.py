@@ -13,6 +13,7 @@ single write of a creation, and what the next one finds must be deletable.  At t
 The calls of each step are printed; those of LIMITS are what docs/performance.md says.
 """
 import os
+import re
 import sys
 import traceback
 
@@ -31,11 +32,14 @@ import moto_scenarios as scenarios  # noqa: E402  pylint: disable=wrong-import-p
 from aws_view import differences  # noqa: E402  pylint: disable=wrong-import-position
 from moto_world import Cluster  # noqa: E402  pylint: disable=wrong-import-position
 
+# moto has added some of too many tags when it refuses them (row 31 of docs/spec/aws.md §10.4).
+SOME_TAGS = re.compile(r"^/classic <web>/tags/k\d+: None")
 PROGRAMS = sys.argv[1:3]
 MOTO_SERVER = os.path.join(os.path.dirname(sys.executable), "moto_server")
 # The most calls in the simulator, and in moto, whose new NLBs do not say that logs are off: they are told so once.
 LIMITS = {
     "NLB create, first, 2 ports": (14, 14), "NLB create, further, 1 port": (8, 8), "NLB no change": (6, 7),
+    "NLB no change, again": (6, 6),
     "NLB node added": (7, 7), "NLB node gone": (6, 6), "NLB source ranges": (8, 8), "NLB delete, 2 ports": (7, 7),
     "NLB delete": (6, 6), "NLB create, managed group, 2 ports": (16, 16), "NLB no change, managed group, 2 ports": (7, 8),
     "NLB source ranges, managed group": (11, 11), "NLB delete, managed group": (7, 7),
@@ -62,7 +66,7 @@ def play(t, pair, scenario, table):
     for step, refused in lockstep(pair, scenario):
         calls = [c.settle(refused) for c in pair]
         table.append((title, step, *calls))
-        wrong = differences(*(c.view() for c in pair))
+        wrong = [line for line in differences(*(c.view() for c in pair)) if not SOME_TAGS.search(line)]
         for c in pair:
             wrong += [] if refused else [f"{c.where}: {line}" for line in c.plan()]
         counts, limits = [sum(c.values()) for c in calls], LIMITS.get(step, (1000, 1000))

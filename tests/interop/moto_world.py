@@ -134,7 +134,7 @@ class Cluster(World):
 
     def __init__(self, programs, where, mode, boto3, moto_server=None):
         self.where, self.mode, self.boto3, self.moto, self.clients = where, mode, boto3, None, {}
-        super().__init__(programs, f"--nodes={NODES + SPARE}", cloud="aws")
+        super().__init__(programs, f"--nodes={NODES + SPARE}", "--quota=tags=10", cloud="aws")     # moto's, row 31
         self.front, self.touched, self.mark = self.url, set(), 0
         nodes = self.must("GET", "/api/v1/nodes")["items"]
         if where == "moto":
@@ -264,6 +264,13 @@ class Cluster(World):
 
     def drop_group(self, group):
         self.client("ec2").delete_security_group(GroupId=group)
+
+    def lose_balancers(self):
+        """Somebody deletes all of both kinds."""
+        for lb in self.client("elbv2").describe_load_balancers()["LoadBalancers"]:
+            self.client("elbv2").delete_load_balancer(LoadBalancerArn=lb["LoadBalancerArn"])
+        for lb in self.client("elb").describe_load_balancers()["LoadBalancerDescriptions"]:
+            self.client("elb").delete_load_balancer(LoadBalancerName=lb["LoadBalancerName"])
 
     def all_services(self):
         return [s["metadata"]["name"] for s in self.must("GET", self.services())["items"]

@@ -203,7 +203,9 @@ static void read__several__side_by_side_and_each_by_itself(void **state)
     assert_int_equal(
         aws_cloud_read(kit->cloud, kit->http, NULL, needs, ARRAY_LEN(needs), &reads, &err),
         ERR_FORBIDDEN);
-    same_text("error", err.message, "DescribeSubnets: UnauthorizedOperation");
+    same_text("error", err.message,
+              "DescribeSubnets: UnauthorizedOperation: the controller lacks the permission "
+              "ec2:DescribeSubnets");
     assert_int_equal(reads, 4); /* the zones once */
     assert_int_equal(needs[0].doc->n, 1);
     assert_null(needs[1].doc);

@@ -31,7 +31,7 @@ static void classic__plain(void **state)
     struct err err = ERR_INIT;
     assert_int_equal(classic(a, &n, NULL, &w, &err), ERR_OK);
     same_text("name", w.name, NAME);
-    same_text("subnets", aws_test_joined(a, w.subnets), "subnet-a subnet-b");
+    same_text("subnets", aws_test_joined(a, w.subnets), "subnet-b subnet-a"); /* as chosen */
     same_text("instances", aws_test_joined(a, w.instances), "i-1 i-2");
     same_text("group", w.own->name, "k8s-elb-" NAME);
     same_text("group", w.own->description,
@@ -173,6 +173,24 @@ static void nlb__plain(void **state)
     assert_false(w.internal || w.managed_groups || w.has_group_attributes);
     assert_null(w.own);
     assert_int_equal(w.health.timeout, 0);
+}
+
+/* Nothing is probed without a node port, so what is wrong about probes does no harm. */
+static void nlb__health_annotations__count_with_a_node_port_only__5_1(void **state)
+{
+    struct arena *a = *state;
+    static const char wrong[] = "{\"type\":\"nlb\",\"healthcheck-interval\":\"x\"}";
+    const struct aws_naming n = aws_test_naming();
+    const struct aws_texts none = {0};
+    struct aws_nlb_want w;
+    struct err err = ERR_INIT;
+    const struct aws_service *s =
+        aws_test_service(a, &n, wrong, "\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]");
+    assert_int_equal(aws_nlb_desired(a, &n, s, aws_test_texts(a, "subnet-1"), none, &w, &err), 0);
+    assert_int_equal(w.n_ports, 0);
+    s = aws_test_service(a, &n, wrong, NULL);
+    assert_int_equal(aws_nlb_desired(a, &n, s, aws_test_texts(a, "subnet-1"), none, &w, &err),
+                     ERR_INVALID);
 }
 
 static void nlb__tls__5_1(void **state)
@@ -370,6 +388,7 @@ int main(void)
         PURE_TEST(classic__refused),
         PURE_TEST(both__need_a_subnet),
         PURE_TEST(nlb__plain),
+        PURE_TEST(nlb__health_annotations__count_with_a_node_port_only__5_1),
         PURE_TEST(nlb__tls__5_1),
         PURE_TEST(nlb__addresses__243_244),
         PURE_TEST(nlb__refused),

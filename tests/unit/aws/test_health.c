@@ -80,7 +80,7 @@ static void classic__83_to_97(void **state)
         {"4.12", "{\"interval\":\"4\"}", NULL, "", "error"},
         {"4.12", "{\"interval\":\"\"}", NULL, "", "error"},
         {"4.12", "{\"port\":\"http\"}", NULL, "", "error"},
-        {"4.12", "{\"protocol\":\"\"}", NULL, "", "error"},
+        {"4.12", "{\"protocol\":\"\"}", NULL, "", ":8080 2 6 5 10"}, /* as upstream: AWS says no */
         {"13.39", "{\"interval\":\"4294967306\"}", NULL, "", "error"},
         {"15.6", "{\"port\":\"-5\"}", NULL, "", "error"},
     };
@@ -116,6 +116,7 @@ static void nlb__98_to_111(void **state)
         {"99", NULL, NULL, "Shared", "10256 /healthz HTTP 30 0 3 3"},
         {"102", NULL, LOCAL(32213), "", "32213 /healthz HTTP 10 0 2 2"},
         {"102", NULL, LOCAL(32213), "Shared", "32213 /healthz HTTP 10 0 2 2"},
+        {"102", NULL, LOCAL(0), "", "0 - HTTP 10 0 2 2"}, /* the API server has not given one */
         {"103",
          "{\"protocol\":\"TCP\",\"port\":\"8001\",\"path\":\"/healthz\",\"healthy-threshold\":"
          "\"4\",\"unhealthy-threshold\":\"4\",\"interval\":\"10\",\"timeout\":\"5\"}",

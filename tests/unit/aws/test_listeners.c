@@ -152,6 +152,7 @@ static void differences__50_to_53(void **state)
         {"53", "443 HTTP 443 HTTP -", "443 HTTP 443 HTTP abc-123; ", "-443 +443 "},
         {"4.6", "", "80 TCP 80 TCP -; 81 TCP 81 TCP -", "-80 -81 "},
         {"4.6", "80 tcp 30080 tcp -", "80 TCP 30080 TCP -", ""},
+        {"4.6", "80 tcp 30080 tcp -; 80 tcp 30080 tcp -", "80 TCP 30080 TCP -", "+80 "},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         same_text(rows[i].row, diff_text(*state, rows[i].desired, rows[i].actual), rows[i].want);

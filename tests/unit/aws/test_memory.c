@@ -46,6 +46,32 @@ static void service__dropped__all_is_forgotten(void **state)
     aws_memory_free(m);
 }
 
+static const char *unshown(struct aws_memory *m, struct arena *a, const char *shown)
+{
+    struct str_set set = str_set_make(a, &shown, shown != NULL ? 1 : 0);
+    return aws_memory_unshown_group(m, a, "u", 1000, &set);
+}
+
+static void target_groups__made__are_unshown_until_seen_old_or_gone(void **state)
+{
+    struct arena *a = *state;
+    struct aws_memory *m = aws_memory_new();
+    aws_memory_target_group_gone(m, "u", "tg-1"); /* nothing is known: no matter */
+    assert_null(unshown(m, a, NULL));
+    aws_memory_target_group_made(m, "u", "tg-1", 999);
+    assert_null(unshown(m, a, NULL)); /* too old */
+    aws_memory_target_group_made(m, "u", "tg-1", 1000);
+    aws_memory_target_group_made(m, "u", "tg-2", 1000);
+    assert_string_equal(unshown(m, a, "tg-1"), "tg-2");
+    assert_string_equal(unshown(m, a, "tg-2"), "tg-1");
+    aws_memory_target_group_gone(m, "u", "tg-1");
+    assert_null(unshown(m, a, "tg-2"));
+    assert_string_equal(unshown(m, a, NULL), "tg-2");
+    aws_memory_drop(m, "u");
+    assert_null(unshown(m, a, NULL));
+    aws_memory_free(m);
+}
+
 static void balancer__made__known_until_it_goes(void **state)
 {
     struct aws_memory *m = aws_memory_new();
@@ -82,6 +108,7 @@ int main(void)
         PURE_TEST(group__made__known_until_it_is_old),
         PURE_TEST(group__deleted__is_forgotten_alone),
         PURE_TEST(service__dropped__all_is_forgotten),
+        PURE_TEST(target_groups__made__are_unshown_until_seen_old_or_gone),
         PURE_TEST(balancer__made__known_until_it_goes),
         PURE_TEST(change__noted__the_last_one_counts),
     };
