@@ -126,6 +126,7 @@ static struct aws_rules rules_going(struct going *g, const struct aws_group *gro
         struct aws_rules about = aws_group_references(p->a, group, &g->main, false);
         rules = aws_rules_joined(p->a, &rules, &about);
     }
+    g->nothing.left = aws_left_descriptions(p, group);
     struct aws_rule_diff diff =
         aws_nlb_node_rules_diff(p->a, &g->nothing, false, &group->rules, &p->around->needed);
     return aws_rules_joined(p->a, &rules, &diff.revoke);

@@ -132,6 +132,28 @@ struct aws_rules aws_group_references(struct arena *a, const struct aws_group *g
     return (struct aws_rules){.items = items, .n = n};
 }
 
+/* As aws_names.c makes them: what somebody else writes behind the same words is his. */
+static bool is_balancer_name(const char *text)
+{
+    return text[0] == 'a' && strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
+}
+
+struct str_set aws_left_descriptions(const struct aws_planning *p, const struct aws_group *g)
+{
+    const char **items = ARENA_ARRAY(p->a, const char *, g->rules.n);
+    bool known = p->around->knows_needed && aws_tags_are_owned(p->naming, &g->tags);
+    size_t n = 0;
+    for (size_t i = 0; known && i < g->rules.n; i++) {
+        const char *text = str_nonnull(g->rules.items[i].description);
+        const char *lb =
+            str_has_prefix(text, AWS_RULE_HEALTH) ? text + strlen(AWS_RULE_HEALTH) : "";
+        if (is_balancer_name(lb) && !str_set_has(&p->around->other_names, lb)) {
+            items[n++] = text;
+        }
+    }
+    return str_set_make(p->a, items, n);
+}
+
 struct aws_rules aws_rules_joined(struct arena *a, const struct aws_rules *x,
                                   const struct aws_rules *y)
 {

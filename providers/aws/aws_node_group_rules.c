@@ -102,13 +102,12 @@ static struct aws_rules wanted_rules(struct arena *a, const struct aws_nlb_node_
 /* Rules with one of the descriptions that are neither wanted nor needed by others. */
 static struct aws_rules leaving(struct arena *a, const struct aws_rules *actual,
                                 const struct aws_rules *wanted, const struct aws_rules *needed,
-                                const char *const descriptions[2])
+                                const struct str_set *descriptions)
 {
     struct list out = {.items = ARENA_ARRAY(a, struct aws_rule, actual->n)};
     for (size_t i = 0; i < actual->n; i++) {
         const struct aws_rule *r = &actual->items[i];
-        bool ours =
-            str_eq(r->description, descriptions[0]) || str_eq(r->description, descriptions[1]);
+        bool ours = str_set_has(descriptions, str_nonnull(r->description));
         if (ours && !aws_rules_have(wanted, r) && !aws_rules_have(needed, r)) {
             out.items[out.n++] = *r;
         }
@@ -149,15 +148,18 @@ struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_n
 {
     const char *const traffic_texts[2] = {arena_printf(a, AWS_RULE_CLIENT "%s", w->lb_name),
                                           arena_printf(a, AWS_RULE_HEALTH "%s", w->lb_name)};
-    const char *const mtu_texts[2] = {AWS_RULE_MTU, AWS_RULE_MTU};
+    const char *const mtu_texts[1] = {AWS_RULE_MTU};
+    struct str_set traffic = str_set_make(a, traffic_texts, ARRAY_LEN(traffic_texts));
+    struct str_set mtu_only = str_set_make(a, mtu_texts, ARRAY_LEN(mtu_texts));
+    traffic = str_set_union(a, &traffic, &w->left);
     struct aws_rules want = wanted ? wanted_rules(a, w) : (struct aws_rules){0};
     struct aws_rules grant = aws_rules_minus(a, &want, actual);
-    struct aws_rules revoke = leaving(a, actual, &want, needed, traffic_texts);
+    struct aws_rules revoke = leaving(a, actual, &want, needed, &traffic);
     struct aws_rules kept = aws_rules_minus(a, actual, &revoke);
     struct aws_rules after = both(a, &kept, &grant);
     struct aws_rules mtu = wanted_mtu(a, &after);
     struct aws_rules grant_mtu = aws_rules_minus(a, &mtu, &after);
-    struct aws_rules revoke_mtu = leaving(a, &after, &mtu, needed, mtu_texts);
+    struct aws_rules revoke_mtu = leaving(a, &after, &mtu, needed, &mtu_only);
     return (struct aws_rule_diff){.authorize = both(a, &grant, &grant_mtu),
                                   .revoke = both(a, &revoke, &revoke_mtu)};
 }

@@ -252,9 +252,11 @@ static void nlb_group(struct aws_planning *p, const struct aws_nlb_node_want *w,
                       bool wanted)
 {
     const struct aws_group *g = group_or_empty(p, id);
+    struct aws_nlb_node_want here = *w;
+    here.left = aws_left_descriptions(p, g);
     struct aws_group_change c = {
         .group = g,
-        .diff = aws_nlb_node_rules_diff(p->a, w, wanted, &g->rules, &p->around->needed),
+        .diff = aws_nlb_node_rules_diff(p->a, &here, wanted, &g->rules, &p->around->needed),
         .why_authorize = arena_printf(p->a, "targets of Service %s are in it", p->service->key),
         .why_revoke = arena_printf(p->a, "the load balancer of Service %s no longer needs it",
                                    p->service->key),

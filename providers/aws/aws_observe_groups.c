@@ -382,6 +382,7 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     it->around.other_names = str_set_make(y->s->a, o.names, o.n_names);
     it->around.other_groups = str_set_make(y->s->a, o.groups, o.n_groups);
     it->around.needed = aws_rules_sorted(y->s->a, o.needed, o.n_needed);
+    it->around.knows_needed = o.rules && rc == ERR_OK;
     free(o.names);
     free(o.groups);
     free(o.needed);

@@ -67,6 +67,7 @@ struct aws_surroundings {
         other_groups; /* security groups that they name, by annotation or configuration */
     /* … and rules in node groups that they need, whatever their description; sorted */
     struct aws_rules needed;
+    bool knows_needed; /* they were asked: this Service's health checks may be theirs, too */
 };
 
 /* ---- drafts ------------------------------------------------------------------------------------------------- */

@@ -142,9 +142,10 @@ struct aws_nlb_node_want {
     const struct aws_nlb_port *ports; /* n 0: everything of this balancer goes */
     size_t n_ports;
     const char *health_port; /* "traffic-port" or a number */
+    struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
 };
 /* What has to change in one node group: `wanted` when instances of the Service are in it.  Descriptions do not tell rules
- * apart; rules with other descriptions are never revoked.  `needed`: rules that other balancers of the cluster need, which are
+ * apart; rules with other descriptions, but those in `left`, are never revoked.  `needed`: rules that other balancers of the cluster need, which are
  * not revoked even under this balancer's description. */
 struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_nlb_node_want *w,
                                              bool wanted, const struct aws_rules *actual,

@@ -207,11 +207,13 @@ int aws_check_node_rules(struct aws_whole *w)
     }
     for (size_t i = 0; i < n; i++) {
         const char *text = aws_atom_text(a, &atoms[i]);
-        if (!map_remove(w->rules, text) && !map_has(w->tolerated, text)) {
+        bool probes = str_has_prefix(atoms[i].description, AWS_PROBES);
+        atoms[i].description = "";
+        /* Who came first gave it his name, and may have gone since. */
+        bool needed = map_remove(w->probes, aws_atom_text(a, &atoms[i])) && probes;
+        if (!map_remove(w->rules, text) && !needed && !map_has(w->tolerated, text)) {
             return err_set(w->err, ERR_CONFLICT, "the nodes still admit %s", text);
         }
-        atoms[i].description = "";
-        (void)map_remove(w->probes, aws_atom_text(a, &atoms[i]));
     }
     int rc = none_is_left(w, w->rules);
     return rc == ERR_OK ? none_is_left(w, w->probes) : rc;

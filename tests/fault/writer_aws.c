@@ -238,6 +238,25 @@ static void forestall(struct writer_aws *w, struct aws *aws, const struct sim_ca
     }
 }
 
+/* A group cannot be deleted while his rule is about it: people are told so, and sooner or later he takes it away. */
+static void give_way(struct writer_aws *w, struct aws *aws, const struct sim_call *call)
+{
+    struct url_param *params = NULL;
+    size_t n = 0;
+    if (url_query_parse(call->arena, call->body, &params, &n, NULL) != ERR_OK) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < w->n && str_eq(params[i].name, "GroupId"); k++) {
+            struct mark *m = &w->marks[k];
+            if (!m->tag && !m->gone && m->rule.kind == EC2_GROUP &&
+                str_eq(m->rule.source, params[i].value)) {
+                take_back(aws, m);
+            }
+        }
+    }
+}
+
 /* ---- tags ---------------------------------------------------------------------------------------- */
 
 /* The list of tags of a document, and on whom it is. */
@@ -332,6 +351,9 @@ void writer_aws_before_call(void *arg, const struct sim_call *call)
 {
     struct writer_aws *w = arg;
     struct aws *aws = sim_module_state(call->sim, "aws");
+    if (str_eq(call->op, "ec2.DeleteSecurityGroup") && one_in(w, 2)) {
+        give_way(w, aws, call);
+    }
     if (w->left || !writes(call->op) || !one_in(w, ONE_OF)) {
         return;
     }

@@ -35,6 +35,8 @@ static const struct aws_surroundings *around(struct service_kit *s)
     }
     all->instances = targets;
     all->other_groups = s->other_groups;
+    all->other_names = s->other_names;
+    all->knows_needed = s->knows_needed;
     all->n_referring = s->referring ? all->n_referring : 0;
     all->places.tables = &table;
     all->places.n_tables = 1;

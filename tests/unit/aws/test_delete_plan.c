@@ -79,6 +79,39 @@ static void delete__nlb__balancer_then_target_groups_and_rules(void **state)
     service_kit_free(s);
 }
 
+#define LB_GONE "a0000000000000000000000000000000"
+#define LB_HERE "a1111111111111111111111111111111"
+#define PROBED  "tcp 10256 10.0.1.0/24;kubernetes.io/rule/nlb/health="
+
+/* A rule that several balancers needed bears the name of the first; the last one takes it away. */
+static void delete__probes_of_a_balancer_that_is_gone__last_who_needs_them_takes_them(void **state)
+{
+    (void)state;
+    static const char *const here[] = {LB_HERE};
+    static const struct {
+        const char *name, *owner;
+        bool known, stays;
+    } rows[] = {
+        {LB_GONE, "owned", true, false},     {LB_HERE, "owned", true, true},
+        {LB_GONE, "owned", false, true},     {LB_GONE, "shared", true, true},
+        {"somebody's", "owned", true, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct service_kit *s = nlb("Managed");
+        const char *rule = arena_printf(s->k->a, PROBED "%s", rows[i].name);
+        s->knows_needed = rows[i].known;
+        s->other_names = str_set_make(s->k->a, here, 1);
+        service_add_rule(s, "sg-nodes", rule);
+        struct aws_group *nodes = &s->k->world.groups[0].group;
+        const struct aws_tag tag = {AWS_CLUSTER_TAG_PREFIX "c1", rows[i].owner};
+        assert_string_equal(nodes->id, "sg-nodes");
+        nodes->tags = (struct aws_tags){.items = &tag, .n = 1};
+        service_settle(s, false);
+        assert_gone(s, rows[i].stays ? rule : "");
+        service_kit_free(s);
+    }
+}
+
 /* Upstream follows the annotation as it is now, and leaks the other one (13 row 3; CPA 1254). */
 static void delete__balancers_of_both_kinds__both_go(void **state)
 {
@@ -307,6 +340,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delete__classic__balancer_then_rules_then_group),
         cmocka_unit_test(delete__nlb__balancer_then_target_groups_and_rules),
+        cmocka_unit_test(delete__probes_of_a_balancer_that_is_gone__last_who_needs_them_takes_them),
         cmocka_unit_test(delete__balancers_of_both_kinds__both_go),
         cmocka_unit_test(delete__service_that_is_wrong__goes_all_the_same),
         cmocka_unit_test(delete__nothing_there__is_nothing_to_do),

@@ -14,6 +14,7 @@ struct row {
     bool wanted;
     const char *clients, *ports, *health_port; /* ports: "tcp:30080 udp:30053" */
     const char *actual, *needed, *grant, *revoke;
+    const char *left; /* description of a balancer that is gone */
 };
 
 static void check(struct arena *a, const struct row *r)
@@ -31,7 +32,8 @@ static void check(struct arena *a, const struct row *r)
                                         .client_cidrs = aws_test_texts(a, r->clients),
                                         .ports = ports,
                                         .n_ports = words.n,
-                                        .health_port = str_or(r->health_port, "traffic-port")};
+                                        .health_port = str_or(r->health_port, "traffic-port"),
+                                        .left = str_set_make(a, &r->left, r->left != NULL)};
     struct aws_rules actual = aws_test_rules(a, r->actual);
     struct aws_rules needed = aws_test_rules(a, str_nonnull(r->needed));
     struct aws_rule_diff d = aws_nlb_node_rules_diff(a, &w, r->wanted, &actual, &needed);
@@ -102,6 +104,15 @@ static void goes__5_11(void **state)
          "tcp 30443 0.0.0.0/0 " C},
         {"others need the MTU rule", false, "", "", NULL, "icmp 3-4 1.2.3.4/32 " M,
          "icmp 3-4 1.2.3.4/32", "", ""},
+        {"who shared it is gone, too", false, "", "", NULL, "tcp 10256 10.0.0.0/24 " H2, NULL, "",
+         "tcp 10256 10.0.0.0/24 " H2, H2},
+        {"who shared it is gone, a third one needs it", false, "", "", NULL,
+         "tcp 10256 10.0.0.0/24 " H2, "tcp 10256 10.0.0.0/24", "", "", H2},
+        {"who shared it is gone, this one needs it", true, "0.0.0.0/0", "tcp:30080", "10256",
+         ALL C "; tcp 10256 10.0.0.0/24 " H2 "; icmp 3-4 0.0.0.0/0 " M, NULL, "", "", H2},
+        {"who shared it is gone, this one is asked elsewhere now", true, "0.0.0.0/0", "tcp:30080",
+         NULL, ALL C "; tcp 10256 10.0.0.0/24 " H2 "; icmp 3-4 0.0.0.0/0 " M, NULL, "",
+         "tcp 10256 10.0.0.0/24 " H2, H2},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         check(*state, &rows[i]);
