@@ -26,8 +26,9 @@ static void add_field(struct lb_diff *d, const char *path, const char *old_text,
         d->fields = bigger;
         d->cap = cap;
     }
+    const char *before = d->n > 0 ? d->fields[d->n - 1].path : NULL; /* of a long list: the same */
     d->fields[d->n++] = (struct lb_field){
-        .path = arena_strdup(d->a, path),
+        .path = str_eq(before, path) ? before : arena_strdup(d->a, path),
         .old_text = arena_strdup(d->a, old_text),
         .new_value = {.text = arena_strdup(d->a, v.text), .op = v.op, .output = v.output},
     };

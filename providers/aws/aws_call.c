@@ -30,6 +30,9 @@ struct aws_call_more {
     struct aws_wait wait;
     struct http_header form;
     const char *body; /* of the page that is asked for */
+    struct aws_xml_stream
+        *stream; /* of the answer that arrives; NULL: nothing of it came yet, or it is collected */
+    bool streamed; /* items of the page may have been handed over */
 };
 /* What aws_call_step() was given. */
 struct turn {
@@ -113,6 +116,12 @@ static enum http_next send_attempt(struct turn *t)
                         t->err) != ERR_OK) {
         return HTTP_DONE;
     }
+    if (s->more->streamed) {
+        s->more->streamed = false;
+        c->on_restart(c);
+    }
+    aws_xml_stream_free(s->more->stream);
+    s->more->stream = NULL;
     s->attempts++;
     s->sent = true;
     s->sent_ms = t->now_ms;
@@ -317,15 +326,41 @@ static int hand_item(void *arg, const struct aws_node *item, struct err *err)
     return err->code != ERR_OK ? err->code : err_set(err, ERR_INVALID, "an item cannot be used");
 }
 
+/* The path of the items from the root's children. */
+static const char *path_of(const struct aws_call *c)
+{
+    return c->api == AWS_EC2 ? c->items : arena_printf(c->a, "%sResult/%s", c->action, c->items);
+}
+
+/* Bytes of the answer to the attempt under way.  False: they are not for us. */
+static bool take_bytes(struct aws_call *c, int status, const char *bytes, size_t n)
+{
+    struct aws_call_more *m = c->state.more;
+    if (!c->state.sent || m->fetches || status != 200) {
+        return false;
+    }
+    if (m->stream == NULL) {
+        m->stream = aws_xml_stream_new(c->a, path_of(c), hand_item, c);
+        m->streamed = true;
+    }
+    aws_xml_stream_feed(m->stream, bytes, n);
+    return true;
+}
+
 static int parse(struct turn *t, const struct http_response *resp, const struct aws_node **ret)
 {
     struct aws_call *c = t->c;
+    struct aws_call_more *m = c->state.more;
+    if (m->stream != NULL) {
+        int rc = aws_xml_stream_end(m->stream, ret, t->err);
+        aws_xml_stream_free(m->stream);
+        m->stream = NULL;
+        return rc;
+    }
     if (c->items == NULL || resp->status != 200) {
         return aws_xml_parse(c->a, resp->body, resp->body_len, ret, t->err);
     }
-    const char *path =
-        c->api == AWS_EC2 ? c->items : arena_printf(c->a, "%sResult/%s", c->action, c->items);
-    return aws_xml_each(c->a, resp->body, resp->body_len, path, hand_item, c, ret, t->err);
+    return aws_xml_each(c->a, resp->body, resp->body_len, path_of(c), hand_item, c, ret, t->err);
 }
 
 static const struct aws_node *result_of(const struct aws_call *c, const struct aws_node *root)
@@ -361,6 +396,7 @@ static enum http_next take_page(struct turn *t)
         return give_up(t);
     }
     s->page = token;
+    s->more->streamed = false; /* they count */
     s->attempts = 0;
     s->cost = 0;
     s->delayed = false;
@@ -442,6 +478,7 @@ enum http_next aws_call_step(struct aws_call *c, struct http_request *req,
 struct one {
     struct http_job job;
     struct aws_call *call;
+    struct str_buf body; /* of an answer that is no stream, although the call has one */
     double (*unit)(void *arg);
     void *arg;
 };
@@ -450,8 +487,34 @@ static enum http_next step_one(struct http_job *job, const struct http_response 
 {
     struct one *o = job->arg;
     struct clock *clock = o->call->client->clock;
+    struct http_response whole;
+    if (resp != NULL && o->body.len > 0) {
+        whole = *resp;
+        whole.body = arena_strndup(o->call->a, o->body.data, o->body.len);
+        whole.body_len = o->body.len;
+        resp = &whole;
+    }
+    str_buf_done(&o->body);
     return aws_call_step(o->call, &job->req, resp, clock_now_ms(clock), clock_wall_us(clock),
                          o->unit(o->arg), &job->err);
+}
+
+static bool take_bytes_of(struct http_job *job, int status, const char *bytes, size_t n)
+{
+    struct one *o = job->arg;
+    if (!take_bytes(o->call, status, bytes, n)) {
+        str_append_n(&o->body, bytes, n);
+    }
+    return true;
+}
+
+/* It may have been cancelled while an answer arrived. */
+static void stop_streaming(struct aws_call *c)
+{
+    if (c->state.more != NULL) {
+        aws_xml_stream_free(c->state.more->stream);
+        c->state.more->stream = NULL;
+    }
 }
 
 int aws_calls_run(struct http *http, struct cancel *cancel, double (*unit)(void *arg), void *arg,
@@ -463,11 +526,15 @@ int aws_calls_run(struct http *http, struct cancel *cancel, double (*unit)(void 
     for (size_t i = 0; i < n; i++) {
         ones[i] = (struct one){.call = calls[i], .unit = unit, .arg = arg};
         ones[i].job = (struct http_job){.step = step_one, .arg = &ones[i], .cancel = cancel};
+        ones[i].job.on_body =
+            calls[i]->items != NULL && calls[i]->on_restart != NULL ? take_bytes_of : NULL;
         jobs[i] = &ones[i].job;
     }
     http_run(http, jobs, n);
     for (size_t i = 0; i < n; i++) {
         errs[i] = ones[i].job.err;
+        str_buf_done(&ones[i].body);
+        stop_streaming(calls[i]);
         rc = rc == ERR_OK ? errs[i].code : rc;
     }
     return rc;

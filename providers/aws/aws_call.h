@@ -59,9 +59,12 @@ struct aws_call {
      * pages, or only the first one counts. */
     bool (*on_page)(struct aws_call *c, const struct aws_node *root, struct err *err);
     /* With a path ("LoadBalancers/member"): the elements there come here one by one, in order, and are not part of `root`.
-     * They are gone when it returns, and come only from an answer that is whole.  False: not to be used (err says why). */
+     * They are gone when it returns.  False: not to be used (err says why). */
     const char *items;
     bool (*on_item)(struct aws_call *c, const struct aws_node *item, struct err *err);
+    /* With it, aws_calls_run() hands items over while the answer arrives, which is never held whole.  Told when those since the
+     * last on_page() do not count: the answer broke off and is asked for again.  NULL: items come from whole answers. */
+    void (*on_restart)(struct aws_call *c);
     void *arg;
     /* outcome */
     const struct aws_node *

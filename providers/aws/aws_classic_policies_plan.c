@@ -86,8 +86,8 @@ static void backend_set(struct aws_classic_run *r, int32_t port, bool on, enum a
     draft_names(p, d, &after);
     aws_draft_field(p, d, arena_printf(p->a, "backends[%d].policies", port),
                     on ? NULL : AWS_PROXY_POLICY, on ? AWS_PROXY_POLICY : NULL);
-    if (!on) {
-        aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
+    if (phase == AWS_PHASE_LEAVE) {
+        aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT; /* it may have gone with its listener */
     }
 }
 

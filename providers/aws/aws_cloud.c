@@ -9,8 +9,10 @@
 #include <stdlib.h>
 
 #define KEEP_LIST_MS  900000 /* longer than anybody asks for */
-#define KEEP_THING_MS 120000 /* a thousand Services have some five thousand of them */
-#define SWEEP_MS      30000
+#define KEEP_THING_MS 60000  /* a thousand Services have some five thousand of them; likewise */
+#define KEEP_BYTES                                                                                 \
+    8192 /* of a thing: thousands of targets of each of a thousand groups are not kept */
+#define SWEEP_MS 15000
 
 struct entry {
     struct aws_document *doc; /* a reference, or NULL */
@@ -290,6 +292,13 @@ static void wait_for_others(struct asking *s)
     cancel_unhook(s->cancel, hook);
 }
 
+/* Big ones serve who has read them; who waited meanwhile reads for himself. */
+static bool is_kept(const struct aws_document *doc)
+{
+    const struct aws_question *q = &aws_questions[doc->pub.kind];
+    return q->per_call == 0 || arena_used(doc->a) + doc->pub.n * q->size <= KEEP_BYTES;
+}
+
 /* The reading's result is kept, and given to its need. */
 static void publish(struct asking *s, size_t i, struct aws_reading *r) _requires_(s->c->lock)
 {
@@ -301,9 +310,10 @@ static void publish(struct asking *s, size_t i, struct aws_reading *r) _requires
         return;
     }
     settle(s, i, aws_doc_ref(&r->doc->pub));
-    if (!e->spoilt) {
+    if (!e->spoilt && is_kept(r->doc)) {
         replace(e, r->doc);
     } else {
+        replace(e, NULL);
         aws_doc_unref(&r->doc->pub);
     }
     e->spoilt = false;

@@ -39,6 +39,7 @@ struct aws_doc_draft {
     void *items;
     size_t n;
     size_t cap;
+    size_t n_pages; /* items of pages that have come whole */
 };
 void aws_draft_doc_init(struct aws_doc_draft *d, int kind, const struct aws_naming *naming);
 void aws_draft_doc_done(struct aws_doc_draft *d); /* also after it became a document */

@@ -11,18 +11,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PLACES_FIRST 16
+
 /* ---- texts and numbers --------------------------------------------------------------------------------------- */
+
+/* The arena's address: nobody outside knows which texts collide. */
+static uint64_t seed_of(const struct aws_decode *d)
+{
+    return (uint64_t)(uintptr_t)d->a;
+}
+
+static const char **place_of(const struct aws_decode *d, const char *text)
+{
+    size_t i = hash_quick(seed_of(d), text, strlen(text)) & (d->n_places - 1);
+    while (d->shared[i] != NULL && !str_eq(d->shared[i], text)) {
+        i = (i + 1) & (d->n_places - 1);
+    }
+    return &d->shared[i];
+}
+
+/* Half of the places stay free. */
+static void make_room(struct aws_decode *d)
+{
+    const char *const *old = d->shared;
+    size_t n = d->n_places;
+    if (2 * d->n_shared < n) {
+        return;
+    }
+    d->n_places = n == 0 ? PLACES_FIRST : 4 * n;
+    d->shared = ARENA_ARRAY(d->a, const char *, d->n_places);
+    for (size_t i = 0; i < n; i++) {
+        if (old[i] != NULL) {
+            *place_of(d, old[i]) = old[i];
+        }
+    }
+}
 
 static const char *share(struct aws_decode *d, const char *text)
 {
     if (str_is_empty(text)) {
         return "";
     }
-    const char **slot = &d->shared[hash_quick(0, text, strlen(text)) % AWS_DECODE_SHARED];
-    if (!str_eq(*slot, text)) {
-        *slot = arena_strdup(d->a, text);
+    make_room(d);
+    const char **place = place_of(d, text);
+    if (*place == NULL) {
+        *place = arena_strdup(d->a, text);
+        d->n_shared++;
     }
-    return *slot;
+    return *place;
 }
 
 const char *aws_decode_text(struct aws_decode *d, const struct aws_node *n, const char *path)
@@ -64,6 +100,38 @@ struct aws_texts aws_decode_texts(struct aws_decode *d, const struct aws_node *n
         qsort(items, count, sizeof(items[0]), compare_texts);
     }
     return (struct aws_texts){items, count};
+}
+
+static struct aws_texts keep_list(struct aws_decode *d, const char *const *came, size_t n)
+{
+    const char **sorted = arena_memdup(d->a, came, n * sizeof(*came));
+    qsort(sorted, n, sizeof(*sorted), compare_texts);
+    return (struct aws_texts){sorted, n};
+}
+
+struct aws_texts aws_decode_shared_texts(struct aws_decode *d, const struct aws_node *n,
+                                         const char *path, const char *member)
+{
+    size_t most = aws_xml_count(n, path);
+    _cleanup_(xfreep) const char **came = xcalloc(most + 1, sizeof(*came));
+    size_t count = 0;
+    AWS_XML_EACH(item, n, path)
+    {
+        const char *text = share(d, aws_xml_text(item, member));
+        if (*text != '\0') {
+            came[count++] = text;
+        }
+    }
+    if (count == 0) {
+        return (struct aws_texts){0};
+    }
+    size_t bytes = count * sizeof(*came); /* shared texts: equal ones have one address */
+    struct aws_decode_list *l = &d->lists[hash_quick(seed_of(d), came, bytes) % AWS_DECODE_LISTS];
+    if (l->came == NULL || l->texts.n != count || memcmp(l->came, came, bytes) != 0) {
+        l->came = arena_memdup(d->a, came, bytes);
+        l->texts = keep_list(d, came, count);
+    }
+    return l->texts;
 }
 
 /* ---- tags ---------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /* aws_decode.h: from one item of an answer to one struct of aws_model.h.
  *
  * An answer is taken apart item by item, so that a list never exists as a tree beside its structs.  What repeats in long
- * lists (VPC, zone, protocol, tag keys) is kept once.  Text that is missing becomes "", a number 0, unless the member in
+ * lists (VPC, zone, protocol, tag keys, instances and whole lists of them) is kept once.  Text that is missing becomes "", a number 0, unless the member in
  * aws_model.h says otherwise.  Of tags these are kept:
  *     subnets     kubernetes.io/cluster/…, KubernetesCluster, kubernetes.io/role/…, Name
  *     groups      all: those that a Service's annotation asks for are compared
@@ -17,12 +17,19 @@
 #include "providers/aws/aws_service.h"
 #include "providers/aws/aws_xml.h"
 
-#define AWS_DECODE_SHARED 512
+#define AWS_DECODE_LISTS 8
 
 struct aws_decode {
-    struct arena *a;                       /* of the document */
-    const struct aws_naming *naming;       /* whose tags count */
-    const char *shared[AWS_DECODE_SHARED]; /* texts that came lately, by hash */
+    struct arena *a;                 /* of the document; has all below */
+    const struct aws_naming *naming; /* whose tags count */
+    const char **shared;             /* texts that came, by hash; a power of two of places */
+    size_t n_places;
+    size_t n_shared;
+    /* Long lists that came lately, by hash; a thousand balancers may have the same thousand instances. */
+    struct aws_decode_list {
+        const char *const *came; /* shared texts, as they came; NULL: no list */
+        struct aws_texts texts;
+    } lists[AWS_DECODE_LISTS];
 };
 
 /* `ret` is the struct, zeroed.  False: an item without an id, which is left out. */
@@ -40,6 +47,9 @@ int32_t aws_decode_int(const struct aws_node *n, const char *path, int32_t other
 /* The texts of the list at `path` (each one's own, or with `member` that of this child), sorted if asked for. */
 struct aws_texts aws_decode_texts(struct aws_decode *d, const struct aws_node *n, const char *path,
                                   const char *member, bool sorted);
+/* The same for lists that may be long and equal, sorted: equal ones are kept once. */
+struct aws_texts aws_decode_shared_texts(struct aws_decode *d, const struct aws_node *n,
+                                         const char *path, const char *member);
 /* Lists of key and value, in either API's spelling; `keep` may be NULL. */
 struct aws_tags aws_decode_tags(struct aws_decode *d, const struct aws_node *n, const char *path,
                                 bool (*keep)(const char *key));

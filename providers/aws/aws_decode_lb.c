@@ -56,7 +56,7 @@ bool aws_decode_classic(struct aws_decode *d, const struct aws_node *n, void *re
     c->vpc = aws_decode_shared(d, n, "VPCId");
     c->subnets = aws_decode_texts(d, n, "Subnets", NULL, true);
     c->groups = aws_decode_texts(d, n, "SecurityGroups", NULL, false);
-    c->instances = aws_decode_texts(d, n, "Instances", "InstanceId", true);
+    c->instances = aws_decode_shared_texts(d, n, "Instances", "InstanceId");
     decode_listeners(d, n, c);
     decode_backends(d, n, c);
     c->health = (struct aws_classic_health){

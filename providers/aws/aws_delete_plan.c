@@ -45,23 +45,12 @@ static void balancers(struct aws_planning *p)
 
 /* ---- target groups ------------------------------------------------------------------------------------------- */
 
-/* Another balancer that forwards to it; NULL: none does. */
-static const char *other_user(const struct aws_planning *p, const struct aws_target_group *g)
-{
-    for (size_t i = 0; i < g->balancers.n; i++) {
-        const char *arn = g->balancers.items[i];
-        if (p->seen->nlb == NULL || !str_eq(arn, p->seen->nlb->arn)) {
-            return arn;
-        }
-    }
-    return NULL;
-}
-
 static void target_groups(struct aws_planning *p)
 {
     for (size_t i = 0; i < p->seen->n_groups; i++) {
         const struct aws_target_group *g = p->seen->groups[i].group;
-        const char *other = other_user(p, g);
+        const char *other = aws_target_group_other_user(
+            g, p->seen->nlb != NULL ? p->seen->nlb->arn : NULL, p->service->lb_name);
         if (other != NULL) {
             aws_plan_finding(p, "TargetGroupKept",
                              "Target group %s stays: load balancer %s forwards to it, too.",

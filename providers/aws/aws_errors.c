@@ -208,6 +208,16 @@ static int cut(const char *text, size_t most)
     return (int)n;
 }
 
+/* ": the controller lacks the permission ec2:CreateTags", because EC2's own text does not say which; "" without action. */
+static void permission(char *buf, size_t size, enum aws_api api, const char *action)
+{
+    const char *service = api == AWS_EC2 ? "ec2" : api == AWS_STS ? "sts" : "elasticloadbalancing";
+    *buf = '\0';
+    if (action != NULL) {
+        (void)snprintf(buf, size, ": the controller lacks the permission %s:%s", service, action);
+    }
+}
+
 int aws_error_of_answer(enum aws_api api, const char *action, int status,
                         const struct aws_node *root, struct err *err)
 {
@@ -219,8 +229,10 @@ int aws_error_of_answer(enum aws_api api, const char *action, int status,
     if (str_is_empty(word)) {
         (void)err_set(err, code, "HTTP status %d", status);
     } else {
-        (void)err_set(err, code, "%.*s%s%.*s%s%.*s%s", cut(word, sizeof(err->reason) - 1), word,
-                      *text != '\0' ? ": " : "", cut(text, TEXT_MAX), text,
+        char lacks[160];
+        permission(lacks, sizeof(lacks), api, code == ERR_FORBIDDEN ? action : NULL);
+        (void)err_set(err, code, "%.*s%s%s%.*s%s%.*s%s", cut(word, sizeof(err->reason) - 1), word,
+                      lacks, *text != '\0' ? ": " : "", cut(text, TEXT_MAX), text,
                       id != NULL ? " (request " : "", id != NULL ? cut(id, 64) : 0, str_nonnull(id),
                       id != NULL ? ")" : "");
         (void)snprintf(err->reason, sizeof(err->reason), "%.*s", cut(word, sizeof(err->reason) - 1),

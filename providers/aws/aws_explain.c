@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "providers/aws/aws_desired.h"
 #include "providers/aws/aws_session.h"
 
 #include <stdio.h>
@@ -28,7 +29,7 @@ static const char *annotation(const struct aws_service *s, const char *suffix)
 
 /* ---- the Service ------------------------------------------------------------------------------------------------- */
 
-static void because_of_service(struct str_buf *b, const struct aws_naming *naming,
+static void because_of_service(struct arena *a, struct str_buf *b, const struct aws_naming *naming,
                                const struct aws_service *s)
 {
     const char *type = annotation(s, "type");
@@ -38,11 +39,13 @@ static void because_of_service(struct str_buf *b, const struct aws_naming *namin
          s->internal ? "internal" : "internet-facing");
     fact(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
          s->local ? "nodes without pods fail the health check" : "every node serves");
-    if (s->kind == AWS_NLB) {
+    bool managed = s->kind == AWS_NLB && !str_is_empty(naming->nlb_group_mode);
+    if (s->groups.n > 0 && (managed || s->kind != AWS_NLB)) {
+        fact(b, "security groups", str_join(a, s->groups.items, s->groups.n, ", "),
+             "by annotation: rules are yours");
+    } else if (s->kind == AWS_NLB) {
         fact(b, "NLBSecurityGroupMode", str_or(naming->nlb_group_mode, "not set"),
              str_is_empty(naming->nlb_group_mode) ? "no security group of its own" : s->nlb_group);
-    } else if (s->groups.n > 0) {
-        fact(b, "security groups", s->groups.items[0], "by annotation: rules are yours");
     } else if (!str_is_empty(naming->shared_group)) {
         fact(b, "security group", naming->shared_group, "ElbSecurityGroup of the cloud config");
     } else {
@@ -52,17 +55,37 @@ static void because_of_service(struct str_buf *b, const struct aws_naming *namin
          naming->no_node_rules ? "DisableSecurityGroupIngress" : NULL);
 }
 
-static void because_of_cloud(struct str_buf *b, const struct aws_item *it)
+/* What is there stays as it is: neither type nor scheme of a load balancer can be changed. */
+static void is_there(struct arena *a, struct str_buf *b, const struct aws_item *it)
 {
     const struct aws_nlb *nlb = it->seen.nlb;
     const struct aws_classic *classic = it->seen.classic;
+    const char *scheme = nlb != NULL ? nlb->scheme : classic != NULL ? classic->scheme : "";
+    const char *dns = nlb != NULL ? nlb->dns : classic != NULL ? classic->dns : "";
+    const char *what = nlb != NULL && classic != NULL ? "twice: a network and a classic one"
+                       : nlb != NULL                  ? "a network load balancer"
+                       : classic != NULL              ? "a classic load balancer"
+                                                      : "no";
+    bool other_type = it->service->kind == AWS_NLB ? nlb == NULL && classic != NULL
+                                                   : classic == NULL && nlb != NULL;
+    bool other_scheme =
+        !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
+    fact(b, "is there", what,
+         other_type     ? "its type cannot be changed"
+         : other_scheme ? arena_printf(a, "stays %s: its scheme cannot be changed", scheme)
+                        : NULL);
+    if (!str_is_empty(dns)) {
+        fact(b, "DNS name", dns, NULL);
+    }
+    if (nlb != NULL && !str_is_empty(nlb->state) && !str_eq(nlb->state, "active")) {
+        fact(b, "state", nlb->state, NULL);
+    }
+}
+
+static void because_of_cloud(struct arena *a, struct str_buf *b, const struct aws_item *it)
+{
     fact(b, "load balancer", it->service->lb_name, "named after the Service's UID");
-    fact(b, "is there",
-         nlb != NULL && classic != NULL ? "twice: a network and a classic one"
-         : nlb != NULL                  ? "a network load balancer"
-         : classic != NULL              ? "a classic load balancer"
-                                        : "no",
-         NULL);
+    is_there(a, b, it);
     for (size_t i = 0; i < it->seen.n_groups; i++) {
         if (it->seen.groups[i].left) {
             fact(b, "left by an earlier run", it->seen.groups[i].group->name, "target group");
@@ -92,25 +115,46 @@ static void explain_nodes(struct str_buf *b, struct aws_session *x, const struct
     }
 }
 
+/* ---- what can be said without looking at anything else -------------------------------------------------------------- */
+
+static int check(struct arena *a, const struct aws_naming *naming, const struct aws_service *s,
+                 struct err *err)
+{
+    static const char *const some[] = {"subnet-x"};
+    const struct aws_texts subnets = {.items = some, .n = 1};
+    const struct aws_texts none = {0};
+    struct aws_service plain = *s; /* how many subnets there are is not known */
+    struct aws_nlb_want nlb;
+    struct aws_classic_want classic;
+    plain.has_allocations = plain.has_addresses = false;
+    if (s->err.code != ERR_OK) {
+        return err_copy(err, &s->err);
+    }
+    return s->kind == AWS_NLB
+               ? aws_nlb_desired(a, naming, &plain, subnets, none, &nlb, err)
+               : aws_classic_desired(a, naming, &plain, subnets, none, &classic, err);
+}
+
 /* ---- both --------------------------------------------------------------------------------------------------------------- */
 
 static void explain_one(struct aws_session *x, struct aws_item *it)
 {
     const struct aws_provider *p = x->scope.p;
     const struct aws_service *s = it->service;
+    struct err err = ERR_INIT;
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
     if (s->kind == AWS_ELSEWHERE) {
         str_appendf(&b, "%s is left to aws-load-balancer-controller.\n", s->key);
-    } else if (s->err.code != ERR_OK) {
-        str_appendf(&b, "%s is refused: %s.\n", s->key, s->err.message);
+    } else if (check(x->s.a, &p->naming, s, &err) != ERR_OK) {
+        str_appendf(&b, "%s is refused: %s.\n", s->key, err.message);
     } else {
         str_appendf(&b, "%s is served by the %s %s %s.\n", s->key,
                     s->internal ? "internal" : "internet-facing", aws_kind_text(s->kind),
                     s->lb_name);
     }
-    because_of_service(&b, &p->naming, s);
-    if (s->kind != AWS_ELSEWHERE && s->err.code == ERR_OK) {
-        because_of_cloud(&b, it);
+    because_of_service(x->s.a, &b, &p->naming, s);
+    if (s->kind != AWS_ELSEWHERE && err.code == ERR_OK) {
+        because_of_cloud(x->s.a, &b, it);
         explain_nodes(&b, x, it);
     }
     for (size_t i = 0; i < s->n_findings; i++) {
@@ -148,9 +192,9 @@ int32_t aws_validate(void *provider, const struct tt_item *item)
     const struct aws_provider *p = provider;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     const struct aws_service *s = aws_service_read(a, &p->naming, item->service);
-    if (s->err.code != ERR_OK && s->err.code != ERR_IMPLEMENTED_ELSEWHERE) {
-        p->host->result_fail(item->result, s->err.code, s->err.message, 0);
-        return s->err.code;
+    struct err err = ERR_INIT;
+    if (s->kind != AWS_ELSEWHERE && check(a, &p->naming, s, &err) != ERR_OK) {
+        p->host->result_fail(item->result, err.code, err.message, 0);
     }
-    return TT_OK;
+    return err.code;
 }

@@ -9,7 +9,9 @@
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
-#define REFUSED_LOOK_MS   60000
+#define LOOK_MS           60000 /* instances that could not become targets; doubles */
+#define LOOK_DOUBLINGS    4
+#define REFUSED_TOLD      10
 #define GROUP_PATIENCE_MS 600000
 
 /* ---- the beginning -------------------------------------------------------------------------------------------- */
@@ -32,8 +34,10 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
     it->item = item;
     it->want = item->in->verb != TT_VERB_DELETE;
     y->scope->uid = item->in->service->uid;
+    it->wrote_ms = aws_memory_wrote_ms(y->p->memory, y->scope->uid);
     it->service = aws_service_read(y->s->a, &y->p->naming, item->in->service);
     if (it->service->kind == AWS_ELSEWHERE && !it->want) {
+        aws_memory_drop(y->p->memory, it->service->in->uid);
         item->settled = true; /* success, nothing is done (7.3) */
         return;
     }
@@ -52,11 +56,11 @@ static int facts(struct lb_sync *s, struct err *err)
     struct aws_sync *y = ARENA_NEW(s->a, struct aws_sync);
     *y = (struct aws_sync){.s = s, .p = x->p, .scope = x};
     s->data = y;
+    y->items = ARENA_ARRAY(s->a, struct aws_item, s->n_items);
     /* Here, so that the calls of the first wave do not each fetch credentials. */
     if (!x->p->offline && aws_auth_ready(x->p->auth, s->http, s->cancel, err) != ERR_OK) {
         return err->code;
     }
-    y->items = ARENA_ARRAY(s->a, struct aws_item, s->n_items);
     for (size_t i = 0; i < s->n_items; i++) {
         if (lb_item_is_active(&s->items[i])) {
             item_begin(y, &y->items[i], &s->items[i]);
@@ -118,13 +122,40 @@ static void tell_refused(const struct aws_sync *y, const struct aws_item *it)
 {
     const struct tt_host *host = y->p->host;
     const struct aws_scope *x = y->scope;
-    for (size_t i = 0; i < x->n_refused; i++) {
+    for (size_t i = 0; i < x->n_refused && i < REFUSED_TOLD; i++) {
         host->event(host->ctx, it->service->in, TT_EVENT_WARNING, "TargetRefused",
                     arena_printf(y->s->a,
                                  "AWS did not take instance %s as a target of load balancer %s; "
                                  "the others were registered",
                                  x->refused[i], it->service->lb_name));
     }
+    if (x->n_refused > REFUSED_TOLD) {
+        host->event(host->ctx, it->service->in, TT_EVENT_WARNING, "TargetRefused",
+                    arena_printf(y->s->a,
+                                 "AWS did not take %zu more instances as targets of load "
+                                 "balancer %s",
+                                 x->n_refused - REFUSED_TOLD, it->service->lb_name));
+    }
+}
+
+/* A group that is still in use: for ten minutes that is normal, network interfaces go late (7.4). */
+static bool is_patient(const struct aws_sync *y, const struct aws_item *it)
+{
+    int64_t now = clock_now_ms(y->s->clock);
+    return now - aws_memory_waits_since(y->p->memory, it->service->in->uid, now) <=
+           GROUP_PATIENCE_MS;
+}
+
+/* When somebody should look again though all went well; 0: no need.  What does not change is looked at ever more seldom. */
+static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct aws_scope *x = y->scope;
+    const char *uid = it->service->in->uid;
+    bool lacks = x->n_refused > 0 || x->has_idle_instances;
+    unsigned looks = aws_memory_looks(y->p->memory, uid, lacks);
+    int64_t lacks_ms = (int64_t)LOOK_MS << (looks < LOOK_DOUBLINGS ? looks : LOOK_DOUBLINGS);
+    aws_memory_waits_over(y->p->memory, uid);
+    return lacks ? lacks_ms + (int64_t)(rng_unit(y->s->rng) * (double)lacks_ms / 5) : 0;
 }
 
 static void status(struct lb_sync *s, struct lb_item *item)
@@ -138,8 +169,12 @@ static void status(struct lb_sync *s, struct lb_item *item)
         return;
     }
     tell_refused(y, it);
-    int64_t again =
-        y->scope->n_refused > 0 && y->scope->again_ms == 0 ? REFUSED_LOOK_MS : y->scope->again_ms;
+    aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, 0);
+    int64_t again = look_again_ms(y, it);
+    int64_t settled_ms = it->wrote_ms + AWS_SETTLES_MS;
+    if (again == 0 && it->wrote_ms > 0 && settled_ms > y->scope->started_ms) {
+        again = settled_ms - y->scope->started_ms; /* it may not have seen what is to go */
+    }
     if (again > 0 && TT_HAS(host, result_again)) {
         host->result_again(item->in->result, again);
     }
@@ -149,7 +184,6 @@ static void status(struct lb_sync *s, struct lb_item *item)
     }
 }
 
-/* A group that is still in use: for ten minutes that is normal, network interfaces go late (7.4). */
 static void failed(struct lb_sync *s, const struct lb_item *item)
 {
     struct aws_sync *y = aws_sync_of(s);
@@ -158,14 +192,12 @@ static void failed(struct lb_sync *s, const struct lb_item *item)
         return;
     }
     tell_refused(y, it);
-    if (it->want || item->err.code != ERR_IN_USE) {
-        return;
+    if (it->want) {
+        aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_FAILED, AWS_KNOWS_FAILED);
     }
-    int64_t now = clock_now_ms(s->clock);
-    int64_t since = aws_memory_waits_since(y->p->memory, it->service->in->uid, now);
-    struct err *err = &((struct lb_item *)(uintptr_t)item)->err;
-    if (now - since > GROUP_PATIENCE_MS) {
-        err->retry_after_ms = 0; /* the queue's own back-off */
+    if (item->err.code == ERR_IN_USE && !is_patient(y, it)) {
+        /* the queue's own back-off */
+        ((struct lb_item *)(uintptr_t)item)->err.retry_after_ms = 0;
     }
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_get.c: is there anything of this Service's?  (get_load_balancer, and the session that explain and orphans share)
  *
- * Balancers of both kinds count, and so do the pieces that an interrupted deletion left (a target group, a security group):
+ * Balancers of both kinds count, and so do the pieces that an interrupted deletion left (a target group, a security group, rules in groups of nodes):
  * who asks wants to know whether there is something to go on with (docs/spec/aws.md 7.3). */
 #include "common/base/str.h"
 #include "providers/aws/aws_session.h"
+
+#include <string.h>
 
 static bool may_never_mutate(void *arg)
 {
@@ -64,13 +66,36 @@ int aws_session_ready(struct aws_session *x, struct err *err)
     return p->offline ? ERR_OK : aws_auth_ready(p->auth, x->s.http, x->s.cancel, err);
 }
 
+static bool is_about(const struct aws_rule *r, const char *lb_name)
+{
+    static const char *const prefixes[] = {AWS_RULE_CLIENT, AWS_RULE_HEALTH};
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+        if (str_has_prefix(r->description, prefixes[i]) &&
+            str_eq(r->description + strlen(prefixes[i]), lb_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_rules(const struct aws_group *g, const char *lb_name)
+{
+    for (size_t i = 0; i < g->rules.n; i++) {
+        if (is_about(&g->rules.items[i], lb_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool has_pieces(const struct aws_session *x, const struct aws_item *it)
 {
     for (size_t i = 0; i < it->around.n_groups; i++) {
         const struct aws_group *g = it->around.groups[i];
         bool ours =
             str_eq(g->name, it->service->classic_group) || str_eq(g->name, it->service->nlb_group);
-        if (ours && aws_tags_are_owned(&x->scope.p->naming, &g->tags)) {
+        if ((ours && aws_tags_are_owned(&x->scope.p->naming, &g->tags)) ||
+            has_rules(g, it->service->lb_name)) {
             return true;
         }
     }

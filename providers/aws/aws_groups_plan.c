@@ -15,19 +15,24 @@
 
 /* ---- finding --------------------------------------------------------------------------------------------- */
 
+static int compare_id(const void *id, const void *item)
+{
+    return strcmp(id, (*(const struct aws_group *const *)item)->id);
+}
+
+static const struct aws_group *find_in(const struct aws_group *const *groups, size_t n,
+                                       const char *id)
+{
+    const struct aws_group *const *at =
+        n > 0 && id != NULL ? bsearch(id, groups, n, sizeof(const struct aws_group *), compare_id)
+                            : NULL;
+    return at != NULL ? *at : NULL;
+}
+
 const struct aws_group *aws_group_find(const struct aws_surroundings *around, const char *id)
 {
-    for (size_t i = 0; i < around->n_groups; i++) {
-        if (str_eq(around->groups[i]->id, id)) {
-            return around->groups[i];
-        }
-    }
-    for (size_t i = 0; i < around->n_referring; i++) {
-        if (str_eq(around->referring[i]->id, id)) {
-            return around->referring[i];
-        }
-    }
-    return NULL;
+    const struct aws_group *g = find_in(around->groups, around->n_groups, id);
+    return g != NULL ? g : find_in(around->referring, around->n_referring, id);
 }
 
 const struct aws_group *aws_group_named(const struct aws_planning *p, const char *name)
@@ -311,9 +316,12 @@ static bool is_left(const struct aws_planning *p, const struct aws_group *g, con
     const struct aws_service *s = p->service;
     bool ours = (str_eq(g->name, s->classic_group) || str_eq(g->name, s->nlb_group)) &&
                 str_eq(g->vpc, p->naming->vpc) && aws_tags_are_owned(p->naming, &g->tags);
+    if (!ours) { /* hundreds of other Services' */
+        return false;
+    }
     bool named = str_eq(g->id, p->naming->shared_group) || aws_group_is_shared(p, g->id) ||
                  has_text(&s->groups, g->id) || has_text(&s->extra_groups, g->id);
-    return ours && !named && !str_eq(g->name, keep) && (deleting || !is_the_others(p, g->id));
+    return !named && !str_eq(g->name, keep) && (deleting || !is_the_others(p, g->id));
 }
 
 struct str_set aws_left_groups(const struct aws_planning *p, const char *keep, bool deleting)

@@ -3,7 +3,7 @@
  *
  * Up to 200 unknown ids are asked for by a filter; of more, all of the cluster's instances are listed.  Running ones are
  * believed for ten minutes; those that are absent, lack the cluster's tag, or are on their way somewhere, for one.  Each is
- * one block of memory. */
+ * one block of memory, counted: ten syncs that look at two thousand instances share them. */
 #include "common/base/str.h"
 #include "common/base/strset.h"
 #include "providers/aws/aws_cloud_parts.h"
@@ -17,6 +17,7 @@
 #define BY_ID_MAX     200u
 
 struct aws_known_instance {
+    atomic_uint refs;
     bool present;
     int64_t read_ms;
     uint64_t seq;
@@ -26,7 +27,10 @@ struct aws_known_instance {
 
 void aws_known_instance_free(void *known)
 {
-    free(known);
+    struct aws_known_instance *k = known;
+    if (atomic_fetch_sub(&k->refs, 1) == 1) {
+        free(k);
+    }
 }
 
 static size_t size_of(const char *text)
@@ -48,7 +52,9 @@ static struct aws_known_instance *known_new(const struct aws_instance *i)
 {
     struct aws_known_instance *k;
     if (i == NULL) {
-        return xcalloc(1, sizeof(*k));
+        k = xcalloc(1, sizeof(*k));
+        atomic_init(&k->refs, 1);
+        return k;
     }
     size_t n = sizeof(*k) + i->n_groups * sizeof(k->groups[0]) + size_of(i->id) +
                size_of(i->state) + size_of(i->zone) + size_of(i->vpc);
@@ -57,6 +63,7 @@ static struct aws_known_instance *known_new(const struct aws_instance *i)
     }
     k = xcalloc(1, n);
     char *at = (char *)(k->groups + i->n_groups);
+    atomic_init(&k->refs, 1);
     k->present = true;
     k->i = *i;
     k->i.id = pack(&at, i->id);
@@ -71,19 +78,25 @@ static struct aws_known_instance *known_new(const struct aws_instance *i)
     return k;
 }
 
-static void copy_out(struct arena *a, const struct aws_known_instance *k, struct aws_instance *ret)
+/* Those that a sync looks at, for as long as its arena lives. */
+struct looked_at {
+    size_t n;
+    struct aws_known_instance *items[];
+};
+
+static void let_go(void *arg)
 {
-    struct aws_group_ref *groups = ARENA_ARRAY(a, struct aws_group_ref, k->i.n_groups);
-    for (size_t g = 0; g < k->i.n_groups; g++) {
-        groups[g] = (struct aws_group_ref){arena_strdup(a, k->groups[g].id),
-                                           arena_strdup(a, k->groups[g].name)};
+    struct looked_at *l = arg;
+    for (size_t i = 0; i < l->n; i++) {
+        aws_known_instance_free(l->items[i]);
     }
-    *ret = k->i;
-    ret->id = arena_strdup(a, k->i.id);
-    ret->state = arena_strdup(a, k->i.state);
-    ret->zone = arena_strdup(a, k->i.zone);
-    ret->vpc = arena_strdup(a, k->i.vpc);
-    ret->groups = groups;
+}
+
+static const struct aws_instance *look_at(struct looked_at *l, struct aws_known_instance *k)
+{
+    (void)atomic_fetch_add(&k->refs, 1);
+    l->items[l->n++] = k;
+    return &k->i;
 }
 
 /* ---- what is known ---------------------------------------------------------------------------------------------- */
@@ -173,11 +186,12 @@ static bool is_good(const struct asking *s, const struct aws_known_instance *k, 
 
 static struct aws_texts unknown_ids(const struct asking *s) _requires_(s->c->lock)
 {
-    const char **items = ARENA_ARRAY(s->a, const char *, s->ids.n);
+    const char **items = NULL; /* most often there are none */
     int64_t now_ms = clock_now_ms(s->c->clock);
     size_t n = 0;
     for (size_t i = 0; i < s->ids.n; i++) {
         if (!is_good(s, map_get(s->c->instances, s->ids.items[i]), now_ms)) {
+            items = items != NULL ? items : ARENA_ARRAY(s->a, const char *, s->ids.n);
             items[n++] = s->ids.items[i];
         }
     }
@@ -261,10 +275,18 @@ static const char *why_not(struct asking *s, const char *id, const struct aws_kn
     return gone ? arena_printf(s->a, "instance %s is %s", id, k->i.state) : NULL;
 }
 
-static bool is_repeated(struct map *told, const char *id)
+static int compare_ids(const void *x, const void *y)
 {
-    bool before = map_has(told, id);
-    map_set(told, id, NULL);
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+/* told[i] belongs to the i-th of the set. */
+static bool is_repeated(const struct str_set *ids, bool *told, const char *id)
+{
+    const char *const *at = bsearch(&id, ids->items, ids->n, sizeof(id), compare_ids);
+    bool *is_told = &told[at - ids->items];
+    bool before = *is_told;
+    *is_told = true;
     return before;
 }
 
@@ -272,24 +294,25 @@ static void tell(struct asking *s, struct aws_instances_need *need)
 {
     struct aws_instance *items = ARENA_ARRAY(s->a, struct aws_instance, s->ids.n);
     const char **left_out = ARENA_ARRAY(s->a, const char *, s->ids.n);
-    struct map *told = map_new(NULL);
+    struct looked_at *held = arena_alloc(s->a, sizeof(*held) + s->ids.n * sizeof(held->items[0]));
+    arena_defer(s->a, let_go, held);
+    bool *told = ARENA_ARRAY(s->a, bool, s->ids.n);
     need->n = need->left_out.n = 0;
     mutex_lock(&s->c->lock);
     for (size_t i = 0; i < need->ids.n; i++) {
         const char *id = need->ids.items[i];
-        const struct aws_known_instance *k = map_get(s->c->instances, id);
+        struct aws_known_instance *k = map_get(s->c->instances, id);
         const char *why = why_not(s, id, k);
-        if (is_repeated(told, id)) {
+        if (is_repeated(&s->ids, told, id)) {
             continue;
         }
         if (why != NULL) {
             left_out[need->left_out.n++] = why;
         } else {
-            copy_out(s->a, k, &items[need->n++]);
+            items[need->n++] = *look_at(held, k);
         }
     }
     mutex_unlock(&s->c->lock);
-    map_free(told);
     need->items = items;
     need->left_out.items = left_out;
 }

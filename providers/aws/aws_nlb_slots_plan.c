@@ -72,12 +72,8 @@ static bool fits(const struct aws_planning *p, const struct aws_nlb_port *port,
 /* A target group serves one load balancer only. */
 static bool is_others(const struct aws_planning *p, const struct aws_target_group *g)
 {
-    for (size_t i = 0; i < g->balancers.n; i++) {
-        if (p->seen->nlb == NULL || !str_eq(g->balancers.items[i], p->seen->nlb->arn)) {
-            return true;
-        }
-    }
-    return false;
+    const char *nlb = p->seen->nlb != NULL ? p->seen->nlb->arn : NULL;
+    return aws_target_group_other_user(g, nlb, p->service->lb_name) != NULL;
 }
 
 static const struct aws_observed_group *group_by_arn(const struct aws_planning *p, const char *arn)

@@ -121,6 +121,16 @@ static void authorize_main(struct classic_nodes *c, const struct aws_group *g)
     }
 }
 
+static bool names_a_group(const struct aws_group *g)
+{
+    for (size_t i = 0; i < g->rules.n; i++) {
+        if (g->rules.items[i].peer == AWS_PEER_GROUP) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Rules about groups that the balancer no longer has, and about its main group where no target is left. */
 static void revoke_rest(struct classic_nodes *c, const struct aws_group *g)
 {
@@ -152,7 +162,8 @@ static void classic_group(struct classic_nodes *c, const char *id)
                             aws_group_text(c->p->a, g), NULL);
         }
     }
-    if (aws_group_is_tagged(c->p, g)) {
+    /* Most tagged ones are of other Services' balancers and let in addresses only. */
+    if (aws_group_is_tagged(c->p, g) && names_a_group(g)) {
         revoke_rest(c, g);
     }
 }

@@ -57,7 +57,7 @@ static bool is_host(struct arena *a, const char *from, size_t n)
     return *p == '\0' || p[1 + strspn(p + 1, "0123456789")] == '\0';
 }
 
-/* The last piece of the path; NULL when there is none. */
+/* The last piece of the path, in place where that ends it; NULL when there is none. */
 static const char *last_piece(struct arena *a, const char *path)
 {
     size_t n = strlen(path);
@@ -68,7 +68,10 @@ static const char *last_piece(struct arena *a, const char *path)
     while (start > 0 && path[start - 1] != '/') {
         start--;
     }
-    return n == start ? NULL : arena_strndup(a, path + start, n - start);
+    if (n == start) {
+        return NULL;
+    }
+    return path[n] == '\0' ? path + start : arena_strndup(a, path + start, n - start);
 }
 
 int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, struct err *err)
@@ -88,7 +91,7 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
         return err_set(err, ERR_INVALID,
                        "spec.providerID: \"%s\": want aws:///ZONE/i-0123456789abcdef0", text);
     }
-    *ret = arena_strdup(a, id);
+    *ret = id;
     return ERR_OK;
 }
 
@@ -161,6 +164,10 @@ static int refuse_groups(struct arena *a, const struct aws_instance *instance,
 int aws_node_group(struct arena *a, const struct aws_instance *instance,
                    const struct str_set *tagged, const char **ret, struct err *err)
 {
+    if (instance->n_groups == 1) { /* most have one, and thousands are looked at */
+        *ret = str_or(instance->groups[0].id, NULL);
+        return ERR_OK;
+    }
     const struct aws_group_ref **with =
         ARENA_ARRAY(a, const struct aws_group_ref *, instance->n_groups);
     const struct aws_group_ref **without =

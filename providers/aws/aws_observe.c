@@ -59,6 +59,37 @@ static int take_nlb(struct aws_item *it, const struct aws_doc *doc, struct err *
     return ERR_OK;
 }
 
+/* That the API of the other kind has none.  Who only looks, or deletes, leaves nothing behind. */
+static void remember(struct aws_sync *y, const struct aws_item *it, bool asked_nlb,
+                     bool asked_classic)
+{
+    unsigned none = it->service->kind == AWS_NLB ? AWS_KNOWS_NO_CLASSIC : AWS_KNOWS_NO_NLB;
+    bool asked = it->service->kind == AWS_NLB ? asked_classic : asked_nlb;
+    bool there = it->service->kind == AWS_NLB ? it->seen.classic != NULL : it->seen.nlb != NULL;
+    if (it->want && asked) {
+        aws_memory_set(y->p->memory, it->service->in->uid, AWS_KNOWS_NO_NLB | AWS_KNOWS_NO_CLASSIC,
+                       there ? 0 : none);
+    }
+}
+
+/* What AWS does not show can be neither deleted nor forgotten: a Service that goes comes back, when its balancer or, while that could
+ * not be made, something else was made a moment ago. */
+static int check_shown(const struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    int64_t now_ms = y->scope->started_ms;
+    int64_t made_ms = aws_memory_balancer_made_ms(y->p->memory, it->service->in->uid);
+    bool made = made_ms > 0 && made_ms >= now_ms - AWS_SHOWN_AFTER_MS;
+    bool changed = it->wrote_ms > 0 && it->wrote_ms > now_ms - AWS_SETTLES_MS;
+    if (it->want || it->seen.nlb != NULL || it->seen.classic != NULL || (!made && !changed)) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "what was made for load balancer %s a moment ago is not shown by AWS yet",
+                  it->service->lb_name);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
 static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     unsigned known = y->s->attempt > 0 ? 0 : aws_memory_get(y->p->memory, it->service->in->uid);
@@ -82,14 +113,18 @@ static int observe_balancers(struct aws_sync *y, struct aws_item *it, struct err
         it->seen.classic = find_classic(needs[n - 1].doc, it->service->lb_name);
     }
     if (rc == ERR_OK) {
-        known =
-            (ask_nlb && it->seen.nlb == NULL && !wants_nlb ? AWS_KNOWS_NO_NLB : 0) |
-            (ask_classic && it->seen.classic == NULL && !wants_classic ? AWS_KNOWS_NO_CLASSIC : 0) |
-            (known & (AWS_KNOWS_NO_NLB | AWS_KNOWS_NO_CLASSIC));
-        known &= ~((wants_nlb ? AWS_KNOWS_NO_NLB : 0) | (wants_classic ? AWS_KNOWS_NO_CLASSIC : 0));
-        aws_memory_set(y->p->memory, it->service->in->uid, it->want ? known : 0);
+        remember(y, it, ask_nlb, ask_classic);
     }
     return rc;
+}
+
+/* Only the backends of one that is there are updated (provider.h): the controller ensures it then. */
+static int check_update(const struct aws_item *it, struct err *err)
+{
+    bool there = it->service->kind == AWS_NLB ? it->seen.nlb != NULL : it->seen.classic != NULL;
+    return it->item->in->verb != TT_VERB_UPDATE || there
+               ? ERR_OK
+               : err_set(err, ERR_NOT_FOUND, "there is no load balancer %s", it->service->lb_name);
 }
 
 /* ---- what hangs on them ------------------------------------------------------------------------------------------ */
@@ -142,6 +177,28 @@ static int observe_nlb(struct aws_sync *y, struct aws_item *it, struct err *err)
     return ERR_OK;
 }
 
+/* ---- what is not shown yet --------------------------------------------------------------------------------------- */
+
+/* A Service that goes soon after it came must not leave target groups that nobody sees yet: it comes back. */
+static int wait_for_groups(struct aws_sync *y, const struct aws_item *it, struct err *err)
+{
+    struct arena *a = y->s->a;
+    const char **arns = ARENA_ARRAY(a, const char *, it->seen.n_groups + 1);
+    for (size_t i = 0; i < it->seen.n_groups; i++) {
+        arns[i] = it->seen.groups[i].group->arn;
+    }
+    struct str_set shown = str_set_make(a, arns, it->seen.n_groups);
+    const char *arn = aws_memory_unshown_group(y->p->memory, a, it->service->in->uid,
+                                               y->scope->started_ms - AWS_SHOWN_AFTER_MS, &shown);
+    if (arn == NULL) {
+        return ERR_OK;
+    }
+    (void)err_set(err, ERR_TRANSIENT,
+                  "target group %s was made a moment ago and is not shown by AWS yet", arn);
+    err->retry_after_ms = AWS_SHOWN_POLL_MS;
+    return err->code;
+}
+
 /* ---- the lock ------------------------------------------------------------------------------------------------------- */
 
 /* Does this sync perhaps take rules away from groups of nodes? */
@@ -173,10 +230,19 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
 {
     it->seen = (struct aws_observed){0};
     it->around = (struct aws_surroundings){0};
+    if (aws_sync_asks_lists(y, it)) {
+        /* However young the lists are: nobody is held off, and what other Services need was not asked. */
+        y->s->observed_fresh = false;
+    }
+    y->scope->has_idle_instances = false;
+    y->scope->n_refused = 0;
     int rc = observe_balancers(y, it, err);
+    rc = rc == ERR_OK ? check_shown(y, it, err) : rc;
+    rc = rc == ERR_OK ? check_update(it, err) : rc;
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
     rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;
 }

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_observe_around.c: what all Services share and a sync looks at: places, instances, security groups, other Services.
+/* aws_observe_around.c: what all Services share and a sync looks at: places and instances, and the groups beside them.
  *
- * Subnets, route tables and zones change seldom: they are kept for ten minutes.  Groups of the cluster come in one list,
- * with their rules; a group of a node that has no tag of the cluster is asked for by id.  Whose group names the own one as a
- * source is asked only when the own one could not be deleted (7.4): that is seen by a Service that goes, has no balancer any
- * more, and still has its group. */
+ * Subnets, route tables and zones change seldom: they are kept for ten minutes.  Security groups and other Services stand in
+ * aws_observe_groups.c. */
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
-#include "common/lb/service_rules.h"
-#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define PLACES_AGE_MS  600000
-#define NOT_RUNNING_MS 60000 /* an instance that is not running may be, later */
-#define SHOWN_AFTER_MS 60000 /* EC2 has shown a new group by then */
-#define SHOWN_POLL_MS  2000
 
 /* ---- places ----------------------------------------------------------------------------------------------------- */
 
@@ -40,15 +30,6 @@ static bool zones_are_plain(const struct aws_doc *subnets, const char *region)
     return true;
 }
 
-/* Facts: they may be older than the sync without making what follows from them a guess about what is changed. */
-static int read_places(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
-{
-    bool fresh = y->s->observed_fresh;
-    int rc = aws_sync_read_all(y, needs, n, err);
-    y->s->observed_fresh = fresh;
-    return rc;
-}
-
 /* An NLB that exists keeps its subnets: only their ranges are of interest.  A classic one follows (4.6 item 1). */
 static bool needs_tables(const struct aws_item *it)
 {
@@ -58,7 +39,7 @@ static bool needs_tables(const struct aws_item *it)
 
 static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
-    int64_t not_older = y->scope->started_ms - PLACES_AGE_MS;
+    int64_t not_older = y->scope->started_ms - AWS_FACTS_AGE_MS;
     struct aws_need needs[] = {
         {.kind = AWS_DOC_SUBNETS, .not_older_ms = not_older},
         {.kind = AWS_DOC_ROUTE_TABLES, .not_older_ms = not_older},
@@ -68,7 +49,7 @@ static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *e
         return ERR_OK;
     }
     size_t n = needs_tables(it) ? 2 : 1;
-    if (read_places(y, needs, n, err) != ERR_OK) {
+    if (aws_sync_read_facts(y, needs, n, err) != ERR_OK) {
         return err->code;
     }
     struct aws_places *p = &it->around.places;
@@ -83,7 +64,7 @@ static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *e
         return ERR_OK;
     }
     struct aws_need zones = {.kind = AWS_DOC_ZONES, .not_older_ms = not_older};
-    if (read_places(y, &zones, 1, err) != ERR_OK) {
+    if (aws_sync_read_facts(y, &zones, 1, err) != ERR_OK) {
         return err->code;
     }
     p->zones = zones.doc->items;
@@ -126,377 +107,19 @@ static int observe_instances(struct aws_sync *y, struct aws_item *it, struct err
     it->around.instances = need.items;
     it->around.n_instances = need.n;
     for (size_t i = 0; i < need.n; i++) {
-        if (!str_eq(need.items[i].state, "running") && y->scope->again_ms == 0) {
-            y->scope->again_ms = NOT_RUNNING_MS;
-        }
+        bool runs = str_is_empty(need.items[i].state) || str_eq(need.items[i].state, "running");
+        y->scope->has_idle_instances = y->scope->has_idle_instances || !runs;
     }
     join_left_out(y, it, &need.left_out);
     return ERR_OK;
 }
 
-/* ---- security groups ----------------------------------------------------------------------------------------------- */
-
-static int compare_groups(const void *x, const void *y)
-{
-    const struct aws_group *const *a = x;
-    const struct aws_group *const *b = y;
-    return strcmp((*a)->id, (*b)->id);
-}
-
-/* The groups of several documents, each once, by id. */
-static const struct aws_group **list_groups(struct arena *a, const struct aws_doc *const *docs,
-                                            size_t n_docs, size_t *ret_n)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < n_docs; i++) {
-        most += docs[i]->n;
-    }
-    const struct aws_group **all = ARENA_ARRAY(a, const struct aws_group *, most);
-    size_t n = 0;
-    for (size_t i = 0; i < n_docs; i++) {
-        const struct aws_group *items = docs[i]->items;
-        for (size_t k = 0; k < docs[i]->n; k++) {
-            all[n++] = &items[k];
-        }
-    }
-    qsort(all, n, sizeof(*all), compare_groups);
-    size_t unique = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (unique == 0 || !str_eq(all[unique - 1]->id, all[i]->id)) {
-            all[unique++] = all[i];
-        }
-    }
-    *ret_n = unique;
-    return all;
-}
-
-/* Who holds the groups of nodes sees what those before him have left, whenever he began. */
-static int64_t groups_not_older(const struct aws_sync *y)
-{
-    return y->scope->hold != HOLD_NOT ? INT64_MAX : aws_sync_not_older(y);
-}
-
-/* Groups that the balancers of a Service that goes have, and one that was made for it a moment ago: EC2 may not have shown
- * them, or their tags, in its list yet.  Returns how many. */
-static size_t named_ids(const struct aws_sync *y, const struct aws_item *it, const char **ret,
-                        const char **ret_made)
-{
-    const struct aws_texts none = {0};
-    const struct aws_texts *texts[] = {
-        it->seen.classic != NULL ? &it->seen.classic->groups : &none,
-        it->seen.nlb != NULL ? &it->seen.nlb->groups : &none,
-    };
-    size_t n = 0;
-    *ret_made = aws_memory_group(y->p->memory, y->s->a, it->service->in->uid,
-                                 y->scope->started_ms - SHOWN_AFTER_MS);
-    for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
-        for (size_t i = 0; i < texts[k]->n; i++) {
-            ret[n++] = texts[k]->items[i];
-        }
-    }
-    if (*ret_made != NULL) {
-        ret[n++] = *ret_made;
-    }
-    return n;
-}
-
-/* The same as a key, without those that the list has; NULL: none. */
-static const char *unlisted_ids(const struct aws_sync *y, const struct aws_item *it,
-                                const char **ret_made)
-{
-    size_t most = 1 + (it->seen.classic != NULL ? it->seen.classic->groups.n : 0) +
-                  (it->seen.nlb != NULL ? it->seen.nlb->groups.n : 0);
-    const char **ids = ARENA_ARRAY(y->s->a, const char *, most);
-    struct str_set set = str_set_make(y->s->a, ids, named_ids(y, it, ids, ret_made));
-    set = str_set_minus(y->s->a, &set, &it->around.tagged);
-    return set.n > 0 ? str_set_text(y->s->a, &set, ",") : NULL;
-}
-
-static bool doc_has_group(const struct aws_doc *doc, const char *id)
-{
-    const struct aws_group *items = doc->items;
-    for (size_t i = 0; i < doc->n; i++) {
-        if (str_eq(items[i].id, id)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A group that EC2 does not show can be neither deleted nor forgotten: the Service comes back. */
-static int read_named(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
-                      struct err *err)
-{
-    const char *made = NULL;
-    const char *ids = unlisted_ids(y, it, &made);
-    if (ids == NULL) {
-        return ERR_OK;
-    }
-    *ret = aws_sync_read(y, AWS_DOC_GROUPS, ids, groups_not_older(y), err);
-    bool listed = made == NULL || str_set_has(&it->around.tagged, made);
-    if (*ret != NULL && !listed && !doc_has_group(*ret, made)) {
-        (void)err_set(err, ERR_TRANSIENT,
-                      "security group %s was made a moment ago and is not shown by EC2 yet", made);
-        err->retry_after_ms = SHOWN_POLL_MS;
-        return err->code;
-    }
-    return *ret != NULL ? ERR_OK : err->code;
-}
-
-/* A group of the name that is to be made is there, but not in the list: it has lost its tags. */
-static int read_own(struct aws_sync *y, struct aws_item *it, const struct aws_doc **ret,
-                    struct err *err)
-{
-    const char *names =
-        it->service->kind == AWS_NLB ? it->service->nlb_group : it->service->classic_group;
-    *ret = aws_sync_read(y, AWS_DOC_GROUPS_NAMED, names, groups_not_older(y), err);
-    return *ret != NULL ? ERR_OK : err->code;
-}
-
-/* Groups of instances that are not in the list: ids, sorted, comma separated; NULL: none. */
-static const char *untagged_ids(struct arena *a, const struct aws_item *it,
-                                const struct str_set *tagged)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < it->around.n_instances; i++) {
-        most += it->around.instances[i].n_groups;
-    }
-    const char **ids = ARENA_ARRAY(a, const char *, most);
-    size_t n = 0;
-    for (size_t i = 0; i < it->around.n_instances; i++) {
-        const struct aws_instance *in = &it->around.instances[i];
-        bool has_tagged = false;
-        for (size_t k = 0; k < in->n_groups; k++) {
-            has_tagged = has_tagged || str_set_has(tagged, in->groups[k].id);
-        }
-        for (size_t k = 0; !has_tagged && k < in->n_groups; k++) {
-            ids[n++] = in->groups[k].id;
-        }
-    }
-    struct str_set set = str_set_make(a, ids, n);
-    return set.n > 0 ? str_set_text(a, &set, ",") : NULL;
-}
-
-static bool has_own_group(const struct aws_sync *y, const struct aws_item *it, const char **ret_id)
-{
-    for (size_t i = 0; i < it->around.n_groups; i++) {
-        const struct aws_group *g = it->around.groups[i];
-        bool ours =
-            str_eq(g->name, it->service->classic_group) || str_eq(g->name, it->service->nlb_group);
-        if (ours && aws_tags_are_owned(&y->p->naming, &g->tags)) {
-            *ret_id = g->id;
-            return true;
-        }
-    }
-    return false;
-}
-
-static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err *err)
-{
-    const char *id = NULL;
-    bool stuck = !it->want && it->seen.classic == NULL && it->seen.nlb == NULL;
-    if (!stuck || !has_own_group(y, it, &id)) {
-        return ERR_OK;
-    }
-    const struct aws_doc *doc =
-        aws_sync_read(y, AWS_DOC_GROUPS_REFERRING, id, aws_sync_not_older(y), err);
-    if (doc == NULL) {
-        return err->code;
-    }
-    it->around.referring = list_groups(y->s->a, &doc, 1, &it->around.n_referring);
-    return ERR_OK;
-}
-
-/* Ids of those that bear the cluster's tag: EC2's list may not have all of them yet. */
-static struct str_set tagged_ids(const struct aws_sync *y, const struct aws_group *const *groups,
-                                 size_t n)
-{
-    const char **ids = ARENA_ARRAY(y->s->a, const char *, n + 1);
-    size_t n_ids = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (aws_tags_are_cluster(&y->p->naming, &groups[i]->tags)) {
-            ids[n_ids++] = groups[i]->id;
-        }
-    }
-    return str_set_make(y->s->a, ids, n_ids);
-}
-
-static void take_groups(struct aws_sync *y, struct aws_item *it, const struct aws_doc *const *docs,
-                        size_t n)
-{
-    it->around.groups = list_groups(y->s->a, docs, n, &it->around.n_groups);
-    it->around.tagged = tagged_ids(y, it->around.groups, it->around.n_groups);
-}
-
-/* The list, what is looked for by id or name beside it, and groups of nodes that are in neither. */
-static int observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
-{
-    const struct aws_doc *docs[3] = {
-        aws_sync_read(y, AWS_DOC_TAGGED_GROUPS, NULL, groups_not_older(y), err)};
-    size_t n = 1;
-    int rc = docs[0] != NULL ? ERR_OK : err->code;
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    take_groups(y, it, docs, n);
-    if (!it->want) {
-        rc = read_named(y, it, &docs[n], err);
-    } else if (y->s->attempt > 0) {
-        rc = read_own(y, it, &docs[n], err);
-    }
-    n += docs[n] != NULL;
-    const char *untagged = y->p->naming.no_node_rules || rc != ERR_OK
-                               ? NULL
-                               : untagged_ids(y->s->a, it, &it->around.tagged);
-    if (untagged != NULL) {
-        docs[n] = aws_sync_read(y, AWS_DOC_GROUPS, untagged, groups_not_older(y), err);
-        rc = docs[n] != NULL ? ERR_OK : err->code;
-        n += docs[n] != NULL;
-    }
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    take_groups(y, it, docs, n);
-    return observe_referring(y, it, err);
-}
-
-/* ---- other Services --------------------------------------------------------------------------------------------------- */
-
-/* Only health checks can need the same rule as another Service's: node ports are one Service's own. */
-static bool shares_health_port(const struct aws_sync *y, const struct aws_item *it)
-{
-    const char *port = svc_annotation(it->service->in, AWS_ANNOTATION "healthcheck-port");
-    return y->p->naming.probe_mode == AWS_PROBE_SHARED ||
-           (!str_is_empty(port) && !str_eq(port, "traffic-port"));
-}
-
-struct others {
-    struct aws_sync *y;
-    struct aws_item *it;
-    const char **names;
-    size_t n_names;
-    const char **groups;
-    size_t n_groups;
-    size_t cap_groups;
-    struct aws_rule *needed;
-    size_t n_needed;
-    size_t cap_needed;
-    bool rules;
-};
-
-static void other_group(struct others *o, const char *id)
-{
-    if (o->n_groups == o->cap_groups) {
-        o->cap_groups = o->cap_groups == 0 ? 8 : 2 * o->cap_groups;
-        o->groups = xrealloc(o->groups, o->cap_groups * sizeof(*o->groups));
-    }
-    o->groups[o->n_groups++] = id;
-}
-
-static void other_rule(struct others *o, const char *protocol, int32_t port, const char *cidr)
-{
-    if (o->n_needed == o->cap_needed) {
-        o->cap_needed = o->cap_needed == 0 ? 16 : 2 * o->cap_needed;
-        o->needed = xrealloc(o->needed, o->cap_needed * sizeof(*o->needed));
-    }
-    o->needed[o->n_needed++] = (struct aws_rule){.protocol = protocol,
-                                                 .from = port,
-                                                 .to = port,
-                                                 .peer = AWS_PEER_CIDR,
-                                                 .source = cidr,
-                                                 .user = "",
-                                                 .description = ""};
-}
-
-/* Health rules of an NLB of another Service, from every subnet: which ones it has is not known here. */
-static void other_rules(struct others *o, const struct aws_service *s)
-{
-    static const char *const any[] = {"any"};
-    const struct aws_texts one = {.items = any, .n = 1};
-    const struct aws_places *p = &o->it->around.places;
-    struct aws_service plain = *s; /* how many subnets it has does not matter here */
-    struct aws_nlb_want want;
-    struct err err = ERR_INIT;
-    plain.has_allocations = plain.has_addresses = false;
-    if (s->kind != AWS_NLB || aws_nlb_desired(o->y->s->a, &o->y->p->naming, &plain, one,
-                                              (struct aws_texts){0}, &want, &err) != ERR_OK) {
-        return;
-    }
-    int64_t port = 0;
-    bool own = str_eq(want.health.port, "traffic-port");
-    for (size_t i = 0; i < want.n_ports; i++) {
-        for (size_t k = 0; k < p->n_subnets && (own || str_to_i64(want.health.port, &port)); k++) {
-            other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, p->subnets[k].cidr);
-        }
-        for (size_t k = 0; k < s->ranges.n; k++) {
-            other_rule(o, str_eq(want.ports[i].protocol, "UDP") ? "udp" : "tcp",
-                       want.ports[i].node_port, s->ranges.items[k]);
-        }
-    }
-}
-
-static void other_service(struct others *o, const struct tt_service *svc)
-{
-    const struct aws_service *s = aws_service_read(o->y->s->a, &o->y->p->naming, svc);
-    if (s->kind == AWS_ELSEWHERE || str_eq(s->key, o->it->service->key)) {
-        return;
-    }
-    o->names[o->n_names++] = s->lb_name;
-    for (size_t i = 0; i < s->groups.n; i++) {
-        other_group(o, s->groups.items[i]);
-    }
-    for (size_t i = 0; i < s->extra_groups.n; i++) {
-        other_group(o, s->extra_groups.items[i]);
-    }
-    if (s->groups.n == 0 && s->kind == AWS_CLASSIC && !str_is_empty(o->y->p->naming.shared_group)) {
-        other_group(o, o->y->p->naming.shared_group);
-    }
-    if (o->rules && s->err.code == ERR_OK) {
-        other_rules(o, s);
-    }
-}
-
-/* Asked only where something is taken away: others must not lose it. */
-static int observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
-{
-    const char *left = NULL;
-    bool looks = (!it->want || it->seen.nlb != NULL || it->seen.classic != NULL ||
-                  has_own_group(y, it, &left)) &&
-                 !aws_sync_asks_lists(y, it);
-    if (!looks) {
-        return ERR_OK;
-    }
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
-    struct others o = {.y = y, .it = it, .rules = shares_health_port(y, it)};
-    o.names = xcalloc((size_t)n + 1, sizeof(*o.names));
-    struct aws_need subnets = {.kind = AWS_DOC_SUBNETS,
-                               .not_older_ms = y->scope->started_ms - PLACES_AGE_MS};
-    int rc = ERR_OK;
-    if (o.rules && it->around.places.n_subnets == 0) {
-        rc = read_places(y, &subnets, 1, err);
-        it->around.places.subnets = rc == ERR_OK ? subnets.doc->items : NULL;
-        it->around.places.n_subnets = rc == ERR_OK ? subnets.doc->n : 0;
-    }
-    for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
-        if (svc_wants_lb(all[i])) {
-            other_service(&o, all[i]);
-        }
-    }
-    it->around.other_names = str_set_make(y->s->a, o.names, o.n_names);
-    it->around.other_groups = str_set_make(y->s->a, o.groups, o.n_groups);
-    it->around.needed = aws_rules_sorted(y->s->a, o.needed, o.n_needed);
-    free(o.names);
-    free(o.groups);
-    free(o.needed);
-    return rc;
-}
+/* ---- all of it ------------------------------------------------------------------------------------------------------ */
 
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     int rc = observe_places(y, it, err);
     rc = rc == ERR_OK ? observe_instances(y, it, err) : rc;
-    rc = rc == ERR_OK ? observe_groups(y, it, err) : rc;
-    return rc == ERR_OK ? observe_others(y, it, err) : rc;
+    rc = rc == ERR_OK ? aws_observe_groups(y, it, err) : rc;
+    return rc == ERR_OK ? aws_observe_others(y, it, err) : rc;
 }

@@ -3,8 +3,8 @@
  *
  * Groups are found through the listeners that forward to them, because moto forgets which balancer a group belongs to (10.4
  * row 5), and through the balancer, because a group without a listener is one that an interrupted run left.  Groups that
- * belong to no balancer at all are ours when their name begins like ours and their tags say whose they are (7.3); they are
- * looked for when the Service goes, and when the list of all groups is at hand anyway. */
+ * belong to no balancer at all, or to one of our name that is gone, are ours when their name begins like ours and their tags
+ * say whose they are (7.3); they are looked for when the Service goes, and when the list of all groups is at hand anyway. */
 #include "common/base/str.h"
 #include "providers/aws/aws_sync.h"
 
@@ -115,8 +115,8 @@ static int add_of_listeners(struct aws_sync *y, struct aws_item *it, struct foun
 static bool is_candidate(const struct aws_sync *y, const struct aws_item *it,
                          const struct aws_target_group *g, const char *prefix)
 {
-    return g->balancers.n == 0 && str_has_prefix(g->name, prefix) &&
-           str_eq(g->vpc, y->p->naming.vpc) && it->service != NULL;
+    return str_has_prefix(g->name, prefix) && str_eq(g->vpc, y->p->naming.vpc) &&
+           aws_target_group_other_user(g, NULL, it->service->lb_name) == NULL;
 }
 
 static bool is_of_service(const struct aws_sync *y, const struct aws_item *it,
@@ -144,8 +144,7 @@ static int add_tagged(struct aws_sync *y, struct aws_item *it, struct found *f,
     const struct aws_doc *doc = aws_sync_read(y, AWS_DOC_TAGS, str_set_text(y->s->a, arns, ","),
                                               aws_sync_not_older(y), err);
     if (doc == NULL) {
-        return err->code == ERR_NOT_FOUND ? err_set(err, ERR_CONFLICT, "a target group went")
-                                          : err->code;
+        return err->code;
     }
     const struct aws_arn_tags *items = doc->items;
     for (size_t i = 0; i < doc->n; i++) {
@@ -179,8 +178,7 @@ static int add_left(struct aws_sync *y, struct aws_item *it, struct found *f,
     return rc;
 }
 
-/* By the names that are about to be made: asked when a creation met one of them. */
-static int add_named(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)
+static int look_for_left(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)
 {
     const struct aws_doc *all =
         aws_sync_read(y, AWS_DOC_TARGET_GROUPS, NULL, aws_sync_not_older(y), err);
@@ -227,6 +225,23 @@ static int compare_groups(const void *x, const void *y)
     return order != 0 ? order : strcmp(a->group->arn, b->group->arn);
 }
 
+/* A group that no listener forwards to.  Once its last listener has gone, the balancer's own list has it no more: who saw it in
+ * the list of all has to look there again before it is deleted. */
+static bool has_unused(const struct aws_item *it)
+{
+    for (size_t i = 0; i < it->seen.n_groups; i++) {
+        bool used = false;
+        for (size_t k = 0; k < it->seen.n_listeners; k++) {
+            used =
+                used || str_eq(it->seen.listeners[k].target_group, it->seen.groups[i].group->arn);
+        }
+        if (!used) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     struct found f = {0};
@@ -237,9 +252,11 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
         rc = rc == ERR_OK && it->want ? add_of_listeners(y, it, &f, err) : rc;
     }
     /* A classic Service may have been an NLB: its groups are looked for when it goes. */
-    bool look_for_left = !it->want || (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0));
-    if (rc == ERR_OK && look_for_left) {
-        rc = add_named(y, it, &f, err);
+    bool looks =
+        !it->want ||
+        (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0 || it->saw_unused_groups));
+    if (rc == ERR_OK && looks) {
+        rc = look_for_left(y, it, &f, err);
     }
     if (rc == ERR_OK && it->want && f.n > 0) {
         rc = add_targets(y, it, &f, err);
@@ -249,5 +266,6 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
     }
     it->seen.groups = f.items;
     it->seen.n_groups = f.n;
+    it->saw_unused_groups = it->saw_unused_groups || has_unused(it);
     return rc;
 }

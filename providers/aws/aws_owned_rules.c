@@ -136,6 +136,22 @@ static const char *balancer_of(const struct aws_rule *r)
     return NULL;
 }
 
+/* Rules of ours have ports and a range of addresses; what others described as ours may have none. */
+static const char *rule_arguments(struct aws_owned_list *l, const struct aws_group *g,
+                                  const struct aws_rule *r)
+{
+    const char *ports = r->from < 0        ? "-1"
+                        : r->from == r->to ? arena_printf(l->a, "%d", (int)r->from)
+                                           : arena_printf(l->a, "%d-%d", (int)r->from, (int)r->to);
+    const char *from = r->peer == AWS_PEER_CIDR ? arena_printf(l->a, "--cidr %s", r->source)
+                       : r->peer == AWS_PEER_GROUP
+                           ? arena_printf(l->a, "--source-group %s", r->source)
+                           : NULL;
+    return from == NULL ? NULL
+                        : arena_printf(l->a, "%s --protocol %s --port %s %s", g->id, r->protocol,
+                                       ports, from);
+}
+
 void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g)
 {
     own_group(l, g);
@@ -145,7 +161,7 @@ void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g)
         if (unit != NULL && aws_owned_is_balancer_name(unit)) {
             push(l, (struct aws_owned){.kind = AWS_OWNED_RULE,
                                        .name = aws_rule_text(l->a, r),
-                                       .id = arena_strdup(l->a, r->source),
+                                       .id = rule_arguments(l, g, r),
                                        .place = arena_strdup(l->a, g->id),
                                        .unit = arena_strdup(l->a, unit),
                                        .used = map_has(l->names, unit)});
@@ -162,7 +178,7 @@ static int compare(const void *x, const void *y)
     int c = strcmp(a->unit, b->unit);
     c = c != 0 ? c : (int)a->kind - (int)b->kind;
     c = c != 0 ? c : strcmp(a->name, b->name);
-    return c != 0 ? c : strcmp(a->id, b->id);
+    return c != 0 ? c : strcmp(str_nonnull(a->id), str_nonnull(b->id));
 }
 
 void aws_owned_settle(struct aws_owned_list *l)
@@ -188,7 +204,7 @@ void aws_owned_settle(struct aws_owned_list *l)
 static const struct {
     const char *word;
     const char *cost;
-    const char *command; /* one %s: name or id */
+    const char *command; /* one %s: id */
 } words[AWS_OWNED_KINDS] = {
     [AWS_OWNED_CLASSIC] = {"classic load balancer", "billed by the hour",
                            "aws elb delete-load-balancer --load-balancer-name %s"},
@@ -197,7 +213,8 @@ static const struct {
     [AWS_OWNED_TARGET_GROUP] = {"target group", "free",
                                 "aws elbv2 delete-target-group --target-group-arn %s"},
     [AWS_OWNED_GROUP] = {"security group", "free", "aws ec2 delete-security-group --group-id %s"},
-    [AWS_OWNED_RULE] = {"security group rule", "free", NULL},
+    [AWS_OWNED_RULE] = {"security group rule", "free",
+                        "aws ec2 revoke-security-group-ingress --group-id %s"},
 };
 
 const char *aws_owned_word(enum aws_owned_kind k)
@@ -214,8 +231,8 @@ const char *aws_owned_command(struct arena *a, const struct aws_owned *item)
 {
     struct str_buf b = STR_BUF_INIT;
     const char *format = words[item->kind].command;
-    const char *at = format != NULL ? strstr(format, "%s") : NULL;
-    if (at == NULL) {
+    const char *at = strstr(format, "%s");
+    if (item->id == NULL) {
         return NULL;
     }
     str_appendf(&b, "%.*s%s%s", (int)(at - format), format, item->id, at + 2);

@@ -22,7 +22,8 @@ enum aws_owned_kind {
 struct aws_owned {
     enum aws_owned_kind kind;
     const char *name;
-    const char *id;    /* ARN, name or id by which the command names it */
+    const char
+        *id; /* ARN, name or id by which the command names it; of a rule its arguments, or NULL */
     const char *place; /* rules: id of the group; else NULL */
     const char *unit;  /* "a<uid>", or "ns/name", or the name itself: things that belong together */
     const char *key;   /* "ns/name"; NULL: nobody can tell */

@@ -57,7 +57,7 @@ struct aws_surroundings {
     size_t n_groups;
     struct str_set tagged; /* ids of the cluster's among them */
     const struct aws_group *const
-        *referring; /* deleting: groups without tag that name one of ours as source */
+        *referring; /* deleting: groups without tag that name one of ours as source; by id */
     size_t n_referring;
     const struct aws_instance *instances; /* of the Service's targets */
     size_t n_instances;                   /* aws_plan_service() makes targets of all of them */

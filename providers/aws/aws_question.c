@@ -44,6 +44,8 @@ static int by_port(const void *x, const void *y)
     .action = "DescribeTags", .items = "TagDescriptions/member",                                   \
     .size = sizeof(struct aws_arn_tags), .decode = aws_decode_arn_tags, .compare = by_id
 #define PAGES .page = "PageSize", .page_size = "400"
+/* Each classic balancer lists its instances, which may be thousands: a page of them must come within one time-out. */
+#define SHORT_PAGES .page = "PageSize", .page_size = "100"
 
 const struct aws_question aws_questions[AWS_DOC_ALL_KINDS] = {
     [AWS_DOC_SUBNETS] = {AWS_EC2, "DescribeSubnets", "subnetSet/item", sizeof(struct aws_subnet),
@@ -60,7 +62,7 @@ const struct aws_question aws_questions[AWS_DOC_ALL_KINDS] = {
                               .list = -1},
     [AWS_DOC_GROUPS_REFERRING] = {GROUPS, .per_call = 1, .filter = "ip-permission.group-id",
                                   .list = AWS_DOC_ALL_GROUPS},
-    [AWS_DOC_CLASSICS] = {CLASSICS, PAGES, .list = -1},
+    [AWS_DOC_CLASSICS] = {CLASSICS, SHORT_PAGES, .list = -1},
     [AWS_DOC_CLASSIC] = {CLASSICS, .per_call = 1, .parameter = "LoadBalancerNames.member.%zu",
                          .list = AWS_DOC_CLASSICS},
     [AWS_DOC_CLASSIC_ATTRIBUTES] = {AWS_ELB, "DescribeLoadBalancerAttributes",

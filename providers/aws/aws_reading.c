@@ -38,10 +38,17 @@ static bool take_item(struct aws_call *call, const struct aws_node *item, struct
 
 static bool take_page(struct aws_call *call, const struct aws_node *root, struct err *err)
 {
-    (void)call;
+    const struct part *p = call->arg;
     (void)root;
     (void)err;
+    p->draft->n_pages = p->draft->n;
     return true;
+}
+
+static void forget_page(struct aws_call *call)
+{
+    const struct part *p = call->arg;
+    p->draft->n = p->draft->n_pages;
 }
 
 static void add_part(struct wave *w, struct aws_reading *reading, struct aws_doc_draft *draft,
@@ -70,6 +77,8 @@ static void prepare(struct wave *w, struct part *p)
         .on_item = take_item,
         .arg = p,
     };
+    /* Parts of one reading fill one draft, in any order: of them nothing can be taken back. */
+    p->call.on_restart = q->per_call > 1 ? NULL : forget_page;
     p->call.pairs =
         aws_question_pairs(w->a, p->reading->kind, c->naming, p->keys, p->n_keys, &p->call.n_pairs);
 }

@@ -78,6 +78,10 @@ struct aws_target_diff {
     struct aws_targets register_;
 };
 /* `instances`: ids, may repeat. */
+/* A balancer that is not the Service's and forwards to the group; NULL: none does.  `nlb` is the ARN of the Service's, NULL if
+ * it has none.  One of its name that the group still tells of is not somebody else's: it has been deleted (10.4 row 5). */
+const char *aws_target_group_other_user(const struct aws_target_group *g, const char *nlb,
+                                        const char *lb_name);
 struct aws_target_diff aws_targets_diff(struct arena *a, struct aws_texts instances, int32_t port,
                                         const struct aws_targets *actual);
 #define AWS_TARGETS_PER_CALL   100

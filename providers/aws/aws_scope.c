@@ -2,12 +2,14 @@
 /* aws_scope.c: what a call holds while it lives, and how old what it looks at may be (aws_sync.h).
  *
  * "Nothing to do" may be concluded from lists that are up to a minute old, when many Services wait (start, re-sync); then all
- * of them share one list per kind.  A Service that was edited, and everything before something is changed, is looked at in
- * this very sync. */
+ * of them share one list per kind.  A Service that was edited or goes, one whose last sync failed, and everything before
+ * something is changed, is looked at in this very sync: a list may be older than what we did ourselves. */
 #include "common/base/str.h"
+#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LIST_AGE_MS 60000
 
@@ -41,6 +43,11 @@ void aws_scope_end(struct aws_scope *x)
 
 void aws_scope_refused(struct aws_scope *x, const char *instance, const char *reason)
 {
+    for (size_t i = 0; i < x->n_refused; i++) { /* of several target groups */
+        if (str_has_prefix(x->refused[i], instance) && x->refused[i][strlen(instance)] == ' ') {
+            return;
+        }
+    }
     if (x->n_refused == x->cap_refused) {
         x->cap_refused = x->cap_refused == 0 ? 4 : 2 * x->cap_refused;
         x->refused = xrealloc(x->refused, x->cap_refused * sizeof(*x->refused));
@@ -73,6 +80,15 @@ int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, stru
     return rc;
 }
 
+/* Facts: they may be older than the sync without making what follows from them a guess about what is changed. */
+int aws_sync_read_facts(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err)
+{
+    bool fresh = y->s->observed_fresh;
+    int rc = aws_sync_read_all(y, needs, n, err);
+    y->s->observed_fresh = fresh;
+    return rc;
+}
+
 const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, const char *key,
                                     int64_t not_older_ms, struct err *err)
 {
@@ -83,13 +99,18 @@ const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, 
 
 bool aws_sync_asks_lists(const struct aws_sync *y, const struct aws_item *it)
 {
-    return !y->s->fresh && (y->s->planning || (it->item->in->reasons & TT_REASON_RESYNC) != 0);
+    const struct tt_item *in = it->item->in;
+    bool resync = it->want && in->reasons == TT_REASON_RESYNC;
+    return !y->s->fresh &&
+           (y->s->planning ||
+            (resync && (aws_memory_get(y->p->memory, in->service->uid) & AWS_KNOWS_FAILED) == 0));
 }
 
 bool aws_item_is_about_nodes(const struct aws_item *it)
 {
     const uint32_t nodes = TT_REASON_NODES | TT_REASON_ENDPOINTS;
-    return it->want && (it->item->in->reasons & ~nodes) == 0 && it->item->in->reasons != 0;
+    const struct tt_item *in = it->item->in;
+    return in->verb == TT_VERB_UPDATE && (in->reasons & ~nodes) == 0 && in->reasons != 0;
 }
 
 int64_t aws_sync_not_older(const struct aws_sync *y)
@@ -99,5 +120,13 @@ int64_t aws_sync_not_older(const struct aws_sync *y)
         return INT64_MAX; /* somebody was faster: whatever was read is old */
     }
     bool lists = s->n_items > 0 && aws_sync_asks_lists(y, &y->items[0]);
-    return lists ? y->scope->started_ms - LIST_AGE_MS : y->scope->started_ms;
+    if (!lists) {
+        return y->scope->started_ms;
+    }
+    /* A list from before the last change had settled says nothing about it. */
+    int64_t wrote_ms = y->items[0].wrote_ms;
+    int64_t settled_ms = wrote_ms > 0 ? wrote_ms + AWS_SETTLES_MS : 0;
+    int64_t least_ms = y->scope->started_ms - LIST_AGE_MS;
+    least_ms = settled_ms > least_ms ? settled_ms : least_ms;
+    return least_ms < y->scope->started_ms ? least_ms : y->scope->started_ms;
 }

@@ -10,6 +10,13 @@
 #include "providers/aws/aws_plan.h"
 #include "providers/aws/aws_provider.h"
 
+#define AWS_FACTS_AGE_MS   600000 /* subnets, route tables, zones */
+#define AWS_GROUP_POLL_MS  5000   /* a group that is still in use (7.4) */
+#define AWS_SHOWN_AFTER_MS 60000  /* AWS has shown a new group or balancer by then */
+#define AWS_SHOWN_POLL_MS  2000
+/* So long AWS may show what was before a change, at most. */
+#define AWS_SETTLES_MS 10000
+
 /* Outlives the driver's arenas; on the stack of the call. */
 struct aws_scope {
     struct aws_provider *p;
@@ -21,11 +28,11 @@ struct aws_scope {
     int64_t started_ms; /* what was read from then on is this sync's own */
     uint64_t mark;      /* the same moment, finer than the clock */
     /* What was learnt while the plan was carried out. */
-    struct arena *a;      /* life of the call */
-    const char *uid;      /* of the Service */
-    const char *dns;      /* of a balancer that was made, or NULL */
-    int64_t again_ms;     /* look again after this; 0: no need */
-    const char **refused; /* instances that AWS would not take, with its reason */
+    struct arena *a;         /* life of the call */
+    const char *uid;         /* of the Service */
+    const char *dns;         /* of a balancer that was made, or NULL */
+    bool has_idle_instances; /* some do not run */
+    const char **refused;    /* "ID (AWS' reason)" of instances that it would not take; each once */
     size_t n_refused;
     size_t cap_refused;
 };
@@ -37,6 +44,9 @@ struct aws_item {
     struct lb_item *item;
     const struct aws_service *service;
     bool want;
+    int64_t
+        wrote_ms; /* when this process changed something of the Service before this sync; 0: never */
+    bool saw_unused_groups; /* an earlier look of this sync did: target groups without a listener */
     struct aws_observed seen;
     struct aws_surroundings around;
     const struct aws_finding *findings; /* of the plan */
@@ -58,9 +68,12 @@ int aws_observe(struct lb_sync *s, struct err *err);
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* Security groups, and what other Services need of them (aws_observe_groups.c). */
+int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
+int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* How old what is looked at may be, as aws_need.not_older_ms: balancers and all that is compared. */
 int64_t aws_sync_not_older(const struct aws_sync *y);
-/* Only the nodes have changed: what does not hang on them is not compared. */
+/* An UPDATE because nodes have changed: what does not hang on them is not compared. */
 bool aws_item_is_about_nodes(const struct aws_item *it);
 /* Is the list of all to be asked, because many Services wait? */
 bool aws_sync_asks_lists(const struct aws_sync *y, const struct aws_item *it);
@@ -69,6 +82,8 @@ const struct aws_doc *aws_sync_read(struct aws_sync *y, enum aws_doc_kind kind, 
                                     int64_t not_older_ms, struct err *err);
 /* Several at once: needs[i].doc are the scope's afterwards. */
 int aws_sync_read_all(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err);
+/* Of facts, which change seldom (AWS_FACTS_AGE_MS). */
+int aws_sync_read_facts(struct aws_sync *y, struct aws_need *needs, size_t n, struct err *err);
 
 /* As lb_flow.wrote: keeps documents true, tells owners (aws_write.c). */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err);

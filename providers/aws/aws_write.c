@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GROUP_POLL_MS 5000
-
 struct write_run {
     bool begun;
     struct aws_call call;
@@ -70,9 +68,18 @@ static const char *renumbered(struct arena *a, const char *name, size_t member, 
     return arena_printf(a, "%.*s.member.%zu%s", (int)(at - name), name, as + 1, rest);
 }
 
-/* The members that are still to be sent. */
+/* The members that are still to be sent; at first all, as they are. */
 static size_t fill_rest(struct lb_op_run *run, struct write_run *w)
 {
+    bool all = w->single == 0;
+    for (size_t m = 0; m < w->n_members; m++) {
+        all = all && !w->out[m];
+    }
+    if (all) {
+        w->call.pairs = w->pairs;
+        w->call.n_pairs = w->n_pairs;
+        return w->n_members;
+    }
     size_t *as = ARENA_ARRAY(run->a, size_t, w->n_members + 1);
     size_t left = 0;
     for (size_t m = 0; m < w->n_members; m++) {
@@ -116,14 +123,17 @@ static const char *id_of(const struct write_run *w, size_t member)
     return "";
 }
 
-/* Does the message name this id, and not one that only begins so? */
+static bool is_of_id(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-';
+}
+
+/* Does the message name this id, and not one that only begins or ends so? */
 static bool names(const char *message, const char *id)
 {
     size_t len = strlen(id);
     for (const char *at = strstr(message, id); len > 0 && at != NULL; at = strstr(at + 1, id)) {
-        char after = at[len];
-        bool more = (after >= '0' && after <= '9') || (after >= 'a' && after <= 'z');
-        if (!more) {
+        if ((at == message || !is_of_id(at[-1])) && !is_of_id(at[len])) {
             return true;
         }
     }
@@ -132,8 +142,11 @@ static bool names(const char *message, const char *id)
 
 static void leave_out(struct lb_op_run *run, struct write_run *w, size_t member)
 {
+    const struct aws_write *write = run->op->arg;
     w->out[member] = true;
-    aws_scope_refused(run->provider, id_of(w, member), run->err->message);
+    if (str_has_prefix(write->action, "Register")) { /* one that is gone need not be taken away */
+        aws_scope_refused(run->provider, id_of(w, member), run->err->message);
+    }
 }
 
 /* After a refusal: is there something left to be sent? */
@@ -179,6 +192,14 @@ static bool next_single(struct write_run *w)
 
 /* ---- the operation ------------------------------------------------------------------------------------------------ */
 
+static bool drop_item(struct aws_call *call, const struct aws_node *item, struct err *err)
+{
+    (void)call;
+    (void)item;
+    (void)err;
+    return true;
+}
+
 static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
 {
     struct aws_scope *x = run->provider;
@@ -191,11 +212,23 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
         .action = write->action,
         .mutates = true,
         .call = x->call,
+        .items = write->n_outputs == 0 ? "Instances/member" : NULL, /* all of them, each time */
+        .on_item = drop_item,
     };
     if (fill_rest(run, w) == 0 && w->n_members > 0) {
         return HTTP_DONE;
     }
     return aws_call_step(&w->call, run->req, NULL, run->now_ms, run->wall_us, run->unit, run->err);
+}
+
+static const char *pair_of(const struct write_run *w, const char *name)
+{
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        if (str_eq(w->pairs[i].name, name)) {
+            return w->pairs[i].value;
+        }
+    }
+    return NULL;
 }
 
 /* EC2 answers below the root, the balancers' APIs below "<Action>Result". */
@@ -224,6 +257,27 @@ static void take_outputs(struct lb_op_run *run, const struct write_run *w)
     }
 }
 
+/* What the next look must not miss, and what it need not wait for. */
+static void remember(struct lb_op_run *run, const struct write_run *w)
+{
+    const struct aws_write *write = run->op->arg;
+    struct aws_scope *x = run->provider;
+    bool gone = run->err->code == ERR_OK || run->err->code == ERR_NOT_FOUND;
+    if (gone && str_eq(write->action, "DeleteSecurityGroup")) {
+        aws_memory_group_gone(x->p->memory, x->uid, pair_of(w, "GroupId"));
+    } else if (gone && str_eq(write->action, "DeleteLoadBalancer")) {
+        aws_memory_balancer_gone(x->p->memory, x->uid);
+    } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateLoadBalancer")) {
+        aws_memory_balancer_made(x->p->memory, x->uid, run->now_ms);
+    } else if (gone && str_eq(write->action, "DeleteTargetGroup")) {
+        aws_memory_target_group_gone(x->p->memory, x->uid, pair_of(w, "TargetGroupArn"));
+    } else if (run->err->code == ERR_OK && str_eq(write->action, "CreateTargetGroup")) {
+        const char *arn =
+            answer_text(run->a, w->call.root, write->action, "TargetGroups/member/TargetGroupArn");
+        aws_memory_target_group_made(x->p->memory, x->uid, str_nonnull(arn), run->now_ms);
+    }
+}
+
 static enum http_next write_step(struct lb_op_run *run, const struct http_response *resp)
 {
     struct write_run *w = run->state;
@@ -237,6 +291,7 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
     if (next != HTTP_DONE) {
         return next;
     }
+    remember(run, w);
     if (run->err->code == ERR_OK) {
         take_outputs(run, w);
         return next_single(w) ? send_rest(run, w) : HTTP_DONE;
@@ -247,7 +302,10 @@ static enum http_next write_step(struct lb_op_run *run, const struct http_respon
         }
         err_clear(run->err); /* told at the end of the sync */
     } else if (str_eq(write->action, "DeleteSecurityGroup") && run->err->code == ERR_IN_USE) {
-        run->err->retry_after_ms = GROUP_POLL_MS;
+        run->err->retry_after_ms = AWS_GROUP_POLL_MS;
+    } else if (run->err->code == ERR_NOT_FOUND && (run->op->tolerate & LB_TOLERATE_ABSENT) == 0) {
+        /* It was there a moment ago, or is too new to be known.  "Not found" would say that the Service has no balancer. */
+        run->err->code = ERR_CONFLICT;
     }
     return HTTP_DONE;
 }
@@ -261,6 +319,8 @@ const struct lb_op_type aws_write_type = {
  * are looked up in their list to find out which there are, so a new one makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
+    (void)outcome; /* a refusal may be about what somebody else did */
+    (void)err;
     struct aws_sync *y = aws_sync_of(s);
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;
@@ -274,7 +334,7 @@ void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, cons
             aws_cloud_drop(cloud, d->kind, d->key);
         }
     }
-    if (outcome == LB_TOLERATED && err->code == ERR_IN_USE) {
-        y->scope->again_ms = GROUP_POLL_MS;
+    if (y->items[0].want) {
+        aws_memory_wrote(y->p->memory, y->scope->uid, clock_now_ms(s->clock));
     }
 }

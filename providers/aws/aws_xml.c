@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_xml.c: see aws_xml.h: a tree from expat's events.
  *
- * All bytes go to expat in one piece, because its cost grows with the square when one long token comes in many.  Nothing is
- * resolved or loaded: without a document type expat knows no external thing.  Names repeat by the ten thousand, so a small
+ * What is held whole goes to expat in one piece, because its cost grows with the square when one long token comes in many; in
+ * a stream no token may be long.  Nothing is resolved or loaded: without a document type expat knows no external thing.  Names repeat by the ten thousand, so a small
  * table of recent ones is asked before one is copied. */
 #include "providers/aws/aws_xml.h"
 
@@ -10,9 +10,13 @@
 #include "common/base/str.h"
 
 #include <expat.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NAMES 256
+#define LIST_SEGMENTS                                                                              \
+    2 /* of a path are open inside the list: what else is there is no token of a next page */
+#define TOKEN_MAX ((int64_t)256 * 1024) /* of a stream: a tag, a comment */
 
 struct builder {
     XML_Parser parser;
@@ -33,6 +37,9 @@ struct builder {
     size_t matched;      /* so many of them are open, from the front */
     struct arena *items; /* of the item that is open */
     bool in_item;
+    size_t nodes_before; /* the item that is open */
+    bool drops;          /* what stands in the list beside items */
+    size_t skipped;      /* elements of that which are open */
     int (*fn)(void *arg, const struct aws_node *item, struct err *err);
     void *arg;
     int rc; /* fn()'s */
@@ -106,7 +113,17 @@ static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes
         b->depth++;
         return;
     }
+    size_t matched = b->matched;
     bool item = begins_item(b, raw);
+    if (item) {
+        b->nodes_before = b->nodes - 1;
+    }
+    if (b->skipped > 0 ||
+        (b->drops && !b->in_item && matched >= LIST_SEGMENTS && matched == b->matched)) {
+        b->skipped++;
+        b->depth++;
+        return;
+    }
     struct aws_node *n = ARENA_NEW(b->in_item ? b->items : b->a, struct aws_node);
     *n = (struct aws_node){.name = name_of(b, raw), .text = ""};
     if (item) {
@@ -137,6 +154,7 @@ static void hand_over(struct builder *b, const struct aws_node *item)
     b->rc = b->fn(b->arg, item, b->err);
     arena_reset(b->items);
     b->in_item = false;
+    b->nodes = b->drops ? b->nodes_before : b->nodes; /* they are gone */
     if (b->rc != ERR_OK) {
         b->refused = true;
         (void)XML_StopParser(b->parser, XML_FALSE);
@@ -151,6 +169,11 @@ static void on_end(void *arg, const XML_Char *raw)
         return;
     }
     if (b->looks) {
+        b->depth--;
+        return;
+    }
+    if (b->skipped > 0) {
+        b->skipped--;
         b->depth--;
         return;
     }
@@ -170,7 +193,8 @@ static void on_end(void *arg, const XML_Char *raw)
 static void on_text(void *arg, const XML_Char *bytes, int n)
 {
     struct builder *b = arg;
-    if (!b->refused && !b->looks && b->depth > 0 && b->open[b->depth - 1]->children == NULL) {
+    if (!b->refused && !b->looks && b->skipped == 0 && b->depth > 0 &&
+        b->open[b->depth - 1]->children == NULL) {
         str_append_n(&b->text, bytes, (size_t)n);
     }
 }
@@ -185,11 +209,8 @@ static void on_doctype(void *arg, const XML_Char *name, const XML_Char *system,
     refuse(arg, "a document type is not allowed");
 }
 
-static int run(struct builder *b, const char *bytes, size_t n, const struct aws_node **ret)
+static void begin(struct builder *b)
 {
-    if (n > AWS_XML_BYTES_MAX) {
-        return err_set(b->err, ERR_INVALID, "XML: more than %zu bytes", AWS_XML_BYTES_MAX);
-    }
     b->parser = XML_ParserCreate(NULL);
     if (b->parser == NULL) {
         abort(); /* as arena_new() does without memory */
@@ -198,19 +219,43 @@ static int run(struct builder *b, const char *bytes, size_t n, const struct aws_
     XML_SetElementHandler(b->parser, on_start, on_end);
     XML_SetCharacterDataHandler(b->parser, on_text);
     XML_SetStartDoctypeDeclHandler(b->parser, on_doctype);
-    bool well = XML_Parse(b->parser, bytes, (int)n, XML_TRUE) == XML_STATUS_OK;
-    int rc = ERR_OK;
+}
+
+/* `well`: expat's word about the last bytes. */
+static int end(struct builder *b, bool well, const struct aws_node **ret)
+{
     if (b->refused) {
-        rc = b->rc != ERR_OK ? b->rc : ERR_INVALID;
-    } else if (!well) {
-        rc = err_set(b->err, ERR_TRANSIENT, "no whole XML: line %lu: %s",
-                     (unsigned long)XML_GetCurrentLineNumber(b->parser),
-                     XML_ErrorString(XML_GetErrorCode(b->parser)));
-    } else if (!b->looks) {
+        return b->rc != ERR_OK ? b->rc : ERR_INVALID;
+    }
+    if (!well) {
+        return err_set(b->err, ERR_TRANSIENT, "no whole XML: line %lu: %s",
+                       (unsigned long)XML_GetCurrentLineNumber(b->parser),
+                       XML_ErrorString(XML_GetErrorCode(b->parser)));
+    }
+    if (!b->looks) {
         *ret = b->root;
     }
-    XML_ParserFree(b->parser);
+    return ERR_OK;
+}
+
+static void done(struct builder *b)
+{
+    if (b->parser != NULL) {
+        XML_ParserFree(b->parser);
+        b->parser = NULL;
+    }
     str_buf_done(&b->text);
+}
+
+static int run(struct builder *b, const char *bytes, size_t n, const struct aws_node **ret)
+{
+    if (n > AWS_XML_BYTES_MAX) {
+        return err_set(b->err, ERR_INVALID, "XML: more than %zu bytes", AWS_XML_BYTES_MAX);
+    }
+    begin(b);
+    bool well = XML_Parse(b->parser, bytes, (int)n, XML_TRUE) == XML_STATUS_OK;
+    int rc = end(b, well, ret);
+    done(b);
     return rc;
 }
 
@@ -248,6 +293,79 @@ int aws_xml_each(struct arena *a, const char *bytes, size_t n, const char *path,
                         .fn = fn,
                         .arg = arg};
     return run(&b, bytes, n, ret);
+}
+
+/* ---- as it arrives ------------------------------------------------------------------------------------------- */
+
+struct aws_xml_stream {
+    struct builder b;
+    struct arena *items;
+    struct err err;
+    size_t bytes;
+    bool ill; /* what came is no XML */
+};
+
+struct aws_xml_stream *aws_xml_stream_new(struct arena *a, const char *path,
+                                          int (*fn)(void *arg, const struct aws_node *item,
+                                                    struct err *err),
+                                          void *arg)
+{
+    struct aws_xml_stream *s = xcalloc(1, sizeof(*s));
+    s->items = arena_new();
+    s->b = (struct builder){.a = a,
+                            .err = &s->err,
+                            .path = path,
+                            .path_depth = count_segments(path),
+                            .items = s->items,
+                            .drops = true,
+                            .fn = fn,
+                            .arg = arg};
+    begin(&s->b);
+    return s;
+}
+
+/* Expat looks at a token that is not complete again with every piece. */
+static bool token_is_long(const struct aws_xml_stream *s)
+{
+    int64_t at = (int64_t)XML_GetCurrentByteIndex(s->b.parser);
+    return (int64_t)s->bytes - (at > 0 ? at : 0) > TOKEN_MAX;
+}
+
+void aws_xml_stream_feed(struct aws_xml_stream *s, const char *bytes, size_t n)
+{
+    if (s->b.refused || s->ill) {
+        return;
+    }
+    s->bytes += n;
+    if (s->bytes > AWS_XML_BYTES_MAX) {
+        refuse(&s->b, "more bytes than any answer has");
+        return;
+    }
+    s->ill = XML_Parse(s->b.parser, bytes, (int)n, XML_FALSE) != XML_STATUS_OK;
+    if (!s->ill && token_is_long(s)) {
+        refuse(&s->b, "a tag or comment that does not end");
+    }
+}
+
+int aws_xml_stream_end(struct aws_xml_stream *s, const struct aws_node **ret, struct err *err)
+{
+    bool well =
+        !s->ill && !s->b.refused && XML_Parse(s->b.parser, "", 0, XML_TRUE) == XML_STATUS_OK;
+    int rc = end(&s->b, well, ret);
+    if (rc != ERR_OK) {
+        (void)err_copy(err, &s->err);
+    }
+    done(&s->b);
+    return rc;
+}
+
+void aws_xml_stream_free(struct aws_xml_stream *s)
+{
+    if (s != NULL) {
+        done(&s->b);
+        arena_free(s->items);
+        free(s);
+    }
 }
 
 /* ---- looking into it --------------------------------------------------------------------------------------- */

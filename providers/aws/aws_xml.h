@@ -38,6 +38,20 @@ int aws_xml_each(struct arena *a, const char *bytes, size_t n, const char *path,
                  int (*fn)(void *arg, const struct aws_node *item, struct err *err), void *arg,
                  const struct aws_node **ret, struct err *err) _warn_unused_;
 
+/* The same from bytes as they arrive, in one pass, for answers that need not be held whole: items come before it is known
+ * that the document is, so whoever takes them must be able to forget them again.  Elements beside the items inside the list
+ * are not kept.  _new(): nothing is read yet, the tree is in `a`, which must outlive the stream; free it. */
+struct aws_xml_stream;
+struct aws_xml_stream *aws_xml_stream_new(struct arena *a, const char *path,
+                                          int (*fn)(void *arg, const struct aws_node *item,
+                                                    struct err *err),
+                                          void *arg) _warn_unused_;
+void aws_xml_stream_feed(struct aws_xml_stream *s, const char *bytes, size_t n);
+/* No more comes; codes as above.  Call it once. */
+int aws_xml_stream_end(struct aws_xml_stream *s, const struct aws_node **ret,
+                       struct err *err) _warn_unused_;
+void aws_xml_stream_free(struct aws_xml_stream *s); /* NULL is fine */
+
 /* The first child of that name; NULL when there is none or `n` is NULL. */
 const struct aws_node *aws_xml_child(const struct aws_node *n, const char *name);
 /* Follows "A/B/C" from child to child; "" is `n` itself. */

@@ -181,13 +181,13 @@ bool clb_describe(struct amz_request *q)
             return amz_refuse(q, "LoadBalancerNotFound",
                               "There is no ACTIVE Load Balancer named '%s'", name);
         }
-        json_object_array_add(items, json_copy(seen));
+        json_object_array_add(items, json_object_get(seen)); /* is only read */
     }
     for (struct amz_resource *r = amz_first(q->aws, AMZ_CLASSIC); json_len(names) == 0 && r;
          r = r->next) {
         struct json_object *seen = amz_seen(q->aws, r);
         if (seen) {
-            json_object_array_add(items, json_copy(seen));
+            json_object_array_add(items, json_object_get(seen));
         }
     }
     return amz_page(q, "LoadBalancerDescriptions", items, 400);

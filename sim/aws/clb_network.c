@@ -166,7 +166,17 @@ static bool is_there(struct aws *aws, const char *id)
     return state && !str_eq(state, "terminated") && !str_eq(state, "shutting-down");
 }
 
-static bool check_instances(struct amz_request *q, struct amz_resource *lb)
+/* The ids of a list of instances; map_free() it. */
+static struct map *index_instances(struct json_object *list)
+{
+    struct map *ids = map_new(NULL);
+    for (size_t i = 0; i < json_len(list); i++) {
+        map_set(ids, id_at(list, i), NULL);
+    }
+    return ids;
+}
+
+static bool check_instances(struct amz_request *q, struct amz_resource *lb, const struct map *have)
 {
     struct json_object *instances = json_member(q->in, "Instances");
     if (json_len(instances) == 0) {
@@ -174,7 +184,7 @@ static bool check_instances(struct amz_request *q, struct amz_resource *lb)
     }
     for (size_t i = 0; i < json_len(instances); i++) {
         const char *id = id_at(instances, i);
-        bool registered = amz_find(json_member(lb->body, "Instances"), "InstanceId", id, NULL);
+        bool registered = map_has(have, id);
         bool leaving = str_eq(q->op->name, "DeregisterInstancesFromLoadBalancer");
         if (leaving && registered) {
             continue;
@@ -199,36 +209,49 @@ static bool answer_instances(struct amz_request *q, struct amz_resource *lb)
 bool clb_register(struct amz_request *q)
 {
     struct amz_resource *lb = clb_find(q);
-    if (!lb || !check_instances(q, lb)) {
+    if (!lb) {
         return false;
     }
     struct json_object *instances = json_member(q->in, "Instances");
     struct json_object *have = amz_list(lb->body, "Instances");
-    amz_unsettle(q->aws, lb, lb->body);
-    for (size_t i = 0; i < json_len(instances); i++) {
-        if (!amz_find(have, "InstanceId", id_at(instances, i), NULL)) {
-            json_object_array_add(have, json_copy(json_object_array_get_idx(instances, i)));
+    struct map *ids = index_instances(have);
+    bool fine = check_instances(q, lb, ids);
+    if (fine) {
+        amz_unsettle(q->aws, lb, lb->body);
+    }
+    for (size_t i = 0; fine && i < json_len(instances); i++) {
+        if (!map_has(ids, id_at(instances, i))) {
+            json_object_array_add(have, json_share(json_object_array_get_idx(instances, i)));
+            map_set(ids, id_at(instances, i), NULL);
         }
     }
-    return answer_instances(q, lb);
+    map_free(ids);
+    return fine && answer_instances(q, lb);
 }
 
 bool clb_deregister(struct amz_request *q)
 {
     struct amz_resource *lb = clb_find(q);
-    if (!lb || !check_instances(q, lb)) {
+    if (!lb) {
         return false;
     }
     struct json_object *instances = json_member(q->in, "Instances");
     struct json_object *have = amz_list(lb->body, "Instances");
-    amz_unsettle(q->aws, lb, lb->body);
-    for (size_t i = 0; i < json_len(instances); i++) {
-        size_t at;
-        if (amz_find(have, "InstanceId", id_at(instances, i), &at)) {
-            amz_remove_at(have, at);
+    struct map *ids = index_instances(have), *gone = index_instances(instances);
+    bool fine = check_instances(q, lb, ids);
+    if (fine) {
+        amz_unsettle(q->aws, lb, lb->body);
+        struct json_object *left = json_object_new_array();
+        for (size_t i = 0; i < json_len(have); i++) {
+            if (!map_has(gone, id_at(have, i))) {
+                json_object_array_add(left, json_object_get(json_object_array_get_idx(have, i)));
+            }
         }
+        json_add(lb->body, "Instances", left);
     }
-    return answer_instances(q, lb);
+    map_free(ids);
+    map_free(gone);
+    return fine && answer_instances(q, lb);
 }
 
 static struct json_object *instance_state(struct aws *aws, struct json_object *body, const char *id)

@@ -130,6 +130,8 @@ struct json_object *nlb_group_balancers(const struct aws *aws, const char *group
 bool nlb_register_targets(struct amz_request *q);
 bool nlb_deregister_targets(struct amz_request *q);
 bool nlb_describe_health(struct amz_request *q);
+/* The group's health check has changed: its targets are asked at another port. */
+void nlb_check_targets(struct aws *aws, const struct amz_resource *group);
 /* Takes out the targets whose draining is over. */
 void nlb_settle_targets(struct aws *aws, struct amz_resource *health);
 /* How many targets the group has that are not draining. */

@@ -277,6 +277,7 @@ bool nlb_modify_group(struct amz_request *q)
     }
     amz_unsettle(q->aws, group, group->body);
     amz_set(q->aws, AMZ_TARGET_GROUP, group->id, body);
+    nlb_check_targets(q->aws, group);
     answer(q, group);
     return true;
 }

@@ -98,6 +98,26 @@ static struct json_object *find_target(struct json_object *list, const char *id,
     return NULL;
 }
 
+/* "id:port" → item, borrowed, for a request about many targets; map_free() it. */
+static struct map *index_targets(struct json_object *list)
+{
+    struct map *index = map_new(NULL);
+    char key[64];
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        make_key(key, target_of(item));
+        map_set(index, key, item);
+    }
+    return index;
+}
+
+static struct json_object *indexed(const struct map *index, const char *id, int64_t port)
+{
+    char key[64];
+    (void)snprintf(key, sizeof(key), "%s:%lld", str_nonnull(id), (long long)port);
+    return map_get(index, key);
+}
+
 size_t nlb_count_targets(struct amz_resource *health)
 {
     size_t n = 0;
@@ -235,7 +255,7 @@ static int64_t port_of(struct json_object *group, struct json_object *target)
 }
 
 /* How many of them the group does not have yet. */
-static size_t count_new(struct json_object *group, struct json_object *list,
+static size_t count_new(struct json_object *group, const struct map *index,
                         struct json_object *targets)
 {
     size_t n = 0;
@@ -245,7 +265,7 @@ static size_t count_new(struct json_object *group, struct json_object *list,
         char key[64];
         (void)snprintf(key, sizeof(key), "%s:%lld", json_str(t, "Id"),
                        (long long)port_of(group, t));
-        struct json_object *have = find_target(list, json_str(t, "Id"), port_of(group, t));
+        struct json_object *have = indexed(index, json_str(t, "Id"), port_of(group, t));
         n += (!have || is_draining(have)) && !map_has(met, key);
         map_set(met, key, NULL);
     }
@@ -279,28 +299,85 @@ static void set_state(struct json_object *item, const char *state, const char *r
     json_add(item, "TargetHealth", health);
 }
 
-static void put_target(struct aws *aws, struct amz_resource *health, struct json_object *group,
-                       struct json_object *from)
+/* Which port of the target is asked. */
+static void set_check(struct json_object *item, struct json_object *group)
 {
-    int64_t port = port_of(group, from);
-    struct json_object *item = find_target(health->body, json_str(from, "Id"), port);
+    const char *check = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)json_int(target_of(item), "Port", 0));
+    json_add_str(item, "HealthCheckPort", str_eq(check, "traffic-port") ? text : check);
+}
+
+void nlb_check_targets(struct aws *aws, const struct amz_resource *group)
+{
+    struct amz_resource *health = amz_get(aws, AMZ_TARGET_HEALTH, group->id);
+    for (size_t i = 0; health && i < json_len(health->body); i++) {
+        set_check(json_object_array_get_idx(health->body, i), group->body);
+    }
+}
+
+static struct json_object *new_target(struct json_object *group, struct json_object *from,
+                                      int64_t port)
+{
+    struct json_object *target = json_copy(from), *item = json_object_new_object();
+    json_add_int(target, "Port", port);
+    json_add(item, "Target", target);
+    set_check(item, group);
+    struct json_object *compact = json_share(item); /* there may be two thousand in a group */
+    json_object_put(item);
+    return compact;
+}
+
+/* What is shown is replaced, never changed: thousands of targets share one. */
+static void set_healthy(struct json_object *list, struct json_object *item)
+{
+    size_t n = json_len(list);
+    struct json_object *last = n > 0 ? json_object_array_get_idx(list, n - 1) : NULL;
+    struct json_object *health = json_member(last, "TargetHealth");
+    bool plain = str_eq(json_str(health, "State"), "healthy") && !json_str(health, "Reason");
+    if (plain) {
+        json_add(item, "TargetHealth", json_object_get(health));
+    } else {
+        set_state(item, "healthy", NULL, NULL);
+    }
+}
+
+/* `index` is of the group's list and stays so. */
+static void put_target(struct aws *aws, struct amz_resource *health, struct map *index,
+                       struct json_object *group, struct json_object *from)
+{
+    int64_t port = port_of(group, from), ms = lb_delay_ms(aws, "healthy_after_ms", NLB_HEALTHY_MS);
+    struct json_object *item = indexed(index, json_str(from, "Id"), port);
+    char key[64];
     if (item && !is_draining(item)) {
         return;
     }
     if (!item) {
-        struct json_object *target = json_copy(from);
-        json_add_int(target, "Port", port);
-        item = json_object_new_object();
-        json_add(item, "Target", target);
-        const char *check = str_or(json_str(group, "HealthCheckPort"), "traffic-port");
-        char text[24];
-        (void)snprintf(text, sizeof(text), "%lld", (long long)port);
-        json_add_str(item, "HealthCheckPort", str_eq(check, "traffic-port") ? text : check);
+        item = new_target(group, from, port);
+        make_key(key, target_of(item));
+        map_set(index, key, item);
+        set_healthy(health->body, item);
         json_object_array_add(health->body, item);
+    } else {
+        set_state(item, "healthy", NULL, NULL);
     }
-    set_state(item, "healthy", NULL, NULL);
-    set_moment(health, target_of(item),
-               lb_now_ms(aws) + lb_delay_ms(aws, "healthy_after_ms", NLB_HEALTHY_MS));
+    if (ms > 0) {
+        set_moment(health, target_of(item), lb_now_ms(aws) + ms);
+    } else {
+        drop_moment(health, target_of(item));
+    }
+}
+
+/* The new ones of the request keep within the quotas. */
+static bool check_room(struct amz_request *q, struct amz_resource *health, size_t more)
+{
+    if (more > 0 && (int64_t)(nlb_count_targets(health) + more) >
+                        amz_quota(q->aws, "targets_per_group", NLB_GROUP_TARGETS_MAX)) {
+        return amz_refuse(q, "TooManyTargets",
+                          "The maximum number of targets of the target group '%s' has been reached",
+                          health->id);
+    }
+    return more == 0 || check_balancers(q, health->id, more);
 }
 
 bool nlb_register_targets(struct amz_request *q)
@@ -311,21 +388,16 @@ bool nlb_register_targets(struct amz_request *q)
         return false;
     }
     struct amz_resource *health = health_of(q->aws, group->id);
-    size_t more = count_new(group->body, health->body, targets);
-    if (more > 0 && (int64_t)(nlb_count_targets(health) + more) >
-                        amz_quota(q->aws, "targets_per_group", NLB_GROUP_TARGETS_MAX)) {
-        return amz_refuse(q, "TooManyTargets",
-                          "The maximum number of targets of the target group '%s' has been reached",
-                          group->id);
+    struct map *index = index_targets(health->body);
+    bool fine = check_room(q, health, count_new(group->body, index, targets));
+    if (fine) {
+        amz_unsettle(q->aws, health, health->body);
     }
-    if (more > 0 && !check_balancers(q, group->id, more)) {
-        return false;
+    for (size_t i = 0; fine && i < json_len(targets); i++) {
+        put_target(q->aws, health, index, group->body, json_object_array_get_idx(targets, i));
     }
-    amz_unsettle(q->aws, health, health->body);
-    for (size_t i = 0; i < json_len(targets); i++) {
-        put_target(q->aws, health, group->body, json_object_array_get_idx(targets, i));
-    }
-    return true;
+    map_free(index);
+    return fine;
 }
 
 bool nlb_deregister_targets(struct amz_request *q)
@@ -342,16 +414,17 @@ bool nlb_deregister_targets(struct amz_request *q)
     struct json_object *users = nlb_group_balancers(q->aws, group->id);
     int64_t ms = json_len(users) > 0 ? drain_ms(q->aws, group->id) : 0;
     json_object_put(users);
+    struct map *index = index_targets(health->body);
     amz_unsettle(q->aws, health, health->body);
     for (size_t i = 0; i < json_len(targets); i++) {
         struct json_object *t = json_object_array_get_idx(targets, i);
-        struct json_object *item =
-            find_target(health->body, json_str(t, "Id"), port_of(group->body, t));
+        struct json_object *item = indexed(index, json_str(t, "Id"), port_of(group->body, t));
         if (item && !is_draining(item)) {
             set_state(item, "draining", draining, "Target deregistration is in progress");
             set_moment(health, target_of(item), lb_now_ms(q->aws) + ms);
         }
     }
+    map_free(index);
     nlb_settle_targets(q->aws, health);
     return true;
 }
@@ -433,9 +506,9 @@ bool nlb_describe_health(struct amz_request *q)
         if (json_len(asked) > 0) {
             struct json_object *t = json_object_array_get_idx(asked, i);
             item = find_target(seen, json_str(t, "Id"), port_of(group->body, t));
-            item = item ? json_copy(item) : not_registered(group->body, t);
+            item = item ? json_share(item) : not_registered(group->body, t);
         } else {
-            item = json_copy(json_object_array_get_idx(seen, i));
+            item = json_share(json_object_array_get_idx(seen, i));
         }
         show(q->aws, health, users, item);
         json_object_array_add(list, item);

@@ -19,7 +19,7 @@ QUIET_S = 10  # docs/interfaces.md, Counting
 DELAY_MS = 200  # of every cloud call while waves are looked at: far more than a busy machine takes between two
 FLAGS = ["--leader-elect=false", "--secure-port=0", "--logging-format=json", "--kube-api-qps=-1",
          "--concurrent-service-syncs=10"]
-READ = re.compile(r"\.([gG]et|[lL]ist\w*|aggregatedList)$")
+READ = re.compile(r"\.([gG]et|[lL]ist\w*|aggregatedList|Describe\w*)$")
 WAIT = re.compile(r"Operations\.(wait|get)$")
 
 
@@ -120,7 +120,7 @@ class Rig:
     """Use as a context manager."""
 
     def __init__(self, sim, trimtab, *flags, cloud="gce"):
-        self.cloud, self.config = cloud, {"gce": "gce.conf", "azure": "azure.json"}[cloud]
+        self.cloud, self.config = cloud, {"gce": "gce.conf", "azure": "azure.json", "aws": "aws.conf"}[cloud]
         self.trimtab, self.folder = trimtab, tempfile.mkdtemp(prefix="trimtab-bench-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.child, self.log, self.log_at, self.seen, self.runs, self.begun_ms = None, None, 0, [], 0, 0

@@ -5,6 +5,7 @@
  *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
  *     fault-chaos --cloud gce-l4 …      Google's balancers with a backend service, of all kinds, beside target pools
  *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what they share
+ *     fault-chaos --cloud aws …         in AWS: network and classic balancers, and somebody else who edits groups and tags
  *
  * An episode: Services come, change and go, nodes too, while calls are refused, lost, cut off or slowed down, whole kinds of
  * calls are down, watches break, and the controller is stopped, or killed around a call.  Then all faults end, and when
@@ -20,7 +21,8 @@
 #include "tests/fault/pool.h"
 #include "tests/fault/world.h"
 
-#define PARALLEL 2
+#define PARALLEL   2
+#define FRESH_SEED 11 /* of a cloud built anew: what it names is not what the first one named */
 
 static const char *const usual_flags[] = {"--concurrent-service-syncs=4", NULL};
 
@@ -169,6 +171,11 @@ int chaos_step(struct chaos *c, enum step_do act, const char *what, const char *
     return stage_step(&c->s, &s);
 }
 
+int chaos_edit_to(struct chaos *c, struct wish *w)
+{
+    return chaos_step(c, STEP_PATCH, w->name, patch_of(c, w));
+}
+
 static int create(struct chaos *c)
 {
     struct wish *w = chaos_any_wish(c, false);
@@ -190,6 +197,9 @@ static int create(struct chaos *c)
     if (c->cloud->first != NULL) {
         c->cloud->first(c, w);
     }
+    if (c->cloud->fit != NULL) {
+        c->cloud->fit(c, w);
+    }
     int rc = chaos_step(c, STEP_CREATE, w->name, manifest_of(c, w));
     return rc == ERR_OK && c->cloud->created != NULL ? c->cloud->created(c, w) : rc;
 }
@@ -202,13 +212,16 @@ static int edit(struct chaos *c)
     }
     bool had_port = wants_check_port(w);
     bool moves = change_wish(c, w);
+    if (c->cloud->fit != NULL) {
+        c->cloud->fit(c, w);
+    }
     if (!had_port && wants_check_port(w)) {
         w->check_port = free_port(c);
     }
     if (moves) {
         probe_may_move(c->s.probe, stage_uid(&c->s, w->name));
     }
-    return chaos_step(c, STEP_PATCH, w->name, patch_of(c, w));
+    return chaos_edit_to(c, w);
 }
 
 static int delete(struct chaos *c)
@@ -352,7 +365,7 @@ static int begin(struct chaos *c, struct json_object **ret_start)
         c->cloud->listen(c);
     }
     rc = rc == ERR_OK ? stage_start(s) : rc;
-    for (size_t i = 0; i < c->cloud->n_at_first && rc == ERR_OK; i++) {
+    for (size_t i = 0; i < c->n_at_first && rc == ERR_OK; i++) {
         rc = create(c);
     }
     return rc;
@@ -375,6 +388,7 @@ static int check_against_fresh(struct chaos *c, struct json_object *end, const c
     struct json_object *empty = NULL;
     int rc = world_unbuilt(s->a, end, &empty, s->err);
     c->log = arena_strdup(s->a, rig_log(s->rig));
+    s->seed = FRESH_SEED;
     rc = rc == ERR_OK ? stage_close(s) : rc;
     rc = rc == ERR_OK ? stage_open(s, empty, c->flags) : rc;
     rc = rc == ERR_OK ? stage_start(s) : rc;
@@ -404,7 +418,7 @@ static int judge(struct chaos *c, struct json_object *start)
         rc = err_set(s->err, ERR_CONFLICT, "the address changed: %s", moved);
     }
     rc = rc == ERR_OK ? world_check_foreign(s->a, start, end, s->err) : rc;
-    rc = rc == ERR_OK ? world_check_whole(s->a, end, false, s->err) : rc;
+    rc = rc == ERR_OK ? world_check_whole(s->a, end, c->deny, s->err) : rc;
     rc = rc == ERR_OK && c->cloud->judge != NULL ? c->cloud->judge(c, end) : rc;
     rc = rc == ERR_OK ? stage_check_log(s) : rc;
     rc = rc == ERR_OK ? stage_check_second_plan(s) : rc;
@@ -422,14 +436,15 @@ static int play(struct chaos *c)
         rc = heal(c);
     }
     if (rc == ERR_OK && c->cloud->last != NULL) {
-        c->cloud->last(c);
+        rc = c->cloud->last(c);
     }
     rc = rc == ERR_OK ? stage_settle(&c->s, RIG_LATER) : rc;
     rc = rc == ERR_OK && c->cloud->part != NULL ? c->cloud->part(c) : rc;
     return rc == ERR_OK ? judge(c, start) : rc;
 }
 
-static const struct chaos_cloud *const clouds[] = {&chaos_gce, &chaos_gce_l4, &chaos_azure};
+static const struct chaos_cloud *const clouds[] = {&chaos_gce, &chaos_gce_l4, &chaos_azure,
+                                                   &chaos_aws};
 
 static const struct chaos_cloud *cloud_find(const char *name)
 {
@@ -456,6 +471,7 @@ static int episode_child(void *arg)
                       .rng = rng_seeded_new(e->seed),
                       .flags = usual_flags,
                       .n_services = e->cloud->n_services,
+                      .n_at_first = e->cloud->n_at_first,
                       .actions = e->cloud->actions};
     if (e->cloud->choose != NULL) {
         e->cloud->choose(&c, e->seed);
@@ -522,8 +538,9 @@ static void parse(struct program *p, int argc, char **argv)
         } else if (good && str_eq(argv[i], "--episodes")) {
             p->n = value;
         } else {
-            fprintf(stderr,
-                    "usage: fault-chaos [--cloud gce|gce-l4|azure] [--seed N] [--episodes N]\n");
+            fprintf(
+                stderr,
+                "usage: fault-chaos [--cloud gce|gce-l4|azure|aws] [--seed N] [--episodes N]\n");
             exit(2);
         }
     }

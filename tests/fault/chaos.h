@@ -2,7 +2,7 @@
 /* chaos.h: what the clouds of fault-chaos share: wishes, the episode under way, and the row that a cloud is.
  *
  * chaos.c plays an episode and judges its end; what is a cloud's own stands in chaos_gce.c (target pools),
- * chaos_gce_l4.c and chaos_azure.c.  A cloud is a row of `struct chaos_cloud`; functions that it does not have are NULL. */
+ * chaos_gce_l4.c, chaos_azure.c and chaos_aws.c.  A cloud is a row of `struct chaos_cloud`; functions that it does not have are NULL. */
 #ifndef TRIMTAB_TESTS_FAULT_CHAOS_H
 #define TRIMTAB_TESTS_FAULT_CHAOS_H
 
@@ -39,6 +39,18 @@ struct wish {
     bool crowd;        /* a pod on every node; else: */
     unsigned n_pods;   /* on these */
     char pods[CHAOS_PODS_MAX][24];
+    /* AWS (chaos_aws.c) */
+    bool nlb;        /* else classic; for ever */
+    bool flipped;    /* asks for the other kind, which is refused */
+    bool tls;        /* a certificate */
+    bool back_tls;   /* TLS to nodes, too */
+    unsigned groups; /* own groups: 0 none, 1 and 2: the first, the second of users */
+    unsigned tags;   /* further tags; on a classic balancer they are never taken back */
+    bool subnets;    /* two are named; of an NLB for ever */
+    bool checked;    /* by HTTP, every 20 seconds */
+    bool cross_zone;
+    bool proxy;    /* classic: the proxy protocol */
+    bool was_none; /* it has been without a balancer */
 };
 
 struct chaos;
@@ -64,12 +76,14 @@ struct chaos_cloud {
     const char *(*spec)(struct arena *a, const struct wish *w);        /* ",\"member\":…" */
     bool (*special)(struct chaos *c, struct wish *w); /* a change of its own; as change_wish() */
     void (*first)(struct chaos *c, struct wish *w);   /* what else a new one is */
-    int (*created)(struct chaos *c, struct wish *w);  /* what else happens then */
-    void (*choose)(struct chaos *c, uint64_t seed);   /* flags, stage, how much */
+    void (*fit)(struct chaos *c,
+                struct wish *w); /* takes from a wish what the cloud does not have */
+    int (*created)(struct chaos *c, struct wish *w);             /* what else happens then */
+    void (*choose)(struct chaos *c, uint64_t seed);              /* flags, stage, how much */
     void (*prepare)(struct chaos *c, struct json_object *world); /* the world at the start */
     void (*listen)(struct chaos *c);                             /* to calls */
-    void (*last)(struct chaos *c); /* right before the end is waited for */
-    int (*part)(struct chaos *c);  /* from somebody else who writes */
+    int (*last)(struct chaos *c); /* right before the end is waited for */
+    int (*part)(struct chaos *c); /* from somebody else who writes */
     int (*judge)(struct chaos *c, struct json_object *end);
     void (*level)(struct arena *a, struct json_object *world); /* see check_against_fresh() */
     void (*done)(struct chaos *c);
@@ -77,6 +91,7 @@ struct chaos_cloud {
 extern const struct chaos_cloud chaos_gce;
 extern const struct chaos_cloud chaos_gce_l4;
 extern const struct chaos_cloud chaos_azure;
+extern const struct chaos_cloud chaos_aws;
 
 struct chaos {
     struct stage s;
@@ -84,7 +99,9 @@ struct chaos {
     struct rng *rng;
     const char *const *flags;
     size_t n_services; /* at once */
+    size_t n_at_first;
     int actions;
+    bool deny; /* as world_check_whole() takes it */
     struct wish wishes[CHAOS_SERVICES_MAX];
     bool taken[CHAOS_STATICS]; /* a user's address is asked for once in an episode */
     unsigned n_named;
@@ -97,6 +114,8 @@ uint64_t chaos_below(struct chaos *c, uint64_t n);
 bool chaos_one_in(struct chaos *c, uint64_t n);
 /* An edit, which the story tells. */
 int chaos_step(struct chaos *c, enum step_do act, const char *what, const char *body) _warn_unused_;
+/* A Service as its wish has it now. */
+int chaos_edit_to(struct chaos *c, struct wish *w) _warn_unused_;
 /* Any slot, with a Service in it or without; NULL: there is none. */
 struct wish *chaos_any_wish(struct chaos *c, bool existing);
 /* A tier, which is never taken back (a rule keeps its own), or a user's address. */

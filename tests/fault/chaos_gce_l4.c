@@ -239,9 +239,10 @@ static const struct chaos_action more[] = {
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-static void last(struct chaos *c)
+static int last(struct chaos *c)
 {
     writer_gce_rest(l4_of(c)->writer, c->s.rig);
+    return ERR_OK;
 }
 
 static int part(struct chaos *c)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c: see names.h.  One map from words to labels; a word is a run of letters, digits and dots. */
+/* names.c: see names.h.  One map from words to labels; a word is a run of letters, digits and dots, or two of
+ * them with a line between ("sg-0123"). */
 #include "tests/fault/names.h"
 
 #include <ctype.h>
@@ -82,6 +83,24 @@ static bool goes_on(const char *word, size_t len)
            (len > 0 && word[len] == ':' && (isxdigit((unsigned char)next) || next == ':'));
 }
 
+/* "sg-0123": two words and the line between them; 0: no line follows. */
+static size_t pair_of(const char *text, size_t len)
+{
+    size_t more = 0;
+    while (text[len] == '-' && is_word(text[len + 1 + more])) {
+        more++;
+    }
+    return more > 0 ? len + 1 + more : 0;
+}
+
+static const char *label_of(const struct names *n, struct str_buf *word, const char *text,
+                            size_t len) _requires_(n->lock)
+{
+    str_buf_reset(word);
+    str_append_n(word, text, len);
+    return map_get(n->labels, str_buf_text(word));
+}
+
 char *names_replace(struct names *n, struct arena *a, const char *text)
 {
     _cleanup_(str_buf_done) struct str_buf out = STR_BUF_INIT;
@@ -96,10 +115,15 @@ char *names_replace(struct names *n, struct arena *a, const char *text)
             str_append_c(&out, *p++);
             continue;
         }
-        str_buf_reset(&word);
-        str_append_n(&word, p, len);
-        const char *label = map_get(n->labels, str_buf_text(&word));
-        str_append(&out, label != NULL ? label : str_buf_text(&word));
+        size_t pair = pair_of(p, len);
+        const char *label = pair > 0 ? label_of(n, &word, p, pair) : NULL;
+        len = label != NULL ? pair : len;
+        label = label != NULL ? label : label_of(n, &word, p, len);
+        if (label != NULL) {
+            str_append(&out, label);
+        } else {
+            str_append_n(&out, p, len);
+        }
         p += len;
     }
     mutex_unlock(&n->lock);

@@ -12,6 +12,7 @@
 
 #define CALLS_FACTOR 12  /* a run with one fault may make so many times the calls of one without, */
 #define CALLS_MORE   400 /* and so many more: restarts, watches that are opened again */
+#define SETTLED_MS   120000 /* then a slow AWS shows what is */
 #define STATE_MAX    (64 << 20)
 
 /* Where tests/data/fault/foreign-azure.json puts users' elements beside ours. */
@@ -117,6 +118,9 @@ static int run(struct play *p, struct json_object *world, const char *call)
     if (rc == ERR_OK && down) {
         probe_heal(p->s.probe);
         rc = stage_settle(&p->s, RIG_LATER);
+    }
+    if (f->settings != NULL) {
+        rig_advance(p->s.rig, SETTLED_MS);
     }
     return rc;
 }

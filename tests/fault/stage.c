@@ -13,6 +13,7 @@
 #define EDITS_MAX     6
 #define RESTS_MAX     6
 #define NODES         6 /* of a world that is ours */
+#define SEED          7
 
 struct stage stage_new(struct err *err)
 {
@@ -39,7 +40,7 @@ int stage_open(struct stage *s, struct json_object *world, const char *const *fl
                                                             : NODES,
                                     .ipv4 = s->both_families,
                                     .ipv6 = s->both_families,
-                                    .seed = 7,
+                                    .seed = s->seed > 0 ? s->seed : SEED,
                                     .cloud = s->cloud},
                             .flags = flags == NULL ? none : flags};
     if (s->site != NULL) {

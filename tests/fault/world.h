@@ -26,7 +26,7 @@ int world_check_foreign(struct arena *a, struct json_object *before, struct json
                         struct err *err) _warn_unused_;
 
 /* Every Service of ours has its whole load balancer and publishes its address, and nothing else of ours is there.
- * `deny`: deny firewalls belong to it.  ERR_CONFLICT. */
+ * `deny`: Google: deny firewalls belong to it; AWS: nothing of it is in the nodes' group.  ERR_CONFLICT. */
 int world_check_whole(struct arena *a, struct json_object *world, bool deny,
                       struct err *err) _warn_unused_;
 

@@ -9,14 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void put(void *o)
+{
+    json_object_put(o);
+}
+
 /* ---- what is equal ------------------------------------------------------------------------------- */
 
 static bool is_whim(const char *key)
 {
     static const char *const whims[] = {
-        "CreatedTime",        "LaunchTime",     "AttachTime",    "ClientToken",
-        "MacAddress",         "VolumeId",       "ImageId",       "AttachmentId",
-        "NetworkInterfaceId", "AmiLaunchIndex", "IpPermissions",
+        "CreatedTime",  "LaunchTime",         "AttachTime",     "ClientToken",
+        "MacAddress",   "VolumeId",           "ImageId",        "StateTransitionReason",
+        "AttachmentId", "NetworkInterfaceId", "AmiLaunchIndex", "IpPermissions",
     };
     for (size_t i = 0; i < ARRAY_LEN(whims); i++) {
         if (str_eq(key, whims[i])) {
@@ -53,6 +58,12 @@ static struct json_object *canon_array(struct arena *a, struct json_object *arra
     return out;
 }
 
+/* "TCP:31234" in words, so that the port is one of them. */
+static const char *target_words(struct arena *a, const char *target)
+{
+    return str_replace(a, target, ":", " : ");
+}
+
 static struct json_object *canon(struct arena *a, struct json_object *o, struct names *names)
 {
     if (json_object_is_type(o, json_type_array)) {
@@ -66,11 +77,37 @@ static struct json_object *canon(struct arena *a, struct json_object *o, struct 
     {
         bool empty =
             value == NULL || (json_object_is_type(value, json_type_array) && json_len(value) == 0);
-        if (!is_whim(key) && !empty) {
+        if (str_eq(key, "Target") && json_object_is_type(value, json_type_string)) {
+            json_add_str(out, key, target_words(a, json_object_get_string(value)));
+        } else if (!is_whim(key) && !empty) {
             json_add(out, key, canon(a, value, names));
         }
     }
     return out;
+}
+
+/* Of targets those that are there to stay. */
+static struct json_object *without_draining(struct arena *a, struct json_object *list)
+{
+    struct json_object *out = json_object_new_array();
+    arena_defer(a, put, out);
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *target = json_object_array_get_idx(list, i);
+        if (!aws_is_draining(target)) {
+            json_object_array_add(out, json_object_get(target));
+        }
+    }
+    return out;
+}
+
+/* Balancers that are probed at the same port share the rule for it: which of them it names, depends on who came first. */
+static const char *rule_text(struct arena *a, const struct aws_atom *atom)
+{
+    struct aws_atom shared = *atom;
+    if (str_has_prefix(atom->description, AWS_PROBES)) {
+        shared.description = AWS_PROBES "{}";
+    }
+    return aws_atom_text(a, &shared);
 }
 
 static void add_lines(struct arena *a, const char *id, struct json_object *doc, struct names *names,
@@ -78,10 +115,10 @@ static void add_lines(struct arena *a, const char *id, struct json_object *doc, 
 {
     size_t n = 0;
     struct aws_atom *atoms = str_has_prefix(id, AWS_GROUP) ? aws_atoms_of(a, doc, &n) : NULL;
+    doc = str_has_prefix(id, AWS_HEALTH) ? without_draining(a, doc) : doc;
     json_add(out, id, canon(a, doc, names));
     for (size_t i = 0; i < n; i++) {
-        json_add_str(out, arena_printf(a, "%s rule %s", id, aws_atom_text(a, &atoms[i])),
-                     "is there");
+        json_add_str(out, arena_printf(a, "%s rule %s", id, rule_text(a, &atoms[i])), "is there");
     }
 }
 
@@ -127,7 +164,7 @@ static void learn_listener(struct arena *a, struct json_object *docs, struct jso
     const char *label = arena_printf(a, "{for %lld/%s}", (long long)json_int(listener, "Port", 0),
                                      str_nonnull(json_str(group, "Protocol")));
     learn_last_word(a, json_str(listener, "ListenerArn"), '/', "{listener}", names);
-    if (group != NULL) {
+    if (group != NULL && str_has_prefix(str_nonnull(json_str(group, "TargetGroupName")), "k8s-")) {
         learn_last_word(a, json_str(group, "TargetGroupName"), '-', label, names);
         learn_last_word(a, arn, '/', "{arn}", names);
     }
@@ -137,18 +174,21 @@ static void learn_group(struct arena *a, struct json_object *group, struct names
 {
     const char *name = str_nonnull(json_str(group, "GroupName"));
     const char *hash = strrchr(name, '-');
-    if (str_has_prefix(name, "k8s-") && !str_has_prefix(name, "k8s-elb-") && hash != NULL) {
+    bool ours =
+        str_eq(aws_tag_of(json_member(group, "Tags"), "kubernetes.io/cluster/kubernetes"), "owned");
+    if (ours && str_has_prefix(name, "k8s-") && !str_has_prefix(name, "k8s-elb-")) {
         names_alias(names, hash + 1, "{hash}");
     }
-    learn_last_word(a, json_str(group, "GroupId"), '-',
-                    arena_printf(a, "{%s}", names_replace(names, a, name)), names);
+    names_alias(names, str_nonnull(json_str(group, "GroupId")),
+                arena_printf(a, "{%s}", names_replace(names, a, name)));
 }
 
-/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com" the word behind the name. */
+/* Of a host name "NAME-0123….elb.us-east-1.amazonaws.com", or "internal-NAME-…", the word behind the name. */
 static void learn_host(struct arena *a, struct json_object *lb, struct names *names)
 {
     const char *name = str_nonnull(json_str(lb, "LoadBalancerName"));
     const char *host = str_nonnull(json_str(lb, "DNSName"));
+    host += str_has_prefix(host, "internal-") ? strlen("internal-") : 0;
     if (str_has_prefix(host, name) && host[strlen(name)] == '-') {
         const char *word = host + strlen(name) + 1;
         const char *dot = strchr(word, '.');
@@ -163,8 +203,8 @@ static void learn_host(struct arena *a, struct json_object *lb, struct names *na
 static void learn_instance(struct arena *a, struct json_object *instance, struct names *names)
 {
     const char *name = aws_tag_of(json_member(instance, "Tags"), "Name");
-    learn_last_word(a, json_str(instance, "InstanceId"), '-',
-                    arena_printf(a, "{%s}", str_nonnull(name)), names);
+    names_alias(names, str_nonnull(json_str(instance, "InstanceId")),
+                arena_printf(a, "{%s}", str_nonnull(name)));
 }
 
 static void learn_addresses(struct arena *a, struct json_object *docs, struct names *names)

@@ -13,9 +13,14 @@
 #define AWS_NLB      "elbv2/LoadBalancers/"
 #define AWS_LISTENER "elbv2/Listeners/"
 #define AWS_TARGETS  "elbv2/TargetGroups/"
+#define AWS_HEALTH   "elbv2/TargetHealth/"
+#define AWS_PROBES   "kubernetes.io/rule/nlb/health=" /* description of a rule */
 
 /* "kubernetes.io/service-name" of a list of tags; NULL: absent. */
 const char *aws_tag_of(struct json_object *tags, const char *key);
+
+/* A target that is on its way out. */
+bool aws_is_draining(struct json_object *target);
 
 /* One rule of a security group for one source. */
 struct aws_atom {

@@ -93,6 +93,12 @@ const char *aws_tag_of(struct json_object *tags, const char *key)
     return NULL;
 }
 
+bool aws_is_draining(struct json_object *target)
+{
+    return str_eq(json_str(json_member(target, "TargetHealth"), "Reason"),
+                  "Target.DeregistrationInProgress");
+}
+
 /* ---- rules of groups ----------------------------------------------------------------------------- */
 
 static void add_atoms(struct aws_atom *atoms, size_t *n, struct json_object *permission,
@@ -188,10 +194,30 @@ static struct json_object *member_of(struct json_object *o, const char *name, bo
     return m;
 }
 
+static bool has_doc(struct json_object *list, struct json_object *doc)
+{
+    const char *id = json_str(doc, "GroupId"); /* names may come twice */
+    const char *key = json_str(doc, "Key");
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *one = json_object_array_get_idx(list, i);
+        bool same = id != NULL    ? str_eq(json_str(one, "GroupId"), id)
+                    : key != NULL ? str_eq(json_str(one, "Key"), key)
+                                  : !str_eq(id_of(doc), "") && str_eq(id_of(one), id_of(doc));
+        if (same) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is not there yet. */
 static void append(struct json_object *list, struct json_object *more)
 {
     for (size_t i = 0; i < json_len(more); i++) {
-        json_object_array_add(list, json_copy(json_object_array_get_idx(more, i)));
+        struct json_object *doc = json_object_array_get_idx(more, i);
+        if (!has_doc(list, doc)) {
+            json_object_array_add(list, json_copy(doc));
+        }
     }
 }
 
@@ -203,7 +229,9 @@ static void add_member(struct json_object *docs, const char *service, const char
     for (size_t i = 0; list && i < json_len(value); i++) {
         struct json_object *doc = json_object_array_get_idx(value, i);
         if (!str_eq(member, "SecurityGroups") || json_str(doc, "GroupId") != NULL) {
-            json_object_array_add(to, json_copy(doc));
+            if (!has_doc(to, doc)) {
+                json_object_array_add(to, json_copy(doc));
+            }
             continue;
         }
         struct json_object *group = group_named(docs, json_str(doc, "GroupName"));
@@ -231,10 +259,22 @@ void aws_add_foreign(struct arena *a, struct json_object *docs, struct json_obje
 
 /* ---- starting over ------------------------------------------------------------------------------- */
 
+/* Nodes may talk to each other: their installer said so. */
+static void keep_own_rules(struct arena *a, struct json_object *group)
+{
+    struct json_object *permissions = json_member(group, "IpPermissions");
+    for (size_t i = json_len(permissions); i-- > 0;) {
+        struct json_object *p = json_object_array_get_idx(permissions, i);
+        const char *pairs = json_text(a, json_member(p, "UserIdGroupPairs"), JSON_COMPACT);
+        if (strstr(pairs, str_nonnull(json_str(group, "GroupId"))) == NULL) {
+            json_object_array_del_idx(permissions, i, 1);
+        }
+    }
+}
+
 /* Balancers with all that hangs on them, groups of ours, and rules in what is left. */
 void aws_strip(struct arena *a, struct json_object *docs, struct json_object *foreign)
 {
-    (void)a;
     struct json_object *groups = json_member(json_member(docs, "ec2"), "SecurityGroups");
     for (size_t i = json_len(groups); i-- > 0;) {
         struct json_object *g = json_object_array_get_idx(groups, i);
@@ -242,7 +282,7 @@ void aws_strip(struct arena *a, struct json_object *docs, struct json_object *fo
         if (str_has_prefix(name, "k8s-")) {
             json_object_array_del_idx(groups, i, 1);
         } else if (str_eq(name, "nodes")) {
-            json_add(g, "IpPermissions", json_object_new_array());
+            keep_own_rules(a, g);
         }
     }
     json_object_object_del(docs, "elb");

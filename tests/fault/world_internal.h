@@ -16,7 +16,7 @@ struct world_view {
     struct json_object *foreign;   /* those of them that are foreign, as their file has them */
     struct json_object **services; /* ours, without those that are being deleted */
     size_t n_services;
-    bool deny; /* Google: deny firewalls belong to it */
+    bool deny; /* Google: deny firewalls belong to it; AWS: nothing of it is in the nodes' group */
 };
 
 struct world_rules {

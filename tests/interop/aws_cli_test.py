@@ -4,6 +4,8 @@
 
     aws_cli_test.py TRIMTAB_SIM DATA [TEST…]      (TAP on stdout; skipped where `aws` is absent)
 
+TRIMTAB_AWS_PYTHON names a Python that `aws` was installed for, where it is not on the path.
+
 Each command runs in the environment of env-aws alone, so that file must be all that a client needs.
 """
 import json
@@ -18,7 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 SIM, DATA = sys.argv[1], sys.argv[2]
-AWS = shutil.which("aws")
+BESIDE = os.path.dirname(os.environ.get("TRIMTAB_AWS_PYTHON", ""))
+AWS = shutil.which("aws", path=os.pathsep.join(filter(None, [os.environ.get("PATH"), BESIDE])))
 
 
 class Cloud:
@@ -84,7 +87,21 @@ def test_balancers__of_both_generations__made_listed_and_removed(cloud):
     made = cloud.aws("elbv2", "create-load-balancer", "--name", "n", "--type", "network", "--subnets", *subnets)
     arn = made["LoadBalancers"][0]["LoadBalancerArn"]
     assert cloud.aws("elbv2", "describe-listeners", "--load-balancer-arn", arn)["Listeners"] == []
+    vpc = cloud.aws("ec2", "describe-vpcs")["Vpcs"][0]["VpcId"]
+    group = cloud.aws("elbv2", "create-target-group", "--name", "t", "--protocol", "TCP", "--port", "30080", "--vpc-id", vpc)
+    group = group["TargetGroups"][0]["TargetGroupArn"]
+    cloud.aws("elbv2", "create-listener", "--load-balancer-arn", arn, "--protocol", "TCP", "--port", "80",
+              "--default-actions", f"Type=forward,TargetGroupArn={group}")
+    machine = cloud.aws("ec2", "describe-instances")["Reservations"][0]["Instances"][0]["InstanceId"]
+    cloud.aws("elbv2", "register-targets", "--target-group-arn", group, "--targets", f"Id={machine}")
+    health = cloud.aws("elbv2", "describe-target-health", "--target-group-arn", group)["TargetHealthDescriptions"]
+    assert [(h["Target"]["Id"], h["Target"]["Port"], h["TargetHealth"]["State"]) for h in health] == [(machine, 30080, "healthy")]
+    cloud.aws("elbv2", "add-tags", "--resource-arns", arn, "--tags", "Key=a,Value=b")
+    tags = cloud.aws("elbv2", "describe-tags", "--resource-arns", arn)["TagDescriptions"][0]["Tags"]
+    assert tags == [{"Key": "a", "Value": "b"}], tags
+    cloud.aws("elbv2", "wait", "load-balancer-available", "--load-balancer-arns", arn)
     cloud.aws("elbv2", "delete-load-balancer", "--load-balancer-arn", arn)
+    cloud.aws("elbv2", "delete-target-group", "--target-group-arn", group)
     cloud.refused("LoadBalancerNotFound", "elbv2", "describe-load-balancers", "--names", "n")
 
 

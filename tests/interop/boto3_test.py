@@ -223,6 +223,72 @@ def test_network_balancer__its_whole_life__as_the_client_reads_it(cloud):
     refused(400, "LoadBalancerNotFound", v2.describe_load_balancers, LoadBalancerArns=[arn])
 
 
+def test_pages__of_balancers_and_groups__by_the_clients_pagers(cloud):
+    v2, elb = cloud.client("elbv2"), cloud.client("elb")
+    subnets = [{"SubnetId": s} for s in cloud.subnets]
+    listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstanceProtocol": "TCP", "InstancePort": 30080}
+    names = [f"p{i}" for i in range(5)]
+    arns, groups = [], []
+    for name in names:
+        made, = v2.create_load_balancer(Name=name, Type="network", SubnetMappings=subnets)["LoadBalancers"]
+        arns.append(made["LoadBalancerArn"])
+        made, = v2.create_target_group(Name=name, Protocol="TCP", Port=80, VpcId=cloud.vpc)["TargetGroups"]
+        groups.append(made["TargetGroupArn"])
+        elb.create_load_balancer(LoadBalancerName=name, Listeners=[listener], Subnets=cloud.subnets[:1])
+    for client, action, member, key in ((v2, "describe_load_balancers", "LoadBalancers", "LoadBalancerName"),
+                                        (v2, "describe_target_groups", "TargetGroups", "TargetGroupName"),
+                                        (elb, "describe_load_balancers", "LoadBalancerDescriptions", "LoadBalancerName")):
+        pages = [[x[key] for x in page[member]]
+                 for page in client.get_paginator(action).paginate(PaginationConfig={"PageSize": 2})]
+        assert [len(page) for page in pages] == [2, 2, 1] and sorted(sum(pages, [])) == names, (action, pages)
+    for name, arn, group in zip(names, arns, groups):
+        v2.delete_load_balancer(LoadBalancerArn=arn)
+        v2.delete_target_group(TargetGroupArn=group)
+        elb.delete_load_balancer(LoadBalancerName=name)
+    v2.get_waiter("load_balancers_deleted").wait(LoadBalancerArns=arns, WaiterConfig={"Delay": 1, "MaxAttempts": 1})
+
+
+def test_targets__healthy__waited_for_in_both_generations(cloud):
+    v2, elb, instance = cloud.client("elbv2"), cloud.client("elb"), cloud.instances[0]
+    arn = v2.create_load_balancer(Name="w", Type="network", Subnets=cloud.subnets)["LoadBalancers"][0]["LoadBalancerArn"]
+    group = v2.create_target_group(Name="w", Protocol="TCP", Port=30080, VpcId=cloud.vpc)["TargetGroups"][0]["TargetGroupArn"]
+    v2.create_listener(LoadBalancerArn=arn, Protocol="TCP", Port=80, DefaultActions=[{"Type": "forward", "TargetGroupArn": group}])
+    v2.register_targets(TargetGroupArn=group, Targets=[{"Id": instance}])
+    once = {"Delay": 1, "MaxAttempts": 1}
+    v2.get_waiter("target_in_service").wait(TargetGroupArn=group, Targets=[{"Id": instance}], WaiterConfig=once)
+    elb.create_load_balancer(LoadBalancerName="w", Subnets=cloud.subnets[:1], Listeners=[
+        {"Protocol": "TCP", "LoadBalancerPort": 80, "InstanceProtocol": "TCP", "InstancePort": 30080}])
+    elb.register_instances_with_load_balancer(LoadBalancerName="w", Instances=[{"InstanceId": instance}])
+    elb.get_waiter("any_instance_in_service").wait(LoadBalancerName="w", WaiterConfig=once)
+    v2.delete_load_balancer(LoadBalancerArn=arn)
+    v2.delete_target_group(TargetGroupArn=group)
+    elb.delete_load_balancer(LoadBalancerName="w")
+
+
+def test_tags__of_balancers__added_read_and_removed(cloud):
+    v2 = cloud.client("elbv2")
+    arn = v2.create_load_balancer(Name="g", Type="network", Subnets=cloud.subnets)["LoadBalancers"][0]["LoadBalancerArn"]
+    v2.add_tags(ResourceArns=[arn], Tags=[{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}])
+    v2.remove_tags(ResourceArns=[arn], TagKeys=["a"])
+    assert v2.describe_tags(ResourceArns=[arn])["TagDescriptions"][0]["Tags"] == [{"Key": "b", "Value": "2"}]
+    v2.delete_load_balancer(LoadBalancerArn=arn)
+
+
+def test_errors__by_the_clients_classes__are_told_apart(cloud):
+    v2, elb, gone = cloud.client("elbv2"), cloud.client("elb"), "arn:aws:elasticloadbalancing:us-east-1:123456789012:"
+    for action, wanted, params in (
+            (v2.describe_load_balancers, v2.exceptions.LoadBalancerNotFoundException, {"Names": ["none"]}),
+            (v2.describe_target_groups, v2.exceptions.TargetGroupNotFoundException, {"Names": ["none"]}),
+            (v2.describe_target_health, v2.exceptions.TargetGroupNotFoundException,
+             {"TargetGroupArn": gone + "targetgroup/none/0123456789abcdef"}),
+            (elb.describe_load_balancer_attributes, elb.exceptions.AccessPointNotFoundException, {"LoadBalancerName": "none"})):
+        try:
+            answer = action(**params)
+        except wanted:
+            continue
+        raise AssertionError(f"{action} was not refused: {answer}")
+
+
 # --- faults ------------------------------------------------------------------------------------------
 
 def test_throttling__the_client__tries_again(cloud):

@@ -146,6 +146,12 @@ static bool refers_to(const struct aws_group *g, const struct str_set *ids)
     return false;
 }
 
+static int compare_groups(const void *x, const void *y)
+{
+    return strcmp((*(const struct aws_group *const *)x)->id,
+                  (*(const struct aws_group *const *)y)->id);
+}
+
 const struct aws_surroundings *aws_world_surroundings(const struct aws_world *w,
                                                       const struct aws_naming *naming)
 {
@@ -164,6 +170,7 @@ const struct aws_surroundings *aws_world_surroundings(const struct aws_world *w,
             groups[s->n_groups++] = g;
         }
     }
+    qsort(groups, s->n_groups, sizeof(*groups), compare_groups);
     s->groups = groups;
     s->tagged = str_set_make(w->a, tagged, n_tagged);
     for (size_t i = 0; i < w->n_groups; i++) {
@@ -172,6 +179,7 @@ const struct aws_surroundings *aws_world_surroundings(const struct aws_world *w,
             others[s->n_referring++] = g;
         }
     }
+    qsort(others, s->n_referring, sizeof(*others), compare_groups);
     s->referring = others;
     s->instances = arena_memdup(w->a, w->instances, sizeof w->instances[0] * (w->n_instances + 1));
     s->n_instances = w->n_instances;

@@ -75,6 +75,72 @@ static void read__young_enough__not_asked_again(void **state)
     same_text("asked", cloud_kit_asked(kit), "DescribeAvailabilityZones\n");
 }
 
+/* Thousands of targets of a thousand groups: each sync reads its own. */
+static void read__long_list_of_one_thing__not_kept(void **state)
+{
+    struct cloud_kit *kit = *state;
+    struct str_buf b = STR_BUF_INIT;
+    for (int i = 0; i < 300; i++) {
+        str_appendf(&b, "<member><Target><Id>i-%017d</Id><Port>80</Port></Target></member>", i);
+    }
+    const char *many = arena_printf(kit->k->a,
+                                    "<DescribeTargetHealthResponse><DescribeTargetHealthResult>"
+                                    "<TargetHealthDescriptions>%s</TargetHealthDescriptions>"
+                                    "</DescribeTargetHealthResult></DescribeTargetHealthResponse>",
+                                    str_buf_text(&b));
+    struct cloud_row rows[] = {
+        {"TargetGroupArn=many", 200, many, 0},
+        {"TargetGroupArn=few", 200, CLOUD_ELB("TargetHealth", "TargetHealthDescriptions", ""), 0},
+        {0}};
+    kit->rows = rows;
+    int64_t begin = now(kit);
+    const char *first = IDS(kit, AWS_DOC_TARGETS, "many", begin, aws_target);
+    (void)IDS(kit, AWS_DOC_TARGETS, "few", begin, aws_target);
+    (void)cloud_kit_asked(kit);
+    same_text("again", IDS(kit, AWS_DOC_TARGETS, "many", begin, aws_target), first);
+    (void)IDS(kit, AWS_DOC_TARGETS, "few", begin, aws_target);
+    same_text("asked", cloud_kit_asked(kit), "DescribeTargetHealth&TargetGroupArn=many\n");
+    str_buf_done(&b);
+}
+
+static void *let_time_pass(void *arg)
+{
+    struct cloud_kit *kit = arg;
+    while (!atomic_load(&kit->held)) {
+        clock_fake_advance(kit->k->clock, 1000);
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
+/* The second page breaks off: its items are not there twice, those of the first are. */
+static void read__answer_that_breaks_off__items_once(void **state)
+{
+    struct cloud_kit *kit = *state;
+    struct cloud_row rows[] = {
+        {"Marker=m", 200,
+         "<DescribeLoadBalancersResponse><DescribeLoadBalancersResult>"
+         "<LoadBalancers>" NLB("n2"),
+         1},
+        {"Marker=m", 200, NLBS(NLB("n2") NLB("n3")), 0},
+        {"PageSize", 200,
+         "<DescribeLoadBalancersResponse><DescribeLoadBalancersResult>"
+         "<LoadBalancers>" NLB(
+             "n1") "</LoadBalancers><NextMarker>m</NextMarker>"
+                   "</DescribeLoadBalancersResult></DescribeLoadBalancersResponse>",
+         0},
+        {0}};
+    pthread_t time;
+    kit->rows = rows;
+    assert_int_equal(pthread_create(&time, NULL, let_time_pass, kit), 0);
+    same_text("all", IDS(kit, AWS_DOC_NLBS, NULL, INT64_MAX, aws_nlb), "arn-n1 arn-n2 arn-n3");
+    atomic_store(&kit->held, true);
+    assert_int_equal(pthread_join(time, NULL), 0);
+    same_text("asked", cloud_kit_asked(kit),
+              "DescribeLoadBalancers&PageSize=400\nDescribeLoadBalancers&PageSize=400&Marker=m\n"
+              "DescribeLoadBalancers&PageSize=400&Marker=m\n");
+}
+
 static void read__questions__ask_as_the_specification_says(void **state)
 {
     static const struct {
@@ -93,7 +159,7 @@ static void read__questions__ask_as_the_specification_says(void **state)
          "2\n"},
         {AWS_DOC_GROUPS_REFERRING, "sg-1",
          "DescribeSecurityGroups&Filter.1.Name=ip-permission.group-id&Filter.1.Value.1=sg-1\n"},
-        {AWS_DOC_CLASSICS, "", "DescribeLoadBalancers&PageSize=400\n"},
+        {AWS_DOC_CLASSICS, "", "DescribeLoadBalancers&PageSize=100\n"},
         {AWS_DOC_CLASSIC, "a1", "DescribeLoadBalancers&LoadBalancerNames.member.1=a1\n"},
         {AWS_DOC_CLASSIC_ATTRIBUTES, "a1", "DescribeLoadBalancerAttributes&LoadBalancerName=a1\n"},
         {AWS_DOC_NLBS, "", "DescribeLoadBalancers&PageSize=400\n"},
@@ -137,7 +203,9 @@ static void read__several__side_by_side_and_each_by_itself(void **state)
     assert_int_equal(
         aws_cloud_read(kit->cloud, kit->http, NULL, needs, ARRAY_LEN(needs), &reads, &err),
         ERR_FORBIDDEN);
-    same_text("error", err.message, "DescribeSubnets: UnauthorizedOperation");
+    same_text("error", err.message,
+              "DescribeSubnets: UnauthorizedOperation: the controller lacks the permission "
+              "ec2:DescribeSubnets");
     assert_int_equal(reads, 4); /* the zones once */
     assert_int_equal(needs[0].doc->n, 1);
     assert_null(needs[1].doc);
@@ -402,6 +470,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CLOUD_TEST(read__young_enough__not_asked_again),
+        CLOUD_TEST(read__long_list_of_one_thing__not_kept),
+        CLOUD_TEST(read__answer_that_breaks_off__items_once),
         CLOUD_TEST(read__questions__ask_as_the_specification_says),
         CLOUD_TEST(read__several__side_by_side_and_each_by_itself),
         CLOUD_TEST(read__list_is_young__answers_for_its_things),

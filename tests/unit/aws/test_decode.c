@@ -449,7 +449,138 @@ static void each__items__in_order_and_not_in_the_tree(void **state)
     }
 }
 
+static int feed(struct arena *a, const char *xml, size_t piece, struct str_buf *ret_items,
+                const struct aws_node **ret, struct err *err)
+{
+    struct aws_xml_stream *s = aws_xml_stream_new(a, "l/i", note_item, ret_items);
+    size_t n = strlen(xml);
+    for (size_t at = 0; at < n; at += piece) {
+        aws_xml_stream_feed(s, xml + at, n - at < piece ? n - at : piece);
+    }
+    int rc = aws_xml_stream_end(s, ret, err);
+    aws_xml_stream_free(s);
+    return rc;
+}
+
+/* As above, but an item comes when it is whole, whatever follows. */
+static void stream__items__as_they_arrive(void **state)
+{
+    static const struct {
+        const char *xml;
+        int code;
+        const char *items;
+        const char *rest; /* text of the element "t" */
+    } rows[] = {
+        {"<r><l><i>1</i><x><i>2</i></x><i><a>3</a></i></l><t>end</t><l><i>4</i></l></r>", ERR_OK,
+         "[1 ][ 3][4 ]", "end"},
+        {"<n:r xmlns:n='u'><n:l><n:i>1</n:i></n:l></n:r>", ERR_OK, "[1 ]", NULL},
+        {"<r><k><l><i>deeper</i></l></k><i>higher</i><t/></r>", ERR_OK, "", ""},
+        {"<r><l><i>1</i><i>stop</i><i>3</i></l></r>", ERR_CONFLICT, "[1 ][stop ]", NULL},
+        {"<r><l><i>1</i><i>2", ERR_TRANSIENT, "[1 ]", NULL},
+        {"<r><l><i>1</i></k>", ERR_TRANSIENT, "[1 ]", NULL},
+        {"<!DOCTYPE r><r><l><i>1</i></l></r>", ERR_INVALID, "", NULL},
+        {"", ERR_TRANSIENT, "", NULL},
+    };
+    static const size_t pieces[] = {1, 7, 1000};
+    for (size_t k = 0; k < ARRAY_LEN(rows) * ARRAY_LEN(pieces); k++) {
+        size_t i = k / ARRAY_LEN(pieces);
+        struct str_buf b = STR_BUF_INIT;
+        struct err err = ERR_INIT;
+        const struct aws_node *rest = NULL;
+        int rc = feed(*state, rows[i].xml, pieces[k % ARRAY_LEN(pieces)], &b, &rest, &err);
+        assert_int_equal(rc, rows[i].code);
+        assert_int_equal(err.code, rc);
+        same_text(rows[i].xml, str_buf_text(&b), rows[i].items);
+        same_text(rows[i].xml, aws_xml_text(rest, "t"), rows[i].rest);
+        str_buf_done(&b);
+    }
+}
+
+static void stream__what_stands_beside_the_items__is_not_kept(void **state)
+{
+    struct str_buf b = STR_BUF_INIT;
+    struct err err = ERR_INIT;
+    const struct aws_node *rest = NULL;
+    struct aws_xml_stream *s = aws_xml_stream_new(*state, "l/k/i", note_item, &b);
+    static const char xml[] = "<r><l><k><x>1</x><i>2</i><y><z/></y></k><k/></l><t>end</t></r>";
+    aws_xml_stream_feed(s, xml, sizeof(xml) - 1);
+    assert_int_equal(aws_xml_stream_end(s, &rest, &err), ERR_OK);
+    aws_xml_stream_free(s);
+    same_text("items", str_buf_text(&b), "[2 ]");
+    assert_null(aws_xml_find(rest, "l/k/x"));
+    assert_null(aws_xml_find(rest, "l/k/y"));
+    same_text("after it", aws_xml_text(rest, "t"), "end");
+    str_buf_done(&b);
+}
+
 /* ---- hostile answers --------------------------------------------------------------------------------------------- */
+
+/* Expat looks at a token that has not ended again with every piece. */
+static void stream__a_comment_that_does_not_end__refused(void **state)
+{
+    struct err err = ERR_INIT;
+    struct str_buf b = STR_BUF_INIT;
+    const struct aws_node *rest = NULL;
+    char *xml = arena_alloc(*state, (1 << 20) + 1);
+    memset(xml, 'x', 1 << 20);
+    memcpy(xml, "<r><!--", 7);
+    assert_int_equal(feed(*state, xml, 16384, &b, &rest, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "does not end"));
+    str_buf_done(&b);
+}
+
+static int count_item(void *arg, const struct aws_node *item, struct err *err)
+{
+    (void)item;
+    (void)err;
+    ++*(size_t *)arg;
+    return ERR_OK;
+}
+
+/* Elements count only while they are there. */
+static void stream__more_items_than_a_tree_may_have__are_taken(void **state)
+{
+    struct err err = ERR_INIT;
+    const struct aws_node *rest = NULL;
+    size_t n = 0;
+    struct aws_xml_stream *s = aws_xml_stream_new(*state, "l/i", count_item, &n);
+    aws_xml_stream_feed(s, "<r><l>", 6);
+    for (size_t i = 0; i < AWS_XML_NODES_MAX; i++) {
+        aws_xml_stream_feed(s, "<i/>", 4);
+    }
+    aws_xml_stream_feed(s, "</l></r>", 8);
+    assert_int_equal(aws_xml_stream_end(s, &rest, &err), ERR_OK);
+    aws_xml_stream_free(s);
+    assert_int_equal(n, AWS_XML_NODES_MAX);
+}
+
+/* A thousand balancers with the same thousand instances. */
+static void list__equal_lists_of_instances__are_kept_once(void **state)
+{
+    static const char *const items[] = {
+        "<m><LoadBalancerName>a</LoadBalancerName><Instances><member><InstanceId>i-2</InstanceId>"
+        "</member><member><InstanceId>i-1</InstanceId></member></Instances></m>",
+        "<m><LoadBalancerName>b</LoadBalancerName><Instances><member><InstanceId>i-2</InstanceId>"
+        "</member><member><InstanceId>i-1</InstanceId></member></Instances></m>",
+        "<m><LoadBalancerName>c</LoadBalancerName><Instances><member><InstanceId>i-2</InstanceId>"
+        "</member></Instances></m>",
+    };
+    struct aws_doc_draft d;
+    struct err err = ERR_INIT;
+    aws_draft_doc_init(&d, AWS_DOC_CLASSICS, &naming);
+    for (size_t i = 0; i < ARRAY_LEN(items); i++) {
+        const struct aws_node *root = NULL;
+        assert_int_equal(aws_xml_parse(*state, items[i], strlen(items[i]), &root, &err), ERR_OK);
+        assert_int_equal(aws_draft_doc_add(&d, root, &err), ERR_OK);
+    }
+    const struct aws_classic *c = d.items;
+    same_text("sorted", c[0].instances.items[0], "i-1");
+    assert_int_equal(c[0].instances.n, 2);
+    assert_ptr_equal(c[0].instances.items, c[1].instances.items);
+    assert_int_equal(c[2].instances.n, 1);
+    assert_ptr_equal(c[2].instances.items[0], c[0].instances.items[1]);
+    aws_draft_doc_done(&d);
+}
 
 static void list__too_long__refused(void **state)
 {
@@ -522,6 +653,11 @@ int main(void)
         PURE_TEST(v2__recorded),
         PURE_TEST(v2__decoded),
         PURE_TEST(each__items__in_order_and_not_in_the_tree),
+        PURE_TEST(stream__items__as_they_arrive),
+        PURE_TEST(stream__what_stands_beside_the_items__is_not_kept),
+        PURE_TEST(stream__a_comment_that_does_not_end__refused),
+        PURE_TEST(stream__more_items_than_a_tree_may_have__are_taken),
+        PURE_TEST(list__equal_lists_of_instances__are_kept_once),
         PURE_TEST(list__too_long__refused),
         PURE_TEST(list__long_texts__refused),
         PURE_TEST(list__a_thousand_instances__little_memory),

@@ -131,7 +131,8 @@ static void instances__refused__is_an_error_and_asked_again(void **state)
         {0}};
     kit->rows = rows;
     same_text("refused", ask(kit, "i-1", false),
-              "forbidden: DescribeInstances: UnauthorizedOperation");
+              "forbidden: DescribeInstances: UnauthorizedOperation: the controller lacks the "
+              "permission ec2:DescribeInstances");
     same_text("then there", ask(kit, "i-1", false), "i-1 running");
 }
 

@@ -218,6 +218,34 @@ static void targets__come_in_order_for_calls__247_to_249(void **state)
     }
 }
 
+#define BALANCER "arn:aws:elasticloadbalancing:us-east-1:1:loadbalancer/"
+
+/* Whose a target group is: moto goes on naming balancers that were deleted. */
+static void target_group__of_another_balancer__10_4_row_5(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *balancers, *nlb, *want;
+    } rows[] = {
+        {"", NULL, NULL},
+        {BALANCER "net/a1/07", BALANCER "net/a1/07", NULL},
+        {BALANCER "net/a1/07", NULL, NULL},
+        {BALANCER "app/a1/07", BALANCER "app/a1/08", NULL},
+        {BALANCER "net/a12/07", BALANCER "net/a1/07", BALANCER "net/a12/07"},
+        {BALANCER "net/xa1/07", NULL, BALANCER "net/xa1/07"},
+        {BALANCER "net/a1/07 " BALANCER "net/b/1", BALANCER "net/a1/07", BALANCER "net/b/1"},
+        {"a1 a1/07 /a1 /", NULL, "a1"},
+        {"a1/07", NULL, "a1/07"},
+        {"x", "x", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct aws_target_group g = {.balancers = aws_test_texts(a, rows[i].balancers)};
+        same_text(rows[i].balancers,
+                  str_or(aws_target_group_other_user(&g, rows[i].nlb, "a1"), "nobody"),
+                  str_or(rows[i].want, "nobody"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +255,7 @@ int main(void)
         PURE_TEST(group__240_to_242),
         PURE_TEST(target_differences__245_246),
         PURE_TEST(targets__come_in_order_for_calls__247_to_249),
+        PURE_TEST(target_group__of_another_balancer__10_4_row_5),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,18 @@ static void register__twice_and_with_another_port__ports_count(void **state)
     check(t, 0, "{i0}", "30080", "healthy", "");
 }
 
+static void modify_group__another_health_check_port__targets_are_asked_there(void **state)
+{
+    struct lb_test *t = *state;
+    v2(t, REGISTER "{i0}");
+    v2(t, "Action=ModifyTargetGroup&TargetGroupArn={tg}&HealthCheckPort=32001");
+    v2(t, HEALTH);
+    assert_string_equal(lb_text(t, "TargetHealthDescriptions.0.HealthCheckPort"), "32001");
+    v2(t, "Action=ModifyTargetGroup&TargetGroupArn={tg}&HealthCheckPort=traffic-port");
+    v2(t, HEALTH);
+    assert_string_equal(lb_text(t, "TargetHealthDescriptions.0.HealthCheckPort"), "30080");
+}
+
 static void deregister__what_is_not_there__succeeds(void **state)
 {
     struct lb_test *t = *state;
@@ -158,6 +170,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(register__twice_and_with_another_port__ports_count),
+        TEST(modify_group__another_health_check_port__targets_are_asked_there),
         TEST(deregister__what_is_not_there__succeeds),
         TEST(deregister__draining_ms__drains_and_goes),
         TEST(register__while_it_drains__stays),

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_flow.c: how a sync begins and ends: what Kubernetes is told, when somebody looks again, what is remembered.
+ *
+ * "5.3" is a section of docs/spec/aws.md. */
+#include "tests/unit/aws/flow_kit.h"
+
+static const struct tt_service *nlb(struct flow_kit *k)
+{
+    return aws_test_object(k->a, "{\"type\":\"nlb\"}", NULL);
+}
+
+static const struct tt_service *classic(struct flow_kit *k)
+{
+    return aws_test_object(k->a, NULL, NULL);
+}
+
+#define MAKES                                                                                      \
+    {"CreateTargetGroup", 0,                                                                       \
+     "<TargetGroups><member><TargetGroupArn>arn:tg</TargetGroupArn></member></TargetGroups>", 0},  \
+        {"CreateListener", 0,                                                                      \
+         "<Listeners><member><ListenerArn>arn:l</ListenerArn></member></Listeners>", 0},           \
+        {"CreateSecurityGroup", 0, "<groupId>sg-made</groupId>", 0},                               \
+        {"elb CreateLoadBalancer", 0, "<DNSName>made.example</DNSName>", 0},                       \
+    {                                                                                              \
+        NULL, 0, NULL, 0                                                                           \
+    }
+
+/* ---- status --------------------------------------------------------------------------------------------------- */
+
+static void nlb__by_its_state__has_a_name_or_not(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name, *balancer, *ingress;
+    } cases[] = {
+        {"active", FLOW_NLB_STATE("active"), "nlb.example"},
+        {"provisioning", FLOW_NLB_STATE("provisioning"), "nlb.example"},
+        {"failed", FLOW_NLB_STATE("failed"), "-"}, /* 5.3 item 10 */
+        {"active_impaired", FLOW_NLB_STATE("active_impaired"), "-"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {{"elbv2 DescribeLoadBalancers", 0, cases[i].balancer, 0}, MAKES};
+        k->rows = rows;
+        if (flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)) != TT_OK) {
+            fail_msg("%s: %s", cases[i].name, k->r.message);
+        }
+        same_text(cases[i].name, k->r.ingress, cases[i].ingress);
+    }
+}
+
+static void made__the_name_is_told_at_once(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"elbv2 CreateLoadBalancer", 0, FLOW_NLB_STATE("provisioning"), 0},
+                              MAKES};
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
+    same_text("nlb", k->r.ingress, "nlb.example");
+    assert_int_equal(k->held, 1);
+    assert_int_equal(flow_kit_count(k, "elbv2 DescribeLoadBalancers"), 1); /* 5.3: one is enough */
+}
+
+static void classic__without_dns_name__no_ingress(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"elb CreateLoadBalancer", 0, "<DNSName></DNSName>", 0}, MAKES};
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_OK);
+    same_text("4.1 item 21", k->r.ingress, "-");
+}
+
+/* ---- Services that are not ours, or wrong --------------------------------------------------------------------- */
+
+static void elsewhere__is_left_alone(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct tt_service *svc = aws_test_object(k->a, "{\"type\":\"external\"}", NULL);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc),
+                     TT_IMPLEMENTED_ELSEWHERE);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, svc), TT_OK);
+    assert_int_equal(flow_kit_get(k, svc), TT_OK);
+    assert_int_equal(k->r.exists, 0);
+    same_text("7.3", flow_kit_asked(k), "");
+}
+
+static void elsewhere__what_was_known_of_it_is_forgotten(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_OK);
+    assert_int_equal(aws_memory_size(k->p->memory), 1);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP,
+                                   aws_test_object(k->a, "{\"type\":\"external\"}", NULL)),
+                     TT_OK);
+    assert_int_equal(aws_memory_size(k->p->memory), 0);
+}
+
+static void wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct tt_service *svc = aws_test_object(k->a, NULL, "\"ports\":[]");
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_INVALID);
+    same_text("refused", flow_kit_asked(k), "");
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, svc), TT_OK);
+}
+
+static void credentials__are_wrong__it_is_every_calls_result(void **state)
+{
+    struct flow_kit *k = *state;
+    k->env = "AWS_PROFILE=default\n"; /* the instance's role, which it has not */
+    flow_kit_lets_time_pass(k);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_AUTH);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_AUTH);
+    assert_int_equal(flow_kit_get(k, classic(k)), TT_AUTH);
+    assert_true(strstr(k->r.message, "looking for the load balancer: ") == k->r.message);
+}
+
+/* ---- events --------------------------------------------------------------------------------------------------- */
+
+static void findings__are_told_once_per_edit(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    const struct tt_service *svc = aws_test_object(k->a, "{\"internal\":\"true\"}", NULL);
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, svc), TT_OK);
+    assert_non_null(strstr(flow_kit_events(k), "SchemeNotChanged: The load balancer stays"));
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, svc), TT_OK);
+    same_text("re-sync", flow_kit_events(k), "");
+    assert_int_equal(flow_kit_sync(k, TT_VERB_UPDATE, TT_REASON_NODES, svc), TT_OK);
+    same_text("nodes", flow_kit_events(k), "");
+    assert_int_equal(flow_kit_plan(k, svc), TT_OK);
+    same_text("plan", flow_kit_events(k), "");
+}
+
+/* Every reason that an event may have is in the descriptor. */
+static void events__have_reasons_of_the_descriptor(void **state)
+{
+    (void)state;
+    static const char *const used[] = {
+        "AnnotationIgnored", "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
+        "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TargetGroupKept",
+        "TargetRefused",     "UnknownType"};
+    for (size_t i = 0; i < ARRAY_LEN(used); i++) {
+        bool is_in = false;
+        for (uint32_t n = 0; n < tt_aws_provider.n_event_reasons; n++) {
+            is_in = is_in || str_eq(tt_aws_provider.event_reasons[n], used[i]);
+        }
+        if (!is_in) {
+            fail_msg("%s is not among the descriptor's event reasons", used[i]);
+        }
+    }
+}
+
+/* ---- looking again -------------------------------------------------------------------------------------------- */
+
+#define STOPPED                                                                                    \
+    "<reservationSet><item><instancesSet><item><instanceId>i-n1</instanceId><instanceState>"       \
+    "<name>stopped</name></instanceState><vpcId>vpc-1</vpcId><tagSet>" FLOW_OURS "</tagSet>"       \
+    "<groupSet><item><groupId>sg-nodes</groupId><groupName>nodes</groupName></item></groupSet>"    \
+    "</item></instancesSet></item></reservationSet>"
+
+static void instances__that_do_not_run__are_looked_at_ever_more_seldom(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"DescribeInstances", 0, STOPPED, 0}, FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    for (int64_t ms = 60000; ms <= 960000; ms *= 2) {
+        assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, classic(k)), TT_OK);
+        assert_true(k->r.again_ms >= ms && k->r.again_ms <= ms + ms / 5);
+    }
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, classic(k)), TT_OK);
+    assert_true(k->r.again_ms >= 960000 && k->r.again_ms <= 1152000);
+    rows[0].times = -1; /* it runs */
+    clock_fake_advance(k->clock, 60001);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, classic(k)), TT_OK);
+    assert_int_equal(k->r.again_ms, 0);
+}
+
+/* ---- what is remembered --------------------------------------------------------------------------------------- */
+
+static void memory__of_a_service__ends_with_it(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {FLOW_CLASSIC_IS_FINE};
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_OK);
+    assert_int_equal(aws_memory_get(k->p->memory, UID), AWS_KNOWS_NO_NLB);
+    assert_int_equal(flow_kit_get(k, classic(k)), TT_OK); /* a look leaves it as it is */
+    assert_int_equal(aws_memory_get(k->p->memory, UID), AWS_KNOWS_NO_NLB);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_OK);
+    assert_int_equal(aws_memory_size(k->p->memory), 0);
+    assert_int_equal(flow_kit_get(k, classic(k)), TT_OK);
+    (void)flow_kit_explain(k, classic(k));
+    assert_int_equal(aws_memory_size(k->p->memory), 0);
+}
+
+/* ---- --repair-adopted ----------------------------------------------------------------------------------------- */
+
+/* What upstream would have overlooked is mended when the Service is edited, or when that is asked for. */
+static void repairs__of_what_upstream_overlooks(void **state)
+{
+    struct flow_kit *k = *state;
+    const char *fine = FLOW_TARGET_GROUP("<member>" FLOW_ARN "</member>");
+    const char *at = strstr(fine, "<UnhealthyThresholdCount>3");
+    struct flow_row rows[] = {
+        {"DescribeTargetGroups", 0,
+         arena_printf(k->a, "%.*s<UnhealthyThresholdCount>5%s", (int)(at - fine), fine,
+                      at + strlen("<UnhealthyThresholdCount>3")),
+         0},
+        FLOW_NLB_IS_FINE};
+    k->rows = rows;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k)), TT_OK);
+    assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 0);
+    k->previous = nlb(k);
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
+    assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 1);
+    k->previous = NULL;
+    tt_aws_provider.close(k->p);
+    k->p = NULL;
+    k->repair_adopted = true;
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k)), TT_OK);
+    assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 2);
+}
+
+/* ---- get ------------------------------------------------------------------------------------------------------ */
+
+static void get__says_what_is_there(void **state)
+{
+    struct flow_kit *k = *state;
+    const struct {
+        const char *name;
+        struct flow_row row;
+        int32_t exists;
+        const char *ingress;
+    } cases[] = {
+        {"nothing", {"none", 0, "", 0}, 0, ""},
+        {"nlb", {"elbv2 DescribeLoadBalancers", 0, FLOW_NLB, 0}, 1, "nlb.example"},
+        {"classic", {"elb DescribeLoadBalancers", 0, FLOW_CLASSIC, 0}, 1, "classic.example"},
+        {"its group", {"tag-key", 0, FLOW_CLASSIC_GROUPS, 0}, 1, ""},
+        {"a rule of nodes",
+         {"tag-key", 0,
+          FLOW_GROUPS(FLOW_NODES_GROUP(
+              FLOW_RULE("tcp", "30080", "0.0.0.0/0", "kubernetes.io/rule/nlb/client=" NAME))),
+          0},
+         1,
+         ""},
+        {"a rule of nodes for another one",
+         {"tag-key", 0,
+          FLOW_GROUPS(FLOW_NODES_GROUP(
+              FLOW_RULE("tcp", "30080", "0.0.0.0/0", "kubernetes.io/rule/nlb/client=a2"))),
+          0},
+         0,
+         ""},
+        {"a group of the name without our tag",
+         {"tag-key", 0,
+          FLOW_GROUPS(FLOW_GROUP("sg-own", "k8s-elb-" NAME,
+                                 FLOW_TAG("kubernetes.io/cluster/c1", "shared"), "")),
+          0},
+         0,
+         ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct flow_row rows[] = {cases[i].row, {NULL, 0, NULL, 0}};
+        k->rows = rows;
+        assert_int_equal(flow_kit_get(k, classic(k)), TT_OK);
+        if (k->r.exists != cases[i].exists) {
+            fail_msg("%s: exists %d", cases[i].name, (int)k->r.exists);
+        }
+        same_text(cases[i].name, k->r.ingress, cases[i].ingress);
+    }
+    assert_int_equal(flow_kit_count(k, "Delete"), 0);
+}
+
+static void get__a_failure_says_what_it_was_about(void **state)
+{
+    struct flow_kit *k = *state;
+    struct flow_row rows[] = {{"elb Describe", 403, "AccessDenied no", 0}, {NULL, 0, NULL, 0}};
+    k->rows = rows;
+    assert_int_equal(flow_kit_get(k, classic(k)), TT_FORBIDDEN);
+    same_text("get", k->r.message,
+              "looking for the load balancer: DescribeLoadBalancers " NAME ": AccessDenied: no");
+    assert_int_equal(k->r.exists, -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FLOW_TEST(nlb__by_its_state__has_a_name_or_not),
+        FLOW_TEST(made__the_name_is_told_at_once),
+        FLOW_TEST(classic__without_dns_name__no_ingress),
+        FLOW_TEST(elsewhere__is_left_alone),
+        FLOW_TEST(elsewhere__what_was_known_of_it_is_forgotten),
+        FLOW_TEST(wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same),
+        FLOW_TEST(credentials__are_wrong__it_is_every_calls_result),
+        FLOW_TEST(findings__are_told_once_per_edit),
+        FLOW_TEST(events__have_reasons_of_the_descriptor),
+        FLOW_TEST(instances__that_do_not_run__are_looked_at_ever_more_seldom),
+        FLOW_TEST(memory__of_a_service__ends_with_it),
+        FLOW_TEST(repairs__of_what_upstream_overlooks),
+        FLOW_TEST(get__says_what_is_there),
+        FLOW_TEST(get__a_failure_says_what_it_was_about),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
