@@ -121,6 +121,7 @@ int aws_nlb_desired(struct arena *a, const struct aws_naming *naming, const stru
     struct str_set ids = str_set_make(a, instances.items, instances.n);
     struct aws_nlb_want want = {.name = s->lb_name,
                                 .internal = s->internal,
+                                .health = {.protocol = "TCP", .port = "traffic-port", .path = ""},
                                 .group_attributes = s->group_attributes,
                                 .has_group_attributes = s->has_group_attributes,
                                 .instances = {.items = ids.items, .n = ids.n}};

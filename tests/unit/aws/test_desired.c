@@ -188,6 +188,7 @@ static void nlb__health_annotations__count_with_a_node_port_only__5_1(void **sta
         aws_test_service(a, &n, wrong, "\"ports\":[{\"port\":80,\"protocol\":\"TCP\"}]");
     assert_int_equal(aws_nlb_desired(a, &n, s, aws_test_texts(a, "subnet-1"), none, &w, &err), 0);
     assert_int_equal(w.n_ports, 0);
+    same_text("port", w.health.port, "traffic-port");
     s = aws_test_service(a, &n, wrong, NULL);
     assert_int_equal(aws_nlb_desired(a, &n, s, aws_test_texts(a, "subnet-1"), none, &w, &err),
                      ERR_INVALID);
