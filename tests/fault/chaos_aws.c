@@ -35,6 +35,7 @@ struct family {
     size_t services;      /* at once */
     size_t at_first;
     int actions;
+    int64_t start_ms; /* what a process did right before the next one came, AWS may not show yet */
 };
 #define QUOTA(n) "\"quotas\":{\"rules_per_group\":" #n "}"
 static const struct family families[] = {
@@ -51,8 +52,9 @@ static const struct family families[] = {
                                 "\"draining_ms\":30000,\"healthy_after_ms\":20000}",
      .managed = true,
      .services = 6,
-     .actions = 60},
-    {.name = "strict", /* few calls, small pages */
+     .actions = 60,
+     .start_ms = 5000}, /* a lease that nobody gave back takes longer than that */
+    {.name = "strict",  /* few calls, small pages */
      .config = "ClusterServiceLoadBalancerHealthProbeMode = Shared",
      .settings = "{" QUOTA(300) ",\"page_size\":2,\"throttle\":{"
                                 "\"ec2\":{\"reads\":{\"bucket\":20,\"per_second\":5},"
@@ -110,6 +112,7 @@ static void choose(struct chaos *c, uint64_t seed)
     c->actions = f->actions;
     c->deny = f->no_ingress;
     c->s.config = f->config;
+    c->s.start_ms = f->start_ms;
     c->s.settings = f->settings;
     str_appendf(&c->story, "family %s\n", f->name);
 }
@@ -355,6 +358,23 @@ static void level_rules(struct json_object *group)
     }
 }
 
+/* AWS gives a classic balancer with TLS its default policy, which stays when TLS has gone. */
+static void level_policies(struct json_object *world)
+{
+    struct json_object *balancers = json_path(world, "aws.elb.LoadBalancerDescriptions");
+    for (size_t i = 0; i < json_len(balancers); i++) {
+        struct json_object *policies =
+            json_member(json_object_array_get_idx(balancers, i), "Policies");
+        if (policies != NULL) {
+            json_object_object_del(policies, "OtherPolicies");
+        }
+    }
+    struct json_object *elb = json_path(world, "aws.elb");
+    if (elb != NULL) {
+        json_object_object_del(elb, "PolicyDescriptions");
+    }
+}
+
 /* What depends on what went before: targets that drain, members of a health check that stay as they were, names. */
 static void level(struct arena *a, struct json_object *world)
 {
@@ -372,6 +392,7 @@ static void level(struct arena *a, struct json_object *world)
             json_object_object_del(g, "Matcher");
         }
     }
+    level_policies(world);
     struct json_object *health = json_path(world, "aws.elbv2.TargetHealth");
     if (health == NULL) {
         return;

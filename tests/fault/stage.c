@@ -129,6 +129,7 @@ int stage_restart(struct stage *s)
         return err_set(s->err, ERR_BUG, "the controller does not end");
     }
     probe_heal(s->probe);
+    rig_advance(s->rig, s->start_ms);
     return stage_start(s);
 }
 

@@ -24,9 +24,10 @@ struct stage {
     struct err *err;
     const char *cloud; /* of a rig without a world; NULL: Google's */
     const struct site
-        *site;     /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
-    int nodes;     /* of a rig without a world; 0: six */
-    uint64_t seed; /* of ids that the cloud gives; 0: the usual one */
+        *site; /* of Azure; NULL: Google, or a recorded world with a configuration of its own */
+    int nodes; /* of a rig without a world; 0: six */
+    int64_t start_ms;     /* so long it takes until another controller runs after one has ended */
+    uint64_t seed;        /* of ids that the cloud gives; 0: the usual one */
     bool both_families;   /* the cluster has IPv4 and IPv6 */
     const char *config;   /* members of the cloud-config beside the site's; NULL: none */
     const char *settings; /* of the simulated AWS ("sim.aws" of a world), JSON; NULL: none */
