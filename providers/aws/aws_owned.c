@@ -147,6 +147,9 @@ static int look(struct aws_session *x, struct aws_owned_list *l, struct err *err
     for (size_t i = 0; rc == ERR_OK && i < needs[3].doc->n; i++) {
         aws_owned_group(l, &groups[i]);
     }
+    for (size_t i = 0; rc == ERR_OK && i < needs[3].doc->n; i++) {
+        aws_owned_referring(l, &groups[i]);
+    }
     return rc;
 }
 

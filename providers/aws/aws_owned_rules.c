@@ -169,6 +169,33 @@ void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g)
     }
 }
 
+static const struct aws_owned *find_group(const struct aws_owned_list *l, const char *id)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->items[i].kind == AWS_OWNED_GROUP && str_eq(l->items[i].id, id)) {
+            return &l->items[i];
+        }
+    }
+    return NULL;
+}
+
+void aws_owned_referring(struct aws_owned_list *l, const struct aws_group *g)
+{
+    for (size_t i = 0; i < g->rules.n; i++) {
+        const struct aws_rule *r = &g->rules.items[i];
+        bool is_ours = r->peer == AWS_PEER_GROUP && str_eq(r->protocol, "-1");
+        const struct aws_owned *own = is_ours ? find_group(l, r->source) : NULL;
+        if (own != NULL) {
+            push(l, (struct aws_owned){.kind = AWS_OWNED_RULE,
+                                       .name = aws_rule_text(l->a, r),
+                                       .id = rule_arguments(l, g, r),
+                                       .place = arena_strdup(l->a, g->id),
+                                       .unit = own->unit,
+                                       .used = own->used});
+        }
+    }
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static int compare(const void *x, const void *y)

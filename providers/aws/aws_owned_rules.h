@@ -54,6 +54,8 @@ void aws_owned_target_group(struct aws_owned_list *l, const struct aws_target_gr
                             const struct aws_tags *tags);
 /* Groups of balancers, and rules in groups of nodes. */
 void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g);
+/* When all groups are in: rules of this one that let in a group of those. */
+void aws_owned_referring(struct aws_owned_list *l, const struct aws_group *g);
 /* When all are in: parts of a unit have one owner.  Sorted by unit, kind, name. */
 void aws_owned_settle(struct aws_owned_list *l);
 
