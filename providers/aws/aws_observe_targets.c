@@ -6,6 +6,7 @@
  * belong to no balancer at all, or to one of our name that is gone, are ours when their name begins like ours and their tags
  * say whose they are (7.3); they are looked for when the Service goes, and when the list of all groups is at hand anyway. */
 #include "common/base/str.h"
+#include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
 #include <stdlib.h>
@@ -251,10 +252,10 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
         rc = add_of_balancer(y, it, &f, err);
         rc = rc == ERR_OK && it->want ? add_of_listeners(y, it, &f, err) : rc;
     }
-    /* A classic Service may have been an NLB: its groups are looked for when it goes. */
-    bool looks =
-        !it->want ||
-        (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0 || it->saw_unused_groups));
+    /* A classic Service may have been an NLB: its groups are looked for when it goes.  A sync that failed may have left some. */
+    bool failed = (aws_memory_get(y->p->memory, it->service->in->uid) & AWS_KNOWS_FAILED) != 0;
+    bool looks = !it->want || (nlb && (aws_sync_asks_lists(y, it) || y->s->attempt > 0 || failed ||
+                                       it->saw_unused_groups));
     if (rc == ERR_OK && looks) {
         rc = look_for_left(y, it, &f, err);
     }
