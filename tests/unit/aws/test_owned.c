@@ -238,6 +238,7 @@ static void list__of_everything(void **state)
               "classic load balancer " NAME " - default/web removable\n"
               "network load balancer " NAME " - default/web removable\n"
               "security group k8s-elb-" NAME " - default/web removable\n"
+              "security group rule all traffic from sg-own sg-nodes default/web removable\n"
               "target group k8s-default-web-0123456789 - default/web removable\n");
     assert_int_equal(flow_kit_count(k, "\n"), 7);
     str_buf_reset(&k->owned);
@@ -249,6 +250,7 @@ static void list__of_everything(void **state)
               "classic load balancer " NAME " - default/web used\n"
               "network load balancer " NAME " - default/web used\n"
               "security group k8s-elb-" NAME " - default/web used\n"
+              "security group rule all traffic from sg-own sg-nodes default/web used\n"
               "target group k8s-default-web-0123456789 - default/web used\n");
 }
 
