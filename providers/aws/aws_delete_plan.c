@@ -78,7 +78,7 @@ struct going {
 static void add_main(struct aws_planning *p, struct str_set *all, const char *id,
                      const struct str_set *own)
 {
-    if (!str_is_empty(id) && !str_set_has(own, id) && !aws_group_is_shared(p, id)) {
+    if (!str_is_empty(id) && !str_set_has(own, id) && !aws_group_lets_others_in(p, id)) {
         struct str_set one = str_set_make(p->a, &id, 1);
         *all = str_set_union(p->a, all, &one);
     }

@@ -71,6 +71,11 @@ bool aws_group_is_shared(const struct aws_planning *p, const char *id)
     return str_set_has(&p->around->other_groups, id);
 }
 
+bool aws_group_lets_others_in(const struct aws_planning *p, const char *id)
+{
+    return str_set_has(&p->around->other_mains, id);
+}
+
 /* ---- rules ----------------------------------------------------------------------------------------------- */
 
 int aws_group_draft(struct aws_planning *p, enum aws_phase phase, bool authorize, const char *name,
@@ -395,7 +400,7 @@ struct str_set aws_classic_groups_that_go(const struct aws_planning *p,
     for (size_t i = 0; i < n_seen; i++) {
         const char *id = seen->groups.items[i];
         if (!str_eq(id, own.text) && !str_set_has(&named, id) && !str_set_has(&left, id) &&
-            !aws_group_is_shared(p, id)) {
+            !aws_group_lets_others_in(p, id)) {
             items[n++] = id;
         }
     }

@@ -60,7 +60,9 @@ struct str_set aws_classic_groups_that_go(const struct aws_planning *p,
                                           const struct aws_classic_want *want, struct lb_value own);
 /* Has a group of nodes such a rule about `id`? */
 bool aws_group_is_let_in(const struct aws_planning *p, const char *id);
-/* Do others rely on what nodes let in from this group?  The cluster's shared group, and what other Services name. */
+/* Do other Services name it? */
 bool aws_group_is_shared(const struct aws_planning *p, const char *id);
+/* Do others rely on what nodes let in from this group?  Of what other Services name, that of classic ones. */
+bool aws_group_lets_others_in(const struct aws_planning *p, const char *id);
 
 #endif

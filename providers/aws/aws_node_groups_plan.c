@@ -3,7 +3,7 @@
  *
  * These groups are everybody's: each Service of the cluster has rules in them, and people have theirs.  A Service's planner
  * touches only rules that it can prove to be its own: for a classic balancer the one rule "all traffic from its main group",
- * for an NLB rules with the balancer's name in the description.  What other Services need stays even so: `other_groups`
+ * for an NLB rules with the balancer's name in the description.  What other Services need stays even so: `other_mains`
  * (several classic balancers share a main group, FIX 44) and `needed`.
  * ElbSecurityGroup is never touched, and a group's rule about itself never taken away: clusters have one for traffic among
  * their nodes.  With DisableSecurityGroupIngress nothing is done here.
@@ -137,7 +137,7 @@ static void revoke_rest(struct classic_nodes *c, const struct aws_group *g)
     struct aws_planning *p = c->p;
     struct str_set sources = c->gone;
     const char *main = c->main.text;
-    if (main != NULL && !str_set_has(&c->wanted, g->id) && !aws_group_is_shared(p, main)) {
+    if (main != NULL && !str_set_has(&c->wanted, g->id) && !aws_group_lets_others_in(p, main)) {
         struct str_set one = str_set_make(p->a, &main, 1);
         sources = str_set_union(p->a, &sources, &one);
     }

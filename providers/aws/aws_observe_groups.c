@@ -268,14 +268,19 @@ static bool shares_health_port(const struct aws_sync *y, const struct aws_item *
            (!str_is_empty(port) && !str_eq(port, "traffic-port"));
 }
 
+/* Ids of groups. */
+struct other_ids {
+    const char **items;
+    size_t n;
+    size_t cap;
+};
 struct others {
     struct aws_sync *y;
     struct aws_item *it;
     const char **names;
     size_t n_names;
-    const char **groups;
-    size_t n_groups;
-    size_t cap_groups;
+    struct other_ids groups; /* that they name */
+    struct other_ids mains;  /* those of classic balancers */
     struct aws_rule *needed;
     size_t n_needed;
     size_t cap_needed;
@@ -283,13 +288,21 @@ struct others {
     const struct aws_doc *subnets; /* of the VPC, when `rules` */
 };
 
-static void other_group(struct others *o, const char *id)
+static void add_id(struct other_ids *ids, const char *id)
 {
-    if (o->n_groups == o->cap_groups) {
-        o->cap_groups = o->cap_groups == 0 ? 8 : 2 * o->cap_groups;
-        o->groups = xrealloc(o->groups, o->cap_groups * sizeof(*o->groups));
+    if (ids->n == ids->cap) {
+        ids->cap = ids->cap == 0 ? 8 : 2 * ids->cap;
+        ids->items = xrealloc(ids->items, ids->cap * sizeof(*ids->items));
     }
-    o->groups[o->n_groups++] = id;
+    ids->items[ids->n++] = id;
+}
+
+static void other_group(struct others *o, const struct aws_service *s, const char *id)
+{
+    add_id(&o->groups, id);
+    if (s->kind == AWS_CLASSIC) {
+        add_id(&o->mains, id);
+    }
 }
 
 static void other_rule(struct others *o, const char *protocol, int32_t port, const char *cidr)
@@ -342,13 +355,13 @@ static void other_service(struct others *o, const struct tt_service *svc)
     }
     o->names[o->n_names++] = s->lb_name;
     for (size_t i = 0; i < s->groups.n; i++) {
-        other_group(o, s->groups.items[i]);
+        other_group(o, s, s->groups.items[i]);
     }
     for (size_t i = 0; i < s->extra_groups.n; i++) {
-        other_group(o, s->extra_groups.items[i]);
+        other_group(o, s, s->extra_groups.items[i]);
     }
     if (s->groups.n == 0 && s->kind == AWS_CLASSIC && !str_is_empty(o->y->p->naming.shared_group)) {
-        other_group(o, o->y->p->naming.shared_group);
+        other_group(o, s, o->y->p->naming.shared_group);
     }
     if (o->rules && s->err.code == ERR_OK) {
         other_rules(o, s);
@@ -380,11 +393,13 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
         }
     }
     it->around.other_names = str_set_make(y->s->a, o.names, o.n_names);
-    it->around.other_groups = str_set_make(y->s->a, o.groups, o.n_groups);
+    it->around.other_groups = str_set_make(y->s->a, o.groups.items, o.groups.n);
+    it->around.other_mains = str_set_make(y->s->a, o.mains.items, o.mains.n);
     it->around.needed = aws_rules_sorted(y->s->a, o.needed, o.n_needed);
     it->around.knows_needed = o.rules && rc == ERR_OK;
     free(o.names);
-    free(o.groups);
+    free(o.groups.items);
+    free(o.mains.items);
     free(o.needed);
     return rc;
 }

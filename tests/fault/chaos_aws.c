@@ -381,7 +381,13 @@ static void level(struct arena *a, struct json_object *world)
     (void)a;
     struct json_object *security_groups = json_path(world, "aws.ec2.SecurityGroups");
     for (size_t i = 0; i < json_len(security_groups); i++) {
-        level_rules(json_object_array_get_idx(security_groups, i));
+        struct json_object *group = json_object_array_get_idx(security_groups, i);
+        struct json_object *tags = json_member(group, "Tags");
+        if (tags != NULL) { /* those of an annotation that came later are on the balancer alone */
+            amz_tags_drop(tags, "team", NULL);
+            amz_tags_drop(tags, "tier", NULL);
+        }
+        level_rules(group);
     }
     struct json_object *groups = json_path(world, "aws.elbv2.TargetGroups");
     for (size_t i = 0; i < json_len(groups); i++) {

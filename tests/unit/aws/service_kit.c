@@ -35,6 +35,7 @@ static const struct aws_surroundings *around(struct service_kit *s)
     }
     all->instances = targets;
     all->other_groups = s->other_groups;
+    all->other_mains = s->other_mains;
     all->other_names = s->other_names;
     all->knows_needed = s->knows_needed;
     all->n_referring = s->referring ? all->n_referring : 0;

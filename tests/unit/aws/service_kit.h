@@ -9,6 +9,7 @@ struct service_kit {
     struct kit *k;
     bool no_places;               /* nothing was read of the VPC */
     struct str_set other_groups;  /* that other Services name */
+    struct str_set other_mains;   /* of classic ones among them */
     struct str_set other_names;   /* of other Services' balancers */
     bool knows_needed;            /* what others need of nodes' groups was asked */
     bool referring;               /* groups without tag that refer to ours were read */

@@ -233,10 +233,10 @@ static void delete__shared_group__is_let_in_while_others_use_it(void **state)
     s->k->naming.shared_group = "sg-a";
     (void)service_group(s, "sg-a", "a", NULL);
     service_settle(s, true);
-    s->other_groups = str_set_make(s->k->a, shared, 1);
+    s->other_groups = s->other_mains = str_set_make(s->k->a, shared, 1);
     service_settle(s, false);
     assert_gone(s, "-1 sg-a");
-    s->other_groups = (struct str_set){0};
+    s->other_mains = (struct str_set){0};
     service_settle(s, false);
     assert_gone(s, "");
     service_kit_free(s);

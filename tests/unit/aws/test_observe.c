@@ -386,6 +386,32 @@ static void nodes__of_a_classic_balancer_beside_shared_checks__are_updated(void 
     assert_int_equal(flow_kit_count(k, "DescribeSubnets"), 1);
 }
 
+/* A classic balancer reaches nodes by its group, a network balancer of the same group does not. */
+static void deletion__group_that_another_service_names__nodes_let_classic_ones_in(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"tag-key", 0, FLOW_GROUPS(FLOW_NODES_GROUP(FLOW_PAIR("sg-users"))), 0},
+        {NULL, 0, NULL, 0}};
+    k->rows = rows;
+    const char *const others[] = {"{\"security-groups\":\"sg-users\"}",
+                                  "{\"security-groups\":\"sg-users\",\"type\":\"nlb\"}"};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        struct tt_service other = *aws_test_object(k->a, others[i], NULL);
+        other.name = "other";
+        other.uid = "another-uid";
+        const struct tt_service *all = &other;
+        k->services = &all;
+        k->n_services = 1;
+        (void)flow_kit_asked(k);
+        if (flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP,
+                          aws_test_object(k->a, others[0], NULL)) != TT_OK) {
+            fail_msg("%s", k->r.message);
+        }
+        assert_int_equal(flow_kit_count(k, "RevokeSecurityGroupIngress GroupId=sg-nodes"), i);
+    }
+}
+
 /* A creation that met its own name: what has lost its tags is looked for by name. */
 static void creation__meets_its_own_group__it_is_looked_for_by_name(void **state)
 {
@@ -481,6 +507,7 @@ int main(void)
         FLOW_TEST(zones__that_are_not_plain__are_asked_for),
         FLOW_TEST(subnets__by_annotation__no_route_tables),
         FLOW_TEST(nodes__of_a_classic_balancer_beside_shared_checks__are_updated),
+        FLOW_TEST(deletion__group_that_another_service_names__nodes_let_classic_ones_in),
         FLOW_TEST(creation__meets_its_own_group__it_is_looked_for_by_name),
         FLOW_TEST(hold__is_given_back_on_every_path),
         FLOW_TEST(hold__is_not_needed_to_look),
