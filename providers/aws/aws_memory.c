@@ -214,21 +214,22 @@ const char *aws_memory_unshown_group(struct aws_memory *m, struct arena *a, cons
     return arn;
 }
 
-static void set_balancer(struct aws_memory *m, const char *uid, int64_t made_ms)
+void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms)
 {
     mutex_lock(&m->lock);
-    entry(m, uid)->balancer_made_ms = made_ms;
+    entry(m, uid)->balancer_made_ms = now_ms;
     mutex_unlock(&m->lock);
 }
 
-void aws_memory_balancer_made(struct aws_memory *m, const char *uid, int64_t now_ms)
-{
-    set_balancer(m, uid, now_ms);
-}
-
+/* It was there to be deleted: what was changed before that has been shown. */
 void aws_memory_balancer_gone(struct aws_memory *m, const char *uid)
 {
-    set_balancer(m, uid, 0);
+    mutex_lock(&m->lock);
+    struct known *k = entry(m, uid);
+    k->balancer_made_ms = 0;
+    k->wrote_ms = 0;
+    tidy(m, uid);
+    mutex_unlock(&m->lock);
 }
 
 int64_t aws_memory_balancer_made_ms(struct aws_memory *m, const char *uid)

@@ -132,7 +132,7 @@ def test_version__text_and_json():
     r = run("version")
     assert r.returncode == 0 and r.stdout.startswith("trimtab ") and "providers: aws, azure, gce\n" in r.stdout, r
     facts = json.loads(run("version", "-o", "json").stdout)
-    assert facts["providers"] == ["azure", "gce"] and facts["kubernetes"] == "1.36" and facts["version"] in r.stdout
+    assert facts["providers"] == ["aws", "azure", "gce"] and facts["kubernetes"] == "1.36" and facts["version"] in r.stdout
 
 
 def completed(script, *words):
