@@ -187,6 +187,11 @@ static struct json_object *revoked_json(struct amz_request *q, const char *group
     return o;
 }
 
+static void put(void *o)
+{
+    json_object_put(o);
+}
+
 static bool revoke(struct amz_request *q, bool egress)
 {
     struct amz_resource *group = find_group(q);
@@ -194,7 +199,9 @@ static bool revoke(struct amz_request *q, bool egress)
         return false;
     }
     struct json_object *permissions = amz_list(group->body, ec2_permissions_member(egress));
-    struct ec2_rule_list have = ec2_rules_of(q->a, permissions), drop;
+    struct json_object *was = json_copy(permissions); /* rules borrow its texts, and some go */
+    arena_defer(q->a, put, was);
+    struct ec2_rule_list have = ec2_rules_of(q->a, was), drop;
     if (!rules_to_revoke(q, group, egress, &have, &drop)) {
         return false;
     }
@@ -208,7 +215,7 @@ static bool revoke(struct amz_request *q, bool egress)
     struct json_object *gone = amz_list(q->out, "RevokedSecurityGroupRules");
     for (size_t i = 0; i < drop.n; i++) {
         const struct ec2_rule *r = find_rule(&have, &drop.rules[i]);
-        if (r) { /* its texts lie in the document: shown first, removed then */
+        if (r) {
             json_object_array_add(gone, revoked_json(q, group->id, egress, r));
             ec2_rule_remove(permissions, &drop.rules[i]);
         } else {
