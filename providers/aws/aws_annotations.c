@@ -24,7 +24,7 @@ const struct aws_annotation aws_annotation_table[] = {
      "refused while a load balancer of the other kind exists"},
     {"internal", BOTH, "any text but false", "internet-facing",
      "The load balancer has private addresses only.", "any text but false means internal",
-     CREATION},
+     "only at creation; with ReplaceOnSchemeChange the load balancer is made anew"},
     {"proxy-protocol", AWS_ON_CLASSIC, "*", "off",
      "Connections to nodes begin with the proxy protocol, on all ports.", REFUSED, APPLIED},
     {"access-log-enabled", BOTH, BOOL, "false", "Access logs are written to S3.", REFUSED, APPLIED},
@@ -64,7 +64,7 @@ const struct aws_annotation aws_annotation_table[] = {
      "applied; NLB: target groups are made anew"},
     {"additional-resource-tags", BOTH, "key=value, ...", "none",
      "Further tags of what is made for the Service.", "pieces without a key are left out",
-     "classic: added, never removed; NLB: only at creation"},
+     "added, never removed; NLB: only at creation, or with NLBTags"},
     {"healthcheck-protocol", BOTH, "HTTP, HTTPS, TCP; classic: SSL, too",
      "TCP; HTTP with externalTrafficPolicy Local or in probe mode Shared",
      "Protocol of health checks.", "an NLB is refused; classic: " BY_AWS, APPLIED},
@@ -100,7 +100,7 @@ const struct aws_annotation aws_annotation_table[] = {
     {"subnets", BOTH, "ids and Name tags with commas between them",
      "one per zone is found by tags and routes", "Subnets of the load balancer.",
      "the Service is refused; an NLB that is there stays in its subnets",
-     "classic: applied; NLB: only at creation"},
+     "classic: applied; NLB: only at creation, or with NLBSubnets"},
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 

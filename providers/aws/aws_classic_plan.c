@@ -287,7 +287,9 @@ static void balancer_make(struct aws_classic_run *r, struct lb_value own)
     struct aws_planning *p = r->p;
     const struct aws_classic_want *w = r->want;
     bool waits = w->own != NULL && own.text == NULL;
-    const char *why = arena_printf(p->a, "Service %s has no load balancer yet", p->service->key);
+    const char *why =
+        p->anew ? "the one of the other scheme is gone by then"
+                : arena_printf(p->a, "Service %s has no load balancer yet", p->service->key);
     int d = aws_draft(p, waits ? AWS_PHASE_BALANCE : AWS_PHASE_MAKE, LB_CREATE,
                       "classic load balancer", w->name, why);
     aws_draft_action(p, d, AWS_ELB, "CreateLoadBalancer");

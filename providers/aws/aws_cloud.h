@@ -44,10 +44,6 @@ enum aws_doc_kind {
     AWS_DOC_CLASSIC_TAGS,            /* names of classic balancers, ≤ 20; struct aws_arn_tags */
     AWS_DOC_KINDS,
 };
-struct aws_arn_tags {
-    const char *arn; /* or name */
-    struct aws_tags tags;
-};
 
 /* The answer.  Hold it with aws_doc_ref() beyond the need that gave it. */
 struct aws_doc {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aws_config.c: see aws_config.h: from the lines of the file to what stands in it.
  *
- * Sections [ServiceOverride "label"] of one label are one override, later keys win; everything else is [Global] or unknown.
+ * Sections [ServiceOverride "label"] of one label are one override, later keys win; everything else is [Global],
+ * [Trimtab] or unknown.
  * What follows from the values is aws_config_rules.c's. */
 #include "providers/aws/aws_config.h"
 

@@ -30,6 +30,14 @@ struct aws_override {
     const char *signing_name;
     int line; /* of its header, 1… */
 };
+/* [Trimtab]: what upstream never does.  All off: the same file then means the same to both.  Upstream passes over the section
+ * with a warning.  Source: docs/spec/aws.md 13 rows 31 and 33. */
+struct aws_options {
+    bool nlb_tags;        /* NLBTags: additional-resource-tags reach NLBs that are there */
+    bool nlb_subnets;     /* NLBSubnets: an NLB that is there follows the choice of subnets */
+    bool mixed_protocols; /* MixedProtocols: TCP and UDP ports in one Service, on an NLB */
+    bool replaces_scheme; /* ReplaceOnSchemeChange: another balancer when `internal` changes */
+};
 struct aws_config {
     const char *zone;
     const char *region;
@@ -47,6 +55,7 @@ struct aws_config {
     const char *nlb_security_group_mode; /* as written */
     int32_t probe_port;                  /* 0 = AWS_PROBE_PORT */
     bool disable_security_group_ingress;
+    struct aws_options options;
     struct gcfg_list node_ip_families;    /* as written; empty = ipv4 */
     const struct aws_override *overrides; /* in the order of their first lines */
     size_t n_overrides;

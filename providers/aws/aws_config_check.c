@@ -60,12 +60,16 @@ static const char *where_is(const struct checker *k, const char *key)
 /* ---- unknown keys ------------------------------------------------------------------------------------------ */
 
 /* The known key that was meant, perhaps, as it is written. */
-static const char *nearest(const struct checker *k, const struct gcfg_key *keys, const char *word)
+static const char *nearest(const struct checker *k, const struct gcfg_key *keys,
+                           const struct gcfg_unknown *u)
 {
     const char *names[NAMES_MAX];
+    const char *word = u->key;
     size_t n = 0;
     for (const struct gcfg_key *key = keys; key->section != NULL && n < NAMES_MAX; key++) {
-        names[n++] = str_lower(k->a, key->key);
+        if (keys == aws_override_keys || gcfg_name_is(key->section, u->section)) {
+            names[n++] = str_lower(k->a, key->key);
+        }
     }
     const char *near = str_nearest(str_lower(k->a, word), names, n);
     for (const struct gcfg_key *key = keys; near != NULL && key->section != NULL; key++) {
@@ -76,16 +80,33 @@ static const char *nearest(const struct checker *k, const struct gcfg_key *keys,
     return NULL;
 }
 
+/* The section in which the key would count, or NULL. */
+static const char *right_section(const struct gcfg_unknown *u)
+{
+    for (const struct gcfg_key *key = aws_config_keys; key->section != NULL; key++) {
+        if (gcfg_name_is(key->key, u->key)) {
+            return key->section;
+        }
+    }
+    return NULL;
+}
+
 static const char *unknown_text(const struct checker *k, const struct gcfg_unknown *u)
 {
     if (u->key == NULL) {
         return arena_printf(k->a,
-                            "unknown section [%.200s] is ignored; [Global] and [ServiceOverride "
-                            "\"label\"] are read",
+                            "unknown section [%.200s] is ignored; [Global], [ServiceOverride "
+                            "\"label\"] and [Trimtab] are read",
                             u->section);
     }
+    const char *right = right_section(u);
+    if (right != NULL) {
+        return arena_printf(k->a,
+                            "unknown key \"%.200s\" in [%.200s] is ignored; it belongs in [%s]",
+                            u->key, u->section, right);
+    }
     bool in_override = str_has_prefix(u->section, AWS_SECTION_OVERRIDE);
-    const char *near = nearest(k, in_override ? aws_override_keys : aws_config_keys, u->key);
+    const char *near = nearest(k, in_override ? aws_override_keys : aws_config_keys, u);
     return arena_printf(k->a, "unknown key \"%.200s\" in [%.200s] is ignored%s%s%s", u->key,
                         u->section, near != NULL ? "; did you mean \"" : "", str_nonnull(near),
                         near != NULL ? "\"?" : "");

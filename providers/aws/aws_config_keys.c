@@ -7,6 +7,11 @@
         .section = AWS_SECTION_GLOBAL, .key = (name_), .type = (type_),                            \
         .offset = offsetof(struct aws_global, member)                                              \
     }
+#define OPTION(name_, member)                                                                      \
+    {                                                                                              \
+        .section = AWS_SECTION_OPTIONS, .key = (name_), .type = GCFG_BOOL,                         \
+        .offset = offsetof(struct aws_global, c.options.member)                                    \
+    }
 #define OVERRIDE(name_, member)                                                                    \
     {                                                                                              \
         .section = AWS_SECTION_OVERRIDE, .key = (name_), .type = GCFG_STR,                         \
@@ -31,6 +36,10 @@ const struct gcfg_key aws_config_keys[] = {
     GLOBAL("ClusterServiceSharedLoadBalancerHealthProbePath", c.probe_path, GCFG_STR),
     GLOBAL("SupportedTopologyInstanceTypePattern", c.topology_pattern, GCFG_STR),
     GLOBAL("NLBSecurityGroupMode", c.nlb_security_group_mode, GCFG_STR),
+    OPTION("NLBTags", nlb_tags),
+    OPTION("NLBSubnets", nlb_subnets),
+    OPTION("MixedProtocols", mixed_protocols),
+    OPTION("ReplaceOnSchemeChange", replaces_scheme),
     {0},
 };
 

@@ -10,8 +10,9 @@
 
 #define AWS_SECTION_GLOBAL   "Global"
 #define AWS_SECTION_OVERRIDE "ServiceOverride"
+#define AWS_SECTION_OPTIONS  "Trimtab"
 
-/* What [Global] is decoded into: numbers are checked for their range afterwards. */
+/* What [Global] and [Trimtab] are decoded into: numbers are checked for their range afterwards. */
 struct aws_global {
     struct aws_config c;
     int64_t probe_port;

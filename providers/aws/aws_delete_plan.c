@@ -16,15 +16,16 @@
 
 /* ---- balancers --------------------------------------------------------------------------------------------- */
 
-/* From the first one on, a stop leaves pieces that only the next deletion finds. */
-static void balancer(struct aws_planning *p, enum aws_api api, const char *kind, const char *name,
-                     const char *id)
+/* From the first one on, a stop leaves pieces that only the next look finds. */
+void aws_plan_balancer_goes(struct aws_planning *p, enum aws_phase phase, enum aws_kind kind,
+                            const char *why)
 {
-    const char *why =
-        arena_printf(p->a, "Service %s wants no load balancer any more", p->service->key);
-    int d = aws_draft(p, AWS_PHASE_DROP, LB_DELETE, kind, name, why);
-    aws_draft_action(p, d, api, "DeleteLoadBalancer");
-    aws_draft_text(p, d, api == AWS_ELB ? "LoadBalancerName" : "LoadBalancerArn", id);
+    bool nlb = kind == AWS_NLB;
+    int d = aws_draft(p, phase, LB_DELETE, nlb ? "load balancer" : "classic load balancer",
+                      nlb ? p->seen->nlb->name : p->seen->classic->name, why);
+    aws_draft_action(p, d, nlb ? AWS_ELBV2 : AWS_ELB, "DeleteLoadBalancer");
+    aws_draft_text(p, d, nlb ? "LoadBalancerArn" : "LoadBalancerName",
+                   nlb ? p->seen->nlb->arn : p->seen->classic->name);
     aws_draft_op(p, d)->tolerate = LB_TOLERATE_ABSENT;
     if (p->critical < 0) {
         p->critical = d;
@@ -33,13 +34,13 @@ static void balancer(struct aws_planning *p, enum aws_api api, const char *kind,
 
 static void balancers(struct aws_planning *p)
 {
-    const struct aws_classic *classic = p->seen->classic;
-    const struct aws_nlb *nlb = p->seen->nlb;
-    if (classic != NULL) {
-        balancer(p, AWS_ELB, "classic load balancer", classic->name, classic->name);
+    const char *why =
+        arena_printf(p->a, "Service %s wants no load balancer any more", p->service->key);
+    if (p->seen->classic != NULL) {
+        aws_plan_balancer_goes(p, AWS_PHASE_DROP, AWS_CLASSIC, why);
     }
-    if (nlb != NULL) {
-        balancer(p, AWS_ELBV2, "load balancer", nlb->name, nlb->arn);
+    if (p->seen->nlb != NULL) {
+        aws_plan_balancer_goes(p, AWS_PHASE_DROP, AWS_NLB, why);
     }
 }
 

@@ -40,7 +40,7 @@ struct aws_classic_want {
 struct aws_nlb_port {
     int32_t port;
     int32_t node_port;
-    const char *protocol;         /* frontend: "TCP", "UDP", "TLS" */
+    const char *protocol;         /* frontend: "TCP", "UDP", "TLS", "TCP_UDP" */
     const char *traffic_protocol; /* of the target group */
     const char *certificate;      /* TLS; else "" */
     const char *ssl_policy;       /* TLS; "" none asked for */
@@ -56,6 +56,9 @@ struct aws_nlb_want {
     bool internal;
     const struct aws_subnet_mapping *mappings;
     size_t n_mappings;
+    /* Of one that is there, set by the planner: it goes to these subnets, too (NLBSubnets), or why not. */
+    bool moves;
+    const char *stays_because;
     const struct aws_nlb_port *ports; /* Service port order */
     size_t n_ports;
     struct aws_target_health_check health; /* of all target groups; timeout 0 unless annotated */

@@ -86,6 +86,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .service = it->service,
             .seen = &it->seen,
             .around = &it->around,
+            .about_nodes = aws_item_is_about_nodes(it),
             .repairs = y->p->repair_adopted || ((it->item->in->reasons & TT_REASON_SPEC) != 0 &&
                                                 it->item->in->previous != NULL),
             .critical = -1,

@@ -25,6 +25,11 @@ struct aws_tags {
     const struct aws_tag *items;
     size_t n;
 };
+/* Of one resource of a balancers' API. */
+struct aws_arn_tags {
+    const char *arn; /* or the name of a classic balancer */
+    struct aws_tags tags;
+};
 
 /* ---- EC2: places ------------------------------------------------------------------------------------------- */
 

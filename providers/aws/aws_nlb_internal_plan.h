@@ -40,6 +40,9 @@ bool aws_nlb_slots_use(const struct aws_nlb_slots *slots, const struct aws_obser
 /* Target groups with their health checks, targets and attributes.  (aws_nlb_groups_plan.c) */
 void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                          struct aws_nlb_slots *slots);
+/* Tags that the annotation names and that are not there; false: none. (aws_nlb_tags_plan.c) */
+bool aws_nlb_plan_tags(struct aws_planning *p, const struct aws_nlb_want *want,
+                       const struct aws_nlb_slots *slots);
 /* `balancer`: its ARN, known or late-bound.  (aws_nlb_listeners_plan.c) */
 void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *want,
                             const struct aws_nlb_slots *slots, struct lb_value balancer);

@@ -2,8 +2,8 @@
 /* aws_nlb_listeners_plan.c: listeners of an NLB: made, changed in place, switched to another target group, deleted.
  *
  * A ModifyListener says only what changes: members that are absent stay as they are.  A listener goes from TCP to TLS and back
- * in place.  To and from UDP it cannot, and a port has one listener, so the old one is deleted first (CLEAR) and the port
- * answers nobody until the new one is made (FILL); the plan says so.
+ * in place.  To and from UDP it cannot, and a port has one listener, so the old one is deleted when the new target group is
+ * made (BALANCE), and the port answers nobody until the new listener is there (FILL); the plan says so.
  * A policy that the Service does not name is AWS' affair and not compared, nor is one on a listener without TLS (moto
  * answers one there).  Pure.  Source: docs/spec/aws.md 5.5; 10.4 rows 3, 4, 31a; 13 rows 6, 9. */
 #include "providers/aws/aws_nlb_internal_plan.h"
@@ -159,7 +159,7 @@ void aws_nlb_plan_listeners(struct aws_planning *p, const struct aws_nlb_want *w
         }
         if (slot->listener != NULL) {
             int port = (int)slot->port->port;
-            plan_delete(p, AWS_PHASE_CLEAR, slot->listener,
+            plan_delete(p, AWS_PHASE_BALANCE, slot->listener,
                         arena_printf(p->a, "port %d is %s now, and a port has one listener", port,
                                      slot->port->protocol));
             lb_plan_effect(p->plan, p->service->key,

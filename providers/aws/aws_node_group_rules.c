@@ -33,14 +33,26 @@ static void add(struct list *l, const char *protocol, int32_t port, const char *
 
 /* ---- traffic ------------------------------------------------------------------------------------- */
 
-static const char *client_protocol(const struct aws_nlb_node_want *w)
+static bool has_udp(const struct aws_nlb_node_want *w)
 {
     for (size_t i = 0; i < w->n_ports; i++) {
         if (str_eq(w->ports[i].traffic_protocol, "UDP")) {
-            return "udp";
+            return true;
         }
     }
-    return "tcp";
+    return false;
+}
+
+/* By which protocols clients come to a port. */
+struct clients {
+    bool tcp, udp;
+};
+
+static struct clients clients_of(const struct aws_nlb_node_want *w, const struct aws_nlb_port *port)
+{
+    bool both = str_eq(port->traffic_protocol, "TCP_UDP");
+    bool udp = w->mixed ? both || str_eq(port->traffic_protocol, "UDP") : has_udp(w);
+    return (struct clients){.tcp = both || !udp, .udp = udp};
 }
 
 /* 0: every port is probed itself. */
@@ -50,51 +62,65 @@ static int32_t health_port(const struct aws_nlb_node_want *w)
     return str_to_i64(w->health_port, &n) && n > 0 && n <= INT32_MAX ? (int32_t)n : 0;
 }
 
-/* Everybody may reach all probed ports anyway. */
-static bool health_is_covered(const struct aws_nlb_node_want *w, const char *protocol, int32_t port)
+/* Everybody may reach what is probed of this port anyway.  `port`: health_port(). */
+static bool is_open(const struct aws_nlb_node_want *w, const struct aws_nlb_port *of, int32_t port)
 {
-    if (w->client_cidrs.n != 1 || !str_eq(w->client_cidrs.items[0], "0.0.0.0/0") ||
-        !str_eq(protocol, "tcp")) {
-        return false;
-    }
-    for (size_t i = 0; i < w->n_ports && port != 0; i++) {
-        if (w->ports[i].node_port != port) {
+    return w->client_cidrs.n == 1 && str_eq(w->client_cidrs.items[0], "0.0.0.0/0") &&
+           clients_of(w, of).tcp && (port == 0 || of->node_port == port);
+}
+
+/* Then no rule for probes is needed at all: upstream compares the sets of ports. */
+static bool all_are_open(const struct aws_nlb_node_want *w, int32_t port)
+{
+    for (size_t i = 0; i < w->n_ports; i++) {
+        if (!is_open(w, &w->ports[i], port)) {
             return false;
         }
     }
     return true;
 }
 
+static void add_clients(struct list *l, const struct aws_nlb_node_want *w,
+                        const struct aws_nlb_port *of, const char *description)
+{
+    struct clients c = clients_of(w, of);
+    for (size_t j = 0; j < w->client_cidrs.n; j++) {
+        if (c.tcp) {
+            add(l, "tcp", of->node_port, w->client_cidrs.items[j], description);
+        }
+        if (c.udp) {
+            add(l, "udp", of->node_port, w->client_cidrs.items[j], description);
+        }
+    }
+}
+
 /* One rule per port and range; where a client's range is a subnet's, the client's rule serves both. */
 static struct aws_rules wanted_rules(struct arena *a, const struct aws_nlb_node_want *w)
 {
-    const char *protocol = client_protocol(w);
     const char *client = arena_printf(a, AWS_RULE_CLIENT "%s", w->lb_name);
     const char *health = arena_printf(a, AWS_RULE_HEALTH "%s", w->lb_name);
     int32_t port = health_port(w);
-    struct list clients = {
-        .items =
-            ARENA_ARRAY(a, struct aws_rule, w->n_ports * (w->client_cidrs.n + w->subnet_cidrs.n))};
+    size_t most = w->n_ports * (2 * w->client_cidrs.n + w->subnet_cidrs.n);
+    struct list rules = {.items = ARENA_ARRAY(a, struct aws_rule, most)};
     for (size_t i = 0; i < w->n_ports; i++) {
-        for (size_t j = 0; j < w->client_cidrs.n; j++) {
-            add(&clients, protocol, w->ports[i].node_port, w->client_cidrs.items[j], client);
-        }
+        add_clients(&rules, w, &w->ports[i], client);
     }
-    struct aws_rules sorted = aws_rules_sorted(a, clients.items, clients.n);
-    if (health_is_covered(w, protocol, port)) {
+    struct aws_rules sorted = aws_rules_sorted(a, rules.items, rules.n);
+    if (all_are_open(w, port)) {
         return sorted;
     }
     for (size_t i = 0; i < w->n_ports; i++) {
-        for (size_t j = 0; j < w->subnet_cidrs.n; j++) {
-            struct aws_rule *next = &clients.items[clients.n];
-            add(&clients, "tcp", port != 0 ? port : w->ports[i].node_port, w->subnet_cidrs.items[j],
+        bool open = w->mixed && port == 0 && is_open(w, &w->ports[i], port);
+        for (size_t j = 0; !open && j < w->subnet_cidrs.n; j++) {
+            struct aws_rule *next = &rules.items[rules.n];
+            add(&rules, "tcp", port != 0 ? port : w->ports[i].node_port, w->subnet_cidrs.items[j],
                 health);
             if (aws_rules_have(&sorted, next)) {
-                clients.n--;
+                rules.n--;
             }
         }
     }
-    return aws_rules_sorted(a, clients.items, clients.n);
+    return aws_rules_sorted(a, rules.items, rules.n);
 }
 
 /* ---- differences --------------------------------------------------------------------------------- */

@@ -223,11 +223,11 @@ static const struct aws_subnet *subnet_of(const struct aws_places *places, const
     return NULL;
 }
 
-/* Where probes come from: the subnets that the balancer has, or will have. */
+/* Where probes come from: the subnets that the balancer will have. */
 static int subnet_cidrs(struct aws_planning *p, const struct aws_nlb_want *want,
                         struct aws_texts *ret, struct err *err)
 {
-    const struct aws_nlb *seen = p->seen->nlb;
+    const struct aws_nlb *seen = want->moves ? NULL : p->seen->nlb;
     size_t n_subnets = seen != NULL ? seen->subnets.n : want->n_mappings;
     const char **items = ARENA_ARRAY(p->a, const char *, n_subnets);
     size_t n = 0;
@@ -278,6 +278,7 @@ int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *
         .client_cidrs = p->service->ranges,
         .ports = want->ports,
         .n_ports = want->n_ports,
+        .mixed = p->naming->options.mixed_protocols,
         .health_port = want->health.port,
     };
     struct str_set wanted = {0};

@@ -242,6 +242,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
     rc = rc == ERR_OK ? observe_classic(y, it, err) : rc;
     rc = rc == ERR_OK ? observe_nlb(y, it, err) : rc;
     rc = rc == ERR_OK ? aws_observe_target_groups(y, it, err) : rc;
+    rc = rc == ERR_OK ? aws_observe_tags(y, it, err) : rc;
     rc = rc == ERR_OK && !it->want && !y->s->planning ? wait_for_groups(y, it, err) : rc;
     rc = rc == ERR_OK ? take_hold(y, it, err) : rc;
     return rc == ERR_OK ? aws_observe_around(y, it, err) : rc;

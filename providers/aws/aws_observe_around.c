@@ -30,11 +30,14 @@ static bool zones_are_plain(const struct aws_doc *subnets, const char *region)
     return true;
 }
 
-/* An NLB that exists keeps its subnets: only their ranges are of interest.  A classic one follows (4.6 item 1). */
-static bool needs_tables(const struct aws_item *it)
+/* An NLB that exists keeps its subnets, unless an option says otherwise: only their ranges are of interest.  A classic one
+ * follows (4.6 item 1). */
+static bool needs_tables(const struct aws_sync *y, const struct aws_item *it)
 {
-    return !it->service->has_subnets &&
-           (it->service->kind == AWS_CLASSIC ? !aws_item_is_about_nodes(it) : it->seen.nlb == NULL);
+    const struct aws_options *o = &y->p->naming.options;
+    bool follows = it->service->kind == AWS_CLASSIC || o->nlb_subnets || o->replaces_scheme;
+    bool is_new = it->service->kind == AWS_NLB && it->seen.nlb == NULL;
+    return !it->service->has_subnets && (is_new || (follows && !aws_item_is_about_nodes(it)));
 }
 
 static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *err)
@@ -48,7 +51,7 @@ static int observe_places(struct aws_sync *y, struct aws_item *it, struct err *e
     if (!it->want || nothing) {
         return ERR_OK;
     }
-    size_t n = needs_tables(it) ? 2 : 1;
+    size_t n = needs_tables(y, it) ? 2 : 1;
     if (aws_sync_read_facts(y, needs, n, err) != ERR_OK) {
         return err->code;
     }

@@ -340,9 +340,14 @@ static void other_rules(struct others *o, const struct aws_service *s)
         for (size_t k = 0; k < o->subnets->n && (own || str_to_i64(want.health.port, &port)); k++) {
             other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, subnets[k].cidr);
         }
+        const char *protocol = want.ports[i].protocol;
+        bool both = str_eq(protocol, "TCP_UDP");
         for (size_t k = 0; k < s->ranges.n; k++) {
-            other_rule(o, str_eq(want.ports[i].protocol, "UDP") ? "udp" : "tcp",
-                       want.ports[i].node_port, s->ranges.items[k]);
+            other_rule(o, str_eq(protocol, "UDP") ? "udp" : "tcp", want.ports[i].node_port,
+                       s->ranges.items[k]);
+            if (both) {
+                other_rule(o, "udp", want.ports[i].node_port, s->ranges.items[k]);
+            }
         }
     }
 }

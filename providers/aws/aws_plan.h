@@ -5,9 +5,9 @@
  * operations: each says in which *phase* its own belongs, and aws_draft_finish() turns the drafts into the plan, phase by phase,
  * all operations of a phase side by side (one wave).  References between drafts are late-bound outputs (lb_value).
  *
- *     CLEAR    what stands in the way: a listener whose port changes between TCP and UDP
+ *     CLEAR    what stands in the way: a classic listener that changes, a balancer of the other scheme
  *     MAKE     security groups, target groups, rules that let traffic reach nodes; and the balancer when it needs none of them
- *     BALANCE  the balancer when it needs a group made in MAKE
+ *     BALANCE  the balancer when it needs a group made in MAKE; an NLB's listener goes whose port changes between TCP and UDP
  *     FILL     listeners, targets, attributes, rules of the balancer's own group
  *     SWITCH   listeners go over to target groups that are filled now; what only then may change
  *     DROP     listeners, balancers, targets and instances that are not wanted any more
@@ -48,6 +48,9 @@ struct aws_observed {
     /* Those of listeners, those that AWS lists for the balancer, and left ones; by name. */
     const struct aws_observed_group *groups;
     size_t n_groups;
+    /* Of the NLB, its listeners and groups; n 0: not read, not to be compared (NLBTags). */
+    const struct aws_arn_tags *tags;
+    size_t n_tags;
 };
 /* Of all Services. */
 struct aws_surroundings {
@@ -122,6 +125,8 @@ struct aws_planning {
     /* Differences that upstream would have left, on what it may have made, are mended (design 2): the Service was edited,
      * or --repair-adopted is on. */
     bool repairs;
+    bool anew;        /* the balancer of the other scheme goes in this plan; `seen` has none then */
+    bool about_nodes; /* only nodes changed: what does not hang on them was not read */
     struct aws_drafts *drafts; /* aws_draft_begin()'s */
     int critical;              /* draft that gets op->critical, or -1 */
     /* What the Service's owner should know and no operation says: Warning events beside those of service->findings. */
@@ -186,6 +191,9 @@ int aws_plan_left_groups(struct aws_planning *p, const char *keep, struct err *e
 /* Target groups of ours that no wanted port uses and no listener forwards to. (aws_nlb_plan.c) */
 int aws_plan_left_target_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                                 struct err *err);
+/* The balancer of this kind, which is there; with its listeners. (aws_delete_plan.c) */
+void aws_plan_balancer_goes(struct aws_planning *p, enum aws_phase phase, enum aws_kind kind,
+                            const char *why);
 /* Everything of the Service goes, of both kinds. (aws_delete_plan.c) */
 int aws_plan_delete(struct aws_planning *p, struct err *err);
 /* All of the above for one Service: what the flow calls. `want` false: delete. (aws_service_plan.c) */

@@ -108,8 +108,8 @@ static int32_t open_provider(const struct tt_open_args *args, void **ret_provide
 
 static const char *const event_reasons[] = {
     "AnnotationIgnored", "PortIgnored",       "SchemeNotChanged", "SourceRangeIgnored",
-    "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TargetGroupKept",
-    "TargetRefused",     "UnknownType",
+    "SubnetNotChanged",  "SubnetsNotChanged", "SubnetsNotFound",  "TagsNotChanged",
+    "TargetGroupKept",   "TargetRefused",     "UnknownType",
 };
 
 const struct tt_provider tt_aws_provider = {

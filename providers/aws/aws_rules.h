@@ -141,6 +141,7 @@ struct aws_nlb_node_want {
     struct aws_texts client_cidrs;
     const struct aws_nlb_port *ports; /* n 0: everything of this balancer goes */
     size_t n_ports;
+    bool mixed; /* MixedProtocols: each port by its own protocol; else one UDP port makes all UDP */
     const char *health_port; /* "traffic-port" or a number */
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
 };

@@ -130,8 +130,19 @@ static int check_tail(const struct aws_service *out, struct err *err)
     return ERR_OK;
 }
 
+static int check_ports(struct arena *a, const struct aws_naming *naming, struct aws_service *out,
+                       struct err *err)
+{
+    if (out->kind == AWS_NLB && naming->options.mixed_protocols) {
+        return aws_service_mix_ports(a, out->in, out->ports, out->n_ports, &out->ports,
+                                     &out->n_ports, err);
+    }
+    return aws_service_check_protocols(out->in, out->kind, err);
+}
+
 /* The order of 4.1.  Facts come after all of it. */
-static int check(struct arena *a, struct aws_service *out, struct err *err)
+static int check(struct arena *a, const struct aws_naming *naming, struct aws_service *out,
+                 struct err *err)
 {
     const struct aws_classic_listener *listeners;
     struct str_set ranges = {0};
@@ -151,7 +162,7 @@ static int check(struct arena *a, struct aws_service *out, struct err *err)
         split_ranges(a, &ranges, out);
     }
     if (rc == ERR_OK) {
-        rc = aws_service_check_protocols(out->in, out->kind, err);
+        rc = check_ports(a, naming, out, err);
     }
     if (rc == ERR_OK) {
         rc = check_rules(out, err);
@@ -190,6 +201,16 @@ static bool is_odd_type(const struct tt_service *s)
     return aws_service_kind(s) == AWS_CLASSIC;
 }
 
+static bool has_port_without_node_port(const struct tt_service *s)
+{
+    for (uint32_t i = 0; i < s->n_ports; i++) {
+        if (s->ports[i].node_port == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                          const struct aws_service *s)
 {
@@ -212,7 +233,7 @@ static void find_of_kind(struct finder *f, const struct aws_naming *naming,
                     "annotation " AWS_ANNOTATION "security-groups has no effect on an NLB unless "
                     "NLBSecurityGroupMode of the cloud-config is Managed");
     }
-    if (s->n_ports < s->in->n_ports) {
+    if (has_port_without_node_port(s->in)) {
         add_finding(f, "PortIgnored",
                     "ports without node port cannot be reached through a load balancer; set "
                     "spec.allocateLoadBalancerNodePorts");
@@ -243,7 +264,7 @@ const struct aws_service *aws_service_read(struct arena *a, const struct aws_nam
     out->ports = aws_service_ports(a, s, out->kind, &out->n_ports);
     out->local = str_eq(s->external_traffic_policy, "Local");
     read_annotations(a, out);
-    (void)check(a, out, &out->err); /* kept in the Service: whoever builds it tells */
+    (void)check(a, naming, out, &out->err); /* kept in the Service: whoever builds it tells */
     find(a, naming, out);
     return out;
 }

@@ -36,6 +36,7 @@ struct aws_naming {
     const char *nlb_group_mode;  /* as configured; "Managed" or "" are good */
     const char *shared_group;    /* ElbSecurityGroup or "" */
     bool no_node_rules;          /* DisableSecurityGroupIngress */
+    struct aws_options options;  /* [Trimtab] */
 };
 
 /* A finding about a Service that does not stop its sync; becomes a Warning event. */
@@ -49,7 +50,7 @@ struct aws_service_port {
     const char *name;
     int32_t port;
     int32_t node_port;
-    const char *protocol; /* "TCP", "UDP" */
+    const char *protocol; /* "TCP", "UDP"; "TCP_UDP" where both meet (MixedProtocols) */
     bool tls; /* certificate and port selected, by the rule of the Service's kind (4.4, 5.1) */
 };
 

@@ -4,7 +4,7 @@
  * Targets are all of p->around->instances; the flow has chosen them.  The kind of a load balancer never changes: whether the
  * Service asks for another kind than it has is seen by what is there, not by the looks of a host name (docs/spec/aws.md 4.2
  * item 1, FIX).  Where balancers of both kinds are there, the wanted one is served and the other left alone until the
- * Service goes. */
+ * Service goes.  Neither does its scheme change, but with ReplaceOnSchemeChange of [Trimtab] another balancer is made. */
 #include "providers/aws/aws_groups_plan.h"
 
 #include "common/base/str.h"
@@ -58,6 +58,12 @@ static bool scheme_differs(const struct aws_planning *p)
     return scheme != NULL && str_eq(scheme, "internal") != p->service->internal;
 }
 
+/* Another one is made, and this one deleted first: both have the same name. */
+static bool is_replaced(const struct aws_planning *p)
+{
+    return p->naming->options.replaces_scheme && !p->about_nodes && scheme_differs(p);
+}
+
 static void say_why(struct aws_planning *p)
 {
     const struct aws_service *s = p->service;
@@ -70,7 +76,13 @@ static void say_why(struct aws_planning *p)
         lb_plan_because(p->plan, s->key, "aws-load-balancer-type is \"%s\" → %s", type,
                         aws_kind_text(s->kind));
     }
-    if (internal != NULL && scheme_differs(p) && s->kind == AWS_CLASSIC) {
+    if (is_replaced(p)) {
+        lb_plan_because(p->plan, s->key,
+                        "aws-load-balancer-internal is %s%s%s → %s, and ReplaceOnSchemeChange of "
+                        "the cloud-config makes another load balancer",
+                        internal != NULL ? "\"" : "", str_or(internal, "not set"),
+                        internal != NULL ? "\"" : "", scheme_text(s->internal));
+    } else if (internal != NULL && scheme_differs(p) && s->kind == AWS_CLASSIC) {
         lb_plan_because(p->plan, s->key,
                         "aws-load-balancer-internal is \"%s\" → %s, but the load balancer is %s "
                         "and stays so",
@@ -92,14 +104,20 @@ static void describe(struct aws_planning *p)
     } else if (s->kind == AWS_NLB && seen->nlb != NULL) {
         dns = seen->nlb->dns;
     }
-    bool internal = scheme_differs(p) ? !s->internal : s->internal;
+    bool stays = scheme_differs(p) && !is_replaced(p);
+    bool internal = stays ? !s->internal : s->internal;
     told->kind = arena_printf(p->a, "%s, %s", scheme_text(internal), aws_kind_text(s->kind));
     told->address = str_is_empty(dns) ? NULL : dns;
     say_why(p);
-    if (told->address != NULL) {
+    if (is_replaced(p)) {
+        lb_plan_effect(
+            p->plan, s->key,
+            "The DNS name changes: AWS cannot change the scheme of a load balancer, so it "
+            "is deleted and made anew, and nobody is served in between.");
+    } else if (told->address != NULL) {
         lb_plan_effect(p->plan, s->key, "The DNS name stays.");
     }
-    if (scheme_differs(p)) {
+    if (stays) {
         lb_plan_effect(p->plan, s->key, "The load balancer stays %s.", scheme_text(internal));
         aws_plan_finding(p, "SchemeNotChanged",
                          "The load balancer stays %s: AWS cannot change the scheme of one that is "
@@ -142,8 +160,15 @@ static int choose_subnets(struct aws_planning *p, struct aws_texts *ret, struct 
                    p->naming->vpc, str_join(p->a, why_not.items, why_not.n, "; "));
 }
 
-/* An NLB keeps the subnets that it was made with: when those that the Service asks for cannot be told, that is no reason to
- * leave its targets as they are.  What is chosen and not had, aws_plan_nlb() tells. */
+/* Does an NLB that is there go where the Service asks for?  Not while it has the other scheme, whose subnets are others. */
+static bool follows_subnets(const struct aws_planning *p)
+{
+    return p->seen->nlb != NULL && p->naming->options.nlb_subnets && !p->about_nodes &&
+           !scheme_differs(p);
+}
+
+/* An NLB keeps the subnets that it was made with, unless NLBSubnets says otherwise: when those that the Service asks for cannot
+ * be told, that is no reason to leave its targets as they are.  What is chosen and not had, aws_plan_nlb() tells. */
 static int subnets_of_nlb(struct aws_planning *p, struct aws_texts *ret, struct err *err)
 {
     const struct aws_nlb *nlb = p->seen->nlb;
@@ -151,7 +176,8 @@ static int subnets_of_nlb(struct aws_planning *p, struct aws_texts *ret, struct 
     if (nlb == NULL || nlb->subnets.n == 0) {
         return choose_subnets(p, ret, err);
     }
-    if (!p->service->has_subnets || choose_subnets(p, ret, &why) != ERR_OK) {
+    bool asked = p->service->has_subnets || follows_subnets(p);
+    if (!asked || choose_subnets(p, ret, &why) != ERR_OK) {
         *ret = nlb->subnets;
     }
     if (why.code != ERR_OK) {
@@ -248,6 +274,24 @@ static const char *kept_group(const struct aws_planning *p, const struct aws_nlb
     return takes_groups(p) && p->seen->nlb != NULL ? p->service->nlb_group : NULL;
 }
 
+/* An elastic or private address for each subnet, where the Service names some. */
+static bool addresses_fit(const struct aws_service *s, size_t n_subnets)
+{
+    return (!s->has_allocations || s->allocations.n == n_subnets) &&
+           (!s->has_addresses || s->addresses.n == n_subnets);
+}
+
+/* Why an NLB does not go to the subnets that the Service asks for. */
+static const char *stays_because(const struct aws_planning *p)
+{
+    if (!p->naming->options.nlb_subnets) {
+        return "the subnets of an NLB are not changed unless NLBSubnets in [Trimtab] of the "
+               "cloud-config says so";
+    }
+    return scheme_differs(p) ? "its scheme is not the one that the Service asks for"
+                             : "the annotations name another number of addresses than of subnets";
+}
+
 static int plan_nlb(struct aws_planning *p, struct err *err)
 {
     struct aws_texts subnets = {0};
@@ -255,7 +299,8 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     struct lb_value own = LB_VALUE(NULL);
     struct aws_service s = *p->service;
     int rc = subnets_of_nlb(p, &subnets, err);
-    if (p->seen->nlb != NULL) { /* addresses are given at creation; later nobody counts them */
+    bool moves = follows_subnets(p) && addresses_fit(&s, subnets.n);
+    if (p->seen->nlb != NULL && !moves) { /* addresses were given at creation: nobody counts them */
         s.has_allocations = false;
         s.has_addresses = false;
     }
@@ -265,6 +310,8 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    want.moves = moves;
+    want.stays_because = stays_because(p);
     if (want.own != NULL && takes_groups(p)) {
         rc = aws_plan_own_group(p, want.own, &own, err);
     }
@@ -299,6 +346,39 @@ static int check_kind(const struct aws_planning *p, struct err *err)
                    nlb ? "an NLB" : "a classic load balancer");
 }
 
+static int plan_kind(struct aws_planning *p, struct err *err)
+{
+    return p->service->kind == AWS_NLB ? plan_nlb(p, err) : plan_classic(p, err);
+}
+
+/* The balancer of the other scheme goes; then the Service is planned as if it had none.  Its target groups serve on. */
+static int plan_anew(struct aws_planning *p, struct err *err)
+{
+    const struct aws_observed *seen = p->seen;
+    struct aws_observed bare = *seen;
+    const char *why = arena_printf(p->a, "it is %s, and the Service asks for %s one",
+                                   scheme_text(!p->service->internal),
+                                   p->service->internal ? "an internal" : "an internet-facing");
+    if (p->service->kind == AWS_NLB) {
+        aws_plan_balancer_goes(p, AWS_PHASE_CLEAR, AWS_NLB, why);
+        bare.nlb = NULL;
+        bare.listeners = NULL;
+        bare.n_listeners = 0;
+        bare.has_nlb_attributes = false;
+        bare.n_tags = 0;
+    } else {
+        aws_plan_balancer_goes(p, AWS_PHASE_CLEAR, AWS_CLASSIC, why);
+        bare.classic = NULL;
+        bare.classic_attributes = NULL;
+        bare.has_classic_tags = false;
+    }
+    p->seen = &bare;
+    p->anew = true;
+    int rc = plan_kind(p, err);
+    p->seen = seen;
+    return rc;
+}
+
 static int plan_wanted(struct aws_planning *p, struct err *err)
 {
     const struct aws_service *s = p->service;
@@ -313,7 +393,7 @@ static int plan_wanted(struct aws_planning *p, struct err *err)
         return rc;
     }
     describe(p);
-    return s->kind == AWS_NLB ? plan_nlb(p, err) : plan_classic(p, err);
+    return is_replaced(p) ? plan_anew(p, err) : plan_kind(p, err);
 }
 
 int aws_plan_service(struct aws_planning *p, bool want, struct err *err)

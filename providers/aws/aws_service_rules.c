@@ -125,10 +125,12 @@ int aws_service_check_protocols(const struct tt_service *s, enum aws_kind kind, 
         const char *protocol = s->ports[i].protocol;
         bool good = str_eq(protocol, "TCP") || (kind == AWS_NLB && str_eq(protocol, "UDP"));
         if (!str_eq(protocol, s->ports[0].protocol)) {
-            return err_set(err, ERR_INVALID,
-                           "spec.ports: %s and %s: all ports of a load balancer must have the same "
-                           "protocol; make one Service for each",
-                           str_nonnull(s->ports[0].protocol), str_nonnull(protocol));
+            return err_set(
+                err, ERR_INVALID,
+                "spec.ports: %s and %s: all ports of a load balancer must have the same "
+                "protocol; make one Service for each%s",
+                str_nonnull(s->ports[0].protocol), str_nonnull(protocol),
+                kind == AWS_NLB ? ", or set MixedProtocols in [Trimtab] of the cloud-config" : "");
         }
         if (!good) {
             return err_set(err, ERR_INVALID, "spec.ports: port %d: %s: %s", (int)s->ports[i].port,

@@ -20,6 +20,11 @@ int aws_service_check_protocols(const struct tt_service *s, enum aws_kind kind, 
 /* Ports that have a node port, with `tls` by the rule of the kind (4.4, 5.1). */
 const struct aws_service_port *aws_service_ports(struct arena *a, const struct tt_service *s,
                                                  enum aws_kind kind, size_t *ret_n);
+/* Of an NLB with MixedProtocols (13 row 33): `ports` with those of one number joined to one of protocol "TCP_UDP".
+ * ERR_INVALID: another protocol than TCP and UDP, or ports that one listener cannot serve. (aws_mixed_rules.c) */
+int aws_service_mix_ports(struct arena *a, const struct tt_service *s,
+                          const struct aws_service_port *ports, size_t n,
+                          const struct aws_service_port **ret, size_t *ret_n, struct err *err);
 /* 4.4: listeners of a classic load balancer, in the order of the ports. */
 int aws_service_listeners(struct arena *a, const struct tt_service *s,
                           const struct aws_service_port *ports, size_t n,

@@ -206,6 +206,7 @@ static int make_naming(struct start *x, const struct tt_open_args *args, struct 
     n->nlb_group_mode = p->config.nlb_security_group_mode;
     n->shared_group = p->config.elb_security_group;
     n->no_node_rules = p->config.disable_security_group_ingress;
+    n->options = p->config.options;
     return rc;
 }
 

@@ -66,6 +66,8 @@ struct aws_provider *aws_provider_of(const struct lb_sync *s);
 int aws_observe(struct lb_sync *s, struct err *err);
 /* Target groups and what hangs on them (aws_observe_targets.c): of the balancer that was found, and left ones. */
 int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* Tags of an NLB and its parts, when they are compared (aws_observe_tags.c). */
+int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* Security groups, and what other Services need of them (aws_observe_groups.c). */

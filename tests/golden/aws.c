@@ -110,6 +110,10 @@ static void read_config(struct show *s, struct json_object *config)
         .nlb_group_mode = arena_strdup(s->a, str_nonnull(json_str(config, "mode"))),
         .shared_group = arena_strdup(s->a, str_nonnull(json_str(config, "group"))),
         .no_node_rules = json_bool(config, "noNodeRules", false),
+        .options = {.nlb_tags = json_bool(config, "nlbTags", false),
+                    .nlb_subnets = json_bool(config, "nlbSubnets", false),
+                    .mixed_protocols = json_bool(config, "mixedProtocols", false),
+                    .replaces_scheme = json_bool(config, "replaceOnSchemeChange", false)},
     };
 }
 

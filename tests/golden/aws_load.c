@@ -104,6 +104,7 @@ static void load_nlbs(struct loader *l)
         const struct aws_doc *listeners = ask(l, AWS_DOC_LISTENERS, nlb[i].arn);
         const struct aws_listener *one = listeners->items;
         for (size_t k = 0; k < listeners->n && w->n_listeners < AWS_WORLD_MAX; k++) {
+            w->listener_tags[w->n_listeners] = tags_of(tags, one[k].arn);
             w->listeners[w->n_listeners++] = one[k];
         }
     }

@@ -268,6 +268,166 @@ static void flows__classic_balancers__cost_what_they_should(void **state)
     rig_free(r);
 }
 
+/* ---- options of [Trimtab] ------------------------------------------------------------------------ */
+
+#define NLB_TAGS(text)                                                                             \
+    NLB ",\"service.beta.kubernetes.io/aws-load-balancer-additional-resource-tags\":\"" text "\""
+#define ANNOTATE(name, value)                                                                      \
+    "{\"metadata\":{\"annotations\":{\"service.beta.kubernetes.io/aws-load-balancer-" name         \
+    "\":" value "}}}"
+
+static struct rig *start_with_options(const char *options)
+{
+    static const char *const flags[] = {"--v=2", NULL};
+    struct arena *a = arena_new();
+    struct rig *r = start_with(
+        &(struct rig_args){.sim = {.seed = 7, .cloud = "aws", .nodes = 3},
+                           .flags = flags,
+                           .cloud_config = arena_printf(a, "<own>\n[Trimtab]\n%s\n", options)});
+    arena_free(a);
+    return r;
+}
+
+/* How many tags with this key and value the balancers' API has. */
+static size_t tagged(struct rig *r, const char *key, const char *value)
+{
+    const char *text = json_text(rig_arena(r), json_path(rig_world(r), "aws.elbv2"), JSON_SORTED);
+    const char *tag = arena_printf(rig_arena(r), "{\"Key\":\"%s\",\"Value\":\"%s\"}", key, value);
+    size_t n = 0;
+    for (const char *at = strstr(text, tag); at != NULL; at = strstr(at + 1, tag)) {
+        n++;
+    }
+    return n;
+}
+
+static void options__tags__reach_what_is_there(void **state)
+{
+    struct rig *r = start_with_options("NLBTags");
+    size_t at = strlen(rig_log(r));
+    (void)state;
+    create(r, "web", NLB_TAGS("team=a"), "\"ports\":[" PORT80 "]");
+    expect(r, &at, &(struct step){"NLB with tags", 11, 5, 2});
+    assert_int_equal(tagged(r, "team", "a"), 3);
+    patch(r, "web", TOUCH);
+    expect(r, &at, &(struct step){"NLB with tags, no-op", 7, 0, 0});
+    patch(r, "web", ANNOTATE("additional-resource-tags", "\"team=b,env=prod\""));
+    expect(r, &at, &(struct step){"NLB, tags", 8, 1, 1});
+    assert_int_equal(tagged(r, "team", "b"), 3);
+    assert_int_equal(tagged(r, "env", "prod"), 3);
+    patch(r, "web", ANNOTATE("additional-resource-tags", "null"));
+    expect(r, &at, &(struct step){"NLB, tags are not named any more", 6, 0, 0});
+    assert_int_equal(tagged(r, "team", "b"), 3);
+    delete (r, "web");
+    expect(r, &at, &(struct step){"NLB with tags, delete", 7, 3, 5});
+    expect_nothing_left(r);
+    rig_free(r);
+}
+
+static void options__tags_that_may_not_be_set__are_told_and_hold_nothing_up(void **state)
+{
+    struct rig *r = start_with_options("NLBTags");
+    size_t at = strlen(rig_log(r));
+    (void)state;
+    create(r, "web", NLB_TAGS("team=a"), "\"ports\":[" PORT80 "]");
+    expect(r, &at, &(struct step){"NLB with tags", 11, 5, 2});
+    const char *fault =
+        "{\"match\":{\"api\":\"aws\",\"op\":\"elbv2.AddTags\"},\"count\":0,"
+        "\"do\":\"refuse\",\"status\":403,\"body\":\"<ErrorResponse><Error><Code>AccessDenied"
+        "</Code></Error></ErrorResponse>\"}";
+    struct err err = ERR_INIT;
+    int64_t id = 0;
+    assert_int_equal(rig_fault(r, fault, &id, &err), ERR_OK);
+    patch(r, "web", ANNOTATE("additional-resource-tags", "\"team=b\""));
+    assert_true(rig_settle(r, RIG_SOON));
+    assert_int_equal(tagged(r, "team", "a"), 3);
+    assert_true(rig_stop(r));
+    const char *events =
+        json_text(rig_arena(r), rig_get(r, "/api/v1/namespaces/default/events"), JSON_COMPACT);
+    assert_non_null(strstr(events, "TagsNotChanged"));
+    assert_non_null(strstr(events, "elasticloadbalancing:AddTags"));
+    assert_null(strstr(events, "SyncLoadBalancerFailed"));
+    rig_free(r);
+}
+
+static void options__mixed_protocols__one_listener_where_they_meet(void **state)
+{
+    struct rig *r = start_with_options("MixedProtocols = true");
+    size_t at = strlen(rig_log(r));
+    (void)state;
+    create(r, "dns", NLB,
+           "\"ports\":[{\"name\":\"t\",\"port\":53,\"nodePort\":30053,\"protocol\":\"TCP\"},"
+           "{\"name\":\"u\",\"port\":53,\"nodePort\":30053,\"protocol\":\"UDP\"}," PORT80 "]");
+    expect(r, &at, &(struct step){"NLB, TCP_UDP and TCP", 14, 8, 2});
+    assert_int_equal(there(r, "elbv2.Listeners"), 2);
+    patch(r, "dns", TOUCH);
+    expect(r, &at, &(struct step){"NLB, TCP_UDP and TCP, no-op", 7, 0, 0});
+    delete (r, "dns");
+    expect(r, &at, &(struct step){"NLB, TCP_UDP and TCP, delete", 7, 4, 5});
+    expect_nothing_left(r);
+    rig_free(r);
+}
+
+static size_t zones(struct rig *r)
+{
+    struct json_object *all = json_path(rig_world(r), "aws.elbv2.LoadBalancers");
+    return json_len(json_member(json_object_array_get_idx(all, 0), "AvailabilityZones"));
+}
+
+static const char *a_subnet(struct rig *r)
+{
+    struct json_object *all = json_path(rig_world(r), "aws.ec2.Subnets");
+    return json_str(json_object_array_get_idx(all, 0), "SubnetId");
+}
+
+static void options__subnets__are_followed(void **state)
+{
+    struct rig *r = start_with_options("NLBSubnets = true");
+    size_t at = strlen(rig_log(r));
+    (void)state;
+    create(r, "web", NLB, "\"ports\":[" PORT80 "]");
+    expect(r, &at, &(struct step){"NLB in three zones", 11, 5, 2});
+    assert_int_equal(zones(r), 3);
+    const char *host = host_name(r, "web");
+    const char *one = arena_printf(rig_arena(r), ANNOTATE("subnets", "\"%s\""), a_subnet(r));
+    patch(r, "web", one);
+    expect(r, &at, &(struct step){"NLB, to one zone", 7, 1, 1});
+    assert_int_equal(zones(r), 1);
+    patch(r, "web", ANNOTATE("subnets", "null"));
+    expect(r, &at, &(struct step){"NLB, to three zones", 7, 1, 1});
+    assert_int_equal(zones(r), 3);
+    assert_string_equal(host_name(r, "web"), host);
+    rig_free(r);
+}
+
+static void options__scheme__makes_another_balancer(void **state)
+{
+    struct rig *r = start_with_options("ReplaceOnSchemeChange = true");
+    size_t at = strlen(rig_log(r));
+    (void)state;
+    create(r, "web", NLB, "\"ports\":[" PORT80 "]");
+    expect(r, &at, &(struct step){"NLB", 11, 5, 2});
+    create(r, "shop", "", "\"ports\":[" PORT443 "]");
+    expect(r, &at, &(struct step){"classic", 9, 6, 3});
+    const char *web = host_name(r, "web");
+    const char *shop = host_name(r, "shop");
+    patch(r, "web", ANNOTATE("internal", "\"true\""));
+    expect(r, &at, &(struct step){"NLB, internal now", 9, 3, 3});
+    patch(r, "shop", ANNOTATE("internal", "\"true\""));
+    expect(r, &at, &(struct step){"classic, internal now", 7, 4, 3});
+    assert_string_not_equal(host_name(r, "web"), web);
+    assert_string_not_equal(host_name(r, "shop"), shop);
+    assert_int_equal(there(r, "elbv2.LoadBalancers"), 1);
+    assert_int_equal(there(r, "elb.LoadBalancerDescriptions"), 1);
+    patch(r, "web", TOUCH);
+    patch(r, "shop", TOUCH);
+    expect(r, &at, &(struct step){"no-op of both", 9, 0, 0});
+    delete (r, "web");
+    delete (r, "shop");
+    assert_true(rig_settle(r, RIG_LATER));
+    expect_nothing_left(r);
+    rig_free(r);
+}
+
 /* ---- after a restart ----------------------------------------------------------------------------- */
 
 static void flows__restart_with_few__reads_lists_and_writes_nothing(void **state)
@@ -356,6 +516,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flows__network_balancers__cost_what_they_should),
         cmocka_unit_test(flows__classic_balancers__cost_what_they_should),
+        cmocka_unit_test(options__tags__reach_what_is_there),
+        cmocka_unit_test(options__tags_that_may_not_be_set__are_told_and_hold_nothing_up),
+        cmocka_unit_test(options__mixed_protocols__one_listener_where_they_meet),
+        cmocka_unit_test(options__subnets__are_followed),
+        cmocka_unit_test(options__scheme__makes_another_balancer),
         cmocka_unit_test(flows__restart_with_few__reads_lists_and_writes_nothing),
         cmocka_unit_test(flows__restart_with_many__reads_little_of_each),
     };

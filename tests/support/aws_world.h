@@ -53,6 +53,7 @@ struct aws_world {
     struct aws_world_nlb nlbs[AWS_WORLD_MAX];
     size_t n_nlbs;
     struct aws_listener listeners[AWS_WORLD_MAX];
+    struct aws_tags listener_tags[AWS_WORLD_MAX]; /* of the listener with the same index */
     size_t n_listeners;
     struct aws_world_target_group target_groups[AWS_WORLD_MAX];
     size_t n_target_groups;

@@ -123,6 +123,7 @@ static void delete(struct aws_world_call *c)
     size_t n = 0;
     for (size_t i = 0; i < w->n_listeners; i++) {
         if (!str_eq(w->listeners[i].balancer, arn)) {
+            w->listener_tags[n] = w->listener_tags[i];
             w->listeners[n++] = w->listeners[i];
         }
     }
@@ -131,6 +132,83 @@ static void delete(struct aws_world_call *c)
     memmove(one, one + 1, (w->n_nlbs - at - 1) * sizeof *one);
     w->n_nlbs--;
     c->changed = true;
+}
+
+static void set_subnets(struct aws_world_call *c)
+{
+    struct aws_world_nlb *one = aws_world_nlb_of(c, aws_world_needed(c, "LoadBalancerArn"));
+    struct aws_texts subnets = aws_world_sorted(c->w->a, subnets_read(c));
+    if (one == NULL || aws_world_failed(c)) {
+        return;
+    }
+    for (size_t i = 0; i < subnets.n; i++) {
+        const char *zone = aws_world_subnet(c->w, subnets.items[i])->zone;
+        for (size_t k = 0; k < i; k++) {
+            if (str_eq(zone, aws_world_subnet(c->w, subnets.items[k])->zone)) {
+                (void)aws_world_refuse(c, ERR_INVALID, "InvalidConfigurationRequest", "%s", zone);
+            }
+        }
+    }
+    struct str_set was = {one->nlb.subnets.items, one->nlb.subnets.n};
+    struct str_set is = {subnets.items, subnets.n};
+    c->changed = !str_set_eq(&was, &is);
+    one->nlb.subnets = subnets;
+}
+
+static const char *value_in(const struct aws_tags *tags, const char *key)
+{
+    for (size_t i = 0; i < tags->n; i++) {
+        if (str_eq(tags->items[i].key, key)) {
+            return tags->items[i].value;
+        }
+    }
+    return NULL;
+}
+
+static struct aws_tags *tags_of(struct aws_world *w, const char *arn)
+{
+    for (size_t i = 0; i < w->n_nlbs; i++) {
+        if (str_eq(w->nlbs[i].nlb.arn, arn)) {
+            return &w->nlbs[i].tags;
+        }
+    }
+    for (size_t i = 0; i < w->n_listeners; i++) {
+        if (str_eq(w->listeners[i].arn, arn)) {
+            return &w->listener_tags[i];
+        }
+    }
+    for (size_t i = 0; i < w->n_target_groups; i++) {
+        if (str_eq(w->target_groups[i].group.arn, arn)) {
+            return &w->target_groups[i].tags;
+        }
+    }
+    return NULL;
+}
+
+/* Every one of them must lack something. */
+static void add_tags(struct aws_world_call *c)
+{
+    struct aws_texts arns = aws_world_list(c, "ResourceArns.member.%zu");
+    struct aws_tags tags = aws_world_pairs(c, "Tags.member");
+    size_t changed = 0;
+    if (arns.n == 0 || arns.n > 20 || tags.n == 0) {
+        (void)aws_world_refuse(c, ERR_INVALID, "ValidationError", "%zu tags of %zu", tags.n,
+                               arns.n);
+    }
+    for (size_t i = 0; i < arns.n; i++) {
+        struct aws_tags *has = tags_of(c->w, arns.items[i]);
+        bool lacks = false;
+        if (has == NULL) {
+            (void)aws_world_refuse(c, ERR_NOT_FOUND, "LoadBalancerNotFound", "%s", arns.items[i]);
+            return;
+        }
+        for (size_t k = 0; k < tags.n; k++) {
+            lacks |= !str_eq(value_in(has, tags.items[k].key), tags.items[k].value);
+        }
+        *has = aws_world_merged(c->w->a, has, &tags);
+        changed += lacks;
+    }
+    c->changed = changed == arns.n;
 }
 
 static void set_groups(struct aws_world_call *c)
@@ -149,16 +227,6 @@ static void set_groups(struct aws_world_call *c)
     struct str_set is = {groups.items, groups.n};
     c->changed = !str_set_eq(&was, &is);
     one->nlb.groups = groups;
-}
-
-static const char *value_in(const struct aws_tags *tags, const char *key)
-{
-    for (size_t i = 0; i < tags->n; i++) {
-        if (str_eq(tags->items[i].key, key)) {
-            return tags->items[i].value;
-        }
-    }
-    return NULL;
 }
 
 struct aws_tags aws_world_attributes(struct aws_world_call *c, const struct aws_tags *has,
@@ -199,6 +267,7 @@ void aws_world_elbv2(struct aws_world_call *c)
         const char *name;
         void (*run)(struct aws_world_call *c);
     } actions[] = {
+        {"AddTags", add_tags},
         {"CreateListener", aws_world_create_listener},
         {"CreateLoadBalancer", create},
         {"CreateTargetGroup", aws_world_create_target_group},
@@ -212,6 +281,7 @@ void aws_world_elbv2(struct aws_world_call *c)
         {"ModifyTargetGroupAttributes", aws_world_modify_group_attributes},
         {"RegisterTargets", aws_world_register},
         {"SetSecurityGroups", set_groups},
+        {"SetSubnets", set_subnets},
     };
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         if (str_eq(actions[i].name, c->action)) {

@@ -20,12 +20,17 @@ static bool speaks(const char *listener, const char *group)
     return str_eq(listener, group) || (str_eq(listener, "TLS") && str_eq(group, "TCP"));
 }
 
+static bool is_datagram(const char *protocol)
+{
+    return str_eq(protocol, "UDP") || str_eq(protocol, "TCP_UDP");
+}
+
 /* What a listener may be, whatever it was before. */
 static void check(struct aws_world_call *c, const struct aws_listener *l)
 {
     bool tls = str_eq(l->protocol, "TLS");
     struct aws_world_target_group *g = aws_world_target_group_of(c, l->target_group);
-    if (!tls && !str_eq(l->protocol, "TCP") && !str_eq(l->protocol, "UDP")) {
+    if (!tls && !str_eq(l->protocol, "TCP") && !is_datagram(l->protocol)) {
         (void)aws_world_refuse(c, ERR_INVALID, "UnsupportedProtocol", "%s", l->protocol);
     }
     if (g != NULL && !speaks(l->protocol, g->group.protocol)) {
@@ -71,7 +76,7 @@ void aws_world_create_listener(struct aws_world_call *c)
     const char *fallback = str_eq(protocol, "TLS") ? "ELBSecurityPolicy-2016-08" : "";
     const char *certificate = aws_world_param(c, "Certificates.member.1.CertificateArn");
     const char *policy = aws_world_param(c, "SslPolicy");
-    (void)aws_world_pairs(c, "Tags.member");
+    struct aws_tags tags = aws_world_pairs(c, "Tags.member");
     struct aws_listener l = {.arn = arena_printf(w->a, "arn:listener/%d", w->next),
                              .balancer = lb != NULL ? lb->nlb.arn : "",
                              .port = port,
@@ -90,6 +95,7 @@ void aws_world_create_listener(struct aws_world_call *c)
         return;
     }
     w->next++;
+    w->listener_tags[w->n_listeners] = tags;
     w->listeners[w->n_listeners++] = l;
     aws_world_output(c, "Listeners/member/ListenerArn", l.arn);
     c->changed = true;
@@ -101,7 +107,7 @@ static void change_protocol(struct aws_world_call *c, struct aws_listener *l, co
     if (str_eq(protocol, l->protocol)) {
         (void)aws_world_refuse(c, ERR_BUG, "NothingChanged", "Protocol %s", protocol);
     }
-    if (str_eq(protocol, "UDP") || str_eq(l->protocol, "UDP")) {
+    if (is_datagram(protocol) || is_datagram(l->protocol)) {
         (void)aws_world_refuse(c, ERR_INVALID, "InvalidConfigurationRequest", "%s to %s",
                                l->protocol, protocol);
     }
@@ -153,7 +159,9 @@ void aws_world_delete_listener(struct aws_world_call *c)
         return;
     }
     size_t at = (size_t)(l - c->w->listeners);
+    struct aws_tags *tags = &c->w->listener_tags[at];
     memmove(l, l + 1, (c->w->n_listeners - at - 1) * sizeof *l);
+    memmove(tags, tags + 1, (c->w->n_listeners - at - 1) * sizeof *tags);
     c->w->n_listeners--;
     c->changed = true;
 }

@@ -102,6 +102,34 @@ static void observe_nlb(const struct aws_world *w, const struct aws_service *s,
     }
 }
 
+/* Only when they are compared (NLBTags). */
+static void observe_tags(const struct aws_world *w, const struct aws_naming *naming,
+                         const struct aws_service *s, struct aws_observed *o)
+{
+    struct aws_arn_tags *all =
+        ARENA_ARRAY(w->a, struct aws_arn_tags, w->n_nlbs + w->n_listeners + w->n_target_groups + 1);
+    bool compared = naming->options.nlb_tags && s->extra_tags.n > 0 && o->nlb != NULL;
+    for (size_t i = 0; compared && i < w->n_nlbs; i++) {
+        if (str_eq(w->nlbs[i].nlb.arn, o->nlb->arn)) {
+            all[o->n_tags++] = (struct aws_arn_tags){o->nlb->arn, w->nlbs[i].tags};
+        }
+    }
+    for (size_t i = 0; compared && i < w->n_listeners; i++) {
+        if (str_eq(w->listeners[i].balancer, o->nlb->arn)) {
+            all[o->n_tags++] = (struct aws_arn_tags){w->listeners[i].arn, w->listener_tags[i]};
+        }
+    }
+    for (size_t i = 0; compared && i < o->n_groups; i++) {
+        for (size_t k = 0; k < w->n_target_groups; k++) {
+            if (str_eq(w->target_groups[k].group.arn, o->groups[i].group->arn)) {
+                all[o->n_tags++] =
+                    (struct aws_arn_tags){w->target_groups[k].group.arn, w->target_groups[k].tags};
+            }
+        }
+    }
+    o->tags = all;
+}
+
 const struct aws_observed *aws_world_observe(const struct aws_world *w,
                                              const struct aws_naming *naming,
                                              const struct aws_service *s)
@@ -109,6 +137,7 @@ const struct aws_observed *aws_world_observe(const struct aws_world *w,
     struct aws_observed *o = ARENA_NEW(w->a, struct aws_observed);
     observe_nlb(w, s, o);
     observe_groups(w, naming, s, o);
+    observe_tags(w, naming, s, o);
     for (size_t i = 0; i < w->n_classics; i++) {
         if (str_eq(w->classics[i].name, s->lb_name)) {
             o->classic = arena_memdup(w->a, &w->classics[i], sizeof *o->classic);

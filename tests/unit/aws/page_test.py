@@ -79,8 +79,8 @@ def test_policy__is_sorted_and_names_each_action_once():
 
 
 def test_calls__one_more_would_be_found():
-    more = called([*sources(), 'aws_draft_action(p, d, AWS_ELBV2, "SetSubnets");'])
-    assert more - called(sources()) == {"elasticloadbalancing:SetSubnets"}, more
+    more = called([*sources(), 'aws_draft_action(p, d, AWS_ELBV2, "SetIpAddressType");'])
+    assert more - called(sources()) == {"elasticloadbalancing:SetIpAddressType"}, more
 
 
 def test_assumed_roles__are_told_beside_the_policy():
@@ -91,7 +91,7 @@ def test_assumed_roles__are_told_beside_the_policy():
 
 def reasons(text):
     """Of events and findings: the word behind whom it is told to."""
-    return set(re.findall(r'(?:aws_plan_finding\(\S+|add_finding\(\w+|TT_EVENT_WARNING|\.reason =),?\s+"([A-Z]\w+)"', text))
+    return set(re.findall(r'(?:aws_plan_finding\(\S+|add_finding\(\w+|TT_EVENT_WARNING|\.reason =|forbidden_reason =),?\s+"([A-Z]\w+)"', text))
 
 
 def test_events__are_those_of_the_descriptor_and_of_the_page():

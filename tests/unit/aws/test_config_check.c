@@ -93,8 +93,13 @@ static void load__warnings_of_the_start(void **state)
         {"[Global]\nKubernetesClusterI = c\n",
          "aws.conf:2: unknown key \"KubernetesClusterI\" in [Global] is ignored; did you mean "
          "\"KubernetesClusterID\"?\n"},
-        {"[Globl]\na=b\n", "aws.conf:1: unknown section [Globl] is ignored; [Global] and "
-                           "[ServiceOverride \"label\"] are read\n"},
+        {"[Globl]\na=b\n", "aws.conf:1: unknown section [Globl] is ignored; [Global], "
+                           "[ServiceOverride \"label\"] and [Trimtab] are read\n"},
+        {"[Trimtab]\nNLBTags\nMixedProtocols = yes\n", ""},
+        {"[Trimtab]\nNLBTag = true\n", "aws.conf:2: unknown key \"NLBTag\" in [Trimtab] is "
+                                       "ignored; did you mean \"NLBTags\"?\n"},
+        {"[Global]\nNLBTags = true\n",
+         "aws.conf:2: unknown key \"NLBTags\" in [Global] is ignored; it belongs in [Trimtab]\n"},
         {"[ServiceOverride \"1\"]\nService=EC2\nRegion=r\nURL=u\nSigningRegion=r\nSigningNam=x\n",
          "aws.conf:6: unknown key \"SigningNam\" in [ServiceOverride \"1\"] is ignored; did you "
          "mean "

@@ -279,17 +279,17 @@ static void update__tls_behind_it_too__with_the_switch_of_the_group(void **state
     kit_free(k);
 }
 
-static void update__tcp_to_udp__old_listener_first(void **state)
+static void update__tcp_to_udp__old_listener_goes_before_the_new_one(void **state)
 {
     (void)state;
     struct kit *k = kit_settled("53:30053", "");
     k->ports = "53:30053/UDP";
-    kit_expect(k, "1 DeleteListener; 2 CreateTargetGroup; 3 RegisterTargets, CreateListener; "
+    kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener; 3 RegisterTargets, CreateListener; "
                   "4 DeleteTargetGroup");
     assert_string_equal(lb_plan_service(&k->plan, k->service->key)->effects[0],
                         "Port 53 answers nobody until its new listener is there.");
     k->ports = "53:30053";
-    kit_expect(k, "1 DeleteListener; 2 CreateTargetGroup; 3 RegisterTargets, CreateListener; "
+    kit_expect(k, "1 CreateTargetGroup; 2 DeleteListener; 3 RegisterTargets, CreateListener; "
                   "4 DeleteTargetGroup");
     kit_free(k);
 }
@@ -438,7 +438,7 @@ int main(void)
         cmocka_unit_test(update__node_ports_are_swapped__each_port_gets_its_own),
         cmocka_unit_test(update__tcp_to_tls__in_place),
         cmocka_unit_test(update__tls_behind_it_too__with_the_switch_of_the_group),
-        cmocka_unit_test(update__tcp_to_udp__old_listener_first),
+        cmocka_unit_test(update__tcp_to_udp__old_listener_goes_before_the_new_one),
         cmocka_unit_test(update__certificate_and_policy__only_what_changes),
         cmocka_unit_test(noop__policy_that_moto_answers_without_tls__is_not_compared),
         cmocka_unit_test(noop__several_listeners_on_a_port__keep_the_right_one),

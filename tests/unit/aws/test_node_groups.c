@@ -12,9 +12,10 @@
 struct row {
     const char *row;
     bool wanted;
-    const char *clients, *ports, *health_port; /* ports: "tcp:30080 udp:30053" */
+    const char *clients, *ports, *health_port; /* ports: "tcp:30080 udp:30053 t_u:30054" */
     const char *actual, *needed, *grant, *revoke;
     const char *left; /* description of a balancer that is gone */
+    bool mixed;       /* MixedProtocols */
 };
 
 static void check(struct arena *a, const struct row *r)
@@ -24,6 +25,7 @@ static void check(struct arena *a, const struct row *r)
     for (size_t i = 0; i < words.n; i++) {
         ports[i].traffic_protocol = str_has_prefix(words.items[i], "udp")   ? "UDP"
                                     : str_has_prefix(words.items[i], "tls") ? "TLS"
+                                    : str_has_prefix(words.items[i], "t_u") ? "TCP_UDP"
                                                                             : "TCP";
         ports[i].node_port = (int32_t)strtol(words.items[i] + 4, NULL, 10);
     }
@@ -32,6 +34,7 @@ static void check(struct arena *a, const struct row *r)
                                         .client_cidrs = aws_test_texts(a, r->clients),
                                         .ports = ports,
                                         .n_ports = words.n,
+                                        .mixed = r->mixed,
                                         .health_port = str_or(r->health_port, "traffic-port"),
                                         .left = str_set_make(a, &r->left, r->left != NULL)};
     struct aws_rules actual = aws_test_rules(a, r->actual);
@@ -42,6 +45,35 @@ static void check(struct arena *a, const struct row *r)
     for (size_t i = 0; i < d.authorize.n; i++) {
         assert_false(aws_rules_have(&d.revoke, &d.authorize.items[i]));
         assert_false(aws_rules_have(&actual, &d.authorize.items[i]));
+    }
+}
+
+/* 13 row 33: each port by its own protocol. */
+static void comes__mixed_protocols(void **state)
+{
+    static const struct row rows[] = {
+        {"upstream calls all of them UDP", true, "0.0.0.0/0", "tcp:30080 udp:30053", NULL, "", NULL,
+         "icmp 3-4 0.0.0.0/0 " M "; tcp 30053 10.0.0.0/24 " H "; tcp 30080 10.0.0.0/24 " H
+         "; udp 30053 0.0.0.0/0 " C "; udp 30080 0.0.0.0/0 " C,
+         ""},
+        {"each by its own", true, "0.0.0.0/0", "tcp:30080 udp:30053", NULL, "", NULL,
+         "icmp 3-4 0.0.0.0/0 " M "; tcp 30053 10.0.0.0/24 " H "; " ALL C "; udp 30053 0.0.0.0/0 " C,
+         "", NULL, true},
+        {"both on one port: probes come as clients do", true, "0.0.0.0/0", "t_u:30080", NULL, "",
+         NULL, "icmp 3-4 0.0.0.0/0 " M "; " ALL C "; udp 30080 0.0.0.0/0 " C, "", NULL, true},
+        {"both on one port, from a range", true, "1.2.3.0/24", "t_u:30080", NULL, "", NULL,
+         "icmp 3-4 1.2.3.0/24 " M "; tcp 30080 1.2.3.0/24 " C "; tcp 30080 10.0.0.0/24 " H
+         "; udp 30080 1.2.3.0/24 " C,
+         "", NULL, true},
+        {"another health port", true, "0.0.0.0/0", "tcp:30080 udp:30053", "32000", "", NULL,
+         "icmp 3-4 0.0.0.0/0 " M "; " ALL C "; tcp 32000 10.0.0.0/24 " H "; udp 30053 0.0.0.0/0 " C,
+         "", NULL, true},
+        {"UDP goes from a port", true, "0.0.0.0/0", "tcp:30080", NULL,
+         "icmp 3-4 0.0.0.0/0 " M "; " ALL C "; udp 30080 0.0.0.0/0 " C, NULL, "",
+         "udp 30080 0.0.0.0/0 " C, NULL, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        check(*state, &rows[i]);
     }
 }
 
@@ -147,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(comes__5_11),
+        PURE_TEST(comes__mixed_protocols),
         PURE_TEST(goes__5_11),
         PURE_TEST(changes__13_24_and_25),
     };

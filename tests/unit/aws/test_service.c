@@ -96,6 +96,49 @@ static void protocols__197_to_200(void **state)
     }
 }
 
+#define PORTS(tcp, udp)                                                                            \
+    "\"ports\":[{\"name\":\"a\",\"port\":443,\"nodePort\":" tcp ",\"protocol\":\"TCP\"},"          \
+    "{\"name\":\"b\",\"port\":443,\"nodePort\":" udp ",\"protocol\":\"UDP\"}]"
+
+/* 13 row 33 */
+static void protocols__mixed__as_the_option_says(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *row, *annotations, *spec, *want;
+    } rows[] = {
+        {"two numbers", NLB,
+         "\"ports\":[{\"name\":\"a\",\"port\":53,\"nodePort\":30053,\"protocol\":\"UDP\"},"
+         "{\"name\":\"b\",\"port\":80,\"nodePort\":30080,\"protocol\":\"TCP\"}]",
+         "53 UDP; 80 TCP"},
+        {"one number", NLB, PORTS("30443", "30443"), "443 TCP_UDP"},
+        {"one number, two node ports", NLB, PORTS("30443", "30444"),
+         "spec.ports: port 443 has node port 30443 for TCP and 30444 for UDP"},
+        {"one of them has no node port", NLB, PORTS("30443", "0"), "443 TCP"},
+        {"TLS", "{\"type\":\"nlb\",\"ssl-cert\":\"arn:c\"}", PORTS("30443", "30443"),
+         "spec.ports: port 443 is TLS and UDP"},
+        {"TLS elsewhere", "{\"type\":\"nlb\",\"ssl-cert\":\"arn:c\",\"ssl-ports\":\"8443\"}",
+         PORTS("30443", "30443"), "443 TCP_UDP"},
+        {"no NLB", NULL, PORTS("30443", "30443"), "spec.ports: TCP and UDP"},
+        {"another one", NLB, PORT("SCTP"), "spec.ports: port 53: SCTP"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct aws_naming n = aws_test_naming();
+        n.options.mixed_protocols = true;
+        const struct aws_service *s = aws_test_service(a, &n, rows[i].annotations, rows[i].spec);
+        struct str_buf b = STR_BUF_INIT;
+        for (size_t k = 0; s->err.code == ERR_OK && k < s->n_ports; k++) {
+            str_appendf(&b, "%s%d %s", k > 0 ? "; " : "", (int)s->ports[k].port,
+                        s->ports[k].protocol);
+        }
+        const char *is = s->err.code == ERR_OK ? str_buf_text(&b) : s->err.message;
+        if (!str_has_prefix(is, rows[i].want)) {
+            fail_msg("%s: %s, not %s", rows[i].row, is, rows[i].want);
+        }
+        str_buf_done(&b);
+    }
+}
+
 #define TGA(value) "{\"type\":\"nlb\",\"target-group-attributes\":\"" value "\"}"
 
 static void annotations__201_to_212(void **state)
@@ -352,6 +395,7 @@ int main(void)
         PURE_TEST(lists__188_to_192),
         PURE_TEST(kinds__193_to_196),
         PURE_TEST(protocols__197_to_200),
+        PURE_TEST(protocols__mixed__as_the_option_says),
         PURE_TEST(annotations__201_to_212),
         PURE_TEST(status__does_not_count__213_to_220),
         PURE_TEST(internal__221_222),
