@@ -30,13 +30,8 @@ enum fate {
 /* A subnet that is not in the list has a zone of its own. */
 static const char *zone_of(const struct moves *m, const char *id)
 {
-    const struct aws_places *places = &m->r->p->around->places;
-    for (size_t i = 0; i < places->n_subnets; i++) {
-        if (str_eq(places->subnets[i].id, id)) {
-            return places->subnets[i].zone;
-        }
-    }
-    return id;
+    const struct aws_subnet *s = aws_places_subnet(&m->r->p->around->places, id);
+    return s != NULL ? s->zone : id;
 }
 
 static bool is_in(const struct moves *m, const struct str_set *ids, const char *zone)

@@ -9,7 +9,7 @@
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
-#define LOOK_MS           60000 /* instances that could not become targets; doubles */
+#define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
 #define LOOK_DOUBLINGS    4
 #define REFUSED_TOLD      10
 #define GROUP_PATIENCE_MS 600000
@@ -152,7 +152,7 @@ static int64_t look_again_ms(const struct aws_sync *y, const struct aws_item *it
 {
     const struct aws_scope *x = y->scope;
     const char *uid = it->service->in->uid;
-    bool lacks = x->n_refused > 0 || x->has_idle_instances;
+    bool lacks = x->n_refused > 0 || x->has_idle_instances || x->lacks_rights;
     unsigned looks = aws_memory_looks(y->p->memory, uid, lacks);
     int64_t lacks_ms = (int64_t)LOOK_MS << (looks < LOOK_DOUBLINGS ? looks : LOOK_DOUBLINGS);
     aws_memory_waits_over(y->p->memory, uid);

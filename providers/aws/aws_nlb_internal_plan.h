@@ -40,6 +40,11 @@ bool aws_nlb_slots_use(const struct aws_nlb_slots *slots, const struct aws_obser
 /* Target groups with their health checks, targets and attributes.  (aws_nlb_groups_plan.c) */
 void aws_nlb_plan_groups(struct aws_planning *p, const struct aws_nlb_want *want,
                          struct aws_nlb_slots *slots);
+/* Subnets of an NLB that is there; false: it stays where it is, which its owner is told. (aws_nlb_subnets_plan.c) */
+bool aws_nlb_plan_subnets(struct aws_planning *p, const struct aws_nlb_want *want);
+/* SubnetMappings, wherever they are sent, and what people see of their addresses. */
+void aws_nlb_draft_mappings(struct aws_planning *p, int draft,
+                            const struct aws_subnet_mapping *items, size_t n);
 /* Tags that the annotation names and that are not there; false: none. (aws_nlb_tags_plan.c) */
 bool aws_nlb_plan_tags(struct aws_planning *p, const struct aws_nlb_want *want,
                        const struct aws_nlb_slots *slots);

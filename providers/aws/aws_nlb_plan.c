@@ -26,24 +26,6 @@ static const char *create_summary(struct arena *a, const struct aws_nlb_want *wa
                         str_count(a, want->n_mappings, "subnet"));
 }
 
-/* SubnetMappings, wherever they are sent: all of them. */
-static void draft_mappings(struct aws_planning *p, int draft, const struct aws_nlb_want *want)
-{
-    for (size_t i = 0; i < want->n_mappings; i++) {
-        const struct aws_subnet_mapping *m = &want->mappings[i];
-        const char *head = arena_printf(p->a, "SubnetMappings.member.%zu", i + 1);
-        aws_draft_text(p, draft, arena_printf(p->a, "%s.SubnetId", head), m->subnet);
-        if (!str_is_empty(m->allocation)) {
-            aws_draft_text(p, draft, arena_printf(p->a, "%s.AllocationId", head), m->allocation);
-            aws_draft_field(p, draft, "allocations", NULL, m->allocation);
-        }
-        if (!str_is_empty(m->address)) {
-            aws_draft_text(p, draft, arena_printf(p->a, "%s.PrivateIPv4Address", head), m->address);
-            aws_draft_field(p, draft, "privateAddresses", NULL, m->address);
-        }
-    }
-}
-
 /* SecurityGroups, wherever they are sent whole: the own one, or those that the Service names. */
 static void draft_groups(struct aws_planning *p, int draft, const struct aws_nlb_want *want,
                          struct lb_value own)
@@ -70,7 +52,7 @@ static struct lb_value plan_create(struct aws_planning *p, const struct aws_nlb_
     for (size_t i = 0; i < want->n_mappings; i++) {
         aws_draft_field(p, d, "subnets", NULL, want->mappings[i].subnet);
     }
-    draft_mappings(p, d, want);
+    aws_nlb_draft_mappings(p, d, want->mappings, want->n_mappings);
     if (want->managed_groups) {
         draft_groups(p, d, want, own);
         if (want->own != NULL) {
@@ -181,77 +163,6 @@ static bool plan_security_groups(struct aws_planning *p, const struct aws_nlb_wa
     return true;
 }
 
-struct subnets {
-    struct str_set in;    /* those that the NLB has */
-    struct str_set asked; /* those that the Service asks for */
-};
-
-/* False: there is nothing to compare, or no difference. */
-static bool subnets_differ(struct aws_planning *p, const struct aws_nlb_want *want,
-                           struct subnets *ret)
-{
-    const struct aws_nlb *has = p->seen->nlb;
-    const char **names = ARENA_ARRAY(p->a, const char *, want->n_mappings + 1);
-    for (size_t i = 0; i < want->n_mappings; i++) {
-        names[i] = want->mappings[i].subnet;
-    }
-    ret->asked = str_set_make(p->a, names, want->n_mappings);
-    ret->in = str_set_make(p->a, has->subnets.items, has->subnets.n);
-    return ret->in.n > 0 && ret->asked.n > 0 && !str_set_eq(&ret->asked, &ret->in);
-}
-
-/* NLBSubnets.  Where it goes, nodes let its probes in before (MAKE). */
-static void plan_subnets(struct aws_planning *p, const struct aws_nlb_want *want,
-                         const struct subnets *s)
-{
-    struct lb_diff diff;
-    lb_diff_init(&diff, p->a);
-    (void)lb_diff_set(&diff, "subnets", &s->in, &s->asked);
-    int d = aws_draft(p, AWS_PHASE_SWITCH, LB_CHANGE, KIND, want->name,
-                      "its subnets are not those that the Service asks for");
-    aws_draft_op(p, d)->summary = "subnets";
-    for (size_t i = 0; i < diff.n; i++) {
-        aws_draft_field_value(p, d, diff.fields[i].path, diff.fields[i].old_text,
-                              diff.fields[i].new_value);
-    }
-    aws_draft_action(p, d, AWS_ELBV2, "SetSubnets");
-    aws_draft_text(p, d, "LoadBalancerArn", p->seen->nlb->arn);
-    draft_mappings(p, d, want);
-    struct str_set gone = str_set_minus(p->a, &s->in, &s->asked);
-    if (gone.n > 0) {
-        lb_plan_effect(p->plan, p->service->key,
-                       "Its address in %s goes, with the connections to it.",
-                       str_set_text(p->a, &gone, ", "));
-    }
-}
-
-/* Other subnets cannot be had without NLBSubnets, or another NLB, which would have another name in DNS. */
-static void tell_subnets_stay(struct aws_planning *p, const struct aws_nlb_want *want,
-                              const struct subnets *s)
-{
-    const char *is = str_set_text(p->a, &s->in, ", ");
-    const char *asks = str_set_text(p->a, &s->asked, ", ");
-    lb_plan_because(p->plan, p->service->key,
-                    "the NLB is in %s, and the Service asks for %s → stays in its subnets", is,
-                    asks);
-    aws_plan_finding(p, "SubnetsNotChanged",
-                     "The NLB stays in %s: %s. To get one in %s, delete the Service and create it "
-                     "anew.",
-                     is, want->stays_because, asks);
-}
-
-static bool plan_there(struct aws_planning *p, const struct aws_nlb_want *want, struct lb_value own)
-{
-    struct subnets subnets;
-    bool differ = subnets_differ(p, want, &subnets);
-    if (differ && want->moves) {
-        plan_subnets(p, want, &subnets);
-    } else if (differ) {
-        tell_subnets_stay(p, want, &subnets);
-    }
-    return plan_security_groups(p, want, own) || (differ && want->moves);
-}
-
 int aws_plan_nlb(struct aws_planning *p, const struct aws_nlb_want *want, struct lb_value own,
                  struct err *err)
 {
@@ -263,7 +174,8 @@ int aws_plan_nlb(struct aws_planning *p, const struct aws_nlb_want *want, struct
         balancer = plan_create(p, want, own);
     } else {
         balancer = LB_VALUE(p->seen->nlb->arn);
-        changes = plan_there(p, want, own);
+        changes = aws_nlb_plan_subnets(p, want);
+        changes |= plan_security_groups(p, want, own);
     }
     aws_nlb_plan_groups(p, want, &slots);
     aws_nlb_plan_listeners(p, want, &slots, balancer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_nlb_tags_plan.c: tags of additional-resource-tags on an NLB that is there, its listeners and target groups: NLBTags of
- * [Trimtab].
+/* aws_nlb_tags_plan.c: tags of additional-resource-tags on what is there of an NLB, its listeners and target groups: NLBTags
+ * of [Trimtab].
  *
  * As with a classic load balancer, what the annotation names is added or set, and nothing is taken away: whose a tag is that it
  * no longer names, nobody can tell.  Keys of the controller's own keep their values.  A listener or target group that lacks the
@@ -23,9 +23,15 @@ struct tagging {
     bool *missing; /* of the annotation's tags */
 };
 
+static bool is_balancer(const struct tagging *t, const char *arn)
+{
+    const struct aws_nlb *nlb = t->p->seen->nlb;
+    return nlb != NULL && str_eq(nlb->arn, arn);
+}
+
 static bool will_stay(const struct tagging *t, const char *arn)
 {
-    if (str_eq(arn, t->p->seen->nlb->arn)) {
+    if (is_balancer(t, arn)) {
         return true;
     }
     for (size_t i = 0; i < t->slots->n; i++) {
@@ -70,7 +76,7 @@ static const struct aws_tags *shown_tags(const struct tagging *t)
     for (size_t i = 0; i < seen->n_tags; i++) {
         for (size_t k = 0; k < t->n_arns; k++) {
             bool is = str_eq(seen->tags[i].arn, t->arns[k]);
-            if (is && (shown == NULL || str_eq(t->arns[k], seen->nlb->arn))) {
+            if (is && (shown == NULL || is_balancer(t, t->arns[k]))) {
                 shown = &seen->tags[i].tags;
             }
         }
@@ -115,7 +121,7 @@ bool aws_nlb_plan_tags(struct aws_planning *p, const struct aws_nlb_want *want,
     struct tagging t = {.p = p, .want = want, .slots = slots};
     t.arns = ARENA_ARRAY(p->a, const char *, p->seen->n_tags + 1);
     t.missing = ARENA_ARRAY(p->a, bool, p->service->extra_tags.n + 1);
-    for (size_t i = 0; p->seen->nlb != NULL && i < p->seen->n_tags; i++) {
+    for (size_t i = 0; i < p->seen->n_tags; i++) {
         look_at(&t, &p->seen->tags[i]);
     }
     for (size_t from = 0; from < t.n_arns; from += PER_CALL) {

@@ -213,16 +213,6 @@ int aws_plan_classic_node_groups(struct aws_planning *p, const struct aws_classi
 
 /* ---- NLBs -------------------------------------------------------------------------------------------------- */
 
-static const struct aws_subnet *subnet_of(const struct aws_places *places, const char *id)
-{
-    for (size_t i = 0; i < places->n_subnets; i++) {
-        if (str_eq(places->subnets[i].id, id)) {
-            return &places->subnets[i];
-        }
-    }
-    return NULL;
-}
-
 /* Where probes come from: the subnets that the balancer will have. */
 static int subnet_cidrs(struct aws_planning *p, const struct aws_nlb_want *want,
                         struct aws_texts *ret, struct err *err)
@@ -233,7 +223,7 @@ static int subnet_cidrs(struct aws_planning *p, const struct aws_nlb_want *want,
     size_t n = 0;
     for (size_t i = 0; i < n_subnets; i++) {
         const char *id = seen != NULL ? seen->subnets.items[i] : want->mappings[i].subnet;
-        const struct aws_subnet *s = subnet_of(&p->around->places, id);
+        const struct aws_subnet *s = aws_places_subnet(&p->around->places, id);
         if (s == NULL) {
             return err_set(err, ERR_INVALID,
                            "subnet %s of load balancer %s is not in VPC %s; nodes cannot let its "

@@ -235,6 +235,7 @@ static int observe_item(struct aws_sync *y, struct aws_item *it, struct err *err
         y->s->observed_fresh = false;
     }
     y->scope->has_idle_instances = false;
+    y->scope->lacks_rights = false;
     y->scope->n_refused = 0;
     int rc = observe_balancers(y, it, err);
     rc = rc == ERR_OK ? check_shown(y, it, err) : rc;

@@ -10,9 +10,9 @@
 
 static bool compares_tags(const struct aws_sync *y, const struct aws_item *it)
 {
-    return it->want && it->service->kind == AWS_NLB && it->seen.nlb != NULL &&
-           y->p->naming.options.nlb_tags && it->service->extra_tags.n > 0 &&
-           !aws_item_is_about_nodes(it);
+    bool some = it->seen.nlb != NULL || it->seen.n_groups > 0;
+    return some && it->want && it->service->kind == AWS_NLB && y->p->naming.options.nlb_tags &&
+           it->service->extra_tags.n > 0 && !aws_item_is_about_nodes(it);
 }
 
 /* Sorted, so that the same question has the same key. */
@@ -21,7 +21,9 @@ static struct str_set all_arns(struct aws_sync *y, const struct aws_item *it)
     const struct aws_observed *seen = &it->seen;
     const char **arns = ARENA_ARRAY(y->s->a, const char *, seen->n_listeners + seen->n_groups + 1);
     size_t n = 0;
-    arns[n++] = seen->nlb->arn;
+    if (seen->nlb != NULL) {
+        arns[n++] = seen->nlb->arn;
+    }
     for (size_t i = 0; i < seen->n_listeners; i++) {
         arns[n++] = seen->listeners[i].arn;
     }
@@ -55,6 +57,7 @@ int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err)
     int rc = aws_sync_read_all(y, needs, n_needs, err);
     if (rc == ERR_FORBIDDEN) {
         err_clear(err);
+        y->scope->lacks_rights = true;
         return ERR_OK;
     }
     struct aws_arn_tags *all = ARENA_ARRAY(y->s->a, struct aws_arn_tags, arns.n + 1);

@@ -174,6 +174,8 @@ void aws_draft_finish(struct aws_planning *p);
  * those wanted (BALANCE when it is new: before anything has it).  *ret: its id, known or late-bound. (aws_groups_plan.c) */
 int aws_plan_own_group(struct aws_planning *p, const struct aws_group_want *want,
                        struct lb_value *ret, struct err *err);
+/* Is there a way from the subnets that the NLB has to the wanted ones? (aws_nlb_subnets_plan.c) */
+bool aws_nlb_can_move(struct aws_planning *p, const struct aws_nlb_want *want);
 /* `own` text NULL and op -1: it has none. (aws_nlb_plan.c) */
 int aws_plan_nlb(struct aws_planning *p, const struct aws_nlb_want *want, struct lb_value own,
                  struct err *err);

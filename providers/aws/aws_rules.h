@@ -56,6 +56,8 @@ struct aws_places {
     size_t n_zones;
     const char *own_subnet; /* SubnetID, or "" */
 };
+/* NULL: there is none of this id. */
+const struct aws_subnet *aws_places_subnet(const struct aws_places *places, const char *id);
 /* Discovery, or the annotation's ids and names.  *ret_why_not (may be NULL): sentences about subnets left out, for the event. */
 int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct aws_places *places,
                        const struct aws_service *s, struct aws_texts *ret,

@@ -310,8 +310,8 @@ static int plan_nlb(struct aws_planning *p, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
-    want.moves = moves;
-    want.stays_because = stays_because(p);
+    want.moves = moves && aws_nlb_can_move(p, &want);
+    want.stays_because = moves ? "its only zone would have to be left first" : stays_because(p);
     if (want.own != NULL && takes_groups(p)) {
         rc = aws_plan_own_group(p, want.own, &own, err);
     }
@@ -365,7 +365,6 @@ static int plan_anew(struct aws_planning *p, struct err *err)
         bare.listeners = NULL;
         bare.n_listeners = 0;
         bare.has_nlb_attributes = false;
-        bare.n_tags = 0;
     } else {
         aws_plan_balancer_goes(p, AWS_PHASE_CLEAR, AWS_CLASSIC, why);
         bare.classic = NULL;

@@ -209,6 +209,16 @@ static int consider_all(struct choosing *c, struct err *err)
     return rc;
 }
 
+const struct aws_subnet *aws_places_subnet(const struct aws_places *places, const char *id)
+{
+    for (size_t i = 0; i < places->n_subnets; i++) {
+        if (str_eq(places->subnets[i].id, id)) {
+            return &places->subnets[i];
+        }
+    }
+    return NULL;
+}
+
 int aws_subnets_choose(struct arena *a, const struct aws_naming *n, const struct aws_places *places,
                        const struct aws_service *s, struct aws_texts *ret,
                        struct aws_texts *ret_why_not, struct err *err)

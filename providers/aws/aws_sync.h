@@ -32,6 +32,7 @@ struct aws_scope {
     const char *uid;         /* of the Service */
     const char *dns;         /* of a balancer that was made, or NULL */
     bool has_idle_instances; /* some do not run */
+    bool lacks_rights;       /* to read or set tags: what is not done for that is tried again */
     const char **refused;    /* "ID (AWS' reason)" of instances that it would not take; each once */
     size_t n_refused;
     size_t cap_refused;

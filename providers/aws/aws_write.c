@@ -319,9 +319,8 @@ const struct lb_op_type aws_write_type = {
  * are looked up in their list to find out which there are, so a new one makes it stale. */
 void aws_wrote(struct lb_sync *s, const struct lb_op *op, unsigned outcome, const struct err *err)
 {
-    (void)outcome; /* a refusal may be about what somebody else did */
-    (void)err;
-    struct aws_sync *y = aws_sync_of(s);
+    struct aws_sync *y = aws_sync_of(s); /* a refusal may be about what somebody else did */
+    y->scope->lacks_rights |= outcome == LB_TOLERATED && err != NULL && err->code == ERR_FORBIDDEN;
     const struct aws_write *write = op->arg;
     struct aws_cloud *cloud = y->p->cloud;
     if (str_eq(write->action, "CreateSecurityGroup") ||

@@ -80,6 +80,7 @@ extern const struct flow flows_azure_links[];
 extern const struct flow flows_aws[];
 extern const struct flow flows_aws_edits[];
 extern const struct flow flows_aws_many[];
+extern const struct flow flows_aws_options[];
 
 /* The i-th flow of a cloud: "gce" (or NULL), "azure", "aws"; NULL: there are no more. */
 const struct flow *flow_at(const char *cloud, size_t i);

@@ -171,8 +171,8 @@ int aws_admit_nlb(struct aws_whole *w, struct json_object *service, struct json_
         map_set(w->rules, rule_text(a, protocol, node_port, node_port, from, description), NULL);
         map_set(w->rules, rule_text(a, "icmp", 3, 4, from, MTU), NULL);
     }
-    bool anybody = clients.n == 1 && str_eq(clients.items[0], ALL) && str_eq(protocol, "tcp") &&
-                   health == node_port;
+    bool by_tcp = str_eq(protocol, "tcp") || aws_serves_both(service, port);
+    bool anybody = clients.n == 1 && str_eq(clients.items[0], ALL) && by_tcp && health == node_port;
     admit_probes(w, lb, !anybody, health);
     return ERR_OK;
 }

@@ -145,11 +145,23 @@ static int check_targets(struct aws_whole *w, struct json_object *service, const
     return check_members(w, arn, ids, n);
 }
 
+bool aws_serves_both(struct json_object *service, struct json_object *port)
+{
+    struct json_object *ports = json_path(service, "spec.ports");
+    size_t n = 0;
+    for (size_t i = 0; i < json_len(ports); i++) {
+        n += json_int(json_object_array_get_idx(ports, i), "port", 0) == json_int(port, "port", 0);
+    }
+    return n > 1;
+}
+
 static int check_listener(struct aws_whole *w, struct json_object *service,
                           struct json_object *port, struct json_object *lb,
                           struct json_object *listener)
 {
-    const char *want = is_tls(service, port) ? "TLS" : str_or(json_str(port, "protocol"), "TCP");
+    const char *want = aws_serves_both(service, port) ? "TCP_UDP"
+                       : is_tls(service, port)        ? "TLS"
+                                                      : str_or(json_str(port, "protocol"), "TCP");
     const char *arn = target_group_of(listener);
     struct json_object *group = find(w, AWS_TARGETS, arn);
     int64_t node_port = json_int(port, "nodePort", 0);

@@ -22,6 +22,8 @@ struct aws_whole {
 void aws_want(struct aws_whole *w, const char *id);
 /* The value of "service.beta.kubernetes.io/aws-load-balancer-…", or NULL. */
 const char *aws_note_of(struct json_object *service, const char *suffix);
+/* Has the Service another port of the same number, for the other protocol? */
+bool aws_serves_both(struct json_object *service, struct json_object *port);
 
 /* Notes what must be admitted to the nodes, and that the balancer's groups are wanted and admit clients. */
 int aws_admit_classic(struct aws_whole *w, struct json_object *service, struct json_object *lb);

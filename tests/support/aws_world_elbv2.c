@@ -134,6 +134,22 @@ static void delete(struct aws_world_call *c)
     c->changed = true;
 }
 
+/* The subnet of a zone that is enabled does not change. */
+static void check_enabled_zones(struct aws_world_call *c, const struct str_set *was,
+                                const struct str_set *is)
+{
+    const char *id;
+    const char *had;
+    STR_SET_EACH (id, is) {
+        const char *zone = aws_world_subnet(c->w, id)->zone;
+        STR_SET_EACH (had, was) {
+            if (!str_eq(had, id) && str_eq(zone, aws_world_subnet(c->w, had)->zone)) {
+                (void)aws_world_refuse(c, ERR_INVALID, "InvalidConfigurationRequest", "%s", zone);
+            }
+        }
+    }
+}
+
 static void set_subnets(struct aws_world_call *c)
 {
     struct aws_world_nlb *one = aws_world_nlb_of(c, aws_world_needed(c, "LoadBalancerArn"));
@@ -151,6 +167,7 @@ static void set_subnets(struct aws_world_call *c)
     }
     struct str_set was = {one->nlb.subnets.items, one->nlb.subnets.n};
     struct str_set is = {subnets.items, subnets.n};
+    check_enabled_zones(c, &was, &is);
     c->changed = !str_set_eq(&was, &is);
     one->nlb.subnets = subnets;
 }

@@ -108,13 +108,13 @@ static void observe_tags(const struct aws_world *w, const struct aws_naming *nam
 {
     struct aws_arn_tags *all =
         ARENA_ARRAY(w->a, struct aws_arn_tags, w->n_nlbs + w->n_listeners + w->n_target_groups + 1);
-    bool compared = naming->options.nlb_tags && s->extra_tags.n > 0 && o->nlb != NULL;
-    for (size_t i = 0; compared && i < w->n_nlbs; i++) {
+    bool compared = naming->options.nlb_tags && s->extra_tags.n > 0 && s->kind == AWS_NLB;
+    for (size_t i = 0; compared && o->nlb != NULL && i < w->n_nlbs; i++) {
         if (str_eq(w->nlbs[i].nlb.arn, o->nlb->arn)) {
             all[o->n_tags++] = (struct aws_arn_tags){o->nlb->arn, w->nlbs[i].tags};
         }
     }
-    for (size_t i = 0; compared && i < w->n_listeners; i++) {
+    for (size_t i = 0; compared && o->nlb != NULL && i < w->n_listeners; i++) {
         if (str_eq(w->listeners[i].balancer, o->nlb->arn)) {
             all[o->n_tags++] = (struct aws_arn_tags){w->listeners[i].arn, w->listener_tags[i]};
         }

@@ -32,6 +32,7 @@
 
 struct random {
     uint64_t state;
+    bool options; /* those of [Trimtab] are on by chance */
 };
 
 static uint32_t below(struct random *r, uint32_t n)
@@ -180,8 +181,13 @@ static const char *lines(struct service_kit *s, struct random *r)
     subnets(&b, r);
     LINE(&b, r, 30, "security-groups=sg-a", "security-groups=sg-b,sg-a", "security-groups=sg-b");
     if (is_nlb(s)) {
-        LINE(&b, r, 40, "ssl-cert=arn:one\nssl-ports=443", "ssl-cert=arn:two");
+        LINE(&b, r, 40, "ssl-cert=arn:one\nssl-ports=443",
+             r->options ? "ssl-cert=arn:two\nssl-ports=443" : "ssl-cert=arn:two");
         LINE(&b, r, 30, "healthcheck-protocol=http", "healthcheck-port=10256");
+        LINE(&b, r, r->options ? 20 : 0, "internal=true");
+        LINE(&b, r, r->options ? 50 : 0, "additional-resource-tags=a=1,b=2",
+             "additional-resource-tags=a=2",
+             "additional-resource-tags=kubernetes.io/service-name=x");
         return str_buf_to_arena(&b, s->k->a);
     }
     LINE(&b, r, 30, "extra-security-groups=sg-a", "extra-security-groups=sg-b");
@@ -207,7 +213,14 @@ static const char *ports(struct service_kit *s, struct random *r)
     uint32_t sure = below(r, 4);
     for (uint32_t i = 0; i < 4; i++) {
         if (i == sure || chance(r, 40)) {
-            str_appendf(&b, "%s%d:%u", b.len > 0 ? " " : "", all[i], 30000 + 10 * i + below(r, 2));
+            uint32_t node_port = 30000 + 10 * i + below(r, 2);
+            bool mixed = s->k->naming.options.mixed_protocols && is_nlb(s) && all[i] > 443;
+            uint32_t how = mixed ? below(r, 3) : 0;
+            str_appendf(&b, "%s%d:%u%s", b.len > 0 ? " " : "", all[i], node_port,
+                        how == 1 ? "/UDP" : "");
+            if (how == 2) {
+                str_appendf(&b, " %d:%u/UDP", all[i], node_port);
+            }
         }
     }
     return str_buf_to_arena(&b, s->k->a);
@@ -220,7 +233,10 @@ static const char *ranges(struct service_kit *s, struct random *r)
     if (chance(r, 30)) {
         return "";
     }
-    uint32_t n = chance(r, 10) ? (is_nlb(s) ? 7 : 12) : 1 + below(r, 3);
+    uint32_t most = !is_nlb(s)   ? 12
+                    : r->options ? 5
+                                 : 7; /* with options a port may have two rules */
+    uint32_t n = chance(r, 10) ? most : 1 + below(r, 3);
     uint32_t net = below(r, 4);
     for (uint32_t i = 0; i < n; i++) {
         str_appendf(&b, "%s\"10.%u.%u.0/24\"", i > 0 ? "," : "", net, i + below(r, 2));
@@ -234,6 +250,12 @@ static void edit(struct service_kit *s, struct random *r)
     const char **ids = ARENA_ARRAY(k->a, const char *, k->world.n_instances);
     size_t n = 0;
     k->repairs = chance(r, 70);
+    k->naming.options = (struct aws_options){
+        .nlb_tags = r->options && chance(r, 70),
+        .nlb_subnets = r->options && chance(r, 70),
+        .mixed_protocols = r->options, /* never off again: the Service would be refused */
+        .replaces_scheme = r->options && chance(r, 50),
+    };
     k->lines = lines(s, r);
     k->ports = ports(s, r);
     k->spec = ranges(s, r);
@@ -339,7 +361,9 @@ static void check_between(struct service_kit *s, uint32_t pair, const struct aws
 {
     const struct aws_world *now = &s->k->world;
     const char *lost = lost_rule(before, now, after);
-    if (lost == NULL && before->n_classics > 0 && now->n_classics > 0 && after->n_classics > 0) {
+    bool same = before->n_classics > 0 && now->n_classics > 0 && after->n_classics > 0 &&
+                str_eq(before->classics[0].scheme, after->classics[0].scheme);
+    if (lost == NULL && same) {
         lost = lost_part(&before->classics[0], &now->classics[0], &after->classics[0]);
     }
     if (lost != NULL) {
@@ -428,25 +452,40 @@ static void check_pair(struct service_kit *s, uint32_t pair, struct random *r)
     k->world = after;
 }
 
+/* One world in three has an NLB; with options, two. */
+static void walk(struct random *r, uint32_t pairs)
+{
+    for (uint32_t pair = 0; pair < pairs;) {
+        uint32_t kind = pair / CHAIN % 3;
+        struct service_kit *s = world_new(kind == 2 || (r->options && kind == 1));
+        for (int i = 0; i < CHAIN && pair < pairs; i++, pair++) {
+            edit(s, r);
+            disturb(s, r);
+            check_pair(s, pair, r);
+        }
+        service_kit_free(s);
+    }
+}
+
 static void plans__of_random_pairs__hold_what_they_promise(void **state)
 {
     (void)state;
     struct random r = {.state = 7};
-    for (uint32_t pair = 0; pair < PAIRS;) {
-        struct service_kit *s = world_new(pair / CHAIN % 3 == 2);
-        for (int i = 0; i < CHAIN && pair < PAIRS; i++, pair++) {
-            edit(s, &r);
-            disturb(s, &r);
-            check_pair(s, pair, &r);
-        }
-        service_kit_free(s);
-    }
+    walk(&r, PAIRS);
+}
+
+static void plans__of_random_pairs_with_options__hold_what_they_promise(void **state)
+{
+    (void)state;
+    struct random r = {.state = 8, .options = true};
+    walk(&r, PAIRS / 2);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans__of_random_pairs__hold_what_they_promise),
+        cmocka_unit_test(plans__of_random_pairs_with_options__hold_what_they_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
