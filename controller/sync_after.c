@@ -292,17 +292,18 @@ static int64_t requeue(const struct sync_item *item, const struct sync_outcome *
     return delay_ms;
 }
 
-/* When to look again though all is well; 0: never.  Of two wishes the earlier moment counts. */
+/* When to look again though all is well; 0: never.  Of two wishes the earlier moment counts.  After an update of backends
+ * only the provider has one: the period runs on. */
 static int64_t look_again_ms(const struct sync_item *item)
 {
     const struct syncer *s = item->s;
     int64_t again_ms = item->result != NULL ? item->result->again_ms : 0;
     int64_t resync_ms = 0;
 
-    if (item->todo != SYNC_ENSURE) {
+    if (item->todo != SYNC_ENSURE && item->todo != SYNC_UPDATE) {
         return 0;
     }
-    if (s->resync_period_ms > 0) {
+    if (s->resync_period_ms > 0 && item->todo == SYNC_ENSURE) {
         int64_t jitter = (int64_t)(rng_unit(s->rng) * (double)s->resync_period_ms / 5);
         resync_ms = s->resync_period_ms + jitter;
     }
@@ -317,12 +318,13 @@ static void settle_fine(const struct sync_item *item)
 {
     const struct syncer *s = item->s;
     char batch_key[SYNC_BATCH_KEY_MAX];
+    bool partial = item->todo == SYNC_UPDATE || (item->todo == SYNC_NOTHING && item->known.cached);
 
-    if (item->todo == SYNC_UPDATE || (item->todo == SYNC_NOTHING && item->known.cached)) {
-        return; /* an ensure that failed before is still due, and counted */
+    if (!partial) { /* else an ensure that failed before is still due, and counted */
+        queue_forget(s->queue, item->key);
+        (void)queue_undelay(s->queue, item->key,
+                            TT_REASON_SPEC | TT_REASON_CLEANUP | TT_REASON_RESYNC);
     }
-    queue_forget(s->queue, item->key);
-    (void)queue_undelay(s->queue, item->key, TT_REASON_SPEC | TT_REASON_CLEANUP | TT_REASON_RESYNC);
     int64_t again_ms = look_again_ms(item);
     if (again_ms > 0) {
         syncer_batch_key(s, item->svc, batch_key, sizeof(batch_key));

@@ -319,7 +319,7 @@ struct tt_host {
     int32_t (*kube_each)(struct tt_host_ctx *ctx, const struct tt_call *call,
                          const struct tt_kube_ref *ref, const char *label_selector,
                          const struct tt_text_sink *each);
-    /* Since 1.2.  An ensure that ended well: the Service is synced again after so many ms (at least 1000) without a cause,
+    /* Since 1.2.  An ensure or update that ended well: the Service is ensured again after so many ms (at least 1000) without a cause,
      * with TT_REASON_RESYNC; 0: it is not.  Later settings replace earlier ones; what was said in an earlier call ends
      * with the next ensure that ends well.  --resync-period counts beside it, the earlier moment wins.  Add jitter. */
     void (*result_again)(struct tt_result *result, int64_t after_ms);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_sync_caps.c: providers that report plans, hold finalizers, or take batches: a sync with nothing to do writes
- * nothing and says nothing; periodic re-syncs; faults of a provider. */
+ * nothing and says nothing; faults of a provider. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -504,59 +504,6 @@ static void caps__node_change__no_event_without_work(void **state)
     assert_string_equal("", stand_events(r));
 }
 
-static void caps__resync_period__ensured_again_later(void **state)
-{
-    struct stand *r = *state;
-
-    r->syncer.resync_period_ms = 600000;
-    r->provider->plan_operations = 0;
-    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
-    stand_run(r);
-    int64_t due = queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock);
-    assert_in_range(due, 600000, 720000);
-    assert_int_equal(1, stand_advance(r, due));
-    assert_string_equal("ensure demo/web, ensure demo/web", stand_story(r));
-    assert_int_equal(0, stand_patches(r));
-}
-
-/* Which of the two moments counts, and that what is said once does not count for ever. */
-static void caps__result_again__ensured_again_then(void **state)
-{
-    static const struct {
-        const char *name;
-        int64_t resync_ms, again_ms;
-        int64_t least_ms, most_ms;
-    } rows[] = {
-        {"the provider's alone", 0, 540000, 540000, 540000},
-        {"earlier than the period", 600000, 60000, 60000, 60000},
-        {"later than the period", 600000, 3600000, 600000, 720000},
-        {"at once is not at once", 0, 1, 1000, 1000},
-    };
-    struct stand *r = *state;
-
-    r->provider->plan_operations = 0;
-    stand_service(r, "web", STAND_LB, STAND_WITH_F, STAND_STATUS("203.0.113.10"));
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        r->syncer.resync_period_ms = rows[i].resync_ms;
-        r->provider->again_ms = rows[i].again_ms;
-        if (i == 0) {
-            stand_run(r);
-        } else { /* what was asked for with the row before brings it */
-            stand_advance(r, queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock));
-        }
-        assert_int_equal(i + 1, fake_provider_count(r->provider, TT_VERB_ENSURE));
-        int64_t due = queue_next_ms(r->syncer.queue) - clock_now_ms(r->clock);
-        if (due < rows[i].least_ms || due > rows[i].most_ms) {
-            fail_msg("%s: due in %lld ms", rows[i].name, (long long)due);
-        }
-    }
-    r->syncer.resync_period_ms = 0;
-    r->provider->again_ms = 0;
-    stand_advance(r, 1000);
-    assert_int_equal(ARRAY_LEN(rows) + 1, fake_provider_count(r->provider, TT_VERB_ENSURE));
-    assert_int_equal(CLOCK_NEVER, queue_next_ms(r->syncer.queue));
-}
-
 /* ---- batches ------------------------------------------------------------------------------------- */
 
 static void batch__keys_of_one_object__one_call(void **state)
@@ -679,8 +626,6 @@ int main(void)
         T(own__status_is_refused__the_finalizer_stays),
         T(caps__node_change__what_the_provider_says_is_written),
         T(caps__node_change__no_event_without_work),
-        T(caps__resync_period__ensured_again_later),
-        T(caps__result_again__ensured_again_then),
         T(batch__keys_of_one_object__one_call),
         T(batch__one_fails__the_others_are_settled),
         T(batch__unsettled_item__fault_of_the_provider),
