@@ -188,6 +188,17 @@ static int look_for_left(struct aws_sync *y, struct aws_item *it, struct found *
 
 /* ---- targets and attributes ------------------------------------------------------------------------------------- */
 
+/* Who is in a group that goes is nobody's concern. */
+static bool may_serve(const struct aws_item *it, const struct aws_target_group *g)
+{
+    for (size_t i = 0; i < it->service->n_ports; i++) {
+        if (it->service->ports[i].node_port == g->port) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f, struct err *err)
 {
     bool attributes = it->service->has_group_attributes && !aws_item_is_about_nodes(it);
@@ -195,6 +206,10 @@ static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f,
     size_t n = 0;
     for (size_t i = 0; i < f->n; i++) {
         const char *arn = f->items[i].group->arn;
+        f->items[i].has_targets = may_serve(it, f->items[i].group);
+        if (!f->items[i].has_targets) {
+            continue;
+        }
         needs[n++] = (struct aws_need){
             .kind = AWS_DOC_TARGETS, .key = arn, .not_older_ms = aws_sync_not_older(y)};
         if (attributes) {
@@ -206,8 +221,10 @@ static int add_targets(struct aws_sync *y, struct aws_item *it, struct found *f,
     int rc = aws_sync_read_all(y, needs, n, err);
     for (size_t i = 0, k = 0; rc == ERR_OK && i < f->n; i++) {
         struct aws_observed_group *g = &f->items[i];
+        if (!g->has_targets) {
+            continue;
+        }
         const struct aws_doc *doc = needs[k++].doc;
-        g->has_targets = true;
         g->targets = (struct aws_targets){.items = doc->items, .n = doc->n};
         if (attributes) {
             doc = needs[k++].doc;

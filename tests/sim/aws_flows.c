@@ -190,6 +190,10 @@ static void delete(struct rig *r, const char *name)
     "{\"spec\":{\"ports\":[{\"name\":\"a\",\"port\":80,\"nodePort\":30081,\"protocol\":\"TCP\"}]}" \
     "}"
 
+#define ANNOTATE(name, value)                                                                      \
+    "{\"metadata\":{\"annotations\":{\"service.beta.kubernetes.io/aws-load-balancer-" name         \
+    "\":" value "}}}"
+
 /* ---- network balancers --------------------------------------------------------------------------- */
 
 static void flows__network_balancers__cost_what_they_should(void **state)
@@ -216,12 +220,42 @@ static void flows__network_balancers__cost_what_they_should(void **state)
     patch(r, "web", RANGES);
     expect(r, &at, &(struct step){"NLB, source ranges", 8, 2, 5});
     patch(r, "web", NODE_PORT);
-    expect(r, &at, &(struct step){"NLB, node port", 12, 6, 5});
+    expect(r, &at, &(struct step){"NLB, node port", 11, 6, 4});
     delete (r, "web");
     expect(r, &at, &(struct step){"NLB, 1 port, delete", 7, 3, 5});
     expect_nothing_left(r);
     assert_null(rig_get(r, path_of(r, "web")));
     expect_told(r, "first");
+    rig_free(r);
+}
+
+/* The rest of the targets of docs/spec/aws.md 9.1. */
+static void flows__network_balancers_edited__cost_what_they_should(void **state)
+{
+    static const char two[] = "{\"spec\":{\"ports\":[" PORT80 "," PORT443 "]}}";
+    static const char one[] = "{\"spec\":{\"ports\":[" PORT80 "]}}";
+    static const char udp[] =
+        "\"ports\":[{\"name\":\"dns\",\"port\":53,\"nodePort\":30053,\"protocol\":\"UDP\"}]";
+    struct rig *r = start();
+    size_t at = strlen(rig_log(r));
+    (void)state;
+    create(r, "web", NLB, "\"ports\":[" PORT80 "]");
+    expect(r, &at, &(struct step){"NLB, 1 port, the first", 11, 5, 2});
+    patch(r, "web", two);
+    expect(r, &at, &(struct step){"NLB, a port more", 10, 4, 2});
+    patch(r, "web", one);
+    expect(r, &at, &(struct step){"NLB, a port less", 9, 3, 2});
+    patch(r, "web", ANNOTATE("healthcheck-protocol", "\"HTTP\""));
+    expect(r, &at, &(struct step){"NLB, health checks by HTTP", 7, 1, 1});
+    create(r, "dns", NLB, udp);
+    expect(r, &at, &(struct step){"NLB, UDP", 8, 5, 2});
+    patch(r, "dns", TOUCH);
+    expect(r, &at, &(struct step){"NLB, UDP, no-op", 6, 0, 0});
+    delete (r, "dns");
+    expect(r, &at, &(struct step){"NLB, UDP, delete", 6, 3, 2});
+    delete (r, "web");
+    expect(r, &at, &(struct step){"NLB, delete", 6, 3, 2});
+    expect_nothing_left(r);
     rig_free(r);
 }
 
@@ -272,9 +306,6 @@ static void flows__classic_balancers__cost_what_they_should(void **state)
 
 #define NLB_TAGS(text)                                                                             \
     NLB ",\"service.beta.kubernetes.io/aws-load-balancer-additional-resource-tags\":\"" text "\""
-#define ANNOTATE(name, value)                                                                      \
-    "{\"metadata\":{\"annotations\":{\"service.beta.kubernetes.io/aws-load-balancer-" name         \
-    "\":" value "}}}"
 
 static struct rig *start_with_options(const char *options)
 {
@@ -515,6 +546,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flows__network_balancers__cost_what_they_should),
+        cmocka_unit_test(flows__network_balancers_edited__cost_what_they_should),
         cmocka_unit_test(flows__classic_balancers__cost_what_they_should),
         cmocka_unit_test(options__tags__reach_what_is_there),
         cmocka_unit_test(options__tags_that_may_not_be_set__are_told_and_hold_nothing_up),
