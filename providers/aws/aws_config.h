@@ -30,8 +30,7 @@ struct aws_override {
     const char *signing_name;
     int line; /* of its header, 1… */
 };
-/* [Trimtab]: what upstream never does.  All off: the same file then means the same to both.  Upstream passes over the section
- * with a warning.  Source: docs/spec/aws.md 13 rows 31 and 33. */
+/* [Trimtab]: what upstream never does.  All off: the same file then means the same to both.  Upstream passes over the section.  Source: docs/spec/aws.md 13 rows 31 and 33. */
 struct aws_options {
     bool nlb_tags;        /* NLBTags: additional-resource-tags reach NLBs that are there */
     bool nlb_subnets;     /* NLBSubnets: an NLB that is there follows the choice of subnets */

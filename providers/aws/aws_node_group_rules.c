@@ -168,6 +168,18 @@ static struct aws_rules wanted_mtu(struct arena *a, const struct aws_rules *traf
     return aws_rules_sorted(a, out.items, out.n);
 }
 
+/* Would upstream change a traffic rule of the group?  It leaves rules for probes alone that need none. */
+static bool upstream_changes(struct arena *a, const struct aws_nlb_node_want *w, bool wanted,
+                             const struct aws_rules *actual, const struct aws_rules *want,
+                             const struct aws_rules *needed)
+{
+    const char *const texts[2] = {arena_printf(a, AWS_RULE_CLIENT "%s", w->lb_name),
+                                  arena_printf(a, AWS_RULE_HEALTH "%s", w->lb_name)};
+    bool keeps_health = wanted && all_are_open(w, health_port(w));
+    struct str_set ours = str_set_make(a, texts, keeps_health ? 1 : 2);
+    return aws_rules_minus(a, want, actual).n > 0 || leaving(a, actual, want, needed, &ours).n > 0;
+}
+
 struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_nlb_node_want *w,
                                              bool wanted, const struct aws_rules *actual,
                                              const struct aws_rules *needed)
@@ -179,6 +191,9 @@ struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_n
     struct str_set mtu_only = str_set_make(a, mtu_texts, ARRAY_LEN(mtu_texts));
     traffic = str_set_union(a, &traffic, &w->left);
     struct aws_rules want = wanted ? wanted_rules(a, w) : (struct aws_rules){0};
+    if (w->as_upstream && !upstream_changes(a, w, wanted, actual, &want, needed)) {
+        return (struct aws_rule_diff){0};
+    }
     struct aws_rules grant = aws_rules_minus(a, &want, actual);
     struct aws_rules revoke = leaving(a, actual, &want, needed, &traffic);
     struct aws_rules kept = aws_rules_minus(a, actual, &revoke);

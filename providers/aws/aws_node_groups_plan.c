@@ -270,6 +270,7 @@ int aws_plan_nlb_node_groups(struct aws_planning *p, const struct aws_nlb_want *
         .n_ports = want->n_ports,
         .mixed = p->naming->options.mixed_protocols,
         .health_port = want->health.port,
+        .as_upstream = !p->repairs,
     };
     struct str_set wanted = {0};
     int rc = subnet_cidrs(p, want, &w.subnet_cidrs, err);

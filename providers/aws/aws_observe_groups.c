@@ -260,12 +260,28 @@ int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 
 /* ---- other Services --------------------------------------------------------------------------------------------------- */
 
-/* Only health checks can need the same rule as another Service's: node ports are one Service's own. */
-static bool shares_health_port(const struct aws_sync *y, const struct aws_item *it)
+/* Rules that let our probes in may let another balancer's in, too: who comes second needs none of his own. */
+static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
+{
+    const char *ours = arena_printf(y->s->a, AWS_RULE_HEALTH "%s", it->service->lb_name);
+    for (size_t i = 0; i < it->around.n_groups; i++) {
+        const struct aws_rules *rules = &it->around.groups[i]->rules;
+        for (size_t k = 0; k < rules->n; k++) {
+            if (str_eq(rules->items[k].description, ours)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Only health checks can need the same rule as another Service's: node ports are one Service's own.  What the Service asked for
+ * before its last edit is seen by its rules. */
+static bool shares_health_port(struct aws_sync *y, const struct aws_item *it)
 {
     const char *port = svc_annotation(it->service->in, AWS_ANNOTATION "healthcheck-port");
     return y->p->naming.probe_mode == AWS_PROBE_SHARED ||
-           (!str_is_empty(port) && !str_eq(port, "traffic-port"));
+           (!str_is_empty(port) && !str_eq(port, "traffic-port")) || has_health_rules(y, it);
 }
 
 /* Ids of groups. */

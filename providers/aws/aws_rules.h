@@ -146,6 +146,9 @@ struct aws_nlb_node_want {
     bool mixed; /* MixedProtocols: each port by its own protocol; else one UDP port makes all UDP */
     const char *health_port; /* "traffic-port" or a number */
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
+    /* Where upstream would change nothing, on what it may have made, nothing is changed: not rules for probes that have become
+     * superfluous, ICMP rules, or rules of balancers that are gone (13 rows 1, 24, 25). */
+    bool as_upstream;
 };
 /* What has to change in one node group: `wanted` when instances of the Service are in it.  Descriptions do not tell rules
  * apart; rules with other descriptions, but those in `left`, are never revoked.  `needed`: rules that other balancers of the cluster need, which are

@@ -29,6 +29,10 @@ const struct flow flows_aws_edits[] = {
     {AWS, .name = "aws-nlb-probe-port", .start = {NEAR, WEB},
      EDIT(ANNOTATE(PROBE("port") ":\"32100\"," PROBE("interval") ":\"10\"")),
      .ends = {"\"HealthCheckPort\":\"32100\""}},
+    {AWS, .name = "aws-nlb-probe-port-handed-on",
+     .start = {NEAR, {"web", NLB_WITH(PROBE("port") ":\"32100\"")}},
+     .steps = {{STEP_PATCH, "near", ANNOTATE(PROBE("port") ":\"32100\"")},
+               {STEP_PATCH, "web", ANNOTATE(PROBE("port") ":null")}}},
     {AWS, .name = "aws-nlb-to-local", .start = {NEAR, WEB}, EDIT(SPEC(LOCAL))},
     {AWS, .name = "aws-nlb-group-attributes", .start = {NEAR, WEB},
      EDIT(ANNOTATE(NOTE("target-group-attributes") ":\"preserve_client_ip.enabled=false,proxy_"

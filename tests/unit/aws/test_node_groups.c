@@ -16,6 +16,7 @@ struct row {
     const char *actual, *needed, *grant, *revoke;
     const char *left; /* description of a balancer that is gone */
     bool mixed;       /* MixedProtocols */
+    bool as_upstream;
 };
 
 static void check(struct arena *a, const struct row *r)
@@ -35,6 +36,7 @@ static void check(struct arena *a, const struct row *r)
                                         .ports = ports,
                                         .n_ports = words.n,
                                         .mixed = r->mixed,
+                                        .as_upstream = r->as_upstream,
                                         .health_port = str_or(r->health_port, "traffic-port"),
                                         .left = str_set_make(a, &r->left, r->left != NULL)};
     struct aws_rules actual = aws_test_rules(a, r->actual);
@@ -175,6 +177,38 @@ static void changes__13_24_and_25(void **state)
     }
 }
 
+/* What was taken over stays as upstream would have left it. */
+static void changes__not_repaired__as_upstream(void **state)
+{
+    static const struct row rows[] = {
+        {"13.24: probes are covered", true, "0.0.0.0/0", "tcp:30080", NULL,
+         ALL C "; tcp 30080 10.0.0.0/24 " H "; icmp 3-4 0.0.0.0/0 " M, NULL, "", "", NULL, false,
+         true},
+        {"13.24: covered, and a port goes", true, "0.0.0.0/0", "tcp:30080", NULL,
+         ALL C "; tcp 30443 0.0.0.0/0 " C "; tcp 30080 10.0.0.0/24 " H "; icmp 3-4 0.0.0.0/0 " M,
+         NULL, "", "tcp 30080 10.0.0.0/24 " H "; tcp 30443 0.0.0.0/0 " C, NULL, false, true},
+        {"not covered: rules for other probes go", true, "1.2.3.0/24", "tcp:30080", NULL,
+         "tcp 30080 1.2.3.0/24 " C "; tcp 30080 10.0.0.0/24 " H "; tcp 99 10.0.0.0/24 " H
+         "; icmp 3-4 1.2.3.0/24 " M,
+         NULL, "", "tcp 99 10.0.0.0/24 " H, NULL, false, true},
+        {"13.25: MTU alone", true, "0.0.0.0/0", "tcp:30080", NULL, ALL C "; icmp 3-4 9.9.9.0/24 " M,
+         NULL, "", "", NULL, false, true},
+        {"13.25: MTU with traffic", true, "1.2.3.0/24", "tcp:30080", "30080",
+         "tcp 30080 10.0.0.0/24 " H "; icmp 3-4 9.9.9.0/24 " M, NULL,
+         "icmp 3-4 1.2.3.0/24 " M "; tcp 30080 1.2.3.0/24 " C, "icmp 3-4 9.9.9.0/24 " M, NULL,
+         false, true},
+        {"13.1: a balancer is gone", true, "0.0.0.0/0", "tcp:30080", "10256",
+         ALL C "; tcp 10256 10.0.0.0/24 " H "; tcp 99 10.0.0.0/24 " H2 "; icmp 3-4 0.0.0.0/0 " M,
+         NULL, "", "", H2, false, true},
+        {"instances have left the group", false, "0.0.0.0/0", "tcp:30080", NULL,
+         ALL C "; tcp 30080 10.0.0.0/24 " H "; icmp 3-4 0.0.0.0/0 " M, NULL, "",
+         "icmp 3-4 0.0.0.0/0 " M "; " ALL C "; tcp 30080 10.0.0.0/24 " H, NULL, false, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        check(*state, &rows[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +216,7 @@ int main(void)
         PURE_TEST(comes__mixed_protocols),
         PURE_TEST(goes__5_11),
         PURE_TEST(changes__13_24_and_25),
+        PURE_TEST(changes__not_repaired__as_upstream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
