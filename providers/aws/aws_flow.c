@@ -71,6 +71,14 @@ static int facts(struct lb_sync *s, struct err *err)
 
 /* ---- planning ---------------------------------------------------------------------------------------------------- */
 
+/* An edit that means nothing here is none: whoever notes something on a Service does not ask for repairs. */
+static bool is_edited(const struct aws_sync *y, const struct aws_item *it)
+{
+    const struct tt_item *in = it->item->in;
+    return (in->reasons & TT_REASON_SPEC) != 0 && in->previous != NULL &&
+           aws_service_is_edited(y->s->a, in->previous, in->service);
+}
+
 static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
 {
     struct aws_sync *y = aws_sync_of(s);
@@ -87,8 +95,7 @@ static int plan(struct lb_sync *s, struct lb_plan *plan, struct err *err)
             .seen = &it->seen,
             .around = &it->around,
             .about_nodes = aws_item_is_about_nodes(it),
-            .repairs = y->p->repair_adopted || ((it->item->in->reasons & TT_REASON_SPEC) != 0 &&
-                                                it->item->in->previous != NULL),
+            .repairs = y->p->repair_adopted || is_edited(y, it),
             .critical = -1,
         };
         struct err refused = ERR_INIT;

@@ -268,3 +268,29 @@ const struct aws_service *aws_service_read(struct arena *a, const struct aws_nam
     find(a, naming, out);
     return out;
 }
+
+/* ---- edits --------------------------------------------------------------------------------------- */
+
+static struct tt_service with_our_annotations(struct arena *a, const struct tt_service *s)
+{
+    struct tt_service out = *s;
+    struct tt_kv *kept = ARENA_ARRAY(a, struct tt_kv, s->n_annotations + 1);
+    out.annotations = kept;
+    out.n_annotations = 0;
+    out.has_annotations = 1;
+    for (uint32_t i = 0; i < s->n_annotations; i++) {
+        const char *key = s->annotations[i].key;
+        if (str_has_prefix(key, AWS_ANNOTATION) || str_eq(key, LB_SOURCE_RANGES_ANNOTATION)) {
+            kept[out.n_annotations++] = s->annotations[i];
+        }
+    }
+    return out;
+}
+
+bool aws_service_is_edited(struct arena *a, const struct tt_service *was,
+                           const struct tt_service *is)
+{
+    const struct tt_service before = with_our_annotations(a, was);
+    const struct tt_service now = with_our_annotations(a, is);
+    return svc_needs_update(&before, &now, NULL, 0, NULL);
+}

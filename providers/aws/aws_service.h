@@ -91,6 +91,9 @@ struct aws_service {
 /* Borrowed: `s` and `naming`.  Lives in `a`. */
 const struct aws_service *aws_service_read(struct arena *a, const struct aws_naming *naming,
                                            const struct tt_service *s);
+/* Does the Service ask for something else than it did?  Annotations that are nobody's here do not count. */
+bool aws_service_is_edited(struct arena *a, const struct tt_service *was,
+                           const struct tt_service *is);
 /* "NLB" / "classic load balancer": in messages. */
 const char *aws_kind_text(enum aws_kind kind);
 

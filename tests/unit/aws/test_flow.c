@@ -213,7 +213,12 @@ static void repairs__of_what_upstream_overlooks(void **state)
     k->rows = rows;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_RESYNC, nlb(k)), TT_OK);
     assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 0);
-    k->previous = nlb(k);
+    struct tt_service other = *nlb(k);
+    k->previous = nlb(k); /* a label, or somebody else's annotation */
+    assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
+    assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 0);
+    other.external_traffic_policy = "Local";
+    k->previous = &other;
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, nlb(k)), TT_OK);
     assert_int_equal(flow_kit_count(k, "ModifyTargetGroup"), 1);
     k->previous = NULL;

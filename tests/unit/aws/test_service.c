@@ -139,6 +139,33 @@ static void protocols__mixed__as_the_option_says(void **state)
     }
 }
 
+static void edited__what_counts(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *name, *annotations, *spec;
+        bool edited;
+    } rows[] = {
+        {"nothing", NLB, NULL, false},
+        {"a port", NLB, PORT("TCP"), true},
+        {"ranges", NLB, ONE_PORT ",\"loadBalancerSourceRanges\":[\"10.0.0.0/8\"]", true},
+        {"an annotation of ours", "{\"type\":\"nlb\",\"internal\":\"true\"}", NULL, true},
+        {"an annotation of ours is gone", NULL, NULL, true},
+    };
+    const struct tt_service *was = aws_test_object(a, NLB, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct tt_service *is = aws_test_object(a, rows[i].annotations, rows[i].spec);
+        if (aws_service_is_edited(a, was, is) != rows[i].edited) {
+            fail_msg("%s", rows[i].name);
+        }
+    }
+    struct tt_kv notes[] = {{"example.com/x", "1"}, was->annotations[0]};
+    struct tt_service noted = *was;
+    noted.annotations = notes;
+    noted.n_annotations = 2;
+    assert_false(aws_service_is_edited(a, was, &noted));
+}
+
 #define TGA(value) "{\"type\":\"nlb\",\"target-group-attributes\":\"" value "\"}"
 
 static void annotations__201_to_212(void **state)
@@ -396,6 +423,7 @@ int main(void)
         PURE_TEST(kinds__193_to_196),
         PURE_TEST(protocols__197_to_200),
         PURE_TEST(protocols__mixed__as_the_option_says),
+        PURE_TEST(edited__what_counts),
         PURE_TEST(annotations__201_to_212),
         PURE_TEST(status__does_not_count__213_to_220),
         PURE_TEST(internal__221_222),
