@@ -260,6 +260,16 @@ int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
 
 /* ---- other Services --------------------------------------------------------------------------------------------------- */
 
+static bool is_node_port(const struct aws_service *s, int32_t port)
+{
+    for (size_t i = 0; i < s->n_ports; i++) {
+        if (s->ports[i].node_port == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Rules that let our probes in may let another balancer's in, too: who comes second needs none of his own. */
 static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
 {
@@ -267,7 +277,8 @@ static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
     for (size_t i = 0; i < it->around.n_groups; i++) {
         const struct aws_rules *rules = &it->around.groups[i]->rules;
         for (size_t k = 0; k < rules->n; k++) {
-            if (str_eq(rules->items[k].description, ours)) {
+            const struct aws_rule *r = &rules->items[k];
+            if (str_eq(r->description, ours) && !is_node_port(it->service, r->from)) {
                 return true;
             }
         }

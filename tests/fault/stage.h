@@ -11,6 +11,7 @@
 #include "tests/fault/site.h"
 
 #define STAGE_HEALED_MS 90000 /* of the fake clock: so long a refusal lasts that lasts */
+#define STAGE_SHOWN_MS  10000 /* of the fake clock: so far behind are answers at most */
 
 /* Where everything of the simulated Azure is. */
 #define STAGE_AZURE_GROUP                                                                          \
