@@ -191,11 +191,11 @@ struct aws_rule_diff aws_nlb_node_rules_diff(struct arena *a, const struct aws_n
     struct str_set mtu_only = str_set_make(a, mtu_texts, ARRAY_LEN(mtu_texts));
     traffic = str_set_union(a, &traffic, &w->left);
     struct aws_rules want = wanted ? wanted_rules(a, w) : (struct aws_rules){0};
-    if (w->as_upstream && !upstream_changes(a, w, wanted, actual, &want, needed)) {
-        return (struct aws_rule_diff){0};
-    }
     struct aws_rules grant = aws_rules_minus(a, &want, actual);
     struct aws_rules revoke = leaving(a, actual, &want, needed, &traffic);
+    if (w->as_upstream && !upstream_changes(a, w, wanted, actual, &want, needed)) {
+        revoke = (struct aws_rules){0};
+    }
     struct aws_rules kept = aws_rules_minus(a, actual, &revoke);
     struct aws_rules after = both(a, &kept, &grant);
     struct aws_rules mtu = wanted_mtu(a, &after);

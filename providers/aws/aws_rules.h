@@ -146,8 +146,8 @@ struct aws_nlb_node_want {
     bool mixed; /* MixedProtocols: each port by its own protocol; else one UDP port makes all UDP */
     const char *health_port; /* "traffic-port" or a number */
     struct str_set left;     /* descriptions of rules of balancers that are no Service's any more */
-    /* Where upstream would change nothing, on what it may have made, nothing is changed: not rules for probes that have become
-     * superfluous, ICMP rules, or rules of balancers that are gone (13 rows 1, 24, 25). */
+    /* Where upstream would change no traffic rule, on what it may have made, none is: not rules for probes that have become
+     * superfluous, or rules of balancers that are gone (13 rows 1, 24).  ICMP rules are made right all the same. */
     bool as_upstream;
 };
 /* What has to change in one node group: `wanted` when instances of the Service are in it.  Descriptions do not tell rules

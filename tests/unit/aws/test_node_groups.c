@@ -192,7 +192,7 @@ static void changes__not_repaired__as_upstream(void **state)
          "; icmp 3-4 1.2.3.0/24 " M,
          NULL, "", "tcp 99 10.0.0.0/24 " H, NULL, false, true},
         {"13.25: MTU alone", true, "0.0.0.0/0", "tcp:30080", NULL, ALL C "; icmp 3-4 9.9.9.0/24 " M,
-         NULL, "", "", NULL, false, true},
+         NULL, "icmp 3-4 0.0.0.0/0 " M, "icmp 3-4 9.9.9.0/24 " M, NULL, false, true},
         {"13.25: MTU with traffic", true, "1.2.3.0/24", "tcp:30080", "30080",
          "tcp 30080 10.0.0.0/24 " H "; icmp 3-4 9.9.9.0/24 " M, NULL,
          "icmp 3-4 1.2.3.0/24 " M "; tcp 30080 1.2.3.0/24 " C, "icmp 3-4 9.9.9.0/24 " M, NULL,
