@@ -223,6 +223,8 @@ struct json_object *amz_list(struct json_object *o, const char *name);
 /* The first object of a list whose member has that text, or NULL; *ret_i may be NULL. */
 struct json_object *amz_find(struct json_object *list, const char *member, const char *text,
                              size_t *ret_i);
+/* The first item, or NULL: it is empty, or, as in a world it may be, no list. */
+struct json_object *amz_item(struct json_object *list);
 /* The list of texts holds it. */
 bool amz_has_text(struct json_object *list, const char *text);
 void amz_remove_at(struct json_object *list, size_t i);

@@ -93,6 +93,11 @@ struct json_object *amz_find(struct json_object *list, const char *member, const
     return NULL;
 }
 
+struct json_object *amz_item(struct json_object *list)
+{
+    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
+}
+
 bool amz_has_text(struct json_object *list, const char *text)
 {
     for (size_t i = 0; i < json_len(list); i++) {

@@ -227,6 +227,26 @@ static void world__settings_and_members_of_no_kind__are_kept(void **state)
     fixture_stop(f);
 }
 
+static void world__bare_documents__nodes_and_metadata_all_the_same(void **state)
+{
+    static const char world[] =
+        "{\"aws\":{\"ec2\":{\"Vpcs\":[{\"VpcId\":\"vpc-1\"}],\"Subnets\":[{\"SubnetId\":\"subnet-"
+        "1\","
+        "\"VpcId\":\"vpc-1\",\"AvailabilityZone\":\"us-east-1a\",\"CidrBlock\":\"10.0.0.0/24\"}],"
+        "\"Reservations\":[{\"ReservationId\":\"r-1\",\"Instances\":[{\"InstanceId\":\"i-1\"}]}]}},"
+        "\"sim\":{\"aws\":{\"imds_tokens\":\"optional\"}}}";
+    (void)state;
+    struct fixture *f = amz_start(NULL, NULL);
+    fixture_must(f, "PUT", "/sim/state", world);
+    fixture_must(f, "GET", "/latest/meta-data/instance-id", NULL);
+    assert_string_equal(f->text, "i-1");
+    fixture_must(f, "POST", "/sim/nodes", "{\"count\":1}");
+    assert_int_equal(json_len(amz_world(f, "ec2.Reservations")), 2);
+    amz_must(f, "ec2", "DescribeInstances", NULL);
+    amz_must(f, "ec2", "DescribeNetworkInterfaces", NULL);
+    fixture_stop(f);
+}
+
 /* --- configuration ----------------------------------------------------------------------------------- */
 
 static void configuration__names_this_simulator(void **state)
@@ -267,6 +287,7 @@ int main(void)
         cmocka_unit_test(world__recorded__is_dumped_as_it_came),
         cmocka_unit_test(world__that_is_none__refused_and_nothing_changes),
         cmocka_unit_test(world__settings_and_members_of_no_kind__are_kept),
+        cmocka_unit_test(world__bare_documents__nodes_and_metadata_all_the_same),
         cmocka_unit_test(configuration__names_this_simulator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
