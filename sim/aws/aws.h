@@ -289,6 +289,8 @@ char *amz_region_of_zone(struct arena *a, const char *zone);
 void amz_store_init(struct aws *aws);
 void amz_store_done(struct aws *aws);
 void amz_store_clear(struct aws *aws);
+/* A document of a world has the form that the API gives this kind: lists where it has lists (shapes.c). */
+bool amz_shape_fits(enum amz_kind_id kind, struct json_object *document);
 int amz_store_load(struct aws *aws, struct json_object *world, struct err *err);
 void amz_store_dump(struct aws *aws, struct json_object *world);
 

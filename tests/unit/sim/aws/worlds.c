@@ -197,6 +197,17 @@ static void world__that_is_none__refused_and_nothing_changes(void **state)
         "{\"aws\":{\"ec2\":{\"Vpcs\":[{\"VpcId\":\"a\"},{\"VpcId\":\"a\"}]}}}",
         "{\"aws\":{\"elbv2\":{\"Attributes\":[]}}}",
         "{\"aws\":{\"ec2\":{\"Reservations\":[{\"ReservationId\":\"r\",\"Instances\":[{}]}]}}}",
+        "{\"aws\":{\"ec2\":[]}}",
+        "{\"aws\":{\"ec2\":{\"Vpcs\":[{\"VpcId\":\"a\",\"Tags\":{}}]}}}",
+        "{\"aws\":{\"ec2\":{\"Subnets\":[{\"SubnetId\":\"a\",\"Tags\":[\"x\"]}]}}}",
+        "{\"aws\":{\"ec2\":{\"Reservations\":[{\"ReservationId\":\"r\",\"Instances\":[{"
+        "\"InstanceId\":"
+        "\"i\",\"NetworkInterfaces\":[[]]}]}]}}}",
+        "{\"aws\":{\"ec2\":{\"InternetGateways\":[{\"InternetGatewayId\":\"i\",\"Attachments\":"
+        "\"vpc\"}]}}}",
+        "{\"aws\":{\"elb\":{\"Attributes\":{\"a\":[]}}}}",
+        "{\"aws\":{\"elbv2\":{\"TargetHealth\":{\"a\":[null]}}}}",
+        "{\"aws\":{\"elbv2\":{\"TargetHealth\":{\"a\":[{\"Target\":[]}]}}}}",
     };
     (void)state;
     struct fixture *f = amz_start(NULL, NULL);
