@@ -113,7 +113,7 @@ struct aws {
     char *role_key;               /* the key that the metadata service gave last; NULL: none */
     struct map *imds_tokens;      /* token → int64_t* expiry (wall, s) */
     struct map *buckets;          /* "ec2.reads" → struct bucket of throttle.c, owned */
-    struct map *held_groups;      /* group id → int64_t* until (monotonic ms) */
+    struct map *held;             /* id or ARN → int64_t* until (monotonic ms): still in use */
     uint64_t next_seq;
     int next_node; /* number of the next node */
 };
@@ -253,6 +253,9 @@ bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json
 const char *amz_group_user(const struct aws *aws, const char *group_id);
 /* A balancer that used these groups is gone: its interfaces hold them for setting "group_release_ms" (0). */
 void amz_groups_hold(struct aws *aws, struct json_object *group_ids);
+/* What used these ids or ARNs is gone, but holds them for that setting (ms; without it not at all). */
+void amz_hold(struct aws *aws, const char *setting, struct json_object *ids);
+bool amz_is_held(const struct aws *aws, const char *id);
 
 /* --- the frame's own parts ------------------------------------------------------------------------- */
 
