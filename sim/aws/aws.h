@@ -113,7 +113,7 @@ struct aws {
     char *role_key;               /* the key that the metadata service gave last; NULL: none */
     struct map *imds_tokens;      /* token → int64_t* expiry (wall, s) */
     struct map *buckets;          /* "ec2.reads" → struct bucket of throttle.c, owned */
-    struct map *held_groups;      /* group id → int64_t* until (monotonic ms) */
+    struct map *held;             /* id or ARN → int64_t* until (monotonic ms): still in use */
     uint64_t next_seq;
     int next_node; /* number of the next node */
 };
@@ -223,6 +223,8 @@ struct json_object *amz_list(struct json_object *o, const char *name);
 /* The first object of a list whose member has that text, or NULL; *ret_i may be NULL. */
 struct json_object *amz_find(struct json_object *list, const char *member, const char *text,
                              size_t *ret_i);
+/* The first item, or NULL: it is empty, or, as in a world it may be, no list. */
+struct json_object *amz_item(struct json_object *list);
 /* The list of texts holds it. */
 bool amz_has_text(struct json_object *list, const char *text);
 void amz_remove_at(struct json_object *list, size_t i);
@@ -251,6 +253,9 @@ bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json
 const char *amz_group_user(const struct aws *aws, const char *group_id);
 /* A balancer that used these groups is gone: its interfaces hold them for setting "group_release_ms" (0). */
 void amz_groups_hold(struct aws *aws, struct json_object *group_ids);
+/* What used these ids or ARNs is gone, but holds them for that setting (ms; without it not at all). */
+void amz_hold(struct aws *aws, const char *setting, struct json_object *ids);
+bool amz_is_held(const struct aws *aws, const char *id);
 
 /* --- the frame's own parts ------------------------------------------------------------------------- */
 
@@ -287,6 +292,8 @@ char *amz_region_of_zone(struct arena *a, const char *zone);
 void amz_store_init(struct aws *aws);
 void amz_store_done(struct aws *aws);
 void amz_store_clear(struct aws *aws);
+/* A document of a world has the form that the API gives this kind: lists where it has lists (shapes.c). */
+bool amz_shape_fits(enum amz_kind_id kind, struct json_object *document);
 int amz_store_load(struct aws *aws, struct json_object *world, struct err *err);
 void amz_store_dump(struct aws *aws, struct json_object *world);
 

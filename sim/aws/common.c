@@ -93,6 +93,11 @@ struct json_object *amz_find(struct json_object *list, const char *member, const
     return NULL;
 }
 
+struct json_object *amz_item(struct json_object *list)
+{
+    return json_len(list) > 0 ? json_object_array_get_idx(list, 0) : NULL;
+}
+
 bool amz_has_text(struct json_object *list, const char *text)
 {
     for (size_t i = 0; i < json_len(list); i++) {
@@ -246,19 +251,26 @@ const char *amz_group_user(const struct aws *aws, const char *group_id)
             return user;
         }
     }
-    const int64_t *until = map_get(aws->held_groups, group_id);
-    return until && clock_now_ms(sim_clock(aws->sim)) < *until
-               ? "a network interface that is being deleted"
-               : NULL;
+    return amz_is_held(aws, group_id) ? "a network interface that is being deleted" : NULL;
 }
 
 void amz_groups_hold(struct aws *aws, struct json_object *group_ids)
 {
-    int64_t ms = amz_setting(aws, "group_release_ms", 0);
-    for (size_t i = 0; ms > 0 && i < json_len(group_ids); i++) {
+    amz_hold(aws, "group_release_ms", group_ids);
+}
+
+void amz_hold(struct aws *aws, const char *setting, struct json_object *ids)
+{
+    int64_t ms = amz_setting(aws, setting, 0);
+    for (size_t i = 0; ms > 0 && i < json_len(ids); i++) {
         int64_t *until = xcalloc(1, sizeof(*until));
         *until = clock_now_ms(sim_clock(aws->sim)) + ms;
-        map_set(aws->held_groups, json_object_get_string(json_object_array_get_idx(group_ids, i)),
-                until);
+        map_set(aws->held, json_object_get_string(json_object_array_get_idx(ids, i)), until);
     }
+}
+
+bool amz_is_held(const struct aws *aws, const char *id)
+{
+    const int64_t *until = map_get(aws->held, id);
+    return until && clock_now_ms(sim_clock(aws->sim)) < *until;
 }

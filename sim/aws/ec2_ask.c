@@ -35,7 +35,7 @@ bool amz_ec2_subnet(struct aws *aws, const char *subnet, struct amz_ec2_subnet *
     const char *name = str_nonnull(json_str(res->body, "AvailabilityZone"));
     struct amz_resource *zone = amz_get(aws, AMZ_ZONE, name);
     struct json_object *sixes = json_member(res->body, "Ipv6CidrBlockAssociationSet");
-    struct json_object *six = json_len(sixes) ? json_object_array_get_idx(sixes, 0) : NULL;
+    struct json_object *six = amz_item(sixes);
     *ret = (struct amz_ec2_subnet){
         .vpc = str_nonnull(json_str(res->body, "VpcId")),
         .zone = name,

@@ -255,16 +255,21 @@ static const char *made_before(struct amz_request *q, const char *token)
     return NULL;
 }
 
+static bool refuse_full(struct amz_request *q, const char *subnet)
+{
+    return amz_refuse(q, "InsufficientFreeAddressesInSubnet",
+                      "There are not enough free addresses in subnet '%s' to satisfy the "
+                      "requested number of instances.",
+                      subnet);
+}
+
 static bool make_instances(struct amz_request *q, struct amz_ec2_new_instance *spec, int64_t least,
                            int64_t most)
 {
     struct amz_ec2_subnet place;
     const char *token = json_str(q->in, "ClientToken");
     if (!amz_ec2_subnet(q->aws, spec->subnet, &place) || place.free_addresses < least) {
-        return amz_refuse(q, "InsufficientFreeAddressesInSubnet",
-                          "There are not enough free addresses in subnet '%s' to satisfy the "
-                          "requested number of instances.",
-                          spec->subnet);
+        return refuse_full(q, spec->subnet);
     }
     spec->reservation = amz_new_id(q->aws, q->a, "r-");
     for (int i = 0; i < most; i++) {
@@ -279,7 +284,9 @@ static bool make_instances(struct amz_request *q, struct amz_ec2_new_instance *s
         }
         amz_unsettle(q->aws, made, NULL);
     }
-    return answer_reservation(q, spec->reservation, true);
+    return amz_get(q->aws, AMZ_RESERVATION, spec->reservation)
+               ? answer_reservation(q, spec->reservation, true)
+               : refuse_full(q, spec->subnet);
 }
 
 bool ec2_run_instances(struct amz_request *q)

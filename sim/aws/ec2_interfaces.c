@@ -173,7 +173,7 @@ static void add_balancers(struct amz_request *q, struct json_object *list)
         for (size_t i = 0; i < json_len(zones); i++) {
             struct json_object *z = json_object_array_get_idx(zones, i);
             struct json_object *own = json_member(z, "LoadBalancerAddresses");
-            struct json_object *first = json_len(own) ? json_object_array_get_idx(own, 0) : NULL;
+            struct json_object *first = amz_item(own);
             push(list, of_balancer(q, &b, str_nonnull(json_str(z, "SubnetId")),
                                    json_str(first, "PrivateIPv4Address")));
         }

@@ -30,7 +30,26 @@ static const struct amz_action *find_action(enum amz_service service, const char
     return NULL;
 }
 
-/* Fills service, op and action; false: the version is none that is served. */
+/* Who answers what cannot be read, or has no known version: the service that it was signed for, or whose version stands in
+ * the body somewhere; EC2 when there is none. */
+static enum amz_service addressee(const struct sim_call *call)
+{
+    const char *signed_for = str_nonnull(http_req_header(call->req, "Authorization"));
+    enum amz_service found = AMZ_EC2;
+    for (int i = 0; i < AMZ_SERVICES_MAX; i++) {
+        const char *scope = arena_printf(call->arena, "/%s/aws4_request", amz_dialects[i].scope);
+        const char *version = arena_printf(call->arena, "Version=%s", amz_dialects[i].version);
+        if (call->body_len && memmem(call->body, call->body_len, version, strlen(version))) {
+            return (enum amz_service)i;
+        }
+        if (strstr(signed_for, scope)) {
+            found = (enum amz_service)i;
+        }
+    }
+    return found;
+}
+
+/* Fills service, op and action; false: the version is none that is served, and the service is whose form the answer has. */
 static bool identify(struct amz_request *q)
 {
     const char *version = url_query_get(q->params, q->n_params, "Version");
@@ -43,6 +62,7 @@ static bool identify(struct amz_request *q)
             return true;
         }
     }
+    q->service = addressee(q->call);
     return false;
 }
 
@@ -163,10 +183,13 @@ static bool serve(struct amz_request *q)
 {
     const char *name = url_query_get(q->params, q->n_params, "Action");
     if (!q->op) {
-        return name ? amz_refuse(q, "InvalidAction",
-                                 "The action %.80s is not valid for this web service.", name)
-                    : amz_refuse(q, "MissingAction",
-                                 "The request must contain the parameter Action.");
+        return !name ? amz_refuse(q, "MissingAction",
+                                  "The request must contain the parameter Action.")
+               : amz_dialects[q->service].ec2
+                   ? amz_refuse(q, "InvalidAction",
+                                "The action %.80s is not valid for this web service.", name)
+                   : amz_refuse(q, "InvalidAction", "Could not find operation %.80s for version %s",
+                                name, amz_dialects[q->service].version);
     }
     if (!amz_authenticate(q) || !decode(q)) {
         return false;
@@ -181,17 +204,21 @@ static bool serve(struct amz_request *q)
     return amz_throttle(q) && q->action->run(q);
 }
 
+static bool refuse_form(struct amz_request *q)
+{
+    q->service = addressee(q->call);
+    return amz_refuse(q, "MalformedQueryString", "The body is not a form of names and values.");
+}
+
 void amz_handle(void *state, struct sim_call *call)
 {
     struct amz_request q;
     bool form = read_form(&q, state, call);
     q.out = json_object_new_object();
     arena_defer(q.a, put_json, q.out);
-    bool ok =
-        form
-            ? identify(&q) ||
-                  amz_refuse(&q, "InvalidAction", "The version of the API is missing or unknown.")
-            : amz_refuse(&q, "MalformedQueryString", "The body is not a form of names and values.");
+    bool ok = form ? identify(&q) || amz_refuse(&q, "InvalidAction",
+                                                "The version of the API is missing or unknown.")
+                   : refuse_form(&q);
     if (ok && serve(&q)) {
         answer_success(&q);
     } else {
@@ -231,6 +258,8 @@ void amz_refuse_fault(void *state, struct sim_call *call, int status, const char
     struct amz_request q;
     if (read_form(&q, state, call)) {
         (void)identify(&q);
+    } else {
+        q.service = addressee(call);
     }
     const char *code = code_for(q.service, &status, reason);
     q.refusal = (struct amz_refusal){

@@ -158,7 +158,7 @@ static const char *interface_value(struct aws *aws, struct json_object *nic, con
 static const char *self_value(struct aws *aws, struct arena *a, struct json_object *self,
                               const char *path)
 {
-    struct json_object *nic = json_object_array_get_idx(json_member(self, "NetworkInterfaces"), 0);
+    struct json_object *nic = amz_item(json_member(self, "NetworkInterfaces"));
     const char *mac = str_nonnull(json_str(nic, "MacAddress"));
     const char *zone = json_str(json_member(self, "Placement"), "AvailabilityZone");
     struct amz_resource *zone_res = amz_get(aws, AMZ_ZONE, zone);

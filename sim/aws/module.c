@@ -40,7 +40,7 @@ static int module_init(struct sim *sim, void **ret_state, struct err *err)
     aws->cluster = xstrdup(AMZ_CLUSTER);
     aws->imds_tokens = map_new(free);
     aws->buckets = map_new(free);
-    aws->held_groups = map_new(free);
+    aws->held = map_new(free);
     amz_keys_init(aws);
     amz_store_init(aws);
     if (is_ours(aws)) {
@@ -59,7 +59,7 @@ static void module_done(void *state)
     map_free(aws->keys);
     map_free(aws->imds_tokens);
     map_free(aws->buckets);
-    map_free(aws->held_groups);
+    map_free(aws->held);
     json_object_put(aws->settings);
     free(aws->role_key);
     free(aws->region);
@@ -138,7 +138,7 @@ static int module_load(void *state, struct json_object *world, struct err *err)
 {
     struct aws *aws = state;
     struct arena *a = arena_new();
-    map_clear(aws->held_groups);
+    map_clear(aws->held);
     take_settings(aws, json_path(world, "sim.aws"));
     int code = amz_store_load(aws, json_member(world, "aws"), err);
     if (!code && is_ours(aws) && amz_count(aws, AMZ_VPC) == 0) {

@@ -290,7 +290,7 @@ bool nlb_delete_group(struct amz_request *q)
         return nlb_group_arn_is_valid(arn) || nlb_find_group(q, arn) != NULL;
     }
     struct json_object *users = nlb_group_balancers(q->aws, arn);
-    bool used = json_len(users) > 0;
+    bool used = json_len(users) > 0 || amz_is_held(q->aws, arn);
     json_object_put(users);
     if (used) {
         return amz_refuse(q, "ResourceInUse",

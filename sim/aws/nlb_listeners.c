@@ -3,7 +3,8 @@
  *
  * A port of a balancer has one listener, whatever the protocols (TCP and UDP together are TCP_UDP).  The association of a
  * target group with a balancer is nothing but a listener that forwards to it: it follows at once when a listener is
- * changed or deleted, and a group has one balancer at most.  Source: docs/spec/aws.md §3.3, §5.5, §10.4 rows 3–5, 9, 31a. */
+ * changed or deleted, and a group has one balancer at most.  Deleting the group may be refused for a while longer (setting
+ * "target_group_release_ms").  Source: docs/spec/aws.md §3.3, §5.5, §10.4 rows 3–5, 9, 31a. */
 #include "sim/aws/nlb.h"
 
 #include <stdlib.h>
@@ -211,6 +212,20 @@ bool nlb_create_listener(struct amz_request *q)
     return true;
 }
 
+/* The target groups of a listener that is gone, or is to be as `next` says, are in use for a while still. */
+static void let_go(struct aws *aws, struct json_object *listener, struct json_object *next)
+{
+    struct json_object *groups = nlb_forwards_to(listener), *kept = nlb_forwards_to(next);
+    for (size_t i = json_len(groups); i > 0; i--) {
+        if (amz_has_text(kept, json_object_get_string(json_object_array_get_idx(groups, i - 1)))) {
+            amz_remove_at(groups, i - 1);
+        }
+    }
+    amz_hold(aws, "target_group_release_ms", groups);
+    json_object_put(groups);
+    json_object_put(kept);
+}
+
 bool nlb_modify_listener(struct amz_request *q)
 {
     struct amz_resource *res = nlb_find_listener(q, json_str(q->in, "ListenerArn"));
@@ -245,6 +260,7 @@ bool nlb_modify_listener(struct amz_request *q)
         json_object_put(listener);
         return false;
     }
+    let_go(q->aws, res->body, listener);
     amz_unsettle(q->aws, res, res->body);
     amz_set(q->aws, AMZ_LISTENER, res->id, listener);
     answer(q, listener);
@@ -253,6 +269,10 @@ bool nlb_modify_listener(struct amz_request *q)
 
 void nlb_listener_drop(struct aws *aws, const char *arn)
 {
+    struct amz_resource *listener = amz_get(aws, AMZ_LISTENER, arn);
+    if (listener) {
+        let_go(aws, listener->body, NULL);
+    }
     amz_unset(aws, AMZ_LISTENER_ATTRIBUTES, arn);
     amz_unset(aws, AMZ_V2_TAGS, arn);
     amz_unset(aws, AMZ_LISTENER, arn);

@@ -7,6 +7,8 @@
  * Stops at the first flaw, in that order.  Pure.  Source: docs/spec/aws.md §3.1. */
 #include "sim/aws/schema.h"
 
+#include "common/base/utf8.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,26 +138,47 @@ static bool is_leaf(const struct run *r)
 
 /* --- values --------------------------------------------------------------------------------------- */
 
+/* One character is of the set: "w" are letters and digits of any language (and '_'), "s" after it any blank. */
+static bool is_in(const char *chars, uint32_t rune)
+{
+    bool ascii = rune < 0x80;
+    bool word = ascii ? isalnum((int)rune) || rune == '_'
+                      : unicode_is_letter(rune) || unicode_is_digit(rune);
+    bool listed = ascii && strchr(chars, (int)rune) != NULL;
+    return word                     ? chars[0] == 'w' || listed
+           : unicode_is_space(rune) ? str_has_prefix(chars, "ws")
+                                    : listed;
+}
+
 static bool is_of(const char *chars, const char *text)
 {
-    for (const char *c = text; *c; c++) {
-        unsigned char byte = (unsigned char)*c;
-        bool word = isalnum(byte) || byte == '_' || byte >= 0x80;
-        bool listed = byte < 0x80 && strchr(chars, *c) != NULL;
-        bool ok = word            ? chars[0] == 'w' || listed
-                  : isspace(byte) ? str_has_prefix(chars, "ws")
-                                  : listed;
-        if (!ok) {
+    size_t left = strlen(text);
+    while (left > 0) {
+        uint32_t rune;
+        size_t n = utf8_decode(text, left, &rune);
+        if (n == 0 || !is_in(chars, rune)) {
             return false;
         }
+        text += n;
+        left -= n;
     }
     return true;
+}
+
+/* AWS counts characters, not bytes. */
+static int64_t count_characters(const char *text)
+{
+    int64_t n = 0;
+    for (; *text; text++) {
+        n += ((unsigned char)*text & 0xC0) != 0x80; /* not the rest of one */
+    }
+    return n;
 }
 
 static struct json_object *decode_string(struct decoding *d, const struct amz_type *t, struct run r)
 {
     const char *value = r.p[0].value;
-    int64_t len = (int64_t)strlen(value);
+    int64_t len = count_characters(value);
     bool among = !t->one_of;
     for (const char *const *v = t->one_of; v && *v; v++) {
         among = among || str_eq(*v, value);

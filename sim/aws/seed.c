@@ -272,7 +272,7 @@ struct map *sim_aws_addresses(const void *state)
     for (struct amz_resource *r = amz_first(aws, AMZ_INSTANCE); r; r = r->next) {
         const char *text = json_str(r->body, "PrivateIpAddress");
         struct json_object *nics = json_member(r->body, "NetworkInterfaces");
-        struct json_object *list = json_member(json_object_array_get_idx(nics, 0), "Ipv6Addresses");
+        struct json_object *list = json_member(amz_item(nics), "Ipv6Addresses");
         map_set(taken, str_nonnull(text), NULL);
         for (size_t i = 0; i < json_len(list); i++) {
             text = json_str(json_object_array_get_idx(list, i), "Ipv6Address");
@@ -394,7 +394,7 @@ int sim_aws_add_node(void *state, struct arena *a, bool ipv6, struct map *taken,
                    : err_set(err, ERR_NOT_FOUND, "the VPC \"%s\" has no subnet", aws->vpc_id);
     }
     struct json_object *blocks = json_member(subnet->body, "Ipv6CidrBlockAssociationSet");
-    const char *cidr6 = json_str(json_object_array_get_idx(blocks, 0), "Ipv6CidrBlock");
+    const char *cidr6 = json_str(amz_item(blocks), "Ipv6CidrBlock");
     node->zone = arena_strdup(a, json_str(subnet->body, "AvailabilityZone"));
     node->internal_ip = free_address(a, json_str(subnet->body, "CidrBlock"), FIRST_HOST, taken);
     node->internal_ip6 = ipv6 ? str_nonnull(free_address(a, cidr6, FIRST_HOST, taken)) : "";

@@ -9,9 +9,10 @@ static const struct {
 } known[] = {
     {"consistency_ms", json_type_int, {NULL}},   /* readers see writes so much later */
     {"group_release_ms", json_type_int, {NULL}}, /* a deleted balancer holds its groups so long */
-    {"page_size", json_type_int, {NULL}},        /* pages are not larger */
-    {"quotas", json_type_object, {NULL}},        /* name → number, see amz_quota() */
-    {"throttle", json_type_object, {NULL}},      /* see throttle.c */
+    {"target_group_release_ms", json_type_int, {NULL}}, /* so does a listener its target groups */
+    {"page_size", json_type_int, {NULL}},               /* pages are not larger */
+    {"quotas", json_type_object, {NULL}},               /* name → number, see amz_quota() */
+    {"throttle", json_type_object, {NULL}},             /* see throttle.c */
     {"verify_signatures", json_type_boolean, {NULL}} /* true */,
     {"roles", json_type_array, {NULL}}, /* ARNs that can be assumed; without: any */
     {"imds_tokens", json_type_string, {"required", "optional"}}, /* required */

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MISSHAPEN "a list or a structure where the API has none, or none where it has one"
+
 const struct amz_kind amz_kinds[AMZ_KINDS_MAX] = {
     [AMZ_ZONE] = {"ec2", "AvailabilityZones", "ZoneName"},
     [AMZ_VPC] = {"ec2", "Vpcs", "VpcId"},
@@ -177,6 +179,9 @@ static int load_list(struct aws *aws, enum amz_kind_id kind, struct json_object 
         if (!id || amz_get(aws, kind, id)) {
             return bad(err, k, id ? "an id twice" : "a document without id");
         }
+        if (!amz_shape_fits(kind, item)) {
+            return bad(err, k, MISSHAPEN);
+        }
         if (kind != AMZ_RESERVATION) {
             (void)amz_set(aws, kind, id, json_copy(item));
             continue;
@@ -201,6 +206,9 @@ static int load_kind(struct aws *aws, enum amz_kind_id kind, struct json_object 
     }
     json_object_object_foreach(member, id, body)
     {
+        if (!amz_shape_fits(kind, body)) {
+            return bad(err, k, MISSHAPEN);
+        }
         (void)amz_set(aws, kind, id, json_copy(body));
     }
     return ERR_OK;
@@ -216,6 +224,9 @@ int amz_store_load(struct aws *aws, struct json_object *world, struct err *err)
     for (int i = 0; i < AMZ_KINDS_MAX; i++) {
         const struct amz_kind *k = &amz_kinds[i];
         struct json_object *service = json_member(world, k->service);
+        if (service && !json_object_is_type(service, json_type_object)) {
+            return err_set(err, ERR_INVALID, "aws.%s: want an object", k->service);
+        }
         struct json_object *member = k->member ? json_member(service, k->member) : NULL;
         if (!member) {
             continue;

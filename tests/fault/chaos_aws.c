@@ -49,6 +49,7 @@ static const struct family families[] = {
     {.name = "late", /* answers are behind, groups are held */
      .config = "NLBSecurityGroupMode = Managed",
      .settings = "{" QUOTA(300) ",\"consistency_ms\":3000,\"group_release_ms\":90000,"
+                                "\"target_group_release_ms\":15000,"
                                 "\"draining_ms\":30000,\"healthy_after_ms\":20000}",
      .managed = true,
      .services = 6,

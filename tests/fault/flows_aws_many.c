@@ -3,9 +3,11 @@
  * (flows_aws.h).  Source: docs/spec/aws.md 4.11, 5.11, 7.2 to 7.5; ADR 0023. */
 #include "tests/fault/flows_aws.h"
 
-#define RELEASE "{\"group_release_ms\":20000}"
+#define RELEASE "{\"group_release_ms\":20000,\"target_group_release_ms\":20000}"
 #define BLIND   "{\"consistency_ms\":3000}"
-#define BOTH    "{\"consistency_ms\":3000,\"group_release_ms\":20000,\"draining_ms\":60000}"
+#define BOTH                                                                                       \
+    "{\"consistency_ms\":3000,\"group_release_ms\":20000,\"target_group_release_ms\":8000,"        \
+    "\"draining_ms\":60000}"
 
 /* A new process does not know what the old one made a moment ago, and an old one not that a target group came later than its
  * balancer: who is edited, or goes, within those seconds has left it behind before AWS shows it. */
@@ -53,6 +55,17 @@ const struct flow flows_aws_many[] = {
     {AWS, .name = "aws-slow-managed-delete", .settings = RELEASE, .start_config = MANAGED,
      .config = MANAGED, .start = {NEAR, WEB}, .steps = {{STEP_DELETE, "web", NULL}},
      .ends = {"!{default/web}", "!k8s-default-web-{hash}"}},
+    {AWS, .name = "aws-slow-nlb-delete", .settings = RELEASE, .start = {NEAR, WEB},
+     .steps = {{STEP_DELETE, "web", NULL}}, .ends = {"!{default/web}"}},
+    {AWS, .name = "aws-slow-port-dropped", .settings = RELEASE, .start = {NEAR, WEB},
+     .steps = {{STEP_PATCH, "web", SPEC(ONE_PORT)}}},
+    {AWS, .name = "aws-slow-to-udp", .settings = RELEASE,
+     .start = {NEAR, {"web", NLB_OF(ONE_PORT)}}, .steps = {{STEP_PATCH, "web", SPEC(UDP_PORT)}}},
+    {AWS, .name = "aws-slow-port-moved", .settings = RELEASE,
+     .start = {NEAR, {"web", NLB_OF(ONE_PORT)}},
+     .steps = {{STEP_PATCH, "web", SPEC("\"ports\":[{\"port\":80,\"nodePort\":31999}]")}}},
+    {AWS, .name = "aws-slow-nlb-to-classic", .settings = RELEASE, .start = {NEAR, OLD, WEB},
+     .steps = {{STEP_DELETE, "web", NULL}, {STEP_CREATE, "web", CLASSIC}}},
     {AWS, .name = "aws-slow-to-own-groups", .settings = RELEASE, .start = {OLD, WEB_CLASSIC},
      .steps = {{STEP_PATCH, "web", ANNOTATE(OWN)}}, .ends = {"!k8s-elb-{default/web}"}},
     {AWS, .name = "aws-blind-nlb-create", .settings = BLIND, .start = {NEAR},

@@ -176,6 +176,39 @@ static void action__unknown__refused(void **state)
     fixture_stop(f);
 }
 
+static void unreadable__refused_in_the_form_of_the_service(void **state)
+{
+    static const struct {
+        const char *scope, *body, *form;
+    } rows[] = {
+        {NULL, "Action=DescribeTags&Version=2015-12-01&ResourceArns.member.1=%00",
+         "<ErrorResponse"},
+        {NULL, "Action=DescribeTags&Version=2012-06-01&x=%", "<ErrorResponse"},
+        {NULL, "Action=DescribeVpcs&Version=2016-11-15&x=%", "<Response>"},
+        {NULL, "Action=DescribeTags&Version=2016-01-01", "<Response>"},
+        {"elasticloadbalancing", "Action=DescribeTags&Version=2016-01-01", "<ErrorResponse"},
+        {"sts", "Action=GetCallerIdentity", "<ErrorResponse"},
+        {"ec2", "Action=DescribeVpcs", "<Response>"},
+        {"ec2", "Action=DescribeTags&Version=2015-12-01&x=%", "<ErrorResponse"},
+    };
+    (void)state;
+    struct fixture *f = amz_start(NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *scope =
+            rows[i].scope
+                ? arena_printf(
+                      f->a,
+                      "Authorization: AWS4-HMAC-SHA256 Credential=a/20260102/r/%s/aws4_request",
+                      rows[i].scope)
+                : NULL;
+        assert_int_equal(unsigned_call(f, scope, rows[i].body), 400);
+        if (!strstr(f->text, rows[i].form)) {
+            fail_msg("%s: got %s, want %s", rows[i].body, f->text, rows[i].form);
+        }
+    }
+    fixture_stop(f);
+}
+
 static void parameters__wrong__refused_in_the_words_of_the_service(void **state)
 {
     static const struct amz_row rows[] = {
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(signature__each_row__is_taken_or_refused),
         cmocka_unit_test(signature__missing_or_cut__refused_in_the_form_of_the_service),
         cmocka_unit_test(action__unknown__refused),
+        cmocka_unit_test(unreadable__refused_in_the_form_of_the_service),
         cmocka_unit_test(parameters__wrong__refused_in_the_words_of_the_service),
         cmocka_unit_test(throttle__by_service_and_cost__until_tokens_come_back),
         cmocka_unit_test(fault__of_each_kind__in_the_form_of_the_service),

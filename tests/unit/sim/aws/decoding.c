@@ -14,6 +14,10 @@
 
 #include <cmocka.h>
 
+#define TWICE(x)    x x
+#define KA_128      TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(TWICE("%D0%BA")))))))
+#define KA_TEXT_128 TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(TWICE("к")))))))
+
 struct row {
     const char *what;
     enum amz_service service;
@@ -70,6 +74,15 @@ static const struct row rows[] = {
      "ResourceArns.member.1=a&Tags.member.1.Key=k%C3%A9y%20x&Tags.member.1.Value=",
      "{\"ResourceArns\":[\"a\"],\"Tags\":[{\"Key\":\"kéy x\",\"Value\":\"\"}]}", AMZ_FLAW_NONE},
 
+    {"a key of 128 characters, 256 bytes", AMZ_ELBV2, "AddTags",
+     "ResourceArns.member.1=a&Tags.member.1.Key=" KA_128,
+     "{\"ResourceArns\":[\"a\"],\"Tags\":[{\"Key\":\"" KA_TEXT_128 "\"}]}", AMZ_FLAW_NONE},
+
+    {"a key of 129 characters", AMZ_ELBV2, "AddTags",
+     "ResourceArns.member.1=a&Tags.member.1.Key=x" KA_128, "1 to 128", AMZ_FLAW_VALUE},
+    {"a picture", AMZ_ELBV2, "AddTags",
+     "ResourceArns.member.1=a&Tags.member.1.Key=k&Tags.member.1.Value=%F0%9F%98%80", "not allowed",
+     AMZ_FLAW_VALUE},
     {"an unknown parameter", AMZ_EC2, "DescribeVpcs", "Colour=red", "Colour", AMZ_FLAW_UNKNOWN},
     {"an unknown member", AMZ_EC2, "DescribeVpcs", "Filter.1.Nam=x", "Filter.1.Nam",
      AMZ_FLAW_UNKNOWN},

@@ -197,6 +197,17 @@ static void world__that_is_none__refused_and_nothing_changes(void **state)
         "{\"aws\":{\"ec2\":{\"Vpcs\":[{\"VpcId\":\"a\"},{\"VpcId\":\"a\"}]}}}",
         "{\"aws\":{\"elbv2\":{\"Attributes\":[]}}}",
         "{\"aws\":{\"ec2\":{\"Reservations\":[{\"ReservationId\":\"r\",\"Instances\":[{}]}]}}}",
+        "{\"aws\":{\"ec2\":[]}}",
+        "{\"aws\":{\"ec2\":{\"Vpcs\":[{\"VpcId\":\"a\",\"Tags\":{}}]}}}",
+        "{\"aws\":{\"ec2\":{\"Subnets\":[{\"SubnetId\":\"a\",\"Tags\":[\"x\"]}]}}}",
+        "{\"aws\":{\"ec2\":{\"Reservations\":[{\"ReservationId\":\"r\",\"Instances\":[{"
+        "\"InstanceId\":"
+        "\"i\",\"NetworkInterfaces\":[[]]}]}]}}}",
+        "{\"aws\":{\"ec2\":{\"InternetGateways\":[{\"InternetGatewayId\":\"i\",\"Attachments\":"
+        "\"vpc\"}]}}}",
+        "{\"aws\":{\"elb\":{\"Attributes\":{\"a\":[]}}}}",
+        "{\"aws\":{\"elbv2\":{\"TargetHealth\":{\"a\":[null]}}}}",
+        "{\"aws\":{\"elbv2\":{\"TargetHealth\":{\"a\":[{\"Target\":[]}]}}}}",
     };
     (void)state;
     struct fixture *f = amz_start(NULL, NULL);
@@ -224,6 +235,26 @@ static void world__settings_and_members_of_no_kind__are_kept(void **state)
         "{\"ec2\":{\"Fleets\":[1],\"Vpcs\":[{\"Colour\":\"red\",\"VpcId\":\"vpc-1\"}]},\"s3\":{"
         "\"Buckets\":[]}}");
     assert_int_equal(json_int(json_path(f->answer, "sim.aws"), "page_size", 0), 3);
+    fixture_stop(f);
+}
+
+static void world__bare_documents__nodes_and_metadata_all_the_same(void **state)
+{
+    static const char world[] =
+        "{\"aws\":{\"ec2\":{\"Vpcs\":[{\"VpcId\":\"vpc-1\"}],\"Subnets\":[{\"SubnetId\":\"subnet-"
+        "1\","
+        "\"VpcId\":\"vpc-1\",\"AvailabilityZone\":\"us-east-1a\",\"CidrBlock\":\"10.0.0.0/24\"}],"
+        "\"Reservations\":[{\"ReservationId\":\"r-1\",\"Instances\":[{\"InstanceId\":\"i-1\"}]}]}},"
+        "\"sim\":{\"aws\":{\"imds_tokens\":\"optional\"}}}";
+    (void)state;
+    struct fixture *f = amz_start(NULL, NULL);
+    fixture_must(f, "PUT", "/sim/state", world);
+    fixture_must(f, "GET", "/latest/meta-data/instance-id", NULL);
+    assert_string_equal(f->text, "i-1");
+    fixture_must(f, "POST", "/sim/nodes", "{\"count\":1}");
+    assert_int_equal(json_len(amz_world(f, "ec2.Reservations")), 2);
+    amz_must(f, "ec2", "DescribeInstances", NULL);
+    amz_must(f, "ec2", "DescribeNetworkInterfaces", NULL);
     fixture_stop(f);
 }
 
@@ -267,6 +298,7 @@ int main(void)
         cmocka_unit_test(world__recorded__is_dumped_as_it_came),
         cmocka_unit_test(world__that_is_none__refused_and_nothing_changes),
         cmocka_unit_test(world__settings_and_members_of_no_kind__are_kept),
+        cmocka_unit_test(world__bare_documents__nodes_and_metadata_all_the_same),
         cmocka_unit_test(configuration__names_this_simulator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,6 +128,35 @@ static void delete_balancer__listeners_go__groups_stay(void **state)
     assert_null(amz_group_user(t->e->aws, lb_filled(t, "{g}")));
 }
 
+static void delete_group__of_a_listener_that_went__in_use_for_a_while(void **state)
+{
+    static const char delete[] = "Action=DeleteTargetGroup&TargetGroupArn={tg}";
+    static const char *const lets_go[] = {
+        "Action=DeleteListener&ListenerArn={l}",
+        "Action=DeleteLoadBalancer&LoadBalancerArn={nlb}",
+        "Action=ModifyListener&ListenerArn={l}&DefaultActions.member.1.Type=forward&"
+        "DefaultActions.member.1.TargetGroupArn={next}",
+    };
+    struct lb_test *t = *state;
+    for (size_t i = 0; i < ARRAY_LEN(lets_go); i++) {
+        if (i > 0) {
+            lb_stop(t);
+            *state = t = lb_start();
+            lb_make_nlb(t);
+        }
+        ec2_setting(t->e, "target_group_release_ms", 3000);
+        v2(t, TG "&Name=next");
+        lb_keep(t, "next", "TargetGroups.0.TargetGroupArn");
+        v2(t, lets_go[i]);
+        assert_false(lb_call(t, AMZ_ELBV2, delete));
+        assert_string_equal(t->e->refusal.code, "ResourceInUse");
+        v2(t, "Action=DescribeTargetGroups&Names.member.1=tg");
+        assert_int_equal(lb_len(t, "TargetGroups.0.LoadBalancerArns"), 0);
+        clock_fake_advance(t->e->clock, 3000);
+        v2(t, delete);
+    }
+}
+
 static void attributes__of_a_new_balancer__are_all_there(void **state)
 {
     struct lb_test *t = *state;
@@ -326,6 +355,7 @@ int main(void)
         TEST(state__active_after_ms__provisions_so_long),
         TEST(describe_balancers__pages__hold_all_in_order),
         TEST(delete_balancer__listeners_go__groups_stay),
+        TEST(delete_group__of_a_listener_that_went__in_use_for_a_while),
         TEST(attributes__of_a_new_balancer__are_all_there),
         TEST(attributes__of_groups__depend_on_the_protocol),
         TEST(create_listener__tls__gets_the_default_policy),
