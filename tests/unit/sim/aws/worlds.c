@@ -203,8 +203,8 @@ static void world__that_is_none__refused_and_nothing_changes(void **state)
         "{\"aws\":{\"ec2\":{\"Reservations\":[{\"ReservationId\":\"r\",\"Instances\":[{"
         "\"InstanceId\":"
         "\"i\",\"NetworkInterfaces\":[[]]}]}]}}}",
-        "{\"aws\":{\"ec2\":{\"InternetGateways\":[{\"InternetGatewayId\":\"i\",\"Attachments\":"
-        "\"vpc\"}]}}}",
+        ("{\"aws\":{\"ec2\":{\"InternetGateways\":[{\"InternetGatewayId\":\"i\",\"Attachments\":"
+         "\"vpc\"}]}}}"),
         "{\"aws\":{\"elb\":{\"Attributes\":{\"a\":[]}}}}",
         "{\"aws\":{\"elbv2\":{\"TargetHealth\":{\"a\":[null]}}}}",
         "{\"aws\":{\"elbv2\":{\"TargetHealth\":{\"a\":[{\"Target\":[]}]}}}}",

@@ -134,8 +134,8 @@ static void delete_group__of_a_listener_that_went__in_use_for_a_while(void **sta
     static const char *const lets_go[] = {
         "Action=DeleteListener&ListenerArn={l}",
         "Action=DeleteLoadBalancer&LoadBalancerArn={nlb}",
-        "Action=ModifyListener&ListenerArn={l}&DefaultActions.member.1.Type=forward&"
-        "DefaultActions.member.1.TargetGroupArn={next}",
+        ("Action=ModifyListener&ListenerArn={l}&DefaultActions.member.1.Type=forward&"
+         "DefaultActions.member.1.TargetGroupArn={next}"),
     };
     struct lb_test *t = *state;
     for (size_t i = 0; i < ARRAY_LEN(lets_go); i++) {
