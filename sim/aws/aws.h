@@ -184,6 +184,8 @@ struct amz_request {
 /* Fills q->refusal and returns false, so that a check can end in `return amz_refuse(…)`.  The status is the one the pack
  * declares for this action's code, else that of the common codes (AuthFailure 401, RequestLimitExceeded 503 …), else 400. */
 bool amz_refuse(struct amz_request *q, const char *code, const char *fmt, ...) _printf_(3, 4);
+/* The pack lists this code among the action's own. */
+bool amz_declares(const struct amz_request *q, const char *code);
 /* With a status of its own (InternalFailure 500 …). */
 bool amz_refuse_status(struct amz_request *q, int status, const char *code, const char *fmt, ...)
     _printf_(4, 5);
@@ -242,7 +244,7 @@ void amz_tags_put(struct json_object *tags, struct json_object *from);
 /* Removes a tag; `value` NULL: whatever it is. */
 void amz_tags_drop(struct json_object *tags, const char *key, const char *value);
 /* Keys are there, not twice in `from`, not "aws:…", and with `have` (or NULL) not more than `most` (quota "tags").  Codes: the
- * service's (DuplicateTagKeys, TooManyTags, TagLimitExceeded …). */
+ * service's (TooManyTags, TagLimitExceeded), DuplicateTagKeys where the action declares it. */
 bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json_object *have,
                     size_t most);
 

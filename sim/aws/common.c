@@ -206,8 +206,9 @@ bool amz_tags_check(struct amz_request *q, struct json_object *from, struct json
         }
         (void)amz_find(from, "Key", key, &first);
         if (first != i) {
-            return ec2 ? amz_refuse_value(q, "Duplicate tag key '%s' specified.", key)
-                       : amz_refuse(q, "DuplicateTagKeys", "Duplicate tag key '%s'", key);
+            return amz_declares(q, "DuplicateTagKeys")
+                       ? amz_refuse(q, "DuplicateTagKeys", "Duplicate tag key '%s'", key)
+                       : amz_refuse_value(q, "Duplicate tag key '%s' specified.", key);
         }
         added += !amz_tag(have, key);
     }

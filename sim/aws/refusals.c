@@ -36,16 +36,28 @@ static int common_status(const char *code)
     return 400;
 }
 
-static int status_of(const struct amz_request *q, const char *code)
+/* NULL: the action does not declare it. */
+static const char *declared_status(const struct amz_request *q, const char *code)
 {
     const char *const *e = q->op ? q->op->errors : NULL;
-    int64_t status;
     for (; e && *e; e += 2) {
-        if (str_eq(e[0], code) && str_to_i64(e[1], &status)) {
-            return (int)status;
+        if (str_eq(e[0], code)) {
+            return e[1];
         }
     }
-    return common_status(code);
+    return NULL;
+}
+
+bool amz_declares(const struct amz_request *q, const char *code)
+{
+    return declared_status(q, code) != NULL;
+}
+
+static int status_of(const struct amz_request *q, const char *code)
+{
+    int64_t status;
+    return str_to_i64(str_nonnull(declared_status(q, code)), &status) ? (int)status
+                                                                      : common_status(code);
 }
 
 static bool refuse_va(struct amz_request *q, int status, const char *code, const char *fmt,

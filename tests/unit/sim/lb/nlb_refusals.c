@@ -209,6 +209,8 @@ static const struct lb_row listeners[] = {
     {"port taken, other protocol", LISTEN("80", "UDP") TO("{udp}"), "DuplicateListener", NULL},
     {"port taken, other tags", LISTEN("80", "TCP") TO("{tg}") "&Tags.member.1.Key=k",
      "DuplicateListener", NULL},
+    {"tag twice", LISTEN("81", "TCP") TO("{free}") "&Tags.member.1.Key=k&Tags.member.2.Key=k",
+     VALUE, "Duplicate tag key"},
     {"TLS without certificate", LISTEN("81", "TLS") TO("{tg}"), VALUE, "certificate"},
     {"two certificates",
      LISTEN("81", "TLS") TO("{tg}") "&Certificates.member.1.CertificateArn=" CERT
@@ -270,6 +272,10 @@ static const struct lb_row listeners[] = {
 
 static const struct lb_row groups[] = {
     {"no protocol", "Action=CreateTargetGroup&Name=x&Port=80&VpcId={vpc}", VALUE, "protocol"},
+    {"tag twice",
+     "Action=CreateTargetGroup&Name=x&Protocol=TCP&Port=80&VpcId={vpc}&Tags.member.1.Key=k&"
+     "Tags.member.2.Key=k",
+     VALUE, "Duplicate tag key"},
     {"no port", "Action=CreateTargetGroup&Name=x&Protocol=TCP&VpcId={vpc}", VALUE, "port"},
     {"no VPC", "Action=CreateTargetGroup&Name=x&Protocol=TCP&Port=80", VALUE, "VPC"},
     {"unknown VPC", "Action=CreateTargetGroup&Name=x&Protocol=TCP&Port=80&VpcId=" ABSENT("vpc-"),
