@@ -100,6 +100,7 @@ static bool authorize(struct amz_request *q, bool egress)
         return false;
     }
     struct json_object *made = amz_list(q->out, "SecurityGroupRules");
+    amz_unsettle(q->aws, group, group->body);
     for (size_t i = 0; i < add.n; i++) {
         ec2_rule_add(permissions, &add.rules[i]);
         json_object_array_add(made, ec2_rule_json(q->aws, q->a, group->id, egress, &add.rules[i]));
@@ -213,6 +214,7 @@ static bool revoke(struct amz_request *q, bool egress)
         }
     }
     struct json_object *gone = amz_list(q->out, "RevokedSecurityGroupRules");
+    amz_unsettle(q->aws, group, group->body);
     for (size_t i = 0; i < drop.n; i++) {
         const struct ec2_rule *r = find_rule(&have, &drop.rules[i]);
         if (r) {

@@ -361,6 +361,33 @@ static void consistency__new_group_and_tag__are_seen_later(void **state)
     ec2_test_stop(t);
 }
 
+static void consistency__rules__are_seen_later_and_judged_at_once(void **state)
+{
+    (void)state;
+    struct ec2_test *t = ec2_test_start();
+    const char *describe = DESCRIBE FILTER("1", "group-name", "late");
+    const char *id = ec2_make_group(t, "late");
+    const char *rule =
+        arena_printf(t->a, "GroupId=%s&IpProtocol=tcp&FromPort=80&ToPort=80&CidrIp=10.0.0.0/8", id);
+    const char *allow = arena_printf(t->a, "Action=AuthorizeSecurityGroupIngress&%s", rule);
+    const char *revoke = arena_printf(t->a, "Action=RevokeSecurityGroupIngress&%s", rule);
+    ec2_setting(t, "consistency_ms", 2000);
+    ec2_must(t, allow);
+    ec2_refused(t, "a second time", allow, "InvalidPermission.Duplicate", NULL);
+    ec2_must(t, describe);
+    assert_string_equal(ec2_json(t, "SecurityGroups.0.IpPermissions"), "[]");
+    clock_fake_advance(t->clock, 2000);
+    ec2_must(t, describe);
+    assert_int_equal(ec2_len(t, "SecurityGroups.0.IpPermissions"), 1);
+    ec2_must(t, revoke);
+    ec2_must(t, describe);
+    assert_int_equal(ec2_len(t, "SecurityGroups.0.IpPermissions"), 1);
+    clock_fake_advance(t->clock, 2000);
+    ec2_must(t, describe);
+    assert_string_equal(ec2_json(t, "SecurityGroups.0.IpPermissions"), "[]");
+    ec2_test_stop(t);
+}
+
 static void tags__delete__by_key_by_value_and_all(void **state)
 {
     (void)state;
@@ -406,6 +433,7 @@ int main(void)
         cmocka_unit_test(delete__used_group__goes_when_it_is_free),
         cmocka_unit_test(delete__group_that_names_itself__goes),
         cmocka_unit_test(consistency__new_group_and_tag__are_seen_later),
+        cmocka_unit_test(consistency__rules__are_seen_later_and_judged_at_once),
         cmocka_unit_test(tags__delete__by_key_by_value_and_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
