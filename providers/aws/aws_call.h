@@ -32,7 +32,7 @@ struct aws_client_config {
     struct aws_auth *auth;
     const char *region;
     struct aws_endpoint endpoints[AWS_APIS]; /* STS is not called by this */
-    int max_attempts;                        /* AWS_MAX_ATTEMPTS; 0: 3 */
+    int max_attempts;                        /* aws_profile_max_attempts(), 20 at most; 0: 3 */
 };
 /* Strings are copied.  Owns delay and retry budget per API, and the clock's offset. */
 struct aws_client *aws_client_new(const struct aws_client_config *cfg) _warn_unused_;
@@ -84,6 +84,7 @@ struct aws_call {
         int64_t sent_wall_us;
         int64_t skew_us;  /* with which the attempt was signed */
         const char *page; /* token of the page that is asked for */
+        const char *mark; /* a token from before, to see lists that go in a circle */
         int cost;         /* what the attempt took from the budget of retries */
         bool sent;        /* an attempt is under way */
         bool delayed;     /* this page's share of the delay across requests was asked for */

@@ -96,11 +96,12 @@ static int read_url(struct arena *a, const char *text, const char *origin, bool 
     if (rc != ERR_OK) {
         return err_set(err, ERR_INVALID, "%.200s: %.600s", origin, why.message);
     }
-    size_t n = strlen(trimmed);
-    while (n > 0 && trimmed[n - 1] == '/') {
+    size_t n = strlen(u.path);
+    while (n > 0 && u.path[n - 1] == '/') {
         n--;
     }
-    *ret = arena_printf(a, "%.*s%s", (int)n, trimmed, slash ? "/" : "");
+    /* The host in small letters, as AWS' tools sign it, whatever stands between here and the server makes of it. */
+    *ret = arena_printf(a, "%s%.*s%s", url_origin(a, &u), (int)n, u.path, slash ? "/" : "");
     return ERR_OK;
 }
 

@@ -455,6 +455,21 @@ static void list__does_not_end__is_an_error(void **state)
     dialog_answer(&d, &(struct turn){.status = 200, .body = EC2_PAGE("", "t")});
     assert_int_equal(d.next, HTTP_DONE);
     assert_non_null(strstr(d.err.message, "does not end"));
+    /* Tokens in a circle of `length`, after three others. */
+    static const struct {
+        unsigned length, most;
+    } circles[] = {{1, 6}, {2, 8}, {3, 10}, {20, 60}};
+    for (size_t i = 0; i < ARRAY_LEN(circles); i++) {
+        unsigned asked = 0;
+        begin_pages(&d, k, AWS_EC2, &seen);
+        for (; d.next == HTTP_SEND && asked < 2000; asked++) {
+            unsigned at = asked < 3 ? 1000 + asked : (asked - 3) % circles[i].length;
+            const char *body = arena_printf(k->a, EC2_PAGE("", "%u"), at);
+            dialog_answer(&d, &(struct turn){.status = 200, .body = body});
+        }
+        assert_non_null(strstr(d.err.message, "does not end"));
+        assert_in_range(asked, circles[i].length + 3, circles[i].most);
+    }
     begin_pages(&d, k, AWS_EC2, &seen);
     unsigned n = 0;
     for (; d.next == HTTP_SEND && n < 2000; n++) {
