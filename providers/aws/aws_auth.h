@@ -36,6 +36,7 @@ struct aws_auth_config {
     const struct aws_env *env;
     const struct aws_endpoint *sts; /* aws_endpoint_resolve(AWS_STS) */
     struct aws_imds *imds;
+    int max_attempts; /* of a request; 0: 3 */
     struct clock *clock;
     struct rng *rng; /* NULL: rng_real() */
     /* The time to sign with, corrected by what is known of the server's (2.8); NULL: the clock's. */

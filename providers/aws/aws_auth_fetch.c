@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define TRIES          3
+#define TRIES_MOST     20
 #define CAP_MS         20000
 #define LASTS_MAX_MS   ((int64_t)7 * 24 * 3600 * 1000)
 #define KEY_MAX        ((size_t)256)
@@ -114,7 +115,8 @@ bool aws_stage_again(struct aws_stage_run *r, struct http_request *req,
                      const struct http_response *resp, bool passes, double unit, struct err *err)
 {
     int64_t asked_ms = http_retry_after_ms(resp, clock_wall_s(r->cfg->clock));
-    int most = r->f->once ? 1 : TRIES;
+    int told = r->cfg->max_attempts > 0 ? r->cfg->max_attempts : TRIES;
+    int most = r->f->once ? 1 : told < TRIES_MOST ? told : TRIES_MOST;
     if (!passes || ++r->tries >= most || asked_ms > RETRY_AFTER_MS) {
         return false;
     }

@@ -295,6 +295,8 @@ static void check_surroundings(const struct checker *k)
     for (enum aws_api api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
         rc = aws_endpoint_resolve(k->a, &args, api, &e, &err);
     }
+    int attempts;
+    rc = rc == ERR_OK ? aws_profile_max_attempts(profiles, env, &attempts, &err) : rc;
     rc = rc == ERR_OK ? aws_endpoint_imds(k->a, &args, &imds, &err) : rc;
     if (rc == ERR_OK) {
         const struct aws_imds_config imds_cfg = {.base = imds, .env = env, .clock = clock_real()};

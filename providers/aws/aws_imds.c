@@ -27,15 +27,15 @@
 #define MAX_BODY     ((size_t)64 * 1024)
 #define TRIES        3
 #define BACKOFF_MS   1000
-#define HOP_HINT                                                                                   \
-    "; inside a container its hop limit (HttpPutResponseHopLimit) must be 2, or use the host's "   \
-    "network"
+#define HOP_HINT     "; inside a container " AWS_IMDS_HOPS
 
 struct aws_imds {
     char *base;
     struct clock *clock;
     bool disabled;
     bool v1_disabled;
+    void (*on_without)(void *arg, bool lost);
+    void *arg;
     struct mutex lock;
     char *token _guarded_by_(lock);
     int64_t token_until_ms _guarded_by_(lock);
@@ -52,6 +52,8 @@ struct aws_imds *aws_imds_new(const struct aws_imds_config *cfg)
     struct aws_imds *m = xcalloc(1, sizeof(*m));
     m->base = xstrdup(cfg->base);
     m->clock = cfg->clock;
+    m->on_without = cfg->on_without;
+    m->arg = cfg->arg;
     m->disabled = aws_env_is_true(cfg->env, "AWS_EC2_METADATA_DISABLED");
     m->v1_disabled = aws_env_is_true(cfg->env, "AWS_EC2_METADATA_V1_DISABLED");
     mutex_init(&m->lock);
@@ -82,14 +84,6 @@ bool aws_imds_is_disabled(const struct aws_imds *m)
     return m->disabled;
 }
 
-bool aws_imds_goes_without_token(struct aws_imds *m)
-{
-    mutex_lock(&m->lock);
-    bool without = m->without;
-    mutex_unlock(&m->lock);
-    return without;
-}
-
 /* ---- tokens ------------------------------------------------------------------------------------------------ */
 
 /* True: the read can begin, with *ret_token or, when that is NULL, without one. */
@@ -113,12 +107,22 @@ static void set_token(struct aws_imds *m, const char *token, int64_t ttl_s)
     mutex_unlock(&m->lock);
 }
 
-static void drop_token(struct aws_imds *m, bool without)
+/* True: reads went with one so far. */
+static bool drop_token(struct aws_imds *m, bool without)
 {
     mutex_lock(&m->lock);
+    bool was_with = !m->without;
     free_secret(STEAL(m->token));
     m->without = without;
     mutex_unlock(&m->lock);
+    return was_with;
+}
+
+static void go_without(const struct aws_imds_get *g)
+{
+    if (drop_token(g->imds, true) && g->imds->on_without != NULL) {
+        g->imds->on_without(g->imds->arg, g->lost);
+    }
 }
 
 /* A header can carry it. */
@@ -235,8 +239,9 @@ static enum http_next on_token(struct aws_imds_get *g, struct http_request *req,
         return fail(g, code, resp, resp->status == 0 && !stop ? HOP_HINT : "", err);
     }
     bool unknown = resp->status == 403 || resp->status == 404 || resp->status == 405;
-    if (unknown || resp->status == 0) {
-        drop_token(g->imds, true);
+    g->lost = resp->status == 0;
+    if (unknown || g->lost) {
+        go_without(g);
     }
     err_clear(err);
     return send_data(g, req, NULL);
@@ -251,7 +256,7 @@ static enum http_next on_data(struct aws_imds_get *g, struct http_request *req,
     }
     if (resp->status == 401 && !g->denied) {
         g->denied = true;
-        drop_token(g->imds, false);
+        (void)drop_token(g->imds, false);
         return begin(g, req);
     }
     if (again(g, req, resp, unit, err)) {
@@ -261,7 +266,8 @@ static enum http_next on_data(struct aws_imds_get *g, struct http_request *req,
                : retry_classify(resp->status) != ERR_OK     ? ERR_TRANSIENT
                : resp->status == 401 || resp->status == 403 ? ERR_FORBIDDEN
                                                             : ERR_INVALID;
-    return fail(g, code, resp, resp->status == 0 && g->without ? HOP_HINT : "", err);
+    bool hops = g->without && (resp->status == 0 || (resp->status == 401 && g->lost));
+    return fail(g, code, resp, hops ? HOP_HINT : "", err);
 }
 
 void aws_imds_begin(struct aws_imds_get *g, struct aws_imds *imds, struct arena *a,

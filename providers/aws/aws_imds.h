@@ -22,17 +22,22 @@
 #define AWS_IMDS_DOCUMENT "/latest/dynamic/instance-identity/document"
 #define AWS_IMDS_INSTANCE "/latest/meta-data/instance-id"
 
+/* What helps when its tokens do not get through. */
+#define AWS_IMDS_HOPS "its hop limit (HttpPutResponseHopLimit) must be 2, or use the host's network"
+
 struct aws_imds;
 struct aws_imds_config {
     const char *base; /* aws_endpoint_imds(); copied */
     const struct aws_env *env;
     struct clock *clock;
+    /* Told when reads begin to go without a token, which operators want to know: `lost`, because nobody answers the PUT (a hop
+     * limit of 1 in front of a container), else because the service knows none.  NULL: nobody is told. */
+    void (*on_without)(void *arg, bool lost);
+    void *arg;
 };
 struct aws_imds *aws_imds_new(const struct aws_imds_config *cfg) _warn_unused_;
 void aws_imds_free(struct aws_imds *m);              /* NULL is fine */
 bool aws_imds_is_disabled(const struct aws_imds *m); /* AWS_EC2_METADATA_DISABLED */
-/* Tokens could not be had, so reads go without one: worth a line in the log (2.3, hop limit). */
-bool aws_imds_goes_without_token(struct aws_imds *m);
 
 /* One read under way. */
 struct aws_imds_get {
@@ -43,6 +48,7 @@ struct aws_imds_get {
     int tries;
     int phase;
     bool without; /* this read goes without a token */
+    bool lost;    /* because the PUT for one did not get through */
     bool denied;  /* 401 was answered once */
     struct http_header header;
 };

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/base/str.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define FILE_MAX   ((size_t)1024 * 1024)
@@ -182,6 +183,25 @@ static int read_file(struct arena *a, const struct aws_env *env, const char *var
                : err_set(err, rc, "%.300s: %.600s", path, why.message);
 }
 
+/* Whoever misspells a profile must not get the machine's own rights instead. */
+static int check_name(struct arena *a, const struct aws_env *env, const struct aws_profiles *p,
+                      struct err *err)
+{
+    const char *name = aws_env_get(env, "AWS_PROFILE");
+    const char *home = aws_env_get(env, "HOME");
+    if (*name == '\0' || aws_profile_exists(p, name)) {
+        return ERR_OK;
+    }
+    const char *config =
+        str_or(aws_env_get(env, "AWS_CONFIG_FILE"), arena_printf(a, "%s/.aws/config", home));
+    const char *credentials = str_or(aws_env_get(env, "AWS_SHARED_CREDENTIALS_FILE"),
+                                     arena_printf(a, "%s/.aws/credentials", home));
+    return err_set(err, ERR_INVALID,
+                   "AWS_PROFILE: there is no profile \"%.100s\": neither [profile %.100s] in "
+                   "%.200s nor [%.100s] in %.200s",
+                   name, name, config, name, credentials);
+}
+
 int aws_profiles_read(struct arena *a, const struct aws_env *env, const struct aws_profiles **ret,
                       struct err *err)
 {
@@ -194,9 +214,10 @@ int aws_profiles_read(struct arena *a, const struct aws_env *env, const struct a
         rc = read_file(a, env, "AWS_SHARED_CREDENTIALS_FILE", ".aws/credentials", &credentials,
                        &n_credentials, err);
     }
-    return rc == ERR_OK
-               ? aws_profiles_parse(a, config, n_config, credentials, n_credentials, ret, err)
-               : rc;
+    if (rc == ERR_OK) {
+        rc = aws_profiles_parse(a, config, n_config, credentials, n_credentials, ret, err);
+    }
+    return rc == ERR_OK ? check_name(a, env, *ret, err) : rc;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------- */
@@ -249,6 +270,25 @@ const char *aws_profile_get(const struct aws_profiles *p, const char *profile, c
     const struct value *v = find(p, CREDENTIALS, NULL, profile, "", key);
     v = v != NULL ? v : find_in_config(p, profile, key);
     return v != NULL ? v->text : NULL;
+}
+
+int aws_profile_max_attempts(const struct aws_profiles *p, const struct aws_env *env, int *ret,
+                             struct err *err)
+{
+    const char *profile = aws_profile_name(env);
+    const char *texts[] = {aws_env_get(env, "AWS_MAX_ATTEMPTS"),
+                           p != NULL ? aws_profile_get(p, profile, "max_attempts") : NULL};
+    *ret = 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts) && *ret == 0; i++) {
+        int64_t n = 0;
+        if (!str_is_empty(texts[i]) && (!str_to_i64(texts[i], &n) || n < 0)) {
+            return err_set(err, ERR_INVALID, "%s%.100s%s \"%.40s\": want a number, 0 or more",
+                           i == 0 ? "AWS_MAX_ATTEMPTS" : "max_attempts of profile \"",
+                           i == 0 ? "" : profile, i == 0 ? "" : "\"", texts[i]);
+        }
+        *ret = n < INT_MAX ? (int)n : INT_MAX;
+    }
+    return ERR_OK;
 }
 
 const char *aws_profile_service_get(const struct aws_profiles *p, const char *profile,

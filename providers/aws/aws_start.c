@@ -29,13 +29,29 @@ static struct aws_endpoint_args endpoint_args(const struct start *x)
         .config = &x->p->config, .env = &x->p->env, .profiles = x->profiles, .region = x->region};
 }
 
+static void say_without(void *arg, bool lost)
+{
+    const struct tt_host *host = ((const struct aws_provider *)arg)->host;
+    host->log(
+        host->ctx, TT_LOG_WARNING, 0,
+        lost ? "The instance metadata service is asked without a session token (IMDSv1), since its "
+               "tokens do not get through: inside a container " AWS_IMDS_HOPS
+             : "The instance metadata service is asked without a session token (IMDSv1), since it "
+               "knows none",
+        NULL, 0);
+}
+
 static int make_imds(struct start *x, struct err *err)
 {
     struct aws_provider *p = x->p;
     const struct aws_endpoint_args args = endpoint_args(x);
     const char *base = NULL;
     int rc = aws_endpoint_imds(p->a, &args, &base, err);
-    const struct aws_imds_config cfg = {.base = base, .env = &p->env, .clock = p->clock};
+    const struct aws_imds_config cfg = {.base = base,
+                                        .env = &p->env,
+                                        .clock = p->clock,
+                                        .on_without = p->host != NULL ? say_without : NULL,
+                                        .arg = p};
     p->imds = rc == ERR_OK ? aws_imds_new(&cfg) : NULL;
     return rc;
 }
@@ -69,7 +85,7 @@ static int make_client(struct start *x, struct err *err)
     struct aws_provider *p = x->p;
     const struct aws_endpoint_args args = endpoint_args(x);
     struct aws_client_config cfg = {.host = p->host, .clock = p->clock, .region = x->region};
-    int rc = ERR_OK;
+    int rc = aws_profile_max_attempts(x->profiles, &p->env, &cfg.max_attempts, err);
     for (int api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
         rc = aws_endpoint_resolve(p->a, &args, (enum aws_api)api, &cfg.endpoints[api], err);
     }
@@ -80,6 +96,7 @@ static int make_client(struct start *x, struct err *err)
         .env = &p->env,
         .sts = sts,
         .imds = p->imds,
+        .max_attempts = cfg.max_attempts,
         .clock = p->clock,
         .rng = p->rng,
     };

@@ -191,6 +191,15 @@ static void report_operation(struct tt_host_ctx *ctx, const struct tt_call *call
     (void)took_ms;
 }
 
+static void log_line(struct tt_host_ctx *ctx, uint32_t severity, int32_t v, const char *message,
+                     const struct tt_kv *values, uint32_t n_values)
+{
+    (void)v;
+    (void)values;
+    (void)n_values;
+    str_appendf(&kit(ctx)->logged, "%s%s\n", severity == TT_LOG_WARNING ? "W " : "", message);
+}
+
 static void report_finding(struct tt_host_ctx *ctx, uint32_t severity, const char *where,
                            const char *message)
 {
@@ -268,6 +277,7 @@ int flow_kit_setup(void **state)
     k->host = (struct tt_host){
         .size = sizeof(k->host),
         .ctx = (struct tt_host_ctx *)(void *)k,
+        .log = log_line,
         .event = event,
         .now_ms = now_ms,
         .may_mutate = may_mutate,
@@ -327,6 +337,7 @@ int flow_kit_teardown(void **state)
     tt_aws_provider.close(k->p);
     test_server_stop(k->server);
     str_buf_done(&k->asked);
+    str_buf_done(&k->logged);
     str_buf_done(&k->events);
     str_buf_done(&k->owned);
     mutex_done(&k->lock);

@@ -59,6 +59,7 @@ struct flow_kit {
     struct tt_result r;
     struct mutex lock;
     struct str_buf asked;  /* a line per request */
+    struct str_buf logged; /* log lines, "W " before warnings */
     struct str_buf events; /* "Reason: message", a line each */
     struct str_buf owned;
     char finding[1024]; /* report_finding */

@@ -166,6 +166,9 @@ static void configured__by_variables_and_profiles__in_order(void **state)
         {NULL, "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING=http://c", NULL, AWS_ELB, "http://c/"},
         {NULL, "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2=http://n", NULL, AWS_ELBV2, "http://n/"},
         {NULL, "AWS_ENDPOINT_URL_STS=http://s:1", NULL, AWS_STS, "http://s:1/"},
+        {NULL, "AWS_ENDPOINT_URL_STS=HTTPS://STS.Example.COM:8443/Path/", NULL, AWS_STS,
+         "https://sts.example.com:8443/Path/"},
+        {NULL, "AWS_ENDPOINT_URL_STS=http://[FD00::1]:80", NULL, AWS_STS, "http://[fd00::1]:80/"},
         {NULL, "AWS_ENDPOINT_URL=http://all", SHARED, AWS_EC2, "http://all/"},
         {NULL, NULL, SHARED, AWS_EC2, "http://block/"},
         {NULL, NULL, SHARED, AWS_ELBV2, "http://v2block/"},
@@ -340,6 +343,62 @@ static void profiles__without_files_and_without_home(void **state)
     assert_non_null(strstr(err.message, "/: "));
 }
 
+/* As the SDK: only a profile that was asked for must be there. */
+static void profiles__one_that_is_asked_for_must_be_there(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *env, *want; /* "" : fine */
+    } rows[] = {
+        {"AWS_PROFILE=prdo\nHOME=/nonexistent",
+         "AWS_PROFILE: there is no profile \"prdo\": neither [profile prdo] in "
+         "/nonexistent/.aws/config nor [prdo] in /nonexistent/.aws/credentials"},
+        {"AWS_PROFILE=prdo\nAWS_CONFIG_FILE=/nonexistent/a\nAWS_SHARED_CREDENTIALS_FILE=/"
+         "nonexistent/b",
+         "AWS_PROFILE: there is no profile \"prdo\": neither [profile prdo] in /nonexistent/a nor "
+         "[prdo] in /nonexistent/b"},
+        {"AWS_PROFILE=default\nHOME=/nonexistent", "AWS_PROFILE: there is no profile \"default\""},
+        {"AWS_DEFAULT_PROFILE=prdo\nHOME=/nonexistent", ""},
+        {"HOME=/nonexistent", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct aws_profiles *p = NULL;
+        struct err err = ERR_INIT;
+        int rc = aws_profiles_read(a, env_fake(a, rows[i].env), &p, &err);
+        assert_int_equal(rc, *rows[i].want != '\0' ? ERR_INVALID : ERR_OK);
+        assert_non_null(strstr(err.message, rows[i].want));
+    }
+}
+
+static void attempts__of_the_environment_or_the_profile(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *env, *config, *want;
+    } rows[] = {
+        {"", "", "0"},
+        {"AWS_MAX_ATTEMPTS=7", "[default]\nmax_attempts=5\n", "7"},
+        {"AWS_MAX_ATTEMPTS=0", "[default]\nmax_attempts=5\n", "5"},
+        {"AWS_PROFILE=x", "[default]\nmax_attempts=5\n[profile x]\nmax_attempts = 9\n", "9"},
+        {"AWS_PROFILE=x", "[default]\nmax_attempts=5\n[profile x]\n", "0"},
+        {"AWS_MAX_ATTEMPTS=99999999999", "", "2147483647"},
+        {"AWS_MAX_ATTEMPTS=many", "", "AWS_MAX_ATTEMPTS \"many\": want a number, 0 or more"},
+        {"AWS_MAX_ATTEMPTS=-1", "", "AWS_MAX_ATTEMPTS \"-1\": want a number, 0 or more"},
+        {"AWS_PROFILE=x", "[profile x]\nmax_attempts=a few\n",
+         "max_attempts of profile \"x\" \"a few\": want a number, 0 or more"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct aws_profiles *p = NULL;
+        struct err err = ERR_INIT;
+        int n = -1;
+        assert_int_equal(
+            aws_profiles_parse(a, rows[i].config, strlen(rows[i].config), NULL, 0, &p, NULL),
+            ERR_OK);
+        int rc = aws_profile_max_attempts(p, env_fake(a, rows[i].env), &n, &err);
+        same_text(rows[i].env, rc == ERR_OK ? arena_printf(a, "%d", n) : err.message, rows[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +413,8 @@ int main(void)
         PURE_TEST(profiles__profile_default_hides_default),
         PURE_TEST(profiles__hostile_files),
         PURE_TEST(profiles__without_files_and_without_home),
+        PURE_TEST(profiles__one_that_is_asked_for_must_be_there),
+        PURE_TEST(attempts__of_the_environment_or_the_profile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

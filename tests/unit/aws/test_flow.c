@@ -108,7 +108,7 @@ static void wrong__is_refused_before_anything_is_asked__and_deleted_all_the_same
 static void credentials__are_wrong__it_is_every_calls_result(void **state)
 {
     struct flow_kit *k = *state;
-    k->env = "AWS_PROFILE=default\n"; /* the instance's role, which it has not */
+    k->env = "HOME=/nonexistent\n"; /* the instance's role, which it has not */
     flow_kit_lets_time_pass(k);
     assert_int_equal(flow_kit_sync(k, TT_VERB_ENSURE, TT_REASON_SPEC, classic(k)), TT_AUTH);
     assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP, classic(k)), TT_AUTH);

@@ -12,6 +12,8 @@ struct world {
     struct aws_imds_get get;
     struct http_request req;
     struct err err;
+    int told_lost; /* how often the operator was told, and of what */
+    int told_unknown;
 };
 
 static int setup(void **state)
@@ -35,11 +37,23 @@ static int teardown(void **state)
 
 #define WORLD_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
+static void on_without(void *arg, bool lost)
+{
+    struct world *w = arg;
+    w->told_lost += lost;
+    w->told_unknown += !lost;
+}
+
 static void open_imds(struct world *w, const char *env, const char *base)
 {
-    const struct aws_imds_config cfg = {
-        .base = base, .env = env_fake(w->a, env), .clock = w->clock};
+    const struct aws_imds_config cfg = {.base = base,
+                                        .env = env_fake(w->a, env),
+                                        .clock = w->clock,
+                                        .on_without = on_without,
+                                        .arg = w};
     aws_imds_free(w->imds);
+    w->told_lost = 0;
+    w->told_unknown = 0;
     w->imds = aws_imds_new(&cfg);
 }
 
@@ -114,9 +128,10 @@ static void token__is_unknown__reads_go_without(void **state)
         assert_int_equal(answer(w, statuses[i], "", NULL), HTTP_SEND);
         is_get(w, NULL);
         assert_int_equal(answer(w, 200, "hello", NULL), HTTP_DONE);
-        assert_true(aws_imds_goes_without_token(w->imds));
         assert_int_equal(ask(w), HTTP_SEND);
         is_get(w, NULL);
+        assert_int_equal(w->told_unknown, 1);
+        assert_int_equal(w->told_lost, 0);
     }
 }
 
@@ -134,7 +149,28 @@ static void token__does_not_get_through__three_tries_then_without(void **state)
     is_get(w, NULL);
     assert_int_equal(w->req.not_before_ms, 0);
     assert_int_equal(w->err.code, ERR_OK);
-    assert_true(aws_imds_goes_without_token(w->imds));
+    assert_int_equal(w->told_lost, 1);
+}
+
+/* Tokens are required, and do not get through: the read is refused, and the reason is told. */
+static void token__does_not_get_through_and_is_required__names_the_hop_limit(void **state)
+{
+    struct world *w = *state;
+    open_imds(w, "", "http://imds");
+    assert_int_equal(ask(w), HTTP_SEND);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++) {
+            is_put(w);
+            assert_int_equal(answer(w, 0, "", NULL), HTTP_SEND);
+        }
+        is_get(w, NULL);
+        assert_int_equal(answer(w, 401, "", NULL), round == 0 ? HTTP_SEND : HTTP_DONE);
+    }
+    assert_int_equal(w->err.code, ERR_FORBIDDEN);
+    same_text(
+        "says", w->err.message,
+        "instance metadata: /latest/x: http://imds answered 401; inside a container its hop limit "
+        "(HttpPutResponseHopLimit) must be 2, or use the host's network");
 }
 
 static void token__fails_otherwise__this_read_goes_without(void **state)
@@ -146,7 +182,7 @@ static void token__fails_otherwise__this_read_goes_without(void **state)
     assert_int_equal(answer(w, 500, "", NULL), HTTP_SEND);
     assert_int_equal(answer(w, 500, "", NULL), HTTP_SEND);
     is_get(w, NULL);
-    assert_false(aws_imds_goes_without_token(w->imds));
+    assert_int_equal(w->told_lost + w->told_unknown, 0);
     assert_int_equal(ask(w), HTTP_SEND);
     is_put(w);
 }
@@ -194,9 +230,9 @@ static void data__401__asks_for_a_token_once_more(void **state)
     is_put(w);
     assert_int_equal(answer(w, 200, "hush-2", NULL), HTTP_SEND);
     is_get(w, "hush-2");
-    assert_false(aws_imds_goes_without_token(w->imds));
     assert_int_equal(answer(w, 401, "", NULL), HTTP_DONE);
     assert_int_equal(w->err.code, ERR_FORBIDDEN);
+    assert_null(strstr(w->err.message, "hop limit"));
 }
 
 static void data__failures(void **state)
@@ -273,6 +309,7 @@ int main(void)
         WORLD_TEST(token__is_had_once_and_shared),
         WORLD_TEST(token__is_unknown__reads_go_without),
         WORLD_TEST(token__does_not_get_through__three_tries_then_without),
+        WORLD_TEST(token__does_not_get_through_and_is_required__names_the_hop_limit),
         WORLD_TEST(token__fails_otherwise__this_read_goes_without),
         WORLD_TEST(token__400__and_v1_switched_off__are_final),
         WORLD_TEST(token__that_no_header_can_carry),

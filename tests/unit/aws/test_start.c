@@ -101,6 +101,9 @@ static void self__tells_vpc_subnet_and_cluster(void **state)
     k->rows = rows;
     check(k, "Region=us-east-1", "us-east-1 vpc-self subnet-self c1");
     same_text("once", flow_kit_asked(k), ASKS_SELF);
+    same_text("no session token is worth a line", str_buf_text(&k->logged),
+              "W The instance metadata service is asked without a session token (IMDSv1), since it "
+              "knows none\n");
 }
 
 /* Not off-instance mode (1.4 item 6): no subnet, no role. */
