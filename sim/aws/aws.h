@@ -111,7 +111,7 @@ struct aws {
     struct json_object *rest;     /* members of a world's "aws" of no kind; NULL: none */
     struct map *keys;             /* access key → struct amz_key, owned */
     char *role_key;               /* the key that the metadata service gave last; NULL: none */
-    struct map *imds_tokens;      /* token → int64_t* expiry (wall, s) */
+    struct map *imds_tokens;      /* token → int64_t* when it ends, ms */
     struct map *buckets;          /* "ec2.reads" → struct bucket of throttle.c, owned */
     struct map *held;             /* id or ARN → int64_t* until (monotonic ms): still in use */
     uint64_t next_seq;
@@ -145,6 +145,10 @@ char *amz_arn(struct aws *aws, struct arena *a, const char *service, const char 
     _printf_(4, 5);
 /* Now, as the APIs write it: 2026-01-02T15:04:05Z. */
 char *amz_now(struct aws *aws, struct arena *a);
+/* Its clock, s since 1970: the simulator's, off by setting "clock_offset_s". */
+int64_t amz_wall_s(const struct aws *aws);
+/* A header Date with it. */
+void amz_add_date(const struct aws *aws, struct sim_call *call);
 
 /* --- settings -------------------------------------------------------------------------------------- */
 

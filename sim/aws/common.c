@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #define TOKEN_MARK "sim-page-"
 
@@ -39,11 +40,26 @@ char *amz_arn(struct aws *aws, struct arena *a, const char *service, const char 
     return arena_printf(a, "arn:aws:%s:%s:" AMZ_ACCOUNT ":%s", service, aws->region, rest);
 }
 
+int64_t amz_wall_s(const struct aws *aws)
+{
+    return clock_wall_s(sim_clock(aws->sim)) + amz_setting(aws, "clock_offset_s", 0);
+}
+
 char *amz_now(struct aws *aws, struct arena *a)
 {
     char text[32];
-    time_format_rfc3339(clock_wall_us(sim_clock(aws->sim)), text);
+    time_format_rfc3339(amz_wall_s(aws) * 1000000, text);
     return arena_strdup(a, text);
+}
+
+void amz_add_date(const struct aws *aws, struct sim_call *call)
+{
+    char date[64];
+    time_t now = (time_t)amz_wall_s(aws);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+    http_req_add_header(call->req, "Date", date);
 }
 
 /* --- settings -------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "sim/aws/aws.h"
 
 #include <string.h>
-#include <time.h>
 
 #define CONTENT_TYPE "text/xml;charset=UTF-8"
 
@@ -98,12 +97,7 @@ void amz_name_call(void *state, struct sim_call *call)
 
 static void add_headers(struct amz_request *q)
 {
-    char date[64];
-    time_t now = (time_t)clock_wall_s(sim_clock(q->aws->sim));
-    struct tm tm;
-    gmtime_r(&now, &tm);
-    (void)strftime(date, sizeof(date), "%a, %d %b %Y %H:%M:%S GMT", &tm);
-    http_req_add_header(q->call->req, "Date", date);
+    amz_add_date(q->aws, q->call);
     http_req_add_header(q->call->req, "x-amzn-RequestId", q->id);
 }
 

@@ -3,7 +3,7 @@
  *
  * One static key is there from the start; STS, the metadata service and the container endpoint hand out temporary ones,
  * which want their session token with each request and expire.  Refusals are in the words of the service:
- * EC2 says AuthFailure where the others say InvalidClientTokenId.
+ * EC2 says AuthFailure where the others say InvalidClientTokenId, and for a signature that is wrong, too.
  * Source: docs/spec/aws.md §2.2, §2.7, §2.8. */
 #include "sim/aws/aws.h"
 #include "sim/aws/sigv4.h"
@@ -63,7 +63,7 @@ static void sweep(struct aws *aws, int64_t now)
 const struct amz_key *amz_key_new(struct aws *aws, const char *arn, int64_t lifetime_s)
 {
     struct arena *a = arena_new();
-    int64_t now = clock_wall_s(sim_clock(aws->sim));
+    int64_t now = amz_wall_s(aws);
     unsigned char bytes[96];
     sweep(aws, now);
     struct amz_key *key = xcalloc(1, sizeof(*key));
@@ -141,7 +141,7 @@ static bool read_date(const char *text, int64_t *ret_s)
 static bool check_date(struct amz_request *q, const struct amz_authorization *auth,
                        const char *amz_date)
 {
-    int64_t sent = 0, now = clock_wall_s(sim_clock(q->aws->sim));
+    int64_t sent = 0, now = amz_wall_s(q->aws);
     if (!read_date(amz_date, &sent)) {
         return amz_refuse(q, "IncompleteSignature",
                           "Date must be in ISO-8601 'basic format'. Got '%.40s'.", amz_date);
@@ -189,7 +189,7 @@ static bool check_key(struct amz_request *q, const struct amz_key *key)
     if (!key || !str_eq(key->session, header_of(q, "X-Amz-Security-Token"))) {
         return refuse_key(q);
     }
-    if (!key->session || clock_wall_s(sim_clock(q->aws->sim)) < key->expires_s) {
+    if (!key->session || amz_wall_s(q->aws) < key->expires_s) {
         return true;
     }
     return q->service == AMZ_EC2
@@ -216,9 +216,11 @@ static bool check_signature(struct amz_request *q, const struct amz_authorizatio
     if (want && strlen(want) == n && CRYPTO_memcmp(want, auth->signature, n) == 0) {
         return true;
     }
-    return amz_refuse(q, "SignatureDoesNotMatch",
-                      "The request signature we calculated does not match the signature you "
-                      "provided. Check your AWS Secret Access Key and signing method.");
+    return q->service == AMZ_EC2
+               ? refuse_key(q) /* it does not tell a wrong secret from a wrong key */
+               : amz_refuse(q, "SignatureDoesNotMatch",
+                            "The request signature we calculated does not match the signature you "
+                            "provided. Check your AWS Secret Access Key and signing method.");
 }
 
 bool amz_authenticate(struct amz_request *q)

@@ -46,11 +46,6 @@ static void metadata_name_call(void *state, struct sim_call *call)
         str_has_prefix(call->path, ROOT) ? call->path + strlen(ROOT) : "container-credentials";
 }
 
-static int64_t now_s(struct aws *aws)
-{
-    return clock_wall_s(sim_clock(aws->sim));
-}
-
 /* --- credentials ---------------------------------------------------------------------------------- */
 
 /* Those of the instance's role: the same ones until they are about to expire; new reference. */
@@ -60,7 +55,7 @@ static struct json_object *role_credentials(struct aws *aws, struct arena *a)
     int64_t spare = lifetime / 2 < SPARE_S ? lifetime / 2 : SPARE_S;
     const struct amz_key *key = aws->role_key ? map_get(aws->keys, aws->role_key) : NULL;
     char expires[32];
-    if (!key || key->expires_s - now_s(aws) < spare) {
+    if (!key || key->expires_s - amz_wall_s(aws) < spare) {
         key = amz_key_new(
             aws, "arn:aws:sts::" AMZ_ACCOUNT ":assumed-role/" AMZ_ROLE_NAME "/i-trimtab", lifetime);
         free(aws->role_key);
@@ -223,7 +218,7 @@ static void drop_expired(struct aws *aws)
     const char **tokens = map_keys(aws->imds_tokens, &n);
     for (size_t i = 0; i < n; i++) {
         const int64_t *expiry = map_get(aws->imds_tokens, tokens[i]);
-        if (*expiry <= now_s(aws) || n >= TOKENS_MAX) {
+        if (*expiry <= clock_now_ms(sim_clock(aws->sim)) || n >= TOKENS_MAX) {
             map_remove(aws->imds_tokens, tokens[i]);
         }
     }
@@ -245,7 +240,7 @@ static void answer_token(struct aws *aws, struct sim_call *call)
     drop_expired(aws);
     char *token = arena_printf(call->arena, "%s==", amz_new_hex(aws, call->arena, 54));
     int64_t *expiry = xcalloc(1, sizeof(*expiry));
-    *expiry = now_s(aws) + ttl;
+    *expiry = clock_now_ms(sim_clock(aws->sim)) + ttl * 1000;
     map_set(aws->imds_tokens, token, expiry);
     http_req_add_header(call->req, "X-Aws-Ec2-Metadata-Token-Ttl-Seconds",
                         arena_printf(call->arena, "%lld", (long long)ttl));
@@ -257,7 +252,7 @@ static bool may_ask(struct aws *aws, struct sim_call *call)
     const char *token = http_req_header(call->req, "X-aws-ec2-metadata-token");
     const int64_t *expiry = token ? map_get(aws->imds_tokens, token) : NULL;
     bool optional = str_eq(json_str(aws->settings, "imds_tokens"), "optional");
-    return token ? expiry && now_s(aws) < *expiry : optional;
+    return token ? expiry && clock_now_ms(sim_clock(aws->sim)) < *expiry : optional;
 }
 
 static void answer_value(struct aws *aws, struct sim_call *call)
@@ -278,7 +273,10 @@ static void metadata_handle(void *state, struct sim_call *call)
 {
     if (str_eq(call->path, "/")) {
         amz_handle(state, call); /* STS */
-    } else if (!str_has_prefix(call->path, ROOT)) {
+        return;
+    }
+    amz_add_date(state, call);
+    if (!str_has_prefix(call->path, ROOT)) {
         answer_container(state, call);
     } else if (str_eq(call->path, ROOT "api/token") && str_eq(call->method, "PUT")) {
         answer_token(state, call);

@@ -10,6 +10,7 @@ static const struct {
     {"consistency_ms", json_type_int, {NULL}},   /* readers see writes so much later */
     {"group_release_ms", json_type_int, {NULL}}, /* a deleted balancer holds its groups so long */
     {"target_group_release_ms", json_type_int, {NULL}}, /* so does a listener its target groups */
+    {"clock_offset_s", json_type_int, {NULL}},          /* its clock is off by so much */
     {"page_size", json_type_int, {NULL}},               /* pages are not larger */
     {"quotas", json_type_object, {NULL}},               /* name → number, see amz_quota() */
     {"throttle", json_type_object, {NULL}},             /* see throttle.c */

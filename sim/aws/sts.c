@@ -81,7 +81,7 @@ static bool assume_with_web_identity(struct amz_request *q)
     if (str_is_empty(subject) || str_is_empty(issuer)) {
         return amz_refuse(q, "InvalidIdentityToken", "The ID Token provided is not a valid JWT.");
     }
-    if (json_int(claims, "exp", INT64_MAX) <= clock_wall_s(sim_clock(q->aws->sim))) {
+    if (json_int(claims, "exp", INT64_MAX) <= amz_wall_s(q->aws)) {
         return amz_refuse(q, "ExpiredTokenException",
                           "Token expired: it must not be used any more");
     }

@@ -126,7 +126,10 @@ def test_credentials__assumed_role__needs_its_session_token(cloud):
 def test_credentials__wrong__refused_by_each_service(cloud):
     for service in ("ec2", "elb", "elbv2"):
         client = cloud.client(service, aws_access_key_id=cloud.env["AWS_ACCESS_KEY_ID"], aws_secret_access_key="guess")
-        refused(403, "SignatureDoesNotMatch", client.describe_vpcs if service == "ec2" else client.describe_load_balancers)
+        if service == "ec2":
+            refused(401, "AuthFailure", client.describe_vpcs)
+        else:
+            refused(403, "SignatureDoesNotMatch", client.describe_load_balancers)
 
 
 # --- EC2 ---------------------------------------------------------------------------------------------

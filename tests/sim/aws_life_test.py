@@ -6,11 +6,8 @@
 
 Each test is one trouble: what the Service's owner is told, that others are served meanwhile, and that nothing is left.
 """
-import base64
-import json
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import aws_shapes  # noqa: E402  pylint: disable=wrong-import-position
@@ -192,6 +189,10 @@ def test_throttling__is_waited_for():
 
 # --- who asks -------------------------------------------------------------------------------------------
 
+def is_edited_to(c, cidr):
+    return any(cidr in rule for rule in c.documents()["group nodes"]["IpPermissions"])
+
+
 def test_instance_credentials__are_taken_and_renewed():
     with Cluster() as c:
         c.changed = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}
@@ -203,18 +204,14 @@ def test_instance_credentials__are_taken_and_renewed():
         c.fault(match={"op": "elbv2.DescribeLoadBalancers"}, count=1, do="refuse", status=403,
                 body={"Code": "ExpiredToken", "Message": "The security token included in the request is expired"})
         c.patch("web", {"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}})
-        c.until("it is edited", lambda: any("10.0.0.0/8" in r for r in c.documents()["group nodes"]["IpPermissions"]))
+        c.until("it is edited", lambda: is_edited_to(c, "10.0.0.0/8"))
         assert sum(c.calls()["metadata"].values()) > before, c.calls()["metadata"]
         assert not [e for e in c.events("web") if e[0] == "Warning"], c.events("web")
 
 
 def identity_token(path, subject, life_s=3600):
-    """A JWT as a kubelet writes it; the simulator does not look at its signature."""
-    def part(o):
-        return base64.urlsafe_b64encode(json.dumps(o).encode()).decode().rstrip("=")
-    claims = {"iss": "https://issuer.example", "sub": subject, "exp": int(time.time()) + life_s, "aud": ["sts.amazonaws.com"]}
     with open(path, "w", encoding="utf-8") as f:
-        f.write(".".join((part({"alg": "RS256", "typ": "JWT"}), part(claims), "c2ln")))
+        f.write(aws_shapes.identity_token(subject, life_s))
 
 
 def test_a_web_identity__is_read_again_when_its_keys_end():
@@ -232,7 +229,7 @@ def test_a_web_identity__is_read_again_when_its_keys_end():
         c.fault(match={"op": "elbv2.DescribeLoadBalancers"}, count=1, do="refuse", status=403,
                 body={"Code": "ExpiredToken", "Message": "The security token included in the request is expired"})
         c.patch("web", {"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}})
-        c.until("it is edited", lambda: any("10.0.0.0/8" in r for r in c.documents()["group nodes"]["IpPermissions"]))
+        c.until("it is edited", lambda: is_edited_to(c, "10.0.0.0/8"))
         after = c.calls()["metadata"]
         assert sum(after.values()) == sum(before.values()) + 1, (before, after)
         assert not [e for e in c.events("web") if e[0] == "Warning"], c.events("web")
@@ -240,12 +237,54 @@ def test_a_web_identity__is_read_again_when_its_keys_end():
             assert f.read() not in c.log()
 
 
+def edited_calls(c, cidr):
+    """What an edit costs, with none of its calls refused in the owner's sight."""
+    c.forget_calls()
+    synced = len(c.logged('"Synced"'))
+    c.patch("web", {"spec": {"loadBalancerSourceRanges": [cidr]}})
+    c.until("it is done", lambda: len(c.logged('"Synced"')) > synced)
+    assert is_edited_to(c, cidr), c.documents()["group nodes"]
+    assert not [e for e in c.events("web") if e[0] == "Warning"], c.events("web")
+    return sum(c.calls()["aws"].values())
+
+
+def run_with_clock(offset, way):
+    """(calls of a creation, of an edit, of an edit after AWS' clock was set right)"""
+    keys = {"AWS_ACCESS_KEY_ID": None, "AWS_SECRET_ACCESS_KEY": None}
+    with Cluster(settings={"clock_offset_s": offset}) as c:
+        if way == "web":
+            path = os.path.join(c.folder, "token")
+            identity_token(path, "system:serviceaccount:kube-system:trimtab", life_s=7200)
+            keys.update(AWS_WEB_IDENTITY_TOKEN_FILE=path, AWS_ROLE_ARN="arn:aws:iam::123456789012:role/trimtab")
+        c.changed = {} if way == "environment" else keys
+        c.start()
+        c.create("web", NLB)
+        c.until_ready("web")
+        made = sum(c.calls()["aws"].values())
+        edited = edited_calls(c, "10.0.0.0/8")
+        c.settings()
+        return made, edited, edited_calls(c, "10.1.0.0/16")
+
+
+def test_a_clock_that_is_off__is_found_out_and_kept_in_mind():
+    """Ours is an hour behind or before AWS'; later AWS' is set right."""
+    for way in ("environment", "instance", "web"):
+        made, edited, again = run_with_clock(0, way)
+        for offset in (3600, -3600):
+            found = run_with_clock(offset, way)
+            assert found[0] <= 2 * made, (way, offset, found, made)    # a refusal for each call that was under way at most
+            assert found[1] == edited, (way, offset, found, edited)    # it is known by now
+            assert found[2] <= 2 * again, (way, offset, found, again)
+
+
 def test_keys_that_are_refused__are_told_without_their_secret():
     with Cluster() as c:
         c.changed = {"AWS_SECRET_ACCESS_KEY": "hunter2/not/the/secret"}
         c.start()
         c.create("web", NLB)
-        c.until_event("web", "SyncLoadBalancerFailed", "SignatureDoesNotMatch")
+        c.until_event("web", "SyncLoadBalancerFailed")
+        told = [e[2] for e in c.events("web") if e[0] == "Warning"]
+        assert all("AuthFailure" in t or "SignatureDoesNotMatch" in t for t in told), told    # EC2 and the others
         assert "hunter2" not in c.log() and not any("hunter2" in e[2] for e in c.events("web"))
         assert not c.mutations(), c.mutations()
 

@@ -8,8 +8,10 @@ lists does not count, and how rules and targets are spread over calls does not, 
     said = statements(exchanges, names)      {("CreateTargetGroup", "tg:k8s-…"): {"Port": "30080", "Tags": "…"}}
     documents(world["aws"])                  {"elbv2.TargetGroups k8s-…": {"Port": …}}
 """
+import base64
 import json
 import re
+import time
 
 import aws_client
 
@@ -114,6 +116,16 @@ def statements(exchanges, names):
         else:
             said[key] = members
     return said
+
+
+# --- tokens -------------------------------------------------------------------------------------------------
+
+def identity_token(subject, life_s=3600):
+    """A service account's token (JWT) as a kubelet writes it; its signature is none, which the simulator does not look at."""
+    def part(o):
+        return base64.urlsafe_b64encode(json.dumps(o).encode()).decode().rstrip("=")
+    claims = {"iss": "https://issuer.example", "sub": subject, "exp": int(time.time()) + life_s, "aud": ["sts.amazonaws.com"]}
+    return ".".join((part({"alg": "RS256", "typ": "JWT"}), part(claims), "c2ln"))
 
 
 # --- documents ----------------------------------------------------------------------------------------------

@@ -198,7 +198,7 @@ static void metadata__tokens__are_required_and_expire(void **state)
                      200);
     const char *token = arena_printf(f->a, "X-aws-ec2-metadata-token: %s", f->text);
     assert_int_equal(ask(f, "GET", id, token), 200);
-    clock_fake_set_wall_us(clock, (START_S + 60) * 1000000);
+    clock_fake_advance(clock, 60 * 1000);
     assert_int_equal(ask(f, "GET", id, token), 401);
     amz_settings(f, "{\"imds_tokens\":\"optional\"}");
     assert_int_equal(ask(f, "GET", id, NULL), 200);
