@@ -19,6 +19,9 @@
 /* How often a call looks for keys that another thread fetches; what its own thread brings it sees at once. */
 #define KEYS_LOOK_MS    50
 #define BACKOFF_MOST_MS 20000
+#define TOKEN_MAX       ((size_t)16 * 1024)       /* of a page */
+#define WHOLE_MAX       ((size_t)2 * 1024 * 1024) /* of an answer that is held whole */
+#define REFUSAL_MAX     ((size_t)256 * 1024)      /* of a refusal that is read */
 #define COST_RETRY      5
 #define COST_TIMEOUT    10
 #define FORM            "application/x-www-form-urlencoded; charset=utf-8"
@@ -33,6 +36,7 @@ struct aws_call_more {
     struct aws_xml_stream
         *stream; /* of the answer that arrives; NULL: nothing of it came yet, or it is collected */
     bool streamed; /* items of the page may have been handed over */
+    bool has_item;
 };
 /* What aws_call_step() was given. */
 struct turn {
@@ -108,7 +112,7 @@ static enum http_next send_attempt(struct turn *t)
         .gzip = true,
         .connect_ms = CONNECT_MS,
         .total_ms = TOTAL_MS,
-        .max_body = AWS_XML_BYTES_MAX,
+        .max_body = c->on_page != NULL ? AWS_XML_BYTES_MAX : WHOLE_MAX,
     };
     s->skew_us = aws_client_skew(c->client, t->now_ms, t->wall_us, !c->mutates, &s->probes);
     if (sigv4_sign_http(c->a, &c->client->cache, &s->more->keys, to->signing_region,
@@ -116,10 +120,10 @@ static enum http_next send_attempt(struct turn *t)
                         t->err) != ERR_OK) {
         return HTTP_DONE;
     }
-    if (s->more->streamed) {
-        s->more->streamed = false;
+    if (s->more->streamed && c->on_restart != NULL) {
         c->on_restart(c);
     }
+    s->more->streamed = false;
     aws_xml_stream_free(s->more->stream);
     s->more->stream = NULL;
     s->attempts++;
@@ -320,6 +324,7 @@ static enum http_next take_refusal(struct turn *t, const struct http_response *r
 static int hand_item(void *arg, const struct aws_node *item, struct err *err)
 {
     struct aws_call *c = arg;
+    c->state.more->has_item = true;
     if (c->on_item(c, item, err)) {
         return ERR_OK;
     }
@@ -342,25 +347,10 @@ static bool take_bytes(struct aws_call *c, int status, const char *bytes, size_t
     if (m->stream == NULL) {
         m->stream = aws_xml_stream_new(c->a, path_of(c), hand_item, c);
         m->streamed = true;
+        m->has_item = false;
     }
     aws_xml_stream_feed(m->stream, bytes, n);
     return true;
-}
-
-static int parse(struct turn *t, const struct http_response *resp, const struct aws_node **ret)
-{
-    struct aws_call *c = t->c;
-    struct aws_call_more *m = c->state.more;
-    if (m->stream != NULL) {
-        int rc = aws_xml_stream_end(m->stream, ret, t->err);
-        aws_xml_stream_free(m->stream);
-        m->stream = NULL;
-        return rc;
-    }
-    if (c->items == NULL || resp->status != 200) {
-        return aws_xml_parse(c->a, resp->body, resp->body_len, ret, t->err);
-    }
-    return aws_xml_each(c->a, resp->body, resp->body_len, path_of(c), hand_item, c, ret, t->err);
 }
 
 static const struct aws_node *result_of(const struct aws_call *c, const struct aws_node *root)
@@ -368,6 +358,45 @@ static const struct aws_node *result_of(const struct aws_call *c, const struct a
     const struct aws_node *result =
         c->api == AWS_EC2 ? root : aws_xml_child(root, arena_printf(c->a, "%sResult", c->action));
     return result != NULL ? result : root;
+}
+
+/* Was the list that was asked for in the answer, empty or not?  AWS never leaves it out; what has none is something else's
+ * answer, or a part of one, and must not pass for "there are none". */
+static int check_list(const struct aws_call *c, const struct aws_node *root, struct err *err)
+{
+    const char *name = c->items;
+    size_t len = strcspn(name, "/");
+    const struct aws_node *list = aws_xml_child(result_of(c, root), arena_strndup(c->a, name, len));
+    bool is_whole = name[len] == '\0' ? c->state.more->has_item
+                                      : list != NULL && str_is_empty(str_trim(c->a, list->text));
+    const char *items = name[len] == '\0' ? NULL : strchr(name + len + 1, '/');
+    const char *inner =
+        items != NULL ? arena_strndup(c->a, items + 1, strcspn(items + 1, "/")) : NULL;
+    AWS_XML_EACH(around, list, "") /* reservations of instances */
+    {
+        is_whole = is_whole && (inner == NULL || aws_xml_child(around, inner) != NULL);
+    }
+    return is_whole ? ERR_OK
+                    : err_set(err, ERR_TRANSIENT, "the answer has no list %.*s", (int)len, name);
+}
+
+static int parse(struct turn *t, const struct http_response *resp, const struct aws_node **ret)
+{
+    struct aws_call *c = t->c;
+    struct aws_call_more *m = c->state.more;
+    if (c->items == NULL || resp->status != 200) {
+        return aws_xml_parse(c->a, resp->body, resp->body_len, ret, t->err);
+    }
+    if (resp->body_len > 0) { /* it came as one */
+        (void)take_bytes(c, resp->status, resp->body, resp->body_len);
+    }
+    if (m->stream == NULL) {
+        return aws_xml_parse(c->a, "", 0, ret, t->err);
+    }
+    int rc = aws_xml_stream_end(m->stream, ret, t->err);
+    aws_xml_stream_free(m->stream);
+    m->stream = NULL;
+    return rc;
 }
 
 static enum http_next finish(struct turn *t)
@@ -403,8 +432,10 @@ static enum http_next take_page(struct turn *t)
     if (str_is_empty(token)) {
         return finish(t);
     }
-    if (!list_ends(s, token)) {
-        (void)err_set(t->err, ERR_TRANSIENT, "the list does not end");
+    if (strlen(token) > TOKEN_MAX || !list_ends(s, token)) {
+        (void)err_set(t->err, ERR_TRANSIENT, "%s",
+                      strlen(token) > TOKEN_MAX ? "the token of the next page is too long"
+                                                : "the list does not end");
         return give_up(t);
     }
     s->page = token;
@@ -441,7 +472,6 @@ static enum http_next take_answer(struct turn *t, const struct http_response *re
     struct aws_call *c = t->c;
     const struct tt_host *host = c->client->host;
     const struct aws_node *root = NULL;
-    c->state.sent = false;
     if (host != NULL && host->report_call != NULL && c->call != NULL) {
         host->report_call(host->ctx, c->call, "aws",
                           arena_printf(c->a, "%s.%s", aws_api_name(c->api), c->action),
@@ -449,21 +479,24 @@ static enum http_next take_answer(struct turn *t, const struct http_response *re
     }
     aws_metrics_status(host, c->api, c->action, resp->status);
     if (resp->status == 0) {
+        c->state.sent = false;
         return take_loss(t);
     }
     int rc = parse(t, resp, &root);
+    c->state.sent = false;
     c->request_id = id_of(root);
     if (resp->status != 200 || aws_error_find(root) != NULL) {
         err_clear(t->err); /* no XML, and none is needed */
         return take_refusal(t, resp, root);
     }
-    if (rc == ERR_OK && str_eq(root->name, arena_printf(c->a, "%sResponse", c->action))) {
+    if (rc == ERR_OK && !str_eq(root->name, arena_printf(c->a, "%sResponse", c->action))) {
+        rc = err_set(t->err, ERR_TRANSIENT, "the answer is about something else");
+    }
+    rc = rc == ERR_OK && c->on_page != NULL ? check_list(c, root, t->err) : rc;
+    if (rc == ERR_OK) {
         return take_success(t, root);
     }
     c->maybe_done = c->mutates;
-    if (rc == ERR_OK) {
-        rc = err_set(t->err, ERR_TRANSIENT, "the answer is about something else");
-    }
     return rc == ERR_TRANSIENT ? try_again(t, 0, false) : give_up(t);
 }
 
@@ -514,7 +547,7 @@ static enum http_next step_one(struct http_job *job, const struct http_response 
 static bool take_bytes_of(struct http_job *job, int status, const char *bytes, size_t n)
 {
     struct one *o = job->arg;
-    if (!take_bytes(o->call, status, bytes, n)) {
+    if (!take_bytes(o->call, status, bytes, n) && o->body.len + n <= REFUSAL_MAX) {
         str_append_n(&o->body, bytes, n);
     }
     return true;
@@ -538,8 +571,7 @@ int aws_calls_run(struct http *http, struct cancel *cancel, double (*unit)(void 
     for (size_t i = 0; i < n; i++) {
         ones[i] = (struct one){.call = calls[i], .unit = unit, .arg = arg};
         ones[i].job = (struct http_job){.step = step_one, .arg = &ones[i], .cancel = cancel};
-        ones[i].job.on_body =
-            calls[i]->items != NULL && calls[i]->on_restart != NULL ? take_bytes_of : NULL;
+        ones[i].job.on_body = calls[i]->items != NULL ? take_bytes_of : NULL;
         jobs[i] = &ones[i].job;
     }
     http_run(http, jobs, n);

@@ -58,12 +58,13 @@ struct aws_call {
     /* Told of each page (NextToken, Marker), the last one included; false: enough (err may be set).  NULL: there are no
      * pages, or only the first one counts. */
     bool (*on_page)(struct aws_call *c, const struct aws_node *root, struct err *err);
-    /* With a path ("LoadBalancers/member"): the elements there come here one by one, in order, and are not part of `root`.
-     * They are gone when it returns.  False: not to be used (err says why). */
+    /* With a path ("LoadBalancers/member"): the elements there come here one by one, in order, as the answer arrives, which is
+     * never held whole; they are gone when it returns.  False: not to be used (err says why; after ERR_TRANSIENT it is asked
+     * for again).  With on_page, an answer without the path's first element is none. */
     const char *items;
     bool (*on_item)(struct aws_call *c, const struct aws_node *item, struct err *err);
-    /* With it, aws_calls_run() hands items over while the answer arrives, which is never held whole.  Told when those since the
-     * last on_page() do not count: the answer broke off and is asked for again.  NULL: items come from whole answers. */
+    /* With `items`: told when those since the last on_page() do not count, because the answer broke off and is asked for
+     * again. */
     void (*on_restart)(struct aws_call *c);
     void *arg;
     /* outcome */

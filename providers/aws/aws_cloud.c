@@ -296,7 +296,7 @@ static void wait_for_others(struct asking *s)
 static bool is_kept(const struct aws_document *doc)
 {
     const struct aws_question *q = &aws_questions[doc->pub.kind];
-    return q->per_call == 0 || arena_used(doc->a) + doc->pub.n * q->size <= KEEP_BYTES;
+    return q->per_call == 0 || doc->bytes + doc->pub.n * q->size <= KEEP_BYTES;
 }
 
 /* The reading's result is kept, and given to its need. */

@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 
 #define AWS_ITEMS_MAX 100000u                    /* of a document */
-#define AWS_BYTES_MAX ((size_t)64 * 1024 * 1024) /* that a document keeps */
+#define AWS_BYTES_MAX ((size_t)32 * 1024 * 1024) /* that a document keeps */
 
 /* ---- documents ------------------------------------------------------------------------------------------------ */
 
@@ -28,6 +28,7 @@ struct aws_document {
     atomic_uint refs;
     struct arena *a;         /* of its key and its items' texts; owned; NULL: `of` has them */
     void *items;             /* owned */
+    size_t bytes;            /* of what it keeps beside the items */
     struct aws_document *of; /* the list that it was taken from; a reference, or NULL */
     uint64_t seq;            /* order in which readings began */
 };
@@ -40,11 +41,14 @@ struct aws_doc_draft {
     size_t n;
     size_t cap;
     size_t n_pages; /* items of pages that have come whole */
+    size_t joined;  /* bytes of drafts that were joined to it */
 };
 void aws_draft_doc_init(struct aws_doc_draft *d, int kind, const struct aws_naming *naming);
 void aws_draft_doc_done(struct aws_doc_draft *d); /* also after it became a document */
-/* One item; ERR_INVALID: too many, or too much. */
+/* One item; ERR_INVALID: too many, or too much; ERR_TRANSIENT: it has no id, so that it is no item. */
 int aws_draft_doc_add(struct aws_doc_draft *d, const struct aws_node *item, struct err *err);
+/* Takes over what `from`, a draft of the same kind that is done with that, has.  ERR_INVALID: too many, or too much. */
+int aws_draft_doc_join(struct aws_doc_draft *d, struct aws_doc_draft *from, struct err *err);
 /* One reference, the caller's. */
 struct aws_document *aws_draft_doc_take(struct aws_doc_draft *d, const char *key, int64_t read_ms,
                                         uint64_t seq);

@@ -32,7 +32,7 @@ struct aws_decode {
     } lists[AWS_DECODE_LISTS];
 };
 
-/* `ret` is the struct, zeroed.  False: an item without an id, which is left out. */
+/* `ret` is the struct, zeroed.  False: an item without an id, which is none. */
 typedef bool aws_decode_fn(struct aws_decode *d, const struct aws_node *n, void *ret);
 aws_decode_fn aws_decode_subnet, aws_decode_route_table, aws_decode_zone, aws_decode_group,
     aws_decode_instance, aws_decode_classic, aws_decode_classic_attributes, aws_decode_nlb,

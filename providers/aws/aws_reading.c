@@ -8,10 +8,12 @@
 
 #include <stdlib.h>
 
-/* One call. */
+/* One call.  Of several that answer one question each has a draft of its own, so that what an answer that broke off brought
+ * can be forgotten. */
 struct part {
     struct aws_reading *reading;
-    struct aws_doc_draft *draft;
+    struct aws_doc_draft *whole; /* of the reading */
+    struct aws_doc_draft draft;
     const char *const *keys;
     size_t n_keys;
     struct aws_call call;
@@ -32,26 +34,26 @@ static double unit(void *arg)
 
 static bool take_item(struct aws_call *call, const struct aws_node *item, struct err *err)
 {
-    const struct part *p = call->arg;
-    return aws_draft_doc_add(p->draft, item, err) == ERR_OK;
+    struct part *p = call->arg;
+    return aws_draft_doc_add(&p->draft, item, err) == ERR_OK;
 }
 
 static bool take_page(struct aws_call *call, const struct aws_node *root, struct err *err)
 {
-    const struct part *p = call->arg;
+    struct part *p = call->arg;
     (void)root;
     (void)err;
-    p->draft->n_pages = p->draft->n;
+    p->draft.n_pages = p->draft.n;
     return true;
 }
 
 static void forget_page(struct aws_call *call)
 {
-    const struct part *p = call->arg;
-    p->draft->n = p->draft->n_pages;
+    struct part *p = call->arg;
+    p->draft.n = p->draft.n_pages;
 }
 
-static void add_part(struct wave *w, struct aws_reading *reading, struct aws_doc_draft *draft,
+static void add_part(struct wave *w, struct aws_reading *reading, struct aws_doc_draft *whole,
                      const char *const *keys, size_t n_keys)
 {
     if (w->n == w->cap) {
@@ -59,7 +61,7 @@ static void add_part(struct wave *w, struct aws_reading *reading, struct aws_doc
         w->parts = xrealloc(w->parts, w->cap * sizeof(w->parts[0]));
     }
     w->parts[w->n++] =
-        (struct part){.reading = reading, .draft = draft, .keys = keys, .n_keys = n_keys};
+        (struct part){.reading = reading, .whole = whole, .keys = keys, .n_keys = n_keys};
 }
 
 static void prepare(struct wave *w, struct part *p)
@@ -75,10 +77,10 @@ static void prepare(struct wave *w, struct part *p)
         .on_page = take_page,
         .items = q->items,
         .on_item = take_item,
+        .on_restart = forget_page,
         .arg = p,
     };
-    /* Parts of one reading fill one draft, in any order: of them nothing can be taken back. */
-    p->call.on_restart = q->per_call > 1 ? NULL : forget_page;
+    aws_draft_doc_init(&p->draft, p->reading->kind, c->naming);
     p->call.pairs =
         aws_question_pairs(w->a, p->reading->kind, c->naming, p->keys, p->n_keys, &p->call.n_pairs);
 }
@@ -94,12 +96,16 @@ static void run_wave(struct wave *w, struct wave *again)
     }
     (void)aws_calls_run(w->r->http, w->r->cancel, unit, w->r->cloud, calls, w->n, errs);
     for (size_t i = 0; i < w->n; i++) {
-        const struct part *p = &w->parts[i];
+        struct part *p = &w->parts[i];
         bool none = errs[i].code == ERR_NOT_FOUND && aws_questions[p->reading->kind].per_call > 0;
         w->r->requests += p->call.requests;
         for (size_t k = 0; none && p->n_keys > 1 && k < p->n_keys; k++) {
-            add_part(again, p->reading, p->draft, p->keys + k, 1);
+            add_part(again, p->reading, p->whole, p->keys + k, 1);
         }
+        if (errs[i].code == ERR_OK) {
+            (void)aws_draft_doc_join(p->whole, &p->draft, &errs[i]);
+        }
+        aws_draft_doc_done(&p->draft);
         if (!none && errs[i].code != ERR_OK && p->reading->err.code == ERR_OK) {
             p->reading->err = errs[i];
         }
@@ -108,16 +114,16 @@ static void run_wave(struct wave *w, struct wave *again)
     free(calls);
 }
 
-static void add_reading(struct wave *w, struct aws_reading *reading, struct aws_doc_draft *draft)
+static void add_reading(struct wave *w, struct aws_reading *reading, struct aws_doc_draft *whole)
 {
     const char *const *keys;
     size_t n = aws_question_keys(w->a, reading->kind, reading->key, &keys);
     size_t most = aws_questions[reading->kind].per_call;
     if (most == 0) {
-        add_part(w, reading, draft, NULL, 0);
+        add_part(w, reading, whole, NULL, 0);
     }
     for (size_t i = 0; most > 0 && i < n; i += most) {
-        add_part(w, reading, draft, keys + i, n - i < most ? n - i : most);
+        add_part(w, reading, whole, keys + i, n - i < most ? n - i : most);
     }
 }
 

@@ -106,6 +106,14 @@ static bool is_elsewhere(const struct loading *l, int kind, struct json_object *
            !str_eq(json_str(item, "VpcId"), l->c->naming->vpc);
 }
 
+/* A file stays as it is: asking again does not help. */
+static int refuse_item(int kind, struct err *err)
+{
+    struct err why = *err;
+    return err_set(err, ERR_INVALID, "the state of %s %s: %s",
+                   aws_api_name(aws_questions[kind].api), aws_questions[kind].items, why.message);
+}
+
 /* One document of a list's items; with `by`, of those whose member of this name is the key. */
 static int load_list(struct loading *l, int kind, const char *key, struct json_object *list,
                      const char *by, struct err *err)
@@ -124,7 +132,7 @@ static int load_list(struct loading *l, int kind, const char *key, struct json_o
         aws_cloud_put(l->c, aws_draft_doc_take(&d, key, l->now_ms, 0));
     }
     aws_draft_doc_done(&d);
-    return rc;
+    return rc == ERR_TRANSIENT ? refuse_item(kind, err) : rc;
 }
 
 static int load_lists(struct loading *l, struct err *err)
@@ -159,7 +167,9 @@ static struct json_object *as_list(struct json_object *value)
         return json_object_get(value);
     }
     struct json_object *list = json_object_new_array();
-    (void)json_object_array_add(list, json_object_get(value));
+    if (value != NULL) {
+        (void)json_object_array_add(list, json_object_get(value));
+    }
     return list;
 }
 
@@ -222,7 +232,7 @@ static int load_instances(struct loading *l, struct err *err)
     }
     aws_cloud_put_instances(l->c, d.items, d.n, (struct aws_texts){0}, l->now_ms, 0);
     aws_draft_doc_done(&d);
-    return rc;
+    return rc == ERR_TRANSIENT ? refuse_item(AWS_DOC_INSTANCES, err) : rc;
 }
 
 int aws_cloud_load(struct aws_cloud *c, const char *text, size_t n, struct err *err)

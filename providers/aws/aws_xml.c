@@ -30,7 +30,6 @@ struct builder {
     struct aws_node *root;
     struct str_buf text; /* of the innermost open element, while it has no child */
     const char *names[NAMES];
-    bool looks; /* nothing is built */
     /* items that are handed over; path NULL: none are */
     const char *path;
     size_t path_depth;   /* elements in it */
@@ -38,8 +37,7 @@ struct builder {
     struct arena *items; /* of the item that is open */
     bool in_item;
     size_t nodes_before; /* the item that is open */
-    bool drops;          /* what stands in the list beside items */
-    size_t skipped;      /* elements of that which are open */
+    size_t skipped;      /* elements beside items that are open; nothing is kept of them */
     int (*fn)(void *arg, const struct aws_node *item, struct err *err);
     void *arg;
     int rc; /* fn()'s */
@@ -109,17 +107,12 @@ static void on_start(void *arg, const XML_Char *raw, const XML_Char **attributes
         refuse(b, "too many elements");
         return;
     }
-    if (b->looks) {
-        b->depth++;
-        return;
-    }
     size_t matched = b->matched;
     bool item = begins_item(b, raw);
     if (item) {
         b->nodes_before = b->nodes - 1;
     }
-    if (b->skipped > 0 ||
-        (b->drops && !b->in_item && matched >= LIST_SEGMENTS && matched == b->matched)) {
+    if (b->skipped > 0 || (!b->in_item && matched >= LIST_SEGMENTS && matched == b->matched)) {
         b->skipped++;
         b->depth++;
         return;
@@ -154,7 +147,7 @@ static void hand_over(struct builder *b, const struct aws_node *item)
     b->rc = b->fn(b->arg, item, b->err);
     arena_reset(b->items);
     b->in_item = false;
-    b->nodes = b->drops ? b->nodes_before : b->nodes; /* they are gone */
+    b->nodes = b->nodes_before; /* they are gone */
     if (b->rc != ERR_OK) {
         b->refused = true;
         (void)XML_StopParser(b->parser, XML_FALSE);
@@ -166,10 +159,6 @@ static void on_end(void *arg, const XML_Char *raw)
     struct builder *b = arg;
     (void)raw;
     if (b->refused) {
-        return;
-    }
-    if (b->looks) {
-        b->depth--;
         return;
     }
     if (b->skipped > 0) {
@@ -193,8 +182,12 @@ static void on_end(void *arg, const XML_Char *raw)
 static void on_text(void *arg, const XML_Char *bytes, int n)
 {
     struct builder *b = arg;
-    if (!b->refused && !b->looks && b->skipped == 0 && b->depth > 0 &&
-        b->open[b->depth - 1]->children == NULL) {
+    if (b->refused || b->skipped > 0 || b->depth == 0 || b->open[b->depth - 1]->children != NULL) {
+        return;
+    }
+    if (b->text.len + (size_t)n > AWS_XML_TEXT_MAX) {
+        refuse(b, "a text that does not end");
+    } else {
         str_append_n(&b->text, bytes, (size_t)n);
     }
 }
@@ -232,9 +225,7 @@ static int end(struct builder *b, bool well, const struct aws_node **ret)
                        (unsigned long)XML_GetCurrentLineNumber(b->parser),
                        XML_ErrorString(XML_GetErrorCode(b->parser)));
     }
-    if (!b->looks) {
-        *ret = b->root;
-    }
+    *ret = b->root;
     return ERR_OK;
 }
 
@@ -266,6 +257,8 @@ int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws
     return run(&b, bytes, n, ret);
 }
 
+/* ---- as it arrives ------------------------------------------------------------------------------------------- */
+
 static size_t count_segments(const char *path)
 {
     size_t n = 1;
@@ -274,28 +267,6 @@ static size_t count_segments(const char *path)
     }
     return n;
 }
-
-int aws_xml_each(struct arena *a, const char *bytes, size_t n, const char *path,
-                 int (*fn)(void *arg, const struct aws_node *item, struct err *err), void *arg,
-                 const struct aws_node **ret, struct err *err)
-{
-    struct builder looking = {.err = err, .looks = true};
-    int rc = run(&looking, bytes, n, NULL);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    _cleanup_(arena_freep) struct arena *items = arena_new();
-    struct builder b = {.a = a,
-                        .err = err,
-                        .path = path,
-                        .path_depth = count_segments(path),
-                        .items = items,
-                        .fn = fn,
-                        .arg = arg};
-    return run(&b, bytes, n, ret);
-}
-
-/* ---- as it arrives ------------------------------------------------------------------------------------------- */
 
 struct aws_xml_stream {
     struct builder b;
@@ -317,7 +288,6 @@ struct aws_xml_stream *aws_xml_stream_new(struct arena *a, const char *path,
                             .path = path,
                             .path_depth = count_segments(path),
                             .items = s->items,
-                            .drops = true,
                             .fn = fn,
                             .arg = arg};
     begin(&s->b);

@@ -17,8 +17,9 @@
 #include <stdint.h>
 
 #define AWS_XML_BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define AWS_XML_TEXT_MAX  ((size_t)256 * 1024) /* of an element */
 #define AWS_XML_DEPTH_MAX 64
-#define AWS_XML_NODES_MAX ((size_t)1000000)
+#define AWS_XML_NODES_MAX ((size_t)100000) /* at a time: of a tree, or of it and one item */
 
 struct aws_node {
     const char *name;                /* local name */
@@ -31,16 +32,11 @@ struct aws_node {
  * may be answered well.  ERR_INVALID: a document type, or over a cap: asking again would not help. */
 int aws_xml_parse(struct arena *a, const char *bytes, size_t n, const struct aws_node **ret,
                   struct err *err) _warn_unused_;
-/* As aws_xml_parse(), but for long lists: the elements at `path` (from the root's children: "subnetSet/item") are handed to
- * fn() one by one, in order, and are gone when it returns; *ret is the tree without them.  The document is looked through
- * first, so none is handed over from one that is cut or refused.  fn() may end it by a code other than ERR_OK. */
-int aws_xml_each(struct arena *a, const char *bytes, size_t n, const char *path,
-                 int (*fn)(void *arg, const struct aws_node *item, struct err *err), void *arg,
-                 const struct aws_node **ret, struct err *err) _warn_unused_;
-
-/* The same from bytes as they arrive, in one pass, for answers that need not be held whole: items come before it is known
- * that the document is, so whoever takes them must be able to forget them again.  Elements beside the items inside the list
- * are not kept.  _new(): nothing is read yet, the tree is in `a`, which must outlive the stream; free it. */
+/* The same from bytes as they arrive, for long lists: the elements at `path` (from the root's children: "subnetSet/item") are
+ * handed to fn() one by one, in order, and are gone when it returns; *ret is the tree without them, and without what stands
+ * beside them inside the list.  Items come before it is known that the document is whole, so whoever takes them must be able
+ * to forget them again.  fn() may end it by a code other than ERR_OK.  _new(): nothing is read yet, the tree is in `a`, which
+ * must outlive the stream; free it. */
 struct aws_xml_stream;
 struct aws_xml_stream *aws_xml_stream_new(struct arena *a, const char *path,
                                           int (*fn)(void *arg, const struct aws_node *item,

@@ -43,6 +43,11 @@ class Place:
         self.name, self.front, self.matches, self.begin = name, front, matches, begin
         self.wrap, self.before_start, self.words, self.edits_old = wrap, before_start, words, edits_old
 
+    def is_told(self, stage):
+        """Does trimtab say what is wrong?"""
+        events = " ".join(f"{e[1]} {e[2]}" for e in stage.events("new") + stage.events("old"))
+        return self.words in stage.log() or self.words in events
+
 
 def is_watch(r):
     return "watch=1" in r.path or "watch=true" in r.path
@@ -166,38 +171,42 @@ def lasts_long(place, spell):
     return spell in LASTING or place.name in STREAMED and spell.startswith("endless")
 
 
-def says_what_is_wrong(stage, place):
-    events = " ".join(f"{e[1]} {e[2]}" for e in stage.events("new") + stage.events("old"))
-    return place.words in stage.log() or place.words in events
+def bewitch(stage, place, name, spell, meet):
+    """Starts trimtab, casts the spell, brings them together by `meet()`, looks, and heals.  Returns the memory used."""
+    front = getattr(stage, place.front)
+    if place.before_start:
+        front.cast(spell)
+    stage.launch()
+    if not place.before_start:
+        stage.until_watching()
+        front.cast(spell)
+    meet()
+    assert spell.until_hit(1, WAIT_S), f"{place.name} was never asked"
+    if not is_fine(place, name) and not lasts_long(place, name):
+        stage.until("it says what is wrong", lambda: place.is_told(stage))
+    stage.check_alive()
+    stage.check_old_untouched()
+    if name.startswith("endless"):
+        stage.until("the server was left, or enough was sent", lambda: spell.ended or spell.sent >= ENOUGH)
+    used = stage.check_memory()
+    front.heal()
+    front.cut()
+    return used
 
 
 def scene(template, place, name, answer):
     lasts = 1 if place.front in ("metadata", "token") else None
     with Stage(template, token_lasts=lasts, token_url=place.name == "token",
                streams=place.name not in LISTED) as stage:
-        front = getattr(stage, place.front)
         spell = Spell(answer, place.matches)
-        if place.before_start:
-            front.cast(spell)
-        stage.launch()
-        if not place.before_start:
-            stage.until_watching()
-            front.cast(spell)
-        if place.edits_old:
-            stage.until("the old one was synced", lambda: stage.logged('"Synced"', "default/old"))
-            stage.patch("old", {"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}})
-        else:
-            stage.create("new")
-        assert spell.until_hit(1, WAIT_S), f"{place.name} was never asked"
-        if not is_fine(place, name) and not lasts_long(place, name):
-            stage.until("it says what is wrong", lambda: says_what_is_wrong(stage, place))
-        stage.check_alive()
-        stage.check_old_untouched()
-        if name.startswith("endless"):
-            stage.until("the server was left, or enough was sent", lambda: spell.ended or spell.sent >= ENOUGH)
-        used = stage.check_memory()
-        front.heal()
-        front.cut()
+
+        def meet():
+            if place.edits_old:
+                stage.until("the old one was synced", lambda: stage.logged('"Synced"', "default/old"))
+                stage.patch("old", {"spec": {"loadBalancerSourceRanges": ["10.0.0.0/8"]}})
+            else:
+                stage.create("new")
+        used = bewitch(stage, place, name, spell, meet)
         if place.edits_old:
             change_and_back(stage)
             stage.create("new")
@@ -226,22 +235,22 @@ def rows():
             yield f"{place.name}: {name}", place, name, answer
 
 
-def main():
+def play(template, rows_of, scene_of):
+    """Plays every row (name, what scene_of() gets beside the template), several at once; returns the exit code."""
     words = sys.argv[3:]
-    template = Template(sys.argv[1:3])
-    chosen = [r for r in rows() if not words or any(w in r[0] for w in words)]
+    chosen = [r for r in rows_of() if not words or any(w in r[0] for w in words)]
     if os.environ.get("TRIMTAB_SWEEP") == "tenth" and not words:
         chosen = chosen[::5]                        # every spell and every place still occur
     results = []
     with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-        futures = [(r[0], pool.submit(scene, template, *r[1:])) for r in chosen]
-        status = tap.run([(name, lambda f=future: results.append(f.result())) for name, future in futures])
+        futures = [(r[0], pool.submit(scene_of, template, *r[1:])) for r in chosen]
+        status = tap.run([(name, lambda n=name, f=future: results.append((*f.result(), n))) for name, future in futures])
     template.remove()
-    for used, sent in sorted(results)[-1:]:
-        print(f"# most memory: {used:.0f} MiB, after {sent} bytes")
+    for used, sent, name in sorted(results)[-1:]:
+        print(f"# most memory: {used:.0f} MiB, after {sent} bytes, in {name}")
     return status
 
 
 if __name__ == "__main__":
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
-    sys.exit(main())
+    sys.exit(play(Template(sys.argv[1:3]), rows, scene))

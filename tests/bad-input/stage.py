@@ -39,24 +39,38 @@ def make_certificate(folder):
 
 
 class Template:
-    """Made once: certificates, and a world in which the Service "old" is served."""
+    """Made once: certificates, and a world in which the Services `names` are served."""
 
-    def __init__(self, programs):
+    cloud_name = "gce"
+
+    def __init__(self, programs, names=("old",)):
         self.programs = programs
         self.folder = tempfile.mkdtemp(prefix="trimtab-hostile-")
         self.tls = make_certificate(self.folder)
         self.world = os.path.join(self.folder, "world.json")
-        with World(programs, "--nodes=3") as w:
+        with World(programs, "--nodes=3", cloud=self.cloud_name) as w:
             w.start()
-            w.create("old")
-            self.address = w.until_address("old")
-            w.until("it is done", lambda: w.logged('"Synced"'))
+            for name in names:
+                w.create(name, self.meta(name))
+            self.addresses = {name: w.until_address(name) for name in names}
+            w.until("it is done", lambda: len(w.logged('"Synced"')) >= len(names))
             w.stop()
             state = w.must("GET", "/sim/state")
         state["kubernetes"]["events"] = []
         with open(self.world, "w", encoding="utf-8") as f:
             json.dump(state, f)
-        self.cloud = {path: r for path, r in state["gce"].items() if "/operations/" not in path}
+        self.cloud = self.documents(state)
+
+    def meta(self, _name):
+        """The metadata with which a Service is created; None: none."""
+
+    def documents(self, state):
+        """What stands in the cloud, by name, of the simulator's state."""
+        return {path: r for path, r in state["gce"].items() if "/operations/" not in path}
+
+    def holds(self, now, before):
+        """Is the document as it was, as far as it is the old Services'?"""
+        return now == before
 
     def remove(self):
         subprocess.run(["rm", "-rf", self.folder], check=False)
@@ -67,7 +81,7 @@ class Stage(World):
 
     def __init__(self, template, token_lasts=None, token_url=False, streams=True):
         """streams: trimtab begins with streaming lists, as it does by default; else with LIST."""
-        super().__init__(template.programs, f"--world={template.world}")
+        super().__init__(template.programs, f"--world={template.world}", cloud=template.cloud_name)
         self.template, self.streams = template, streams
         port = int(self.url.rsplit(":", 1)[1])
         twist = None
@@ -75,12 +89,17 @@ class Stage(World):
             def twist(_, answer):
                 return {**answer, "expires_in": token_lasts} if "access_token" in answer else answer
         self.kube = Front(port, tls=template.tls)
+        self.fronts = (self.kube, *self.make_fronts(port, twist))
+        self._write_kubeconfig()
+        self.write_config(token_url)
+        self.known_secrets = set(PLANTED.values())
+
+    def make_fronts(self, port, twist):
+        """The cloud's."""
         self.compute = Front(port)
         self.metadata = Front(port, twist=twist)
         self.token = Front(port, twist=twist)
-        self.fronts = (self.kube, self.compute, self.metadata, self.token)
-        self._write_configs(token_url)
-        self.known_secrets = set(PLANTED.values())
+        return self.compute, self.metadata, self.token
 
     def __exit__(self, kind, value, trace):
         for front in self.fronts:
@@ -91,13 +110,16 @@ class Stage(World):
         for front in self.fronts:
             front.close()
 
-    def _write_configs(self, token_url):
+    def _write_kubeconfig(self):
         text = open(self.kubeconfig, encoding="utf-8").read()
         ca = f"    certificate-authority: {self.template.tls[0]}\n" if self.template.tls else ""
         text = re.sub(r"    server: .*\n", f"    server: {self.kube.url()}\n{ca}", text)
         text = re.sub(r"token: .*", f"token: {PLANTED['kubeconfig']}", text)
         with open(self.kubeconfig, "w", encoding="utf-8") as f:
             f.write(text)
+
+    def write_config(self, token_url):
+        """The cloud-config, with the addresses of the Fronts."""
         conf = os.path.join(self.conf, "gce.conf")
         text = open(conf, encoding="utf-8").read()
         text = re.sub(r"(?m)^api-endpoint = .*", f"api-endpoint = {self.compute.url('/compute/v1/')}", text)
@@ -108,15 +130,16 @@ class Stage(World):
             f.write(text)
 
     def environment(self):
-        return {**super().environment(), "GCE_METADATA_HOST": f"127.0.0.1:{self.metadata.port}",
-                "KUBE_FEATURE_WatchListClient": str(self.streams).lower()}
+        return {**super().environment(), **self.cloud_environment(), "KUBE_FEATURE_WatchListClient": str(self.streams).lower()}
+
+    def cloud_environment(self):
+        return {"GCE_METADATA_HOST": f"127.0.0.1:{self.metadata.port}"}
 
     def launch(self, *flags):
         """Starts trimtab without waiting for anything."""
         self.runs += 1
         self.trimtab = subprocess.Popen(
-            [self.trimtab_exe, "--cloud-provider=gce", "--leader-elect=false", "--secure-port=0",
-             f"--kubeconfig={self.kubeconfig}", f"--cloud-config={self.conf}/gce.conf", "-v=4",
+            [self.trimtab_exe, *self.flags(), f"--kubeconfig={self.kubeconfig}", "-v=4",
              "--concurrent-service-syncs=4", *flags],
             stderr=self.file(f"run-{self.runs}"), stdout=self.file(f"out-{self.runs}"), env=self.environment())
         return self
@@ -152,10 +175,11 @@ class Stage(World):
         assert took < STOP_S, f"stopping took {took:.1f} s"
 
     def check_old_untouched(self):
-        state = self.must("GET", "/sim/state")["gce"]
+        documents = self.template.documents(self.must("GET", "/sim/state"))
         for path, before in self.template.cloud.items():
-            assert state.get(path) == before, (path, before, state.get(path))
-        assert self.address("old") == self.template.address
+            assert self.template.holds(documents.get(path), before), (path, before, documents.get(path))
+        for name, address in self.template.addresses.items():
+            assert self.address(name) == address, (name, address, self.address(name))
 
     def secrets(self):
         """What must appear nowhere: planted texts and every access token that was used."""

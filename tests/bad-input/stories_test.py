@@ -431,7 +431,7 @@ def test_cloud_get__something_else_under_the_name():
             stage.touch("old")
             stage.until("the edit is made", lambda: [p.get("sessionAffinity") for p in stage.cloud("targetPools").values()] ==
                         ["CLIENT_IP"])
-            assert stage.address("old") == template.address
+            assert stage.address("old") == template.addresses["old"]
             stage.check_secrets()
             stage.check_stop()
 

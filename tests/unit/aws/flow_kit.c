@@ -4,6 +4,7 @@
 
 #include "common/base/lock.h"
 #include "common/net/url.h"
+#include "providers/aws/aws_question.h"
 #include "tests/support/test_server.h"
 
 #include <sched.h>
@@ -74,6 +75,22 @@ static const char *readable(struct arena *a, const char *raw, const char **ret_a
                         *rest != '\0' ? rest + 1 : "");
 }
 
+/* The list that was asked for is in every answer, if only empty. */
+static const char *with_list(struct arena *a, const char *form, const char *action,
+                             const char *body)
+{
+    for (size_t i = 0; i < AWS_DOC_ALL_KINDS; i++) {
+        const struct aws_question *q = &aws_questions[i];
+        const char *api = aws_api_name(q->api);
+        if (str_eq(q->action, action) && str_has_prefix(form, arena_printf(a, "%s ", api))) {
+            const char *list = arena_strndup(a, q->items, strcspn(q->items, "/"));
+            bool has = strstr(body, arena_printf(a, "<%s", list)) != NULL;
+            return has ? body : arena_printf(a, "%s<%s/>", body, list);
+        }
+    }
+    return body;
+}
+
 static const char *envelope(struct arena *a, const char *form, const char *action,
                             const struct flow_row *row)
 {
@@ -88,6 +105,7 @@ static const char *envelope(struct arena *a, const char *form, const char *actio
                             "</ErrorResponse>",
                             n, body, body[n] != '\0' ? body + n + 1 : "");
     }
+    body = with_list(a, form, action, body);
     return str_has_prefix(form, "ec2 ")
                ? arena_printf(a, "<%sResponse>%s</%sResponse>", action, body, action)
                : arena_printf(a, "<%sResponse><%sResult>%s</%sResult></%sResponse>", action, action,

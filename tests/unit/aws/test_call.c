@@ -366,7 +366,20 @@ static bool see_item(struct aws_call *c, const struct aws_node *item, struct err
 {
     struct seen *s = c->arg;
     str_append(&s->text, item->text);
+    if (str_eq(item->text, "late")) {
+        (void)err_set(err, ERR_TRANSIENT, "not to be used");
+        return false;
+    }
     return str_eq(item->text, "bad") ? (void)err_set(err, ERR_INVALID, "bad item"), false : true;
+}
+
+/* What came since the last page does not count. */
+static void forget_items(struct aws_call *c)
+{
+    struct seen *s = c->arg;
+    while (s->text.len > 0 && s->text.data[s->text.len - 1] != '.') {
+        s->text.data[--s->text.len] = '\0';
+    }
 }
 
 static void begin_pages(struct dialog *d, struct call_kit *k, enum aws_api api, struct seen *seen)
@@ -374,6 +387,7 @@ static void begin_pages(struct dialog *d, struct call_kit *k, enum aws_api api, 
     dialog_begin(d, k, api, false);
     d->call.on_page = see_page;
     d->call.on_item = see_item;
+    d->call.on_restart = forget_items;
     d->call.items = "things/item";
     d->call.arg = seen;
     dialog_step(d, NULL);
@@ -411,6 +425,46 @@ static void list__pages__every_item_once_and_in_order(void **state)
     dialog_answer(&d, &(struct turn){.status = 200, .body = ELB_PAGE("", "")});
     same_text("elbv2", str_buf_text(&seen.text), "a..");
     str_buf_done(&seen.text);
+}
+
+/* What is no list must not pass for an empty one. */
+static void list__that_is_not_there__is_asked_for_again(void **state)
+{
+#define ANSWER(text) "<DescribeThingsResponse>" text "</DescribeThingsResponse>"
+    static const struct {
+        const char *items, *body, *says; /* NULL: fine */
+    } rows[] = {
+        {"things/item", ANSWER("<things/>"), NULL},
+        {"things/item", ANSWER("<things>\n  </things>"), NULL},
+        {"things/item", ANSWER("<requestId>r</requestId>"), "the answer has no list things"},
+        {"things/item", ANSWER("<others><item>a</item></others>"), "the answer has no list things"},
+        {"things/item", ANSWER("<things>none</things>"), "the answer has no list things"},
+        {"things/item", ANSWER("<things><item>late</item></things>"), "not to be used"},
+        {"boxes/item/things/item", ANSWER("<boxes/>"), NULL},
+        {"boxes/item/things/item", ANSWER("<boxes><item><things/></item></boxes>"), NULL},
+        {"boxes/item/things/item", ANSWER("<boxes><item/></boxes>"),
+         "the answer has no list boxes"},
+        {"boxes/item/things/item", ANSWER("<boxes><item>x</item></boxes>"),
+         "the answer has no list boxes"},
+        {"things", ANSWER("<things/>"), NULL},
+        {"things", ANSWER(""), "the answer has no list things"},
+    };
+    struct call_kit *k = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct seen seen = {0};
+        struct dialog d;
+        call_kit_open(k, KIT_KEYS, KIT_URL, NULL);
+        begin_pages(&d, k, AWS_EC2, &seen);
+        d.call.items = rows[i].items;
+        unsigned asked = 0;
+        for (; d.next == HTTP_SEND; asked++) {
+            dialog_answer(&d, &(struct turn){.status = 200, .body = rows[i].body});
+        }
+        assert_int_equal(d.err.code, rows[i].says == NULL ? ERR_OK : ERR_TRANSIENT);
+        assert_int_equal(asked, rows[i].says == NULL ? 1 : 3);
+        assert_non_null(strstr(d.err.message, str_nonnull(rows[i].says)));
+        str_buf_done(&seen.text);
+    }
 }
 
 static void list__each_page__has_its_own_attempts_and_delay(void **state)
@@ -455,6 +509,14 @@ static void list__does_not_end__is_an_error(void **state)
     dialog_answer(&d, &(struct turn){.status = 200, .body = EC2_PAGE("", "t")});
     assert_int_equal(d.next, HTTP_DONE);
     assert_non_null(strstr(d.err.message, "does not end"));
+    char *token = arena_alloc(k->a, 20001);
+    memset(token, 't', 20000);
+    begin_pages(&d, k, AWS_EC2, &seen);
+    dialog_answer(
+        &d, &(struct turn){.status = 200, .body = arena_printf(k->a, EC2_PAGE("", "%s"), token)});
+    assert_int_equal(d.next, HTTP_DONE);
+    same_text("too long", d.err.message,
+              "DescribeThings sg-1: the token of the next page is too long");
     /* Tokens in a circle of `length`, after three others. */
     static const struct {
         unsigned length, most;
@@ -655,6 +717,7 @@ int main(void)
         cmocka_unit_test(call__keys_expired__gets_new_ones_once),
         CALL_TEST(call__server_tells_secrets__they_are_masked),
         CALL_TEST(list__pages__every_item_once_and_in_order),
+        CALL_TEST(list__that_is_not_there__is_asked_for_again),
         CALL_TEST(list__each_page__has_its_own_attempts_and_delay),
         CALL_TEST(list__does_not_end__is_an_error),
         CALL_TEST(list__reader_ends_it__with_and_without_an_error),
