@@ -15,16 +15,27 @@ void lb_diff_init(struct lb_diff *d, struct arena *a)
     *d = (struct lb_diff){.a = a};
 }
 
+static void set_cap(struct lb_diff *d, size_t cap)
+{
+    struct lb_field *bigger = ARENA_ARRAY(d->a, struct lb_field, cap);
+    if (d->n > 0) {
+        memcpy(bigger, d->fields, d->n * sizeof *bigger);
+    }
+    d->fields = bigger;
+    d->cap = cap;
+}
+
+void lb_diff_reserve(struct lb_diff *d, size_t n)
+{
+    if (d->cap - d->n < n) {
+        set_cap(d, d->n + n);
+    }
+}
+
 static void add_field(struct lb_diff *d, const char *path, const char *old_text, struct lb_value v)
 {
     if (d->n == d->cap) {
-        size_t cap = d->cap == 0 ? 8 : d->cap * 2;
-        struct lb_field *bigger = ARENA_ARRAY(d->a, struct lb_field, cap);
-        if (d->n > 0) {
-            memcpy(bigger, d->fields, d->n * sizeof *bigger);
-        }
-        d->fields = bigger;
-        d->cap = cap;
+        set_cap(d, d->cap == 0 ? 8 : d->cap * 2);
     }
     const char *before = d->n > 0 ? d->fields[d->n - 1].path : NULL; /* of a long list: the same */
     d->fields[d->n++] = (struct lb_field){

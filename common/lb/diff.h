@@ -22,6 +22,8 @@ struct lb_diff {
     size_t cap;
 };
 void lb_diff_init(struct lb_diff *d, struct arena *a);
+/* Room for so many more fields, for long lists whose length is known. */
+void lb_diff_reserve(struct lb_diff *d, size_t n);
 /* Each returns true when it found a difference.  NULL and "" are the same text. */
 bool lb_diff_text(struct lb_diff *d, const char *path, const char *old_text, const char *new_text);
 bool lb_diff_value(struct lb_diff *d, const char *path, const char *old_text, struct lb_value v);

@@ -86,6 +86,15 @@ void aws_draft_action(struct aws_planning *p, int draft, enum aws_api api, const
     d->action = action;
 }
 
+void aws_draft_reserve(struct aws_planning *p, int draft, size_t params, size_t fields)
+{
+    struct aws_draft *d = draft_of(p, draft);
+    assert(d->n_params == 0);
+    d->params = ARENA_ARRAY(p->a, struct aws_param, params);
+    d->cap_params = params;
+    lb_diff_reserve(&d->diff, fields);
+}
+
 void aws_draft_value(struct aws_planning *p, int draft, const char *name, struct lb_value v)
 {
     struct aws_draft *d = draft_of(p, draft);

@@ -218,25 +218,52 @@ static const char *targets_text(struct arena *a, const struct aws_targets *some)
     return some->n > n ? arena_printf(a, "%s and %zu more", text, some->n - n) : text;
 }
 
+/* Names of a call's parameters: the same for each call, and a service with thousands of targets has many. */
+struct member_names {
+    const char *id;
+    const char *port;
+};
+static const struct member_names *member_names(struct arena *a, size_t n)
+{
+    struct member_names *names = ARENA_ARRAY(a, struct member_names, n);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = (struct member_names){arena_printf(a, "Targets.member.%zu.Id", i + 1),
+                                         arena_printf(a, "Targets.member.%zu.Port", i + 1)};
+    }
+    return names;
+}
+
+static void plan_target(struct aws_planning *p, int d, bool adds, const struct member_names *names,
+                        const struct aws_target *t, const char *port)
+{
+    const char *text = arena_printf(p->a, "%s:%s", t->id, port);
+    aws_draft_text(p, d, names->id, t->id);
+    aws_draft_text(p, d, names->port, port);
+    aws_draft_field(p, d, "targets", adds ? NULL : text, adds ? text : NULL);
+}
+
 /* One call for each AWS_TARGETS_PER_CALL. */
 static void plan_targets_calls(struct aws_planning *p, struct lb_op like, enum aws_phase phase,
                                struct lb_value group, const struct aws_targets *all)
 {
     bool adds = like.verb == LB_CREATE;
+    size_t most = all->n < AWS_TARGETS_PER_CALL ? all->n : AWS_TARGETS_PER_CALL;
+    const struct member_names *names = member_names(p->a, most);
+    int32_t last = -1;
+    const char *port = "";
     for (size_t from = 0; from < all->n; from += AWS_TARGETS_PER_CALL) {
         size_t n = all->n - from < AWS_TARGETS_PER_CALL ? all->n - from : AWS_TARGETS_PER_CALL;
         struct aws_targets some = {all->items + from, n};
         int d = aws_draft(p, phase, like.verb, "targets", like.name, like.why);
+        aws_draft_reserve(p, d, 2 * n + 1, n);
         aws_draft_op(p, d)->summary = targets_text(p->a, &some);
         aws_draft_action(p, d, AWS_ELBV2, adds ? "RegisterTargets" : "DeregisterTargets");
         aws_draft_value(p, d, "TargetGroupArn", group);
         for (size_t i = 0; i < n; i++) {
             const struct aws_target *t = &some.items[i];
-            const char *head = arena_printf(p->a, "Targets.member.%zu", i + 1);
-            const char *text = arena_printf(p->a, "%s:%d", t->id, (int)t->port);
-            aws_draft_text(p, d, arena_printf(p->a, "%s.Id", head), t->id);
-            aws_draft_int(p, d, arena_printf(p->a, "%s.Port", head), t->port);
-            aws_draft_field(p, d, "targets", adds ? NULL : text, adds ? text : NULL);
+            port = t->port == last ? port : arena_printf(p->a, "%d", (int)t->port);
+            last = t->port;
+            plan_target(p, d, adds, &names[i], t, port);
         }
         if (adds) {
             aws_draft_isolate(p, d, AWS_ISOLATE_TARGETS);
