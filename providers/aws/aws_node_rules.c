@@ -32,7 +32,7 @@ static bool is_fargate_id(const char *id)
 static bool is_host(struct arena *a, const char *from, size_t n)
 {
     static const char alnum[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const char *text = arena_strndup(a, from, n);
+    const char *text = n > 0 ? arena_strndup(a, from, n) : ""; /* as nodes have it */
     const char *at = strrchr(text, '@');
     const char *p = at != NULL ? at + 1 : text;
     while (at != NULL && text < at) {
