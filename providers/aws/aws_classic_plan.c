@@ -256,7 +256,10 @@ static void draft_instances(struct aws_classic_run *r, bool come, const struct s
                                   come ? "RegisterInstancesWithLoadBalancer"
                                        : "DeregisterInstancesFromLoadBalancer",
                                   why);
-        for (size_t i = from; i < ids->n && i < from + AWS_INSTANCES_PER_CALL; i++) {
+        size_t left = ids->n - from;
+        size_t n = left < AWS_INSTANCES_PER_CALL ? left : AWS_INSTANCES_PER_CALL;
+        aws_draft_reserve(p, d, n, n);
+        for (size_t i = from; i < from + n; i++) {
             const char *id = ids->items[i];
             const char *name = arena_printf(p->a, "Instances.member.%zu.InstanceId", i - from + 1);
             aws_draft_text(p, d, name, id);

@@ -45,6 +45,15 @@ void aws_draft_begin(struct aws_planning *p)
     p->critical = -1;
 }
 
+static void *with_cap(struct arena *a, void *items, size_t n, size_t cap, size_t size)
+{
+    void *bigger = arena_calloc(a, cap, size);
+    if (n > 0) {
+        memcpy(bigger, items, n * size);
+    }
+    return bigger;
+}
+
 /* Room for one more item at the end of an arena array. */
 static void *grown(struct arena *a, void *items, size_t n, size_t *cap, size_t size)
 {
@@ -52,11 +61,7 @@ static void *grown(struct arena *a, void *items, size_t n, size_t *cap, size_t s
         return items;
     }
     *cap = *cap == 0 ? 8 : *cap * 2;
-    void *bigger = arena_calloc(a, *cap, size);
-    if (n > 0) {
-        memcpy(bigger, items, n * size);
-    }
-    return bigger;
+    return with_cap(a, items, n, *cap, size);
 }
 
 static struct aws_draft *draft_of(struct aws_planning *p, int draft)
@@ -89,9 +94,8 @@ void aws_draft_action(struct aws_planning *p, int draft, enum aws_api api, const
 void aws_draft_reserve(struct aws_planning *p, int draft, size_t params, size_t fields)
 {
     struct aws_draft *d = draft_of(p, draft);
-    assert(d->n_params == 0);
-    d->params = ARENA_ARRAY(p->a, struct aws_param, params);
-    d->cap_params = params;
+    d->cap_params = d->n_params + params;
+    d->params = with_cap(p->a, d->params, d->n_params, d->cap_params, sizeof *d->params);
     lb_diff_reserve(&d->diff, fields);
 }
 

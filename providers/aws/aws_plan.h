@@ -142,7 +142,7 @@ void aws_draft_begin(struct aws_planning *p);
 int aws_draft(struct aws_planning *p, enum aws_phase phase, enum lb_verb verb, const char *kind,
               const char *name, const char *why);
 void aws_draft_action(struct aws_planning *p, int draft, enum aws_api api, const char *action);
-/* Room for so many parameters and fields of a new draft, where their numbers are known and large. */
+/* Room for so many more parameters and fields, where their numbers are known and large. */
 void aws_draft_reserve(struct aws_planning *p, int draft, size_t params, size_t fields);
 /* Parameters, in any order.  Text NULL: left out. */
 void aws_draft_text(struct aws_planning *p, int draft, const char *name, const char *text);
