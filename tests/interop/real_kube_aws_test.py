@@ -5,14 +5,11 @@
     TRIMTAB_KUBE_APISERVER=PROGRAM TRIMTAB_ETCD=PROGRAM real_kube_aws_test.py TRIMTAB_SIM TRIMTAB MANIFESTS [TEST…]
     (TAP on stdout; skipped when a variable is unset or kubectl is absent)
 """
-import shutil
 import sys
 
-from real_kube_world import APISERVER, ETCD, RealCluster
+from real_kube_world import run_tests
 import aws_shapes  # real_kube_world.py put its folder on the path
-import tap
 
-PROGRAMS, MANIFESTS = sys.argv[1:3], sys.argv[3]
 PREFIX = "service.beta.kubernetes.io/aws-load-balancer-"
 NLB = {"annotations": {PREFIX + "type": "nlb"}}
 MANIFEST = """\
@@ -150,12 +147,5 @@ def test_permissions__nothing_more_was_asked_for(w):
         ("patch", "services"), ("patch", "services/status"), ("create", "events"), ("patch", "events")}, used
 
 
-def main():
-    if not (APISERVER and ETCD and shutil.which("kubectl")):
-        return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
-    with RealCluster(PROGRAMS, MANIFESTS, cloud="aws") as w:
-        return tap.run([(name, w.with_books(test)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), cloud="aws"))

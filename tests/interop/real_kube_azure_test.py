@@ -5,13 +5,10 @@
     TRIMTAB_KUBE_APISERVER=PROGRAM TRIMTAB_ETCD=PROGRAM real_kube_azure_test.py TRIMTAB_SIM TRIMTAB MANIFESTS [TEST…]
     (TAP on stdout; skipped when a variable is unset or kubectl is absent)
 """
-import shutil
 import sys
 
-from real_kube_world import APISERVER, ETCD, RealCluster
-import tap  # real_kube_world.py put its folder on the path
+from real_kube_world import run_tests
 
-PROGRAMS, MANIFESTS = sys.argv[1:3], sys.argv[3]
 INTERNAL = "service.beta.kubernetes.io/azure-load-balancer-internal"
 MANIFEST = """\
 apiVersion: v1
@@ -115,12 +112,5 @@ def test_permissions__nothing_more_was_asked_for(w):
         ("patch", "services/status"), ("create", "events"), ("patch", "events")}, used
 
 
-def main():
-    if not (APISERVER and ETCD and shutil.which("kubectl")):
-        return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
-    with RealCluster(PROGRAMS, MANIFESTS, cloud="azure") as w:
-        return tap.run([(name, w.with_books(test)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), cloud="azure"))

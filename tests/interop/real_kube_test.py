@@ -5,15 +5,13 @@
     TRIMTAB_KUBE_APISERVER=PROGRAM TRIMTAB_ETCD=PROGRAM real_kube_test.py TRIMTAB_SIM TRIMTAB MANIFESTS [TEST…]
     (TAP on stdout; skipped when a variable is unset or kubectl is absent)
 """
-import shutil
 import subprocess
 import sys
 import time
 
-from real_kube_world import APISERVER, ETCD, FLAGS, RealCluster
-import tap  # real_kube_world.py put its folder on the path
+from real_kube_world import FLAGS, run_tests
 
-PROGRAMS, MANIFESTS = sys.argv[1:3], sys.argv[3]
+PROGRAMS = sys.argv[1:3]
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
 V1 = "gke.networking.io/l4-netlb-v1"
 
@@ -214,12 +212,5 @@ def test_permissions__nothing_more_was_asked_for(w):
         ("patch", "events")}, used
 
 
-def main():
-    if not (APISERVER and ETCD and shutil.which("kubectl")):
-        return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
-    with RealCluster(PROGRAMS, MANIFESTS) as w:
-        return tap.run([(name, w.with_books(test)) for name, test in tap.tests_of(globals(), sys.argv[4:])])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))

@@ -7,6 +7,7 @@ with exactly the roles that deploy/manifests ships; every request of it lands in
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import ssl
@@ -17,6 +18,7 @@ import urllib.error
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
 from controller_world import FLAGS, LIMIT_S, World  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 APISERVER = os.environ.get("TRIMTAB_KUBE_APISERVER", "")
@@ -275,3 +277,12 @@ current-context: real
                 self.refused += [a for a in self.audit() if a[2] == 403 and not self.restarted]
                 self.tidy_up()
         return run
+
+
+def run_tests(scope, cloud="gce"):
+    """Runs the functions test_* of `scope` on one cluster; the words of the command line after the manifests choose some."""
+    programs, manifests, words = sys.argv[1:3], sys.argv[3], sys.argv[4:]
+    if not (APISERVER and ETCD and shutil.which("kubectl")):
+        return tap.skip("TRIMTAB_KUBE_APISERVER and TRIMTAB_ETCD do not name programs, or kubectl is absent")
+    with RealCluster(programs, manifests, cloud=cloud) as w:
+        return tap.run([(name, w.with_books(test)) for name, test in tap.tests_of(scope, words)])
