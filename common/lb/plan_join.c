@@ -10,17 +10,15 @@
 
 #include <string.h>
 
-#define KNOWN_AFTER "known after "
-
 /* "known after 3" of a plan whose operations were moved by `shift`. */
 static const char *shifted(struct arena *a, const char *text, uint32_t shift)
 {
     uint64_t n;
-    if (shift == 0 || text == NULL || !str_has_prefix(text, KNOWN_AFTER) ||
-        !str_to_u64(text + strlen(KNOWN_AFTER), &n)) {
+    if (shift == 0 || text == NULL || !str_has_prefix(text, PLAN_KNOWN_AFTER) ||
+        !str_to_u64(text + strlen(PLAN_KNOWN_AFTER), &n)) {
         return text;
     }
-    return arena_printf(a, KNOWN_AFTER "%llu", (unsigned long long)(n + shift));
+    return arena_printf(a, PLAN_KNOWN_AFTER "%llu", (unsigned long long)(n + shift));
 }
 
 static const struct tt_operation *operation_moved(struct arena *a, const struct tt_operation *op,

@@ -134,12 +134,25 @@ static bool is_shown(const struct printer *p, const struct tt_operation *op,
 }
 
 /* ---- one operation ---------------------------------------------------------------------------------------- */
-/* "address known after address; sent after operation 3; because the Service is new", in a buffer of the caller's. */
-static void tail_text(struct str_buf *t, const struct tt_operation *op)
+/* "security group k8s-elb-a1": operations have numbers in JSON only. */
+static void append_operation(struct str_buf *b, const struct tt_plan *plan, uint64_t n)
+{
+    for (uint32_t i = 0; i < plan->n_operations; i++) {
+        if (plan->operations[i]->n == n) {
+            str_appendf(b, "%s %s", plan->operations[i]->kind, plan->operations[i]->name);
+            return;
+        }
+    }
+    str_appendf(b, "operation %llu", (unsigned long long)n);
+}
+
+/* "address known after address; sent after target pool a1; because the Service is new", in a buffer of the caller's. */
+static void tail_text(struct str_buf *t, const struct tt_plan *plan, const struct tt_operation *op)
 {
     str_append(t, op->note);
     if (op->sent_after > 0) {
-        str_appendf(t, "%ssent after operation %u", t->len > 0 ? "; " : "", op->sent_after);
+        str_appendf(t, "%ssent after ", t->len > 0 ? "; " : "");
+        append_operation(t, plan, op->sent_after);
     }
     if (!str_is_empty(op->why)) {
         str_append(t, t->len > 0 ? "; " : "");
@@ -181,7 +194,7 @@ static struct columns columns_measure(const struct printer *p, const struct tt_p
             continue;
         }
         struct str_buf tail _cleanup_(str_buf_done) = STR_BUF_INIT;
-        tail_text(&tail, op);
+        tail_text(&tail, p->plan, op);
         c.kind = most(c.kind, least(str_columns(op->kind), KIND_MAX));
         c.name = most(c.name, least(str_columns(op->name), NAME_MAX_COL));
         c.summary = most(c.summary, str_columns(op->summary));
@@ -204,6 +217,18 @@ static size_t cell_end(struct str_buf *b, size_t at, size_t column)
     return column;
 }
 
+static void print_text(struct printer *p, const char *text, size_t col)
+{
+    struct str_buf known _cleanup_(str_buf_done) = STR_BUF_INIT;
+    uint64_t n;
+    if (str_has_prefix(text, PLAN_KNOWN_AFTER) && str_to_u64(text + strlen(PLAN_KNOWN_AFTER), &n)) {
+        str_append(&known, PLAN_KNOWN_AFTER);
+        append_operation(&known, p->plan, n);
+        text = str_buf_text(&known);
+    }
+    str_append_wrapped(p->b, text, col, col);
+}
+
 /* The '-' and '+' lines of one path; *i moves past its fields. */
 static void print_path(struct printer *p, const struct tt_operation *op, uint32_t *i, size_t col)
 {
@@ -224,7 +249,7 @@ static void print_path(struct printer *p, const struct tt_operation *op, uint32_
             }
             at = cell_end(p->b, at, col);
             str_appendf(p->b, "%s%s%s ", color_on(p, signs[side]), signs[side], color_off(p));
-            str_append_wrapped(p->b, text, col + 2, col + 2);
+            print_text(p, text, col + 2);
             at = COLUMNS; /* the next one begins a line */
         }
     }
@@ -250,7 +275,7 @@ static void print_operation(struct printer *p, const struct tt_operation *op,
                             const struct columns *c)
 {
     struct str_buf tail _cleanup_(str_buf_done) = STR_BUF_INIT;
-    tail_text(&tail, op);
+    tail_text(&tail, p->plan, op);
     const char *sym = symbol(op->verb);
     if (op->wave > 0) {
         str_appendf(p->b, "%4u  ", op->wave);

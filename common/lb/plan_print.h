@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <trimtab/provider.h>
 
+/* How a field's new value stands in a plan when an operation will tell it: with that one's number, in whose place people read its
+ * kind and name. */
+#define PLAN_KNOWN_AFTER "known after "
+
 struct plan_print {
     bool color;
     bool verbose;  /* '=' lines too */

@@ -6,6 +6,7 @@
  * look the same.  Part of plan.h.  Pure; lives in the plan's arena. */
 #include "common/base/str.h"
 #include "common/lb/plan.h"
+#include "common/lb/plan_print.h"
 
 #include <assert.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const char *value_text(struct arena *a, struct lb_value v)
     if (v.text != NULL || v.op == -1) {
         return v.text;
     }
-    return arena_printf(a, "known after %d", v.op + 1);
+    return arena_printf(a, PLAN_KNOWN_AFTER "%d", v.op + 1);
 }
 
 static const struct tt_field *fields_view(struct arena *a, const struct lb_op *op)

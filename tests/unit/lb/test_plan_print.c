@@ -94,7 +94,7 @@ static void plan_print_text__edit__field_lines_and_effects(void **state)
         {"sourceRanges", "0.0.0.0/0", NULL},
         {"sourceRanges", NULL, "10.0.0.0/8"},
         {"sourceRanges", NULL, "192.0.2.0/24"},
-        {"target", "old", "known after 2"},
+        {"target", "old", "known after 1"},
     };
     const struct tt_plan_service *const services[] = {
         SERVICE("demo/web", .address = "203.0.113.10",
@@ -115,7 +115,7 @@ static void plan_print_text__edit__field_lines_and_effects(void **state)
                 "                        + 10.0.0.0/8\n"
                 "                        + 192.0.2.0/24\n"
                 "          target        - old\n"
-                "                        + known after 2\n"
+                "                        + known after address x\n"
                 "      = 2 resources as they should be\n"
                 "\n"
                 "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (2 calls). The address "
@@ -131,7 +131,7 @@ static void plan_print_text__edit__field_lines_and_effects(void **state)
                 "                        + 10.0.0.0/8\n"
                 "                        + 192.0.2.0/24\n"
                 "          target        - old\n"
-                "                        + known after 2\n"
+                "                        + known after address x\n"
                 "      = target pool  x         6 instances\n"
                 "\n"
                 "Plan: 0 to create, 1 to change, 0 to delete, in 1 wave (2 calls). The address "
@@ -306,7 +306,7 @@ static void plan_print__sent_after__said_to_people_and_programs(void **state)
         "Service demo/web\n"
         "\n"
         "   1  ~ NEG  n  because a pod moved\n"
-        "   1  ~ NEG  n  sent after operation 1; because a pod moved\n"
+        "   1  ~ NEG  n  sent after NEG n; because a pod moved\n"
         "\n"
         "Plan: 0 to create, 2 to change, 0 to delete, in 1 wave (0 calls). Nothing has been "
         "changed.\n");
