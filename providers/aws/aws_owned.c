@@ -168,7 +168,7 @@ static void tell(const struct aws_session *x, struct aws_owned_list *l)
             .cost = aws_owned_cost(item->kind),
             .command = aws_owned_command(x->s.a, item),
             .remove_as = item->used ? NULL : aws_owned_service(l, item),
-            .flags = item->used ? TT_OWNED_USED : 0,
+            .flags = (item->used ? TT_OWNED_USED : 0) | (item->unsure ? TT_OWNED_UNSURE : 0),
         };
         host->report_resource(host->ctx, x->s.call, &owned);
     }

@@ -152,8 +152,25 @@ static const char *rule_arguments(struct aws_owned_list *l, const struct aws_gro
                                        ports, from);
 }
 
+/* Two clusters may share a group of nodes. */
+static bool bears_another_cluster(const struct aws_owned_list *l, const struct aws_tags *tags)
+{
+    const char *ours = arena_printf(l->a, AWS_CLUSTER_TAG_PREFIX "%s", l->naming->cluster_id);
+    for (size_t i = 0; i < tags->n; i++) {
+        const struct aws_tag *t = &tags->items[i];
+        if (str_has_prefix(t->key, AWS_CLUSTER_TAG_PREFIX)
+                ? !str_eq(t->key, ours)
+                : str_eq(t->key, AWS_LEGACY_CLUSTER_TAG) &&
+                      !str_eq(t->value, l->naming->cluster_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g)
 {
+    bool shared = bears_another_cluster(l, &g->tags);
     own_group(l, g);
     for (size_t i = 0; i < g->rules.n; i++) {
         const struct aws_rule *r = &g->rules.items[i];
@@ -164,7 +181,8 @@ void aws_owned_group(struct aws_owned_list *l, const struct aws_group *g)
                                        .id = rule_arguments(l, g, r),
                                        .place = arena_strdup(l->a, g->id),
                                        .unit = arena_strdup(l->a, unit),
-                                       .used = map_has(l->names, unit)});
+                                       .used = map_has(l->names, unit),
+                                       .unsure = shared});
         }
     }
 }
@@ -222,6 +240,7 @@ void aws_owned_settle(struct aws_owned_list *l)
         }
         for (; i < end; i++) {
             l->items[i].key = key;
+            l->items[i].unsure = l->items[i].unsure && key == NULL && !l->items[i].used;
         }
     }
 }

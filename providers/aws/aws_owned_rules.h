@@ -28,6 +28,8 @@ struct aws_owned {
     const char *unit;  /* "a<uid>", or "ns/name", or the name itself: things that belong together */
     const char *key;   /* "ns/name"; NULL: nobody can tell */
     bool used;
+    bool
+        unsure; /* a rule in a group that bears another cluster's tag, too, and whose balancer is not among ours */
 };
 struct aws_owned_list {
     struct arena *a;

@@ -115,6 +115,37 @@ static void unit__has_one_owner(void **state)
     aws_owned_done(&l);
 }
 
+/* Rules of a balancer that is not among ours may be the other cluster's. */
+static void rules__in_a_group_of_two_clusters__are_unsure(void **state)
+{
+    struct arena *a = *state;
+    const struct aws_naming n = aws_test_naming();
+    static const char *const others[] = {"kubernetes.io/cluster/other", "KubernetesCluster"};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(others); i++) {
+        const struct aws_tags gone = tags_of(a, "default/gone", "owned");
+        const struct aws_tags owned = tags_of(a, NULL, "owned");
+        struct aws_tag tags[] = {owned.items[0], {others[i / 2], "other"}};
+        bool ours = i % 2 == 1;
+        struct aws_owned_list l;
+        aws_owned_init(&l, a, &n);
+        const struct aws_group nodes = {
+            .id = "sg-nodes",
+            .name = "nodes",
+            .description = "",
+            .vpc = "vpc-1",
+            .tags = {.items = tags, .n = ARRAY_LEN(tags)},
+            .rules = aws_test_rules(a, "tcp 30080 0.0.0.0/0 kubernetes.io/rule/nlb/client=" OTHER)};
+        if (ours) {
+            aws_owned_classic(&l, OTHER, &gone);
+        }
+        aws_owned_group(&l, &nodes);
+        aws_owned_settle(&l);
+        assert_int_equal(l.items[l.n - 1].kind, AWS_OWNED_RULE);
+        assert_int_equal(l.items[l.n - 1].unsure, !ours);
+        aws_owned_done(&l);
+    }
+}
+
 static void target_groups__by_the_tag_of_the_service(void **state)
 {
     struct arena *a = *state;
@@ -318,6 +349,7 @@ int main(void)
         PURE_TEST(names__of_balancers),
         PURE_TEST(balancers__by_tags),
         PURE_TEST(unit__has_one_owner),
+        PURE_TEST(rules__in_a_group_of_two_clusters__are_unsure),
         PURE_TEST(target_groups__by_the_tag_of_the_service),
         PURE_TEST(group_of_an_nlb__by_its_description),
         PURE_TEST(remove_as__has_the_names_of_the_unit),
