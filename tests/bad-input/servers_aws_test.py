@@ -5,12 +5,14 @@
     servers_aws_test.py TRIMTAB_SIM TRIMTAB [WORDS…]     (TAP on stdout; WORDS choose rows by their names)
 
 As servers_test.py, whose scenes these are: an NLB ("old") and a classic load balancer ("classic") are in order, "new" is
-created while a place is bewitched.  Beyond what is looked at there: once "new" is deleted again, the cloud is as it was, so
-that nothing leaks of calls whose answers were lost.
+created, or "old" deleted, while a place is bewitched.  Beyond what is looked at there: once "new" is deleted again, the cloud
+is as it was, and of "old" nothing is left, so that nothing leaks of calls whose answers were lost, or told of nothing.
 """
+import email.utils
 import gzip
 import os
 import sys
+import time
 import urllib.parse
 from xml.sax.saxutils import escape
 
@@ -196,8 +198,6 @@ def forms():
 
 
 def in_an_hour():
-    import email.utils  # pylint: disable=import-outside-toplevel
-    import time  # pylint: disable=import-outside-toplevel
     return email.utils.formatdate(time.time() + 3600, usegmt=True)
 
 
@@ -237,11 +237,11 @@ def lost():
 # --- places -------------------------------------------------------------------------------------------------------
 
 class AwsPlace(Place):
-    """`way`: where keys come from; `words`: one of them is in a warning that the owner of a Service gets, {} the action."""
+    """`way`: where keys come from; `words`: one of them is in a warning that the owner of a Service gets."""
 
-    def __init__(self, name, front, matches, words, before_start=True, way="environment", begin=""):
+    def __init__(self, name, front, matches, words, before_start=True, way="environment", begin="", deletes=False):
         super().__init__(name, front, matches, begin, lambda t: {"code": "AccessDenied", "message": t}, before_start, words)
-        self.way = way
+        self.way, self.deletes = way, deletes
 
     def is_told(self, stage):
         warnings = [e[2] for name in ("old", "classic", "new") for e in stage.events(name) if e[0] == "Warning"]
@@ -265,6 +265,7 @@ FIRST = ("AuthorizeSecurityGroupIngress", "CreateSecurityGroup", "CreateTargetGr
 LATER = ("CreateListener", "RegisterTargets", "RegisterInstancesWithLoadBalancer", "ConfigureHealthCheck")
 WRITES = [AwsPlace("creates", "api", asked(*FIRST), FIRST, before_start=False),
           AwsPlace("later", "api", asked(*LATER), LATER, before_start=False)]
+DELETION = AwsPlace("deletion", "api", reads, ("Describe",), before_start=False, deletes=True)
 STS = AwsPlace("web identity", "sts", lambda r: True, ("credentials: web identity",), way="web")
 KEYS = [AwsPlace("role", "metadata", of_keys, ("credentials: instance role",), way="instance",
                  begin='{"Code":"Success","AccessKeyId":"'),
@@ -276,7 +277,7 @@ FINE.add((WRITES[1].name, "done, then nothing in it"))  # what comes later gives
 
 
 def rows():
-    plays = [*((p, [*forms(), *lists()]) for p in READS), *((p, [*forms(), *lost()]) for p in WRITES), (STS, forms()),
+    plays = [*((p, [*forms(), *lists()]) for p in (*READS, DELETION)), *((p, [*forms(), *lost()]) for p in WRITES), (STS, forms()),
              *((p, json_spells(p)) for p in (*KEYS, TOKEN))]
     number = 0
     for place, spells in plays:
@@ -287,13 +288,18 @@ def rows():
 
 def scene(template, place, name, answer, number):
     meta = NLB if number % 2 else None
-    with AwsStage(template, place.way) as stage:
+    with AwsStage(template, place.way, place.deletes) as stage:
         spell = Spell(answer, place.matches)
-        used = bewitch(stage, place, name, spell, lambda: stage.create("new", meta))
-        stage.converge("new")
-        stage.delete("new")
-        stage.until_gone("new")
-        stage.until_as_before()
+        if place.deletes:
+            used = bewitch(stage, place, name, spell, lambda: stage.delete("old"))
+            stage.nudge("old")
+            stage.until_gone("old")
+        else:
+            used = bewitch(stage, place, name, spell, lambda: stage.create("new", meta))
+            stage.converge("new")
+            stage.delete("new")
+            stage.until_gone("new")
+        stage.until_as_wanted()
         stage.check_memory()
         stage.check_secrets()
         stage.check_stop()

@@ -10,6 +10,7 @@ import re
 from stage import Stage, Template
 from hostile import Front
 import aws_shapes  # stage.py put its folder on the path
+from controller_world import World
 
 NLB = {"annotations": {"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}}
 NODES = "group nodes"
@@ -21,6 +22,12 @@ class AwsTemplate(Template):
 
     def __init__(self, programs):
         super().__init__(programs, ("old", "classic"))
+        with World(programs, f"--world={self.world}", cloud=self.cloud_name) as w:
+            w.start()
+            w.delete("old")
+            w.until_gone("old")
+            w.stop()
+            self.without_old = self.documents(w.must("GET", "/sim/state"))
 
     def meta(self, name):
         return NLB if name == "old" else None
@@ -36,8 +43,10 @@ class AwsTemplate(Template):
 
 
 class AwsStage(Stage):
-    def __init__(self, template, way="environment"):
-        self.way = way
+    """`deletes`: the Service "old" is deleted, so what is its own may go."""
+
+    def __init__(self, template, way="environment", deletes=False):
+        self.way, self.deletes = way, deletes
         super().__init__(template)
         self.known_secrets.add(AUTHORIZATION)
         with open(os.path.join(self.conf, "env-aws"), encoding="utf-8") as f:
@@ -88,8 +97,23 @@ class AwsStage(Stage):
         """After throttling calls are delayed for as much as a minute each; as long as some come, it goes on."""
         return self.until(f"{name} has an address", lambda: self.address(name), progress=lambda: len(self.api.seen))
 
-    def until_as_before(self):
-        """Nothing of others is left, and nothing of the old ones is missing."""
+    def nudge(self, name):
+        """A change that makes a sync, if the Service is still there."""
+        self.call("PATCH", self.services(name), {"metadata": {"annotations": {"touched": str(len(self.kube.seen))}}},
+                  content_type="application/merge-patch+json")
+
+    def wanted(self):
+        return self.template.without_old if self.deletes else self.template.cloud
+
+    def check_old_untouched(self):
+        documents = self.template.documents(self.must("GET", "/sim/state"))
+        for name, before in self.wanted().items():
+            assert self.template.holds(documents.get(name), before), (name, before, documents.get(name))
+        for name in ("classic",) if self.deletes else ("old", "classic"):
+            assert self.address(name) == self.template.addresses[name], (name, self.address(name))
+
+    def until_as_wanted(self):
+        """Nothing more is there, and nothing is missing."""
         def documents():
             return self.template.documents(self.must("GET", "/sim/state"))
-        self.until("the cloud is as it was", lambda: documents() == self.template.cloud)
+        self.until("the cloud is as it should be", lambda: documents() == self.wanted(), progress=lambda: len(self.api.seen))
