@@ -106,10 +106,10 @@ static void list__that_is_not_there__is_asked_for_again(void **state)
         {"things", ANSWER(""), "the answer has no list things"},
     };
     struct call_kit *k = *state;
+    call_kit_open(k, KIT_KEYS, KIT_URL, NULL);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct seen seen = {0};
         struct dialog d;
-        call_kit_open(k, KIT_KEYS, KIT_URL, NULL);
         begin_pages(&d, k, AWS_EC2, &seen);
         d.call.items = rows[i].items;
         unsigned asked = 0;
