@@ -144,6 +144,9 @@ unsigned aws_memory_looks(struct aws_memory *m, const char *uid, bool again)
 
 void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id, int64_t now_ms)
 {
+    if (str_is_empty(id)) {
+        return;
+    }
     mutex_lock(&m->lock);
     struct known *k = entry(m, uid);
     free(k->group);
@@ -178,6 +181,9 @@ const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *
 void aws_memory_target_group_made(struct aws_memory *m, const char *uid, const char *arn,
                                   int64_t now_ms)
 {
+    if (str_is_empty(arn)) {
+        return;
+    }
     struct made *made = xcalloc(1, sizeof(*made));
     *made = (struct made){.arn = xstrdup(arn), .ms = now_ms};
     mutex_lock(&m->lock);

@@ -35,7 +35,8 @@ void aws_memory_group_made(struct aws_memory *m, const char *uid, const char *id
 void aws_memory_group_gone(struct aws_memory *m, const char *uid, const char *id);
 const char *aws_memory_group(struct aws_memory *m, struct arena *a, const char *uid,
                              int64_t since_ms);
-/* The same for its target groups, by ARN.  Unshown: one that was made since and is not among the `shown`; NULL: none. */
+/* The same for its target groups, by ARN.  Of both: "" is not kept, for an answer that did not name it is no promise that it will
+ * be shown.  Unshown: one that was made since and is not among the `shown`; NULL: none. */
 void aws_memory_target_group_made(struct aws_memory *m, const char *uid, const char *arn,
                                   int64_t now_ms);
 void aws_memory_target_group_gone(struct aws_memory *m, const char *uid, const char *arn);
