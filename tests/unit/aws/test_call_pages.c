@@ -227,11 +227,5 @@ int main(void)
         CALL_TEST(list__does_not_end__is_an_error),
         CALL_TEST(list__reader_ends_it__with_and_without_an_error),
     };
-    struct err err = ERR_INIT;
-    if (http_global_init(&err) != ERR_OK) {
-        return 1;
-    }
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    http_global_done();
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,18 @@ static void target_groups__made__are_unshown_until_seen_old_or_gone(void **state
     aws_memory_free(m);
 }
 
+/* An answer that did not name what was made: no list will ever show "", and nobody may wait for it. */
+static void made__without_a_name__is_not_waited_for(void **state)
+{
+    struct arena *a = *state;
+    struct aws_memory *m = aws_memory_new();
+    aws_memory_group_made(m, "u", "", 1000);
+    aws_memory_target_group_made(m, "u", "", 1000);
+    assert_null(aws_memory_group(m, a, "u", 0));
+    assert_null(aws_memory_unshown_group(m, a, "u", 0, &(struct str_set){0}));
+    aws_memory_free(m);
+}
+
 static void balancer__made__known_until_it_goes(void **state)
 {
     struct aws_memory *m = aws_memory_new();
@@ -109,6 +121,7 @@ int main(void)
         PURE_TEST(group__deleted__is_forgotten_alone),
         PURE_TEST(service__dropped__all_is_forgotten),
         PURE_TEST(target_groups__made__are_unshown_until_seen_old_or_gone),
+        PURE_TEST(made__without_a_name__is_not_waited_for),
         PURE_TEST(balancer__made__known_until_it_goes),
         PURE_TEST(change__noted__the_last_one_counts),
     };
