@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* chaos.c: fault-chaos, seeded episodes in which everything goes wrong at once.
  *
- *     fault-chaos                       episodes from TRIMTAB_SEED (1) on
+ *     fault-chaos                       the episodes of this run's turn, a quarter (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
+ *     fault-chaos --all                 every episode, as TRIMTAB_SAMPLE=all
+ *     fault-chaos --episodes N          the episodes with seeds 1 to N
  *     fault-chaos --seed N              that episode alone, with its story and the controller's log when it fails
  *     fault-chaos --cloud gce-l4 …      Google's balancers with a backend service, of all kinds, beside target pools
  *     fault-chaos --cloud azure …       in Azure: 200 Services, and somebody else who edits what they share
@@ -20,8 +22,11 @@
 #include "tests/fault/chaos.h"
 #include "tests/fault/pool.h"
 #include "tests/fault/world.h"
+#include "tests/support/sample.h"
 
 #define PARALLEL   2
+#define PART_CI    4
+#define PART_QUICK 12
 #define FRESH_SEED 11 /* of a cloud built anew: what it names is not what the first one named */
 
 static const char *const usual_flags[] = {"--concurrent-service-syncs=4", NULL};
@@ -498,8 +503,10 @@ static int episode_child(void *arg)
 struct program {
     struct arena *a;
     const struct chaos_cloud *cloud;
-    uint64_t seed;
-    size_t n; /* episodes */
+    struct sample sample;
+    uint64_t first; /* seeds of the episodes: from here … */
+    uint64_t last;  /* … up to here, in the part of the sample */
+    size_t n;       /* episodes of this run */
 
     size_t ended;
     size_t failed;
@@ -522,50 +529,91 @@ static void episode_ended(void *arg, struct pool_job *job)
     (void)unlink(job->file);
 }
 
+static void use(void)
+{
+    fprintf(
+        stderr,
+        "usage: fault-chaos [--cloud gce|gce-l4|azure|aws] [--all | --seed N | --episodes N]\n");
+    exit(2);
+}
+
 static void parse(struct program *p, int argc, char **argv)
 {
-    if (!str_to_u64(str_nonnull(getenv("TRIMTAB_SEED")), &p->seed)) {
-        p->seed = 1;
+    struct err err = ERR_INIT;
+    if (sample_from_env(PART_CI, PART_QUICK, &p->sample, &err) != ERR_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(2);
     }
-    for (int i = 1; i < argc; i += 2) {
+    for (int i = 1; i < argc; i++) {
+        const char *text = i + 1 < argc ? argv[i + 1] : NULL;
         uint64_t value = 0;
-        bool good = i + 1 < argc && str_to_u64(argv[i + 1], &value);
-        if (i + 1 < argc && str_eq(argv[i], "--cloud") && cloud_find(argv[i + 1]) != NULL) {
-            p->cloud = cloud_find(argv[i + 1]);
-        } else if (good && str_eq(argv[i], "--seed")) {
-            p->seed = value;
-            p->n = 1;
-        } else if (good && str_eq(argv[i], "--episodes")) {
-            p->n = value;
+        if (str_eq(argv[i], "--all")) {
+            p->sample.parts = 1;
+            continue;
+        }
+        if (str_eq(argv[i], "--cloud") && cloud_find(text) != NULL) {
+            p->cloud = cloud_find(text);
+        } else if (str_to_u64(str_nonnull(text), &value) && value > 0 &&
+                   (str_eq(argv[i], "--seed") || str_eq(argv[i], "--episodes"))) {
+            p->first = str_eq(argv[i], "--seed") ? value : 1;
+            p->last = value;
+            p->sample.parts = 1;
         } else {
-            fprintf(
-                stderr,
-                "usage: fault-chaos [--cloud gce|gce-l4|azure|aws] [--seed N] [--episodes N]\n");
-            exit(2);
+            use();
+        }
+        i++;
+    }
+    p->last = p->last == 0 ? p->cloud->episodes : p->last;
+}
+
+/* Returns one job per episode of this run.  A cloud with few episodes has no run without one. */
+static struct pool_job *episodes_of(struct program *p, const char *dir)
+{
+    size_t most = p->last - p->first + 1;
+    p->sample.parts = p->sample.parts < most ? p->sample.parts : most;
+    struct episode *episodes = ARENA_ARRAY(p->a, struct episode, most);
+    struct pool_job *jobs = ARENA_ARRAY(p->a, struct pool_job, most);
+    for (uint64_t seed = p->first; seed <= p->last; seed++) {
+        if (sample_takes_number(&p->sample, seed)) {
+            episodes[p->n] =
+                (struct episode){.cloud = p->cloud, .seed = seed, .verbose = p->first == p->last};
+            jobs[p->n] = (struct pool_job){.fn = episode_child, .arg = &episodes[p->n]};
+            jobs[p->n].file = arena_printf(p->a, "%s/%zu", dir, p->n);
+            p->n++;
         }
     }
+    return jobs;
+}
+
+static void say_which(const struct program *p)
+{
+    printf("1..%zu\n", p->n);
+    if (p->first != p->last) {
+        sample_print(&p->sample, stdout);
+    }
+    printf("# seeds");
+    for (uint64_t seed = p->first; seed <= p->last; seed++) {
+        if (sample_takes_number(&p->sample, seed)) {
+            printf(" %llu", (unsigned long long)seed);
+        }
+    }
+    printf("\n");
 }
 
 int main(int argc, char **argv)
 {
     char dir[] = "/tmp/trimtab-chaos-XXXXXX";
-    struct program p = {.a = arena_new(), .cloud = &chaos_gce};
+    struct program p = {.a = arena_new(), .cloud = &chaos_gce, .first = 1};
     parse(&p, argc, argv);
-    p.n = p.n == 0 ? p.cloud->episodes : p.n;
     (void)setenv("TRIMTAB_TEST_DATA", TRIMTAB_TEST_DATA, 0); /* meson test has set it */
     if (mkdtemp(dir) == NULL) {
         perror(dir);
         return 1;
     }
-    struct episode *episodes = ARENA_ARRAY(p.a, struct episode, p.n);
-    struct pool_job *jobs = ARENA_ARRAY(p.a, struct pool_job, p.n);
-    for (size_t i = 0; i < p.n; i++) {
-        episodes[i] = (struct episode){.cloud = p.cloud, .seed = p.seed + i, .verbose = p.n == 1};
-        jobs[i] = (struct pool_job){.fn = episode_child, .arg = &episodes[i]};
-        jobs[i].file = arena_printf(p.a, "%s/%zu", dir, i);
-    }
-    printf("1..%zu\n# seed %llu\n", p.n, (unsigned long long)p.seed);
+    struct pool_job *jobs = episodes_of(&p, dir);
+    say_which(&p);
     pool_run(jobs, p.n, PARALLEL, episode_ended, &p);
+    printf("# %zu episodes, %.1f CPU s\n", p.n, pool_cpu_s());
     (void)rmdir(dir);
     arena_free(p.a);
     return p.failed == 0 ? 0 : 1;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +69,14 @@ void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,
         done++;
         ended(arg, job);
     }
+}
+
+double pool_cpu_s(void)
+{
+    struct rusage u = {0};
+    (void)getrusage(RUSAGE_CHILDREN, &u); /* cannot fail for this argument */
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 void pool_print_story(const struct pool_job *job)

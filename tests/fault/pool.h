@@ -21,6 +21,8 @@ struct pool_job {
 /* Runs all; returns when the last has ended.  `ended` is called in the parent after each. */
 void pool_run(struct pool_job *jobs, size_t n, unsigned parallel,
               void (*ended)(void *arg, struct pool_job *job), void *arg);
+/* CPU seconds, user and system, of all jobs that have ended. */
+double pool_cpu_s(void);
 /* What a job wrote, as TAP comments on stdout. */
 void pool_print_story(const struct pool_job *job);
 

@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c: fault-sweep, which lets every call of every flow fail in every way, one at a time.
  *
- *     fault-sweep                        flows marked `whole` whole, a seeded tenth of the others (--all, TRIMTAB_SWEEP=all: everything)
+ *     fault-sweep                        the points of this run's turn, a twentieth (sample.h: TRIMTAB_SAMPLE, TRIMTAB_SAMPLE_TURN)
+ *     fault-sweep --all                  every point, as TRIMTAB_SAMPLE=all
  *     fault-sweep --cloud azure          that cloud's flows (gce)
  *     fault-sweep --flow F               every point of one flow
  *     fault-sweep --flow F --call N --kind K    one point, with the controller's log when it fails
  *     fault-sweep --list [--flow F]      flows and kinds; with a flow its calls and their numbers
  *
- * Output is TAP, one test per flow.  Calls are counted first, then failed: what calls there are is found out in each run.
- * TRIMTAB_SEED chooses the tenth.  A point is one child process; what it checks stands in play.c. */
+ * TRIMTAB_SWEEP_WHOLE names clouds ("gce azure aws") of which flows marked `whole` run every point: those that the change
+ * under test touches (scripts/lib/change.py).  The first comment of the output says which part of the points runs, and how
+ * to repeat it; with --flow every point runs.
+ *
+ * Output is TAP, one test per flow.  Each run counts a flow's calls first, in a play without faults, then lets them fail.
+ * A point is one child process; play.c says what it checks. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/hash.h"
 #include "common/base/str.h"
 #include "tests/fault/play.h"
 #include "tests/fault/pool.h"
+#include "tests/support/sample.h"
 
-#define PARALLEL 4 /* a point waits more than it works */
-#define TENTH    10
+#define PARALLEL   4 /* a point waits more than it works */
+#define PART_CI    20
+#define PART_QUICK 200
 #define FEW                                                                                        \
-    10 /* that none of so many points was met may be chance: the tenth of a flow with hardly a call */
+    10 /* that none of these points was met may be chance: the part of a flow with hardly a call */
 #define CODE_OK   0
 #define CODE_BAD  1
 #define CODE_PAST 3 /* the call did not come */
@@ -38,8 +44,8 @@ struct sweep {
     const char *call; /* number or words; NULL: all */
     const char *kind; /* NULL: all */
     bool list;
-    bool all;
-    uint64_t seed;
+    bool whole; /* flows marked `whole` run every point */
+    struct sample sample;
     unsigned parallel;
     /* counts */
     size_t n_flows;
@@ -123,12 +129,12 @@ static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number
         uint64_t n = 0;
         return str_to_u64(s->call, &n) ? n == number : strstr(call, s->call) != NULL;
     }
-    if (s->all || f->whole || s->flow != NULL) {
+    if (s->flow != NULL || (s->whole && f->whole)) {
         return true;
     }
-    uint64_t h = hash_bytes(s->seed, f->name, strlen(f->name));
-    h = hash_bytes(h, call, strlen(call));
-    return hash_bytes(h, k->name, strlen(k->name)) % TENTH == 0;
+    _cleanup_(str_buf_done) struct str_buf name = STR_BUF_INIT;
+    str_appendf(&name, "%s %s %s", f->name, call, k->name);
+    return sample_takes(&s->sample, str_buf_text(&name));
 }
 
 static void sweep_points(struct sweep *s, struct tally *t, char **calls, size_t n)
@@ -212,11 +218,29 @@ static const char *value_of(int argc, char **argv, int *i)
     return argv[++*i];
 }
 
+/* The change under test touches the cloud (TRIMTAB_SWEEP_WHOLE). */
+static bool is_touched(const struct sweep *s)
+{
+    size_t n = 0;
+    char **clouds = str_split(s->a, str_nonnull(getenv("TRIMTAB_SWEEP_WHOLE")), ' ', &n);
+    for (size_t i = 0; i < n; i++) {
+        if (*clouds[i] != '\0' && flow_at(clouds[i], 0) == NULL) {
+            fprintf(stderr, "TRIMTAB_SWEEP_WHOLE: no cloud %s\n", clouds[i]);
+            exit(2);
+        }
+        if (str_eq(clouds[i], s->cloud)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void parse(struct sweep *s, int argc, char **argv)
 {
-    s->all = str_eq(getenv("TRIMTAB_SWEEP"), "all");
-    if (!str_to_u64(str_nonnull(getenv("TRIMTAB_SEED")), &s->seed)) {
-        s->seed = 1;
+    struct err err = ERR_INIT;
+    if (sample_from_env(PART_CI, PART_QUICK, &s->sample, &err) != ERR_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(2);
     }
     for (int i = 1; i < argc; i++) {
         if (str_eq(argv[i], "--flow")) {
@@ -230,7 +254,7 @@ static void parse(struct sweep *s, int argc, char **argv)
         } else if (str_eq(argv[i], "--jobs")) {
             s->parallel = (unsigned)strtoul(value_of(argc, argv, &i), NULL, 10);
         } else if (str_eq(argv[i], "--all")) {
-            s->all = true;
+            s->sample.parts = 1;
         } else if (str_eq(argv[i], "--list")) {
             s->list = true;
         } else {
@@ -246,6 +270,7 @@ static void parse(struct sweep *s, int argc, char **argv)
         fprintf(stderr, "no such cloud, flow or kind; see --list\n");
         exit(2);
     }
+    s->whole = is_touched(s);
 }
 
 static void list_names(const struct sweep *s)
@@ -256,6 +281,17 @@ static void list_names(const struct sweep *s)
     }
     for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
         printf("kind %s\n", k->name);
+    }
+}
+
+static void say_which(const struct sweep *s)
+{
+    if (s->flow != NULL) {
+        return;
+    }
+    sample_print(&s->sample, stdout);
+    if (s->whole && s->sample.parts > 1) {
+        printf("# the change touches %s: its flows marked whole run every point\n", s->cloud);
     }
 }
 
@@ -296,8 +332,8 @@ int main(int argc, char **argv)
         planned += s.flow == NULL || str_eq(s.flow, f->name);
     }
     if (!s.list) {
-        printf("1..%zu\n# seed %llu%s\n", planned, (unsigned long long)s.seed,
-               s.all ? ", every point" : "");
+        printf("1..%zu\n", planned);
+        say_which(&s);
     }
     for (size_t i = 0; (f = flow_at(s.cloud, i)) != NULL; i++) {
         if (s.flow == NULL || str_eq(s.flow, f->name)) {
@@ -305,7 +341,7 @@ int main(int argc, char **argv)
         }
     }
     if (!s.list) {
-        printf("# %zu points\n", s.n_points);
+        printf("# %zu points, %.1f CPU s\n", s.n_points, pool_cpu_s());
     }
     remove_dir(dir);
     arena_free(s.a);
