@@ -159,6 +159,8 @@ void sim_set_hook(struct sim *s, void (*fn)(void *arg, const struct sim_call *ca
 
 /* Counts as GET /sim/calls prints them; new reference. */
 struct json_object *sim_counts(struct sim *s);
+/* All calls of all APIs since the start, which a reset leaves as they are.  From any thread. */
+int64_t sim_calls_total(const struct sim *s);
 void sim_counts_reset(struct sim *s);
 /* The whole world, as GET /sim/state; new reference.  sim_load replaces it (PUT /sim/state). */
 struct json_object *sim_dump(struct sim *s);

@@ -55,7 +55,7 @@ void cancel_fire(struct cancel *c)
     bool first = !atomic_exchange(&c->fired, true);
     mutex_unlock(&c->lock);
     if (first) {
-        hooks_run(&c->hooks); /* no hook can be added any more: they run at once instead */
+        hooks_run(&c->hooks, INT64_MAX); /* no hook can be added any more: they run at once instead */
     }
 }
 

@@ -23,7 +23,7 @@ struct clock *clock_real(void);
 /* A clock that stands still until moved; for tests.  Free with clock_fake_free(). */
 struct clock *clock_fake_new(int64_t mono_ms, int64_t wall_us) _warn_unused_;
 void clock_fake_free(struct clock *c);
-/* Moves monotonic and wall time by `ms` and wakes whoever waits. */
+/* Moves monotonic and wall time by `ms`, and wakes the waiters whose moment has come. */
 void clock_fake_advance(struct clock *c, int64_t ms);
 /* Moves the fake wall time alone: a clock jump. */
 void clock_fake_set_wall_us(struct clock *c, int64_t wall_us);
@@ -45,12 +45,14 @@ static inline int64_t clock_wall_s(struct clock *c)
  * with cond_init(). */
 void clock_wait(struct clock *c, struct cond *cond, struct mutex *m, int64_t until_ms)
     _requires_(m);
-/* Calls fn(arg) from the thread that moves a fake clock; the real clock never calls it.  For waiters
- * that do not sleep on a condition (a curl multi handle).  Returns an id for clock_unsubscribe(). */
+/* Calls fn(arg) from the thread that moves a fake clock, unless the subscription has announced a later moment; the
+ * real clock never calls it.  For waiters that do not sleep on a condition (a curl multi handle).  Returns an id for
+ * clock_unsubscribe(). */
 int clock_subscribe(struct clock *c, void (*fn)(void *arg), void *arg);
 void clock_unsubscribe(struct clock *c, int id);
 /* Tells a fake clock that some waiter outside clock_wait() waits for `until_ms`; 0 takes it back.
- * `id` is the subscription's.  No effect on the real clock. */
+ * `id` is the subscription's.  The clock may have moved past `until_ms` before the call, without a call of fn: the
+ * waiter reads the clock once more before it sleeps.  No effect on the real clock. */
 void clock_announce(struct clock *c, int id, int64_t until_ms);
 
 /* --- randomness ------------------------------------------------------------------------------- */

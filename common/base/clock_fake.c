@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* clock_fake.c: a clock for tests that stands still until moved.
  *
- * A thread in clock_wait() really sleeps on the caller's condition; advancing broadcasts that condition
- * with the caller's mutex held, so no wake-up is lost between the look at the clock and the sleep.
+ * A thread in clock_wait() really sleeps on the caller's condition.  A move broadcasts the conditions of those waiters
+ * whose moment has come, each with its caller's mutex held, so no wake-up is lost between the look at the clock and the
+ * sleep; the others sleep on.
  *
  * Order of locks: the caller's mutex, then the clock's.  The mover must therefore not take a waiter's mutex
  * while it holds the clock's; it *pins* the waiter instead, lets go of the clock, and only then takes
@@ -128,12 +129,12 @@ void clock_fake_free(struct clock *c)
     free(f);
 }
 
-/* The next waiter that `move` has not woken yet, pinned; NULL when there is none. */
+/* The next waiter whose moment has come and that `move` has not woken yet, pinned; NULL when there is none. */
 static struct waiter *waiter_pin(struct fake_clock *f, uint64_t move)
 {
     mutex_lock(&f->lock);
     struct waiter *w = f->waiters;
-    while (w != NULL && w->woken_by >= move) {
+    while (w != NULL && (w->until_ms > f->mono_ms || w->woken_by >= move)) {
         w = w->next;
     }
     if (w != NULL) {
@@ -158,6 +159,7 @@ void clock_fake_advance(struct clock *c, int64_t ms)
     mutex_lock(&f->lock);
     f->mono_ms += ms;
     f->wall_us += ms * 1000;
+    int64_t now_ms = f->mono_ms;
     uint64_t move = ++f->moves;
     mutex_unlock(&f->lock);
 
@@ -170,7 +172,7 @@ void clock_fake_advance(struct clock *c, int64_t ms)
         mutex_unlock(m);
         waiter_unpin(f, w);
     }
-    hooks_run(&f->hooks);
+    hooks_run(&f->hooks, now_ms);
 }
 
 void clock_fake_set_wall_us(struct clock *c, int64_t wall_us)

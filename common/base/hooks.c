@@ -6,7 +6,7 @@
 #include "common/base/hooks.h"
 #include "common/base/arena.h"
 
-static struct hook *next_of_round(struct hooks *h);
+static struct hook *next_of_round(struct hooks *h, int64_t now_ms);
 
 void hooks_init(struct hooks *h)
 {
@@ -58,7 +58,7 @@ void hooks_remove(struct hooks *h, int id)
     mutex_unlock(&h->lock);
 }
 
-void hooks_run(struct hooks *h)
+void hooks_run(struct hooks *h, int64_t now_ms)
 {
     mutex_lock(&h->lock);
     while (h->in_round) {
@@ -68,7 +68,7 @@ void hooks_run(struct hooks *h)
     h->runner = pthread_self();
     h->round++;
     struct hook *hook;
-    while ((hook = next_of_round(h)) != NULL) {
+    while ((hook = next_of_round(h, now_ms)) != NULL) {
         void (*fn)(void *arg) = hook->fn;
         void *arg = hook->arg;
         h->running_id = hook->id;
@@ -107,10 +107,10 @@ int64_t hooks_next_ms(struct hooks *h)
     return next;
 }
 
-static struct hook *next_of_round(struct hooks *h)
+static struct hook *next_of_round(struct hooks *h, int64_t now_ms)
 {
     for (struct hook *hook = h->list; hook != NULL; hook = hook->next) {
-        if (hook->seen_round != h->round) {
+        if (hook->seen_round != h->round && hook->until_ms <= now_ms) {
             hook->seen_round = h->round;
             return hook;
         }

@@ -159,9 +159,12 @@ static void arm(struct sim_timers *t)
         }
         return;
     }
+    if (t->wake_fd >= 0) {
+        /* First: the clock wakes a subscriber for the moment that it has announced, and may move at any time. */
+        clock_announce(t->sim->clock, t->subscription, t->first->due_ms);
+    }
     int64_t wait_ms = t->first->due_ms - clock_now_ms(t->sim->clock);
     if (t->wake_fd >= 0 && wait_ms > 0) {
-        clock_announce(t->sim->clock, t->subscription, t->first->due_ms);
         return;
     }
     wait_ms = wait_ms > 0 ? wait_ms : 0;

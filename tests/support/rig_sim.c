@@ -182,24 +182,6 @@ int64_t rig_calls(struct rig *r, const char *api, const char *op)
     return sum(json_member(rig_counts(r), api), op_matches, op);
 }
 
-static void add_calls(struct sim *s, void *arg)
-{
-    int64_t *total = arg;
-    _cleanup_(json_putp) struct json_object *counts = sim_counts(s);
-    json_object_object_foreach(counts, api, ops)
-    {
-        (void)api;
-        *total += sum(ops, op_matches, "*");
-    }
-}
-
-int64_t rig_all_calls(struct rig *r)
-{
-    int64_t total = 0;
-    rig_in_sim(r, add_calls, &total);
-    return total;
-}
-
 static bool op_mutates(const char *op, const char *arg)
 {
     static const char *const reads[] = {"*.get",  "*.list",      "*.aggregatedList",

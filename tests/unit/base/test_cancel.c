@@ -151,8 +151,8 @@ static void hooks__changes_during_a_round__seen(void **state)
     struct self_remover r = {.hooks = &h};
     r.id = hooks_add(&h, remove_self, &r);
     int id = hooks_add(&h, count, &n);
-    hooks_run(&h);
-    hooks_run(&h);
+    hooks_run(&h, 0);
+    hooks_run(&h, 0);
     assert_int_equal(r.calls, 1);
     assert_int_equal(n, 2);
     assert_true(hooks_next_ms(&h) == INT64_MAX);
@@ -169,7 +169,7 @@ static void hooks__changes_during_a_round__seen(void **state)
 static void *run_thread(void *arg)
 {
     for (int i = 0; i < 200; i++) {
-        hooks_run(arg);
+        hooks_run(arg, 0);
     }
     return NULL;
 }

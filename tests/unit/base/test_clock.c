@@ -44,6 +44,7 @@ struct sleeper {
     struct cond cond;
     bool waiting, stop, done; /* lock */
     int64_t woke_ms;
+    int wakes;
 };
 static void *sleep_until(void *arg)
 {
@@ -52,6 +53,7 @@ static void *sleep_until(void *arg)
     s->waiting = true;
     while (!s->stop && clock_now_ms(s->clock) < s->until_ms) {
         clock_wait(s->clock, &s->cond, &s->lock, s->until_ms);
+        s->wakes++;
     }
     s->woke_ms = clock_now_ms(s->clock);
     s->done = true;
@@ -99,6 +101,41 @@ static void clock_fake__advance__wakes_who_is_due(void **state)
     }
     clock_fake_free(c);
     clock_fake_free(NULL);
+}
+
+/* A clock that woke every waiter at each of its moves made most of the futex calls of the whole tests. */
+static void clock_fake__moves_before_the_moment__let_sleep(void **state)
+{
+    (void)state;
+    enum { MOVES = 3000, SPURIOUS = 10 }; /* pthread_cond_wait() may wake for no reason */
+    struct clock *c = clock_fake_new(0, 0);
+    struct sleeper s[2];
+    pthread_t t[2];
+    sleeper_init(&s[0], c, MOVES + 1);
+    sleeper_init(&s[1], c, CLOCK_NEVER);
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&t[i], NULL, sleep_until, &s[i]);
+    }
+    while (clock_fake_waiting(c) < 2) {
+        sched_yield();
+    }
+    for (int i = 0; i < MOVES; i++) {
+        clock_fake_advance(c, 1);
+        sched_yield();
+    }
+    clock_fake_advance(c, 1);
+    pthread_join(t[0], NULL);
+    mutex_lock(&s[1].lock);
+    s[1].stop = true;
+    cond_signal(&s[1].cond);
+    mutex_unlock(&s[1].lock);
+    pthread_join(t[1], NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_in_range(s[i].wakes, 1, SPURIOUS);
+        assert_int_equal(s[i].woke_ms, MOVES + 1);
+        sleeper_done(&s[i]);
+    }
+    clock_fake_free(c);
 }
 
 static void clock_fake__signal_without_time__wakes_too(void **state)
@@ -210,9 +247,14 @@ static void clock_fake__subscribers_and_jumps__announced(void **state)
     clock_fake_set_wall_us(c, -7);
     assert_int_equal(clock_wall_us(c), -7);
     assert_int_equal(clock_now_ms(c), 15);
+    clock_announce(c, id, 25);
+    clock_fake_advance(c, 9); /* not yet */
+    assert_int_equal(moves, 1);
+    clock_fake_advance(c, 1);
+    assert_int_equal(moves, 2);
     clock_unsubscribe(c, id);
     clock_fake_advance(c, 5);
-    assert_int_equal(moves, 1);
+    assert_int_equal(moves, 2);
     struct mutex m = MUTEX_INIT;
     struct cond cond;
     cond_init(&cond);
@@ -294,6 +336,7 @@ int main(void)
         cmocka_unit_test(clock_real__two_looks__never_back),
         cmocka_unit_test(clock_wait__real_deadline_in_the_past__returns),
         cmocka_unit_test(clock_fake__advance__wakes_who_is_due),
+        cmocka_unit_test(clock_fake__moves_before_the_moment__let_sleep),
         cmocka_unit_test(clock_fake__signal_without_time__wakes_too),
         cmocka_unit_test(clock_fake__many_short_waits__none_lost),
         cmocka_unit_test(clock_fake__woken_and_moved_at_once__no_deadlock),
