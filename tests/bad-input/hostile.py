@@ -10,18 +10,48 @@ the simulator, so that after heal() everything can be looked at and must converg
     …
     front.heal()
 
-Threads: one per connection; nothing here waits for a fixed time but the dripping spell, whose business that is.
+Threads: one per connection, all ended when close() returns; nothing here waits for a fixed time but the dripping spell, whose
+business that is.  Whatever happens rings the Front's Bell, so that a test that waits looks again then, and not all the time.
 """
 import contextlib
+import functools
 import json
+import re
 import socket
 import ssl
 import threading
+import time
 
 MIB = 1 << 20
 PIECE = b" " * MIB
 HUGE = 2 << 30                                      # what "two gigabytes" means
 SERVER = ("127.0.0.1", 0)
+LIMIT_S = 60
+LENGTH = re.compile(rb"(?i)\r\ncontent-length: *([0-9]+)")
+CLOSE = re.compile(rb"(?i)\r\nconnection: *close")
+
+
+def shut(sock):
+    """Ends a connection under whichever thread is reading or writing; past TLS, whose state is that thread's."""
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+
+class Bell:
+    """Counts what happened.  A test that waits for something reads the count, looks, and waits for the next one."""
+
+    def __init__(self):
+        self.count, self.condition = 0, threading.Condition()
+
+    def ring(self):
+        with self.condition:
+            self.count += 1
+            self.condition.notify_all()
+
+    def wait(self, count, seconds):
+        """Returns as soon as more than `count` things happened, or after `seconds`."""
+        with self.condition:
+            self.condition.wait_for(lambda: self.count != count, seconds)
 
 
 class Request:
@@ -43,6 +73,24 @@ class Spell:
         self.hits, self.ended, self.sent = 0, 0, 0
         self.changed = threading.Condition()
         self.broken = threading.Event()
+        self.held, self.lock = set(), threading.Lock()
+
+    def end(self):
+        """No connection is held any more, and senders stop."""
+        with self.lock:
+            self.broken.set()
+            for sock in self.held:
+                shut(sock)
+
+    def holds(self, sock):
+        """From now on end() shuts this connection."""
+        with self.lock:
+            self.held.add(sock)
+            return not self.broken.is_set()
+
+    def lets_go(self, sock):
+        with self.lock:
+            self.held.discard(sock)
 
     def hit(self):
         with self.changed:
@@ -69,6 +117,7 @@ class Connection:
         except OSError:
             return False
         self.spell.sent += len(data)
+        self.front.bell.ring()
         return not self.spell.broken.is_set()
 
     def answer(self, status, body, headers=(), length=None):
@@ -99,35 +148,45 @@ class Connection:
         return self.send("0\r\n\r\n")
 
     def hold(self, seconds=None):
-        """Until the spell is broken, or the client has left."""
-        self.sock.settimeout(0.05)
-        while not self.spell.broken.is_set() and (seconds is None or seconds > 0):
-            try:
-                if self.sock.recv(1) == b"":
+        """Until the spell is broken, or the client has left; for `seconds` at most."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        try:
+            while self.spell.holds(self.sock):
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
                     return
-            except (socket.timeout, ssl.SSLWantReadError):
-                pass
-            except OSError:
-                return
-            if seconds is not None:
-                seconds -= 0.05
+                self.sock.settimeout(left)
+                if self.sock.recv(4096) == b"":
+                    return
+        except OSError:
+            pass                                    # the time is over, or the client has left
+        finally:
+            self.spell.lets_go(self.sock)
+            with contextlib.suppress(OSError):
+                self.sock.settimeout(None)
+
+
+@functools.lru_cache
+def tls_context(cert, key):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context
 
 
 class Front:
-    """The server.  `tls` is (certificate file, key file) or None; `twist(request, body)` may change good JSON answers."""
+    """The server.  `tls` is (certificate file, key file) or None; `twist(request, body)` may change good JSON answers.
+    With TLS a connection stays open after a whole answer, as an API server's does: a handshake costs more than a request."""
 
     def __init__(self, port, tls=None, twist=None):
         self.behind, self.twist = port, twist
-        self.spell, self.tls = None, None
-        if tls is not None:
-            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.tls.load_cert_chain(*tls)
+        self.spell, self.tls = None, tls and tls_context(*tls)
         self.listener = socket.create_server(SERVER, backlog=64)
         self.port = self.listener.getsockname()[1]
         self.open, self.lock = set(), threading.Lock()
         self.seen = []                              # every request, in order
-        self.closed = False
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.closed, self.bell = False, Bell()
+        self.threads = set()
+        self._begin(self._accept)
 
     def url(self, path=""):
         return f"http{'s' if self.tls else ''}://127.0.0.1:{self.port}{path}"
@@ -140,15 +199,14 @@ class Front:
         """The spell is broken; connections that it held are closed."""
         spell, self.spell = self.spell, None
         if spell is not None:
-            spell.broken.set()
+            spell.end()
 
     def cut(self):
         """Closes every open connection (a watch begins anew)."""
         with self.lock:
             socks = list(self.open)
         for sock in socks:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+            shut(sock)
 
     def close(self):
         self.closed = True
@@ -157,32 +215,46 @@ class Front:
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self.cut()
+        while threads := list(self.threads):        # once none is left, nothing more comes to the server behind
+            threads[0].join(LIMIT_S)
+            assert threads[0] not in self.threads, "a thread of a Front does not end"
 
     # --- inside ---
+    def _begin(self, work, *args):
+        def run():
+            try:
+                work(*args)
+            finally:
+                self.threads.discard(threading.current_thread())
+        thread = threading.Thread(target=run, daemon=True)
+        self.threads.add(thread)
+        thread.start()
+
     def _accept(self):
         while not self.closed:
             try:
                 sock, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+            self._begin(self._serve, sock)
 
     def _serve(self, sock):
         with self.lock:
             self.open.add(sock)
-        raw = sock
         try:
             if self.tls is not None:
-                sock = self.tls.wrap_socket(sock, server_side=True)
+                raw, sock = sock, self.tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+                with self.lock:
+                    self.open ^= {raw, sock}        # it is the same connection: `raw` is of no use any more
+                sock.do_handshake()
             while self._one(sock):
                 pass
         except (OSError, ValueError):
             pass                                    # the client left, or what it sent is no HTTP
         finally:
             with self.lock:
-                self.open.discard(raw)
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+                self.open.discard(sock)
+            shut(sock)
             sock.close()
 
     def _one(self, sock):
@@ -197,10 +269,15 @@ class Front:
                 spell.answer(Connection(sock, spell, self), request)
             finally:
                 spell.ended += 1
+                self.bell.ring()
             return False
-        return self._hand_on(sock, request)
+        try:
+            return self._hand_on(sock, request)
+        finally:
+            self.bell.ring()
 
     def _hand_on(self, sock, request):
+        """Whether the connection takes another request."""
         lines = [l for l in request.head.split(b"\r\n") if not l.lower().startswith((b"connection:", b"accept-encoding:"))]
         with socket.create_connection(("127.0.0.1", self.behind)) as there:
             there.sendall(b"\r\n".join([*lines, b"Connection: close", b"", b""]) + request.body)
@@ -211,12 +288,18 @@ class Front:
             with self.lock:
                 self.open.add(there)
             try:
-                while data := there.recv(65536):
+                data = there.recv(65536)
+                missing = whole_answer(data) if self.tls else None
+                if missing is not None:
+                    data = CLOSE.sub(b"", data, count=1)
+                while data:
                     sock.sendall(data)
+                    data = there.recv(65536)
+                    missing = missing and missing - len(data)
             finally:
                 with self.lock:
                     self.open.discard(there)
-        return False
+        return missing == 0
 
     def _twisted(self, request, whole):
         head, _, body = whole.partition(b"\r\n\r\n")
@@ -226,6 +309,13 @@ class Front:
             return whole
         lines = [l for l in head.split(b"\r\n") if not l.lower().startswith((b"content-length:", b"transfer-encoding:"))]
         return b"\r\n".join([*lines, b"Content-Length: %d" % len(body), b"", b""]) + body
+
+
+def whole_answer(begin):
+    """How many bytes of an answer are to come that begins so; None if it does not say."""
+    head, end, body = begin.partition(b"\r\n\r\n")
+    length = LENGTH.search(head)
+    return int(length.group(1)) - len(body) if end and length else None
 
 
 def read_request(sock):

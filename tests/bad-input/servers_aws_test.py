@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape
 
 import hostile
 from hostile import MIB, Spell, says
-from servers_test import FINE, Place, bewitch, play
+from servers_test import FINE, Place, Row, bewitch, play
 from servers_test import spells as json_spells
 from stage_aws import NLB, AwsStage, AwsTemplate
 
@@ -244,7 +244,7 @@ class AwsPlace(Place):
         self.way, self.deletes = way, deletes
 
     def is_told(self, stage):
-        warnings = [e[2] for name in ("old", "classic", "new") for e in stage.events(name) if e[0] == "Warning"]
+        warnings = [e[2] for e in stage.events("old", "classic", "new") if e[0] == "Warning"]
         return any(word in text for word in self.words for text in warnings)
 
 
@@ -280,11 +280,11 @@ FINE.update((place.name, "done, then nothing in it") for place in WRITES)
 def rows():
     plays = [*((p, [*forms(), *lists()]) for p in (*READS, DELETION)), *((p, [*forms(), *lost()]) for p in WRITES), (STS, forms()),
              *((p, json_spells(p)) for p in (*KEYS, TOKEN))]
-    number = 0
-    for place, spells in plays:
+    number, known = 0, {}
+    for p, (place, spells) in enumerate(plays):
         for name, answer in spells:
             number += 1
-            yield f"{place.name}: {name}", place, name, answer, number
+            yield Row(f"{place.name}: {name}", (place, name, answer, number), p + known.setdefault(name, len(known)))
 
 
 def scene(template, place, name, answer, number):
@@ -309,4 +309,4 @@ def scene(template, place, name, answer, number):
 
 if __name__ == "__main__":
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
-    sys.exit(play(AwsTemplate(sys.argv[1:3]), rows, scene))
+    sys.exit(play(AwsTemplate, rows, scene))

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """trimtab against servers that are broken or hostile: every kind of bad answer at every place where one is read.
 
-    servers_test.py TRIMTAB_SIM TRIMTAB [WORDS…]     (TAP on stdout; WORDS choose rows by their names)
+    servers_test.py TRIMTAB_SIM TRIMTAB [WORDS…]     (TAP on stdout; WORDS choose rows by their names, all that have them)
+
+Without words a run plays a fifth of the rows (tests/support/sample.py), five runs one after another play all.
 
 A row is a place (which requests) and a spell (what they are answered).  In each the Service "old" has its load balancer;
 "new" is created while the place is bewitched.  Then: trimtab is alive, its memory is bounded, it says what is wrong
@@ -16,11 +18,14 @@ import sys
 import hostile
 from hostile import Spell, says
 from stage import Stage, Template
-import tap  # stage.py put its folder on the path
+import sample  # stage.py put its folder on the path
+import tap
 
-PARALLEL = 6
-WAIT_S = 60
-ENOUGH = 256 << 20                                  # of an endless list, which is read as it comes, to see that it goes nowhere
+PARALLEL = 3    # rows at once: they wait more than they work
+PARTS = 5       # one of which a run plays
+WAIT_S = 120    # for a request that trimtab makes by itself; it bounds a hang only
+ENOUGH = 64 << 20                                   # of an endless list, which is read as it comes, to see that it is not kept
+KEPT = 1 / 4                                        # of what was sent: less than this may memory grow
 # Spells during which nothing can be complained about yet: the answer is still coming.
 LASTING = ("drip", "silence", "length too long", "length huge")
 
@@ -45,8 +50,10 @@ class Place:
 
     def is_told(self, stage):
         """Does trimtab say what is wrong?"""
-        events = " ".join(f"{e[1]} {e[2]}" for e in stage.events("new") + stage.events("old"))
-        return self.words in stage.log() or self.words in events
+        if self.words in stage.log():
+            return True
+        events = " ".join(f"{e[1]} {e[2]}" for e in stage.events("new", "old"))
+        return self.words in events
 
 
 def is_watch(r):
@@ -171,6 +178,15 @@ def lasts_long(place, spell):
     return spell in LASTING or place.name in STREAMED and spell.startswith("endless")
 
 
+def check_not_kept(stage, spell):
+    """What is sent without end goes nowhere: between half of ENOUGH and all of it memory does not grow along."""
+    stage.until("the server was left, or much was sent", lambda: spell.ended or spell.sent >= ENOUGH // 2)
+    sent, used = spell.sent, stage.memory_mib("VmRSS")
+    stage.until("the server was left, or enough was sent", lambda: spell.ended or spell.sent >= ENOUGH)
+    if not spell.ended:
+        stage.check_growth(used, KEPT * (spell.sent - sent))
+
+
 def bewitch(stage, place, name, spell, meet):
     """Starts trimtab, casts the spell, brings them together by `meet()`, looks, and heals.  Returns the memory used."""
     front = getattr(stage, place.front)
@@ -187,7 +203,7 @@ def bewitch(stage, place, name, spell, meet):
     stage.check_alive()
     stage.check_old_untouched()
     if name.startswith("endless"):
-        stage.until("the server was left, or enough was sent", lambda: spell.ended or spell.sent >= ENOUGH)
+        check_not_kept(stage, spell)
     used = stage.check_memory()
     front.heal()
     front.cut()
@@ -230,22 +246,36 @@ def change_and_back(stage):
 
 
 def rows():
-    for place in PLACES:
-        for name, answer in spells(place):
-            yield f"{place.name}: {name}", place, name, answer
+    """Name of the row, what its scene gets, and where it stands: numbers of its place and of its spell."""
+    for p, place in enumerate(PLACES):
+        for s, (name, answer) in enumerate(spells(place)):
+            yield Row(f"{place.name}: {name}", (place, name, answer), p + s)
 
 
-def play(template, rows_of, scene_of):
-    """Plays every row (name, what scene_of() gets beside the template), several at once; returns the exit code."""
-    words = sys.argv[3:]
-    chosen = [r for r in rows_of() if not words or any(w in r[0] for w in words)]
-    if os.environ.get("TRIMTAB_SWEEP") == "tenth" and not words:
-        chosen = chosen[::5]                        # every spell and every place still occur
-    results = []
+class Row:
+    """`slot`: the turns that play it, modulo the number of parts.  Along a place and along a spell neighbours have slots one
+    after the other, so every turn meets each place, and each spell that has as many rows as there are parts."""
+
+    def __init__(self, name, args, slot):
+        self.name, self.args, self.slot = name, args, slot
+
+    def is_in(self, chosen):
+        return self.slot % chosen.parts == chosen.turn % chosen.parts
+
+
+def play(template_of, rows_of, scene_of):
+    """Plays the rows of this run, several at once; returns the exit code.  template_of(programs) makes their template."""
+    words, chosen = sys.argv[3:], sample.from_env(ci=PARTS, quick=PARTS)
+    if words:
+        played = [r for r in rows_of() if any(w in r.name for w in words)]
+    else:
+        played = [r for r in rows_of() if r.is_in(chosen)]
+        print(chosen.line(), flush=True)
+    template, results = template_of(sys.argv[1:3]), []
     with concurrent.futures.ThreadPoolExecutor(PARALLEL) as pool:
-        futures = [(r[0], pool.submit(scene_of, template, *r[1:])) for r in chosen]
-        status = tap.run([(name, lambda n=name, f=future: results.append((*f.result(), n))) for name, future in futures])
-    template.remove()
+        futures = [(r.name, pool.submit(scene_of, template, *r.args)) for r in played]
+        status = tap.run([*((name, lambda n=name, f=future: results.append((*f.result(), n))) for name, future in futures),
+                          ("the simulators end well", template.remove)])
     for used, sent, name in sorted(results)[-1:]:
         print(f"# most memory: {used:.0f} MiB, after {sent} bytes, in {name}")
     return status
@@ -253,4 +283,4 @@ def play(template, rows_of, scene_of):
 
 if __name__ == "__main__":
     os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")
-    sys.exit(play(Template(sys.argv[1:3]), rows, scene))
+    sys.exit(play(Template, rows, scene))

@@ -12,18 +12,30 @@ Limits that every scene must keep:
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
 
-from hostile import Front  # noqa: E402  pylint: disable=wrong-import-position
+from hostile import Bell, Front  # noqa: E402  pylint: disable=wrong-import-position
+from kept import KeptSimulator, Log  # noqa: E402  pylint: disable=wrong-import-position
 
 MEMORY_MIB = 96
+LOOK_S = 0.5    # without any sign a test still looks so often
+STILL_S = 120   # without any sign it gives up: trimtab's own pauses are shorter
+MOST_S = 600    # and with signs, too
 STOP_S = 30  # what hangs is looked for; how long an exit takes is a figure, not a verdict
 PLANTED = {"kubeconfig": "planted-kube-token-4c1f", "token-body": "planted-token-body-77ab"}
+
+
+def is_sanitized():
+    """A sanitizer keeps shadows and freed memory: its figures say nothing about ours."""
+    return "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ
 
 
 def make_certificate(folder):
@@ -39,12 +51,15 @@ def make_certificate(folder):
 
 
 class Template:
-    """Made once: certificates, and a world in which the Services `names` are served."""
+    """Made once: certificates, and a world in which the Services `names` are served.
+
+    Its simulators are kept: a stage takes one that is free, or a new one, and gives it back when all went well."""
 
     cloud_name = "gce"
 
     def __init__(self, programs, names=("old",)):
         self.programs = programs
+        self.free, self.made, self.lock = [], [], threading.Lock()
         self.folder = tempfile.mkdtemp(prefix="trimtab-hostile-")
         self.tls = make_certificate(self.folder)
         self.world = os.path.join(self.folder, "world.json")
@@ -72,8 +87,28 @@ class Template:
         """Is the document as it was, as far as it is the old Services'?"""
         return now == before
 
+    def take_simulator(self):
+        with self.lock:
+            if self.free:
+                sim = self.free.pop()
+            else:
+                sim = KeptSimulator(self, len(self.made))
+                self.made.append(sim)
+        sim.reset()
+        return sim
+
+    def give_back(self, sim):
+        with self.lock:
+            self.free.append(sim)
+
     def remove(self):
-        subprocess.run(["rm", "-rf", self.folder], check=False)
+        """Ends all that was kept; a sanitizer that has a word about that makes it an error."""
+        complaints = []
+        for sim in self.made:
+            sim.stop()
+            complaints += sim.complaints()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        assert not complaints, complaints
 
 
 class Stage(World):
@@ -81,7 +116,7 @@ class Stage(World):
 
     def __init__(self, template, token_lasts=None, token_url=False, streams=True):
         """streams: trimtab begins with streaming lists, as it does by default; else with LIST."""
-        super().__init__(template.programs, f"--world={template.world}", cloud=template.cloud_name)
+        super().__init__(template.programs, cloud=template.cloud_name, simulator=template.take_simulator())
         self.template, self.streams = template, streams
         port = int(self.url.rsplit(":", 1)[1])
         twist = None
@@ -90,6 +125,9 @@ class Stage(World):
                 return {**answer, "expires_in": token_lasts} if "access_token" in answer else answer
         self.kube = Front(port, tls=template.tls)
         self.fronts = (self.kube, *self.make_fronts(port, twist))
+        self.bell, self.read = Bell(), None
+        for front in self.fronts:
+            front.bell = self.bell
         self._write_kubeconfig()
         self.write_config(token_url)
         self.known_secrets = set(PLANTED.values())
@@ -106,9 +144,18 @@ class Stage(World):
             front.heal()
         if value is not None:
             value.log = [line[:400] for line in self.log().splitlines()[-15:]]
+        self.failed = value is not None
         super().__exit__(None, None, None)
+
+    def leave_simulator(self):
+        """Only one that nothing more can come to, and that did its work well, gets another world."""
         for front in self.fronts:
             front.close()
+        if not self.failed and not self.sim.complaints():
+            self.template.give_back(self.sim)
+
+    def complaints(self):
+        return "\n".join(filter(None, [super().complaints(), *self.sim.complaints()]))
 
     def _write_kubeconfig(self):
         text = open(self.kubeconfig, encoding="utf-8").read()
@@ -149,22 +196,63 @@ class Stage(World):
         self.check_alive()
         return self
 
-    def until(self, what, check, **how):
-        try:
-            return super().until(what, check, **how)
-        except AssertionError as error:             # its text holds the whole log
-            raise AssertionError(str(error).splitlines()[0]) from None
+    def until(self, what, check, progress=lambda: 0):
+        """Looks again when something happened: at a Front, or in the log.  A limit is only there for what hangs: as long as
+        requests and bytes go through the Fronts, or `progress` (a count) changes, it begins anew."""
+        def signs():
+            return progress(), *(len(f.seen) for f in self.fronts), *(f.spell.sent for f in self.fronts if f.spell)
+        begun = moved = time.monotonic()
+        seen = signs()
+        while True:
+            happened, before = self.happened(), time.monotonic()
+            value = check()
+            if value:
+                return value
+            now = time.monotonic()
+            if signs() != seen:
+                seen, moved = signs(), now
+            assert now - moved < STILL_S and now - begun < MOST_S, f"waited {now - begun:.0f} s until {what}"
+            # Looking must not become what the machine is busy with.
+            time.sleep(min(0.5, max(0.01, 4 * (now - before))))
+            self.until_more(happened)
+
+    def happened(self):
+        """Changes with whatever happens: how often the bell rang, how much trimtab said, whether it runs."""
+        path = os.path.join(self.folder, f"run-{self.runs}")
+        ended = self.trimtab is not None and self.trimtab.poll() is not None
+        return self.bell.count, os.path.exists(path) and os.path.getsize(path), ended
+
+    def until_more(self, happened):
+        """Returns when there is more than `happened`, or after LOOK_S."""
+        end = time.monotonic() + LOOK_S
+        while self.happened() == happened and time.monotonic() < end:
+            self.bell.wait(happened[0], 0.05)
+
+    def log(self):
+        """Of the run that was begun last; what was read once is not read again."""
+        if self.read is None or self.read.run != self.runs:
+            self.read = Log(os.path.join(self.folder, f"run-{self.runs}"), self.runs)
+        return self.read.all()
+
+    def call(self, method, path, body=None, content_type="application/json"):
+        data = None if body is None else json.dumps(body).encode()
+        status, text = self.sim.line.ask(method, path, data, content_type, self.headers)
+        return status, json.loads(text) if text else None
 
     # --- limits ---
-    def memory_mib(self):
+    def memory_mib(self, which="VmHWM"):
         with open(f"/proc/{self.trimtab.pid}/status", encoding="utf-8") as f:
-            return int(re.search(r"VmHWM:\s+(\d+) kB", f.read()).group(1)) / 1024
+            return int(re.search(rf"{which}:\s+(\d+) kB", f.read()).group(1)) / 1024
 
     def check_memory(self):
-        # A sanitizer keeps shadows and freed memory: its figures say nothing about ours.
         used = self.memory_mib()
-        assert used < MEMORY_MIB or "ASAN_OPTIONS" in os.environ or "TSAN_OPTIONS" in os.environ, f"{used:.0f} MiB"
+        assert used < MEMORY_MIB or is_sanitized(), f"{used:.0f} MiB"
         return used
+
+    def check_growth(self, before, most_bytes):
+        """Since it used `before` MiB."""
+        now = self.memory_mib("VmRSS")
+        assert now - before < most_bytes / 2**20 or is_sanitized(), f"from {before:.0f} to {now:.0f} MiB"
 
     def check_alive(self):
         assert self.trimtab.poll() is None, f"exit {self.trimtab.poll()}"

@@ -10,6 +10,7 @@ kube-system/trimtab, and FOLDER/*.calls says what each one asked of the API serv
 import json
 import os
 import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -29,10 +30,42 @@ MUTATIONS = (".insert", ".patch", ".update", ".delete", ".addInstance", ".remove
 COMPLAINT = re.compile(r"^.*(?:(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|: runtime error:).*$", re.MULTILINE)
 
 
+def complaint_in(path, since=0):
+    """Lines of what a sanitizer said in a file, from byte `since` on; none if all is well."""
+    if not os.path.exists(path):
+        return []
+    with open(path, "rb") as f:
+        f.seek(since)
+        text = f.read().decode(errors="replace")
+    at = COMPLAINT.search(text)
+    return text[at.start():at.start() + 3000].splitlines() if at else []
+
+
+class Simulator:
+    """A running trimtab-sim.  Its `folder` holds what it writes for clients (`conf`, `kubeconfig`) and sim.err."""
+
+    def __init__(self, exe, folder, cloud, *flags):
+        self.folder = folder
+        self.conf = os.path.join(folder, "conf")
+        self.kubeconfig = os.path.join(folder, "kubeconfig")
+        self.err = os.path.join(folder, "sim.err")
+        with open(self.err, "ab") as err:
+            self.process = subprocess.Popen(
+                [exe, f"--cloud={cloud}", "--port=0", "--seed=1", f"--write-kubeconfig={self.kubeconfig}",
+                 f"--write-cloud-config={self.conf}", *flags], stdout=subprocess.PIPE, stderr=err, text=True)
+        self.url = self.process.stdout.readline().split()[-1]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(LIMIT_S)
+        self.process.stdout.close()
+
+
 class World:
     """One simulated cluster; use as a context manager."""
 
-    def __init__(self, programs, *sim_flags, cloud="gce"):
+    def __init__(self, programs, *sim_flags, cloud="gce", simulator=None):
+        """With `simulator`, a running one, its files are copied, and it is not stopped in the end."""
         self.cloud_name, self.headers = cloud, {}
         self.sim_exe, self.trimtab_exe = programs
         self.folder = tempfile.mkdtemp(prefix="trimtab-test-")
@@ -44,11 +77,11 @@ class World:
         if self.roles:
             calls = os.path.join(self.roles, os.path.basename(self.folder) + ".calls")
             sim_flags += (f"--rbac={self.roles}/{cloud}.yaml", f"--kube-log={calls}", "--tls")  # tokens need TLS
-        self.sim = subprocess.Popen(
-            [self.sim_exe, f"--cloud={cloud}", "--port=0", "--seed=1", f"--write-kubeconfig={self.kubeconfig}",
-             f"--write-cloud-config={self.conf}", *sim_flags],
-            stdout=subprocess.PIPE, stderr=self.file("sim.err"), text=True)
-        self.url = self.sim.stdout.readline().split()[-1]
+        self.sim = simulator or Simulator(self.sim_exe, self.folder, cloud, *sim_flags)
+        if simulator is not None:
+            shutil.copytree(simulator.conf, self.conf)
+            shutil.copy(simulator.kubeconfig, self.kubeconfig)
+        self.url = self.sim.url
         self.sim_tls = None
         if self.roles:
             self.be_service_account()
@@ -70,25 +103,21 @@ class World:
     def __exit__(self, kind, value, trace):
         if self.trimtab is not None and self.trimtab.poll() is None:
             self.stop()
-        self.sim.send_signal(signal.SIGTERM)
-        self.sim.wait(LIMIT_S)
-        self.sim.stdout.close()
+        self.leave_simulator()
         if kind is not None:
             print("#", self.log().replace("\n", "\n# "))
         complaints = self.complaints()
-        subprocess.run(["rm", "-rf", self.folder], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
         assert not complaints, complaints
+
+    def leave_simulator(self):
+        self.sim.stop()
 
     def complaints(self):
         """What a sanitizer said about one of the programs, wherever it stands in what they printed."""
         found = []
         for name in ["sim.err", *(f"{kind}-{run}" for kind in ("run", "out") for run in range(1, self.runs + 1))]:
-            path = os.path.join(self.folder, name)
-            if os.path.exists(path):
-                with open(path, encoding="utf-8", errors="replace") as f:
-                    text = f.read()
-                at = COMPLAINT.search(text)
-                found += text[at.start():at.start() + 3000].splitlines() if at else []
+            found += complaint_in(os.path.join(self.folder, name))
         return "\n".join(found)
 
     # --- trimtab ---
@@ -216,9 +245,9 @@ class World:
     def until_gone(self, name):
         self.until(f"{name} is gone", lambda: self.get(name) is None)
 
-    def events(self, name):
+    def events(self, *names):
         items = self.must("GET", "/api/v1/namespaces/default/events")["items"]
-        return [(e["type"], e["reason"], e["message"]) for e in items if e["involvedObject"]["name"] == name]
+        return [(e["type"], e["reason"], e["message"]) for e in items if e["involvedObject"]["name"] in names]
 
     def until_event(self, name, reason, text=""):
         return self.until(f"{name} has event {reason}",
