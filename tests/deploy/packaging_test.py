@@ -7,8 +7,10 @@
 TRIMTAB_DEBS=FOLDER names packages that scripts/build-deb made: they are unpacked and their program is run.
 """
 import glob
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -136,6 +138,65 @@ def test_completion__is_installed_as_the_program_prints_it():
         assert f.read() == tree.run(TRIMTAB, "completion", "bash").stdout
 
 
+# --- hardening -----------------------------------------------------------------------------------------------------
+
+def compiler_lines(build):
+    """The command line of each file in C, as lists of words."""
+    with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as f:
+        return [shlex.split(entry["command"]) for entry in json.load(f) if entry["file"].endswith(".c")]
+
+
+def level(line):
+    """The value of _FORTIFY_SOURCE, "" without one; any word of the compiler about it is a failure."""
+    flags = line[:line.index("-MD")]  # from there on: what it reads and writes
+    done = tree.run(*flags, "-Werror", "-E", "-dM", "-x", "c", "/dev/null", cwd=BUILD)
+    assert done.stderr == "", done.stderr
+    found = re.search(r"(?m)^#define _FORTIFY_SOURCE (.*)$", done.stdout)
+    return found.group(1) if found else ""
+
+
+def definitions(lines):
+    """The different sets of definitions of _FORTIFY_SOURCE that files are compiled with."""
+    return {tuple(word for word in line if word.startswith("-D_FORTIFY_SOURCE")) for line in lines}
+
+
+def assert_hardened(program, fortified):
+    head = tree.run("readelf", "-hlWd", program).stdout
+    assert re.search(r"Type: +DYN", head), "not position-independent"
+    assert "GNU_RELRO" in head and re.search(r"FLAGS_1.*NOW", head), "the linker's tables stay writable"
+    assert not re.search(r"GNU_STACK.*RWE", head), "the stack can be executed"
+    wanted = set(re.findall(r"UND (\w+)@", tree.run("readelf", "--dyn-syms", "-W", program).stdout))
+    assert "__stack_chk_fail" in wanted, "no stack protector"
+    checked = {name for name in wanted if re.fullmatch(r"__\w+_chk", name)}
+    assert not fortified or {"__memcpy_chk", "__vsnprintf_chk"} & checked, checked
+
+
+def test_build__is_hardened():
+    if instrumented():
+        raise tap.Absent("this build has a sanitizer's library")
+    lines = compiler_lines(BUILD)
+    found = definitions(lines)
+    assert len(found) == 1, found  # the same for all files
+    said = level(lines[0])
+    optimized = any(word in lines[0] for word in ("-O1", "-O2", "-O3", "-Os", "-Og"))
+    assert said == ("3" if optimized else ""), (said, lines[0])
+    assert_hardened(TRIMTAB, said == "3")
+
+
+def test_debian__is_fortified_at_level_three_by_one_definition():
+    flags = tap.need(shutil.which("dpkg-buildflags"), "dpkg-buildflags is not installed")
+    meson = tap.need(shutil.which("meson"), "meson is not installed")
+    rules = dict(re.findall(r"(?m)^export (\w+) = (.*)$", read("debian", "rules")))
+    clean = {name: value for name, value in os.environ.items() if not re.fullmatch(r"CC|\w*FLAGS|DEB_\w+", name)}
+    said = tree.run(flags, env={**clean, **rules}).stdout
+    with tempfile.TemporaryDirectory() as build:
+        tree.run(meson, "setup", build, TREE, "--buildtype=plain", "-Dtests=false", "-Dsim=false",
+                 env={**clean, **dict(line.split("=", 1) for line in said.splitlines())})
+        lines = compiler_lines(build)
+        assert definitions(lines) == {("-D_FORTIFY_SOURCE=3",)}, definitions(lines)
+        assert level(lines[0]) == "3" and "-fstack-protector-strong" in lines[0], lines[0]
+
+
 # --- Debian --------------------------------------------------------------------------------------------------------
 
 def test_debian__version_and_build_dependencies_are_the_projects():
@@ -153,6 +214,7 @@ def test_debian__packages_unpack_and_their_program_runs():
         for path in glob.glob(os.path.join(folder, "trimtab*.deb")):
             tree.run("dpkg-deb", "-x", path, root)
         assert tree.run(os.path.join(root, "usr/bin/trimtab"), "version").stdout.startswith("trimtab ")
+        assert_hardened(os.path.join(root, "usr/bin/trimtab"), fortified=True)
         for name in ("usr/bin/trimtab-sim", "usr/share/man/man8/trimtab.8.gz", "lib/systemd/system/trimtab.service",
                      "usr/share/bash-completion/completions/trimtab", "etc/default/trimtab", "usr/include/trimtab/provider.h",
                      "usr/lib/sysusers.d/trimtab.conf"):

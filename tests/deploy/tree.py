@@ -11,6 +11,6 @@ def read(tree, *path):
 
 def run(*command, code=0, **kw):
     """Ends with `code`, or the test has failed."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **kw)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, **kw)
     assert done.returncode == code, (command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
     return done
