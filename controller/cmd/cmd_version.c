@@ -17,6 +17,17 @@ static const char usage[] =
     "Usage:\n"
     "  trimtab version [-o json]\n";
 
+/* libcurl and what it is built with, as far as trimtab uses it.  curl_version() would ask every library, and OpenLDAP answers
+ * after reading its configuration files, one of them in the current folder. */
+static const char *curl_versions(struct arena *a)
+{
+    const curl_version_info_data *d = curl_version_info(CURLVERSION_NOW);
+
+    return arena_printf(a, "libcurl/%s %s zlib/%s nghttp2/%s", d->version,
+                        str_or(d->ssl_version, "no TLS"), str_or(d->libz_version, "none"),
+                        str_or(d->nghttp2_version, "none"));
+}
+
 static struct json_object *facts(struct arena *a)
 {
     struct json_object *o = json_object_new_object();
@@ -30,7 +41,7 @@ static struct json_object *facts(struct arena *a)
     json_add_str(o, "abi", arena_printf(a, "%u.%u", TRIMTAB_ABI_MAJOR, TRIMTAB_ABI_MINOR));
     json_add_str(o, "kubernetes", "1.36");
     json_add(o, "providers", providers);
-    json_add_str(o, "libcurl", curl_version());
+    json_add_str(o, "libcurl", curl_versions(a));
     json_add_str(o, "openssl", OpenSSL_version(OPENSSL_VERSION));
     return o;
 }

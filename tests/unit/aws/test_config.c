@@ -24,7 +24,7 @@ static struct parsed good(struct arena *a, const char *text)
 {
     struct parsed p;
     if (parse(a, text, &p) != ERR_OK) {
-        fail_msg("%s: %s", text, p.err.message);
+        fail_msg("%s: %s", str_or(text, "(no file)"), p.err.message);
     }
     return p;
 }
