@@ -125,6 +125,25 @@ def test_pods__may_do_nothing_that_they_need_not():
             assert other["spec"][at]["matchLabels"] == selector, other
 
 
+def allowed_out(items):
+    """{(address, port)} that pods may call by TCP; None: every address."""
+    policy, = (o for o in items if o["kind"] == "NetworkPolicy")
+    assert "Egress" in policy["spec"]["policyTypes"]
+    return {(to.get("ipBlock", {}).get("cidr"), port["port"]) for rule in policy["spec"]["egress"]
+            for to in rule.get("to", [{}]) for port in rule["ports"] if port["protocol"] == "TCP"}
+
+
+def test_policy__lets_pods_reach_the_metadata_server_where_the_cloud_has_it():
+    common = {(None, 53), (None, 443), (None, 6443), ("169.254.169.254/32", 80)}
+    for cloud, more in {"gce": {("169.254.169.252/32", 988)}, "azure": set(), "aws": {("169.254.170.23/32", 80)}}.items():
+        assert allowed_out(objects(cloud)) == common | more, (cloud, allowed_out(objects(cloud)))
+
+
+def test_policy__of_the_chart_has_no_metadata_server_where_none_is_named():
+    found = allowed_out(rendered("--set-json=networkPolicy.metadata=[]"))
+    assert found == {(None, 53), (None, 443), (None, 6443)}, found
+
+
 def test_probes__ask_pages_that_need_no_permission():
     for cloud in CLOUDS:
         container, = deployment(objects(cloud))["spec"]["template"]["spec"]["containers"]
