@@ -6,10 +6,10 @@
    meson.build and pkg-config;
 2  runs it under the installed controller against the simulator: addresses appear, survive a restart, are
    given back;
-3  loads every module of tests/abi: each is a clear error, never a crash.
+3  loads plugins/broken.c under the name of every way of being wrong: each is a clear error, never a crash.
 
 TAP on stdout.  Waits for events (a watch, a process that ends), never for a fixed time; LIMIT_S only ends a test
-that hangs.  usage: run_plugin_test.py BUILD_DIR SOURCE_DIR
+that hangs.  usage: run_plugin_test.py BUILD_DIR SOURCE_DIR BROKEN_MODULE NO_SYMBOL_MODULE
 """
 import json
 import os
@@ -27,6 +27,7 @@ import tap  # noqa: E402  pylint: disable=wrong-import-position
 LIMIT_S = 30
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(sys.argv[2])
+BROKEN, NO_SYMBOL = (os.path.abspath(module) for module in sys.argv[3:5])
 SERVICES = "/api/v1/namespaces/default/services"
 
 # What a module must lead to: words of the error with which the controller refuses to start.
@@ -199,6 +200,16 @@ def install_and_build(scratch):
     return found["trimtab"], os.path.join(example, "build")
 
 
+def make_modules(scratch):
+    """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
+    folder = os.path.join(scratch, "modules")
+    os.mkdir(folder)
+    for name in [*REFUSED, *EVENT, *SERVED, "own-affair"]:
+        if name != "absent":
+            shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
+    return folder
+
+
 def controller(trimtab, cluster, provider, folder, *more):
     return Program([trimtab, f"--cloud-provider={provider}", f"--provider-plugin-dir={folder}",
                     f"--kubeconfig={cluster.kubeconfig}", "--leader-elect=false",
@@ -323,7 +334,7 @@ def main():
             report.check("install, build outside the tree", repr(e))
             return report.end()
         report.check("install, build outside the tree", None)
-        modules = os.path.join(BUILD, "tests", "abi")
+        modules = make_modules(scratch)
         cluster = Cluster(scratch)
         try:
             test_pool(report, trimtab, folder, cluster)

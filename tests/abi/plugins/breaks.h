@@ -1,55 +1,71 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* breaks.h: the ways in which a plugin can be wrong, as numbers for BREAK (see broken.c).
+/* breaks.h: the ways in which a plugin can be wrong, each with the name of the file that shows it.
  *
- * The names are those of the modules that tests/abi/meson.build makes: WRONG_MAJOR is wrong-major.so. */
+ * broken.c is built once.  run_plugin_test.py copies the module to WAY.so for each way, and the module finds
+ * its way by the name under which the controller loaded it.  A missing symbol needs a module of its own:
+ * no_symbol.c. */
 #ifndef TRIMTAB_TESTS_ABI_BREAKS_H
 #define TRIMTAB_TESTS_ABI_BREAKS_H
 
-/* nothing is wrong */
-#define RIGHT      0
-#define LATER      1 /* built with a later header */
-#define OLDER      2 /* knows the mandatory members only */
-#define OWN_AFFAIR 3 /* Services are its own affair: finalizers and events */
-/* the descriptor: the controller does not start */
-#define WRONG_MAJOR     10
-#define TOO_SMALL       11
-#define SIZE_ZERO       12
-#define NAME_NULL       13
-#define NAME_OTHER      14
-#define NAME_BAD        15
-#define VERSION_LONG    16
-#define NO_OPEN         17
-#define NO_CLOSE        18
-#define NO_GET          19
-#define NO_ENSURE       20
-#define NO_UPDATE       21
-#define NO_DELETE       22
-#define HALF_BATCH      23
-#define OPTIONS_NULL    24
-#define OPTION_NAMELESS 25
-#define OPTION_TYPE     26
-#define OPTION_BINARY   27
-#define OPTION_TAKEN    28
-#define DESCRIPTOR_NULL 29
-#define NO_SYMBOL       30
-/* open(): the controller does not start */
-#define OPEN_FAILS        40
-#define OPEN_SILENT       41
-#define OPEN_GARBAGE      42
-#define OPEN_LONG_MESSAGE 43
-/* results: the Service gets an event, the controller goes on */
-#define CODE_GARBAGE    60
-#define CODE_NEGATIVE   61
-#define CODE_UNDECLARED 62
-#define MESSAGE_LONG    63
-#define MESSAGE_BINARY  64
-#define FAIL_SILENT     65
-#define INGRESS_NONE    66
-#define INGRESS_EMPTY   67
-#define INGRESS_LONG    68
-#define INGRESS_MODE    69
-#define INGRESS_MANY    70
-#define RESULT_MISSING  71
-#define EVENT_LONG      72 /* only the event is dropped: the Service gets its address */
+/* Nothing is wrong: LATER is built with a later header, OLDER knows the mandatory members only, OWN_AFFAIR
+ * manages finalizers and events of its Services itself. */
+#define BREAKS_NOTHING(WAY)                                                                        \
+    WAY(RIGHT, "right")                                                                            \
+    WAY(LATER, "later")                                                                            \
+    WAY(OLDER, "older")                                                                            \
+    WAY(OWN_AFFAIR, "own-affair")
+
+/* The descriptor: the controller does not start. */
+#define BREAKS_DESCRIPTOR(WAY)                                                                     \
+    WAY(WRONG_MAJOR, "wrong-major")                                                                \
+    WAY(TOO_SMALL, "too-small")                                                                    \
+    WAY(SIZE_ZERO, "size-zero")                                                                    \
+    WAY(NAME_NULL, "name-null")                                                                    \
+    WAY(NAME_OTHER, "name-other")                                                                  \
+    WAY(NAME_BAD, "name-bad")                                                                      \
+    WAY(VERSION_LONG, "version-long")                                                              \
+    WAY(NO_OPEN, "no-open")                                                                        \
+    WAY(NO_CLOSE, "no-close")                                                                      \
+    WAY(NO_GET, "no-get")                                                                          \
+    WAY(NO_ENSURE, "no-ensure")                                                                    \
+    WAY(NO_UPDATE, "no-update")                                                                    \
+    WAY(NO_DELETE, "no-delete")                                                                    \
+    WAY(HALF_BATCH, "half-batch")                                                                  \
+    WAY(OPTIONS_NULL, "options-null")                                                              \
+    WAY(OPTION_NAMELESS, "option-nameless")                                                        \
+    WAY(OPTION_TYPE, "option-type")                                                                \
+    WAY(OPTION_BINARY, "option-binary")                                                            \
+    WAY(OPTION_TAKEN, "option-taken")                                                              \
+    WAY(DESCRIPTOR_NULL, "descriptor-null")
+
+/* open(): the controller does not start. */
+#define BREAKS_OPEN(WAY)                                                                           \
+    WAY(OPEN_FAILS, "open-fails")                                                                  \
+    WAY(OPEN_SILENT, "open-silent")                                                                \
+    WAY(OPEN_GARBAGE, "open-garbage")                                                              \
+    WAY(OPEN_LONG_MESSAGE, "open-long-message")
+
+/* Results: the Service gets an event, the controller goes on.  EVENT_LONG loses only its event: the Service gets
+ * its address. */
+#define BREAKS_RESULT(WAY)                                                                         \
+    WAY(CODE_GARBAGE, "code-garbage")                                                              \
+    WAY(CODE_NEGATIVE, "code-negative")                                                            \
+    WAY(CODE_UNDECLARED, "code-undeclared")                                                        \
+    WAY(MESSAGE_LONG, "message-long")                                                              \
+    WAY(MESSAGE_BINARY, "message-binary")                                                          \
+    WAY(FAIL_SILENT, "fail-silent")                                                                \
+    WAY(INGRESS_NONE, "ingress-none")                                                              \
+    WAY(INGRESS_EMPTY, "ingress-empty")                                                            \
+    WAY(INGRESS_LONG, "ingress-long")                                                              \
+    WAY(INGRESS_MODE, "ingress-mode")                                                              \
+    WAY(INGRESS_MANY, "ingress-many")                                                              \
+    WAY(RESULT_MISSING, "result-missing")                                                          \
+    WAY(EVENT_LONG, "event-long")
+
+#define BREAKS(WAY)                                                                                \
+    BREAKS_NOTHING(WAY)                                                                            \
+    BREAKS_DESCRIPTOR(WAY)                                                                         \
+    BREAKS_OPEN(WAY)                                                                               \
+    BREAKS_RESULT(WAY)
 
 #endif

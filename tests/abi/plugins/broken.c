@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broken.c: plugins that are wrong in one way each; the build defines BREAK to the number of the way.
+/* broken.c: plugins that are wrong in one way each (breaks.h); the module's file name chooses the way.
  *
- * Everything that BREAK does not name is right, so what the controller says can only be about that.  The file
- * name of the built module is the provider's name (BREAK_NAME).  Crashes are not tested: a plugin is trusted
- * with the process, not with the format of its answers.  run_plugin_test.py knows what each must lead to. */
+ * Everything that the way does not name is right, so what the controller says can only be about that.  The file
+ * name is also the provider's name.  Crashes are not tested: a plugin is trusted with the process, not with the
+ * format of its answers.  run_plugin_test.py knows what each must lead to. */
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <trimtab/provider.h>
 
 #include "tests/abi/plugins/breaks.h"
 
+#define WAY_ENUM(way, name) way,
+#define WAY_NAME(way, name) [way] = name,
+
+enum way { BREAKS(WAY_ENUM) WAY_MAX };
+static const char *const way_names[WAY_MAX] = {BREAKS(WAY_NAME)};
+
 static const struct tt_host *host;
+static enum way way; /* set by tt_provider_descriptor(), before everything else is called */
 
 /* ---- results ------------------------------------------------------------------------------------------ */
 static void fill(char *text, size_t n, char c)
@@ -23,17 +33,17 @@ static int32_t broken_open(const struct tt_open_args *args, void **ret, struct t
 {
     static int handle;
     host = args->host;
-    if (BREAK == OPEN_FAILS) {
+    if (way == OPEN_FAILS) {
         host->result_fail(result, TT_INVALID, "the appliance has no licence", 0);
         return TT_INVALID;
     }
-    if (BREAK == OPEN_SILENT) {
+    if (way == OPEN_SILENT) {
         return TT_AUTH;
     }
-    if (BREAK == OPEN_GARBAGE) {
+    if (way == OPEN_GARBAGE) {
         return 99;
     }
-    if (BREAK == OPEN_LONG_MESSAGE) {
+    if (way == OPEN_LONG_MESSAGE) {
         char text[5000];
         fill(text, sizeof text, 'x');
         host->result_fail(result, TT_INVALID, text, 0);
@@ -61,7 +71,7 @@ static int32_t broken_answer(const struct tt_service *service, struct tt_result 
     char text[5000];
     struct tt_ingress in = {.ip = "192.0.2.1"};
     fill(text, sizeof text, 'x');
-    switch (BREAK) {
+    switch (way) {
     case CODE_GARBAGE:
         return 99;
     case CODE_NEGATIVE:
@@ -102,7 +112,6 @@ static int32_t broken_answer(const struct tt_service *service, struct tt_result 
 }
 
 static const char *const own_finalizers[] = {"example.com/own"};
-#define N_OWN (BREAK == OWN_AFFAIR ? 1 : 0)
 
 /* What belongs to a controller of its own. */
 static void take_over(const struct tt_call *call, const struct tt_item *item)
@@ -122,8 +131,8 @@ static int32_t broken_call(void *provider, const struct tt_call *call, const str
 {
     int32_t code = TT_OK;
     (void)provider;
-    for (uint32_t i = 0; i < batch->n_items && BREAK != RESULT_MISSING; i++) {
-        if (BREAK == OWN_AFFAIR) {
+    for (uint32_t i = 0; i < batch->n_items && way != RESULT_MISSING; i++) {
+        if (way == OWN_AFFAIR) {
             take_over(call, batch->items[i]);
         }
         code = batch->items[i]->verb == TT_VERB_ENSURE
@@ -147,7 +156,7 @@ static int32_t broken_key(void *provider, const struct tt_service *service, char
 }
 
 /* ---- the descriptor ------------------------------------------------------------------------------------- */
-#define UNLESS(way, member) (BREAK == (way) ? NULL : (member))
+#define UNLESS(absent, member) (way == (absent) ? NULL : (member))
 
 /* As a plugin looks that was built with a later header: more members, a higher minor number. */
 struct later_provider {
@@ -155,60 +164,85 @@ struct later_provider {
     int32_t (*something_new)(void *provider);
 };
 
-static const struct tt_option options[] = {
-    {.name = BREAK == OPTION_NAMELESS ? NULL
-             : BREAK == OPTION_TAKEN  ? "cloud-config"
-                                      : BREAK_NAME "-option",
-     .type = BREAK == OPTION_TYPE ? 77 : TT_OPTION_STRING,
-     .default_text = "",
-     .help = BREAK == OPTION_BINARY ? "help \xC3\x28" : "an option"},
-};
+/* Sets `way` from the name of the file that was loaded; ends the process when no way has that name. */
+static void way_find(void)
+{
+    Dl_info info = {0};
+    const char *file = "";
 
-static const struct later_provider descriptor = {
-    .known =
-        {
-            .abi_major = BREAK == WRONG_MAJOR ? TRIMTAB_ABI_MAJOR + 1 : TRIMTAB_ABI_MAJOR,
-            .abi_minor = BREAK == LATER ? TRIMTAB_ABI_MINOR + 7 : TRIMTAB_ABI_MINOR,
-            .size = BREAK == TOO_SMALL   ? offsetof(struct tt_provider, ensure_load_balancer)
-                    : BREAK == LATER     ? sizeof(struct later_provider)
-                    : BREAK == OLDER     ? offsetof(struct tt_provider, batch_key)
-                    : BREAK == SIZE_ZERO ? 0
-                                         : sizeof(struct tt_provider),
-            .name = BREAK == NAME_NULL    ? NULL
-                    : BREAK == NAME_OTHER ? "somebody-else"
-                    : BREAK == NAME_BAD   ? "Not A Name"
-                                          : BREAK_NAME,
-            .version =
-                BREAK == VERSION_LONG
-                    ? "0123456789012345678901234567890123456789012345678901234567890123456789"
-                    : "1",
-            .capabilities =
-                BREAK == OWN_AFFAIR ? TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS : 0,
-            .finalizers = own_finalizers,
-            .n_finalizers = N_OWN,
-            .options = UNLESS(OPTIONS_NULL, options),
-            .n_options = 1,
-            .codes = BREAK == CODE_UNDECLARED ? 1u << TT_OK : 0,
-            .open = UNLESS(NO_OPEN, broken_open),
-            .close = UNLESS(NO_CLOSE, broken_close),
-            .get_load_balancer = UNLESS(NO_GET, broken_get),
-            .ensure_load_balancer = UNLESS(NO_ENSURE, broken_call),
-            .update_load_balancer = UNLESS(NO_UPDATE, broken_call),
-            .ensure_load_balancer_deleted = UNLESS(NO_DELETE, broken_call),
-            .batch_key = BREAK == HALF_BATCH || BREAK == RESULT_MISSING ? broken_key : NULL,
-            .reconcile_batch = BREAK == RESULT_MISSING ? broken_call : NULL,
-        },
-};
+    if (dladdr(way_names, &info) != 0 && info.dli_fname != NULL) {
+        const char *slash = strrchr(info.dli_fname, '/');
+        file = slash != NULL ? slash + 1 : info.dli_fname;
+    }
+    for (size_t i = 0; i < WAY_MAX; i++) {
+        size_t n = strlen(way_names[i]);
+        if (strncmp(file, way_names[i], n) == 0 && strcmp(file + n, ".so") == 0) {
+            way = (enum way)i;
+            return;
+        }
+    }
+    fprintf(stderr, "broken.c: loaded as \"%s\", which is no way of breaks.h\n", file);
+    abort();
+}
 
-#if BREAK != NO_SYMBOL
+/* Returns the one option of the provider; valid as long as the module is loaded. */
+static const struct tt_option *broken_options(void)
+{
+    static char name[64];
+    static struct tt_option option;
+
+    (void)snprintf(name, sizeof(name), "%s-option", way_names[way]); /* the longest name fits */
+    option = (struct tt_option){
+        .name = way == OPTION_NAMELESS ? NULL
+                : way == OPTION_TAKEN  ? "cloud-config"
+                                       : name,
+        .type = way == OPTION_TYPE ? 77 : TT_OPTION_STRING,
+        .default_text = "",
+        .help = way == OPTION_BINARY ? "help \xC3\x28" : "an option",
+    };
+    return way == OPTIONS_NULL ? NULL : &option;
+}
+
+/* Sets what is said of the provider as a whole. */
+static void describe(struct tt_provider *p)
+{
+    p->abi_major = way == WRONG_MAJOR ? TRIMTAB_ABI_MAJOR + 1 : TRIMTAB_ABI_MAJOR;
+    p->abi_minor = way == LATER ? TRIMTAB_ABI_MINOR + 7 : TRIMTAB_ABI_MINOR;
+    p->size = way == TOO_SMALL   ? offsetof(struct tt_provider, ensure_load_balancer)
+              : way == LATER     ? sizeof(struct later_provider)
+              : way == OLDER     ? offsetof(struct tt_provider, batch_key)
+              : way == SIZE_ZERO ? 0
+                                 : sizeof(struct tt_provider);
+    p->name = way == NAME_NULL    ? NULL
+              : way == NAME_OTHER ? "somebody-else"
+              : way == NAME_BAD   ? "Not A Name"
+                                  : way_names[way];
+    p->version = way == VERSION_LONG
+                     ? "0123456789012345678901234567890123456789012345678901234567890123456789"
+                     : "1";
+    p->capabilities = way == OWN_AFFAIR ? TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS : 0;
+    p->finalizers = own_finalizers;
+    p->n_finalizers = way == OWN_AFFAIR ? 1 : 0;
+    p->options = broken_options();
+    p->n_options = 1;
+    p->codes = way == CODE_UNDECLARED ? 1u << TT_OK : 0;
+}
+
 TT_EXPORT const struct tt_provider *tt_provider_descriptor(void)
 {
-    return BREAK == DESCRIPTOR_NULL ? NULL : &descriptor.known;
+    static struct later_provider descriptor;
+
+    way_find();
+    descriptor.known = (struct tt_provider){
+        .open = UNLESS(NO_OPEN, broken_open),
+        .close = UNLESS(NO_CLOSE, broken_close),
+        .get_load_balancer = UNLESS(NO_GET, broken_get),
+        .ensure_load_balancer = UNLESS(NO_ENSURE, broken_call),
+        .update_load_balancer = UNLESS(NO_UPDATE, broken_call),
+        .ensure_load_balancer_deleted = UNLESS(NO_DELETE, broken_call),
+        .batch_key = way == HALF_BATCH || way == RESULT_MISSING ? broken_key : NULL,
+        .reconcile_batch = way == RESULT_MISSING ? broken_call : NULL,
+    };
+    describe(&descriptor.known);
+    return way == DESCRIPTOR_NULL ? NULL : &descriptor.known;
 }
-#else
-TT_EXPORT const struct tt_provider *misspelt_descriptor(void);
-TT_EXPORT const struct tt_provider *misspelt_descriptor(void)
-{
-    return &descriptor.known;
-}
-#endif
