@@ -86,7 +86,7 @@ static void check_header(struct arena *a, const char *text)
     (void)access_forbidden_text(a, text, "get", text, text); /* only that it ends well */
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(access, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     const char *text = arena_strndup(a, (const char *)data, size);

@@ -127,7 +127,7 @@ static void check_state(const char *text, size_t n)
     clock_fake_free(clock);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(aws_answer, const uint8_t *data, size_t size)
 {
     if (size < 1 || size > 1 << 16) {
         return 0;

@@ -53,7 +53,7 @@ static void check_profiles(struct arena *a, const char *text, size_t size)
     FUZZ_CHECK(aws_profile_service_get(p, "default", "ec2", "endpoint_url") == NULL || exists);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(aws_config, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct err err = ERR_INIT;

@@ -62,7 +62,7 @@ static void check_merged(struct arena *a, const char *text, size_t size)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(azure_config, const uint8_t *data, size_t size)
 {
     static const struct azure_env env;
     struct arena *a = arena_new();

@@ -47,7 +47,7 @@ static void check_certificate(const uint8_t *data, size_t size)
     azure_cert_free(cert);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(azure_token, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     const char *body = arena_strndup(a, (const char *)data, size);

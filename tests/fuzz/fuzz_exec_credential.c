@@ -44,7 +44,7 @@ static void check_pair(const struct credential *c)
     http_pair_free(pair);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(exec_credential, const uint8_t *data, size_t size)
 {
     static const char *const versions[] = {"client.authentication.k8s.io/v1",
                                            "client.authentication.k8s.io/v1beta1"};

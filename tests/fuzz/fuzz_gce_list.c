@@ -94,7 +94,7 @@ static void check_snapshot(struct outcome *whole, struct gce_snapshot *s, bool a
     arena_free(a);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(gce_list, const uint8_t *data, size_t size)
 {
     if (size < 1 || size > 1 << 16) {
         return 0;

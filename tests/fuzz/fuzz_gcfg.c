@@ -48,7 +48,7 @@ static void check_refusal(int rc, const struct err *err)
     FUZZ_CHECK(column > 0 && strncmp(err->message + line + 1 + column, ": ", 2) == 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(gcfg, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct err err = ERR_INIT;

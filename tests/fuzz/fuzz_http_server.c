@@ -85,7 +85,7 @@ static struct outcome run(const uint8_t *data, size_t size, size_t piece)
     return o;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(http_server, const uint8_t *data, size_t size)
 {
     if (size < 2) {
         return 0;

@@ -97,7 +97,7 @@ static void check_view(struct arena *a, const uint8_t *data, size_t size, int rc
                of_tree.n_labels == of_view.n_labels && str_eq(of_tree.name, of_view.name));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(json, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct err err = ERR_INIT;

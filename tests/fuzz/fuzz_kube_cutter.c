@@ -74,7 +74,7 @@ static bool take(void *arg, const char *text, size_t n, bool too_large)
     return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(kube_cutter, const uint8_t *data, size_t size)
 {
     if (size < 1 || size > 1 << 16) {
         return 0;

@@ -79,7 +79,7 @@ static void check_view(const char *text, size_t n, enum kube_kind kind, int rc,
     arena_free(a);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(kube_object, const uint8_t *data, size_t size)
 {
     static const char *const words[] = {"service ", "node ", "endpointslice "};
     struct json_object *tree = NULL;

@@ -66,7 +66,7 @@ static void check(struct arena *a, char how, struct json_object *doc, struct jso
     json_object_put(got);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(kube_patch, const uint8_t *data, size_t size)
 {
     static const struct json_limits limits = {
         .max_bytes = 1 << 14, .max_depth = 32, .max_values = 2000};

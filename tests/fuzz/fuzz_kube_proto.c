@@ -25,7 +25,7 @@ static const struct kube_type *type_of(char c)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(kube_proto, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     const char *body = size ? (const char *)data + 1 : "";

@@ -21,7 +21,7 @@ static void check_choice(const struct kc_choice *c)
     FUZZ_CHECK(c->user.username != NULL && c->user.password != NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(kubeconfig, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct err err = ERR_INIT;

@@ -32,7 +32,7 @@ static void complete_and_decode(struct arena *a, const struct cmd_manifest *m,
     json_object_put(whole);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(manifest, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct err err = ERR_INIT;

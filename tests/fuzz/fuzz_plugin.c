@@ -109,7 +109,7 @@ static void check_accepted(const struct tt_provider *d)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(plugin, const uint8_t *data, size_t size)
 {
     struct arena *a _cleanup_(arena_freep) = arena_new();
     struct input in = {.p = data, .n = size, .a = a};

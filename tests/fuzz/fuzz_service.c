@@ -77,7 +77,7 @@ static void check_node(struct arena *a, const struct tt_node *n)
     FUZZ_CHECK(nodes_sufficiently_equal(&n, 1, &n, 1));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(service, const uint8_t *data, size_t size)
 {
     struct arena *a _cleanup_(arena_freep) = arena_new();
     struct json_object *tree = NULL;

@@ -186,7 +186,7 @@ static void run_one(struct talk *t, char *text, size_t n)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(sim_arm, const uint8_t *data, size_t size)
 {
     struct clock *clock = clock_fake_new(1000, 1795287600000000);
     struct sim_config cfg = {.clock = clock, .cloud = "azure", .nodes = 1};

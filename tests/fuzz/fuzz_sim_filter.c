@@ -14,7 +14,7 @@ static const char object[] =
     "\"b\"]},"
     "\"region\":\"https://www.googleapis.com/compute/v1/projects/p/regions/us-central1\"}";
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(sim_filter, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct json_object *o = NULL;

@@ -27,7 +27,7 @@ static void check_loaded(struct arena *a, struct sim *s)
     FUZZ_CHECK(str_eq(first, dump(a, s)));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(sim_world, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct json_object *world = NULL;

@@ -90,7 +90,7 @@ static void check_words(struct arena *a, const char *s, size_t n)
     (void)log_vmodule_valid(s); /* only must not crash */
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(text, const uint8_t *data, size_t size)
 {
     if (size > 2048) {
         return 0;

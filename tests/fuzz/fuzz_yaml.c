@@ -24,7 +24,7 @@ static void check_document(struct arena *a, struct json_object *doc)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(yaml, const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
     struct err err = ERR_INIT;

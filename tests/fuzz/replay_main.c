@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay_main.c: runs a fuzz target over the files of its corpus, as a test.
  *
- *     fuzz-replay-NAME FOLDER…    one TAP line per file, in the order of names
+ *     fuzz-replay TARGET FOLDER…    one TAP line per file, in the order of names
  *
  * Each file is also run cut short at a few places, because truncation is the fault that networks make.
  * A target that finds something aborts; the line before it names the file. */
@@ -15,14 +15,22 @@
 #define FILE_MAX ((size_t)1 << 20)
 #define CUTS     8
 
-static void run_with_cuts(const char *data, size_t n)
+static struct fuzz_target *targets; /* filled before main() */
+
+void fuzz_register(struct fuzz_target *t)
+{
+    t->next = targets;
+    targets = t;
+}
+
+static void run_with_cuts(fuzz_run_fn *run, const char *data, size_t n)
 {
     for (size_t i = 0; i <= CUTS; i++) {
         size_t len = n * i / CUTS;
         /* a copy of exactly that size, so that the sanitizers see every byte read behind it */
         uint8_t *copy = xmalloc(len);
         memcpy(copy, data, len);
-        (void)LLVMFuzzerTestOneInput(copy, len); /* always 0 */
+        (void)run(copy, len); /* always 0 */
         free(copy);
     }
 }
@@ -33,7 +41,7 @@ static int by_name(const struct dirent *e)
 }
 
 /* Returns the number of files, or -1. */
-static int replay_folder(const char *folder, int done)
+static int replay_folder(fuzz_run_fn *run, const char *folder, int done)
 {
     struct dirent **names = NULL;
     int n = scandir(folder, &names, by_name, alphasort);
@@ -48,7 +56,7 @@ static int replay_folder(const char *folder, int done)
         } else {
             printf("# %s, %zu bytes\n", names[i]->d_name, size);
             fflush(stdout);
-            run_with_cuts(data, size);
+            run_with_cuts(run, data, size);
             printf("ok %d - %s\n", done + i + 1, names[i]->d_name);
         }
         arena_free(a);
@@ -58,11 +66,27 @@ static int replay_folder(const char *folder, int done)
     return n;
 }
 
+static fuzz_run_fn *find_target(const char *name)
+{
+    for (const struct fuzz_target *t = targets; t != NULL; t = t->next) {
+        if (strcmp(t->name, name) == 0) {
+            return t->run;
+        }
+    }
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     int total = 0;
-    for (int i = 1; i < argc; i++) {
-        int n = replay_folder(argv[i], total);
+    fuzz_run_fn *run = argc > 2 ? find_target(argv[1]) : NULL;
+    if (run == NULL) {
+        printf("Bail out! unknown target \"%s\"; usage: fuzz-replay TARGET FOLDER…\n",
+               argc > 1 ? argv[1] : "");
+        return 2;
+    }
+    for (int i = 2; i < argc; i++) {
+        int n = replay_folder(run, argv[i], total);
         if (n <= 0) {
             printf("Bail out! %s: no corpus\n", argv[i]);
             return EXIT_FAILURE;

@@ -164,7 +164,7 @@ struct later_provider {
     int32_t (*something_new)(void *provider);
 };
 
-/* Sets `way` from the name of the file that was loaded; ends the process when no way has that name. */
+/* Sets `way` from the name of the file that was loaded; ends the process when breaks.h has no such way. */
 static void way_find(void)
 {
     Dl_info info = {0};
@@ -181,7 +181,7 @@ static void way_find(void)
             return;
         }
     }
-    fprintf(stderr, "broken.c: loaded as \"%s\", which is no way of breaks.h\n", file);
+    fprintf(stderr, "broken.c: loaded as \"%s\"; breaks.h has no such way\n", file);
     abort();
 }
 
