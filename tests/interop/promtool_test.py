@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """/metrics as Prometheus' own checker reads it.  Skipped where promtool is absent.
 
-Usage: promtool_test.py TEST_SERVE_PAGES
+Usage: promtool_test.py TEST_SERVE
 """
 import shutil
 import subprocess
@@ -22,7 +22,7 @@ def main():
     if shutil.which("promtool") is None:
         print("ok 1 - promtool # SKIP promtool is not installed")
         return 0
-    text = subprocess.run([sys.argv[1], "print"], stdout=subprocess.PIPE, check=True).stdout
+    text = subprocess.run([sys.argv[1], "print_metrics"], stdout=subprocess.PIPE, check=True).stdout
     r = subprocess.run(["promtool", "check", "metrics"], input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = [l for l in r.stdout.decode().splitlines() if l and counts(l)]
     for line in lines:

@@ -5,6 +5,7 @@
  * cloud that has the same machines, networks and reserved addresses but no load balancer.  When the controller
  * rests, every forwarding rule, target pool, firewall, health check and address equals the recorded one, member by member. */
 #include "tests/sim/adoption.h"
+#include "tests/support/unit.h"
 
 static const char *const flags[] = {"--cluster-name=c1", NULL};
 
@@ -70,7 +71,7 @@ static void adoption__services_beside_ingress_gce__are_built_as_upstream_did(voi
     build("gce/world-both.json", 16, deviations);
 }
 
-int main(void)
+UNIT_MAIN(adoption_build)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(

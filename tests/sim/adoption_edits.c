@@ -6,6 +6,7 @@
 #include "tests/sim/adoption.h"
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -69,7 +70,7 @@ static void adoption__edits_of_adopted_services__end_as_under_upstream(void **st
     arena_free(a);
 }
 
-int main(void)
+UNIT_MAIN(adoption_edits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adoption__edits_of_adopted_services__end_as_under_upstream),

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/strset.h"
+#include "tests/support/unit.h"
 
 #define CLUSTER_ID "552125a0ed214320" /* of the recording */
 #define API        "/compute/v1/projects/p1/"
@@ -279,7 +280,7 @@ static void adoption__recorded_scenarios_played_again__send_the_same_changes(voi
     assert_int_equal(bad, 0);
 }
 
-int main(void)
+UNIT_MAIN(adoption_traces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adoption__recorded_scenarios_played_again__send_the_same_changes),

@@ -16,7 +16,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
-DATA, PROGRAMS = sys.argv[1], sys.argv[2:]
+DATA, PROGRAM, FILES = sys.argv[1], sys.argv[2], sys.argv[3:]
 LOGS = {f"{life}.log" for life in (
     "adopt-world-nic", "adopt-world-node-ip", "adopt-world-availability-sets",
     "build-world-nic", "build-world-nic-in-turn", "build-world-node-ip", "build-world-node-ip-in-turn",
@@ -47,8 +47,8 @@ def main():
         return tap.skip("python3-jsonschema is not installed")
     report = tap.Report()
     with tempfile.TemporaryDirectory() as folder:
-        for program in PROGRAMS:
-            subprocess.run([program], env={**os.environ, "TRIMTAB_ADOPTION_LOGS": folder}, capture_output=True, check=False)
+        for name in FILES:
+            subprocess.run([PROGRAM, name], env={**os.environ, "TRIMTAB_ADOPTION_LOGS": folder}, capture_output=True, check=False)
         names = sorted(os.listdir(folder))
         report.check(f"{len(names)} lives are logged", sorted(LOGS - set(names)))
         seen = set()

@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "controller/app.h"
+#include "tests/support/unit.h"
 
 /* The flags of a world that have a meaning here, and those that are ingress-gce's alone. */
 static const char *const flags_legacy[] = {"--cluster-name=c1", "--v=4", NULL};
@@ -96,7 +97,7 @@ WORLD(2, world_of_both_controllers)
 WORLD(3, world_of_internal_dual_stack)
 WORLD(4, world_of_external_dual_stack)
 
-int main(void)
+UNIT_MAIN(adoption_worlds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adoption__world_of_ingress_gce__is_left_alone),

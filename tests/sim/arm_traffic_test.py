@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated Azure against a recorded client, recorded worlds and the schema packs.
 
-    arm_traffic_test.py TRIMTAB_SIM DATA [UNIT_TEST…]      (TAP on stdout)
+    arm_traffic_test.py TRIMTAB_SIM DATA TEST_SIM_ARM FILE…      (TAP on stdout)
 
 Sends trimtab-sim every request that the Go controller made in the recorded scenarios (statuses must be of the same class),
 reads every document of each recorded world, and lets check_traffic.py judge the logs.  Then runs the simulator's own
@@ -21,7 +21,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
-SIM, DATA, UNIT_TESTS = sys.argv[1], sys.argv[2], sys.argv[3:]
+SIM, DATA, UNIT_TESTS, FILES = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 sys.path.insert(0, f"{DATA}/schemas")
 VERSIONS = {"Microsoft.Network": "2025-05-01", "Microsoft.Compute": "2025-04-01"}
 LISTS = {
@@ -180,11 +180,11 @@ def main():
         report.check(f"recorded requests: check_traffic: {last}", wrong)
     for name in ("world-nic", "world-node-ip", "world-availability-sets"):
         check_world(report, name)
-    for test in UNIT_TESTS:
+    for name in FILES:
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([test], env={**os.environ, "TRIMTAB_ARM_LOGS": folder}, capture_output=True, check=False)
+            subprocess.run([UNIT_TESTS, name], env={**os.environ, "TRIMTAB_ARM_LOGS": folder}, capture_output=True, check=False)
             seen, wrong = judge_unit_test(folder)
-            report.check(f"{os.path.basename(test)}: {seen} exchanges", wrong if seen else ["nothing was logged"])
+            report.check(f"test-sim-arm-{name}: {seen} exchanges", wrong if seen else ["nothing was logged"])
     return report.end()
 
 

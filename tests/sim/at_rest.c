@@ -4,6 +4,7 @@
  * An hour of the controller's clock in steps of seven minutes, at each of which the server ends the watches, as a real
  * one does after 300 to 600 s.  The simulator counts.  (Lease renewals: leases.c, one each retry period.) */
 #include "tests/support/rig.h"
+#include "tests/support/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,7 @@ static void start_and_expiry__streaming_lists__no_list(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(at_rest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_hour_at_rest__watches_alone),

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define SERVICES "/api/v1/namespaces/default/services"
 #define NLB      "\"service.beta.kubernetes.io/aws-load-balancer-type\":\"nlb\""
@@ -542,7 +543,7 @@ static void flows__restart_with_many__reads_little_of_each(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(aws_flows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flows__network_balancers__cost_what_they_should),

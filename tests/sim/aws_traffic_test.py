@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulated AWS against a recorded client, a recorded world and the schema packs.
 
-    aws_traffic_test.py TRIMTAB_SIM DATA [UNIT_TEST…]      (TAP on stdout)
+    aws_traffic_test.py TRIMTAB_SIM DATA TEST_SIM_AWS FILE…      (TAP on stdout)
 
 Sends trimtab-sim every request that the Go controller made in the recorded scenarios, with the ids that the simulator gave in
 place of the recorded ones (statuses must be of the same class), reads every document of the recorded world, and lets
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import aws_client  # noqa: E402
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
-SIM, DATA, UNIT_TESTS = sys.argv[1], sys.argv[2], sys.argv[3:]
+SIM, DATA, UNIT_TESTS, FILES = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 sys.path.insert(0, f"{DATA}/schemas")
 LATER = ("i-68c9f5160ea427f60",)    # the instance that one scenario adds
 GIVES = {"CreateSecurityGroup": ".//groupId", "CreateLoadBalancer": ".//LoadBalancerArn",
@@ -181,11 +181,11 @@ def main():
         last, wrong = check_log(sim.log)
         report.check(f"recorded requests: check_traffic: {last}", wrong)
     check_world(report)
-    for test in UNIT_TESTS:
+    for name in FILES:
         with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([test], env={**os.environ, "TRIMTAB_AWS_LOGS": folder}, capture_output=True, check=False)
+            subprocess.run([UNIT_TESTS, name], env={**os.environ, "TRIMTAB_AWS_LOGS": folder}, capture_output=True, check=False)
             seen, wrong = judge_unit_test(folder)
-            report.check(f"{os.path.basename(test)}: {seen} exchanges", wrong)
+            report.check(f"test-sim-aws-{name}: {seen} exchanges", wrong)
     return report.end()
 
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 static const char *const flags[] = {"--cluster-name=c1", "--v=4", NULL};
 
@@ -472,7 +473,7 @@ static void adoption__edits_one_by_one__end_as_under_upstream(void **state)
     edit(true);
 }
 
-int main(void)
+UNIT_MAIN(azure_adoption)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adoption__world_of_scale_set_interfaces__is_a_no_op),

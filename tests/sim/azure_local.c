@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define SERVICES "/api/v1/namespaces/default/services"
 #define INTERVAL 30000
@@ -204,7 +205,7 @@ static void one_pair__nobody_asks_for_endpoints(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(azure_local)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(several__pools_follow_their_endpoints__one_list_and_a_write_each),

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 /* The recorded cluster without its Services and what was made for them. */
 static struct json_object *empty_world(void)
@@ -103,7 +104,7 @@ static void availability_set__a_machine_comes_while_the_list_is_young__joins(voi
     json_object_put(world);
 }
 
-int main(void)
+UNIT_MAIN(azure_nodes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(availability_set__a_machine_comes_while_the_list_is_young__joins),

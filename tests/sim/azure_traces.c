@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 static const char *const flags[] = {"--cluster-name=c1", NULL};
 
@@ -223,7 +224,7 @@ static void adoption__recorded_scenarios_played_again__send_the_same_bodies(void
     arena_free(p.a);
 }
 
-int main(void)
+UNIT_MAIN(azure_traces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adoption__recorded_scenarios_played_again__send_the_same_bodies),

@@ -14,6 +14,7 @@
 #include "common/base/str.h"
 #include "controller/app.h"
 #include "controller/kube/store.h"
+#include "tests/support/unit.h"
 
 #define SERVICES  "/api/v1/namespaces/default/services"
 #define FIREWALLS "/compute/v1/projects/p1/global/firewalls/"
@@ -333,7 +334,7 @@ static void reports__failure__says_why_and_when(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(drift)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adopted_world__no_drift_and_few_calls),

@@ -18,6 +18,7 @@
 #include "controller/identity.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/rig.h"
+#include "tests/support/unit.h"
 
 #define LEASES      "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 #define LEASE       LEASES "/cloud-controller-manager"
@@ -208,7 +209,7 @@ static void app__provider_writes_on_open__opened_again_when_it_leads(void **stat
     fake_provider_free(p);
 }
 
-int main(void)
+UNIT_MAIN(election)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(election__free_lease__leads_says_so_and_lets_go),

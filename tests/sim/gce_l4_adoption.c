@@ -10,6 +10,7 @@
 #include "tests/sim/adoption.h"
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -246,7 +247,7 @@ static void adoption__edits_of_services_of_cloud_provider_gcp__end_as_under_it(v
     edit("gce/edits-legacy.json", flags_legacy, 18, 68, deviations);
 }
 
-int main(void)
+UNIT_MAIN(gce_l4_adoption)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(adoption__world_of_cloud_provider_gcp__is_a_no_op),

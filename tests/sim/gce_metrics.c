@@ -13,6 +13,7 @@
 
 #include "common/base/str.h"
 #include "controller/app.h"
+#include "tests/support/unit.h"
 
 #define SERVICES "/api/v1/namespaces/default/services"
 #define INTERNAL "\"networking.gke.io/load-balancer-type\":\"Internal\""
@@ -190,7 +191,7 @@ static void finalizer__taken_off_by_hand__counted_at_the_next_sync(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(gce_metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_services__one_of_them_wrong_and_one_deleted__counted),

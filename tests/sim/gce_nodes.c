@@ -14,6 +14,7 @@
 
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "tests/support/unit.h"
 
 #define L4_FLAGS "--run-l4-controller", "--run-l4-netlb-controller", "--enable-l4-neg"
 static const char *const flags_l4[] = {"--v=4", "--controllers=-service-lb-controller", L4_FLAGS,
@@ -457,7 +458,7 @@ static void stopped__while_one_waits_for_the_shared_check__ends_cleanly(void **s
     }
 }
 
-int main(void)
+UNIT_MAIN(gce_nodes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negs__node_comes_while_subsets_are_full__not_one_call),

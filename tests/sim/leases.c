@@ -19,6 +19,7 @@
 #include "common/base/str.h"
 #include "controller/fence.h"
 #include "tests/support/rig.h"
+#include "tests/support/unit.h"
 
 #define LEASES      "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/"
 #define L4_LOCK     "l4-lb-controller-gce-lock"
@@ -488,7 +489,7 @@ static void leases__an_hour_at_rest__one_update_each_retry_period(void **state)
     world_stop(&w);
 }
 
-int main(void)
+UNIT_MAIN(leases)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leases__two_candidates__one_writes_and_stays),

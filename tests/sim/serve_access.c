@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define MAP "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
@@ -190,7 +191,7 @@ static void access__config_map_is_changed__the_watch_tells(void **state)
     kit_ca_free(new_ca);
 }
 
-int main(void)
+UNIT_MAIN(serve_access)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(access__roles_of_the_cluster__decide),

@@ -13,6 +13,7 @@
 
 #include "controller/app.h"
 #include "sim/sim.h"
+#include "tests/support/unit.h"
 
 #define WEB "/api/v1/namespaces/default/services/web"
 #define WEB_BODY                                                                                   \
@@ -264,7 +265,7 @@ static void rig__stopped_while_nodes_come_and_go__ends_cleanly(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(rig)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rig__service_created__has_its_address_at_rest),

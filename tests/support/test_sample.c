@@ -12,6 +12,7 @@
 #include "common/base/file.h"
 #include "common/base/str.h"
 #include "tests/support/sample.h"
+#include "tests/support/unit.h"
 
 #define CASES     20000
 #define CASE_MAX  100
@@ -186,7 +187,7 @@ static void sample_print__says_part_and_how_to_repeat(void **state)
     printed(&(struct sample){.parts = 1, .turn = 5}, "# sample: every case\n");
 }
 
-int main(void)
+UNIT_MAIN(sample)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sample__any_consecutive_turns__take_every_case_once),

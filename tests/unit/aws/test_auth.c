@@ -2,6 +2,7 @@
 /* test_auth.c: where keys come from, and what is asked to get them (docs/spec/aws.md 2.1 to 2.4).
  *
  * Answers are made up; fetches are stepped by hand on a clock that stands still. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/auth_kit.h"
 
 #define ENV_KEYS  "AWS_ACCESS_KEY_ID=AKIDENV\nAWS_SECRET_ACCESS_KEY=hush-env\n"
@@ -585,7 +586,7 @@ static void instance__what_it_may_answer(void **state)
     kit_failed(k, ERR_AUTH, "this instance has no role");
 }
 
-int main(void)
+UNIT_MAIN(auth)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(environment__needs_no_request),

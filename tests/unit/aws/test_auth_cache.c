@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_auth_cache.c: how long keys are used, who gets new ones, and who waits (docs/spec/aws.md 2.2). */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/auth_kit.h"
 
 #include <pthread.h>
@@ -302,7 +303,7 @@ static void hostile_answer__is_cut_off(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(auth_cache)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(windows__by_the_life_of_the_keys),

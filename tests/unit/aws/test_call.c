@@ -5,6 +5,7 @@
 #include "tests/unit/aws/call_dialog.h"
 
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 struct talk {
     const char *name;
@@ -489,7 +490,7 @@ static void calls__side_by_side__each_has_its_outcome(void **state)
     test_server_stop(server);
 }
 
-int main(void)
+UNIT_MAIN(call)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call__good_and_bad_answers),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_call_pages.c: lists that come in pages: every item once, nothing of what broke off, an end in any case (docs/spec/aws.md
  * 3.4).  See test_call.c. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/call_dialog.h"
 
 struct seen {
@@ -218,7 +219,7 @@ static void list__reader_ends_it__with_and_without_an_error(void **state)
     str_buf_done(&seen.text);
 }
 
-int main(void)
+UNIT_MAIN(call_pages)
 {
     const struct CMUnitTest tests[] = {
         CALL_TEST(list__pages__every_item_once_and_in_order),

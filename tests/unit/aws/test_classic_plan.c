@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_classic_plan.c: classic load balancers are made and brought to what their Services want (docs/spec/aws.md 4.6 to
  * 4.13), against an AWS in memory that refuses what AWS refuses and calls that change nothing. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <string.h>
@@ -532,7 +533,7 @@ static void plan__unchanged__says_that_the_name_stays(void **state)
     service_kit_free(s);
 }
 
-int main(void)
+UNIT_MAIN(classic_plan)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__own_group__is_six_calls_in_three_waves),

@@ -3,6 +3,7 @@
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 
@@ -466,7 +467,7 @@ static void read__things_get_old__they_are_forgotten(void **state)
     aws_doc_unref(held.doc);
 }
 
-int main(void)
+UNIT_MAIN(cloud)
 {
     const struct CMUnitTest tests[] = {
         CLOUD_TEST(read__young_enough__not_asked_again),

@@ -2,6 +2,7 @@
 /* test_config.c: aws.conf and what follows from it (docs/spec/aws.md 1; rows 123 to 129 and 274 to 287 of 11). */
 #include "providers/aws/aws_config.h"
 #include "providers/aws/aws_config_keys.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 #include <stdio.h>
@@ -407,7 +408,7 @@ static void arn__its_account(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(config)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(overrides__rows_274_to_283),

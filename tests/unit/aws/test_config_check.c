@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_config_check.c: what a person is told of aws.conf, at the start and by check-config (docs/spec/aws.md 1; 13 row 35). */
 #include "providers/aws/aws_config_check.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 #include <stdio.h>
@@ -216,7 +217,7 @@ static void check__credentials_of_the_environment(void **state)
     assert_int_equal(unsetenv("AWS_EC2_METADATA_DISABLED"), 0);
 }
 
-int main(void)
+UNIT_MAIN(config_check)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(load__warnings_of_the_start),

@@ -7,6 +7,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 
 static const struct aws_naming naming = {.cluster_id = "c1", .vpc = "vpc-1"};
 static const struct aws_naming recorded = {.cluster_id = "c1", .vpc = "vpc-c3f8576e598373f9b"};
@@ -631,7 +632,7 @@ static void list__a_thousand_instances__little_memory(void **state)
     aws_draft_doc_done(&d);
 }
 
-int main(void)
+UNIT_MAIN(decode)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(places__decoded),

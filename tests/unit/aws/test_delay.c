@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_delay.c: the delay across requests (docs/spec/aws.md 2.10), rows 260 to 264 of 11.13. */
 #include "providers/aws/aws_delay.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 static void delay__every_request_is_refused__as_upstream(void **state)
@@ -65,7 +66,7 @@ static void delay__nothing_is_refused__never_waits(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(delay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delay__every_request_is_refused__as_upstream),

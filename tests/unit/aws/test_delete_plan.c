@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_delete_plan.c: a Service goes with everything that is its own and nothing else, wherever an earlier deletion stopped
  * (docs/spec/aws.md 7.3, 7.4, 13 rows 1 to 3, 18, 19, 24). */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <string.h>
@@ -335,7 +336,7 @@ static void delete__rules_are_not_ours_to_write__only_references_go(void **state
     service_kit_free(s);
 }
 
-int main(void)
+UNIT_MAIN(delete_plan)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delete__classic__balancer_then_rules_then_group),

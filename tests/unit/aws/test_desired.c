@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_desired.c: the load balancers that Services should have, whole; rows 226 to 235, 243, 244, sections 4, 5.1 to 5.10. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 static int classic(struct arena *a, const struct aws_naming *n, const char *annotations,
@@ -380,7 +381,7 @@ static void group_attributes__differences__256_to_259(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(desired)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(classic__plain),

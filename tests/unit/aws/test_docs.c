@@ -6,6 +6,7 @@
 #include "providers/aws/aws_annotations.h"
 #include "providers/aws/aws_config_keys.h"
 #include "tests/support/doc_page.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 static const char *cell(struct arena *a, const char *text)
@@ -64,7 +65,7 @@ static void page__names_every_key_of_the_cloud_config(void **state)
     check_keys(a, page, aws_override_keys);
 }
 
-int main(void)
+UNIT_MAIN(docs)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(page__has_the_annotations_of_the_code),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_draft.c: drafts become operations in the order of their phases, with handles turned into indexes. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/plan_kit.h"
 
 static int draft(struct aws_planning *p, enum aws_phase phase, const char *name)
@@ -140,7 +141,7 @@ static void draft__many_of_a_phase__go_sixteen_at_a_time(void **state)
     kit_free(k);
 }
 
-int main(void)
+UNIT_MAIN(draft)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(draft__phases__are_waves_and_keep_the_order_inside),

@@ -2,6 +2,7 @@
 /* test_endpoint.c: where requests go and what they are signed for; the files of AWS' tools (docs/spec/aws.md 1.3, 2.1, 2.3,
  * 2.5). */
 #include "providers/aws/aws_endpoint.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/gce/pure.h"
 
@@ -399,7 +400,7 @@ static void attempts__of_the_environment_or_the_profile(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(endpoint)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(own__by_partition),

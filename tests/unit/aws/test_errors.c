@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_errors.c: AWS' refusals as codes that can be acted on (docs/spec/aws.md 2.8, 2.9, 3.3, 11.16). */
 #include "providers/aws/aws_errors.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 static void code__of_each_word(void **state)
@@ -153,7 +154,7 @@ static void answer__endless_text__is_cut_and_keeps_the_request(void **state)
     assert_non_null(strstr(err.message, "(request r-3)"));
 }
 
-int main(void)
+UNIT_MAIN(errors)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(code__of_each_word),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_explain.c: explain and validate, word for word (docs/ux.md). */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
 static void explain__a_plain_service(void **state)
@@ -122,7 +123,7 @@ static void validate__without_a_call(void **state)
     same_text("asked", flow_kit_asked(k), "");
 }
 
-int main(void)
+UNIT_MAIN(explain)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(explain__a_plain_service),

@@ -2,6 +2,7 @@
 /* test_flow.c: how a sync begins and ends: what Kubernetes is told, when somebody looks again, what is remembered.
  *
  * "5.3" is a section of docs/spec/aws.md. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
 static const struct tt_service *nlb(struct flow_kit *k)
@@ -291,7 +292,7 @@ static void get__a_failure_says_what_it_was_about(void **state)
     assert_int_equal(k->r.exists, -1);
 }
 
-int main(void)
+UNIT_MAIN(flow)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(nlb__by_its_state__has_a_name_or_not),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_groups.c: rules of security groups: same or not, differences, managed groups; rows 64 to 82. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 /* Is each rule of `wanted` there? */
@@ -135,7 +136,7 @@ static void text__says_what_and_from_where(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(groups)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(exists__64_to_72_and_82),

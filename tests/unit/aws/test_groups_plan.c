@@ -2,6 +2,7 @@
 /* test_groups_plan.c: security groups, a load balancer's own and those of nodes: rows 226 to 242 and 252 to 255 of
  * docs/spec/aws.md 11.12, row 81 of 11.6, row 1 of 15, and what is shared with other Services (4.11, FIX). */
 #include "providers/aws/aws_groups_plan.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <string.h>
@@ -549,7 +550,7 @@ static void nlb_nodes__subnet_of_another_vpc__says_so(void **state)
     service_kit_free(s);
 }
 
-int main(void)
+UNIT_MAIN(groups_plan)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nlb__mode__decides_about_the_group),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_health.c: health checks of both kinds; rows 83 to 111. */
 #include "providers/aws/aws_health_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 #define LOCAL(port) ONE_PORT ",\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":" #port
@@ -171,7 +172,7 @@ static void nlb__shared_port_and_path_are_configured__100_101(void **state)
     same_text("101", c.path, "/custom-healthz");
 }
 
-int main(void)
+UNIT_MAIN(health)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(classic__83_to_97),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_hints.c: what a process remembers about Services between calls (providers/aws/aws_memory.h). */
 #include "providers/aws/aws_memory.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 #include <pthread.h>
@@ -140,7 +141,7 @@ static void threads__use_it_together(void **state)
     assert_true(aws_memory_size(*state) <= THREADS);
 }
 
-int main(void)
+UNIT_MAIN(hints)
 {
     const struct CMUnitTest tests[] = {
         MEMORY_TEST(bits__are_per_uid_and_masked),

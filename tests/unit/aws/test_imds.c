@@ -2,6 +2,7 @@
 /* test_imds.c: reading the metadata service with tokens, and without where there are none (docs/spec/aws.md 2.3). */
 #include "providers/aws/aws_imds.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_env_fake.h"
 #include "tests/unit/gce/pure.h"
 
@@ -303,7 +304,7 @@ static void region__of_the_identity_document(void **state)
     assert_int_equal(region(w, nonsense, &name), ERR_TRANSIENT);
 }
 
-int main(void)
+UNIT_MAIN(imds)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(token__is_had_once_and_shared),

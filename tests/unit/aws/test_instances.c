@@ -3,6 +3,7 @@
 #include "tests/unit/aws/cloud_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 
 #define TAG "<tagSet><item><key>kubernetes.io/cluster/c1</key></item></tagSet>"
 #define OF(id, state, tag)                                                                         \
@@ -275,7 +276,7 @@ static void state__strange_worlds__are_refused_or_empty(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(instances)
 {
     const struct CMUnitTest tests[] = {
         CLOUD_TEST(instances__states_and_tags),

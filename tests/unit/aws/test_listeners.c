@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_listeners.c: listeners of classic load balancers, and which come and go; rows 31 to 63. */
 #include "providers/aws/aws_service_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 static const char *pair(struct arena *a, const char *key, const char *value)
@@ -183,7 +184,7 @@ static void equality__54_to_63(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(listeners)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(of_a_port__31_to_49),       PURE_TEST(nlb__compares_port_names_as_they_are__45),

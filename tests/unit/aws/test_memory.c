@@ -2,6 +2,7 @@
 /* test_memory.c: what is remembered of Services: bits, since when a group waits, what was made
  * and changed last. */
 #include "providers/aws/aws_memory.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 static void group__made__known_until_it_is_old(void **state)
@@ -114,7 +115,7 @@ static void change__noted__the_last_one_counts(void **state)
     aws_memory_free(m);
 }
 
-int main(void)
+UNIT_MAIN(memory)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(group__made__known_until_it_is_old),

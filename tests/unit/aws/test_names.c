@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_names.c: names of load balancers, target groups and security groups; rows 1 to 30. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 static void target_groups__1_to_14(void **state)
@@ -110,7 +111,7 @@ static void balancers_and_their_groups__27_to_30(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(names)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(target_groups__1_to_14),

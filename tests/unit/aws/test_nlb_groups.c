@@ -2,6 +2,7 @@
 /* test_nlb_groups.c: what is done for target groups of an NLB: health checks, targets, and those that an interrupted run left.
  *
  * Each plan is carried out in a world that refuses what AWS refuses, and then nothing is to be done. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/plan_kit.h"
 
 #include <string.h>
@@ -279,7 +280,7 @@ static void names__of_groups__are_upstreams(void **state)
     kit_free(k);
 }
 
-int main(void)
+UNIT_MAIN(nlb_groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(update__health_protocol_and_interval__in_place),

@@ -2,6 +2,7 @@
 /* test_nlb_plan.c: what is done for an NLB and its listeners: creation, every update of docs/spec/aws.md 9.1.
  *
  * Each plan is carried out in a world that refuses what AWS refuses, and then nothing is to be done. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/plan_kit.h"
 
 #include <string.h>
@@ -418,7 +419,7 @@ static void noop__everything_is_kept_and_counted(void **state)
     kit_free(k);
 }
 
-int main(void)
+UNIT_MAIN(nlb_plan)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__one_port__takes_two_waves_and_four_calls),

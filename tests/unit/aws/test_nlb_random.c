@@ -9,6 +9,7 @@
  *     the nodes let in whom they let in before and shall let in afterwards
  *     the next plan is empty, and every port is served by all targets, and nothing is left over
  *     a deletion, tried from such a moment, leaves nothing behind, and rules of others */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <string.h>
@@ -365,7 +366,7 @@ static void random__from_any_state_to_any_other__settles(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(nlb_random)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random__from_any_state_to_any_other__settles),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_groups.c: rules of NLBs in security groups of nodes; section 5.11, 13 rows 24, 25. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 #define C   "kubernetes.io/rule/nlb/client=lb1"
@@ -209,7 +210,7 @@ static void changes__not_repaired__as_upstream(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(node_groups)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(comes__5_11),

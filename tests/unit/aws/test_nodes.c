@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nodes.c: nodes as targets: ids, labels, groups of instances, differences of targets; rows 112 to 122, 130 to 135,
  * 240 to 242, 245 to 249. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 static void instance_id__112_to_122(void **state)
@@ -246,7 +247,7 @@ static void target_group__of_another_balancer__10_4_row_5(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(nodes)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(instance_id__112_to_122),

@@ -2,6 +2,7 @@
 /* test_observe.c: which questions a sync asks, in which situation, in how many calls, and how old an answer may be.
  *
  * "7.3" is a section of docs/spec/aws.md, "13.3" a row of its section 13. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
 static const struct tt_service *nlb(struct flow_kit *k)
@@ -483,7 +484,7 @@ static void hold__cancelled_while_waiting__ends(void **state)
     (void)hold_change(k->p->node_groups, HOLD_ALONE, HOLD_NOT, NULL);
 }
 
-int main(void)
+UNIT_MAIN(observe)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(nlb__edited__is_read_by_name),

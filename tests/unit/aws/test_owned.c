@@ -3,6 +3,7 @@
  *
  * Rules first, then the questions that are asked for them. */
 #include "providers/aws/aws_owned_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
 #define OTHER "a9999999922223333444455555555555"
@@ -343,7 +344,7 @@ static void list__a_failure_is_a_finding(void **state)
     same_text("nothing is listed", str_nonnull(str_buf_text(&k->owned)), "");
 }
 
-int main(void)
+UNIT_MAIN(owned)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(names__of_balancers),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_service.c: what a Service asks for, and what is wrong with it; rows 188 to 225. */
 #include "providers/aws/aws_service_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 static const struct aws_service *read(struct arena *a, const char *annotations, const char *spec)
@@ -416,7 +417,7 @@ static void findings__are_bounded(void **state)
     assert_in_range(read(*state, str_buf_text(&b), NULL)->n_findings, 1, 16);
 }
 
-int main(void)
+UNIT_MAIN(service)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(lists__188_to_192),

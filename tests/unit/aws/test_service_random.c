@@ -11,6 +11,7 @@
  *
  * Every pair begins where the one before it ended, after people have edited the world.  A failure prints its number; the
  * numbers are all that is random. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/service_kit.h"
 
 #include <stdio.h>
@@ -481,7 +482,7 @@ static void plans__of_random_pairs_with_options__hold_what_they_promise(void **s
     walk(&r, PAIRS / 2);
 }
 
-int main(void)
+UNIT_MAIN(service_random)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans__of_random_pairs__hold_what_they_promise),

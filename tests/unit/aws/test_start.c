@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_start.c: who and where we are: from the cloud config, from the metadata service, from the own instance (docs/spec/aws.md
  * 1.4, 2.5), and which key would help when that cannot be told. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
 #define DOCUMENT                                                                                   \
@@ -211,7 +212,7 @@ static void offline__what_a_state_does_not_tell_must_be_configured(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(start)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(config__says_all__nothing_is_asked),

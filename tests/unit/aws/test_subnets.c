@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_subnets.c: subnets of load balancers; rows 165 to 181. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 #define OWN   "kubernetes.io/cluster/c1"
@@ -204,7 +205,7 @@ static void what_is_left_out__is_told(void **state)
     same_text("L1", why_not.items[3], "subnet L1 is left out: L is no plain availability zone");
 }
 
-int main(void)
+UNIT_MAIN(subnets)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(discovery__165_to_177),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_tags.c: tags: pairs of annotations, whose a thing is, the own cluster's id; rows 136 to 164 and 182 to 187. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/aws_test.h"
 
 #define P AWS_CLUSTER_TAG_PREFIX
@@ -185,7 +186,7 @@ static void of_balancers_and_groups__4_5(void **state)
     same_text("legacy", aws_test_tags(a, &got), L "=c1|" P "c1=owned");
 }
 
-int main(void)
+UNIT_MAIN(tags)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(own_id__136_to_142), PURE_TEST(in_the_cluster__143_to_150),

@@ -2,6 +2,7 @@
 /* test_write.c: one operation of a plan as calls, and what is done when AWS refuses a part of it (docs/spec/aws.md 3.3, 7.4).
  *
  * Numbers are rows of the specification's sections: "12.19" is row 19 of section 12. */
+#include "tests/support/unit.h"
 #include "tests/unit/aws/flow_kit.h"
 
 static const struct tt_service *nlb(struct flow_kit *k)
@@ -236,7 +237,7 @@ static void group__deleted__is_not_waited_for(void **state)
     assert_null(aws_memory_group(k->p->memory, k->a, UID, 0));
 }
 
-int main(void)
+UNIT_MAIN(write)
 {
     const struct CMUnitTest tests[] = {
         FLOW_TEST(targets__one_is_named__the_others_are_sent_with_new_numbers),

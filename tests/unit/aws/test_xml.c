@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_xml.c: the answers of AWS as trees, and what no answer may do to us (docs/spec/aws.md 3.2, 11.16). */
 #include "providers/aws/aws_xml.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 static const struct aws_node *parse(struct arena *a, const char *text)
@@ -184,7 +185,7 @@ static void caps__depth_elements_and_bytes(void **state)
     same_text("root", parse(a, fits)->name, "a");
 }
 
-int main(void)
+UNIT_MAIN(xml)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(error__of_a_classic_load_balancer),

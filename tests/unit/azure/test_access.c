@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_access.c: who may reach a Service; rows G-40 to G-54 of docs/spec/azure.md 13.8. */
+#include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 
 #define ALLOWED "azure-allowed-ip-ranges"
@@ -260,7 +261,7 @@ static void aggregate__G52_to_G54(void **state)
     assert_int_equal(azure_prefixes_aggregate(a, &none).n, 0);
 }
 
-int main(void)
+UNIT_MAIN(access)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(lists__are_trimmed_and_sorted_into_good_and_bad),

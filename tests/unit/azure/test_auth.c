@@ -7,6 +7,7 @@
 
 #include "common/base/file.h"
 #include "common/net/url.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -452,7 +453,7 @@ static void single_flight__who_comes_at_once_waits_for_one_request(void **state)
     assert_int_equal(test_server_requests(k->server), 1);
 }
 
-int main(void)
+UNIT_MAIN(auth)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(managed__who_is_asked_and_how),

@@ -4,6 +4,7 @@
 #include "tests/unit/azure/auth_kit.h"
 
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -208,7 +209,7 @@ static void identity_file__unfit__is_told_without_its_contents(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(auth_vault)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(vault__the_networks_token),

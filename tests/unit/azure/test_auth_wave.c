@@ -6,6 +6,7 @@
 
 #include "providers/azure/azure_arm.h"
 #include "providers/azure/azure_auth_internal.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -295,7 +296,7 @@ static void managed__no_proxy(void **state)
     assert_false(k->req.direct);
 }
 
-int main(void)
+UNIT_MAIN(auth_wave)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(wave__one_token_is_had_for_all),

@@ -7,6 +7,7 @@
 
 #include "providers/azure/azure_arm.h"
 #include "providers/azure/azure_auth_internal.h"
+#include "tests/support/unit.h"
 
 #define ARM "https://management.azure.com"
 #define LBS "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/loadBalancers"
@@ -601,7 +602,7 @@ static void retries__of_the_configuration(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(call)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(get__answers),

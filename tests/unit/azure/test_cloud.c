@@ -5,6 +5,7 @@
 
 #include "common/base/file.h"
 #include "providers/azure/azure_cloud.h"
+#include "tests/support/unit.h"
 
 static void by_name__1_5(void **state)
 {
@@ -141,7 +142,7 @@ static void environment_file__tokens_do_not_go_over_plain_http_to_a_safe_api(voi
               "https://management.azure.com is");
 }
 
-int main(void)
+UNIT_MAIN(cloud)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(by_name__1_5),

@@ -6,6 +6,7 @@
 
 #include "providers/azure/azure_config_keys.h"
 #include "tests/support/doc_page.h"
+#include "tests/support/unit.h"
 
 static const struct azure_env no_env;
 
@@ -296,7 +297,7 @@ static void page__tells_every_key(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(config)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(syntax__yaml_and_json__say_the_same),

@@ -4,6 +4,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_config_keys.h"
+#include "tests/support/unit.h"
 
 /* Stands where a secret may stand: it must be nowhere in what is told. */
 #define MARK "hunter2-do-not-print"
@@ -147,7 +148,7 @@ static void secrets__broken_text__is_not_quoted(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(config_keys)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(every_key__takes_its_type_and_refuses_others_by_line),

@@ -4,6 +4,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_arm.h"
+#include "tests/support/unit.h"
 
 struct seen {
     struct azure_config c;
@@ -270,7 +271,7 @@ static void ages__of_what_was_read(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(config_merge)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(type__says_which_text_counts),     PURE_TEST(merge__each_kind_of_value),

@@ -8,6 +8,7 @@
 #include "providers/azure/azure_lb_apply_rules.h"
 #include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_snapshot.h"
+#include "tests/support/unit.h"
 
 #define FEW  100
 #define MANY 400
@@ -177,7 +178,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+UNIT_MAIN(cost)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(doc_limits__names__sorted),

@@ -5,6 +5,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "tests/support/doc_page.h"
+#include "tests/support/unit.h"
 
 static const char *cell(struct arena *a, const char *text)
 {
@@ -29,7 +30,7 @@ static void page__has_the_table_of_the_code(void **state)
     doc_page_check_table(*state, "providers/azure.md", "annotations", table(*state));
 }
 
-int main(void)
+UNIT_MAIN(docs)
 {
     const struct CMUnitTest tests[] = {PURE_TEST(page__has_the_table_of_the_code)};
     return cmocka_run_group_tests(tests, NULL, NULL);

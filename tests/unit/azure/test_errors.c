@@ -2,6 +2,7 @@
 /* test_errors.c: what answers of Azure mean: statuses, its own codes, and what only stands in a message
  * (docs/spec/azure.md 3.8). */
 #include "providers/azure/azure_errors.h"
+#include "tests/support/unit.h"
 #include "tests/unit/azure/azure_test.h"
 
 #include <stdio.h>
@@ -151,7 +152,7 @@ static void clinging__3_8__which_set_holds_the_balancer(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(errors)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(answer__3_8__code_and_reason),

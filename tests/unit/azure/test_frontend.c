@@ -4,6 +4,7 @@
 #include "tests/unit/azure/lb.h"
 
 #include "providers/azure/azure_lb_apply_rules.h"
+#include "tests/support/unit.h"
 
 #define ROOT     "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"
 #define LB       ROOT "/loadBalancers/kubernetes"
@@ -527,7 +528,7 @@ static void apply__over_the_limit__refused_alone(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(frontend)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(owner__F_10_to_F_20),

@@ -13,6 +13,7 @@
 #include "providers/azure/azure_lb_apply_rules.h"
 #include "providers/azure/azure_pip_index.h"
 #include "providers/azure/azure_probe_rules.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -455,7 +456,7 @@ static void apply__random_batches__equal_single_passes(void **state)
     rng_free(rng);
 }
 
-int main(void)
+UNIT_MAIN(lb_batch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(apply__random_batches__equal_single_passes),

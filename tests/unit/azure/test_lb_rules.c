@@ -5,6 +5,7 @@
 
 #include "providers/azure/azure_lb_merge_rules.h"
 #include "providers/azure/azure_probe_rules.h"
+#include "tests/support/unit.h"
 
 #define STANDARD 1u
 #define SHARED   2u
@@ -588,7 +589,7 @@ static void merge__second_time__changes_nothing(void **state)
     same_text("probes", lb_names(a, lb, "probes"), SHARED_NAME);
 }
 
-int main(void)
+UNIT_MAIN(lb_rules)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(desired__rules__R_01_to_R_13),

@@ -7,6 +7,7 @@
 
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_local_rules.h"
+#include "tests/support/unit.h"
 
 #define ON(lb)                "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 #define LOCAL(ports)          "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":31000," ports
@@ -470,7 +471,7 @@ static void node_without_balancer__told_once(void **state)
     same_text("and lose it", r->events, "web FailedToFindLoadBalancerForNode\n");
 }
 
-int main(void)
+UNIT_MAIN(local_services)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(names__whose_pool_it_is),

@@ -2,6 +2,7 @@
 /* test_lro.c: long-running operations: each way in which Azure answers a write, answer by answer (docs/spec/azure.md
  * 3.5), and how long is waited. */
 #include "providers/azure/azure_lro.h"
+#include "tests/support/unit.h"
 #include "tests/unit/azure/azure_test.h"
 
 #define BASE     "https://management.azure.com"
@@ -231,7 +232,7 @@ static void claims__of_a_challenge(void **state)
     same_text("no header", azure_lro_claims(a, NULL), NULL);
 }
 
-int main(void)
+UNIT_MAIN(lro)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(look__3_5__answer_by_answer),   PURE_TEST(is_ours__only_the_API),

@@ -5,6 +5,7 @@
 
 #include "providers/azure/azure_members_gather.h"
 #include "providers/azure/azure_members_vmss_plan.h"
+#include "tests/support/unit.h"
 
 static void check(struct arena *a, const struct row *rows, size_t n)
 {
@@ -415,7 +416,7 @@ static void names__instances_in_base_36(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(members)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(instances__join),

@@ -3,6 +3,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/azure_metrics.h"
+#include "tests/support/unit.h"
 
 /* Lines "name request source group subscription value". */
 static struct str_buf
@@ -70,7 +71,7 @@ static void every_metric__is_declared_once(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(failure_count__who_failed_and_at_what, setup, teardown),

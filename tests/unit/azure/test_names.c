@@ -3,6 +3,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_select_rules.h"
+#include "tests/support/unit.h"
 
 #define UID  "257b9655-5137-4ad2-b091-ef3f07043ad3"
 #define BASE "a257b965551374ad2b091ef3f07043ad"
@@ -167,7 +168,7 @@ static void ids__are_read_without_case(void **state)
     assert_false(azure_has_suffix("6", "-ipv6"));
 }
 
-int main(void)
+UNIT_MAIN(names)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(rules_and_frontends__N_02_to_N_12),

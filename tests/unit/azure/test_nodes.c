@@ -5,6 +5,7 @@
 
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_spread_rules.h"
+#include "tests/support/unit.h"
 
 #define POOL(lb)                                                                                   \
     "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Network/loadBalancers/" lb             \
@@ -277,7 +278,7 @@ static void refused_selectors__the_code_counts_without_a_text(void **state)
     assert_int_equal(azure_spread_nodes(a, &c, &none, NULL, &node, 1, NULL), ERR_INVALID);
 }
 
-int main(void)
+UNIT_MAIN(nodes)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(pools__M_01_to_M_05),

@@ -3,6 +3,7 @@
  * cloud (G-29), and rows 1, 12 and 13 of 18. */
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_nsg_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 
 #define TAGS  "azure-allowed-service-tags"
@@ -449,7 +450,7 @@ static void document__that_is_not_whole_is_refused(void **state)
     assert_int_equal(azure_nsg_read(*state, NULL, &g, NULL), ERR_TRANSIENT);
 }
 
-int main(void)
+UNIT_MAIN(nsg)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(name__G01_to_G12),

@@ -12,6 +12,7 @@
 #include "tests/unit/azure/nsg.h"
 
 #include "common/base/clock.h"
+#include "tests/support/unit.h"
 
 #define CASES        10000
 #define SERVICES_MAX 6
@@ -444,7 +445,7 @@ static void batch__equals_single_passes(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(nsg_batch)
 {
     const struct CMUnitTest tests[] = {PURE_TEST(batch__equals_single_passes)};
     return cmocka_run_group_tests_name("azure_nsg_batch", tests, NULL, NULL);

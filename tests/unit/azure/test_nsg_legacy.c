@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nsg_legacy.c: security rules that releases before 1.29 made: when they are taken out, and what stays (docs/spec/azure.md
  * 9.9); and that splitting a rule opens nothing that it had not open (9.5). */
+#include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 
 #define IP "20.1.2.3"
@@ -144,7 +145,7 @@ static void split__only_addresses_that_the_rule_had(void **state)
               "502 Allow Tcp Internet > 20.1.2.3,20.5.5.5 : 80");
 }
 
-int main(void)
+UNIT_MAIN(nsg_legacy)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(legacy__9_9__taken_out_when_the_group_is_written),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_nsg_services.c: several Services and one security group: what they share, and what one batch does to the
  * others; docs/spec/azure.md 9.5, 12.5 (4), 18 row 2. */
+#include "tests/support/unit.h"
 #include "tests/unit/azure/nsg.h"
 
 #define MORE "azure-additional-public-ips"
@@ -202,7 +203,7 @@ static void batch__a_refused_service_blocks_nobody(void **state)
     same_text("good", nsg_show(a, r.rules), "500 Allow Tcp Internet > 20.1.2.4 : 443");
 }
 
-int main(void)
+UNIT_MAIN(nsg_services)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(deny__stays_while_an_owner_wants_it),

@@ -12,6 +12,7 @@
 #include "common/base/str.h"
 #include "providers/azure/azure_owned_rules.h"
 #include "tests/support/objects.h"
+#include "tests/support/unit.h"
 
 #define BASE "a0123456789abcdef0123456789abcde"
 #define LIVE "a1111111122223333444455555555555"
@@ -187,7 +188,7 @@ static void security_rules__only_when_no_service_is_left(void **state)
     assert_false(s->l.items[1].used);
 }
 
-int main(void)
+UNIT_MAIN(owned)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pips__generated_and_tagged__ours, set_up, tear_down),

@@ -5,6 +5,7 @@
 
 #include "providers/azure/azure_pip_rules.h"
 #include "providers/azure/azure_pip_tags.h"
+#include "tests/support/unit.h"
 
 #define GROUP    "/subscriptions/subscription/resourceGroups/rg/providers/Microsoft.Network"
 #define ID(name) GROUP "/publicIPAddresses/" name
@@ -559,7 +560,7 @@ static void ip_tags__P_80_and_P_81(void **state)
 #undef T
 }
 
-int main(void)
+UNIT_MAIN(pip)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(owner__P_01_to_P_18),

@@ -4,6 +4,7 @@
 #include "tests/unit/azure/members.h"
 
 #include "providers/azure/azure_pls_rules.h"
+#include "tests/support/unit.h"
 
 #define PLS(n)    RG "Microsoft.Network/privateLinkServices/" n
 #define FIP(n)    LB("kubernetes-internal") "/frontendIPConfigurations/" n
@@ -321,7 +322,7 @@ static void unlink__before_the_frontend_goes(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(pls)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(document__new),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_pools.c: pools of addresses, pools that go or change their kind, pools of several balancers; sections 5.5, 6.11 and
  * 7.5 to 7.7 of the Azure specification. */
+#include "tests/support/unit.h"
 #include "tests/unit/azure/members_rows.h"
 
 /* ---- pools of addresses ---------------------------------------------------------------------------- */
@@ -260,7 +261,7 @@ static void several__pool_of_one_Service(void **state)
     same_text("7.7", world_show(w, planned(w)), "1 scale set instance 1: joins default-web\n");
 }
 
-int main(void)
+UNIT_MAIN(pools)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(addresses__7_6),

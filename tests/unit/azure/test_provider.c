@@ -5,6 +5,7 @@
 
 #include "providers/azure/azure_provider.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -484,7 +485,7 @@ static void batch_key__is_one_for_all(void **state)
     assert_int_equal(tt_azure_provider.batch_key(NULL, NULL, key, 5), TT_INVALID);
 }
 
-int main(void)
+UNIT_MAIN(provider)
 {
     const struct CMUnitTest tests[] = {
         WORLD_TEST(check_config__findings),

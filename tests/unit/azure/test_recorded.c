@@ -6,6 +6,7 @@
 #include "common/base/file.h"
 #include "providers/azure/azure_lb_apply_rules.h"
 #include "providers/azure/azure_pip_rules.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -258,7 +259,7 @@ static void worlds__public_ips__nothing_to_do(void **state)
     assert_true(n > 10);
 }
 
-int main(void)
+UNIT_MAIN(recorded)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(writes__load_balancer__same_body),

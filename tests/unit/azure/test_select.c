@@ -4,6 +4,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_select_rules.h"
+#include "tests/support/unit.h"
 
 /* ---- one pair per cluster or VM set -------------------------------------------------------------- */
 
@@ -513,7 +514,7 @@ static void expected__single_pair__name_of_the_cluster(void **state)
     same_text("several", name, "lb1");
 }
 
-int main(void)
+UNIT_MAIN(select)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(name__A_01_to_A_07),

@@ -3,6 +3,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_selector.h"
+#include "tests/support/unit.h"
 
 static void matches__rows(void **state)
 {
@@ -93,7 +94,7 @@ static void decode__wrong_types__refused(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(selector)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(matches__rows),

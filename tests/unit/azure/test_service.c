@@ -6,6 +6,7 @@
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_lb_desired.h"
 #include "tests/support/doc_page.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -491,7 +492,7 @@ static void hints__too_many__are_cut(void **state)
     assert_int_equal(azure_service_check(s, NULL), ERR_OK);
 }
 
-int main(void)
+UNIT_MAIN(service)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(addresses__U_01_to_U_03),

@@ -3,6 +3,7 @@
  * is not disturbed (docs/adr/0005). */
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_snapshot.h"
+#include "tests/support/unit.h"
 #include "tests/unit/azure/azure_test.h"
 
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static void forget__one_scope_or_all(void **state)
 
 #define SNAPSHOT_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int main(void)
+UNIT_MAIN(snapshot)
 {
     const struct CMUnitTest tests[] = {
         SNAPSHOT_TEST(list__age_and_scope),

@@ -6,6 +6,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/azure_doc.h"
+#include "tests/support/unit.h"
 
 #define INTERNAL    "{\"azure-load-balancer-internal\":\"true\"}"
 #define PORTS(port) "\"ports\":[{\"port\":" #port ",\"nodePort\":3" #port "}]"
@@ -634,7 +635,7 @@ static void fresh_address_of_another__stays_open(void **state)
     has_rules(r, "80>20.0.0.1 443>20.0.0.2");
 }
 
-int main(void)
+UNIT_MAIN(stages)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(create_first__address_balancer_group),

@@ -6,6 +6,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/azure_doc.h"
+#include "tests/support/unit.h"
 
 #define CREATE   "\"azure-pls-create\":\"true\""
 #define INTERNAL "\"azure-load-balancer-internal\":\"true\""
@@ -163,7 +164,7 @@ static void deleted__link_before_frontend(void **state)
                "balancers: delete load balancer lb1-internal [web]\n");
 }
 
-int main(void)
+UNIT_MAIN(stages_links)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(moves__the_link_goes_first_and_comes_last),

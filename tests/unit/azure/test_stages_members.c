@@ -6,6 +6,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/azure_doc.h"
+#include "tests/support/unit.h"
 
 #define GROUP   "/subscriptions/subscription/resourceGroups/rg/providers/"
 #define COMPUTE GROUP "Microsoft.Compute/"
@@ -264,7 +265,7 @@ static void availability_sets__by_name_and_another_later(void **state)
     stage_rig_settled(r);
 }
 
-int main(void)
+UNIT_MAIN(stages_members)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(scale_set__interfaces_addresses_and_back),

@@ -6,6 +6,7 @@
 #include "tests/unit/azure/stage_rig.h"
 
 #include "providers/azure/azure_doc.h"
+#include "tests/support/unit.h"
 
 #define ON(lb) "{\"azure-load-balancer-configurations\":\"" lb "\"}"
 #define VM(name)                                                                                   \
@@ -393,7 +394,7 @@ static void several__failed_balancer_of_the_other_kind__is_written_again(void **
     succeeded(db);
 }
 
-int main(void)
+UNIT_MAIN(stages_moves)
 {
     const struct CMUnitTest tests[] = {
         RIG_TEST(existing__balancer_in_another_case__is_kept),

@@ -10,6 +10,7 @@
 
 #include "common/base/clock.h"
 #include "providers/azure/azure_doc.h"
+#include "tests/support/unit.h"
 
 #define SEEDS    150
 #define STEPS    10
@@ -313,7 +314,7 @@ static void plan__tells_what_the_sync_does(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(stages_random)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lives__keep_addresses_converge_and_leave_nothing),

@@ -3,6 +3,7 @@
 #include "tests/unit/azure/azure_test.h"
 
 #include "providers/azure/azure_tags_rules.h"
+#include "tests/support/unit.h"
 
 /* "a=b,c=d" as an object; a value may hold anything but ','. */
 static struct json_object *tags_object(struct arena *a, const char *text)
@@ -98,7 +99,7 @@ static void apply__nothing_configured__document_is_not_touched(void **state)
     same_text("absent", azure_tag(doc, "other"), NULL);
 }
 
-int main(void)
+UNIT_MAIN(tags)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(merge__T_01_to_T_09),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_arena.c: memory that is given back at once. */
+#include "tests/support/unit.h"
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>
@@ -125,7 +126,7 @@ static void xmalloc_family__sizes_and_null__as_documented(void **state)
     free(g);
 }
 
-int main(void)
+UNIT_MAIN(arena)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(arena_alloc__any_size__zeroed_and_aligned, arena_setup,

@@ -8,6 +8,7 @@
 #include "common/base/cancel.h"
 #include "common/base/hooks.h"
 #include "common/base/lock.h"
+#include "tests/support/unit.h"
 
 static void count(void *arg)
 {
@@ -208,7 +209,7 @@ static void lock__static_and_dynamic__work(void **state)
     mutex_done(&fixed);
 }
 
-int main(void)
+UNIT_MAIN(cancel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cancel__fire__hooks_run_once),

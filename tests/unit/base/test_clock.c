@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/support/unit.h"
 
 static void clock_real__two_looks__never_back(void **state)
 {
@@ -330,7 +331,7 @@ static void rng_uuid__form__version_4(void **state)
     rng_free(r);
 }
 
-int main(void)
+UNIT_MAIN(clock)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clock_real__two_looks__never_back),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 static void err_set__texts__one_tidy_line(void **state)
 {
@@ -164,7 +165,7 @@ static void err_mask__long_message_and_reason__nothing_left(void **state)
     assert_string_equal(err.reason, "");
 }
 
-int main(void)
+UNIT_MAIN(err)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(err_set__texts__one_tidy_line),

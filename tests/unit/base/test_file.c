@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 
 /* The scratch folder of a test, and the names it uses in it. */
 struct place {
@@ -168,7 +169,7 @@ static void file_watch__blank_from_the_start__refused(void **state)
     place_done(&p);
 }
 
-int main(void)
+UNIT_MAIN(file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_read__whole_file__and_its_cap),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/gcfg.h"
+#include "tests/support/unit.h"
 
 struct conf {
     const char *token_url, *token_body, *project_id, *network_project_id, *network_name,
@@ -362,7 +363,7 @@ static void gcfg_bool__words__any_case(void **state)
     assert_false(gcfg_bool(NULL, &got));
 }
 
-int main(void)
+UNIT_MAIN(gcfg)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gcfg_decode__recorded_from_upstream__equal),

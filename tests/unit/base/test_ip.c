@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/ip.h"
+#include "tests/support/unit.h"
 
 static void assert_text(const char *in, struct json_object *want, bool ok, const char *got)
 {
@@ -250,7 +251,7 @@ static void ip_net_nth__walks__and_ends(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(ip)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ip__recorded_from_go__equal),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json.c: asking trees, building them, comparing and printing them. */
+#include "tests/support/unit.h"
 #include "tests/unit/base/base_test.h"
 
 #include <malloc.h>
@@ -289,7 +290,7 @@ static void json_print__doubles__shortest_that_reads_back(void **state)
     assert_string_equal(json_text(a, o, JSON_COMPACT), "[2.5]");
 }
 
-int main(void)
+UNIT_MAIN(json)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_members__wrong_types__count_as_absent),

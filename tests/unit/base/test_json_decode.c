@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_decode.c: structures filled by tables, and errors that say where. */
+#include "tests/support/unit.h"
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>
@@ -219,7 +220,7 @@ static void json_decode__big_map__capped(void **state)
                    "labels: want at most 10000 items, got 10001");
 }
 
-int main(void)
+UNIT_MAIN(json_decode)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_decode__every_type__filled),

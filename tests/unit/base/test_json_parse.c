@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_json_parse.c: what is read as JSON, what is refused, and where the error is. */
+#include "tests/support/unit.h"
 #include "tests/unit/base/base_test.h"
 
 #include <string.h>
@@ -171,7 +172,7 @@ static void json_parse__many_members__linear(void **state)
     assert_int_equal(json_int(o, "m99999", 0), 99999);
 }
 
-int main(void)
+UNIT_MAIN(json_parse)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_parse__values__print_as_they_came),

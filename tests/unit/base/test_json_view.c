@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/json_view.h"
 #include "common/base/plain_run.h"
+#include "tests/support/unit.h"
 
 #define DOCUMENTS 20000
 
@@ -271,7 +272,7 @@ static void json_decode_view__raw_member__a_tree_of_its_own(void **state)
     assert_string_equal(json_text(a, view, JSON_COMPACT), "{\"a\":[1.5]}");
 }
 
-int main(void)
+UNIT_MAIN(json_view)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_run__every_byte_at_every_place__ends_or_not),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/log_line.h"
+#include "tests/support/unit.h"
 
 static const char *const names[] = {"a", "b \"c\""};
 
@@ -207,7 +208,7 @@ static void log_limit_ok__burst_then_interval__counted(void **state)
     assert_true(log_limit_ok(&l, 5000));
 }
 
-int main(void)
+UNIT_MAIN(log)
 {
     setenv("TZ", "UTC", 1);
     const struct CMUnitTest tests[] = {

@@ -9,6 +9,7 @@
 #include "common/base/map.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "tests/support/unit.h"
 
 static void map__set_get_remove__follow_the_keys(void **state)
 {
@@ -245,7 +246,7 @@ static void sort_merge__two_lists__three_outcomes_in_order(void **state)
     assert_string_equal(b.data, "");
 }
 
-int main(void)
+UNIT_MAIN(map)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map__set_get_remove__follow_the_keys),

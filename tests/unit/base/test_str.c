@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 static void str_buf__appends__stay_terminated(void **state)
 {
@@ -237,7 +238,7 @@ static void str_nearest__slips__found(void **state)
     assert_int_equal(str_distance("a", longer), 299);
 }
 
-int main(void)
+UNIT_MAIN(str)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(str_buf__appends__stay_terminated),

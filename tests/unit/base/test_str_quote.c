@@ -6,6 +6,7 @@
 
 #include "common/base/str.h"
 #include "common/base/utf8.h"
+#include "tests/support/unit.h"
 
 static void utf8__edges_of_every_length__round_trip(void **state)
 {
@@ -162,7 +163,7 @@ static void base64_decode__broken__refused(void **state)
     assert_memory_equal(out, "foob", 4);
 }
 
-int main(void)
+UNIT_MAIN(str_quote)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf8__edges_of_every_length__round_trip),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "tests/support/unit.h"
 
 static void time_rfc3339__moments__both_ways(void **state)
 {
@@ -199,7 +200,7 @@ static void duration_format__magnitudes__like_go(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(time)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(time_rfc3339__moments__both_ways),

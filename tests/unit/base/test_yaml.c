@@ -8,6 +8,7 @@
 
 #include "common/base/yaml.h"
 #include "common/base/yaml_scalar.h"
+#include "tests/support/unit.h"
 
 static void yaml__random__equal(struct arena *a, struct json_object *line, void *arg)
 {
@@ -242,7 +243,7 @@ static void yaml_parse__hostile__ends_at_the_caps(void **state)
                    "bytes of YAML are more than");
 }
 
-int main(void)
+UNIT_MAIN(yaml)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(yaml_parse__recorded_from_go__equal),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "controller/install_paths.h"
+#include "tests/support/unit.h"
 
 #define WORDS_MAX 16
 
@@ -208,7 +209,7 @@ static void cmd_args_help__every_line__within_100_columns(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(cmd_args)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cmd_args__orphans__neither_nodes_nor_manifests),

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 
 /* A file with that text, gone with the arena. */
 static void remove_file(void *path)
@@ -271,7 +272,7 @@ static void cmd_manifest_complete__new__same_uid_in_every_run(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(cmd_manifest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cmd_manifest__several_documents_and_lists__services_only),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 static void cmd_plan_copy__maker_frees_its_plan__copy_stays(void **state)
 {
@@ -79,7 +80,7 @@ static void cmd_plan_copy__older_struct__the_rest_is_zero(void **state)
     assert_null(copy->operations[0]->why);
 }
 
-int main(void)
+UNIT_MAIN(cmd_plan_copy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cmd_plan_copy__maker_frees_its_plan__copy_stays),

@@ -11,6 +11,7 @@
 
 #include "common/base/str.h"
 #include "controller/board.h"
+#include "tests/support/unit.h"
 
 struct at {
     struct arena *a;
@@ -195,7 +196,7 @@ static void board__batches__are_there_while_they_are_processed(void **state)
     assert_int_equal(at->view.n_batches, 0);
 }
 
-int main(void)
+UNIT_MAIN(board)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(board__sync_that_goes_well__is_ready_and_nothing_is_pending,

@@ -18,6 +18,7 @@
 #include "common/base/str.h"
 #include "controller/config_watch.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #define HIDDEN "hunter2-do-not-print"
 
@@ -263,7 +264,7 @@ static void watch__a_change__counts_when_it_was_seen_twice_and_is_fit(void **sta
     config_watch_free(w);
 }
 
-int main(void)
+UNIT_MAIN(config_source)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -12,6 +12,7 @@
 
 #include "common/base/arena.h"
 #include "controller/drift_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define HOUR INT64_C(3600000)
@@ -355,7 +356,7 @@ static void look__many_wait__work_comes_first_and_is_not_told_of_them(void **sta
     stand_free(r);
 }
 
-int main(void)
+UNIT_MAIN(drift)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(delay__every_key__between_half_a_period_and_one_and_a_half),

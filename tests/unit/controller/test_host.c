@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 /* A call for one Service, demo/web. */
@@ -450,7 +451,7 @@ static void report_resource__what_cannot_be_shown__not_handed_on(void **state)
     host_free(h);
 }
 
-int main(void)
+UNIT_MAIN(host)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -12,6 +12,7 @@
 
 #include "common/base/attr.h"
 #include "controller/metrics.h"
+#include "tests/support/unit.h"
 
 static const char *const labels[] = {"code", "zone"};
 static const double buckets[] = {1, 5};
@@ -97,7 +98,7 @@ static void metrics__own_table__is_described(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(metrics)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

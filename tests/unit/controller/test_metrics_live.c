@@ -15,6 +15,7 @@
 #include "controller/client_metrics.h"
 #include "controller/metrics_live.h"
 #include "controller/metrics_text.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 static int set_up(void **state)
@@ -182,7 +183,7 @@ static void budget__goes_down_with_requests_and_comes_back(void **state)
     kube_client_free(c);
 }
 
-int main(void)
+UNIT_MAIN(metrics_live)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -12,6 +12,7 @@
 
 #include "common/base/arena.h"
 #include "controller/options.h"
+#include "tests/support/unit.h"
 
 #define MAX_WORDS 16
 
@@ -450,7 +451,7 @@ static void options_help__shows_sections_and_the_providers_flags(void **state)
         strstr(text, "      --grace duration\n                how long (default 1m)\n"));
 }
 
-int main(void)
+UNIT_MAIN(options)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options__no_flags__upstreams_defaults),

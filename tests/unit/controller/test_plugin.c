@@ -12,6 +12,7 @@
 #include "common/base/attr.h"
 #include "controller/plugin.h"
 #include "tests/support/fake_provider.h"
+#include "tests/support/unit.h"
 
 struct fixture {
     struct fake_provider *fake;
@@ -168,7 +169,7 @@ static void plugin_open__built_in__found_by_name(void **state)
     assert_int_equal(ERR_INVALID, plugin_open("../x", "/nowhere", builtins, 1, &p, &err));
 }
 
-int main(void)
+UNIT_MAIN(plugin)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -20,6 +20,7 @@
 #include "controller/queue.h"
 #include "controller/queue_core.h"
 #include "controller/queue_rules.h"
+#include "tests/support/unit.h"
 
 #define SPEC   TT_REASON_SPEC
 #define NODES  TT_REASON_NODES
@@ -595,7 +596,7 @@ static void core__delayed_look__neither_hastens_nor_keeps_back_what_else_is_dela
     queue_core_free(q);
 }
 
-int main(void)
+UNIT_MAIN(queue)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(core__looks__wait_behind_everything_and_have_a_moment_of_their_own),

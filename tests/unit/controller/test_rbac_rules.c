@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "controller/rbac_rules.h"
+#include "tests/support/unit.h"
 
 static struct rbac_input input(const struct tt_provider *d)
 {
@@ -175,7 +176,7 @@ static void rbac__an_account_for_services__two_sets_of_roles(void **state)
     assert_null(strstr(process, "configmaps"));
 }
 
-int main(void)
+UNIT_MAIN(rbac_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rbac__a_provider_without_tables__the_controllers_own_rules_only),

@@ -11,6 +11,7 @@
 
 #include "common/base/str.h"
 #include "controller/report_rules.h"
+#include "tests/support/unit.h"
 
 #define T0 INT64_C(1767323045000000) /* 2026-01-02T03:04:05Z */
 
@@ -128,7 +129,7 @@ static void last_plan__operations__in_order_and_bounded(void **state)
     assert_string_equal("; …", text + strlen(text) - strlen("; …"));
 }
 
-int main(void)
+UNIT_MAIN(report_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(condition__each_code__status_and_reason, set_up, tear_down),

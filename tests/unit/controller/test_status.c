@@ -12,6 +12,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "controller/status.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 struct at {
@@ -244,7 +245,7 @@ static void status__words__span_and_leader(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(status)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 static int set_up(void **state)
@@ -565,7 +566,7 @@ static void sync__class_of_the_provider__is_ours(void **state)
     assert_string_equal("ensure demo/web", stand_story(r));
 }
 
-int main(void)
+UNIT_MAIN(sync)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 static int set_up(void **state)
@@ -104,7 +105,7 @@ static void again__result_of_an_update__ensured_then(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+UNIT_MAIN(sync_again)
 {
     const struct CMUnitTest tests[] = {
         T(again__resync_period__ensured_again_later),

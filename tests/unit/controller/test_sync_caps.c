@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define BUILT_IN (TT_CAP_REPORTS_PLANS | TT_CAP_HOLDS_FINALIZERS)
@@ -599,7 +600,7 @@ static void fault__stopping__no_call_is_made(void **state)
     assert_string_equal("", stand_events(r));
 }
 
-int main(void)
+UNIT_MAIN(sync_caps)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

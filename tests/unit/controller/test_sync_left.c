@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define CLASS "example.com/alone"
@@ -163,7 +164,7 @@ static void left__provider_has_no_such_function__nothing_waits(void **state)
     stand_free(r);
 }
 
-int main(void)
+UNIT_MAIN(sync_left)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(left__service_is_gone__deleted_once_as_it_was),

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define ANNOTATED "\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":\"{}\"}"
@@ -205,7 +206,7 @@ static void matrix__vectors_100_and_101__failures_are_counted_until_one_is_fine(
     stand_free(r);
 }
 
-int main(void)
+UNIT_MAIN(sync_matrix)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(matrix__row_3__every_other_type_is_cleaned_up),

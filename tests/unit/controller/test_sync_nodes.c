@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define LOCAL       STAND_LB ",\"externalTrafficPolicy\":\"Local\""
@@ -593,7 +594,7 @@ static void endpoints__delays_of_a_provider__bounded(void **state)
     stand_free(r);
 }
 
-int main(void)
+UNIT_MAIN(sync_nodes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes__vectors_70_to_82__who_is_updated_with_what),

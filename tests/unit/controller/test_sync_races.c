@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define POD(ip)                                                                                    \
@@ -239,7 +240,7 @@ static void finalizers__taken_off_and_seen_so__what_is_shown_counts(void **state
     stand_free(r);
 }
 
-int main(void)
+UNIT_MAIN(sync_races)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(race__service_vanishes_while_it_is_taken__looked_at_again),

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
 #define READY(since, generation)                                                                   \
@@ -247,7 +248,7 @@ static void nodes_changed__nothing_done__writes_nothing(void **state)
     stand_free(r);
 }
 
-int main(void)
+UNIT_MAIN(sync_report)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ensure__new_service__condition_in_the_patch_of_the_status),

@@ -11,6 +11,7 @@
 
 #include "common/base/attr.h"
 #include "controller/sync_rules.h"
+#include "tests/support/unit.h"
 
 #define F "service.kubernetes.io/load-balancer-cleanup"
 
@@ -256,7 +257,7 @@ static void slices_fingerprint__changes_with_what_matters(void **state)
     assert_true(was != slices_fingerprint(list, 0)); /* no slice is not an empty slice */
 }
 
-int main(void)
+UNIT_MAIN(sync_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scope__predicates__vectors_31_to_34_and_classes),

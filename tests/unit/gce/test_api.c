@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_call.h"
+#include "tests/support/unit.h"
 
 static const struct gce_api api = {
     .base = "https://x/compute/v1/", .project = "p", .network_project = "np", .region = "r"};
@@ -190,7 +191,7 @@ static void cutter__items_of_all_scopes(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(api)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(paths__of_every_collection_and_verb),

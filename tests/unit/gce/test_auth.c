@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "providers/gce/gce_api.h"
 #include "providers/gce/gce_auth.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -410,7 +411,7 @@ static void call__refused__not_tried_again(void **state)
 
 #define KIT_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int main(void)
+UNIT_MAIN(auth)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(metadata__token_is_cached_until_it_expires),

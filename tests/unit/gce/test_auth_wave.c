@@ -10,6 +10,7 @@
 #include "common/base/lock.h"
 #include "providers/gce/gce_api.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #define WAVE 12
 
@@ -147,7 +148,7 @@ static void wave__no_token_to_be_had__is_found_out_once(void **state)
     assert_int_equal(w->cloud.token_requests, 2);
 }
 
-int main(void)
+UNIT_MAIN(auth_wave)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(wave__refused_at_once__one_token_is_had, setup, teardown),

@@ -9,6 +9,7 @@
 #include "common/base/file.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_target_pool.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -164,7 +165,7 @@ static void bodies__same_as_recorded(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(bodies)
 {
     const struct CMUnitTest tests[] = {PURE_TEST(bodies__same_as_recorded)};
     return cmocka_run_group_tests(tests, NULL, NULL);

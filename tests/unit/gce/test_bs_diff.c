@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_bs.h"
+#include "tests/support/unit.h"
 
 /* ---- forwarding rules ------------------------------------------------------------------------------ */
 
@@ -561,7 +562,7 @@ static void ilb_firewall_equal__W11_W12(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(bs_diff)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(rule_compare__V87_to_V101),

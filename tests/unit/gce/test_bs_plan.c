@@ -7,6 +7,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_ops.h"
+#include "tests/support/unit.h"
 
 /* One Service and its cloud. */
 struct scene {
@@ -505,7 +506,7 @@ static void slots__shared_check_of_others_is_not_looked_at(void **state)
     end(&s);
 }
 
-int main(void)
+UNIT_MAIN(bs_plan)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(consistency__rule_1__firewall_before_status),

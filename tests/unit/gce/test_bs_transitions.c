@@ -6,6 +6,7 @@
  * (gce-l4.md §11.20), whether the plan was carried out at once, stopped after any of its operations, or met a failure at
  * any of them (in turn); and the address must be the same in all three. */
 #include "tests/golden/gce_bs_sync.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 /* One form of the Service. */
@@ -408,7 +409,7 @@ static void transitions__internal_on_groups(void **state)
     walk_setting(&settings[4]);
 }
 
-int main(void)
+UNIT_MAIN(bs_transitions)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transitions__internal_on_negs),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cloud_rows.c: addresses and tiers (§9.7), firewalls and Shared VPC (§9.9), error
  * propagation (§9.14) of the GCE specification, against the simulator. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -461,7 +462,7 @@ static void errors__check_said_to_be_in_the_pool_but_absent__put_there(void **st
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(cloud_rows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address__I5__reserved_in_the_right_tier__used_and_never_given_back),

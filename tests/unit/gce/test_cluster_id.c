@@ -3,6 +3,7 @@
 #include "tests/unit/gce/rig.h"
 
 #include "providers/gce/gce_cluster_id.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -77,7 +78,7 @@ static void ensure__config_map_gone_later__known_id_is_used(void **state)
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(cluster_id)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read__provider_uid_before_uid),

@@ -4,6 +4,7 @@
 
 #include "providers/gce/gce_config.h"
 #include "providers/gce/gce_options.h"
+#include "tests/support/unit.h"
 
 static int parse(struct arena *a, const char *text, struct gce_config *c, struct err *err)
 {
@@ -131,7 +132,7 @@ static void options__deny_needs_its_cleanup(void **state)
     assert_int_equal(gce_options_parse(a, bad, 1, &o, NULL), ERR_INVALID);
 }
 
-int main(void)
+UNIT_MAIN(config)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(config__C1__every_key),

@@ -4,6 +4,7 @@
 #include "providers/gce/gce_api.h"
 #include "providers/gce/gce_custom_fr_rules.h"
 #include "providers/gce/gce_waits.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/pure.h"
 
 #define NEG     "k8s2-hash-demo-web-abc"
@@ -379,7 +380,7 @@ static void waits__the_same_is_missing__twice_as_long_up_to_the_longest(void **s
     gce_waits_free(NULL);
 }
 
-int main(void)
+UNIT_MAIN(custom_fr)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(refs__names_and_links__sorted_and_each_once),

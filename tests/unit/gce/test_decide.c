@@ -3,6 +3,7 @@
  *
  * Rows V… are those of gce-l4.md §11.1–11.5, O… those of gce-cloud-provider.md §9.6, T… of its table §8.4; the
  * words are explained in decide_rows.h. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/decide_rows.h"
 
 #define CHECK(a, rows) decide_check((a), (rows), ARRAY_LEN(rows))
@@ -656,7 +657,7 @@ static void rows__each_has_an_id_words_and_a_source(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(decide)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(both_parts__type_and_class__V1_to_V13),

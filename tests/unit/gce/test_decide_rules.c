@@ -3,6 +3,7 @@
  *
  * Rows V… are those of gce-l4.md §11.1–11.5, O… those of gce-cloud-provider.md §9.6; the words are explained in
  * decide_rows.h. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/decide_rows.h"
 
 #define POOL_RULE "rule=pool"
@@ -265,7 +266,7 @@ static void ilb_groups__O9_to_O11(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(decide_rules)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(wants__type_annotation_class__V1_to_V14),

@@ -9,6 +9,7 @@
 #include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_options.h"
 #include "tests/support/doc_page.h"
+#include "tests/support/unit.h"
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
@@ -158,7 +159,7 @@ static void page__says_why_a_metric_is_not_set(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(docs)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(page__has_the_metrics_of_the_table),

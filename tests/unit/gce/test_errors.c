@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_api.h"
 #include "providers/gce/gce_errors.h"
+#include "tests/support/unit.h"
 
 static void code__statuses_and_reasons(void **state)
 {
@@ -209,7 +210,7 @@ static void api__operation_ids_and_links(void **state)
               "https://x/compute/v1/projects/np/global/firewalls/n");
 }
 
-int main(void)
+UNIT_MAIN(errors)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(code__statuses_and_reasons),       PURE_TEST(answer__texts),

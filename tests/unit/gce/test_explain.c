@@ -3,6 +3,7 @@
 #include "tests/unit/gce/decide_rows.h"
 
 #include "providers/gce/gce_explain_nodes.h"
+#include "tests/support/unit.h"
 
 #define ZONES 3
 
@@ -193,7 +194,7 @@ static void negs__without_a_subnetwork__says_so(void **state)
     assert_non_null(strstr(text_of(*state, &e), "\nNodes: none can be chosen: "));
 }
 
-int main(void)
+UNIT_MAIN(explain)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(pool__members_and_who_is_left_out),

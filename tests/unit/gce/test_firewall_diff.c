@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_gcloud.h"
+#include "tests/support/unit.h"
 
 static struct gce_firewall firewall(struct arena *a, const char *json)
 {
@@ -279,7 +280,7 @@ static void gcloud__G1_to_G10(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(firewall_diff)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(traffic__W2_to_W9),

@@ -2,6 +2,7 @@
 /* test_flows.c: what the provider does to the cloud, flow by flow: requests in number and kind,
  * what stands afterwards, what the owner is told.  Numbers of rows are those of §9 of the GCE
  * specification. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -477,7 +478,7 @@ static void ensure__strict_cloud__address_is_given_back_all_the_same(void **stat
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(flows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__first_in_cluster__five_reads_and_no_more),

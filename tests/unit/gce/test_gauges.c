@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_gauges.h"
+#include "tests/support/unit.h"
 
 #define ANN(k, v) "\"" k "\":\"" v "\""
 
@@ -428,7 +429,7 @@ static void memory__five_thousand_services__a_quarter_of_a_mebibyte(void **state
     board_done(&b);
 }
 
-int main(void)
+UNIT_MAIN(gauges)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(internal__series),

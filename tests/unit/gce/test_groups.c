@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_members_read.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 
@@ -427,7 +428,7 @@ static void groups__cancelled_while_waiting__says_so(void **state)
     cancel_free(stop);
 }
 
-int main(void)
+UNIT_MAIN(groups)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(groups__first_sync__makes_them__others_ask_nothing),

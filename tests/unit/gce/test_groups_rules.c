@@ -4,6 +4,7 @@
 #include "tests/unit/gce/neg_kit.h"
 
 #include "providers/gce/gce_groups.h"
+#include "tests/support/unit.h"
 
 #define ZONE .label = "topology.kubernetes.io/zone", .value
 #define BETA .label = "failure-domain.beta.kubernetes.io/zone", .value
@@ -170,7 +171,7 @@ static void gce_groups_of__not_eligible__not_in_the_old_groups(void **state)
     assert_int_equal(want.keep.n, 0);
 }
 
-int main(void)
+UNIT_MAIN(groups_rules)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_group_diff__V207_to_V210__nodes_without_zone_stay),

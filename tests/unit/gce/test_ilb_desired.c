@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_bs.h"
 #include "providers/gce/gce_ilb_names.h"
+#include "tests/support/unit.h"
 
 #define PROJECT  "https://www.googleapis.com/compute/v1/projects/"
 #define TCP(n)   "{\"name\":\"p" n "\",\"protocol\":\"TCP\",\"port\":" n "}"
@@ -226,7 +227,7 @@ static void refused__before_the_first_write(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(ilb_desired)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(names__N6_to_N10_N12_N13),

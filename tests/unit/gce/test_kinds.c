@@ -3,6 +3,7 @@
  * parts of upstream in one process and with either; against the simulator.
  *
  * What is there after a change of sides must be what a new Service would have got: nothing of the old kind is left. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <stdio.h>
@@ -368,7 +369,7 @@ static void validate__each_kind__refuses_what_a_sync_would(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(kinds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flip__legacy_part_alone__nothing_of_the_old_kind_is_left),

@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_l4_address_rules.h"
+#include "tests/support/unit.h"
 
 #define RESERVED_V4 "35.193.28.0"
 #define RULE_V4     "35.193.28.1"
@@ -234,7 +235,7 @@ static void user_address_check__another_tier__is_the_users_error(void **state)
         "Network tier mismatch for resource mine, desired: PREMIUM, received: STANDARD");
 }
 
-int main(void)
+UNIT_MAIN(l4_address_rules)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(choose__V67_to_V79),

@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_bs.h"
+#include "tests/support/unit.h"
 
 #define TCP2                                                                                       \
     "{\"name\":\"a\",\"protocol\":\"TCP\",\"port\":80},{\"name\":\"b\",\"protocol\":\"TCP\","      \
@@ -672,7 +673,7 @@ static void collection__5_1__IPv6_only_and_without_subnetwork(void **state)
     assert_true(d.warn_collection);
 }
 
-int main(void)
+UNIT_MAIN(l4_desired)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(desired__V223_to_V230__rules_backend_firewall),

@@ -2,6 +2,7 @@
 /* test_l4_flows.c: what a balancer with a backend service costs, flow by flow: requests in number and kind.
  *
  * Each row is a figure of docs/performance.md; three zones.  Waits count, as they do there. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -318,7 +319,7 @@ static void external__zone_lost_before_restart__groups_deleted_too(void **state)
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(l4_flows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind__ensured__again_within_sync_period),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_l4_metrics.c: what is measured while Services come, fail, change and go, all the way from the sync to the series
  * (gce-l4.md §7.6; gce-cloud-provider.md §14.1). */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -411,7 +412,7 @@ static void legacy_part_alone__none_of_ingress_gces_names(void **state)
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(l4_metrics)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind__counts_under_its_names_and_leaves_with_deletion),

@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_l4_names.h"
+#include "tests/support/unit.h"
 
 #define KS  "kubesystem-uid1"
 #define L1  "012345678901234567890123456789012345678901234567890123456789abc"
@@ -270,7 +271,7 @@ static void description_same__2_6__a_newer_api_version_stays(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(l4_names)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(rule_names__N1_N2_N10_to_N12_N20_N21_N29_N30),

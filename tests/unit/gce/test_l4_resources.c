@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_l4_resources.h"
+#include "tests/support/unit.h"
 
 #define GROUP(z)                                                                                   \
     "https://www.googleapis.com/compute/v1/projects/p/zones/" z "/networkEndpointGroups/n"
@@ -322,7 +323,7 @@ static void rule_and_address__decode_and_body(void **state)
     assert_string_equal(rule.id, "123");
 }
 
-int main(void)
+UNIT_MAIN(l4_resources)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(bservice_decode__every_member),

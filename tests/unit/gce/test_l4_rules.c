@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_l4_rules.h"
+#include "tests/support/unit.h"
 
 static const struct tt_service *service(struct arena *a, const char *meta, const char *spec)
 {
@@ -561,7 +562,7 @@ static void error_of__V214_to_V220(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(l4_rules)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(source_ranges__V56_to_V66),

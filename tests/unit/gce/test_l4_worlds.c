@@ -13,6 +13,7 @@
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_options.h"
 #include "providers/gce/gce_service_rules.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -373,7 +374,7 @@ static void world__ranges_of_one_family__ours_closes_the_other(void **state)
     assert_true(d.v6.nobody);
 }
 
-int main(void)
+UNIT_MAIN(l4_worlds)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(world__internal_and_external_on_groups),

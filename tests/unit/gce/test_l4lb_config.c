@@ -3,6 +3,7 @@
 #include "tests/unit/gce/kube_fake.h"
 
 #include "providers/gce/gce_l4lb_config.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 
@@ -227,7 +228,7 @@ static void get__thousands_of_configs__bounded(void **state)
     kube_fake_free(f);
 }
 
-int main(void)
+UNIT_MAIN(l4lb_config)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(read__rows__value_or_what_is_wrong),

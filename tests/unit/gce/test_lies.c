@@ -3,6 +3,7 @@
  * by them, no firewall cut off, nothing left behind.
  *
  * What a Service without a load balancer makes of lists is in tests/bad-input. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -257,7 +258,7 @@ static void instances__an_item_is_none__no_firewall_loses_tags_by_it(void **stat
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(lies)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list__lacks_the_deny_firewall__allow_is_not_raised_to_it),

@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_l4_metrics.h"
 #include "providers/gce/gce_neg_metrics.h"
+#include "tests/support/unit.h"
 
 /* ---- words of errors --------------------------------------------------------------------------------------- */
 
@@ -281,7 +282,7 @@ static void table__buckets_of_7_6(void **state)
     expect_buckets("instance_group_event_size", 15, 1, 16384);
 }
 
-int main(void)
+UNIT_MAIN(metrics)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(error_type__V222),

@@ -5,6 +5,7 @@
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_names.h"
 #include "providers/gce/gce_node_rules.h"
+#include "tests/support/unit.h"
 
 static void names__rows(void **state)
 {
@@ -237,7 +238,7 @@ static void host_tags__W24_W25(void **state)
     same_text("7.2", gce_instances_filter(a, ""), "name eq .*");
 }
 
-int main(void)
+UNIT_MAIN(names)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(names__rows),

@@ -8,6 +8,7 @@
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/clock.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 
@@ -401,7 +402,7 @@ static void gce_neg_membership__random_clusters__churn_is_bounded(void **state)
     rng_free(rng);
 }
 
-int main(void)
+UNIT_MAIN(neg_churn)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gce_neg_membership__random_clusters__churn_is_bounded),

@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_node_cache.h"
+#include "tests/support/unit.h"
 
 #include <malloc.h>
 #include <openssl/evp.h>
@@ -239,7 +240,7 @@ static void gce_neg_mirror__5000_negs_of_25__two_megabytes(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(neg_cost)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_neg_membership__500_services_5000_nodes__a_node_costs_one_look_at_each),

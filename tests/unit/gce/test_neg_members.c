@@ -4,6 +4,7 @@
 #include "tests/unit/gce/neg_kit.h"
 
 #include "common/base/json.h"
+#include "tests/support/unit.h"
 
 /* ---- the filter ------------------------------------------------------------------------------------ */
 
@@ -651,7 +652,7 @@ static void gce_neg_describe__and_judge(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(neg_members)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_node_judge__default_subnet__the_table),

@@ -6,6 +6,7 @@
 #include "common/base/clock.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_neg_numbers.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 
@@ -272,7 +273,7 @@ static void gce_neg_mirror__many_threads__each_its_own_negs(void **state)
 
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int main(void)
+UNIT_MAIN(neg_mirror)
 {
     const struct CMUnitTest tests[] = {
         TEST(gce_neg_mirror__states),

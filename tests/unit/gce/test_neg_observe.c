@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_members_read.h"
 #include "providers/gce/gce_neg_observe.h"
+#include "tests/support/unit.h"
 
 #define NEG  "k8s2-neg"
 #define LIST "compute.networkEndpointGroups.listNetworkEndpoints"
@@ -286,7 +287,7 @@ static void gce_members_read__several_at_once__one_wave(void **state)
     assert_int_equal(k->s.reads, 3);
 }
 
-int main(void)
+UNIT_MAIN(neg_observe)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(gce_neg_observe__size_fits__nothing_is_asked),

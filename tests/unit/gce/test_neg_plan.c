@@ -3,6 +3,7 @@
 #include "tests/unit/gce/neg_kit.h"
 
 #include "providers/gce/gce_ops.h"
+#include "tests/support/unit.h"
 
 #define KEY "default/web"
 
@@ -315,7 +316,7 @@ static void gce_neg_plan_delete__all_that_say_they_are_ours(void **state)
     assert_int_equal(p.services[0].n_because, 2); /* what stays is told */
 }
 
-int main(void)
+UNIT_MAIN(neg_plan)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_neg_plan_make__new__inserts_then_members),

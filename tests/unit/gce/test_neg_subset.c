@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_neg_subset.c: how many nodes are behind a balancer, and which: rows S1–S26, S34–S42 of the L4
  * specification, and what ours does otherwise. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/neg_kit.h"
 
 #include <stdio.h>
@@ -425,7 +426,7 @@ static void gce_neg_total_netlb__pods_places_and_members(void **state)
     (void)state;
 }
 
-int main(void)
+UNIT_MAIN(neg_subset)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(gce_neg_hash__S1_S2),

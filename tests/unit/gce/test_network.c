@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_bs.h"
 #include "providers/gce/gce_network.h"
+#include "tests/support/unit.h"
 
 #define BASE "https://www.googleapis.com/compute/v1/projects/"
 #define VPC  BASE "host/global/networks/blue-vpc"
@@ -314,7 +315,7 @@ static void desired__other_network__service_and_rules_by_scheme(void **state)
     same_text("4.6 own network", d.service.network, "");
 }
 
-int main(void)
+UNIT_MAIN(network)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(of_service__selector__name_or_the_clusters_own),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_network_flows.c: Services of other networks from end to end: created, looked at again, deleted; the objects that say
  * where come late, or say something wrong; the flag is off, or is turned off; gce-l4.md §4.13, §1.6.3 rule 6. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <stdlib.h>
@@ -408,7 +409,7 @@ static void explain__other_network__row_and_nodes(void **state)
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(network_flows)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(internal__other_network__everything_in_it),

@@ -5,6 +5,7 @@
 
 #include "providers/gce/gce_l4_resources.h"
 #include "providers/gce/gce_ops_refusals.h"
+#include "tests/support/unit.h"
 
 static struct gce_op op_of(enum gce_collection c, enum gce_verb v, const char *name,
                            struct json_object *body)
@@ -479,7 +480,7 @@ static void list_endpoints__is_paged_and_changes_nothing(void **state)
     assert_int_equal(rig_mutations(k->r), 0);
 }
 
-int main(void)
+UNIT_MAIN(ops)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(insert__late_members_and_the_chosen_address),

@@ -4,6 +4,7 @@
 #include "tests/unit/gce/pure.h"
 
 #include "providers/gce/gce_options.h"
+#include "tests/support/unit.h"
 
 /* "name=value name=value" as the host hands them over. */
 static struct tt_kv *flags_of(struct arena *a, const char *text, size_t *ret_n)
@@ -284,7 +285,7 @@ static void doubts__flags_without_effect__are_told(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(options)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(table__every_flag_of_upstream__with_its_default),

@@ -14,6 +14,7 @@
 #include "providers/gce/gce_l4_names.h"
 #include "providers/gce/gce_owned_rules.h"
 #include "tests/support/objects.h"
+#include "tests/support/unit.h"
 
 #define LB    "a0123456789abcdef0123456789abcde" /* of nobody */
 #define LIVE  "a11111111222233334444555555555555"
@@ -236,7 +237,7 @@ static void service__unknown_owner_or_a_successor__only_by_hand(void **state)
     assert_null(gce_owned_service(&s->f, s->items, 1));
 }
 
-int main(void)
+UNIT_MAIN(owned)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(read__names__ours_or_none, set_up, tear_down),

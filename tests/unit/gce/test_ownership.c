@@ -2,6 +2,7 @@
 /* test_ownership.c: whose is this Service?  Rows O1–O16 of §9.6 of the GCE specification, and
  * that what is another controller's is left alone: no finalizer, no write, and a word to the
  * owner when it is being deleted. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -251,7 +252,7 @@ static void validate__without_any_look__says_what_it_can(void **state)
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(ownership)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ensure_update_delete__rbs_default_off__rows),

@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "providers/gce/gce_pack.h"
+#include "tests/support/unit.h"
 
 static void same(struct gce_packer *k, struct arena *a, const char *key, const char *text, size_t n,
                  struct gce_packed *ret)
@@ -109,7 +110,7 @@ static void pack__odd_texts(void **state)
     gce_packer_done(&k);
 }
 
-int main(void)
+UNIT_MAIN(pack)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(pack__texts_of_one_kind__take_a_tenth),

@@ -2,6 +2,7 @@
 /* test_parallel.c: many Services at the same time on one provider: what they share is made once
  * and goes with the last.  Rows H11, H12 of the GCE specification; run under the thread
  * sanitizer, too. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #define SERVICES 24
@@ -74,7 +75,7 @@ static void delete_and_ensure__at_once__the_shared_check_is_there_in_the_end(voi
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(parallel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ensure__H11__shared_check_and_firewall_are_made_exactly_once),

@@ -5,6 +5,7 @@
 
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_service_rules.h"
+#include "tests/support/unit.h"
 
 static const struct tt_service *service(struct arena *a, const char *meta, const char *spec)
 {
@@ -277,7 +278,7 @@ static void source_ranges__W21_W22(void **state)
                                             "ranges."));
 }
 
-int main(void)
+UNIT_MAIN(service_rules)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(port_range__P1_to_P7),   PURE_TEST(port_ranges__P8_to_P17),

@@ -3,6 +3,7 @@
 #include "tests/unit/gce/cloud_kit.h"
 
 #include "providers/gce/gce_slots.h"
+#include "tests/support/unit.h"
 
 #define MINUTE_MS 60001
 
@@ -363,7 +364,7 @@ static void address__without_ip__an_ensure_comes_again__a_delete_goes_on(void **
     assert_int_equal(known(&s, GCE_ADDRESSES, NULL, "k8s2-tcp"), GCE_PRESENT);
 }
 
-int main(void)
+UNIT_MAIN(slots)
 {
     const struct CMUnitTest tests[] = {
         SLOTS_TEST(first__each_kind_is_listed_once__then_nothing_is_asked),

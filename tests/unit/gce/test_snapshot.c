@@ -7,6 +7,7 @@
 #include "common/base/hold.h"
 #include "providers/gce/gce_snapshot.h"
 #include "providers/gce/gce_told.h"
+#include "tests/support/unit.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -400,7 +401,7 @@ static void told__once_until_the_text_changes(void **state)
 
 #define KIT_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int main(void)
+UNIT_MAIN(snapshot)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(get__never_seen_listed_aged_forgotten),

@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "providers/gce/gce_provider.h"
 #include "providers/gce/gce_subnetwork.h"
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -186,7 +187,7 @@ static void failed__sync_fails__found_with_the_next(void **state)
     rig_stop(r);
 }
 
-int main(void)
+UNIT_MAIN(subnetwork)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_configured__kinds_of_networks__found_or_not_and_asked_once),

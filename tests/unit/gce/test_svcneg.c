@@ -5,6 +5,7 @@
 #include "common/base/file.h"
 #include "providers/gce/gce_digests.h"
 #include "providers/gce/gce_svcneg.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -520,7 +521,7 @@ static void digests__thousands_come_and_go__as_in_a_map(void **state)
     gce_digests_done(&d);
 }
 
-int main(void)
+UNIT_MAIN(svcneg)
 {
     const struct CMUnitTest tests[] = {
         PURE_TEST(create__new__as_upstream),

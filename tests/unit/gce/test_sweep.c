@@ -5,6 +5,7 @@
  *
  * The sweep finds its points by itself: it runs the flow once cleanly and counts.  Flows of §4.1
  * of the GCE specification. */
+#include "tests/support/unit.h"
 #include "tests/unit/gce/rig.h"
 
 #include <string.h>
@@ -326,7 +327,7 @@ SWEEP(19)
         .name = "sweep__" #i, .test_func = sweep__##i                                              \
     }
 
-int main(void)
+UNIT_MAIN(sweep)
 {
     struct CMUnitTest tests[] = {ROW(0),  ROW(1),  ROW(2),  ROW(3),  ROW(4),  ROW(5),  ROW(6),
                                  ROW(7),  ROW(8),  ROW(9),  ROW(10), ROW(11), ROW(12), ROW(13),

@@ -14,6 +14,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/kube/client_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 struct world {
@@ -661,7 +662,7 @@ static void kube_client_wait_ready__never__last_error(void **state)
     (void)state;
 }
 
-int main(void)
+UNIT_MAIN(client)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(kube_client_do__patch__all_parts_arrive),

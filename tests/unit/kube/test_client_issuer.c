@@ -10,6 +10,7 @@
 #include "common/base/str.h"
 #include "controller/kube/credentials.h"
 #include "controller/kube/credentials_account.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 struct world {
@@ -260,7 +261,7 @@ static void account__refused__four_tries_then_told(void **state)
     world_stop(&w);
 }
 
-int main(void)
+UNIT_MAIN(client_issuer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(client__401__issuer_asked_again_once),

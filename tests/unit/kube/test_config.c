@@ -13,6 +13,7 @@
 #include "common/base/file.h"
 #include "common/base/str.h"
 #include "controller/kube/credentials.h"
+#include "tests/support/unit.h"
 
 /* A folder of the test's own; its files are removed with it. */
 struct folder {
@@ -617,7 +618,7 @@ static void kube_config_load__disable_http2__from_the_environment(void **state)
 
 #define CONFIG_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int main(void)
+UNIT_MAIN(config)
 {
     const struct CMUnitTest tests[] = {
         CONFIG_TEST(kube_config_load__whole_file__every_field),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define V1   "client.authentication.k8s.io/v1"
 #define BETA "client.authentication.k8s.io/v1beta1"
@@ -107,7 +108,7 @@ static void credentials_parse_token_request__answers__token_and_end(void **state
     }
 }
 
-int main(void)
+UNIT_MAIN(credentials_answer)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(credentials_parse_exec__good__every_member),

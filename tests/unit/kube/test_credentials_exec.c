@@ -21,6 +21,7 @@
 #include "controller/kube/credentials.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
+#include "tests/support/unit.h"
 
 #define V1 "client.authentication.k8s.io/v1"
 #define TOKEN                                                                                      \
@@ -469,7 +470,7 @@ static void exec__stderr__logged_unless_secret(void **state)
 
 #define EXEC_TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 
-int main(void)
+UNIT_MAIN(credentials_exec)
 {
     const struct CMUnitTest tests[] = {
         EXEC_TEST(exec__arguments__as_they_are),

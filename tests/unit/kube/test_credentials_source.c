@@ -12,6 +12,7 @@
 
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define WALL_US INT64_C(1767323045000000)
 
@@ -396,7 +397,7 @@ static void source__waiter_with_a_limit__told_in_time(void **state)
     bench_stop(&b);
 }
 
-int main(void)
+UNIT_MAIN(credentials_source)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(source__v196_leeway__fetched_ahead_once),

@@ -9,6 +9,7 @@
 
 #include "common/base/str.h"
 #include "controller/kube/event_body.h"
+#include "tests/support/unit.h"
 
 /* How the i-th earlier event differs from the new one. */
 enum difference {
@@ -239,7 +240,7 @@ static void event_text_cut__characters__never_split(void **state)
     (void)state;
 }
 
-int main(void)
+UNIT_MAIN(event_rules)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(event_rules__vectors__sent_patched_merged_or_dropped),

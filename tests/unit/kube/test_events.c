@@ -9,6 +9,7 @@
 
 #include "common/base/str.h"
 #include "common/net/http.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 struct world {
@@ -196,7 +197,7 @@ static void kube_events__same_moment__names_differ(void **state)
     world_stop(&w);
 }
 
-int main(void)
+UNIT_MAIN(events)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(kube_events__repeated__created_then_patched),

@@ -9,6 +9,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 struct sink {
     struct str_buf text; /* items, one per line */
@@ -416,7 +417,7 @@ static void json_cutter__recorded_watches__same_at_every_byte(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(json_cutter)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(json_cutter__wanted_paths__only_they_come_out),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -415,7 +416,7 @@ static void lease_release__server_fails__says_so(void **state)
     world_stop(&w);
 }
 
-int main(void)
+UNIT_MAIN(lease)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lease_try__no_lease__created_then_renewed),

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define NOW_MS  INT64_C(1000000)
 #define WALL_US (INT64_C(1800000000) * 1000000)
@@ -358,7 +359,7 @@ static void lease_body_read__odd_leases__nothing_is_made_up(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(lease_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lease_try__vectors__as_upstream),

@@ -8,6 +8,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 /* --- recorded bytes ------------------------------------------------------------------------------ */
 
@@ -457,7 +458,7 @@ static void kube_kind__tables__complete(void **state)
     (void)state;
 }
 
-int main(void)
+UNIT_MAIN(object)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(kube_object_decode__recorded_service_local__every_field),

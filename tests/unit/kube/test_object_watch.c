@@ -8,6 +8,7 @@
 #include "common/base/lock.h"
 #include "controller/kube/object_watch.h"
 #include "controller/kube/object_watch_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 #define COLLECTION "/api/v1/namespaces/kube-system/configmaps"
@@ -319,7 +320,7 @@ static void object_rules__events__say_whether_the_object_is_there(void **state)
     assert_int_equal(object_rules_event(&r, "DELETED", "9", false), OBJECT_IS_NOT);
 }
 
-int main(void)
+UNIT_MAIN(object_watch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object_watch__stream__asks_as_upstream_then_goes_on_from_the_last_version),

@@ -18,6 +18,7 @@
 #include "controller/kube/credentials_source.h"
 #include "controller/kube/reflector_internal.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 #define SVC(name, rv)                                                                              \
@@ -618,7 +619,7 @@ static void reflector__credentials_in_the_making__waits_for_them(void **state)
     (void)state;
 }
 
-int main(void)
+UNIT_MAIN(reflector)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(kube_reflectors__list_then_watch__store_follows),

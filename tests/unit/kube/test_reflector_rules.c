@@ -14,6 +14,7 @@
  * The trace names each request: L(rv,limit[,token]), W(rv) or S(rv), a streaming list, with "+ms" when it had to
  * wait. */
 #include "controller/kube/reflector_rules.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/kube_test.h"
 
 #include <stdlib.h>
@@ -376,7 +377,7 @@ static void reflector_query__requests__sorted_and_escaped(void **state)
     (void)state;
 }
 
-int main(void)
+UNIT_MAIN(reflector_rules)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(reflector_rules__scripts__requests),

@@ -14,6 +14,7 @@
 #include "common/net/http.h"
 #include "controller/kube/reflector_internal.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
 #define SVC(name, rv)                                                                              \
@@ -393,7 +394,7 @@ static void kube_reflectors_gate__values__on_unless_told_otherwise(void **state)
     assert_false(kube_reflectors_gate("0"));
 }
 
-int main(void)
+UNIT_MAIN(reflector_stream)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(reflector__v168_streaming_list__one_request_and_all_at_once),

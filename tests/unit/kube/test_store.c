@@ -4,6 +4,7 @@
 #include "tests/unit/kube/kube_test.h"
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 /* What the handler was told: "+key@rv", "~key@old>new", "-key@rv", "synced". */
 struct told {
@@ -245,7 +246,7 @@ static void kube_store__many_in_random_order__found_and_taken(void **state)
     str_buf_done(&t.text);
 }
 
-int main(void)
+UNIT_MAIN(store)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(kube_store__objects__sorted_by_namespace_then_name),

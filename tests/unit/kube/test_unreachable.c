@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_unreachable.c: which member of the kubeconfig is named first when the API server gives no answer. */
 #include "controller/kube/unreachable.h"
+#include "tests/support/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +95,7 @@ static void kube_advise_refusal__credentials__names_whose(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(unreachable)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kube_unreachable__kind_of_failure__decides_where_to_look),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 static void user_agent__v187_pieces__as_upstream(void **state)
 {
@@ -39,7 +40,7 @@ static void user_agent_make__clients__told_apart_at_the_end(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(user_agent)
 {
     const struct CMUnitTest tests[] = {
         KUBE_TEST(user_agent__v187_pieces__as_upstream),

@@ -11,6 +11,7 @@
 #include "common/base/str.h"
 #include "controller/kube/pack.h"
 #include "controller/kube/words.h"
+#include "tests/support/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static void word__no_room__old_ones_stay_new_ones_are_the_objects_own(void **sta
     assert_int_equal(bytes, 2 * sizeof(char *) + sizeof("example.com/new") + sizeof("web"));
 }
 
-int main(void)
+UNIT_MAIN(words)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(word__equal_texts__one_copy),

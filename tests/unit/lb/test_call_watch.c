@@ -5,6 +5,7 @@
 #include "common/base/clock.h"
 #include "common/base/lock.h"
 #include "common/lb/call_watch.h"
+#include "tests/support/unit.h"
 
 #include <stdatomic.h>
 
@@ -152,7 +153,7 @@ static void call_watch__idle_then_busy__looks_again(void **state)
     call_watch_free(call_watch_new()); /* never used: there is no thread */
 }
 
-int main(void)
+UNIT_MAIN(call_watch)
 {
     const struct CMUnitTest tests[] = {
         lb_test(call_is_over__states__asked_of_call_and_clock),

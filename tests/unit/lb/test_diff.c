@@ -4,6 +4,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/diff.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -143,7 +144,7 @@ static void lb_diff_json__trees__only_what_is_wanted(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(diff)
 {
     const struct CMUnitTest tests[] = {
         lb_test(lb_diff_text__pairs__null_is_empty),

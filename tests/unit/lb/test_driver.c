@@ -5,6 +5,7 @@
 #include "tests/unit/lb/driver_fixture.h"
 
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -548,7 +549,7 @@ static int group_setup(void **state)
     return http_global_init(NULL);
 }
 
-int main(void)
+UNIT_MAIN(driver)
 {
     const struct CMUnitTest tests[] = {
         lb_test(reconcile__new_service__observed_planned_held_done),

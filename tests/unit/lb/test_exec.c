@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "common/lb/exec.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -672,7 +673,7 @@ static int group_setup(void **state)
     return http_global_init(NULL);
 }
 
-int main(void)
+UNIT_MAIN(exec)
 {
     const struct CMUnitTest tests[] = {
         lb_test(lb_exec_run__attributes__outcomes),

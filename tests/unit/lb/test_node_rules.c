@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -252,7 +253,7 @@ static void node_left_out_because__each_reason__in_words(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(node_rules)
 {
     const struct CMUnitTest tests[] = {
         lb_test(node_flags__states__vectors),

@@ -3,6 +3,7 @@
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/plan.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -193,7 +194,7 @@ static void lb_plan_view__sealed_plan__numbers_and_late_values(void **state)
     assert_null(v->services[1]->message);
 }
 
-int main(void)
+UNIT_MAIN(plan)
 {
     const struct CMUnitTest tests[] = {
         lb_test(lb_plan_seal__parallel_and_keep__waves),

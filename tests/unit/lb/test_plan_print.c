@@ -5,6 +5,7 @@
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/plan_print.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -350,7 +351,7 @@ static void plan_join__plans__sorted_and_renumbered(void **state)
     assert_int_equal(all->calls, 5);
 }
 
-int main(void)
+UNIT_MAIN(plan_print)
 {
     const struct CMUnitTest tests[] = {
         lb_test(plan_print_text__creation__reasons_below_when_long),

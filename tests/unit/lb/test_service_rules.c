@@ -6,6 +6,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/unit.h"
 
 #define F    LB_CLEANUP_FINALIZER
 #define BASE .size = sizeof(struct tt_service), .affinity_timeout_s = -1
@@ -310,7 +311,7 @@ static void svc_annotation__sorted_map__found_or_null(void **state)
     assert_string_equal(svc_key(*state, &s), "demo/web");
 }
 
-int main(void)
+UNIT_MAIN(service_rules)
 {
     const struct CMUnitTest tests[] = {
         lb_test(svc_wants_lb__type_and_class__only_without_class),

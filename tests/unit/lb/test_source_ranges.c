@@ -7,6 +7,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "tests/support/unit.h"
 
 struct row {
     int row;
@@ -156,7 +157,7 @@ static void svc_source_ranges__refused__upstreams_texts(void **state)
                         "msg: invalid CIDR address: foo.bar");
 }
 
-int main(void)
+UNIT_MAIN(source_ranges)
 {
     const struct CMUnitTest tests[] = {
         lb_test(svc_source_ranges__annotation__vectors),

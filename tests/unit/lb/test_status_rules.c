@@ -7,6 +7,7 @@
 
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
+#include "tests/support/unit.h"
 
 #define F LB_CLEANUP_FINALIZER
 
@@ -222,7 +223,7 @@ static void patch_for_uid__patches__for_this_object_only(void **state)
     assert_body(patch_for_uid(*state, "{\"status\":{}}", NULL), "{\"status\":{}}");
 }
 
-int main(void)
+UNIT_MAIN(status_rules)
 {
     const struct CMUnitTest tests[] = {
         lb_test(status_equal__pairs__vectors),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_http.c: one request, one answer: what is sent, what comes back, what is followed. */
+#include "tests/support/unit.h"
 #include "tests/unit/net/http_fixture.h"
 
 #include <stdio.h>
@@ -349,7 +350,7 @@ static void http_retry_after__forms__ms(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(http)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(http_do__get__sends_only_what_was_asked),

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "common/base/lock.h"
+#include "tests/support/unit.h"
 
 /* --- cancelling ------------------------------------------------------------------------------ */
 
@@ -312,7 +313,7 @@ static void may_mutate__no_while_the_body_is_sent__broken_off_and_nothing_arrive
     mutex_done(&s.lock);
 }
 
-int main(void)
+UNIT_MAIN(http_cancel)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cancel__of_the_handle__ends_all_jobs),

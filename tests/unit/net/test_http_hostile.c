@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define OK_HEAD "HTTP/1.1 200 OK\r\n"
 
@@ -301,7 +302,7 @@ static void hostile__gzip_bomb__cap_is_on_decoded_bytes(void **state)
     str_buf_done(&bomb);
 }
 
-int main(void)
+UNIT_MAIN(http_hostile)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile__answers__say_what_is_wrong),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_http_jobs.c: several requests at once, jobs of several requests, streams, waiting,
  * stopping. */
+#include "tests/support/unit.h"
 #include "tests/unit/net/get_job.h"
 
 #include <pthread.h>
@@ -542,7 +543,7 @@ static void http_pool__put_and_get__warm_and_unbound(void **state)
     test_server_stop(s);
 }
 
-int main(void)
+UNIT_MAIN(http_jobs)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(http_run__fan_out__connections_are_kept),

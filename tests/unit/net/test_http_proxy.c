@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/test_ca.h"
+#include "tests/support/unit.h"
 
 /* What a proxy was asked; written by its thread before it answers. */
 struct proxy {
@@ -251,7 +252,7 @@ static void proxy__direct_request__goes_round_it(void **state)
     raw_server_stop(s);
 }
 
-int main(void)
+UNIT_MAIN(http_proxy)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proxy__plain_request__absolute_target),

@@ -22,6 +22,7 @@
 #include "tests/support/test_ca.h"
 #include "tests/support/test_server.h"
 #include "tests/support/tls_client.h"
+#include "tests/support/unit.h"
 
 #define HOST "Host: x\r\n"
 
@@ -401,7 +402,7 @@ static void server__loop_ends_when_an_answer_is_sent__connection_is_closed(void 
     test_ca_free(ca);
 }
 
-int main(void)
+UNIT_MAIN(http_server)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(server__requests__answers),

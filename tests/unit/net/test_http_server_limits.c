@@ -25,6 +25,7 @@
 #include "tests/support/own_process.h"
 #include "tests/support/test_ca.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #define GET_OK "GET /ok HTTP/1.1\r\nHost: x\r\n\r\n"
 #define BIG    ((size_t)4 * 1024 * 1024)
@@ -480,7 +481,7 @@ static void limits__no_file_descriptor__idle_one_goes(void **state)
     rig_stop(&r);
 }
 
-int main(void)
+UNIT_MAIN(http_server_limits)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits__silence__closed_after_its_time),

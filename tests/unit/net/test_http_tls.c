@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/support/test_ca.h"
+#include "tests/support/unit.h"
 
 static const struct test_cert_spec on_loopback = {.cn = "server", .san = "IP:127.0.0.1"};
 
@@ -466,7 +467,7 @@ static void tls__files_unreadable__auth(void **state)
     files_done(&fs);
 }
 
-int main(void)
+UNIT_MAIN(http_tls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tls__server_certificate__judged),

@@ -17,6 +17,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/net/jwt.h"
+#include "tests/support/unit.h"
 
 enum form { PKCS8_PEM, PKCS1_PEM, PKCS8_DER, PKCS1_DER, EC_PEM, ENCRYPTED_PEM };
 
@@ -209,7 +210,7 @@ static void jwt_sign_header__an_algorithm_of_another_kind_of_key__invalid(void *
     }
 }
 
-int main(void)
+UNIT_MAIN(jwt)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jwt_sign__rsa_in_every_form__rs256),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/net/http.h"
+#include "tests/support/unit.h"
 
 struct env {
     const char *http, *https, *no, *lower_https, *lower_no, *method;
@@ -138,7 +139,7 @@ static void proxy__no_proxy__matches(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(proxy_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proxy__variables__by_scheme),

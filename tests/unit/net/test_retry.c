@@ -9,6 +9,7 @@
 
 #include "common/net/ratelimit.h"
 #include "common/net/retry.h"
+#include "tests/support/unit.h"
 
 static void retry_classify__every_status__code(void **state)
 {
@@ -178,7 +179,7 @@ static void ratelimit_try__empty__takes_nothing(void **state)
     assert_false(ratelimit_try(&r, 100));
 }
 
-int main(void)
+UNIT_MAIN(retry)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(retry_classify__every_status__code),

@@ -9,6 +9,7 @@
 
 #include "common/base/str.h"
 #include "common/net/sigv4.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -327,7 +328,7 @@ static void sign_http__adds_its_headers(void **state)
                      ERR_INVALID);
 }
 
-int main(void)
+UNIT_MAIN(sigv4)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors__rows_265_to_273),

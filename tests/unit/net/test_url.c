@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/net/url.h"
+#include "tests/support/unit.h"
 
 static void url_parse__valid__parts(void **state)
 {
@@ -199,7 +200,7 @@ static void url_append_param__separators__one_question_mark(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(url)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(url_parse__valid__parts),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of access as a whole: credentials in their order, verdicts, requests, memory, lies.  controller.md §3.6. */
+#include "tests/support/unit.h"
 #include "tests/unit/serve/access_stand.h"
 
 #include <string.h>
@@ -308,7 +309,7 @@ static void access__stopped_while_the_server_is_silent__ends(void **state)
     stand_done(&s);
 }
 
-int main(void)
+UNIT_MAIN(access)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(access__credentials__are_looked_at_in_upstreams_order),

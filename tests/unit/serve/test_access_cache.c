@@ -9,6 +9,7 @@
 #include "common/base/str.h"
 #include "controller/serve/access_cache.h"
 #include "controller/serve/access_memo.h"
+#include "tests/support/unit.h"
 
 static const unsigned char secret[32] = "0123456789abcdef0123456789abcde";
 
@@ -326,7 +327,7 @@ static void memo__who_asks_is_stopped__another_takes_over(void **state)
     done(&f);
 }
 
-int main(void)
+UNIT_MAIN(access_cache)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(cache__age__ends_at_the_ttl),

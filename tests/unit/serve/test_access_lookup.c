@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #define MAP_TARGET                                                                                 \
     "GET /api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
@@ -261,7 +262,7 @@ static void access__file_changes__is_read_again_within_a_minute(void **state)
     kit_ca_free(next);
 }
 
-int main(void)
+UNIT_MAIN(access_lookup)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(access__config_map_changes__new_ca_counts_and_rubbish_does_not),

@@ -8,6 +8,7 @@
 #include "controller/serve/access_header_rules.h"
 #include "controller/serve/access_review_rules.h"
 #include "controller/serve/access_rules.h"
+#include "tests/support/unit.h"
 
 #define LIST(...)                                                                                  \
     ((struct option_list){.items = (const char *const[]){__VA_ARGS__},                             \
@@ -440,7 +441,7 @@ static void retries__own_401__is_tried_once_more_at_once(void **state)
     assert_false(access_retry_next(&r, &err, 7, 0, &at_ms));
 }
 
-int main(void)
+UNIT_MAIN(access_rules)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(paths__table),

@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "controller/serve/access_cert.h"
 #include "controller/serve/access_trust.h"
+#include "tests/support/unit.h"
 
 static X509_STORE *store_of(const char *pem)
 {
@@ -294,7 +295,7 @@ static void trust__bad_part__is_the_old_one_and_holds_nobody_up(void **state)
     kit_ca_free(two);
 }
 
-int main(void)
+UNIT_MAIN(access_trust)
 {
     const struct CMUnitTest tests[] = {
         KIT_TEST(verify__dates_usage_and_issuer__decide),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/serve/ask_pool.h"
+#include "tests/support/unit.h"
 
 #define ASKING "GET /page HTTP/1.1\r\nHost: x\r\nX-Test-A: 1\r\nAuthorization: Bearer ask\r\n\r\n"
 
@@ -183,7 +184,7 @@ static void ask__server_freed__all_cancelled(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(ask)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ask__verdicts__become_answers),

@@ -16,6 +16,7 @@
 #include "controller/options.h"
 #include "providers/builtin.h"
 #include "tests/support/doc_page.h"
+#include "tests/support/unit.h"
 
 static int set_up(void **state)
 {
@@ -225,7 +226,7 @@ static void metrics_page__is_printed_from_the_tables(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(docs)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

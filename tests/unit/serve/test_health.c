@@ -15,6 +15,7 @@
 
 #include "common/base/attr.h"
 #include "controller/serve/health.h"
+#include "tests/support/unit.h"
 
 struct world {
     struct arena *a;
@@ -237,7 +238,7 @@ static void checks_that_come_and_go__are_never_run_when_gone(void **state)
     pthread_join(thread, NULL);
 }
 
-int main(void)
+UNIT_MAIN(health)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

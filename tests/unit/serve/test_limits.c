@@ -17,6 +17,7 @@
 #include "common/base/clock.h"
 #include "tests/support/own_process.h"
 #include "tests/support/test_server.h"
+#include "tests/support/unit.h"
 
 #define GOOD   "Authorization: Bearer good\r\n"
 #define HEALTH "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -297,7 +298,7 @@ static void limits__rubbish_instead_of_tls__closed(void **state)
     stand_done(&s);
 }
 
-int main(void)
+UNIT_MAIN(limits)
 {
     if (own_is_valgrind()) { /* which keeps descriptors, looks for leaks in forked clients, and counts memory as its own */
         puts("1..0 # SKIP crowds of clients are nothing for valgrind");

@@ -16,6 +16,7 @@
 
 #include "common/base/attr.h"
 #include "controller/metrics_text.h"
+#include "tests/support/unit.h"
 #include "tests/unit/serve/exposition.h"
 
 static const char *const labels[] = {"code", "zone"};
@@ -400,7 +401,7 @@ static void many_threads__nothing_is_lost_and_every_print_is_whole(void **state)
     assert_true(sum == 4 * ROUNDS);
 }
 
-int main(void)
+UNIT_MAIN(metrics_text)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {

@@ -22,6 +22,7 @@
 #include "controller/metrics_text.h"
 #include "controller/serve/pages.h"
 #include "providers/builtin.h"
+#include "tests/support/unit.h"
 #include "tests/unit/serve/exposition.h"
 
 #define SECRET "hunter2-is-not-shown"
@@ -519,7 +520,7 @@ static int print_metrics(void)
     return ok ? 0 : 1;
 }
 
-int main(int argc, char **argv)
+UNIT_MAIN(pages)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -535,8 +536,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(profiling_off__nothing_is_below_debug),
         cmocka_unit_test(gates__follow_the_flag),
     };
-    if (argc > 1 && str_eq(argv[1], "print")) {
-        return print_metrics();
-    }
     return cmocka_run_group_tests_name("serve-pages", tests, NULL, NULL);
+}
+
+/* For tests/interop/promtool_test.py. */
+UNIT_MAIN(print_metrics)
+{
+    return print_metrics();
 }

@@ -9,6 +9,7 @@
 
 #include "controller/serve/headers.h"
 #include "controller/serve/path.h"
+#include "tests/support/unit.h"
 
 #define GOOD "Authorization: Bearer good\r\n"
 
@@ -261,7 +262,7 @@ static void query__keys__found_decoded(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(serve)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serve__requests__answers),

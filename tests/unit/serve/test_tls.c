@@ -16,6 +16,7 @@
 #include "controller/serve/certs.h"
 #include "controller/serve/self_signed.h"
 #include "controller/serve/tls_flags.h"
+#include "tests/support/unit.h"
 
 /* --- versions, ciphers, groups ------------------------------------------------------------------- */
 
@@ -532,7 +533,7 @@ static void cert_dir__cannot_be_made__error_of_the_start(void **state)
     stand_done(&s);
 }
 
-int main(void)
+UNIT_MAIN(tls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tls__versions_and_ciphers__by_flags),

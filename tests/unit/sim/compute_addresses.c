@@ -2,6 +2,7 @@
 /* compute_addresses.c: the life of addresses: reserve, use, promote, demote, tiers, strict deletion.
  *
  * Source: gce-cloud-provider.md §4.4, §16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -199,7 +200,7 @@ static void address__internal__serves_rules_of_its_subnetwork_only(void **state)
     json_object_put(world);
 }
 
-int main(void)
+UNIT_MAIN(compute_addresses)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(address__ephemeral_of_a_rule__is_promoted_and_demoted),

@@ -2,6 +2,7 @@
 /* compute_defaults.c: what the cloud makes of members that a request leaves out, or sends as zero or null.
  *
  * Each row makes one resource and looks at one member of what is stored then.  Source: gce-cloud-provider.md §16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -110,7 +111,7 @@ static void compute__patch__changes_only_what_it_names(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_defaults)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compute__members_left_out__are_set),

@@ -3,6 +3,7 @@
  *
  * Source: gce-cloud-provider.md §3.3; what gcloud 528 and the Go controllers send. */
 #include "sim/compute/filter.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -129,7 +130,7 @@ static void filter__deep_nesting__is_refused(void **state)
     arena_free(a);
 }
 
-int main(void)
+UNIT_MAIN(compute_filter)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filter__both_forms__match_as_the_cloud_does),

@@ -3,6 +3,7 @@
  *
  * Source: compute v1 "instanceGroups", "networkEndpointGroups"; gce-l4.md §3.5, §3.6, §8.3, §8.4, §9.2;
  * gce-cloud-provider.md §5.4, §5.9. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 
 #include <string.h>
@@ -268,7 +269,7 @@ static void group__second_balanced_group_of_a_machine__is_refused_either_way(voi
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(group__what_does_not_belong__is_refused_and_changes_nothing),

@@ -2,6 +2,7 @@
 /* compute_lists.c: lists: filters, pages, order, aggregated lists, and what a new resource looks like.
  *
  * Source: gce-cloud-provider.md §3.3, §16; compute v1 "list", "aggregatedList". */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -193,7 +194,7 @@ static void update__body__replaces_what_is_not_the_servers(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_lists)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list__filters__choose_items),

@@ -2,6 +2,7 @@
 /* compute_machines.c: the machines of nodes that POST /sim/nodes makes: where they are, and how many there can be.
  *
  * Source: docs/simulator.md, "Control"; compute v1 "instances", "subnetworks". */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 
 #include <string.h>
@@ -95,7 +96,7 @@ static void nodes__5000__widen_the_subnetwork(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_machines)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes__asked_for__are_in_that_zone_and_subnetwork),

@@ -2,6 +2,7 @@
 /* compute_members.c: what is in target pools, instance groups, NEGs and backend services.
  *
  * Source: gce-cloud-provider.md §4.8, §5.4, §16; gce-l4.md §9.2. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -179,7 +180,7 @@ static void service__fingerprint__changes_with_every_write(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_members)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pool__instances__come_and_go_in_any_form),

@@ -2,6 +2,7 @@
 /* compute_operations.c: long operations, request ids, and time at --latency cloud (with a fake clock).
  *
  * Source: gce-cloud-provider.md §3.5, §16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <pthread.h>
@@ -159,7 +160,7 @@ static void operation__insert_still_running__resource_is_not_ready(void **state)
     free(m);
 }
 
-int main(void)
+UNIT_MAIN(compute_operations)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operation__latency_none__is_done_at_the_first_look),

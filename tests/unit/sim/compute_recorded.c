@@ -5,6 +5,7 @@
  * of it anew in a cloud that has only the machines: what the Go controllers built must be taken, member by member.  The
  * recorded stand-in invented addresses; those that no cloud hands out are left to ours.
  * Source: tests/data/gce/README.md. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -296,7 +297,7 @@ static void world__recorded__could_have_been_made_by_requests(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(compute_recorded)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(world__recorded__is_served_as_it_is),

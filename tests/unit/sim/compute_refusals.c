@@ -3,6 +3,7 @@
  *
  * One table: each row is a request that must change nothing, on a cloud that has six nodes, an external load balancer
  * (fixture_make_external), an internal one and one firewall.  Source: gce-cloud-provider.md §16, gce-l4.md §9. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -525,7 +526,7 @@ static void compute__quota_reached__is_403(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compute__bad_requests__are_refused_and_change_nothing),

@@ -3,6 +3,7 @@
  *
  * Source: compute v1 "forwardingRules", "addresses"; gce-l4.md §4.7, §4.14, §5.2-§5.4, §9.2, §11.19;
  * gce-cloud-provider.md §5.6, §5.7, §16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 
 #include <string.h>
@@ -313,7 +314,7 @@ static void address__list__is_filtered_by_address_and_type(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule__what_does_not_go_together__is_refused_and_changes_nothing),

@@ -3,6 +3,7 @@
  *
  * Source: compute v1 "regionBackendServices", "healthChecks"; gce-l4.md §4.6, §4.12, §5.5, §5.8, §8.3, §9.2;
  * gce-cloud-provider.md §5.5, §16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/balancer_cloud.h"
 
 #include <string.h>
@@ -296,7 +297,7 @@ static void check__scopes__are_apart(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_services)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(service__what_does_not_go_together__is_refused_and_changes_nothing),

@@ -4,6 +4,7 @@
  * Source: gce-cloud-provider.md §1.5, §2.1–2.6. */
 #include "common/net/jwt.h"
 #include "common/net/url.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -150,7 +151,7 @@ static void token_endpoint__signed_assertion__must_be_of_our_account_and_of_now(
     clock_fake_free(clock);
 }
 
-int main(void)
+UNIT_MAIN(compute_tokens)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(token__missing_unknown_or_expired__is_401),

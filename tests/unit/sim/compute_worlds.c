@@ -2,6 +2,7 @@
 /* compute_worlds.c: worlds go in and come out unchanged, also what is not served, and what is broken is refused.
  *
  * world-legacy.json is a cluster and a cloud as the Go controllers left them.  Source: interfaces.md, "World". */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -172,7 +173,7 @@ static void world__ipv6_access__is_that_of_the_usual_subnetwork(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(compute_worlds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(world__of_the_go_controllers__comes_out_as_it_went_in),

@@ -4,6 +4,7 @@
  * Source: interfaces.md, "trimtab-sim". */
 #include "common/base/file.h"
 #include "sim/program.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <stdlib.h>
@@ -165,7 +166,7 @@ static void tls__throw_away_ca__is_enough_to_be_trusted(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(frame_control)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls__every_request__counts_by_operation),

@@ -2,6 +2,7 @@
 /* frame_faults.c: every kind of fault on a cloud call, by number and match, and the list of faults.
  *
  * Faults on watches are tested with the Kubernetes API.  Source: interfaces.md, POST /sim/faults. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
 #include <string.h>
@@ -154,7 +155,7 @@ static void fault__bad_ones__are_refused_and_none_is_added(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(frame_faults)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fault__refuse__answers_in_the_apis_form_or_with_a_body),

@@ -3,6 +3,7 @@
  *
  * One life of a balancer, row by row: each row is a write, the documents whose etag must be new after it and those whose
  * must not.  Source: docs/spec/azure.md §3.4 (table), §3.10, §16 items 3 and 5 to 9. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <string.h>
@@ -346,7 +347,7 @@ static void names__of_any_case__are_one(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(coupling)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(coupling__each_write__new_etags_where_it_matters),

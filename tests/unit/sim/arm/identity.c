@@ -9,6 +9,7 @@
 
 /* Behind OpenSSL's headers, which have parameters named like the fixture's macros. */
 #include "common/net/jwt.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <string.h>
@@ -329,7 +330,7 @@ static void assertion__of_a_certificate__is_verified(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(identity)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(identity__each_row__status_and_text),

@@ -3,6 +3,7 @@
  *
  * Settings ("sim.azure") let operations run for a number of polls, so that no test waits for time.
  * Source: docs/spec/azure.md §3.5, §16 items 4 and 10. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <pthread.h>
@@ -343,7 +344,7 @@ static void latency__of_the_cloud__finishes_by_itself(void **state)
     clock_fake_free(m.clock);
 }
 
-int main(void)
+UNIT_MAIN(operations)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(write__without_settings__is_done_at_once),

@@ -2,6 +2,7 @@
 /* protocol.c: how the simulated resource manager is spoken to: paths, parameters, headers, sizes, allowances, settings.
  *
  * Source: docs/spec/azure.md §3.1, §3.5, §3.6, §16 items 1, 4 and 10. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <string.h>
@@ -199,7 +200,7 @@ static void document__that_is_going__says_so(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(protocol)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(request__each_row__status_and_code),

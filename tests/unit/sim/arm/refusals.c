@@ -4,6 +4,7 @@
  * One table: each row is a request that must change nothing, on a cloud with three instances, the balancer of LB_BODY
  * with instance 0 in its pool, an internal balancer, and what else `make_world` makes.
  * Source: docs/spec/azure.md §3.4, §3.8, §16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <string.h>
@@ -513,7 +514,7 @@ static void quota__of_the_command_line__reached(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__status_and_code),

@@ -4,6 +4,7 @@
  * More rows in the manner of refusals.c, on a cloud with the balancer of LB_BODY and an internal one; and, beside each
  * refusal that could be too strict, its neighbour that must be taken.
  * Source: docs/spec/azure.md §3.4, §3.8, §6.10, §9.7, §16; Azure's published limits. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <string.h>
@@ -406,7 +407,7 @@ static void rules__of_an_interface__limited_when_asked_for(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(strictness)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values__each_row__refused_with_its_code),

@@ -2,6 +2,7 @@
 /* worlds.c: the start of a simulated Azure, its nodes, its recorded worlds, lists and counts.
  *
  * Source: docs/interfaces.md (--cloud, worlds, controls), docs/spec/azure.md §1.6, §3.3, §16 items 2 and 11. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/arm/arm_fixture.h"
 
 #include <string.h>
@@ -357,7 +358,7 @@ static void world__of_nonsense__is_loaded(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(worlds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start__of_azure__has_network_scale_set_and_nodes),

@@ -5,6 +5,7 @@
 #include "tests/unit/sim/aws/aws_fixture.h"
 
 #include "sim/aws/aws.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -349,7 +350,7 @@ static void settings__unknown_or_of_another_type__refused(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(access)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signature__each_row__is_taken_or_refused),

@@ -5,6 +5,7 @@
 #include "tests/unit/sim/aws/aws_fixture.h"
 
 #include "sim/aws/aws.h"
+#include "tests/support/unit.h"
 
 #include <string.h>
 
@@ -250,7 +251,7 @@ static void containers__full_uri__wants_its_authorization(void **state)
     fixture_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(credentials)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(assume_role__its_keys__sign_until_they_expire),

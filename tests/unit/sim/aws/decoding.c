@@ -5,6 +5,7 @@
 #include "sim/aws/schema.h"
 
 #include "common/base/attr.h"
+#include "tests/support/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -257,7 +258,7 @@ static void error__of_each_family__has_its_form(void **state)
     str_buf_done(&b);
 }
 
-int main(void)
+UNIT_MAIN(decoding)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(request__each_row__is_decoded_or_refused),

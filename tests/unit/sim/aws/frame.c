@@ -5,6 +5,7 @@
 #include "tests/unit/sim/aws/aws_fixture.h"
 
 #include "sim/aws/aws.h"
+#include "tests/support/unit.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -217,7 +218,7 @@ static void group__of_a_deleted_balancer__is_held_for_a_while(void **state)
     clock_fake_free(clock);
 }
 
-int main(void)
+UNIT_MAIN(frame)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages__small__all_of_it_in_order),

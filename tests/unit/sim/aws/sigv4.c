@@ -6,6 +6,7 @@
 
 #include "common/base/attr.h"
 #include "common/base/str.h"
+#include "tests/support/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -199,7 +200,7 @@ static void authorization__incomplete__says_what_is_missing(void **state)
     arena_free(a);
 }
 
-int main(void)
+UNIT_MAIN(sigv4)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signature__each_row_of_the_vectors__is_that_of_the_table),

@@ -5,6 +5,7 @@
 #include "tests/unit/sim/aws/aws_fixture.h"
 
 #include "sim/aws/aws.h"
+#include "tests/support/unit.h"
 
 #include <event2/event.h>
 #include <string.h>
@@ -287,7 +288,7 @@ static void configuration__names_this_simulator(void **state)
     arena_free(a);
 }
 
-int main(void)
+UNIT_MAIN(worlds)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(seed__default__tagged_public_subnet_per_zone),

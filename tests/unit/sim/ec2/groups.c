@@ -2,6 +2,7 @@
 /* groups.c: security groups of the simulated EC2: what requests make of them, and what readers see.
  *
  * Source: docs/spec/aws.md §3.5, §4.10, §4.15, §7.4, §11.6 (rows 64-82 as far as they are documents), §11.16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"
 
 #include <string.h>
@@ -414,7 +415,7 @@ static void tags__delete__by_key_by_value_and_all(void **state)
     ec2_test_stop(t);
 }
 
-int main(void)
+UNIT_MAIN(groups)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__new_group__is_tagged_and_open_to_the_outside_only),

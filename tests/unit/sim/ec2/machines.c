@@ -2,6 +2,7 @@
 /* machines.c: instances, networks and interfaces of the simulated EC2.
  *
  * Source: docs/spec/aws.md §3.4, §3.5, §4.9, §6.3, §6.5, §10.3. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"
 
 #include <string.h>
@@ -400,7 +401,7 @@ static void addresses__kept_and_taken_ones__are_not_free(void **state)
     ec2_test_stop(t);
 }
 
-int main(void)
+UNIT_MAIN(machines)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(describe_instances__filters__find_what_they_say),

@@ -4,6 +4,7 @@
  * One table: each row is a request that must change nothing, on the world of ec2_fixture.h with a group "used" whose rules
  * are tcp 80 from 10.0.0.0/8 and everything from "nodes".
  * Source: docs/spec/aws.md §3.3, §3.4, §4.10, §4.15, §12; the EC2 API Reference. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/ec2/ec2_fixture.h"
 
 #include <string.h>
@@ -412,7 +413,7 @@ static void quota__60_rules_of_each_family__pairs_count_for_both(void **state)
     ec2_test_stop(t);
 }
 
-int main(void)
+UNIT_MAIN(refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__is_refused_and_nothing_changes),

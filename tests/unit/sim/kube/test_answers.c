@@ -4,6 +4,7 @@
  * A file is one session: its rows are sent in order to one fresh simulator.  Values that a server chooses (uids,
  * versions, addresses, ports, times) are compared as words and quoted back by replay.c. */
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/replay.h"
 
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static void answers__lists_and_paths__are_the_servers(void **state)
     run_file("lists.jsonl");
 }
 
-int main(void)
+UNIT_MAIN(answers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers__new_services__are_the_servers),

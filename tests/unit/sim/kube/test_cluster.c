@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_cluster.c: worlds, the nodes and Services that the simulator makes itself, EndpointSlices for pods, roles. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <event2/event.h>
@@ -235,7 +236,7 @@ static void roles__a_manifest_that_cannot_be_read__stops_the_start(void **state)
     event_base_free(base);
 }
 
-int main(void)
+UNIT_MAIN(cluster)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(world__loaded__is_kept_without_validation),

@@ -2,6 +2,7 @@
 /* test_custom.c: GKE's custom resources of load balancing, their definitions, owners and the garbage collector, and
  * the worlds that hold them. */
 #include "common/base/file.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <stdlib.h>
@@ -330,7 +331,7 @@ static void world__loaded__owners_are_known(void **state)
     kf_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(custom)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sneg__status_is_part_of_the_object),

@@ -5,6 +5,7 @@
  * body (message, reason, details), and the headers Content-Type, Warning and Retry-After must be the same.  What
  * the server chooses is compared by shape (replay.h).  Rows of `exceptions` are not compared in full, each with its
  * reason; `acts` are writes that somebody made while an exchange was being recorded. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/replay.h"
 
 #include <stdlib.h>
@@ -248,7 +249,7 @@ static void exchanges__dual_stack__same_answers(void **state)
     stop(&r);
 }
 
-int main(void)
+UNIT_MAIN(exchanges)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges__one_server__same_answers),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_lists.c: pages, versions, forms and sizes of lists, over HTTP. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <string.h>
@@ -180,7 +181,7 @@ static void list__accept__chooses_the_form(void **state)
     kf_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(lists)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list__pages__show_one_moment),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_objects.c: nodes, namespaces, events, secrets, custom resources, and what holds for every kind. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <string.h>
@@ -305,7 +306,7 @@ static void paths__odd_ones__are_refused(void **state)
     kf_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(objects)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names__generated_or_missing),

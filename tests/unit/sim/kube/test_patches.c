@@ -7,6 +7,7 @@
 #include "sim/kube/kube_status.h"
 #include "sim/kube/patch.h"
 #include "sim/kube/types.h"
+#include "tests/support/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -293,7 +294,7 @@ static void apply__lists_by_their_keys(void **state)
     check_all(rows, ARRAY_LEN(rows));
 }
 
-int main(void)
+UNIT_MAIN(patches)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strategic__finalizers__as_client_go_sends_them),

@@ -4,6 +4,7 @@
  * The first tests read bytes that Go wrote; those that go through the API build their bodies with pb_* below, which
  * knows as little of Kubernetes as the wire format does. */
 #include "sim/kube/proto.h"
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <string.h>
@@ -340,7 +341,7 @@ static void proto__others__are_refused(void **state)
     kf_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(proto)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proto__service__becomes_the_same_tree),

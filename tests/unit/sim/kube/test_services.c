@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_services.c: rules of Services beyond the recorded ones: allocation, types, families, deletion. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <string.h>
@@ -213,7 +214,7 @@ static void dual_stack__families_of_the_cluster__decide(void **state)
     }
 }
 
-int main(void)
+UNIT_MAIN(services)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(create__wrong_specs__are_refused_by_field),

@@ -4,6 +4,7 @@
 #include "common/base/str.h"
 #include "sim/kube/selectors.h"
 #include "sim/kube/store.h"
+#include "tests/support/unit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,7 +170,7 @@ static void selectors__labels_and_fields(void **state)
     arena_free(a);
 }
 
-int main(void)
+UNIT_MAIN(store)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__put__numbers_and_prints_metadata_first),

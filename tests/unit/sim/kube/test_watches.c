@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_watches.c: what a watch sends, when it ends, and what faults do to it. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/kube/kube_fixture.h"
 
 #include <string.h>
@@ -207,7 +208,7 @@ static void watch__loading_a_world__expires_it(void **state)
     kf_stop(f);
 }
 
-int main(void)
+UNIT_MAIN(watches)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(watch__changes__arrive_in_order),

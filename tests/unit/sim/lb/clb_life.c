@@ -2,6 +2,7 @@
 /* clb_life.c: classic balancers of the simulated AWS from their creation to their end: answers, defaults, policies.
  *
  * Source: docs/spec/aws.md §4, §10.4. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 
 #include <string.h>
@@ -294,7 +295,7 @@ static void describe__pages__hold_all(void **state)
     check(t, "NextMarker", "");
 }
 
-int main(void)
+UNIT_MAIN(clb_life)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

@@ -3,6 +3,7 @@
  *
  * One table: each row is a request that must change nothing, on the world of lb_make_clb().
  * Source: docs/spec/aws.md §3.3, §4, §10.4. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 
 #define ON(action, name) "Action=" action "&LoadBalancerName=" name
@@ -349,7 +350,7 @@ static void limits__one_more_than_allowed__is_refused(void **state)
     lb_stop(t);
 }
 
-int main(void)
+UNIT_MAIN(clb_refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__is_refused_and_nothing_changes),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nlb_life.c: network load balancers of the simulated AWS from their creation to their end: answers, defaults, what hangs on
  * what.  Source: docs/spec/aws.md §5, §10.4. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 
 #include <string.h>
@@ -346,7 +347,7 @@ static void consistency__new_balancer__is_seen_later(void **state)
     v2(t, "Action=DescribeLoadBalancers&Names.member.1=late");
 }
 
-int main(void)
+UNIT_MAIN(nlb_life)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

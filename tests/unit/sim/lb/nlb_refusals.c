@@ -3,6 +3,7 @@
  *
  * One table: each row is a request that must change nothing, on the world of lb_make_nlb().
  * Source: docs/spec/aws.md §3.3, §5, §10.4. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 
 #include <string.h>
@@ -552,7 +553,7 @@ static void certificates__listed_in_the_settings__no_other_exists(void **state)
     lb_stop(t);
 }
 
-int main(void)
+UNIT_MAIN(nlb_refusals)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals__each_row__is_refused_and_nothing_changes),

@@ -2,6 +2,7 @@
 /* nlb_targets.c: targets of the simulated network load balancers: registering, draining, health.
  *
  * Source: docs/spec/aws.md §5.6, §10.4 rows 14–16. */
+#include "tests/support/unit.h"
 #include "tests/unit/sim/lb/lb_fixture.h"
 
 #define HEALTH     "Action=DescribeTargetHealth&TargetGroupArn={tg}"
@@ -165,7 +166,7 @@ static void world__draining_target_without_moment__drains_from_the_first_look(vo
     assert_int_equal(lb_len(t, "TargetHealthDescriptions"), 0);
 }
 
-int main(void)
+UNIT_MAIN(nlb_targets)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_clock.c: wall time that jumps while monotonic time goes on: tokens, events and caches survive.
+/* clock.c: wall time that jumps while monotonic time goes on: tokens, events and caches survive.
  *
  * A machine that wakes up, a VM that was moved, an NTP that finds out: wall time may be hours off in both directions and
  * come back.  Deadlines, back-offs and the age of snapshots go by monotonic time and must not notice; tokens and the times in
@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "common/base/strset.h"
+#include "tests/support/unit.h"
 
 #define HOUR_US  (3600 * 1000000LL)
 #define SERVICES "/api/v1/namespaces/default/services"
@@ -215,7 +216,7 @@ static void clock_jump__across_a_restart__nothing_is_written(void **state)
     rig_free(r);
 }
 
-int main(void)
+UNIT_MAIN(clock)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clock_jump__either_way__edits_are_made_and_the_address_stays),
