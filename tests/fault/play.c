@@ -43,14 +43,22 @@ static int read_text(struct arena *a, const struct flow *f, const char *dir, con
     return file_read(a, file_of(a, f, dir, ext), STATE_MAX, ret, &n, err);
 }
 
-int play_calls(struct arena *a, const struct flow *f, const char *dir, char ***ret, size_t *ret_n,
-               struct err *err)
+int play_load(struct arena *a, const struct flow *f, const char *dir, struct play_model *ret,
+              struct err *err)
 {
-    char *text = NULL;
-    int rc = read_text(a, f, dir, "calls", &text, err);
+    struct play_model m = {.flow = f};
+    char *start = NULL;
+    char *end = NULL;
+    char *calls = NULL;
+    int rc = read_text(a, f, dir, "start", &start, err);
+    rc = rc == ERR_OK ? json_parse_arena(a, start, strlen(start), NULL, &m.start, err) : rc;
+    rc = rc == ERR_OK ? read_text(a, f, dir, "end", &end, err) : rc;
+    rc = rc == ERR_OK ? read_text(a, f, dir, "calls", &calls, err) : rc;
     if (rc == ERR_OK) {
-        *ret = str_split(a, text, '\n', ret_n);
-        *ret_n = *text == '\0' ? 0 : *ret_n; /* a flow may have nothing to ask */
+        m.end = end;
+        m.calls = str_split(a, calls, '\n', &m.n_calls);
+        m.n_calls = *calls == '\0' ? 0 : m.n_calls; /* a flow may have nothing to ask */
+        *ret = m;
     }
     return rc;
 }
@@ -277,41 +285,33 @@ int play_prepare(const struct flow *f, const char *dir, struct err *err)
 
 /* ---- once per point ------------------------------------------------------------------------------ */
 
-static int point(struct play *p, const struct play_point *pt, const char *dir, bool *ret_met)
+static int point(struct play *p, const struct play_point *pt, bool *ret_met)
 {
-    char *text = NULL;
-    char *end = NULL;
-    struct json_object *world = NULL;
-    int rc = read_text(p->s.a, p->flow, dir, "start", &text, p->s.err);
-    rc = rc == ERR_OK ? json_parse_arena(p->s.a, text, strlen(text), NULL, &world, p->s.err) : rc;
-    rc = rc == ERR_OK ? read_text(p->s.a, p->flow, dir, "end", &end, p->s.err) : rc;
-    rc = rc == ERR_OK ? run(p, world, pt->call) : rc;
+    const struct play_model *m = pt->model;
+    int rc = run(p, m->start, pt->call);
     if (rc != ERR_OK) {
         return rc;
     }
-    size_t faultless = 0;
-    char **calls = NULL;
     *ret_met = probe_fired(p->s.probe);
-    rc = play_calls(p->s.a, p->flow, dir, &calls, &faultless, p->s.err);
-    if (rc == ERR_OK && probe_count(p->s.probe) > (int64_t)faultless * CALLS_FACTOR + CALLS_MORE) {
+    if (probe_count(p->s.probe) > (int64_t)m->n_calls * CALLS_FACTOR + CALLS_MORE) {
         rc = err_set(p->s.err, ERR_CONFLICT, "%lld calls; without faults it were %zu",
-                     (long long)probe_count(p->s.probe), faultless);
+                     (long long)probe_count(p->s.probe), m->n_calls);
     }
     struct json_object *after = rig_world(p->s.rig);
-    const char *diff = world_difference(p->s.a, end, world_text(p->s.a, after, p->s.names));
+    const char *diff = world_difference(p->s.a, m->end, world_text(p->s.a, after, p->s.names));
     if (rc == ERR_OK && diff != NULL) {
         rc = err_set(p->s.err, ERR_CONFLICT, "the end is another than without faults:%.900s", diff);
         printf("%s\n", diff);
     }
-    return rc == ERR_OK ? judge(p, world, after) : rc;
+    return rc == ERR_OK ? judge(p, m->start, after) : rc;
 }
 
-int play_point(const struct play_point *pt, const char *dir, bool *ret_met, struct err *err)
+int play_point(const struct play_point *pt, bool *ret_met, struct err *err)
 {
-    struct play p = {.s = stage_new(err), .flow = pt->flow};
+    struct play p = {.s = stage_new(err), .flow = pt->model->flow};
     p.s.kind = pt->kind;
     *ret_met = false;
-    int rc = point(&p, pt, dir, ret_met);
+    int rc = point(&p, pt, ret_met);
     if (rc != ERR_OK && pt->verbose && p.s.rig != NULL) {
         printf("%s", rig_log(p.s.rig));
     }

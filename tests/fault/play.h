@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* play.h: one run of a flow in this process: a fresh rig, the edits, a call that fails, recovery, and the judgement.
  *
- *     play_prepare()   once per flow: makes the start, runs without faults, writes down calls and end
- *     play_point()     once per point: the same with one fault
+ *     play_prepare()   once per flow, in a process of its own: makes the start, runs without faults, writes calls and end
+ *     play_load()      once per flow, in the parent of all points: reads what play_prepare() wrote
+ *     play_point()     once per point, in a process of its own: the same run with one fault
  *
- * What is found out is kept in files below one folder, so that a run may take place in a process of its own: "FLOW.start"
- * (a world), "FLOW.end" (world_text()), "FLOW.calls" (one per line).  Both functions end the rig that they made. */
+ * Files below one folder pass the results on: "FLOW.start" (a world), "FLOW.end" (world_text()), "FLOW.calls" (one per
+ * line).  A point inherits them parsed.  play_prepare() and play_point() end the rig that they made. */
 #ifndef TRIMTAB_TESTS_FAULT_PLAY_H
 #define TRIMTAB_TESTS_FAULT_PLAY_H
 
@@ -18,18 +19,25 @@
 /* *err says what was wrong: with the faultless run itself. */
 int play_prepare(const struct flow *f, const char *dir, struct err *err) _warn_unused_;
 
-struct play_point {
+/* The run without faults. */
+struct play_model {
     const struct flow *flow;
-    const char *call; /* a line of FLOW.calls */
+    struct json_object *start; /* a point may change it: each is a process */
+    const char *end;
+    char **calls; /* sorted */
+    size_t n_calls;
+};
+/* Everything is owned by `a`.  ERR_NOT_FOUND before play_prepare(). */
+int play_load(struct arena *a, const struct flow *f, const char *dir, struct play_model *ret,
+              struct err *err) _warn_unused_;
+
+struct play_point {
+    const struct play_model *model;
+    const char *call; /* one of its calls */
     const struct fault_kind *kind;
     bool verbose; /* print the controller's log when it fails */
 };
 /* *ret_met: the call came, so the fault befell it. */
-int play_point(const struct play_point *p, const char *dir, bool *ret_met,
-               struct err *err) _warn_unused_;
-
-/* The lines of FLOW.calls; ERR_NOT_FOUND before play_prepare(). */
-int play_calls(struct arena *a, const struct flow *f, const char *dir, char ***ret, size_t *ret_n,
-               struct err *err) _warn_unused_;
+int play_point(const struct play_point *p, bool *ret_met, struct err *err) _warn_unused_;
 
 #endif

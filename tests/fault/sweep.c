@@ -54,7 +54,6 @@ struct sweep {
 };
 
 struct point {
-    struct sweep *s;
     struct play_point play;
     size_t number; /* of the call, from 1 */
 };
@@ -82,7 +81,7 @@ static int point_child(void *arg)
     const struct point *p = arg;
     struct err err = ERR_INIT;
     bool met = false;
-    int rc = play_point(&p->play, p->s->dir, &met, &err);
+    int rc = play_point(&p->play, &met, &err);
     if (rc != ERR_OK) {
         printf("%s\n", err.message);
         return CODE_BAD;
@@ -94,7 +93,8 @@ static int point_child(void *arg)
 
 struct tally {
     struct sweep *s;
-    const struct flow *flow;
+    struct arena *a;         /* of this flow */
+    struct play_model model; /* its flow is set from the start */
     size_t points;
     size_t past;
     size_t bad;
@@ -108,7 +108,7 @@ static void point_ended(void *arg, struct pool_job *job)
     t->past += job->code == CODE_PAST;
     if (job->code != CODE_OK && job->code != CODE_PAST) {
         t->bad++;
-        printf("# failed: fault-sweep --flow %s --call %zu --kind %s   (%s)\n", t->flow->name,
+        printf("# failed: fault-sweep --flow %s --call %zu --kind %s   (%s)\n", t->model.flow->name,
                p->number, p->play.kind->name, p->play.call);
         if (job->code >= 100) {
             printf("#   ended by signal %d\n", job->code - 100);
@@ -137,22 +137,24 @@ static bool is_chosen(const struct sweep *s, const struct flow *f, size_t number
     return sample_takes(&s->sample, str_buf_text(&name));
 }
 
-static void sweep_points(struct sweep *s, struct tally *t, char **calls, size_t n)
+static void sweep_points(struct tally *t)
 {
+    struct sweep *s = t->s;
+    const struct play_model *m = &t->model;
     struct pool_job *jobs = NULL;
     size_t n_jobs = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < m->n_calls; i++) {
         for (const struct fault_kind *k = fault_kinds; k->name != NULL; k++) {
-            if (!fault_kind_fits(k, calls[i]) || !is_chosen(s, t->flow, i + 1, calls[i], k)) {
+            if (!fault_kind_fits(k, m->calls[i]) || !is_chosen(s, m->flow, i + 1, m->calls[i], k)) {
                 continue;
             }
-            struct point *p = ARENA_NEW(s->a, struct point);
-            *p = (struct point){.s = s, .number = i + 1};
+            struct point *p = ARENA_NEW(t->a, struct point);
+            *p = (struct point){.number = i + 1};
             p->play = (struct play_point){
-                .flow = t->flow, .call = calls[i], .kind = k, .verbose = s->call != NULL};
+                .model = m, .call = m->calls[i], .kind = k, .verbose = s->call != NULL};
             jobs = xrealloc(jobs, (n_jobs + 1) * sizeof(*jobs));
             jobs[n_jobs] = (struct pool_job){.fn = point_child, .arg = p};
-            jobs[n_jobs].file = arena_printf(s->a, "%s/out.%zu", s->dir, n_jobs);
+            jobs[n_jobs].file = arena_printf(t->a, "%s/out.%zu", s->dir, n_jobs);
             n_jobs++;
         }
     }
@@ -166,43 +168,49 @@ static void prepare_ended(void *arg, struct pool_job *job)
     (void)job;
 }
 
-/* Counts the flow's calls.  False: the faultless run is no good. */
-static bool prepare_flow(struct sweep *s, const struct flow *f, char ***ret, size_t *ret_n)
+/* Learns the flow's calls and end.  False: the run without faults is no good. */
+static bool prepare_flow(struct tally *t)
 {
+    struct sweep *s = t->s;
+    const struct flow *f = t->model.flow;
     struct prepare p = {.flow = f, .dir = s->dir};
     struct pool_job job = {.fn = prepare_child, .arg = &p};
     struct err err = ERR_INIT;
-    job.file = arena_printf(s->a, "%s/out.prepare", s->dir);
+    job.file = arena_printf(t->a, "%s/out.prepare", s->dir);
     pool_run(&job, 1, 1, prepare_ended, NULL);
     if (job.code != CODE_OK) {
         printf("# the run of %s without faults fails, code %d\n", f->name, job.code);
         pool_print_story(&job);
         return false;
     }
-    return play_calls(s->a, f, s->dir, ret, ret_n, &err) == ERR_OK;
+    if (play_load(t->a, f, s->dir, &t->model, &err) != ERR_OK) {
+        printf("# the run of %s without faults: %s\n", f->name, err.message);
+        return false;
+    }
+    return true;
 }
 
 static void sweep_flow(struct sweep *s, const struct flow *f)
 {
-    struct tally t = {.s = s, .flow = f};
-    char **calls = NULL;
-    size_t n = 0;
-    bool ok = prepare_flow(s, f, &calls, &n);
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct tally t = {.s = s, .a = a, .model = {.flow = f}};
+    double cpu_s = pool_cpu_s();
+    bool ok = prepare_flow(&t);
     if (ok && s->list) {
-        for (size_t i = 0; i < n; i++) {
-            printf("%4zu  %s\n", i + 1, calls[i]);
+        for (size_t i = 0; i < t.model.n_calls; i++) {
+            printf("%4zu  %s\n", i + 1, t.model.calls[i]);
         }
         return;
     }
     if (ok) {
-        sweep_points(s, &t, calls, n);
+        sweep_points(&t);
         ok = t.bad == 0 && (t.past < t.points || t.points < FEW);
     }
     s->n_flows++;
     s->n_points += t.points;
     s->n_failed += !ok;
-    printf("# %s: %zu calls, %zu points, %zu failed, %zu did not come\n", f->name, n, t.points,
-           t.bad, t.past);
+    printf("# %s: %zu calls, %zu points, %zu failed, %zu did not come, %.1f CPU s\n", f->name,
+           t.model.n_calls, t.points, t.bad, t.past, pool_cpu_s() - cpu_s);
     printf("%s %zu - %s\n", ok ? "ok" : "not ok", s->n_flows, f->name);
     (void)fflush(stdout);
 }

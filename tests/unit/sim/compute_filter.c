@@ -3,6 +3,7 @@
  *
  * Source: gce-cloud-provider.md §3.3; what gcloud 528 and the Go controllers send. */
 #include "sim/compute/filter.h"
+#include "sim/compute/schema.h"
 #include "tests/support/unit.h"
 #include "tests/unit/sim/fixture.h"
 
@@ -130,9 +131,30 @@ static void filter__deep_nesting__is_refused(void **state)
     arena_free(a);
 }
 
+/* The pattern of names has a check of its own; another spelling of it is a regular expression. */
+static void schema__names__as_their_pattern_says(void **state)
+{
+    (void)state;
+    char name[80];
+    memset(name, 'a', sizeof(name));
+    for (size_t n = 0; n < sizeof(name); n++) {
+        name[n] = '\0';
+        assert_true(ce_schema_matches("^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)$", name) ==
+                    (n > 0 && n <= 63));
+        name[n] = 'a';
+    }
+    static const char *const texts[] = {"",   "a",  "-", "1a",  "a1",  "a-",  "a-b",
+                                        "-a", "aB", "A", "a.b", "a_b", "a b", "a\n"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        assert_true(ce_schema_matches("^([a-z]([-a-z0-9]{0,61}[a-z0-9])?)$", texts[i]) ==
+                    ce_schema_matches("^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$", texts[i]));
+    }
+}
+
 UNIT_MAIN(compute_filter)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schema__names__as_their_pattern_says),
         cmocka_unit_test(filter__both_forms__match_as_the_cloud_does),
         cmocka_unit_test(filter__deep_nesting__is_refused),
     };
