@@ -55,7 +55,8 @@ void cancel_fire(struct cancel *c)
     bool first = !atomic_exchange(&c->fired, true);
     mutex_unlock(&c->lock);
     if (first) {
-        hooks_run(&c->hooks, INT64_MAX); /* no hook can be added any more: they run at once instead */
+        /* From here on a new hook runs at once instead of being added. */
+        hooks_run(&c->hooks, INT64_MAX);
     }
 }
 
