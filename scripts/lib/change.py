@@ -6,6 +6,7 @@
 
     export TRIMTAB_SAMPLE_TURN=804              number of the commit: which part of the cases runs (tests/support/sample.h)
     export TRIMTAB_SWEEP_WHOLE='gce aws'        clouds that the change touches: flows marked whole run every point
+                                                (none if TRIMTAB_SAMPLE=quick)
 
 Says in a line each on stderr where both come from.  The change is all that differs between the files of the work tree and
 its base, which is the first of these that exists:
@@ -89,12 +90,14 @@ def main():
     number, why = turn()
     revision, since = base()
     paths = None if revision is None else changed(revision)
-    clouds = clouds_of(paths or ())
+    quick = os.environ.get("TRIMTAB_SAMPLE") == "quick"
+    clouds = [] if quick else clouds_of(paths or ())
     print(f"export TRIMTAB_SAMPLE_TURN={number}")
     print(f"export TRIMTAB_SWEEP_WHOLE='{' '.join(clouds)}'")
     said = "unknown" if paths is None else f"{len(paths)} files"
     print(f"sample: turn {number}, {why}", file=sys.stderr)
-    print(f"change: {said} since {since}; flows run whole for: {' '.join(clouds) or 'no cloud'}", file=sys.stderr)
+    print(f"change: {said} since {since}; flows run whole for: {' '.join(clouds) or 'no cloud'}"
+          f"{' (quick)' if quick else ''}", file=sys.stderr)
 
 
 if __name__ == "__main__":

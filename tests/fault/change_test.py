@@ -24,7 +24,7 @@ class Repo:
         self.path = os.path.join(self.folder.name, "work")
         os.mkdir(self.path)
         self.env = {**os.environ, "HOME": self.folder.name, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": self.folder.name}
-        for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "TRIMTAB_BASE"):
+        for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "TRIMTAB_BASE", "TRIMTAB_SAMPLE"):
             self.env.pop(name, None)
         for who in ("AUTHOR", "COMMITTER"):
             self.env |= {f"GIT_{who}_NAME": "t", f"GIT_{who}_EMAIL": "t@example.com", f"GIT_{who}_DATE": "2024-01-01T00:00:00Z"}
@@ -118,6 +118,7 @@ def test_origin_comes_before_the_local_main():
         r.git("update-ref", "refs/remotes/origin/main", "HEAD")
         r.commit("providers/aws/x.c")
         expect(r.ask(), 3, "aws", "1 files since the merge base with origin/main")
+        expect(r.ask(TRIMTAB_SAMPLE="quick"), 3, "", "1 files since", "whole for: no cloud (quick)")
 
 
 def test_main_itself_is_compared_with_20_commits_ago():
