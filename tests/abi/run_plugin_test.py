@@ -24,7 +24,7 @@ import urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
-LIMIT_S = 30
+LIMIT_S = 120
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(sys.argv[2])
 BROKEN, NO_SYMBOL = (os.path.abspath(module) for module in sys.argv[3:5])

@@ -24,7 +24,7 @@ template = None
 
 
 def run(folder, *args, env=None, user=None):
-    done = subprocess.run([TRIMTAB, *args], capture_output=True, text=True, check=False, timeout=60, cwd=folder,
+    done = subprocess.run([TRIMTAB, *args], capture_output=True, text=True, check=False, timeout=180, cwd=folder,
                           errors="replace", env={"PATH": os.environ["PATH"], "HOME": folder, **(env or {})}, user=user)
     text = done.stdout + done.stderr
     for secret in SECRETS:
@@ -319,7 +319,7 @@ def test_token_file__rotated():
                                       lambda r: bearer(r) != "Bearer planted-kube-token-two"))
         stage.kube.cut()
         stage.create("new")
-        assert spell.until_hit(1, 60)
+        assert spell.until_hit(1)
         stage.until_address("new")
         stage.check_old_untouched()
         stage.check_secrets()

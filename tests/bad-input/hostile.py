@@ -26,7 +26,7 @@ MIB = 1 << 20
 PIECE = b" " * MIB
 HUGE = 2 << 30                                      # what "two gigabytes" means
 SERVER = ("127.0.0.1", 0)
-LIMIT_S = 60
+LIMIT_S = 180
 LENGTH = re.compile(rb"(?i)\r\ncontent-length: *([0-9]+)")
 CLOSE = re.compile(rb"(?i)\r\nconnection: *close")
 
@@ -59,7 +59,7 @@ class Request:
         line, *rest = head.decode("latin-1").split("\r\n")
         self.method, self.path, _ = line.split(" ", 2)
         self.headers = {k.lower(): v.strip() for k, _, v in (h.partition(":") for h in rest if h)}
-        self.head, self.body = head, body
+        self.head, self.body, self.form = head, body, None
 
     def __repr__(self):
         return f"{self.method} {self.path}"
@@ -97,7 +97,7 @@ class Spell:
             self.hits += 1
             self.changed.notify_all()
 
-    def until_hit(self, times, seconds):
+    def until_hit(self, times, seconds=LIMIT_S):
         with self.changed:
             return self.changed.wait_for(lambda: self.hits >= times, seconds)
 

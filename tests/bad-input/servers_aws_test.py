@@ -9,6 +9,7 @@ created, or "old" deleted, while a place is bewitched.  Beyond what is looked at
 is as it was, and of "old" nothing is left, so that nothing leaks of calls whose answers were lost, or told of nothing.
 """
 import email.utils
+import functools
 import gzip
 import os
 import sys
@@ -28,7 +29,10 @@ EC2 = "2016-11-15"
 # --- what is asked ------------------------------------------------------------------------------------------------
 
 def form(r):
-    return dict(urllib.parse.parse_qsl(r.body.decode("latin-1"), keep_blank_values=True)) if r.method == "POST" else {}
+    if r.form is None:
+        text = r.body.decode("latin-1") if r.method == "POST" else ""
+        r.form = dict(urllib.parse.parse_qsl(text, keep_blank_values=True))
+    return r.form
 
 
 def action(r):
@@ -101,10 +105,14 @@ def endless(begin_of, piece):
     return answer
 
 
+@functools.lru_cache
+def packed(begin):
+    return gzip.compress(begin.encode() + b" " * (64 * MIB), 9)
+
+
 def gzip_bomb(c, r):
     """A gibibyte in a mebibyte."""
-    packed = gzip.compress(opening(r).encode() + b" " * (64 * MIB), 9)
-    c.stream([packed] * 16, ["Content-Encoding: gzip"])
+    c.stream([packed(opening(r))] * 16, ["Content-Encoding: gzip"])
 
 
 def echo(status):

@@ -23,7 +23,6 @@ import tap
 
 PARALLEL = 3    # rows at once: they wait more than they work
 PARTS = 5       # one of which a run plays
-WAIT_S = 120    # for a request that trimtab makes by itself; it bounds a hang only
 ENOUGH = 64 << 20                                   # of an endless list, which is read as it comes, to see that it is not kept
 KEPT = 1 / 4                                        # of what was sent: less than this may memory grow
 # Spells during which nothing can be complained about yet: the answer is still coming.
@@ -197,7 +196,7 @@ def bewitch(stage, place, name, spell, meet):
         stage.until_watching()
         front.cast(spell)
     meet()
-    assert spell.until_hit(1, WAIT_S), f"{place.name} was never asked"
+    assert spell.until_hit(1), f"{place.name} was never asked"
     if not is_fine(place, name) and not lasts_long(place, name):
         stage.until("it says what is wrong", lambda: place.is_told(stage))
     stage.check_alive()

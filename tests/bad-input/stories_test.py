@@ -87,7 +87,7 @@ def test_list__continue_leads_to_itself():
                 "items": []}
         spell = stage.kube.cast(Spell(says(200, page), list_of_services))
         stage.launch()
-        assert spell.until_hit(50, 60), spell.hits
+        assert spell.until_hit(50), spell.hits
         stage.check_alive()
         stage.check_memory()
         stage.create("new")
@@ -125,7 +125,7 @@ def test_list__of_another_kind():
                 spell = stage.kube.cast(Spell(says(200, json.dumps(body, indent=1)),
                                               lambda r, p=path: r.path.startswith(p) and "watch=" not in r.path))
                 stage.launch()
-                assert spell.until_hit(2, 60), (path, body)     # it was not believed
+                assert spell.until_hit(2), (path, body)     # it was not believed
                 assert stage.mutations() == {}, (path, body, stage.mutations())
                 stage.check_old_untouched()
                 stage.create("new")
@@ -149,7 +149,7 @@ def test_watch__versions_that_go_backwards():
                   for v in (9000, 3, 8000, 1)]
         spell = stage.kube.cast(Spell(watch_that_sends(*events), watch_of_services))
         stage.launch().until_watching()
-        assert spell.until_hit(1, 60)
+        assert spell.until_hit(1)
         stage.create("new")
         stage.check_old_untouched()
         ends_well(stage, "new")
@@ -163,7 +163,7 @@ def test_watch__deletions_that_never_happened():
         spell = Spell(watch_that_sends(event), watch_of_services)
         stage.kube.cast(spell)
         stage.launch().until_watching()
-        assert spell.until_hit(1, 60)
+        assert spell.until_hit(1)
         stage.check_old_untouched()
         stage.check_stop()
 
@@ -205,7 +205,7 @@ def test_stream__of_another_kind():
             stage.kube.cast(Spell(watch_that_sends(*events), is_stream))
             listed = stage.kube.cast(Spell(says(500, "no"), is_list))
             stage.launch()
-            assert listed.until_hit(1, 60), events              # it was not believed
+            assert listed.until_hit(1), events              # it was not believed
             assert stage.mutations() == {}, stage.mutations()
             stage.check_old_untouched()
             stage.create("new")
@@ -263,7 +263,7 @@ def test_operation__never_done():
             c.answer(200, json.dumps(operation(name)))
         spell = stage.compute.cast(Spell(answer, of_operations))
         stage.create("new")
-        assert spell.until_hit(3, 60), spell.hits
+        assert spell.until_hit(3), spell.hits
         held.set()
         stage.touch("old")
         stage.until("the other one was synced", lambda: len(stage.logged('"Synced"', "default/old")) > 0)
@@ -376,7 +376,7 @@ def test_cloud_list__that_drips():
     with Stage(template) as stage:
         spell = stage.compute.cast(Spell(hostile.drip, cloud_list))
         stage.launch()
-        assert spell.until_hit(1, 60)
+        assert spell.until_hit(1)
         stage.check_stop()
         stage.compute.heal()
         stage.launch().until_watching()
@@ -423,7 +423,7 @@ def test_cloud_get__something_else_under_the_name():
                 lambda c, r, body=body: c.answer(200, json.dumps(body(*COLLECTION.search(r.path).groups()))),
                 lambda r: of_one_resource(r) and "/forwardingRules/" in r.path))
             stage.patch("old", {"spec": {"sessionAffinity": "ClientIP"}})
-            assert spell.until_hit(1, 60), lie
+            assert spell.until_hit(1), lie
             stage.until_event("old", "SyncLoadBalancerFailed")
             stage.check_old_untouched()
             assert stage.mutations() == {}, (lie, stage.mutations())
@@ -457,7 +457,7 @@ def test_operation__another_one_is_done():
         stage.launch().until_watching()
         spell = stage.compute.cast(Spell(says(200, operation("operation-of-others", done=True)), of_operations))
         stage.create("new")
-        assert spell.until_hit(2, 60), spell.hits           # asked again: it was not believed
+        assert spell.until_hit(2), spell.hits           # asked again: it was not believed
         stage.check_old_untouched()
         ends_well(stage, "new")
 
@@ -481,7 +481,7 @@ def test_silence__everywhere_and_sigterm():
         with Stage(template, token_url=front == "token") as stage:
             spell = getattr(stage, front).cast(Spell(hostile.silence, lambda r: True))
             stage.launch()
-            assert spell.until_hit(1, 60), front
+            assert spell.until_hit(1), front
             stage.check_stop()
 
 

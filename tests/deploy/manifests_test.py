@@ -284,7 +284,7 @@ def test_kubectl__the_api_server_takes_what_the_simulator_knows():
                     assert said.count("(server dry run)") == 3, said
             finally:
                 sim.terminate()
-                sim.wait(60)
+                sim.wait(180)
 
 
 # --- monitoring ----------------------------------------------------------------------------------------------------

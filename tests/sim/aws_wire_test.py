@@ -58,7 +58,7 @@ class Sim:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 def test_files__of_the_cloud__name_this_simulator():

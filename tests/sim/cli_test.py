@@ -28,7 +28,7 @@ COLUMNS = 100
 
 def run(*args, stdin="", env=None, cwd=None):
     return subprocess.run([os.path.abspath(PROGRAMS[1]), *args], input=stdin, capture_output=True, text=True,
-                          check=False, timeout=60, cwd=cwd,
+                          check=False, timeout=180, cwd=cwd,
                           env={"PATH": os.environ["PATH"], **(env or {})})
 
 

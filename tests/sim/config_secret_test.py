@@ -41,7 +41,7 @@ class Azure(World):
                                  "metadata": {"name": "azure-cloud-provider", "namespace": "kube-system"}})
 
     def refused(self, *flags):
-        r = subprocess.run([self.trimtab_exe, *self.flags(), f"--kubeconfig={self.kubeconfig}", *flags], timeout=60,
+        r = subprocess.run([self.trimtab_exe, *self.flags(), f"--kubeconfig={self.kubeconfig}", *flags], timeout=180,
                            capture_output=True, text=True, check=False, env=self.environment())
         assert r.returncode == 1, r
         assert MARK not in r.stderr, r.stderr
@@ -150,12 +150,12 @@ def test_plan__reads_the_secret_as_the_controller_does():
                  "--verbose"]
         for secret in (False, True):
             more = ["--cloud-config-secret-name=azure-cloud-provider"] if secret else []
-            r = subprocess.run([w.trimtab_exe, *flags, *more], capture_output=True, text=True, check=False, timeout=60,
+            r = subprocess.run([w.trimtab_exe, *flags, *more], capture_output=True, text=True, check=False, timeout=180,
                                env=w.environment())
             assert r.returncode == 2, r
             assert ("from" in r.stdout) == secret, r.stdout
         r = subprocess.run([w.trimtab_exe, *flags, "--cloud-config-secret-name=none"], capture_output=True, text=True,
-                           check=False, timeout=60, env=w.environment())
+                           check=False, timeout=180, env=w.environment())
         assert r.returncode == 1 and "secret kube-system/none" in r.stderr, r
 
 

@@ -344,7 +344,7 @@ def test_second_signal__exit_1_at_once():
 # --- the command line ------------------------------------------------------------------------------------------
 
 def run(*args, exe=None, **env):
-    return subprocess.run([exe or PROGRAMS[1], *args], capture_output=True, text=True, check=False, timeout=60,
+    return subprocess.run([exe or PROGRAMS[1], *args], capture_output=True, text=True, check=False, timeout=180,
                           env={"PATH": os.environ["PATH"], **env})
 
 
@@ -403,7 +403,7 @@ def test_controller_turned_off__a_provider_without_more_does_not_start():
         done = subprocess.run(
             [PROGRAMS[1], *flags, "--cloud-provider=hang", f"--provider-plugin-dir={os.path.dirname(HANG)}",
              f"--kubeconfig={w.kubeconfig}", "--controllers=-service,*"],
-            capture_output=True, text=True, env=w.environment(), timeout=30, check=False)
+            capture_output=True, text=True, env=w.environment(), timeout=180, check=False)
         assert done.returncode == 1, done
         assert 'switches "service-lb-controller" off, and provider "hang" has nothing else' in done.stderr, done
         assert w.calls()["kubernetes"] == {}

@@ -94,7 +94,7 @@ def test_plugin__run_once_for_the_https_port_too():
         w.until("callers are known", lambda: w.logged("authentication settings were read"))
         w.until("the port is open", lambda: w.logged("Serving securely"))
         context = ssl._create_unverified_context()  # pylint: disable=protected-access
-        c = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
+        c = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=180)
         c.request("GET", "/metrics")
         assert c.getresponse().status == 200  # this API server allows everything
         c.close()
@@ -111,7 +111,7 @@ def test_plugin_missing__start_ends_with_its_name_and_hint():
     with Scene(user) as s:
         w = s.world
         w.runs += 1
-        r = subprocess.run([w.trimtab_exe, *w.flags(), f"--kubeconfig={w.kubeconfig}"], timeout=60, capture_output=True,
+        r = subprocess.run([w.trimtab_exe, *w.flags(), f"--kubeconfig={w.kubeconfig}"], timeout=180, capture_output=True,
                            text=True, check=False, env=w.environment())
         assert r.returncode == 1, r
         last = r.stderr.strip().splitlines()[-1]
@@ -160,7 +160,7 @@ def test_service_account__has_the_roles_that_are_printed():
         roles = os.path.join(folder, "roles.yaml")
         with open(roles, "w", encoding="utf-8") as f:
             subprocess.run([PROGRAMS[1], "rbac", "--cloud-provider=gce", "--use-service-account-credentials"], stdout=f,
-                           check=True, timeout=60)
+                           check=True, timeout=180)
         with World(PROGRAMS, "--nodes=2", "--tls", f"--rbac={roles}") as w:
             w.sim_tls = ssl.create_default_context(cafile=os.path.join(w.conf, "ca.crt"))
             w.headers = {"Authorization": "Bearer sim-admin"}

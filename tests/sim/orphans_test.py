@@ -336,11 +336,11 @@ def test_a_saved_state__cannot_be_changed():
         command = [os.path.abspath(PROGRAMS[1]), "orphans", "--cloud-provider=gce", f"--state={path}",
                    f"--cloud-config={c.conf}/gce.conf"]
         env = {"PATH": os.environ["PATH"], "HOME": c.folder, "GCE_METADATA_HOST": "127.0.0.1:1"}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=env)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=180, env=env)
         assert done.returncode == 2 and "have no Service" in done.stdout, done
         wide = [line for line in done.stdout.splitlines() if len(line) > 100 and "by hand:" not in line]
         assert not wide, wide
-        done = subprocess.run([*command, "--delete", "--yes"], capture_output=True, text=True, check=False, timeout=60,
+        done = subprocess.run([*command, "--delete", "--yes"], capture_output=True, text=True, check=False, timeout=180,
                               env=env)
         assert done.returncode == 1 and "a saved state cannot be changed" in done.stderr, done
 

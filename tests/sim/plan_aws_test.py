@@ -39,7 +39,7 @@ def run(command, *args, manifests=(), config=RECORDED["cloud_config"]):
                 json.dump(manifest, f)
             argv += ["-f", path]
         env = {"PATH": os.environ["PATH"], "HOME": folder}
-        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=60, check=False, cwd=folder)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=180, check=False, cwd=folder)
         return done.returncode, done.stdout, done.stderr
 
 

@@ -35,7 +35,7 @@ def plan(*args, manifests=()):
                 json.dump(manifest, f)
             command += ["-f", path]
         env = {"PATH": os.environ["PATH"], "HOME": folder}
-        done = subprocess.run(command + list(args), env=env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command + list(args), env=env, capture_output=True, text=True, timeout=180, check=False)
         return done.returncode, done.stdout, done.stderr
 
 

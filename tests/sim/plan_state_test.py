@@ -43,7 +43,7 @@ def plan(*args, world=None, manifest=None):
         if manifest is not None:
             command += ["-f", write("edit.json", json.dumps(manifest))]
         env = {"PATH": os.environ["PATH"], "HOME": folder, "GCE_METADATA_HOST": "127.0.0.1:1"}
-        done = subprocess.run(command + list(args), env=env, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command + list(args), env=env, capture_output=True, text=True, timeout=180, check=False)
         return done.returncode, done.stdout, done.stderr
 
 
@@ -152,7 +152,7 @@ def test_a_state_that_is_none__is_an_error_of_one_line():
             f.write(text)
             f.flush()
             done = subprocess.run([PROGRAM, "plan", "--cloud-provider=gce", "--state=" + f.name], capture_output=True,
-                                  text=True, timeout=60, check=False)
+                                  text=True, timeout=180, check=False)
         assert done.returncode == 1, (text, done)
         assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1, done.stderr
         assert word in done.stderr, done.stderr

@@ -37,7 +37,7 @@ class Sim:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 def read(*path):

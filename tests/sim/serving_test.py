@@ -46,7 +46,7 @@ class Port:
         self.context = ssl._create_unverified_context()  # pylint: disable=protected-access
 
     def connect(self):
-        return http.client.HTTPSConnection("127.0.0.1", self.number, context=self.context, timeout=60)
+        return http.client.HTTPSConnection("127.0.0.1", self.number, context=self.context, timeout=180)
 
     def ask(self, path, token=None, method="GET", connection=None):
         """Status and text; None while nobody listens."""
@@ -125,7 +125,7 @@ def roles(folder):
     """The file with the roles that we ask for, for an API server that enforces them."""
     path = os.path.join(folder, "roles.yaml")
     with open(path, "w", encoding="utf-8") as f:
-        subprocess.run([PROGRAMS[1], "rbac", "--cloud-provider=gce"], stdout=f, check=True, timeout=60)
+        subprocess.run([PROGRAMS[1], "rbac", "--cloud-provider=gce"], stdout=f, check=True, timeout=180)
     return path
 
 
@@ -159,7 +159,7 @@ def test_command__asks_as_the_kubeconfig_says():
         w.until("it is shown", lambda: port.status()["summary"]["Ready"] == 1)
         done = subprocess.run([w.trimtab_exe, "status", f"--server=https://127.0.0.1:{port.number}",
                                "--insecure-skip-tls-verify", f"--kubeconfig={w.kubeconfig}"],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=180, check=False)
         assert done.returncode == 0 and done.stderr == "", done
         assert done.stdout.startswith("the load balancer is as it should be\n"), done.stdout
         assert "default/web" in done.stdout and w.address("web") in done.stdout, done.stdout
@@ -169,7 +169,7 @@ def test_port_in_use__says_which_and_ends():
     with World(PROGRAMS) as w, socket.create_server(("127.0.0.1", 0)) as other:
         number = other.getsockname()[1]
         done = subprocess.run([w.trimtab_exe, *w.flags(), f"--kubeconfig={w.kubeconfig}", *Port(number=number).flags],
-                              capture_output=True, text=True, timeout=60, check=False, env=w.environment())
+                              capture_output=True, text=True, timeout=180, check=False, env=w.environment())
         assert done.returncode == 1, done
         assert done.stderr.splitlines()[-1].startswith(f"error: --secure-port: 127.0.0.1:{number} is in use"), done.stderr
         assert sum(w.calls().get("gce", {}).values()) == 0

@@ -15,7 +15,7 @@
 #include "common/base/lock.h"
 #include "controller/app.h"
 
-#define PATIENCE_MS 60000 /* real time, for the whole of it */
+#define PATIENCE_MS 200000 /* real time, for the whole of it; it bounds a hang only */
 #define STILL_MS                                                                                   \
     40            /* real time without a call: whoever is at work and sleeps waits for the clock */
 #define LOOK_MS 1 /* between two looks */

@@ -29,6 +29,9 @@ struct kube_object *decode_text(enum kube_kind kind, const char *json);
 /* Single quotes to double ones, so that JSON is readable in C. */
 char *quoted(struct arena *a, const char *json);
 
+/* "At once", in real time: below the limits of all requests (30 s and more), yet enough for a busy machine. */
+#define AT_ONCE_MS 20000
+
 int arena_setup(void **state);
 int arena_teardown(void **state);
 #define KUBE_TEST(fn) cmocka_unit_test_setup_teardown(fn, arena_setup, arena_teardown)

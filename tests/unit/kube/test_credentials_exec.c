@@ -316,6 +316,14 @@ static bool is_alive(struct bench *b, const char *pid)
     return strstr(text, "State:\tZ") == NULL;
 }
 
+/* True once the plugin has written down which process it started. */
+static bool has_child(struct bench *b)
+{
+    char *pid = NULL;
+    size_t n = 0;
+    return file_read(b->a, path_of(b, "child"), 64, &pid, &n, NULL) == ERR_OK && n > 0;
+}
+
 static void assert_child_gone(struct bench *b)
 {
     char *pid = NULL;
@@ -323,7 +331,7 @@ static void assert_child_gone(struct bench *b)
     assert_int_equal(file_read(b->a, path_of(b, "child"), 64, &pid, &n, NULL), ERR_OK);
     pid = str_trim(b->a, pid);
     assert_true(pid[0] != '\0');
-    for (int i = 0; i < 1000 && is_alive(b, pid); i++) { /* killed, but not at this very instant */
+    for (int i = 0; i < 60000 && is_alive(b, pid); i++) { /* killed, but not at this very instant */
         (void)poll(NULL, 0, 1);
     }
     assert_false(is_alive(b, pid));
@@ -332,10 +340,17 @@ static void assert_child_gone(struct bench *b)
 static void exec__hangs__ended_with_its_children(void **state)
 {
     struct bench *b = *state;
-    b->args.timeout_ms = 500;
-    assert_string_equal(try_script(b, "sleep 1000 & echo $! >$DIR/child; printf x; wait\n"),
-                        "!getting credentials: exec: DIR/plugin did not end within 1 s");
-    assert_string_equal(b->last_call, "1 client_internal_error");
+    bool begun = false;
+    /* A busy machine may take longer to start it than it is given: then it is given more. */
+    for (int s = 1; !begun && s <= 64; s *= 2) {
+        b->args.timeout_ms = s * 1000 - 500;
+        assert_string_equal(
+            try_script(b, "sleep 1000 & echo $! >$DIR/child; printf x; wait\n"),
+            arena_printf(b->a, "!getting credentials: exec: DIR/plugin did not end within %d s",
+                         s));
+        assert_string_equal(b->last_call, "1 client_internal_error");
+        begun = has_child(b);
+    }
     assert_child_gone(b);
 }
 
