@@ -87,7 +87,9 @@ class KeptSimulator(Simulator):
     def __init__(self, template, number):
         folder = os.path.join(template.folder, f"sim-{number}")
         os.mkdir(folder)
-        super().__init__(template.programs[0], folder, template.cloud_name)
+        # It begins with the world, to which its cloud-config belongs.  Its seed is not that of the world's maker: with the same
+        # one new identities would be those that the world has.
+        super().__init__(template.programs[0], folder, template.cloud_name, f"--world={template.world}", f"--seed={number + 100}")
         self.world, self.begin, self.said = template.world, None, 0
         self.line = Line(self.url)
 

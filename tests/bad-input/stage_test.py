@@ -12,7 +12,8 @@ import servers_aws_test
 import servers_test
 from servers_test import PARTS
 from stage import Stage, Template
-import sample  # stage.py put its folder on the path
+from controller_world import World  # stage.py put its folder on the path
+import sample
 import tap
 
 PROGRAMS = [os.path.abspath(p) for p in sys.argv[1:3]]
@@ -77,6 +78,20 @@ def test_kept_simulator__forgets_what_was_before():
             stage.create("new")
             stage.until_address("new")
             stage.check_stop()
+    finally:
+        template.remove()
+
+
+def seed_of(simulator):
+    return [a for a in simulator.process.args if a.startswith("--seed=")][-1]
+
+
+def test_kept_simulator__has_a_seed_of_its_own():
+    """With one that was used already, a simulator would give identities that its world has."""
+    template = Template(PROGRAMS)
+    try:
+        with World(PROGRAMS) as maker, Stage(template) as one, Stage(template) as two:
+            assert len({seed_of(world.sim) for world in (maker, one, two)}) == 3
     finally:
         template.remove()
 
