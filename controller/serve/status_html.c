@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_html.c: the view of status.h as HTML, by hand: no scripts, nothing from elsewhere, readable on a phone and without colour.
  *
- * A table that becomes a list of cards where the screen is narrow; states are words with a sign, never colour alone.  All
- * that comes from outside (names, messages of clouds) is escaped by text(). */
+ * A table that becomes a list of cards where the screen is narrow.  A line ends between the parts of a name or an address,
+ * never within one.  States are words with a sign, never colour alone.  All that comes from outside (names, messages of
+ * clouds) is escaped by character(). */
 #include "controller/status.h"
 
 #include <inttypes.h>
@@ -12,22 +13,33 @@
 #include "common/base/err.h"
 #include "common/base/timefmt.h"
 
+/* Where the screen is narrower than CARDS_BELOW, the table becomes a list of cards. */
+#define CARDS_BELOW      "75rem"
+#define CARDS_BELOW_LONG "110rem" /* with a name that cannot be broken for more than ... */
+#define LONG_PIECE       32       /* ... this many characters */
+
 static const char style[] =
     ":root{color-scheme:light dark}"
-    "body{font:16px/1.45 system-ui,sans-serif;margin:1rem auto;max-width:72rem;padding:0 1rem}"
+    "body{font:16px/1.45 system-ui,sans-serif;margin:1rem auto;max-width:110rem;padding:0 1rem;"
+    "overflow-wrap:break-word}"
     "h1{font-size:1.3rem;margin:.2rem 0}h2{font-size:1.05rem;margin:1.4rem 0 .4rem}"
-    "p{margin:.3rem 0}.quiet{opacity:.75}"
-    "table{border-collapse:collapse;width:100%}"
-    "th,td{text-align:left;vertical-align:top;padding:.35rem .7rem .35rem 0;"
-    "border-bottom:1px solid #8885}"
-    "td.name,td.address{overflow-wrap:anywhere}"
+    "p{margin:.3rem 0;max-width:72rem}.quiet{opacity:.75}"
+    /* A cell is as wide as its longest word at least, so that no other cell takes its room. */
+    "table{border-collapse:collapse;width:100%}thead,tbody{border-bottom:1px solid #8885}"
+    "th,td{text-align:left;vertical-align:top;padding:.35rem 1rem .35rem 0}"
+    "th,td.ago,td.pending{white-space:nowrap}.ip wbr{display:none}td.kind{min-width:8rem}"
+    /* What a cloud says may hold words of any length. */
+    "tr.why td{padding-top:0;overflow-wrap:anywhere}"
     ".bad{font-weight:600}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.3rem 0;"
     "padding:.5rem .7rem;border-left:3px solid #888}"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}"
-    "dd{margin:0;overflow-wrap:anywhere}"
-    "@media(max-width:42rem){thead{display:none}table,tbody,tr,td{display:block}"
-    "tr{border-bottom:1px solid #8885;padding:.5rem 0}td{border:0;padding:.1rem 0}"
-    "td[data-is]::before{content:attr(data-is) \": \";opacity:.75}}";
+    "dd{margin:0;min-width:0}"
+    "@media(max-width:40rem){dl{display:block}dt{opacity:.75}dd{margin-bottom:.4rem}"
+    ".ip wbr{display:inline}}";
+static const char cards[] =
+    "thead{display:none}table,tbody,tr,td{display:block}tbody{padding:.5rem 0}"
+    "td{padding:.1rem 0}td.name{font-weight:600}"
+    "td[data-is]::before{content:attr(data-is) \": \";opacity:.75}";
 
 static const char *const signs[STATUS_STATES] = {
     [BOARD_WAITING] = "–",  [BOARD_SYNCING] = "…", [BOARD_READY] = "✓",
@@ -36,28 +48,78 @@ static const char *const signs[STATUS_STATES] = {
 
 /* ---- words --------------------------------------------------------------------------------------- */
 
+static void character(struct str_buf *b, char c)
+{
+    switch (c) {
+    case '&':
+        str_append(b, "&amp;");
+        break;
+    case '<':
+        str_append(b, "&lt;");
+        break;
+    case '>':
+        str_append(b, "&gt;");
+        break;
+    case '"':
+        str_append(b, "&quot;");
+        break;
+    case '\'':
+        str_append(b, "&#39;");
+        break;
+    default:
+        str_append_c(b, c);
+    }
+}
+
 static void text(struct str_buf *b, const char *s)
 {
     for (; *s != '\0'; s++) {
-        switch (*s) {
-        case '&':
-            str_append(b, "&amp;");
-            break;
-        case '<':
-            str_append(b, "&lt;");
-            break;
-        case '>':
-            str_append(b, "&gt;");
-            break;
-        case '"':
-            str_append(b, "&quot;");
-            break;
-        case '\'':
-            str_append(b, "&#39;");
-            break;
-        default:
-            str_append_c(b, *s);
+        character(b, *s);
+    }
+}
+
+/* A line may end behind these characters of a name, and nowhere else in it. */
+static const char joints[] = "/-.:";
+
+static void name_text(struct str_buf *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        character(b, s[i]);
+        if (strchr(joints, s[i]) != NULL && i + 1 < n && strchr(joints, s[i + 1]) == NULL) {
+            str_append(b, "<wbr>");
         }
+    }
+}
+
+static void name(struct str_buf *b, const char *s)
+{
+    name_text(b, s, strlen(s));
+}
+
+/* One address of `n` bytes.  IPv4 stays in one piece; IPv6 does where the screen is wide; the names of AWS are long. */
+static void address(struct str_buf *b, const char *s, size_t n)
+{
+    bool is_v4 = strspn(s, "0123456789.") >= n;
+    bool is_ip = is_v4 || memchr(s, ':', n) != NULL;
+
+    str_append(b, is_ip ? "<span class=\"ip\">" : "");
+    if (is_v4) {
+        str_append_n(b, s, n);
+    } else {
+        name_text(b, s, n);
+    }
+    str_append(b, is_ip ? "</span>" : "");
+}
+
+/* "203.0.113.10, 2001:db8::1". */
+static void addresses(struct str_buf *b, const char *s)
+{
+    while (*s != '\0') {
+        size_t n = strcspn(s, ", ");
+        size_t between = strspn(s + n, ", ");
+        address(b, s, n);
+        str_append_n(b, s + n, between);
+        s += n + between;
     }
 }
 
@@ -84,7 +146,7 @@ static void state(struct str_buf *b, const struct status_service *s, int64_t now
 {
     const struct board_row *r = &s->row;
 
-    str_appendf(b, "<span%s>%s %s</span>", is_bad(s) ? " class=\"bad\"" : "", signs[r->state],
+    str_appendf(b, "<span%s>%s&nbsp;%s</span>", is_bad(s) ? " class=\"bad\"" : "", signs[r->state],
                 board_state_word(r->state));
     if (r->state == BOARD_SYNCING && r->began_us != 0) {
         str_append(b, " since ");
@@ -93,10 +155,6 @@ static void state(struct str_buf *b, const struct status_service *s, int64_t now
     if (r->next_us > now_us) {
         str_append(b, ", again in ");
         status_span(b, r->next_us - now_us);
-    }
-    if (r->code != TT_OK) {
-        str_append(b, "<br>");
-        text(b, r->message);
     }
 }
 
@@ -111,13 +169,29 @@ static void pending(struct str_buf *b, const struct board_row *r)
 
 /* ---- the head ------------------------------------------------------------------------------------ */
 
+/* Has one of the names a piece that is long and cannot be broken? */
+static bool has_long_pieces(const struct status_view *v)
+{
+    for (size_t i = 0; i < v->n_services; i++) {
+        const char *s = v->services[i].row.key;
+        for (size_t n = 0; *s != '\0'; s += n + (s[n] != '\0')) {
+            n = strcspn(s, joints);
+            if (n > LONG_PIECE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static void head(struct str_buf *b, const struct status_view *v)
 {
     str_append(b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
                   "<title>trimtab: ");
     status_answer(b, v);
-    str_appendf(b, "</title><style>%s</style></head><body>\n<h1>", style);
+    str_appendf(b, "</title><style>%s@media(max-width:%s){%s}</style></head><body>\n<h1>", style,
+                has_long_pieces(v) ? CARDS_BELOW_LONG : CARDS_BELOW, cards);
     status_answer(b, v);
     str_append(b, "</h1>\n<p>");
     _cleanup_(str_buf_done) struct str_buf leads = STR_BUF_INIT;
@@ -141,7 +215,7 @@ static void link_to(struct str_buf *b, const char *key)
     str_append(b, "<a href=\"?service=");
     text(b, key); /* names of Kubernetes need no other escaping in a query */
     str_append(b, "\">");
-    text(b, key);
+    name(b, key);
     str_append(b, "</a>");
 }
 
@@ -149,19 +223,26 @@ static void row(struct str_buf *b, const struct status_service *s, int64_t now_u
 {
     const struct board_row *r = &s->row;
 
-    str_append(b, "<tr><td class=\"name\">");
+    str_append(b, "<tbody><tr><td class=\"name\">");
     link_to(b, r->key);
     str_append(b, "</td><td data-is=\"state\">");
     state(b, s, now_us);
     str_append(b, "</td><td class=\"address\" data-is=\"address\">");
-    text(b, str_or(s->address, "none"));
-    str_append(b, "</td><td data-is=\"kind\">");
-    text(b, r->kind);
-    str_append(b, "</td><td data-is=\"last sync\">");
+    addresses(b, str_or(s->address, "none"));
+    str_append(b, "</td><td class=\"kind\" data-is=\"kind\">");
+    text(b, str_or(r->kind, "not known yet"));
+    str_append(b, "</td><td class=\"ago\" data-is=\"last sync\">");
     ago(b, r->synced_us, now_us);
-    str_appendf(b, "</td><td data-is=\"calls\">%u</td><td data-is=\"pending\">", r->calls);
+    str_appendf(b, "</td><td data-is=\"calls\">%u</td><td class=\"pending\" data-is=\"pending\">",
+                r->calls);
     pending(b, r);
     str_append(b, "</td></tr>\n");
+    if (r->code != TT_OK) {
+        str_append(b, "<tr class=\"why\"><td colspan=\"7\">");
+        text(b, r->message);
+        str_append(b, "</td></tr>\n");
+    }
+    str_append(b, "</tbody>\n");
 }
 
 static void services(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
@@ -170,7 +251,7 @@ static void services(struct str_buf *b, const struct status_view *v, const struc
     size_t left = 0;
 
     str_append(b, "<h2>Services</h2>\n<table><thead><tr><th>Service<th>State<th>Address<th>Kind"
-                  "<th>Last sync<th>Calls<th>Pending</tr></thead><tbody>\n");
+                  "<th>Last sync<th>Calls<th>Pending</tr></thead>\n");
     for (size_t i = 0; i < v->n_services; i++) {
         if (!status_shows(f, &v->services[i])) {
             continue;
@@ -182,7 +263,7 @@ static void services(struct str_buf *b, const struct status_view *v, const struc
         shown++;
         row(b, &v->services[i], v->now_us);
     }
-    str_append(b, "</tbody></table>\n");
+    str_append(b, "</table>\n");
     if (shown == 0) {
         str_append(b, "<p>No Service of type LoadBalancer is ours.</p>\n");
     }
@@ -207,7 +288,12 @@ static void facts(struct str_buf *b, const struct status_service *s, int64_t now
     str_append(b, "<dl><dt>State</dt><dd>");
     state(b, s, now_us);
     str_append(b, "</dd>\n");
-    fact(b, "Address", str_or(s->address, "none"));
+    if (r->code != TT_OK) {
+        fact(b, "Why", r->message);
+    }
+    str_append(b, "<dt>Address</dt><dd class=\"address\">");
+    addresses(b, str_or(s->address, "none"));
+    str_append(b, "</dd>\n");
     fact(b, "Kind", str_or(r->kind, "not known yet"));
     str_append(b, "<dt>Last sync</dt><dd>");
     ago(b, r->synced_us, now_us);
@@ -240,7 +326,7 @@ static void one_service(struct str_buf *b, const struct status_view *v,
                         const struct status_filter *f)
 {
     str_append(b, "<p><a href=\"?\">All Services</a></p>\n<h2>Service ");
-    text(b, f->service);
+    name(b, f->service);
     str_append(b, "</h2>\n");
     for (size_t i = 0; i < v->n_services; i++) {
         const struct status_service *s = &v->services[i];

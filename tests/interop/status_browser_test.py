@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page /status in a real browser: headless Chromium reads it over HTTPS, on a phone's and on a desk's screen.
 
-    status_browser_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
+    status_browser_test.py TRIMTAB_SIM TRIMTAB STATUS_PAGES [TEST…]     (TAP on stdout)
 
-Looked at are the text that the browser shows, whether anything is wider than the screen, and a picture: that it is not
-blank, and that light and dark alone tell text from ground.  Skipped where there is no Chromium.
+Looked at are the text that the browser shows, whether anything is wider than the screen, where lines end (on made-up pages
+of status_pages.c), and a picture: that it is not blank, and that light and dark alone tell text from ground.  Skipped where
+there is no Chromium.
 """
 import html.parser
 import json
@@ -16,6 +17,7 @@ import ssl
 import struct
 import subprocess
 import sys
+import tempfile
 import urllib.request
 import zlib
 
@@ -24,14 +26,28 @@ import tap  # noqa: E402
 from controller_world import World  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
+STATUS_PAGES = sys.argv[3]
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PHONE, DESK = (390, 1600), (1280, 900)
+WIDTHS = (360, 768, 1280, 1920)
+MADE_UP = ("none", "long", "many", "one")  # what status_pages.c knows
 # What the page itself never brings: a script, here to measure it.
 MEASURE = """<script>addEventListener('load',()=>{const e=document.documentElement;
 const wide=[...document.querySelectorAll('body *')].filter(x=>x.getBoundingClientRect().right>innerWidth+1);
 const sizes=[...document.querySelectorAll('td,p,h1')].map(x=>parseFloat(getComputedStyle(x).fontSize));
 e.dataset.measured=JSON.stringify({scroll:e.scrollWidth,inner:innerWidth,smallest:Math.min(...sizes),
 wide:wide.map(x=>x.tagName+': '+x.textContent.slice(0,60))});});</script>"""
+# Names and addresses, piece by piece between the places where a line may end: {text, number of lines that it is on}.  A piece
+# without a hyphen that is wider than a phone must be broken there.
+PIECES = """<script>addEventListener('load',()=>{const e=document.documentElement,pieces=[];
+for(const cell of document.querySelectorAll('td.name a,.address,h2')){
+const walk=document.createTreeWalker(cell,NodeFilter.SHOW_TEXT);
+for(let node=walk.nextNode();node;node=walk.nextNode())for(const m of node.data.matchAll(/[^\\s,\\/:-]+/g)){
+const range=document.createRange();range.setStart(node,m.index);range.setEnd(node,m.index+m[0].length);
+const lines=new Set([...range.getClientRects()].map(r=>Math.round(r.top)));
+if(!(innerWidth<500&&m[0].length>40))pieces.push({text:m[0],lines:lines.size});}}
+e.dataset.measured=JSON.stringify({inner:innerWidth,scroll:e.scrollWidth,pieces:pieces.length,
+broken:pieces.filter(p=>p.lines!=1).map(p=>p.text)});});</script>"""
 BAD = {"annotations": {"cloud.google.com/network-tier": "Gold"}}
 
 
@@ -39,6 +55,36 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def browse(folder, url, size, *flags):
+    done = subprocess.run(
+        [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+         "--ignore-certificate-errors", "--virtual-time-budget=10000", f"--user-data-dir={os.path.join(folder, 'profile')}",
+         f"--window-size={size[0]},{size[1]}", *flags, url],
+        capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def layouts(folder):
+    """{(page, width): what PIECES measured} of all made-up pages, each in a frame of each width."""
+    frames = []
+    for page in MADE_UP:
+        text = subprocess.run([STATUS_PAGES, page], capture_output=True, text=True, check=True).stdout
+        with open(os.path.join(folder, page + ".html"), "w", encoding="utf-8") as f:
+            f.write(text.replace("</body>", PIECES + "</body>"))
+        frames += [f'<iframe id="{page}-{width}" src="{page}.html" width="{width}" height="900" frameborder="0"></iframe>'
+                   for width in WIDTHS]
+    path = os.path.join(folder, "frames.html")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("".join(frames) + """<script>addEventListener('load',()=>{const all={};
+for(const f of document.querySelectorAll('iframe'))all[f.id]=f.contentDocument.documentElement.dataset.measured;
+document.body.dataset.found=JSON.stringify(all);});</script>""")
+    text = browse(folder, "file://" + path, (WIDTHS[-1], 1000), "--dump-dom", "--allow-file-access-from-files")
+    found = json.loads(attribute(text, "body", "data-found"))
+    return {(page, width): json.loads(found[f"{page}-{width}"]) for page in MADE_UP for width in WIDTHS}
 
 
 class Page:
@@ -63,15 +109,7 @@ class Page:
         return [s["state"] for s in json.loads(self.get("?o=json")[0])["services"]]
 
     def browse(self, url, size, *flags):
-        profile = os.path.join(self.world.folder, "profile")
-        done = subprocess.run(
-            [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-             "--ignore-certificate-errors", "--virtual-time-budget=10000", f"--user-data-dir={profile}",
-             f"--window-size={size[0]},{size[1]}", *flags, url],
-            capture_output=True, text=True, timeout=240, check=False)
-        assert done.returncode == 0, done.stderr[-2000:]
-        return done.stdout
+        return browse(self.world.folder, url, size, *flags)
 
     def measured(self, size):
         """The page with a measuring script in it, as the browser lays it out."""
@@ -115,13 +153,17 @@ def attribute(text, tag, name):
 class _Words(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.words, self.skipping = [], False
+        self.words, self.skipping, self.goes_on = [], False, False
 
     def handle_starttag(self, tag, attrs):
         self.skipping = tag == "style"
+        self.goes_on = tag == "wbr"  # a place where a line may end
 
     def handle_data(self, data):
-        if not self.skipping and data.strip():
+        if self.goes_on:
+            self.words[-1] += data.rstrip()
+            self.goes_on = False
+        elif not self.skipping and data.strip():
             self.words.append(" ".join(data.split()))
 
 
@@ -203,6 +245,15 @@ def test_phone_and_desk__nothing_is_wider_than_the_screen():
             assert found["smallest"] >= 14, found
 
 
+def test_names_and_addresses__are_broken_between_their_parts_only():
+    with tempfile.TemporaryDirectory() as folder:
+        found = layouts(folder)
+    wrong = [f"{page} at {width}: {f}" for (page, width), f in found.items()
+             if f["inner"] != width or f["scroll"] > width or f["broken"]]
+    assert not wrong, "\n".join(wrong)[:4000]
+    assert found["many", 1280]["pieces"] > 400 and found["long", 360]["pieces"] > 40 and found["one", 360]["pieces"] >= 9, found
+
+
 def test_picture__is_readable_without_colour():
     with World(PROGRAMS, "--nodes=3") as w:
         page = Page(w)
@@ -219,4 +270,4 @@ def test_picture__is_readable_without_colour():
 if __name__ == "__main__":
     if BROWSER is None:
         sys.exit(tap.skip("no chromium here"))
-    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))

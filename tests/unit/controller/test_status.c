@@ -178,8 +178,10 @@ static void status__html__escapes_and_says_first_what_matters(void **state)
     has(&b, "<h1>2 of 4 load balancers need attention</h1>");
     has(&b, "This process is the leader: it holds kube-system/lock.");
     has(&b, "&lt;b&gt;mixed&lt;/b&gt; &amp; &quot;bad&quot;");
-    has(&b, "✗ Failed");
-    has(&b, "! Retrying</span>, again in 40 s");
+    has(&b, "✗&nbsp;Failed");
+    has(&b, "!&nbsp;Retrying</span>, again in 40 s");
+    has(&b, "<span class=\"ip\">203.0.113.10</span>"); /* a line ends between its parts nowhere */
+    has(&b, "<a href=\"?service=demo/web\">demo/<wbr>web</a>");
     assert_null(strstr(b.data, "<b>mixed"));
     assert_null(strstr(b.data, "<script"));
     assert_null(strstr(b.data, "http://"));
@@ -188,7 +190,7 @@ static void status__html__escapes_and_says_first_what_matters(void **state)
     has(&b, "3 more are not shown");
     str_buf_reset(&b);
     status_html(&b, &at->view, &(struct status_filter){.service = "demo/<x>"});
-    has(&b, "demo/&lt;x&gt;");
+    has(&b, "demo/<wbr>&lt;x&gt;");
     has(&b, "There is no such Service");
     str_buf_done(&b);
 }
