@@ -138,7 +138,7 @@ static void list_push(struct arena *a, struct cmd_list *list, const char *item)
 static int apply_flag(struct parse *p, const struct cmd_flag *f, const char *word, struct err *err)
 {
     void *at = (char *)p->out + f->offset;
-    const char *value;
+    const char *value = NULL;
     int code;
     if (f->value == NULL) {
         return take_bool(p, word, at, err);

@@ -57,7 +57,7 @@ static int get_token(struct arena *a, struct json_object *status, const char **r
 static int get_expiry(struct arena *a, struct json_object *status, struct credential *ret,
                       struct err *err)
 {
-    const char *text;
+    const char *text = NULL;
     int rc = get_text(a, status, "expirationTimestamp", &text, err);
     if (rc != ERR_OK || text == NULL) {
         return rc;
@@ -73,7 +73,8 @@ static int get_expiry(struct arena *a, struct json_object *status, struct creden
 static int check_type(struct arena *a, struct json_object *o, const char *api_version,
                       struct err *err)
 {
-    const char *version, *kind;
+    const char *version = NULL;
+    const char *kind = NULL;
     int rc = get_text(a, o, "apiVersion", &version, err);
     if (rc == ERR_OK) {
         rc = get_text(a, o, "kind", &kind, err);

@@ -271,7 +271,7 @@ int gce_rule_needs_update(struct arena *a, const struct tt_service *s, const str
         *ret = need;
         return ERR_OK;
     }
-    const char *range;
+    const char *range = NULL;
     int rc = check_protocol(gce_svc_protocol(s), err);
     if (rc == ERR_OK) {
         rc = min_max_range(a, s, &range, err);
