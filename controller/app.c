@@ -2,6 +2,8 @@
 /* app.c: the life of the controller as one object, and its end: takes apart what app_start.c built.
  *
  * Everything here runs in the thread that starts and stops the app, but for app_request_stop() and what tests ask. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/log.h"
@@ -92,7 +94,10 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     if (a->queue != NULL) {
         queue_shutdown(a->queue, false);
     }
-    if (!workers_end(STEAL(a->workers), until)) {
+    mutex_lock(&a->lock);
+    struct workers *workers = STEAL(a->workers);
+    mutex_unlock(&a->lock);
+    if (!workers_end(workers, until)) {
         log_warning("A call into the provider does not end, leaving without it",
                     LOG_S("provider", a->args.provider->name));
         return false;
@@ -154,6 +159,23 @@ void app_look(struct app *a, struct arena *arena, struct status_view *ret)
         from.queue = a->queue;
     }
     status_look(&from, arena, ret);
+}
+
+bool app_check_workers(void *app, char *why, size_t n)
+{
+    struct app *a = app;
+    int64_t stuck_ms = 0;
+
+    mutex_lock(&a->lock);
+    if (a->workers != NULL) {
+        stuck_ms = workers_ages(a->workers).stuck_ms;
+    }
+    mutex_unlock(&a->lock);
+    if (stuck_ms > 0) {
+        (void)snprintf(why, n, "a sync has run for %" PRId64 " min and does not end",
+                       stuck_ms / 60000);
+    }
+    return stuck_ms == 0;
 }
 
 /* ---- for tests ----------------------------------------------------------------------------------- */

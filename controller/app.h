@@ -53,6 +53,9 @@ bool app_lease_lost(struct app *a, struct err *ret);
 /* Services, queue and batches as they are now, for /status; `running` false and no Services while it starts.  Any thread, as
  * long as the app is not freed. */
 void app_look(struct app *a, struct arena *arena, struct status_view *ret);
+/* The check "workers" (a health_check_fn of serve/health.h; `app` a struct app): fails while a worker is beyond the time-out
+ * of its calls.  Any thread, as long as the app is not freed. */
+bool app_check_workers(void *app, char *why, size_t n);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */
 bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;

@@ -56,7 +56,7 @@ struct app {
     bool provider_open;
     struct syncer syncer;
     struct watch watch;
-    struct workers *workers;
+    struct workers *workers; /* under `lock` where another thread looks */
     char user_agent[USER_AGENT_MAX];
     char watch_agent[USER_AGENT_MAX];
     struct mutex lock;

@@ -558,8 +558,11 @@ static int start_watching(struct app *a, struct err *err)
 static int start_working(struct app *a, struct err *err)
 {
     syncer_ask_left(&a->syncer);
-    a->workers = workers_new(&a->syncer, worker_limit(a));
-    int rc = workers_start(a->workers, err);
+    struct workers *workers = workers_new(&a->syncer, worker_limit(a));
+    mutex_lock(&a->lock);
+    a->workers = workers;
+    mutex_unlock(&a->lock);
+    int rc = workers_start(workers, err);
     if (rc == ERR_OK) {
         rc = watch_config(a, err);
     }

@@ -26,6 +26,7 @@
 #include "controller/cmd.h"
 #include "controller/identity.h"
 #include "controller/metrics_process.h"
+#include "controller/notify.h"
 #include "controller/options.h"
 #include "controller/plugin.h"
 #include "controller/serving.h"
@@ -170,6 +171,8 @@ struct run {
     struct app_args args;
     struct serving *serving; /* NULL: --secure-port=0 */
     struct event_base *base;
+    struct notify *notify; /* NULL: no service manager wants to know */
+    struct event *pulse;   /* when the manager is told again that the loop turns */
     int signals;
     int exit_code;
     struct mutex lock;
@@ -202,6 +205,7 @@ static void stop_run(struct run *r)
     const struct timeval limit = {.tv_sec = GIVE_UP_S};
 
     event_base_once(r->base, -1, EV_TIMEOUT, give_up, r, &limit);
+    (void)notify_send(r->notify, "STOPPING=1");
     mutex_lock(&r->lock);
     r->stopping = true;
     if (r->app != NULL) {
@@ -308,6 +312,28 @@ static void exit_at_once(int number)
     _exit(1);
 }
 
+static void on_pulse(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *r = arg;
+    int64_t wait_ms = notify_pulse(r->notify);
+
+    (void)fd;
+    (void)what;
+    if (wait_ms != CLOCK_NEVER) {
+        const struct timeval wait = {.tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000};
+        event_add(r->pulse, &wait);
+    }
+}
+
+/* The first turn of the loop: this process serves and competes, so what waits for it may go on. */
+static void on_first_turn(evutil_socket_t fd, short what, void *arg)
+{
+    struct run *r = arg;
+
+    (void)notify_send(r->notify, "READY=1");
+    on_pulse(fd, what, arg);
+}
+
 static int run_loop(struct run *r)
 {
     signal(SIGTERM, exit_at_once); /* what libevent puts back when its events go */
@@ -315,11 +341,16 @@ static int run_loop(struct run *r)
     struct event *term = evsignal_new(r->base, SIGTERM, on_signal, r);
     struct event *intr = evsignal_new(r->base, SIGINT, on_signal, r);
     struct event *hangup = evsignal_new(r->base, SIGHUP, on_hangup, r);
+    const struct timeval now = {0};
     pthread_t thread;
     int rc = 1;
 
+    r->pulse = evtimer_new(r->base, on_pulse, r);
+
     if (evsignal_add(term, NULL) == 0 && evsignal_add(intr, NULL) == 0 &&
-        evsignal_add(hangup, NULL) == 0 && pthread_create(&thread, NULL, app_thread, r) == 0) {
+        evsignal_add(hangup, NULL) == 0 &&
+        event_base_once(r->base, -1, EV_TIMEOUT, on_first_turn, r, &now) == 0 &&
+        pthread_create(&thread, NULL, app_thread, r) == 0) {
         event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
         pthread_join(thread, NULL);
         rc = r->exit_code;
@@ -327,6 +358,7 @@ static int run_loop(struct run *r)
     event_free(term);
     event_free(intr);
     event_free(hangup);
+    event_free(r->pulse);
     return rc;
 }
 
@@ -382,6 +414,46 @@ static void look_at_app(void *arg, struct arena *a, struct status_view *ret)
     };
 }
 
+/* For /livez and the watchdog: the workers of the app that there is. */
+static bool check_workers(void *arg, char *why, size_t n)
+{
+    struct run *r = arg;
+
+    mutex_lock(&r->lock);
+    bool fine = r->app == NULL || app_check_workers(r->app, why, n);
+    mutex_unlock(&r->lock);
+    return fine;
+}
+
+/* What /livez says, port or no port: neither the election nor a worker hangs.  That the loop turns, its caller shows. */
+static bool is_alive(void *arg, char *why, size_t n)
+{
+    struct run *r = arg;
+
+    mutex_lock(&r->lock);
+    struct election *election = r->args.election;
+    bool fine = election == NULL || election_check_health(election, why, n);
+    mutex_unlock(&r->lock);
+    return fine && check_workers(r, why, n);
+}
+
+/* Programs that this one starts are not to speak in its name. */
+static void make_notify(struct run *r)
+{
+    const struct notify_args args = {
+        .socket = getenv("NOTIFY_SOCKET"),
+        .watchdog_usec = getenv("WATCHDOG_USEC"),
+        .watchdog_pid = getenv("WATCHDOG_PID"),
+        .alive = is_alive,
+        .arg = r,
+    };
+
+    r->notify = notify_new(&args);
+    (void)unsetenv("NOTIFY_SOCKET");
+    (void)unsetenv("WATCHDOG_USEC");
+    (void)unsetenv("WATCHDOG_PID");
+}
+
 static int make_election(struct run *r, struct err *err)
 {
     const struct election_args args = {
@@ -403,6 +475,7 @@ static int make_serving(struct run *r, struct err *err)
         .election = r->args.election,
         .provider = r->args.provider->name,
         .look = look_at_app,
+        .check_workers = check_workers,
         .arg = r,
     };
     return serving_new(&args, &r->serving, err);
@@ -460,7 +533,9 @@ static int run_app(const struct options *o, const struct plugin *plugin)
         .base = event_base_new(),
     };
     mutex_init(&r.lock);
+    make_notify(&r);
     int rc = run_process(&r);
+    notify_free(r.notify);
     mutex_done(&r.lock);
     metrics_free(r.args.metrics);
     event_base_free(r.base);

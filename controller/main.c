@@ -5,6 +5,7 @@
  * upstream's binary.  The one file that knows which providers are built in. */
 #include <string.h>
 
+#include "common/base/cores.h"
 #include "controller/cmd.h"
 #include "controller/controller_main.h"
 #include "providers/builtin.h"
@@ -20,6 +21,8 @@ int main(int argc, char **argv)
 {
     const char *program = argc > 0 ? base_name(argv[0]) : "trimtab";
     size_t n = 0;
+
+    cores_forbid(); /* credentials are in memory */
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
 
     if (argc > 1 && argv[1][0] != '-' && strcmp(program, "cloud-controller-manager") != 0) {

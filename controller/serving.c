@@ -14,6 +14,7 @@
 #include "controller/serve/serve.h"
 
 #define ELECTION_CHECK   "leaderElection"
+#define WORKERS_CHECK    "workers"
 #define CONTROLLER_CHECK "service-lb-controller" /* upstream's name of a ping per controller */
 
 struct serving {
@@ -115,6 +116,9 @@ int serving_new(const struct serving_args *args, struct serving **ret, struct er
     if (args->election != NULL) {
         health_add(s->health, ELECTION_CHECK, HEALTH_Z | HEALTH_LIVE, election_check_health,
                    args->election);
+    }
+    if (args->check_workers != NULL) {
+        health_add(s->health, WORKERS_CHECK, HEALTH_LIVE, args->check_workers, args->arg);
     }
     int rc = begin(s, err);
     if (rc != ERR_OK) {

@@ -32,6 +32,8 @@ struct serving_args {
     struct rng *rng;           /* NULL: the kernel's */
     /* Fills Services, queue, batches, `running` and `leader` as they are now; all in `a`.  From the server's thread; quick. */
     void (*look)(void *arg, struct arena *a, struct status_view *ret);
+    /* The check "workers" of /livez (health.h); NULL: there is none.  Likewise. */
+    bool (*check_workers)(void *arg, char *why, size_t n);
     void *arg;
 };
 

@@ -10,6 +10,9 @@
 #include "common/base/lock.h"
 #include "common/base/log.h"
 
+/* A call is cancelled after SYNC_CALL_TIMEOUT_MS; who is not back by then and this much later does not come back. */
+#define STUCK_GRACE_MS (2 * 60 * 1000)
+
 /* What one thread has. */
 struct busy {
     size_t n; /* keys; 0: it waits */
@@ -79,6 +82,10 @@ struct work_ages workers_ages(struct workers *w)
         int64_t age_ms = w->busy[i].n > 0 ? now_ms - w->busy[i].since_ms : 0;
         ret.sum_ms += age_ms * (int64_t)w->busy[i].n;
         ret.longest_ms = age_ms > ret.longest_ms ? age_ms : ret.longest_ms;
+        int64_t most_ms = (int64_t)w->busy[i].n * SYNC_CALL_TIMEOUT_MS + STUCK_GRACE_MS;
+        if (age_ms > most_ms && age_ms > ret.stuck_ms) {
+            ret.stuck_ms = age_ms;
+        }
     }
     mutex_unlock(&w->lock);
     return ret;

@@ -20,6 +20,7 @@
 /* Kept connections per handle: Go keeps 25 per host, and we rarely talk to more than one. */
 #define MAX_KEPT_CONNECTIONS 32L
 
+/* libcurl counts: with the first call it and OpenSSL read their configuration, with the last one they drop it. */
 int http_global_init(struct err *err)
 {
     /* libcurl is told not to touch signals (CURLOPT_NOSIGNAL); a server that closes early must
@@ -78,6 +79,10 @@ static CURLM *multi_new(void)
 struct http *http_new(const struct http_config *cfg)
 {
     struct http *h = xcalloc(1, sizeof(*h));
+
+    if (http_global_init(NULL) != ERR_OK) {
+        abort(); /* out of memory: CONTRIBUTING.md */
+    }
     h->cfg = *cfg;
     h->cfg.clock = cfg->clock == NULL ? clock_real() : cfg->clock;
     h->multi = multi_new();
@@ -133,6 +138,7 @@ void http_free(struct http *h)
     close(h->wake_fd);
     http_tls_done(&h->tls);
     free(h);
+    http_global_done();
 }
 
 void http_replace_multi(struct http *h)

@@ -190,7 +190,9 @@ void http_pool_put(struct http_pool *p, struct http *h);
 /* The handle's cancel and may_mutate for the duration of one call (replacing the config's). */
 void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg);
 
-/* Process-wide set-up of libcurl; call before the first thread, and once at exit. */
+/* Process-wide set-up of libcurl and SIGPIPE, which each handle has done for its life as well: a program that makes handles
+ * in several threads calls it before the first of them, and http_global_done() once at exit.  Others need neither, so that
+ * a command that asks no server does not read the configuration of OpenSSL. */
 int http_global_init(struct err *err) _warn_unused_;
 void http_global_done(void);
 

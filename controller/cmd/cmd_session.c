@@ -11,7 +11,6 @@
 #include "common/base/file.h"
 #include "common/base/log.h"
 #include "common/lb/service_rules.h"
-#include "common/net/http.h"
 #include "controller/config_source.h"
 #include "controller/fence.h"
 #include "controller/options.h"
@@ -92,7 +91,7 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
     const char *provider, *dir;
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
-    int code = http_global_init(err);
+    int code = ERR_OK;
     *s = (struct cmd_session){.a = arena_new(), .command = argv[0]};
     log_setup(&(struct log_config){.format = LOG_TEXT, .verbosity = 0, .fd = 2});
     cmd_args_peek(argc, argv, &provider, &dir);
@@ -284,7 +283,6 @@ void cmd_session_done(struct cmd_session *s)
     kube_config_free(s->config);
     plugin_free(s->plugin);
     arena_free(s->a);
-    http_global_done();
 }
 
 struct sync_scope cmd_session_scope(const struct cmd_session *s)

@@ -126,6 +126,55 @@ static void scrape__shows_what_is_at_work_and_forgets_it_at_the_end(void **state
     r->syncer.board = NULL;
 }
 
+struct hang {
+    struct stand *r;
+    struct workers *workers;
+    struct work_ages in_time; /* when the time-out of the call and two minutes are over */
+    struct work_ages late;    /* a millisecond later */
+    atomic_bool looked;
+};
+
+/* A call that does not come back although it was cancelled. */
+static void hang_inside(void *arg, struct fake_provider *p, const struct tt_call *call,
+                        const struct tt_item *item)
+{
+    struct hang *h = arg;
+
+    (void)p;
+    (void)call;
+    (void)item;
+    if (atomic_load(&h->looked)) {
+        return;
+    }
+    clock_fake_advance(h->r->clock, SYNC_CALL_TIMEOUT_MS + 2 * 60 * 1000);
+    h->in_time = workers_ages(h->workers);
+    clock_fake_advance(h->r->clock, 1);
+    h->late = workers_ages(h->workers);
+    atomic_store(&h->looked, true);
+}
+
+static void workers__one_beyond_the_time_out_of_its_call_is_stuck(void **state)
+{
+    struct stand *r = *state;
+    struct hang hang = {.r = r};
+    struct err err = ERR_INIT;
+
+    r->provider->during = hang_inside;
+    r->provider->during_arg = &hang;
+    struct workers *w = hang.workers = workers_new(&r->syncer, 1);
+    assert_int_equal(workers_ages(w).stuck_ms, 0);
+    stand_service(r, "web", STAND_LB, NULL, NULL);
+    assert_int_equal(workers_start(w, &err), ERR_OK);
+    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+    assert_true(atomic_load(&hang.looked));
+    assert_int_equal(hang.in_time.longest_ms, SYNC_CALL_TIMEOUT_MS + 2 * 60 * 1000);
+    assert_int_equal(hang.in_time.stuck_ms, 0);
+    assert_int_equal(hang.late.stuck_ms, SYNC_CALL_TIMEOUT_MS + 2 * 60 * 1000 + 1);
+    assert_int_equal(workers_ages(w).stuck_ms, 0); /* it came back after all */
+    queue_shutdown(r->syncer.queue, false);
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+}
+
 /* ---- the API server's client --------------------------------------------------------------------- */
 
 static void request__is_counted_as_client_go_does(void **state)
@@ -189,6 +238,7 @@ UNIT_MAIN(metrics_live)
     const struct CMUnitTest tests[] = {
         T(sync__its_plan_and_operations_are_counted),
         T(scrape__shows_what_is_at_work_and_forgets_it_at_the_end),
+        T(workers__one_beyond_the_time_out_of_its_call_is_stuck),
         T(request__is_counted_as_client_go_does),
         T(budget__goes_down_with_requests_and_comes_back),
     };
