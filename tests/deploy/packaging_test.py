@@ -115,6 +115,7 @@ def test_unit__its_flags_are_the_programs():
     used = set(re.findall(r"--([a-z][a-z-]+)=", text))
     known = set(re.findall(r"--([a-z][a-z0-9-]*)", tree.run(TRIMTAB, "--help").stdout))
     assert used and used <= known, used - known
+    assert "LimitCORE=0" in text and "Type=notify" in text and re.search(r"(?m)^WatchdogSec=\d+$", text)
     assert "NoNewPrivileges=yes" in text and "ProtectSystem=strict" in text and "MemoryDenyWriteExecute=yes" in text
 
 
@@ -217,8 +218,26 @@ def test_debian__packages_unpack_and_their_program_runs():
         assert_hardened(os.path.join(root, "usr/bin/trimtab"), fortified=True)
         for name in ("usr/bin/trimtab-sim", "usr/share/man/man8/trimtab.8.gz", "lib/systemd/system/trimtab.service",
                      "usr/share/bash-completion/completions/trimtab", "etc/default/trimtab", "usr/include/trimtab/provider.h",
-                     "usr/lib/sysusers.d/trimtab.conf"):
+                     "usr/lib/sysusers.d/trimtab.conf", "usr/share/doc/trimtab-provider-dev/plugin-guide.md"):
             assert glob.glob(os.path.join(root, name)) or glob.glob(os.path.join(root, "usr", name)), name
+
+
+def test_debian__its_example_is_built_from_the_packages_alone():
+    folder = tap.need(DEBS, "TRIMTAB_DEBS names no folder with packages")
+    with tempfile.TemporaryDirectory() as root:
+        for path in glob.glob(os.path.join(folder, "trimtab*.deb")):
+            tree.run("dpkg-deb", "-x", path, root)
+        example = os.path.join(root, "usr/share/doc/trimtab-provider-dev/examples/provider-pool")
+        tree.run("cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-fPIC", "-shared", "-pthread", "-I",
+                 os.path.join(root, "usr/include"), "-o", os.path.join(root, "pool.so"), os.path.join(example, "provider_pool.c"))
+        tree.run(os.path.join(root, "usr/bin/trimtab"), "check-config", "--cloud-provider=pool", f"--provider-plugin-dir={root}",
+                 f"--cloud-config={example}/pool.conf")
+
+
+def test_debian__guide_and_example_are_in_the_package_for_vendors():
+    for kind in ("docs", "examples"):
+        named, = read("debian", f"trimtab-provider-dev.{kind}").split()
+        assert os.path.exists(os.path.join(TREE, named)), named
 
 
 if __name__ == "__main__":
