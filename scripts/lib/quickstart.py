@@ -24,15 +24,16 @@ import urllib.request
 STEPS = 7
 PATIENCE = 120  # seconds for one step, then the logs' names are printed
 
-# What differs from cloud to cloud: words, names, and what the Go controller needs for the same (docs/performance.md).
+# What differs from cloud to cloud: words, names, and the recorded scenarios (`recorded`, tests/data/CLOUD/README.md) in which
+# a Go controller did the same.
 CLOUDS = {
     "gce": {
         "config": "gce.conf", "place": "3 zones, 30 nodes", "nodes": 30,
         "zones": ["--zones=us-central1-a,us-central1-b,us-central1-c"],
         "flags": ["--run-l4-controller", "--enable-l4-neg"],
-        "create": {"web": "the Go controller: 26 calls, 7 s of them asleep", "game": "the Go controller: 26 calls, 7 s of them asleep"},
-        "internal": "ingress-gce: 79",
-        "edit": "the Go controller: 19", "leaves": lambda demo: demo.leaves_pools(),
+        "recorded": ["gce/requests-cloud-provider.jsonl", "gce/requests-l4.jsonl"],
+        "create": {"web": "external-first-create", "game": "external-local-create"}, "internal": "l4-ilb-first-create",
+        "edit": "external-source-ranges", "leaves": lambda demo: demo.leaves_pools(),
         "ours": r"/(forwardingRules|targetPools|backendServices|networkEndpointGroups|addresses|firewalls|httpHealthChecks|healthChecks)/",
         "empty": "no rule, pool, backend service, NEG, address, firewall or health check is left",
         "annotate": "cloud.google.com/network-tier=Standard",
@@ -40,8 +41,9 @@ CLOUDS = {
     },
     "azure": {
         "config": "azure.json", "place": "3 zones, a scale set of 6 nodes", "nodes": 6, "zones": [], "flags": [],
-        "create": {"web": "polls included; the Go controller: 27 and polls", "game": "polls included; the Go controller: 13 and polls"},
-        "edit": "the Go controller: 6", "leaves": lambda demo: demo.leaves_scale_set(),
+        "recorded": ["azure/requests.jsonl"],
+        "create": {"web": "external-first-create", "game": "external-local-create"},
+        "edit": "source-ranges", "leaves": lambda demo: demo.leaves_scale_set(),
         "ours": r"/(loadBalancers|publicIPAddresses|privateLinkServices)/",
         "empty": "no load balancer, public IP or private link service is left",
         "annotate": "service.beta.kubernetes.io/azure-load-balancer-internal=true",
@@ -51,8 +53,9 @@ CLOUDS = {
     },
     "aws": {
         "config": "aws.conf", "place": "3 zones, 6 nodes", "nodes": 6, "zones": [], "flags": [], "examples": "examples/aws",
-        "create": {"web": "the Go controller: 21", "game": "the Go controller: 16", "shop": "the Go controller: 17"},
-        "edit": "the Go controller: 20", "leaves": lambda demo: demo.leaves_targets(),
+        "recorded": ["aws/requests.jsonl"],
+        "create": {"web": "nlb-first-create-2-ports", "game": "nlb-local-create", "shop": "clb-first-create-2-ports"},
+        "edit": "nlb-source-ranges", "leaves": lambda demo: demo.leaves_targets(),
         "ours": r"/(LoadBalancers|LoadBalancerDescriptions|Listeners|TargetGroups)/|/SecurityGroups/k8s-|kubernetes.io/rule/nlb",
         "empty": "no load balancer, listener, target group, security group or rule is left",
         "annotate": "service.beta.kubernetes.io/aws-load-balancer-cross-zone-load-balancing-enabled=true",
@@ -62,8 +65,25 @@ CLOUDS = {
 }
 
 
+WAITS = re.compile(r"Operations?\.(wait|[gG]et)$")  # how long a cloud takes decides how many there are
+
+
 class Failure(Exception):
     pass
+
+
+def without_waits(counts):
+    """Requests of {operation id: number} that do not wait for an operation."""
+    return sum(n for operation, n in counts.items() if not WAITS.search(operation))
+
+
+def recorded(top, cloud, scenario):
+    """How many requests a Go controller sent in a recorded scenario; the recordings hold no waits and no tokens."""
+    found = 0
+    for name in CLOUDS[cloud]["recorded"]:
+        with open(os.path.join(top, "tests", "data", name), encoding="utf-8") as f:
+            found += sum(json.loads(line)["scenario"] == scenario for line in f)
+    return found
 
 
 class Demo:
@@ -153,7 +173,10 @@ class Demo:
 
     def calls(self):
         counts = self.call("GET", "/sim/calls").get(self.cloud, {})
-        return sum(counts.values())
+        return without_waits(counts)
+
+    def upstream(self, scenario):
+        return recorded(self.top, self.cloud, scenario)
 
     # --- telling --------------------------------------------------------------------------------------
     def tell_until(self, since, done, what):
@@ -231,7 +254,7 @@ class Demo:
         examples = self.words.get("examples", "examples")
         head(5, "kubectl apply" if self.kubectl else "apply", ", ".join("%s/%s.yaml" % (examples, name) for name in self.words["create"]))
         self.apply(os.path.join(self.top, "examples/namespace.yaml"))
-        for name, upstream in self.words["create"].items():
+        for name, scenario in self.words["create"].items():
             file = self.example(name)
             say("\n      $ trimtab plan -f %s/%s.yaml" % (examples, name)) if name == "web" else None
             if name == "web":
@@ -240,8 +263,8 @@ class Demo:
             say("\n      $ kubectl apply -f %s/%s.yaml" % (examples, name))
             self.apply(file)
             line = self.tell_until(since, self.synced("demo/" + name), "demo/%s to get its address" % name)
-            say("      demo/%s has %s after %.1f s, %d calls (%s)" % (
-                name, line.get("address"), time.monotonic() - begin, self.calls() - before, upstream))
+            say("      demo/%s has %s after %.1f s, %d calls (the Go controller: %d)" % (
+                name, line.get("address"), time.monotonic() - begin, self.calls() - before, self.upstream(scenario)))
 
         if "internal" in self.words:
             self.create_internal()
@@ -254,8 +277,8 @@ class Demo:
         self.apply(file)
         self.services.append("internal")
         line = self.tell_until(since, self.synced("demo/internal"), "demo/internal to get its address")
-        say("      demo/internal has %s after %.1f s, %d calls (%s)" % (
-            line.get("address"), time.monotonic() - begin, self.calls() - before, self.words["internal"]))
+        say("      demo/internal has %s after %.1f s, %d calls (ingress-gce: %d)" % (
+            line.get("address"), time.monotonic() - begin, self.calls() - before, self.upstream(self.words["internal"])))
         negs = {path.split("/zones/")[1].split("/")[0]: sorted((m["instance"].split("/")[-1] for m in members), key=number)
                 for path, members in self.call("GET", "/sim/state")["members"].items() if "/networkEndpointGroups/" in path}
         say("      %d of %d nodes serve it (subsetting: at most 25, the same number in each zone, chosen by a hash):" % (
@@ -277,8 +300,8 @@ class Demo:
         since, before = self.mark(), self.calls()
         self.apply(self.path("web.yaml"))
         line = self.tell_until(since, self.synced("demo/web"), "the edit of demo/web")
-        say("      demo/web is in sync again, %d calls (%s); the address is still %s" % (
-            self.calls() - before, self.words["edit"], line.get("address")))
+        say("      demo/web is in sync again, %d calls (the Go controller: %d); the address is still %s" % (
+            self.calls() - before, self.upstream(self.words["edit"]), line.get("address")))
         say("\n      $ trimtab plan")
         indent(self.plan())
         self.words["leaves"](self)
@@ -294,7 +317,8 @@ class Demo:
                 waiting.discard(line.get("service"))
             return not waiting
         self.tell_until(since, gone, "the node to leave the target pools")
-        say("      both target pools are without it, %d calls (the Go controller: 7 for each Service)" % (self.calls() - before))
+        say("      both target pools are without it, %d calls (the Go controller: %d for three Services)" % (
+            self.calls() - before, self.upstream("external-node-removed-3-services")))
 
     def leaves_scale_set(self):
         say("\n      vmss000005 leaves the cluster, and the scale set takes it out of the pool: nothing is left to do")
@@ -313,8 +337,8 @@ class Demo:
                 waiting.discard(line.get("service"))
             return not waiting
         self.tell_until(since, gone, "the node to leave the target groups")
-        say("      no load balancer has it any more, %d calls (the Go controller: 13 for each NLB, 4 for a classic one)" % (
-            self.calls() - before))
+        say("      no load balancer has it any more, %d calls (the Go controller: %d for three NLBs and two classic ones)" % (
+            self.calls() - before, self.upstream("node-removed-3-nlb-2-clb")))
 
     def resources(self):
         """Paths of what is in the cloud; of AWS' groups their names, and descriptions of rules."""
@@ -356,7 +380,9 @@ class Demo:
             self.leave()
             return
         self.delete()
-        say("\nThat was %.0f s. Try it yourself: scripts/quickstart%s --keep" % (
+        say("\nCalls are requests to the cloud's API without waits for operations and without tokens, of both alike; the Go controllers' were\n"
+            "recorded (tests/data/%s/README.md) in a cluster of six nodes in three zones." % self.cloud)
+        say("That was %.0f s. Try it yourself: scripts/quickstart%s --keep" % (
             time.monotonic() - self.started, "" if self.cloud == "gce" else " --cloud " + self.cloud))
 
     def leave(self):
