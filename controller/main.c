@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/cores.h"
+#include "common/base/output.h"
 #include "controller/cmd.h"
 #include "controller/controller_main.h"
 #include "providers/builtin.h"
@@ -17,7 +18,7 @@ static const char *base_name(const char *path)
     return slash == NULL ? path : slash + 1;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *program = argc > 0 ? base_name(argv[0]) : "trimtab";
     size_t n = 0;
@@ -34,4 +35,9 @@ int main(int argc, char **argv)
         return cmd_run(argc, argv);
     }
     return controller_main(program, argc, argv, builtins, n);
+}
+
+int main(int argc, char **argv)
+{
+    return output_close(run(argc, argv));
 }

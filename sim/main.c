@@ -4,6 +4,7 @@
  * Prints one line when it listens, runs until SIGTERM or SIGINT, saves --state then.  Everything else is in the
  * library (sim.h).  Exit status: 0 after a signal, 1 when it cannot start, 2 for a bad command line. */
 #include "common/base/file.h"
+#include "common/base/output.h"
 #include "common/net/http_server.h"
 #include "sim/program.h"
 
@@ -93,12 +94,37 @@ static int run(struct arena *a, struct event_base *base, struct sim_options *o, 
     }
     if (!code) {
         printf("listening on %s\n", sim_url(s));
-        fflush(stdout);
+        code = output_flush(NULL); /* output_close() says why */
+    }
+    if (!code) {
         event_base_dispatch(base);
         code = o->state ? save_state(s, o->state, err) : ERR_OK;
     }
+    if (!code) {
+        code = sim_logs_close(s, err);
+    }
     sim_free(s);
     return code;
+}
+
+/* From the start to the end of the loop. */
+static int serve(struct arena *a, struct sim_options *o)
+{
+    struct err err = ERR_INIT;
+    signal(SIGPIPE, SIG_IGN);
+    struct event_base *base = event_base_new();
+    struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
+    struct event *intr = evsignal_new(base, SIGINT, on_signal, base);
+    event_add(term, NULL);
+    event_add(intr, NULL);
+    int code = run(a, base, o, &err);
+    if (code && err.code) {
+        fprintf(stderr, "error: %s\n", err.message);
+    }
+    event_free(term);
+    event_free(intr);
+    http_server_free_loop(base);
+    return code ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -115,20 +141,8 @@ int main(int argc, char **argv)
     } else if (o.version) {
         printf("trimtab-sim %s\n", TRIMTAB_VERSION);
     } else {
-        signal(SIGPIPE, SIG_IGN);
-        struct event_base *base = event_base_new();
-        struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
-        struct event *intr = evsignal_new(base, SIGINT, on_signal, base);
-        event_add(term, NULL);
-        event_add(intr, NULL);
-        if (run(a, base, &o, &err)) {
-            fprintf(stderr, "error: %s\n", err.message);
-            status = 1;
-        }
-        event_free(term);
-        event_free(intr);
-        http_server_free_loop(base);
+        status = serve(a, &o);
     }
     arena_free(a);
-    return status;
+    return output_close(status);
 }

@@ -122,6 +122,8 @@ struct sim_module {
 int sim_new(struct event_base *base, const struct sim_config *cfg, struct sim **ret,
             struct err *err) _warn_unused_;
 void sim_free(struct sim *s);
+/* Closes the call logs; further calls are not logged.  ERR_TRANSIENT with "cannot write FILE: …" where a line was lost. */
+int sim_logs_close(struct sim *s, struct err *err);
 uint16_t sim_port(const struct sim *s);
 const char *sim_url(const struct sim *s);    /* "http://127.0.0.1:8811" */
 const char *sim_ca_pem(const struct sim *s); /* NULL without TLS */

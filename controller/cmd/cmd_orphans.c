@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/output.h"
 #include "controller/cmd/commands.h"
 
 #define LIST_MS 600000
@@ -269,6 +270,9 @@ static int run(struct orphans *o, struct err *err)
         return o->n > 0 ? 2 : 0;
     }
     code = orphans_may_delete(o, err);
+    if (code == ERR_OK && output_flush(NULL) != ERR_OK) { /* why is said at the end of main() */
+        code = err_set(err, ERR_TRANSIENT, "the list cannot be shown, so nothing has been deleted");
+    }
     if (code == ERR_OK) {
         code = orphans_delete(o, err);
         print(o);

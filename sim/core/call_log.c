@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/base/output.h"
+
 FILE *sim_call_log_open(const char *path, struct err *err)
 {
     FILE *f = fopen(path, "we");
@@ -17,6 +19,20 @@ FILE *sim_call_log_open(const char *path, struct err *err)
         err_set(err, ERR_INVALID, "cannot write %s: %s", path, strerror(errno));
     }
     return f;
+}
+
+static int close_log(FILE **f, const char *path, struct err *err)
+{
+    FILE *open = *f;
+    *f = NULL;
+    return open ? output_close_stream(open, path, err) : ERR_OK;
+}
+
+int sim_logs_close(struct sim *s, struct err *err)
+{
+    int code = close_log(&s->traffic_log, s->cfg.traffic_log, err);
+    int other = close_log(&s->kube_log, s->cfg.kube_log, code ? NULL : err);
+    return code ? code : other;
 }
 
 static FILE *log_of(const struct sim_call *call)
@@ -59,8 +75,9 @@ void sim_call_log_write(struct sim_call *call, int status, struct json_object *r
     struct str_buf b = STR_BUF_INIT;
     json_print(&b, line, JSON_COMPACT);
     str_append_c(&b, '\n');
-    fwrite(b.data, 1, b.len, f);
-    fflush(f);
+    /* What cannot be written marks the stream; sim_logs_close() says so. */
+    (void)fwrite(b.data, 1, b.len, f);
+    (void)fflush(f);
     str_buf_done(&b);
     json_object_put(line);
 }

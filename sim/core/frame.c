@@ -164,12 +164,7 @@ void sim_free(struct sim *s)
     sim_timers_free(s->timers);
     sim_counts_free(s->counts);
     sim_faults_free(s->faults);
-    if (s->traffic_log) {
-        fclose(s->traffic_log);
-    }
-    if (s->kube_log) {
-        fclose(s->kube_log);
-    }
+    (void)sim_logs_close(s, NULL); /* main has closed them; a library's caller does not ask */
     json_object_put(s->rest);
     rng_free(s->rng);
     arena_free(s->arena);

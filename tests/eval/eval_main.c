@@ -5,12 +5,13 @@
  *     in   {"id": 7, "fn": "kubernetes.traffic", "in": {…}}
  *     out  {"id": 7, "out": …} | {"id": 7, "error": "text"} | {"id": 7, "unsupported": true}
  * `id` comes back as given.  Every answer is flushed.  A malformed line is answered with an error; nothing stops
- * the loop but the end of input.  One thread. */
+ * the loop but the end of input, and an output that nobody reads or that cannot be written (exit 1).  One thread. */
 #include "tests/eval/eval.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/output.h"
 #include "common/base/str.h"
 
 #define LINE_MAX_BYTES (64u << 20)
@@ -79,13 +80,14 @@ static void eval_line(const char *line, size_t n, struct str_buf *out)
     str_append_c(out, '\n');
 }
 
-int main(void)
+static int answer_all(void)
 {
     char *line = NULL;
     size_t cap = 0;
     ssize_t n;
+    int code = ERR_OK;
     struct str_buf out = STR_BUF_INIT;
-    while ((n = getline(&line, &cap, stdin)) > 0) {
+    while (code == ERR_OK && (n = getline(&line, &cap, stdin)) > 0) {
         if ((size_t)n > LINE_MAX_BYTES) {
             n = LINE_MAX_BYTES;
         }
@@ -95,9 +97,14 @@ int main(void)
         str_buf_reset(&out);
         eval_line(line, (size_t)n, &out);
         fwrite(str_buf_text(&out), 1, out.len, stdout);
-        fflush(stdout);
+        code = output_flush(NULL); /* output_close() says why */
     }
     str_buf_done(&out);
     free(line);
-    return 0;
+    return code;
+}
+
+int main(void)
+{
+    return output_close(answer_all() == ERR_OK ? 0 : OUTPUT_FAILED);
 }
