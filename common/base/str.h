@@ -65,10 +65,14 @@ bool str_to_go_bool(const char *s, bool *ret);
 bool str_is_utf8(const char *s, size_t n);
 /* Shell-style match: `*` any run (also of '/'), `?` one byte, everything else itself. */
 bool str_glob(const char *pattern, const char *s);
-/* Edit distance (Levenshtein), for "did you mean". */
+/* Edit distance, for "did you mean": letters put in, left out, replaced, and two neighbours in the wrong order count 1. */
 size_t str_distance(const char *a, const char *b);
 /* The item nearest to `word` if it is near enough to be a slip, else NULL. */
 const char *str_nearest(const char *word, const char *const *items, size_t n);
+/* "; did you mean demo/web or prod/web?" with at most three names, the nearest first; "" when none is near.  A name that
+ * differs only before its last '/' is near, too, behind all slips. */
+char *str_near_hint(struct arena *a, const char *word, const char *const *items, size_t n);
+#define STR_NEAR_ELSEWHERE 100
 
 /* Text for terminals is this wide. */
 #define STR_COLUMNS 100

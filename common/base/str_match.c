@@ -39,7 +39,20 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* One row of the dynamic-programming table at a time. */
+/* Row i of the dynamic-programming table, from the two before it. */
+static void fill_row(const char *a, const char *b, size_t i, const size_t *before_last,
+                     const size_t *last, size_t *row)
+{
+    row[0] = i;
+    for (size_t j = 1; b[j - 1] != '\0'; j++) {
+        row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+        bool crossed = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+        if (crossed && before_last[j - 2] + 1 < row[j]) {
+            row[j] = before_last[j - 2] + 1;
+        }
+    }
+}
+
 size_t str_distance(const char *a, const char *b)
 {
     size_t na = strlen(a);
@@ -47,20 +60,14 @@ size_t str_distance(const char *a, const char *b)
     if (na > DISTANCE_MAX_LEN || nb > DISTANCE_MAX_LEN) {
         return strcmp(a, b) == 0 ? 0 : na > nb ? na : nb;
     }
-    size_t row[DISTANCE_MAX_LEN + 1];
+    size_t rows[3][DISTANCE_MAX_LEN + 1];
     for (size_t j = 0; j <= nb; j++) {
-        row[j] = j;
+        rows[0][j] = j;
     }
     for (size_t i = 1; i <= na; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
+        fill_row(a, b, i, rows[(i + 1) % 3], rows[(i + 2) % 3], rows[i % 3]);
     }
-    return row[nb];
+    return rows[na % 3][nb];
 }
 
 /* A slip is at most one edit in every three letters, and never more than three. */

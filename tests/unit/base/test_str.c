@@ -217,6 +217,21 @@ static void str_glob__patterns__shell_like(void **state)
     }
 }
 
+static void str_near_hint__several_names__nearest_first(void **state)
+{
+    const char *items[] = {"demo/web", "demo/wep", "prod/web", "demo/wex", "demo/mail"};
+    assert_string_equal(str_near_hint(*state, "demo/weg", items, 5),
+                        "; did you mean demo/web, demo/wep or demo/wex?");
+    assert_string_equal(str_near_hint(*state, "test/web", items, 3),
+                        "; did you mean demo/web or prod/web?");
+    assert_string_equal(str_near_hint(*state, "dmeo/web", items, 3),
+                        "; did you mean demo/web, demo/wep or prod/web?");
+    assert_string_equal(str_near_hint(*state, "demo/mial", items, 5), "; did you mean demo/mail?");
+    assert_string_equal(str_near_hint(*state, "other/thing", items, 5), "");
+    assert_string_equal(str_near_hint(*state, "web", items, 5), "");
+    assert_string_equal(str_near_hint(*state, "", items, 0), "");
+}
+
 static void str_nearest__slips__found(void **state)
 {
     (void)state;
@@ -227,6 +242,9 @@ static void str_nearest__slips__found(void **state)
     assert_null(str_nearest("zone", items, 4));
     assert_null(str_nearest("", items, 4));
     assert_null(str_nearest("x", items, 0));
+    assert_int_equal(str_distance("plna", "plan"), 1);
+    assert_int_equal(str_distance("ab", "ba"), 1);
+    assert_int_equal(str_distance("abc", "cab"), 2);
     assert_int_equal(str_distance("kitten", "sitting"), 3);
     assert_int_equal(str_distance("", "abc"), 3);
     assert_int_equal(str_distance("abc", ""), 3);
@@ -250,6 +268,7 @@ UNIT_MAIN(str)
         cmocka_unit_test(str_to_go_bool__words__only_go_ones),
         cmocka_unit_test(str_glob__patterns__shell_like),
         cmocka_unit_test(str_nearest__slips__found),
+        cmocka_unit_test(str_near_hint__several_names__nearest_first),
     };
     return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }
