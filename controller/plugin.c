@@ -263,9 +263,14 @@ static int not_found(const char *name, const char *path, const struct tt_provide
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
 
+    const char **names = ARENA_ARRAY(a, const char *, n_builtins + 1);
+    for (size_t i = 0; i < n_builtins; i++) {
+        names[i] = builtins[i]->name;
+    }
     return err_set(err, ERR_NOT_FOUND,
-                   "unknown cloud provider \"%s\": built in are: %s; there is no %s", name,
-                   plugin_builtin_names(a, builtins, n_builtins), path);
+                   "unknown cloud provider \"%s\": built in are: %s; there is no %s%s", name,
+                   plugin_builtin_names(a, builtins, n_builtins), path,
+                   str_near_hint(a, name, names, n_builtins));
 }
 
 static int load(const char *name, const char *path, struct plugin *p, struct err *err)

@@ -67,6 +67,7 @@ struct status_view {
     size_t n_batches;
     const struct status_budget *budgets;
     size_t n_budgets;
+    const struct kube_snapshot *all; /* every Service of the cluster, ours or not; NULL: not read */
 };
 
 /* Where it is read from.  NULL members are left out. */
@@ -88,9 +89,15 @@ void status_budgets(struct metrics *m, double kube_qps, int kube_burst, struct a
 struct status_filter {
     const char *service; /* "namespace/name": this one, with its pending plan */
     const char *ns;
-    size_t most; /* so many Services at most; the rest is counted */
+    size_t most;        /* so many Services at most; the rest is counted */
+    const char *absent; /* of status_absent(), for status_html(); NULL: something is shown */
 };
 bool status_shows(const struct status_filter *f, const struct status_service *s);
+/* Whether the filter names something of which the view shows nothing.  ERR_OK: no.  ERR_NOT_FOUND: "there is no Service
+ * demo/wep in the cluster; did you mean demo/web?", and other words for a Service that exists but has no load balancer of
+ * ours; ERR_IN_PROGRESS: this process has not read the Services.  For views of status_look(). */
+int status_absent(const struct status_view *v, const struct status_filter *f, struct arena *a,
+                  struct err *err) _warn_unused_;
 
 /* --- words, for page and terminal (status_words.c) ------------------------------------------------------- */
 /* The first line, which answers the question: "2 of 7 load balancers need attention". */

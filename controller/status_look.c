@@ -100,6 +100,7 @@ static void join(const struct status_sources *from, struct arena *a, const struc
                 (struct status_service){.row = board->rows[i], .address = ""};
         }
     }
+    v->all = snap;
     if (snap != NULL) {
         arena_defer(a, unref_snapshot, snap);
     }
@@ -112,6 +113,7 @@ void status_look(const struct status_sources *from, struct arena *a, struct stat
     ret->now_us = clock_wall_us(from->clock);
     ret->services = NULL;
     ret->n_services = 0;
+    ret->all = NULL;
     memset(ret->by_state, 0, sizeof(ret->by_state));
     if (from->board != NULL) {
         board_look(from->board, a, &board);

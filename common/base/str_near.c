@@ -18,16 +18,21 @@ static size_t nearness(const char *word, const char *item)
 {
     const char *last = behind_slash(word);
     const char *other = behind_slash(item);
-    if (str_nearest(word, &item, 1) != NULL) {
-        return str_distance(word, item);
+    if (word[0] != '\0' && word[1] != '\0' && str_nearest(word, &item, 1) != NULL) {
+        return str_distance(word, item); /* a single letter is near every other one */
     }
     return last != NULL && str_eq(last, other) ? STR_NEAR_ELSEWHERE : SIZE_MAX;
 }
 
-/* Keeps the NEAR_MAX nearest, the nearest first; of two that are as near the one that came first. */
+/* Keeps the NEAR_MAX nearest, each once, the nearest first; of two that are as near the one that came first. */
 static size_t insert(const char **names, size_t *far, size_t n, const char *item, size_t distance)
 {
     size_t at = n;
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(names[i], item)) {
+            return n;
+        }
+    }
     while (at > 0 && far[at - 1] > distance) {
         at--;
     }

@@ -5,6 +5,7 @@
  * user info or headers: those may carry secrets.
  * Must not decide about retries; TRANSIENT only says that the same request may work later. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,14 +49,36 @@ static const char *proxy_origin(struct http_transfer *t)
     return url_origin(t->arena, &u);
 }
 
+static void set_reason(struct err *err, const char *reason)
+{
+    if (err != NULL) {
+        (void)snprintf(err->reason, sizeof err->reason, "%s", reason);
+    }
+}
+
 static int connect_error(struct http_transfer *t, struct err *err)
 {
+    long no = 0;
+    curl_easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &no);
     if (t->proxy != NULL) {
-        return err_set(err, ERR_TRANSIENT, "cannot reach %s through proxy %s: %s", http_origin(t),
-                       proxy_origin(t), detail(t, "no connection"));
+        (void)err_set(err, ERR_TRANSIENT, "cannot reach %s through proxy %s: %s", http_origin(t),
+                      proxy_origin(t), detail(t, "no connection"));
+    } else {
+        (void)err_set(err, ERR_TRANSIENT, "cannot reach %s: %s", http_origin(t),
+                      detail(t, "no connection"));
     }
-    return err_set(err, ERR_TRANSIENT, "cannot reach %s: %s", http_origin(t),
-                   detail(t, "no connection"));
+    if (no == ECONNREFUSED) {
+        set_reason(err, "refused");
+    }
+    return ERR_TRANSIENT;
+}
+
+static int resolve_error(struct http_transfer *t, bool of_proxy, struct err *err)
+{
+    (void)err_set(err, ERR_TRANSIENT, "cannot resolve the name of %s%s", of_proxy ? "proxy " : "",
+                  of_proxy ? proxy_origin(t) : http_origin(t));
+    set_reason(err, "no-host");
+    return ERR_TRANSIENT;
 }
 
 /* libcurl's own time-outs: only the one of connecting is left to it. */
@@ -80,13 +103,6 @@ static const char *tls_reason(struct http_transfer *t, CURLcode code)
         }
     }
     return t->curl_text[0] == '\0' ? curl_easy_strerror(code) : t->curl_text;
-}
-
-static void set_reason(struct err *err, const char *reason)
-{
-    if (err != NULL) {
-        (void)snprintf(err->reason, sizeof err->reason, "%s", reason);
-    }
 }
 
 /* Alerts by which a server says that our certificate will not do, or that it wants one (RFC 8446 §6.2). */
@@ -172,9 +188,9 @@ int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
     }
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
-        return err_set(err, ERR_TRANSIENT, "cannot resolve the name of %s", http_origin(t));
+        return resolve_error(t, false, err);
     case CURLE_COULDNT_RESOLVE_PROXY:
-        return err_set(err, ERR_TRANSIENT, "cannot resolve the name of proxy %s", proxy_origin(t));
+        return resolve_error(t, true, err);
     case CURLE_COULDNT_CONNECT:
         return connect_error(t, err);
     case CURLE_OPERATION_TIMEDOUT:

@@ -14,6 +14,9 @@
 #define LOADS     (CMD_PLAN | CMD_EXPLAIN | CMD_ORPHANS) /* cluster and cloud */
 #define OFFSET(m) offsetof(struct cmd_args, m)
 
+#define TIMEOUT_MS         ((int64_t)2 * 60 * 1000)
+#define ORPHANS_TIMEOUT_MS ((int64_t)15 * 60 * 1000)
+
 const struct cmd_flag cmd_flags[] = {
     {"cloud-provider", "NAME", "the provider: a built-in one, or NAME.so in --provider-plugin-dir",
      ALL_CLOUD | CMD_RBAC, OFFSET(cloud_provider), 0, false},
@@ -66,6 +69,13 @@ const struct cmd_flag cmd_flags[] = {
     {"certificate-authority", "FILE", "what that port's certificate is checked against", CMD_STATUS,
      OFFSET(ca_file), 0, false},
     {"insecure-skip-tls-verify", NULL, "do not check it", CMD_STATUS, OFFSET(insecure), 0, false},
+    {"timeout", "DURATION",
+     "how long it may take in all, as in 90s (default 2m; orphans 15m, the answer to its question "
+     "not counted)",
+     LOADS | CMD_STATUS, OFFSET(timeout), 0, false},
+    {"v", "LEVEL",
+     "log lines on stderr: 0 none, from 1 on as with the controller's flag (default 0)",
+     ALL_CLOUD | CMD_STATUS, OFFSET(log_level), 0, false},
     {"delete", NULL, "take them away, after a question", CMD_ORPHANS, OFFSET(delete), 0, false},
     {"yes", NULL, "do not ask", CMD_ORPHANS, OFFSET(yes), 'y', false},
     {"force", NULL, "though a controller is running", CMD_ORPHANS, OFFSET(force), 0, false},
@@ -292,12 +302,45 @@ static void finish_options(struct cmd_args *out)
     qsort(out->options, out->n_options, sizeof *out->options, cmp_kv);
 }
 
-static int check_args(unsigned command, const struct cmd_args *out, struct err *err)
+static int read_timeout(unsigned command, struct cmd_args *out, struct err *err)
+{
+    int64_t ns = 0;
+
+    out->timeout_ms = command == CMD_ORPHANS ? ORPHANS_TIMEOUT_MS : TIMEOUT_MS;
+    if (out->timeout == NULL) {
+        return ERR_OK;
+    }
+    int code = duration_parse(out->timeout, &ns, err);
+    if (code == ERR_OK && ns <= 0) {
+        code = err_set(err, ERR_INVALID, "want a time to wait, as in 30s or 2m");
+    }
+    if (code != ERR_OK) {
+        return err_prefix(err, "invalid argument \"%s\" for \"--timeout\"", out->timeout);
+    }
+    out->timeout_ms = ns < 1000000 ? 1 : ns / 1000000;
+    return ERR_OK;
+}
+
+static int read_verbosity(struct cmd_args *out, struct err *err)
+{
+    const char *level = str_or(out->log_level, "0");
+
+    if (!str_to_i64(level, &out->verbosity) || out->verbosity < 0 || out->verbosity > 10) {
+        return err_set(err, ERR_INVALID, "invalid argument \"%s\" for \"--v\": want 0 to 10",
+                       level);
+    }
+    return ERR_OK;
+}
+
+static int check_args(unsigned command, struct cmd_args *out, struct err *err)
 {
     if (*out->output != '\0' && !str_eq(out->output, "json")) {
         return err_set(err, ERR_INVALID,
                        "-o %s: unknown output format; allowed: json (without -o: text)",
                        out->output);
+    }
+    if (read_timeout(command, out, err) != ERR_OK || read_verbosity(out, err) != ERR_OK) {
+        return err->code;
     }
     if (out->words.n > 0 && (command & (CMD_CHECK_CONFIG | CMD_VERSION)) != 0) {
         return err_set(err, ERR_INVALID, "unknown argument \"%s\": only flags are taken here",

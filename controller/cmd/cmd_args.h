@@ -60,6 +60,10 @@ struct cmd_args {
     bool yes;
     bool force;
     bool help;
+    const char *timeout;   /* --timeout, as it was written; NULL: the default */
+    int64_t timeout_ms;    /* what it says */
+    const char *log_level; /* --v, as it was written; NULL: 0 */
+    int64_t verbosity;     /* what it says; 0: no log lines */
     struct cmd_list words; /* what is no flag */
     struct tt_kv *options; /* the provider's, all of them, and repair-adopted; sorted by name */
     uint32_t n_options;

@@ -4,8 +4,6 @@
 
 #include "controller/sync_internal.h"
 
-#define CALL_MS 120000
-
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
 {
     const struct sync_scope scope = cmd_session_scope(s);
@@ -19,7 +17,7 @@ int cmd_validate(struct cmd_session *s, const char *key, struct err *err)
     if (s->plugin->desc.validate == NULL) {
         return ERR_OK;
     }
-    struct host_call *call = host_call_begin(s->host, s->a, 1, CALL_MS, 0, NULL);
+    struct host_call *call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_item item = {.size = sizeof item, .verb = cmd_verb(s, svc), .service = svc};
     host_call_item(call, 0, &item);
     int32_t rc = s->plugin->desc.validate(s->provider, &item);
@@ -43,8 +41,9 @@ const char *cmd_batch_key(const struct cmd_session *s, const char *key)
 
 void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_fn *fn)
 {
-    struct host_call *call = host_call_begin(s->host, s->a, (uint32_t)b->n, CALL_MS,
-                                             (uint32_t)(s->n_wanted - b->n), NULL);
+    struct host_call *call =
+        host_call_begin(s->host, s->a, (uint32_t)b->n, cmd_wait_left_ms(s->wait),
+                        (uint32_t)(s->n_wanted - b->n), NULL);
     const struct tt_host *table = host_table(s->host);
     struct tt_item *all = ARENA_ARRAY(s->a, struct tt_item, b->n);
     const struct tt_item **items = ARENA_ARRAY(s->a, const struct tt_item *, b->n);

@@ -51,7 +51,9 @@ static struct answer explain_one(struct cmd_session *s, const char *key)
     if (r.text != NULL) {
         return r;
     }
+    cmd_wait_for(s->wait, arena_printf(s->a, "explaining %s", key));
     int code = cmd_call(s, key, s->plugin->desc.explain, &r.text, &r.err);
+    cmd_wait_end(s->wait);
     r.bad = code != ERR_OK && code != ERR_IMPLEMENTED_ELSEWHERE;
     if (code == ERR_OK) {
         code = cmd_validate(s, key, &r.err);
@@ -144,7 +146,9 @@ int cmd_explain(int argc, char **argv)
     if (code == ERR_OK && !done) {
         code = cmd_session_open(&s, &err);
     }
-    int status = code != ERR_OK ? cmd_session_fail(&s, &err) : done ? 0 : explain_all(&s);
+    int status = code != ERR_OK ? cmd_session_fail(&s, &err)
+                 : done         ? 0
+                                : cmd_session_end(&s, explain_all(&s));
     cmd_session_done(&s);
     return status;
 }

@@ -15,10 +15,9 @@
 #include "controller/cmd/cmd_session.h"
 #include "controller/kube/reflector.h"
 
-#define CLUSTER_MS 60000 /* for the lists, however long they are */
-#define REACH_MS   10000 /* for a server that is not reached, or has trouble */
-#define SLICE_MS   500   /* how often a person hears that it still goes on */
-#define STATE_MAX  (512u << 20)
+#define REACH_MS  10000 /* for a server that has trouble which may pass */
+#define SLICE_MS  500   /* how often that is looked at */
+#define STATE_MAX (512u << 20)
 
 static void unref_object(void *o)
 {
@@ -126,36 +125,23 @@ static void take_nodes(struct cmd_session *s, const struct kube_snapshot *all)
     }
 }
 
-/* Trouble that asking again will not end. */
-static bool is_final(const struct err *err)
-{
-    int code = err->code;
-    if (str_eq(err->reason, "untrusted") || str_eq(err->reason, "refused-certificate")) {
-        return true;
-    }
-    return code == ERR_AUTH || code == ERR_FORBIDDEN || code == ERR_INVALID ||
-           code == ERR_NOT_FOUND || code == ERR_CANCELLED;
-}
-
 /* The controller would wait for ever; a person wants to hear soon what is wrong. */
-static int wait_for_lists(struct kube_reflectors *r, struct err *err)
+static int wait_for_lists(struct cmd_session *s, struct kube_reflectors *r, struct err *err)
 {
     const int64_t began = clock_now_ms(clock_real());
     for (;;) {
         int64_t now = clock_now_ms(clock_real());
         struct err trouble = ERR_INIT;
         if (kube_reflectors_wait_synced(r, now + SLICE_MS, err) == ERR_OK) {
-            cmd_progress_end();
             return ERR_OK;
         }
         int64_t took = clock_now_ms(clock_real()) - began;
         int code = kube_reflectors_trouble(r, &trouble);
-        if (is_final(&trouble) || took >= CLUSTER_MS || (code != ERR_OK && took >= REACH_MS)) {
-            cmd_progress_end();
-            return err->code;
+        bool lasts = code != ERR_OK && took >= REACH_MS;
+        if (lasts || kube_reflectors_gave_up(r) || cmd_wait_expired(s->wait)) {
+            return code != ERR_OK ? err_copy(err, &trouble) : err->code;
         }
         err_clear(err);
-        cmd_progress("reading the cluster", 0, 0, began);
     }
 }
 
@@ -168,15 +154,19 @@ static int read_lists(struct cmd_session *s, struct kube_store *const *stores, s
         .user_agent = "trimtab/" TRIMTAB_VERSION,
         .clock = clock_real(),
         .rng = rng_real(),
+        .cancel = cmd_wait_cancel(s->wait),
+        .gives_up = true,
     });
     for (size_t i = 0; i < n; i++) {
         kube_reflectors_add(r, stores[i], NULL);
     }
+    cmd_wait_for(s->wait, "reading the cluster");
     int code = kube_reflectors_start(r, err);
     if (code == ERR_OK) {
-        code = wait_for_lists(r, err);
+        code = wait_for_lists(s, r, err);
     }
     kube_reflectors_free(r);
+    cmd_wait_end(s->wait);
     if (code != ERR_OK) {
         err_prefix(err, "reading the cluster");
     }
@@ -246,6 +236,7 @@ static int open_cluster(struct cmd_session *s, struct err *err)
     s->client = kube_client_new(&(struct kube_client_args){.config = s->config,
                                                            .user_agent = "trimtab/" TRIMTAB_VERSION,
                                                            .qps = -1,
+                                                           .cancel = cmd_wait_cancel(s->wait),
                                                            .clock = clock_real()});
     return read_cluster(s, err);
 }
@@ -393,11 +384,10 @@ static int no_such_service(struct cmd_session *s, const char *key, struct err *e
     for (uint32_t i = 0; i < s->n_services; i++) {
         keys[i] = svc_key(s->a, s->services[i]);
     }
-    const char *near = str_nearest(key, keys, s->n_services);
-    return err_set(
-        err, ERR_NOT_FOUND, "there is no Service %s in %s%s%s%s", key,
-        s->client != NULL ? "the cluster" : str_or(s->args.state_file, "the given files"),
-        near == NULL ? "" : "; did you mean ", str_nonnull(near), near == NULL ? "" : "?");
+    return err_set(err, ERR_NOT_FOUND, "there is no Service %s in %s%s", key,
+                   s->client != NULL ? "the cluster"
+                                     : str_or(s->args.state_file, "the given files"),
+                   str_near_hint(s->a, key, keys, s->n_services));
 }
 
 /* Words name Services ("demo/web", "web"); without words and manifests all that want a load balancer. */

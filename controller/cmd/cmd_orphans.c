@@ -13,8 +13,6 @@
 #include "common/base/output.h"
 #include "controller/cmd/commands.h"
 
-#define LIST_MS 600000
-
 static const char usage[] =
     "Lists what is ours in the cloud without a Service that has it, with ages and costs.\n"
     "\n"
@@ -26,6 +24,7 @@ static const char usage[] =
     "after the Service's deletion. What may be another cluster's is only taken away when it is "
     "named;\n"
     "what has no owner that anybody can tell is never: the command to do it by hand is shown.\n"
+    "A RESOURCE that is not ours, or that a Service has, is an error: nothing is deleted then.\n"
     "\n"
     "Examples:\n"
     "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
@@ -93,6 +92,7 @@ static void on_resource(void *arg, const struct tt_owned *owned)
 {
     struct orphans *o = arg;
 
+    orphans_note_name(o, owned);
     if ((owned->flags & TT_OWNED_USED) != 0) {
         return;
     }
@@ -184,15 +184,14 @@ static int failed_list(const struct orphans *o, int32_t code, struct err *err)
 int orphans_list(struct orphans *o, struct err *err)
 {
     struct cmd_session *s = &o->s;
-    int64_t since = clock_now_ms(clock_real());
-    struct host_call *c = host_call_begin(s->host, s->a, 1, LIST_MS, 0, NULL);
+    struct host_call *c = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
 
     o->n = 0;
-    cmd_progress("listing what is ours", 0, 0, since);
+    cmd_wait_for(s->wait, "listing what is ours");
     host_call_set_planning(c);
     int32_t code = s->plugin->desc.list_owned(s->provider, host_call_abi(c));
     host_call_end(c);
-    cmd_progress_end();
+    cmd_wait_end(s->wait);
     if (code != TT_OK) {
         return failed_list(o, code, err);
     }
@@ -251,6 +250,9 @@ static int run(struct orphans *o, struct err *err)
 
     if (code == ERR_OK) {
         code = orphans_list(o, err);
+    }
+    if (code == ERR_OK) {
+        code = orphans_check_names(o, err);
     }
     if (code != ERR_OK) {
         return 1;

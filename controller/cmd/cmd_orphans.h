@@ -19,10 +19,18 @@ struct orphan {
     bool chosen;                        /* --delete takes it away */
 };
 
+/* A resource of ours, for the check of names. */
+struct orphan_name {
+    const char *name;
+    const char *used_by; /* "ns/name", or "" for one that is not told; NULL: an orphan */
+};
+
 struct orphans {
     struct cmd_session s;  /* first: it is the hook's argument */
     struct cmd_list names; /* words of the command line; none: all */
-    struct orphan *items;  /* sorted: those with an owner first, by owner, kind, name */
+    struct orphan_name *owned;
+    size_t n_owned, cap_owned;
+    struct orphan *items; /* sorted: those with an owner first, by owner, kind, name */
     size_t n, cap;
     size_t n_chosen;
     size_t n_deleted; /* --delete: of the chosen ones, those that are gone */
@@ -32,6 +40,13 @@ struct orphans {
 /* --- cmd_orphans.c ---------------------------------------------------------------------------------- */
 /* Lists, and chooses what --delete would take away.  What was there before is forgotten. */
 int orphans_list(struct orphans *o, struct err *err) _warn_unused_;
+
+/* --- cmd_orphans_names.c ---------------------------------------------------------------------------- */
+/* Keeps the name of a resource that the provider listed. */
+void orphans_note_name(struct orphans *o, const struct tt_owned *owned);
+/* ERR_NOT_FOUND with the nearest names, or ERR_IN_USE with the Service, for the last bad name of the command line; those
+ * before it are printed to stderr. */
+int orphans_check_names(const struct orphans *o, struct err *err) _warn_unused_;
 
 /* --- cmd_orphans_print.c ---------------------------------------------------------------------------- */
 void orphans_print_text(const struct orphans *o, int64_t now_us);

@@ -14,9 +14,9 @@
 #include "controller/cmd/cmd_orphans.h"
 #include "controller/kube/lease_body.h"
 
-#define DELETE_MS  (15 * 60 * 1000)
 #define LEASE_API  "coordination.k8s.io/v1"
 #define ANSWER_MAX 64
+#define ANSWER_MS  ((int64_t)24 * 60 * 60 * 1000) /* a person may think as long as that */
 
 /* ---- is a controller running? -------------------------------------------------------------------- */
 
@@ -114,8 +114,14 @@ int orphans_may_delete(struct orphans *o, struct err *err)
         return err_set(err, ERR_INVALID,
                        "--delete needs a cluster and a cloud: a saved state cannot be changed");
     }
+    cmd_wait_for(o->s.wait, "looking for a running controller");
     int rc = o->s.args.force ? ERR_OK : check_leases(o, err);
-    return rc == ERR_OK ? ask(o, err) : rc;
+    cmd_wait_end(o->s.wait);
+    int64_t asked_ms = clock_now_ms(clock_real());
+    cmd_wait_extend(o->s.wait, ANSWER_MS);
+    rc = rc == ERR_OK ? ask(o, err) : rc;
+    cmd_wait_extend(o->s.wait, clock_now_ms(clock_real()) - asked_ms - ANSWER_MS);
+    return rc;
 }
 
 /* ---- deleting -------------------------------------------------------------------------------------- */
@@ -161,7 +167,7 @@ static int delete_one(struct orphans *o, const struct tt_service *svc, struct er
     if (check_still_gone(o, svc, err) != ERR_OK) {
         return err->code;
     }
-    struct host_call *c = host_call_begin(s->host, s->a, 1, DELETE_MS, 0, NULL);
+    struct host_call *c = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_item item = {.size = sizeof(item),
                            .verb = TT_VERB_DELETE,
                            .reasons = TT_REASON_CLEANUP,
@@ -208,22 +214,25 @@ int orphans_delete(struct orphans *o, struct err *err)
     struct orphan *before = o->items;
     size_t n = o->n;
     size_t n_chosen = o->n_chosen;
-    int64_t since = clock_now_ms(clock_real());
     int rc = ERR_OK;
+
+    cmd_wait_for(o->s.wait, "deleting");
 
     for (size_t i = 0; i < n; i++) {
         struct err one = ERR_INIT;
         if (!before[i].chosen || !is_first(before, i)) {
             continue;
         }
-        cmd_progress("deleting", i, n, since);
+        cmd_wait_count(o->s.wait, i, n);
         if (delete_one(o, before[i].remove_as, &one) != ERR_OK) {
             err_prefix(&one, "Service %s", before[i].owner);
+            cmd_wait_end(o->s.wait);
             fprintf(stderr, "error: %s\n", one.message);
+            cmd_wait_for(o->s.wait, "deleting");
             rc = rc == ERR_OK ? err_copy(err, &one) : rc;
         }
     }
-    cmd_progress_end();
+    cmd_wait_end(o->s.wait);
     struct err again = ERR_INIT;
     o->items = NULL;
     o->n = o->cap = 0;

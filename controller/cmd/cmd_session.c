@@ -17,6 +17,7 @@
 #include "providers/builtin.h"
 
 #define CONFIG_MAX (16u << 20)
+#define NO_LOG_FD  (-1) /* log.c drops lines that cannot be written */
 
 int cmd_fail_usage(const char *command, const struct err *err)
 {
@@ -26,31 +27,32 @@ int cmd_fail_usage(const char *command, const struct err *err)
 
 int cmd_session_fail(const struct cmd_session *s, const struct err *err)
 {
+    struct err told = *err;
     if (s->misused) {
         return cmd_fail_usage(s->command, err);
     }
-    fprintf(stderr, "error: %s\n", err->message);
+    if (s->wait != NULL) {
+        cmd_wait_end(s->wait);
+        (void)cmd_wait_blame(s->wait, &told);
+    }
+    fprintf(stderr, "error: %s\n", told.message);
     return 1;
 }
 
-void cmd_progress(const char *what, size_t done, size_t all, int64_t since_ms)
+int cmd_session_end(const struct cmd_session *s, int status)
 {
-    int64_t took_ms = clock_now_ms(clock_real()) - since_ms;
-    if (took_ms < 1000 || !isatty(STDERR_FILENO)) {
-        return;
+    struct err err = ERR_INIT;
+    if (status == 1 && s->wait != NULL && cmd_wait_blame(s->wait, &err) != ERR_OK) {
+        fprintf(stderr, "error: %s\n", err.message);
     }
-    fprintf(stderr, "\r\033[K%s", what);
-    if (all > 0) {
-        fprintf(stderr, " %zu of %zu", done, all);
-    }
-    fprintf(stderr, ", %lld s", (long long)(took_ms / 1000));
+    return status;
 }
 
-void cmd_progress_end(void)
+void cmd_log_setup(int64_t verbosity)
 {
-    if (isatty(STDERR_FILENO)) {
-        fputs("\r\033[K", stderr);
-    }
+    log_setup(&(struct log_config){.format = LOG_TEXT,
+                                   .verbosity = (int)verbosity,
+                                   .fd = verbosity > 0 ? STDERR_FILENO : NO_LOG_FD});
 }
 
 void *cmd_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size)
@@ -93,7 +95,7 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
     int code = ERR_OK;
     *s = (struct cmd_session){.a = arena_new(), .command = argv[0]};
-    log_setup(&(struct log_config){.format = LOG_TEXT, .verbosity = 0, .fd = 2});
+    cmd_log_setup(0);
     cmd_args_peek(argc, argv, &provider, &dir);
     if (code == ERR_OK && !str_is_empty(provider)) {
         code = plugin_open(provider, dir, builtins, n, &s->plugin, err);
@@ -113,6 +115,10 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
                            plugin_builtin_names(s->a, builtins, n));
         }
         s->misused = code != ERR_OK;
+    }
+    if (code == ERR_OK) {
+        cmd_log_setup(s->args.verbosity);
+        s->wait = cmd_wait_new(s->args.timeout_ms);
     }
     return code;
 }
@@ -156,6 +162,7 @@ void cmd_session_host(struct cmd_session *s)
         .client = s->client,
         .cluster_name = s->args.cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
+        .cancel = cmd_wait_cancel(s->wait),
         .planning = !s->writes,
         .quiet = true,
         .hooks =
@@ -259,10 +266,12 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
     if (code != ERR_OK) {
         return code;
     }
-    call = host_call_begin(s->host, s->a, 1, 60000, 0, NULL);
+    cmd_wait_for(s->wait, arena_printf(s->a, "opening the provider %s", s->plugin->desc.name));
+    call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_result *result = host_call_result(call, 0);
     code = s->plugin->desc.open(&s->open_args, &s->provider, result);
     host_call_end(call);
+    cmd_wait_end(s->wait);
     s->opened = code == TT_OK;
     code = host_result_outcome(result, code, false, err);
     if (code != ERR_OK) {
@@ -281,6 +290,7 @@ void cmd_session_done(struct cmd_session *s)
     kube_store_free(s->slices);
     kube_client_free(s->client);
     kube_config_free(s->config);
+    cmd_wait_free(s->wait);
     plugin_free(s->plugin);
     arena_free(s->a);
 }

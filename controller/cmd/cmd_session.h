@@ -16,6 +16,7 @@
 #include "common/base/err.h"
 #include "controller/cmd/cmd_args.h"
 #include "controller/cmd/cmd_plan_copy.h"
+#include "controller/cmd/cmd_wait.h"
 #include "controller/host.h"
 #include "controller/kube/client.h"
 #include "controller/kube/object.h"
@@ -35,6 +36,7 @@ struct cmd_session {
     bool misused;        /* the command line is at fault: --help helps */
     struct cmd_args args;
     struct plugin *plugin;
+    struct cmd_wait *wait; /* from the command line's end on */
     /* the cluster */
     struct kube_config *config;
     struct kube_client *client;
@@ -83,12 +85,12 @@ struct sync_scope cmd_session_scope(const struct cmd_session *s);
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
 /* Prints "error: …" to stderr, and after a misused command line where to look; returns 1. */
 int cmd_session_fail(const struct cmd_session *s, const struct err *err);
-/* The same for a command line that could not be read. */
+/* The exit code of a command that printed its answer: `status`; says on stderr when the deadline is why it is 1. */
+int cmd_session_end(const struct cmd_session *s, int status);
+/* The same as cmd_session_fail() for a command line that could not be read. */
 int cmd_fail_usage(const char *command, const struct err *err);
-/* "planning 20 of 1000, 3 s" on stderr, when that is a terminal and a second has passed since `since_ms` (clock_real);
- * `all` 0 leaves the numbers out.  cmd_progress_end() clears the line. */
-void cmd_progress(const char *what, size_t done, size_t all, int64_t since_ms);
-void cmd_progress_end(void);
+/* Log lines go to stderr from --v=1 on; without it a command prints its answer and its error, and nothing else. */
+void cmd_log_setup(int64_t verbosity);
 /* Room for one more in an array in the arena: grows by doubling. */
 void *cmd_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_size);
 /* Fills args for open() and check_config(); reads the configuration file. */

@@ -4,11 +4,13 @@
  * It asks the process's own HTTPS port for /status, with the credentials of the kubeconfig; that port asks the API server
  * whether they suffice (docs/operations.md).  Nothing is read from the cloud, and nothing is changed. */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/base/json.h"
-#include "common/base/log.h"
+#include "common/net/url.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
+#include "controller/kube/unreachable.h"
 #include "controller/status.h"
 
 #define DEFAULT_SERVER "https://127.0.0.1:10258"
@@ -33,12 +35,14 @@ static const char usage[] =
     "  trimtab status demo/web --insecure-skip-tls-verify\n"
     "  trimtab status --server=https://10.0.0.7:10258 -o json\n"
     "\n"
-    "Exit status: 0 all is well, 2 a Service needs attention, 1 error.\n";
+    "Exit status: 0 all is well, 2 a Service needs attention, 1 error, or no such Service.\n";
 
 struct ask {
     struct arena *a;
     struct cmd_args args;
     const char *server;
+    const char *service; /* "namespace/name"; NULL: all */
+    struct cmd_wait *wait;
     struct kube_config *config;
     struct kube_client *client;
     struct file_watch *ca;      /* of --certificate-authority */
@@ -85,8 +89,11 @@ static int open_server(struct ask *q, struct err *err)
         q->ca = file_watch_new(q->args.ca_file, CA_MAX, CA_EVERY_MS, clock_real());
         c->tls.ca_file = q->ca;
     }
-    q->client = kube_client_new(&(struct kube_client_args){
-        .config = c, .user_agent = "trimtab-status/" TRIMTAB_VERSION, .qps = -1});
+    q->client =
+        kube_client_new(&(struct kube_client_args){.config = c,
+                                                   .user_agent = "trimtab-status/" TRIMTAB_VERSION,
+                                                   .qps = -1,
+                                                   .cancel = cmd_wait_cancel(q->wait)});
     return ERR_OK;
 }
 
@@ -94,6 +101,9 @@ static int advise(const struct ask *q, struct err *err)
 {
     struct err why = *err;
 
+    if (why.http_status == 404 && str_eq(why.reason, "NotFound") && q->service != NULL) {
+        return why.code; /* trimtab's own words */
+    }
     if (why.http_status == 403 || why.http_status == 401) {
         return err_set(err, why.code,
                        "%s/status: %s; the user of the kubeconfig needs the right to get the "
@@ -107,6 +117,9 @@ static int advise(const struct ask *q, struct err *err)
                        "trust",
                        q->server, why.message);
     }
+    if (why.http_status == 0 && why.code == ERR_AUTH) { /* nothing was asked: no credentials */
+        return kube_advise_refusal(q->config, err);
+    }
     if (why.http_status == 0) {
         return err_set(err, why.code,
                        "%s; is trimtab running there (--server), with --secure-port?", why.message);
@@ -115,20 +128,47 @@ static int advise(const struct ask *q, struct err *err)
     return why.code;
 }
 
+/* A bare name is one of the context's namespace, as with plan and explain. */
+static void name_service(struct ask *q)
+{
+    const char *word = q->args.words.n > 0 ? q->args.words.items[0] : NULL;
+
+    q->service = word == NULL || strchr(word, '/') != NULL
+                     ? word
+                     : arena_printf(q->a, "%s/%s", str_or(q->config->ns, "default"), word);
+}
+
+static const char *query_of(const struct ask *q)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    str_append(&b, "o=json");
+    if (q->service != NULL) {
+        str_append(&b, "&service=");
+        url_append_query_escaped(&b, q->service);
+    }
+    return str_buf_to_arena(&b, q->a);
+}
+
 static int fetch(struct ask *q, struct kube_response *ret, struct err *err)
 {
-    const struct kube_request req = {.method = "GET",
-                                     .path = "/status",
-                                     .query = "o=json",
-                                     .timeout_ms = 30000,
-                                     .max_body = ANSWER_MAX,
-                                     .no_retry = true};
     int code = open_server(q, err);
 
-    if (code == ERR_OK && kube_client_do(q->client, q->a, &req, NULL, ret, err) != ERR_OK) {
-        code = advise(q, err);
+    if (code != ERR_OK) {
+        return code;
     }
-    return code;
+    name_service(q);
+    const struct kube_request req = {.method = "GET",
+                                     .path = "/status",
+                                     .query = query_of(q),
+                                     .timeout_ms = cmd_wait_left_ms(q->wait),
+                                     .timeout_untold = true,
+                                     .max_body = ANSWER_MAX,
+                                     .no_retry = true};
+    cmd_wait_for(q->wait, arena_printf(q->a, "asking %s", q->server));
+    code = kube_client_do(q->client, q->a, &req, NULL, ret, err);
+    cmd_wait_end(q->wait);
+    return code == ERR_OK || cmd_wait_expired(q->wait) ? code : advise(q, err);
 }
 
 /* 2 when something needs attention. */
@@ -144,11 +184,21 @@ static int verdict(const struct status_view *v, const struct status_filter *f)
     return 0;
 }
 
+static bool shows_any(const struct status_view *v, const struct status_filter *f)
+{
+    for (size_t i = 0; i < v->n_services; i++) {
+        if (status_shows(f, &v->services[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int print(struct ask *q, const struct kube_response *resp, struct err *err)
 {
     struct json_object *o = NULL;
     struct status_view view;
-    struct status_filter filter = {.service = q->args.words.n > 0 ? q->args.words.items[0] : NULL};
+    struct status_filter filter = {.service = q->service};
     _cleanup_(str_buf_done) struct str_buf out = STR_BUF_INIT;
     int code = json_parse_arena(q->a, resp->body, resp->body_len, NULL, &o, err);
 
@@ -157,6 +207,11 @@ static int print(struct ask *q, const struct kube_response *resp, struct err *er
     }
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s/status", q->server);
+        return 1;
+    }
+    if (q->service != NULL && !shows_any(&view, &filter)) { /* an earlier version answers so */
+        (void)err_set(err, ERR_NOT_FOUND, "Service %s not found, or not managed by trimtab",
+                      q->service);
         return 1;
     }
     if (str_eq(q->args.output, "json")) {
@@ -186,7 +241,7 @@ int cmd_status(int argc, char **argv)
     struct err err = ERR_INIT;
     int status = 1;
 
-    log_setup(&(struct log_config){.format = LOG_TEXT, .verbosity = 0, .fd = 2});
+    cmd_log_setup(0);
     if (cmd_args_parse(q.a, CMD_STATUS, argc, argv, NULL, 0, &q.args, &err) != ERR_OK) {
         status = cmd_fail_usage("status", &err);
     } else if (q.args.help) {
@@ -196,8 +251,11 @@ int cmd_status(int argc, char **argv)
         fputs(str_buf_text(&b), stdout);
         status = 0;
     } else if (http_global_init(&err) == ERR_OK) {
+        cmd_log_setup(q.args.verbosity);
+        q.wait = cmd_wait_new(q.args.timeout_ms);
         status = run(&q, &err);
         if (err.code != ERR_OK) {
+            (void)cmd_wait_blame(q.wait, &err);
             fprintf(stderr, "error: %s\n", err.message);
         }
         kube_client_free(q.client);
@@ -206,6 +264,7 @@ int cmd_status(int argc, char **argv)
         }
         kube_config_free(q.config);
         file_watch_free(q.ca);
+        cmd_wait_free(q.wait);
         http_global_done();
     }
     arena_free(q.a);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/clock.h"
 #include "common/lb/plan_print.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/commands.h"
@@ -175,7 +174,7 @@ static void ask_all(struct asking *x)
 {
     struct cmd_session *s = x->s;
     size_t done = 0;
-    int64_t since = clock_now_ms(clock_real());
+    cmd_wait_for(s->wait, "planning");
     for (size_t i = 0; i < s->n_wanted; i++) {
         x->batch_keys[i] = cmd_batch_key(s, s->wanted[i]);
     }
@@ -184,10 +183,10 @@ static void ask_all(struct asking *x)
             struct cmd_batch batch = batch_of(x, i);
             plan_batch(x, &batch);
             done += batch.n;
-            cmd_progress("planning", done, s->n_wanted, since);
+            cmd_wait_count(s->wait, done, s->n_wanted);
         }
     }
-    cmd_progress_end();
+    cmd_wait_end(s->wait);
 }
 
 static int plan_all(struct cmd_session *s)
@@ -230,7 +229,8 @@ int cmd_plan(int argc, char **argv)
     } else if (done) {
         status = 0;
     } else {
-        status = s.plugin->desc.plan == NULL ? plan_unplanned(&s) : plan_all(&s);
+        status =
+            cmd_session_end(&s, s.plugin->desc.plan == NULL ? plan_unplanned(&s) : plan_all(&s));
     }
     cmd_session_done(&s);
     return status;

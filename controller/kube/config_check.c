@@ -121,6 +121,19 @@ static void fill_blanks(struct kc_choice *c)
     c->user = no_user;
 }
 
+/* Upstream's words, and the names that may have been meant. */
+static int no_context(const struct kc_file *f, const char *name, struct err *err)
+{
+    struct arena *a _cleanup_(arena_freep) = arena_new();
+    const char **names = ARENA_ARRAY(a, const char *, f->n_contexts + 1);
+    for (size_t i = 0; i < f->n_contexts; i++) {
+        names[i] = f->contexts[i].name;
+    }
+    return err_set(err, ERR_INVALID,
+                   "invalid configuration: context was not found for specified context: %s%s", name,
+                   str_near_hint(a, name, names, f->n_contexts));
+}
+
 int kc_choose(const struct kc_file *f, const char *context, const char *master,
               struct kc_choice *ret, struct err *err)
 {
@@ -130,9 +143,7 @@ int kc_choose(const struct kc_file *f, const char *context, const char *master,
     if (c.context[0] != '\0') {
         const struct kc_context *found = find_context(f, c.context);
         if (found == NULL) {
-            return err_set(err, ERR_INVALID,
-                           "invalid configuration: context was not found for specified context: %s",
-                           c.context);
+            return no_context(f, c.context, err);
         }
         c.ctx = *found;
         rc = follow(f, !str_is_empty(master), &c, err);

@@ -155,7 +155,10 @@ void kube_reflectors_free(struct kube_reflectors *r)
 static void set_last_err(struct kube_reflectors *r, const struct err *err)
 {
     mutex_lock(&r->lock);
-    err_copy(&r->last_err, err);
+    if (!r->gave_up) {
+        err_copy(&r->last_err, err);
+        r->gave_up = err != NULL && r->args.gives_up && kube_trouble_is_final(err);
+    }
     mutex_unlock(&r->lock);
 }
 
@@ -217,6 +220,19 @@ void reflectors_failed(struct kube_reflectors *r, const struct err *err, bool un
     reflectors_wake_waiters(r);
 }
 
+bool reflectors_end_at(struct kube_reflectors *r, const struct err *err)
+{
+    return r->args.gives_up && kube_trouble_is_final(err);
+}
+
+bool kube_reflectors_gave_up(struct kube_reflectors *r)
+{
+    mutex_lock(&r->lock);
+    bool gave_up = r->gave_up;
+    mutex_unlock(&r->lock);
+    return gave_up;
+}
+
 /* --- waiting ------------------------------------------------------------------------------------- */
 
 void reflectors_wake_waiters(struct kube_reflectors *r)
@@ -236,7 +252,8 @@ int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms, str
     int hook = cancel_hook(r->cancel, wake_cb, r);
     bool synced;
     mutex_lock(&r->lock);
-    while (!(synced = all_synced(r)) && !cancel_fired(r->cancel) && reflectors_now(r) < until_ms) {
+    while (!(synced = all_synced(r)) && !r->gave_up && !cancel_fired(r->cancel) &&
+           reflectors_now(r) < until_ms) {
         clock_wait(r->args.clock, &r->changed, &r->lock, until_ms);
     }
     struct err last = r->last_err;

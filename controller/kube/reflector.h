@@ -23,6 +23,8 @@ struct kube_reflectors_args {
     struct clock *clock;
     struct rng *rng;
     struct cancel *cancel;
+    bool
+        gives_up; /* ends at trouble that is final (unreachable.h) in place of trying again: one request per kind */
     bool streams;                 /* begin with streaming lists (WatchList); LIST where they fail */
     int page_size;                /* 0: 500 */
     int64_t min_watch_timeout_ms; /* 0: 5 min; the maximum is twice it */
@@ -37,9 +39,11 @@ struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *a
 void kube_reflectors_add(struct kube_reflectors *r, struct kube_store *store,
                          const char *label_selector);
 int kube_reflectors_start(struct kube_reflectors *r, struct err *err) _warn_unused_;
-/* Waits until all stores are synced, the cancel fires (CANCELLED), or until_ms.  `ret_err` gets the last trouble. */
+/* Waits until all stores are synced, the cancel fires (CANCELLED), final trouble with gives_up, or until_ms.  `ret_err` gets the last trouble. */
 int kube_reflectors_wait_synced(struct kube_reflectors *r, int64_t until_ms,
                                 struct err *err) _warn_unused_;
+/* True once final trouble ended the work (gives_up). */
+bool kube_reflectors_gave_up(struct kube_reflectors *r);
 /* The last trouble, as kube_reflectors_wait_synced() would tell it; ERR_OK when the last request was answered. */
 int kube_reflectors_trouble(struct kube_reflectors *r, struct err *err);
 /* Ends the thread and frees; stores stay. */

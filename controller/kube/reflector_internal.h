@@ -73,7 +73,8 @@ struct kube_reflectors {
     struct mutex lock;
     struct cond changed;
     struct err last_err
-        _guarded_by_(&lock); /* the last trouble; OK when the last answer was fine */
+        _guarded_by_(&lock);          /* the last trouble; OK when the last answer was fine */
+    bool gave_up _guarded_by_(&lock); /* last_err is final, and stays */
 };
 
 /* reflector.c */
@@ -82,6 +83,8 @@ int64_t reflectors_now(struct kube_reflectors *r);
 /* A request had an answer, or failed with *err; `unreached`: no byte of an answer came. */
 void reflectors_reached(struct kube_reflectors *r);
 void reflectors_failed(struct kube_reflectors *r, const struct err *err, bool unreached);
+/* With gives_up, after reflectors_failed(): true when the work ends here. */
+bool reflectors_end_at(struct kube_reflectors *r, const struct err *err);
 void reflectors_wake_waiters(struct kube_reflectors *r);
 
 /* reflector_job.c */

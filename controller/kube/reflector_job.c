@@ -13,6 +13,7 @@
 #include "common/base/log.h"
 
 #define CREDENTIALS_POLL_MS 100
+#define ENDED_MS            ((int64_t)24 * 60 * 60 * 1000)
 #define LIST_TOTAL_MS       ((int64_t)10 * 60 * 1000)
 #define LIST_IDLE_MS        ((int64_t)60 * 1000)
 #define WATCH_SLACK_MS      ((int64_t)60 * 1000) /* beyond its timeoutSeconds */
@@ -96,6 +97,13 @@ static void begin_replace(struct reflector *x)
     x->skipped = x->listed = x->pages = 0;
 }
 
+/* The work ended with final trouble: the thread waits to be ended, too. */
+static enum http_next send_nothing(struct reflector *x)
+{
+    x->job.req = (struct http_request){.not_before_ms = reflectors_now(x->all) + ENDED_MS};
+    return HTTP_WAIT;
+}
+
 /* Sends x->ask, perhaps once more. */
 static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
 {
@@ -112,6 +120,11 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
         x->send_at_ms = not_before_ms;
         x->job.req.not_before_ms = reflectors_now(x->all) + CREDENTIALS_POLL_MS;
         return HTTP_WAIT;
+    }
+    if (rc != ERR_OK && reflectors_end_at(x->all, &err)) {
+        (void)kube_advise_refusal(x->all->args.config, &err);
+        reflectors_failed(x->all, &err, false);
+        return send_nothing(x);
     }
     if (rc != ERR_OK) {
         log_error(err.message, "No credentials for the API server");
@@ -311,9 +324,12 @@ static void list_ended(struct reflector *x, struct err *err)
         return;
     }
     enum reflector_end why = reflector_classify(err);
-    (void)err_prefix(err, "failed to list %s", type_label(x));
+    bool unreached = err->http_status == 0 && !x->opened;
+    if (!unreached || err->code != ERR_TRANSIENT) { /* else it is not the list that failed */
+        (void)err_prefix(err, "failed to list %s", type_label(x));
+    }
     (void)kube_advise_refusal(r->args.config, err);
-    reflectors_failed(r, err, err->http_status == 0 && !x->opened);
+    reflectors_failed(r, err, unreached);
     say(x, reflector_list_failed(&x->rules, why, reflectors_now(r), reflectors_unit(r)), err);
 }
 
@@ -398,5 +414,5 @@ enum http_next reflector_step(struct http_job *job, const struct http_response *
     } else {
         watch_ended(x, &err);
     }
-    return send_next(x);
+    return err.code != ERR_OK && reflectors_end_at(x->all, &err) ? send_nothing(x) : send_next(x);
 }

@@ -63,6 +63,17 @@ static void advise(struct str_buf *b, const struct kube_config *c, const struct 
     }
 }
 
+/* http.h's words without the address, which stands in the sentence already; a proxy's stays. */
+static const char *cause_of(const char *message)
+{
+    static const char start[] = "cannot reach ";
+    if (!str_has_prefix(message, start)) {
+        return message;
+    }
+    const char *blank = strchr(message + strlen(start), ' ');
+    return blank != NULL && blank[-1] == ':' ? blank + 1 : message;
+}
+
 int kube_unreachable(const struct kube_config *c, const struct err *why, const char *tried,
                      struct err *ret)
 {
@@ -71,10 +82,22 @@ int kube_unreachable(const struct kube_config *c, const struct err *why, const c
     advise(&advice, c, why);
     (void)err_set(ret, why->code,
                   "cannot reach the API server %.200s: %.400s%s; %s in %.200s%s%.100s%s", c->server,
-                  why->message, tried, str_buf_text(&advice), c->source,
+                  cause_of(why->message), tried, str_buf_text(&advice), c->source,
                   from_context ? ", context \"" : "", c->context, from_context ? "\"" : "");
     (void)snprintf(ret->reason, sizeof ret->reason, "%s", why->reason);
     return why->code;
+}
+
+bool kube_trouble_is_final(const struct err *err)
+{
+    static const char *const reasons[] = {"untrusted", "refused-certificate", "refused", "no-host"};
+    for (size_t i = 0; i < ARRAY_LEN(reasons); i++) {
+        if (err->http_status == 0 && str_eq(err->reason, reasons[i])) {
+            return true;
+        }
+    }
+    return err->code == ERR_AUTH || err->code == ERR_FORBIDDEN || err->code == ERR_INVALID ||
+           err->code == ERR_NOT_FOUND || err->code == ERR_CANCELLED;
 }
 
 int kube_advise_refusal(const struct kube_config *c, struct err *err)

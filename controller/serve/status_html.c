@@ -344,7 +344,14 @@ static void one_service(struct str_buf *b, const struct status_view *v,
         }
         return;
     }
-    str_append(b, "<p>There is no such Service, or it is none of ours.</p>\n");
+}
+
+/* A name that leads nowhere. */
+static void absent(struct str_buf *b, const char *why)
+{
+    str_append(b, "<p><a href=\"?\">All Services</a></p>\n<h2>Not found</h2>\n<p>");
+    text(b, why);
+    str_append(b, ".</p>\n");
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
@@ -384,7 +391,9 @@ static void work(struct str_buf *b, const struct status_view *v)
 void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
 {
     head(b, v);
-    if (f->service != NULL) {
+    if (f->absent != NULL) {
+        absent(b, f->absent);
+    } else if (f->service != NULL) {
         one_service(b, v, f);
     } else {
         services(b, v, f);

@@ -4,6 +4,17 @@
 
 #include <string.h>
 
+/* As the API server says no, so that its clients know how to read it. */
+static void failure_json(struct str_buf *b, int status, const char *message)
+{
+    str_appendf(b,
+                "{\"kind\": \"Status\", \"apiVersion\": \"v1\", \"status\": \"Failure\", "
+                "\"reason\": \"%s\", \"code\": %d, \"message\": ",
+                status == 404 ? "NotFound" : "ServiceUnavailable", status);
+    str_append_json_quoted(b, message);
+    str_append(b, "}\n");
+}
+
 void status_page_answer(void *page, const struct page_request *req, struct page_answer *ret)
 {
     const struct status_page *p = page;
@@ -22,10 +33,18 @@ void status_page_answer(void *page, const struct page_request *req, struct page_
         .most = json || page_query_has(req, "all") ? 0 : STATUS_PAGE_ROWS,
     };
 
+    struct err err = ERR_INIT;
+
     p->look(p->arg, req->a, &view);
     ret->nosniff = true;
+    if (status_absent(&view, &filter, req->a, &err) != ERR_OK) {
+        filter.absent = err.message;
+        ret->status = err.code == ERR_NOT_FOUND ? 404 : 503;
+    }
     ret->content_type = json ? PAGE_JSON : PAGE_HTML;
-    if (json) {
+    if (json && filter.absent != NULL) {
+        failure_json(&ret->body, ret->status, filter.absent);
+    } else if (json) {
         status_json(&ret->body, &view, &filter);
     } else {
         status_html(&ret->body, &view, &filter);

@@ -230,6 +230,9 @@ static void str_near_hint__several_names__nearest_first(void **state)
     assert_string_equal(str_near_hint(*state, "other/thing", items, 5), "");
     assert_string_equal(str_near_hint(*state, "web", items, 5), "");
     assert_string_equal(str_near_hint(*state, "", items, 0), "");
+    const char *twice[] = {"web-a", "web-a", "a"};
+    assert_string_equal(str_near_hint(*state, "web-b", twice, 3), "; did you mean web-a?");
+    assert_string_equal(str_near_hint(*state, "b", twice, 3), "");
 }
 
 static void str_nearest__slips__found(void **state)

@@ -119,6 +119,30 @@ static void cmd_args__options_of_the_provider__checked_and_sorted(void **state)
     assert_string_equal("true", option_of(&args, "repair-adopted"));
 }
 
+static void cmd_args__patience_and_log_level__read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        unsigned command;
+        int64_t timeout_ms, verbosity;
+    } rows[] = {
+        {"plan", CMD_PLAN, 120000, 0},
+        {"status --timeout=30s", CMD_STATUS, 30000, 0},
+        {"orphans --v=4", CMD_ORPHANS, 900000, 4},
+        {"orphans --timeout 1m30s", CMD_ORPHANS, 90000, 0},
+        {"explain --timeout=1ns --v 1", CMD_EXPLAIN, 1, 1},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        struct cmd_args args;
+        struct err err = ERR_INIT;
+        assert_int_equal(ERR_OK, parse(a, rows[i].command, rows[i].line, &args, &err));
+        assert_int_equal(rows[i].timeout_ms, args.timeout_ms);
+        assert_int_equal(rows[i].verbosity, args.verbosity);
+    }
+}
+
 static void cmd_args__refusals__say_what_is_wrong(void **state)
 {
     (void)state;
@@ -144,6 +168,13 @@ static void cmd_args__refusals__say_what_is_wrong(void **state)
         {"plan --pin=secret", "invalid argument \"***\" for \"--pin\": want a number", CMD_PLAN},
         {"version x", "unknown argument \"x\": only flags are taken here", CMD_VERSION},
         {"check-config x", "unknown argument \"x\": only flags are taken here", CMD_CHECK_CONFIG},
+        {"plan --timeout=0s",
+         "invalid argument \"0s\" for \"--timeout\": want a time to wait, as in 30s or 2m",
+         CMD_PLAN},
+        {"plan --timeout=soon",
+         "invalid argument \"soon\" for \"--timeout\": time: invalid duration \"soon\"", CMD_PLAN},
+        {"status --v=11", "invalid argument \"11\" for \"--v\": want 0 to 10", CMD_STATUS},
+        {"version --timeout=1s", "unknown flag: --timeout", CMD_VERSION},
         /* flags of other commands are none of this one's */
         {"version --state=x", "unknown flag: --state", CMD_VERSION},
         {"explain --strict", "unknown flag: --strict", CMD_EXPLAIN},
@@ -216,6 +247,7 @@ UNIT_MAIN(cmd_args)
         cmocka_unit_test(cmd_args__every_form_of_a_flag__same_value),
         cmocka_unit_test(cmd_args__switches_underscores_and_words__taken),
         cmocka_unit_test(cmd_args__options_of_the_provider__checked_and_sorted),
+        cmocka_unit_test(cmd_args__patience_and_log_level__read),
         cmocka_unit_test(cmd_args__refusals__say_what_is_wrong),
         cmocka_unit_test(cmd_args__bad_duration__named_with_its_flag),
         cmocka_unit_test(cmd_args_peek__broken_lines__what_can_be_read),

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_orphans_names.c: the resources that the command line names: each must be there, and be an orphan.
+ *
+ * Nothing is listed or deleted when one of them is not: the slip of a pen is not an answer. */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller/cmd/cmd_orphans.h"
+
+void orphans_note_name(struct orphans *o, const struct tt_owned *owned)
+{
+    bool used = (owned->flags & TT_OWNED_USED) != 0;
+
+    o->owned = cmd_grow(o->s.a, o->owned, o->n_owned, &o->cap_owned, sizeof(*o->owned));
+    o->owned[o->n_owned++] = (struct orphan_name){
+        .name = arena_strdup(o->s.a, str_nonnull(owned->name)),
+        .used_by = used ? arena_strdup(o->s.a, str_nonnull(owned->owner)) : NULL,
+    };
+}
+
+/* ERR_OK for an orphan, also where another resource of that name is in use. */
+static int check_name(const struct orphans *o, const char *name, struct err *err)
+{
+    const struct orphan_name *in_use = NULL;
+
+    for (size_t i = 0; i < o->n_owned; i++) {
+        bool same = str_eq(o->owned[i].name, name);
+        if (same && o->owned[i].used_by == NULL) {
+            return ERR_OK;
+        }
+        in_use = same ? &o->owned[i] : in_use;
+    }
+    if (in_use != NULL) {
+        return err_set(err, ERR_IN_USE, "%s is not an orphan: %s%s has it", name,
+                       *in_use->used_by == '\0' ? "a Service" : "Service ", in_use->used_by);
+    }
+    const char **names = ARENA_ARRAY(o->s.a, const char *, o->n_owned + 1);
+    for (size_t i = 0; i < o->n_owned; i++) {
+        names[i] = o->owned[i].name;
+    }
+    return err_set(err, ERR_NOT_FOUND,
+                   "there is no resource %s among those in the cloud that are ours%s", name,
+                   str_near_hint(o->s.a, name, names, o->n_owned));
+}
+
+int orphans_check_names(const struct orphans *o, struct err *err)
+{
+    int code = ERR_OK;
+
+    for (size_t i = 0; i < o->names.n; i++) {
+        struct err one = ERR_INIT;
+        if (check_name(o, o->names.items[i], &one) == ERR_OK) {
+            continue;
+        }
+        if (code != ERR_OK) {
+            fprintf(stderr, "error: %s\n", err->message);
+        }
+        code = err_copy(err, &one);
+    }
+    return code;
+}
