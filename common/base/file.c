@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.c: whole files in and out.
  *
- * Reading looks at the opened descriptor, not at the path, so what was checked is what is read; a FIFO or
- * device is refused before anything can block.  Messages are worded as Go's ("open PATH: no such file or
+ * Reading looks at the opened descriptor, not at the path, so what was checked is what is read; file_read() refuses a FIFO or
+ * device before anything can block.  Messages are worded as Go's ("open PATH: no such file or
  * directory") because users search for those.  Blocks on the disk only.  Thread-safe. */
 #include "common/base/file.h"
 #include "common/base/str.h"
@@ -71,10 +71,11 @@ static int read_all(int fd, const char *path, size_t max_bytes, struct str_buf *
     }
 }
 
-int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
-              struct err *err)
+static int read_path(struct arena *a, const char *path, size_t max_bytes, bool stream, char **ret,
+                     size_t *ret_n, struct err *err)
 {
-    int fd _cleanup_(close_fd) = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd _cleanup_(close_fd) =
+        open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (stream ? 0 : O_NONBLOCK));
     struct stat st;
     if (fd < 0) {
         return refuse(err, errno == ENOENT ? "stat" : "open", path, errno);
@@ -82,7 +83,7 @@ int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, s
     if (fstat(fd, &st) != 0) {
         return refuse(err, "stat", path, errno);
     }
-    if (!S_ISREG(st.st_mode)) {
+    if (S_ISDIR(st.st_mode) || (!stream && !S_ISREG(st.st_mode))) {
         return err_set(err, ERR_INVALID, "read %s: %s", path,
                        S_ISDIR(st.st_mode) ? "is a directory" : "is no regular file");
     }
@@ -93,6 +94,18 @@ int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, s
         *ret_n = b.len;
     }
     return rc;
+}
+
+int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
+              struct err *err)
+{
+    return read_path(a, path, max_bytes, false, ret, ret_n, err);
+}
+
+int file_read_stream(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
+                     struct err *err)
+{
+    return read_path(a, path, max_bytes, true, ret, ret_n, err);
 }
 
 static int write_all(int fd, const char *path, const void *data, size_t n, struct err *err)

@@ -17,6 +17,9 @@
  * or directory"), ERR_FORBIDDEN, ERR_INVALID when larger than max_bytes or no regular file. */
 int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
               struct err *err) _warn_unused_;
+/* The same of anything that has an end, pipes and devices included; blocks until their writer is done. */
+int file_read_stream(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
+                     struct err *err) _warn_unused_;
 /* Writes beside and renames over: readers see the old or the new file, never half of one. */
 int file_write_atomic(const char *path, const void *data, size_t n, int mode,
                       struct err *err) _warn_unused_;

@@ -29,6 +29,9 @@ struct loader {
     struct arena *scratch; /* the anchors themselves: a name may be used anew inside its own node */
     size_t nodes_left;
     int depth_left;
+    size_t doc;                    /* documents that are complete */
+    struct arena *a;               /* of the result */
+    struct yaml_duplicates *twice; /* NULL: duplicate keys are refused */
     struct err *err;
 };
 
@@ -268,6 +271,19 @@ static int apply_merges(struct loader *l, struct json_object *object, struct jso
     return ERR_OK;
 }
 
+/* A key that its mapping has already: refused, or noted. */
+static int meet_again(struct loader *l, const char *key, size_t line)
+{
+    struct yaml_duplicates *twice = l->twice;
+    if (twice == NULL) {
+        return err_set(l->err, ERR_INVALID, "line %zu: key \"%s\" is already set", line, key);
+    }
+    if (twice->n < YAML_DUPLICATES_MAX) {
+        twice->items[twice->n++] = (struct yaml_duplicate){l->doc, line, arena_strdup(l->a, key)};
+    }
+    return ERR_OK;
+}
+
 /* One key with its value, into `object` or, for a merge key, onto `merges`. */
 static int load_pair(struct loader *l, struct json_object *object, struct json_object *merges)
 {
@@ -277,7 +293,7 @@ static int load_pair(struct loader *l, struct json_object *object, struct json_o
     size_t line = event_line(l);
     int rc = merge ? advance(l) : load_key(l, &name);
     if (rc == ERR_OK && !merge && json_object_object_get_ex(object, name, NULL)) {
-        return err_set(l->err, ERR_INVALID, "line %zu: key \"%s\" is already set", line, name);
+        rc = meet_again(l, name, line);
     }
     rc = rc == ERR_OK ? load_node(l, &value) : rc;
     if (rc != ERR_OK) {
@@ -361,6 +377,7 @@ static int load_stream(struct loader *l, struct arena *a, struct json_object ***
                 docs = xrealloc(docs, (n > 0 ? 2 * n : 1) * sizeof *docs);
             }
             docs[n++] = doc;
+            l->doc = n;
         }
     }
     if (rc == ERR_OK) {
@@ -384,8 +401,8 @@ static bool looks_like_json(const char *text, size_t n)
     return i < n && (text[i] == '{' || text[i] == '[');
 }
 
-int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
-                   size_t *ret_n, struct err *err)
+static int parse(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
+                 size_t *ret_n, struct yaml_duplicates *twice, struct err *err)
 {
     if (n > BYTES_MAX) {
         return err_set(err, ERR_INVALID, "line 1: %zu bytes of YAML are more than %zu", n,
@@ -398,7 +415,8 @@ int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_obje
         *ret_n = 1;
         return ERR_OK;
     }
-    struct loader l = {.nodes_left = NODES_MAX, .scratch = arena_new(), .err = err};
+    struct loader l = {
+        .nodes_left = NODES_MAX, .scratch = arena_new(), .a = a, .twice = twice, .err = err};
     if (!yaml_parser_initialize(&l.parser)) {
         abort(); /* out of memory */
     }
@@ -413,6 +431,20 @@ int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_obje
     map_free(l.anchors);
     arena_free(l.scratch);
     return rc;
+}
+
+int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
+                   size_t *ret_n, struct err *err)
+{
+    return parse(a, text, n, ret_docs, ret_n, NULL, err);
+}
+
+int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
+                       size_t *ret_n, struct yaml_duplicates *ret_twice, struct err *err)
+{
+    *ret_twice = (struct yaml_duplicates){
+        .items = ARENA_ARRAY(a, struct yaml_duplicate, YAML_DUPLICATES_MAX)};
+    return parse(a, text, n, ret_docs, ret_n, ret_twice, err);
 }
 
 int yaml_parse(struct arena *a, const char *text, size_t n, struct json_object **ret,

@@ -18,6 +18,26 @@
 /* All documents of a stream ("---" between them); empty ones are left out.  Trees live in the arena. */
 int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
                    size_t *ret_n, struct err *err) _warn_unused_;
+/* A key that stands twice in one mapping. */
+struct yaml_duplicate {
+    size_t doc;  /* of those that are returned; 0 is the first */
+    size_t line; /* of the later one; 1 is the first */
+    const char *key;
+};
+struct yaml_duplicates {
+    struct yaml_duplicate *items; /* arena; the first YAML_DUPLICATES_MAX */
+    size_t n;
+};
+#define YAML_DUPLICATES_MAX 16
+/* As yaml_parse_all(), but duplicate keys are noted in *ret_twice, and the later value counts. */
+int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
+                       size_t *ret_n, struct yaml_duplicates *ret_twice,
+                       struct err *err) _warn_unused_;
+/* The line of the node that `path` (keys; decimal indices in sequences) leads to in the `doc`-th of the documents that
+ * yaml_parse_all() returns: the line of its key, or the nearest one that is written there when an alias or a merge supplies
+ * the rest.  0 for texts that are not YAML, and documents that do not exist. */
+size_t yaml_find_line(const char *text, size_t n, size_t doc, const char *const *path,
+                      size_t n_path);
 /* Exactly one document (none gives *ret = NULL and success). */
 int yaml_parse(struct arena *a, const char *text, size_t n, struct json_object **ret,
                struct err *err) _warn_unused_;

@@ -169,11 +169,37 @@ static void file_watch__blank_from_the_start__refused(void **state)
     place_done(&p);
 }
 
+static void file_read_stream__pipe__read_to_its_end(void **state)
+{
+    struct arena *a = *state;
+    struct place p = place_new(a);
+    struct err err = ERR_INIT;
+    char *text = NULL;
+    size_t n = 0;
+    int ends[2];
+    assert_int_equal(0, pipe(ends));
+    const char *path = arena_printf(a, "/proc/self/fd/%d", ends[0]);
+    assert_int_equal(5, write(ends[1], "a\nb\0c", 5));
+    assert_int_equal(0, close(ends[1]));
+    assert_int_equal(ERR_OK, file_read_stream(a, path, 100, &text, &n, &err));
+    assert_int_equal(5, n);
+    assert_memory_equal("a\nb\0c", text, 5);
+    assert_int_equal(ERR_OK, file_read_stream(a, path, 100, &text, &n, &err));
+    assert_int_equal(0, n);
+    assert_int_equal(0, close(ends[0]));
+    assert_refused(file_read_stream(a, "/", 100, &text, &n, &err), &err, ERR_INVALID,
+                   "is a directory");
+    assert_refused(file_read_stream(a, "/dev/zero", 100, &text, &n, &err), &err, ERR_INVALID,
+                   "larger than 100 bytes");
+    place_done(&p);
+}
+
 UNIT_MAIN(file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_read__whole_file__and_its_cap),
         cmocka_unit_test(file_read__what_is_no_file__refused_without_blocking),
+        cmocka_unit_test(file_read_stream__pipe__read_to_its_end),
         cmocka_unit_test(file_write_atomic__bad_places__refused_and_clean),
         cmocka_unit_test(file_resolve__relative_paths__beside_the_base),
         cmocka_unit_test(file_watch__changes__seen_after_the_interval),

@@ -243,6 +243,62 @@ static void yaml_parse__hostile__ends_at_the_caps(void **state)
                    "bytes of YAML are more than");
 }
 
+static void yaml_find_line__paths__line_of_the_key(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "# head\n---\n---\n~\n---\na:\n  b: [1,\n    2]\n  'c.d': &x {e: 5}\n---\n"
+        "- y: *x\n- z:\n    w: 1\n";
+    static const struct {
+        size_t doc;
+        const char *path[4];
+        size_t line;
+    } rows[] = {
+        {0, {NULL}, 6},           {0, {"a"}, 6},           {0, {"a", "b"}, 7},
+        {0, {"a", "b", "1"}, 8},  {0, {"a", "b", "7"}, 7}, {0, {"a", "c.d", "e"}, 9},
+        {0, {"a", "none"}, 6},    {0, {"none", "b"}, 6},   {1, {"0", "y", "e"}, 11},
+        {1, {"1", "z", "w"}, 13}, {1, {"x"}, 11},          {2, {NULL}, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        size_t n = 0;
+        while (n < 4 && rows[i].path[n] != NULL) {
+            n++;
+        }
+        size_t line = yaml_find_line(text, strlen(text), rows[i].doc, rows[i].path, n);
+        if (line != rows[i].line) {
+            fail_msg("row %zu: want line %zu, got %zu", i, rows[i].line, line);
+        }
+    }
+    static const char broken[] = "a: [";
+    assert_int_equal(0, yaml_find_line("\tx", 2, 0, NULL, 0));
+    assert_int_equal(1, yaml_find_line(broken, strlen(broken), 0, NULL, 0));
+}
+
+static void yaml_parse_lenient__duplicate_keys__noted_and_the_last_counts(void **state)
+{
+    struct arena *a = *state;
+    static const char text[] = "a: 1\n---\nb: {c: 1, c: 2}\nd: 3\nb: {e: 4}\n";
+    struct json_object **docs = NULL;
+    struct yaml_duplicates twice;
+    struct err err = ERR_INIT;
+    size_t n = 0;
+    assert_int_equal(ERR_OK, yaml_parse_lenient(a, text, strlen(text), &docs, &n, &twice, &err));
+    assert_int_equal(2, n);
+    assert_string_equal("{\"b\":{\"e\":4},\"d\":3}", json_text(a, docs[1], JSON_COMPACT));
+    assert_int_equal(2, twice.n);
+    assert_string_equal("c", twice.items[0].key);
+    assert_int_equal(1, twice.items[0].doc);
+    assert_int_equal(3, twice.items[0].line);
+    assert_string_equal("b", twice.items[1].key);
+    assert_int_equal(5, twice.items[1].line);
+    _cleanup_(str_buf_done) struct str_buf many = STR_BUF_INIT;
+    for (int i = 0; i < 50; i++) {
+        str_append(&many, "k: 1\n");
+    }
+    assert_int_equal(ERR_OK, yaml_parse_lenient(a, many.data, many.len, &docs, &n, &twice, &err));
+    assert_int_equal(YAML_DUPLICATES_MAX, twice.n);
+}
+
 UNIT_MAIN(yaml)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +308,8 @@ UNIT_MAIN(yaml)
         cmocka_unit_test(yaml_parse__broken__refused_with_line),
         cmocka_unit_test(yaml_parse_all__streams__empty_documents_left_out),
         cmocka_unit_test(yaml_parse__hostile__ends_at_the_caps),
+        cmocka_unit_test(yaml_find_line__paths__line_of_the_key),
+        cmocka_unit_test(yaml_parse_lenient__duplicate_keys__noted_and_the_last_counts),
     };
     return cmocka_run_group_tests(tests, arena_setup, arena_teardown);
 }
