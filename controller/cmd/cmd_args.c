@@ -12,6 +12,7 @@
 
 #define ALL_CLOUD (CMD_PLAN | CMD_EXPLAIN | CMD_CHECK_CONFIG | CMD_ORPHANS)
 #define LOADS     (CMD_PLAN | CMD_EXPLAIN | CMD_ORPHANS) /* cluster and cloud */
+#define ABOUT     (CMD_PLAN | CMD_EXPLAIN)               /* Services are named */
 #define OFFSET(m) offsetof(struct cmd_args, m)
 
 #define TIMEOUT_MS         ((int64_t)2 * 60 * 1000)
@@ -52,8 +53,20 @@ const struct cmd_flag cmd_flags[] = {
      OFFSET(nodes_file), 0, false},
     {"state", "WORLD", "the cloud as a saved state, in place of the live one", LOADS,
      OFFSET(state_file), 0, false},
-    {"filename", "FILE", "Services from a manifest, - is stdin; may be given several times",
-     CMD_PLAN | CMD_EXPLAIN, OFFSET(files), 'f', true},
+    {"filename", "FILE",
+     "the Services of a manifest, of a folder's *.yaml, *.yml, *.json, or of stdin (-); may be "
+     "given "
+     "several times",
+     ABOUT, OFFSET(files), 'f', true},
+    {"namespace", "NAME", "the namespace of names without one, and of all that is shown", ABOUT,
+     OFFSET(ns), 'n', false},
+    {"all-namespaces", NULL, "all Services, which is so without names, too", ABOUT,
+     OFFSET(all_namespaces), 'A', false},
+    {"validate", "MODE",
+     "strict (default, or true): unknown and duplicate fields of a manifest are errors; warn; "
+     "ignore "
+     "(or false)",
+     CMD_PLAN | CMD_EXPLAIN, OFFSET(validate), 0, false, "strict"},
     {"output", "FORMAT", "json: one document for programs",
      ALL_CLOUD | CMD_VERSION | CMD_STATUS | CMD_RBAC, OFFSET(output), 'o', false},
     {"controllers", "LIST", "as with the controller's flag of that name", ALL_CLOUD,
@@ -108,12 +121,17 @@ struct parse {
     struct cmd_args *out;
 };
 
-/* The flag's value: behind '=', else the next word. */
-static int take_value(struct parse *p, const char *word, const char **ret, struct err *err)
+/* The flag's value: behind '=', else `bare`, else the next word. */
+static int take_value(struct parse *p, const char *word, const char *bare, const char **ret,
+                      struct err *err)
 {
     const char *eq = strchr(word, '=');
     if (eq != NULL) {
         *ret = eq + 1;
+        return ERR_OK;
+    }
+    if (bare != NULL) {
+        *ret = bare;
         return ERR_OK;
     }
     if (p->i + 1 >= p->argc) {
@@ -153,7 +171,7 @@ static int apply_flag(struct parse *p, const struct cmd_flag *f, const char *wor
     if (f->value == NULL) {
         return take_bool(p, word, at, err);
     }
-    code = take_value(p, word, &value, err);
+    code = take_value(p, word, f->bare, &value, err);
     if (code != ERR_OK) {
         return code;
     }
@@ -202,7 +220,7 @@ static int apply_option(struct parse *p, size_t k, const char *word, struct err 
     const char *value = "true";
     int code = ERR_OK;
     if (o->type != TT_OPTION_BOOL || strchr(word, '=') != NULL) {
-        code = take_value(p, word, &value, err);
+        code = take_value(p, word, NULL, &value, err);
     }
     if (code == ERR_OK) {
         code = check_option(p, o, value, &value, err);

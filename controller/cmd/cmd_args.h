@@ -43,6 +43,9 @@ struct cmd_args {
     const char *nodes_file;  /* --nodes */
     const char *state_file;  /* --state */
     struct cmd_list files;   /* -f */
+    const char *ns;          /* -n; NULL: not given */
+    bool all_namespaces;     /* -A */
+    const char *validate;    /* --validate; NULL: strict */
     const char *output;      /* "" or "json" */
     const char *controllers; /* --controllers, comma separated; NULL: all */
     const char *server;      /* --server */
@@ -76,7 +79,8 @@ struct cmd_flag {
     unsigned commands; /* CMD_… */
     size_t offset;
     char shorthand;
-    bool list; /* may be given several times */
+    bool list;        /* may be given several times */
+    const char *bare; /* its value without '='; NULL: the next word is the value */
 };
 extern const struct cmd_flag cmd_flags[];
 extern const size_t cmd_flags_n;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "common/base/clock.h"
-#include "common/base/file.h"
 #include "common/base/strset.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
-#include "controller/cmd/cmd_manifest.h"
+#include "controller/cmd/cmd_input.h"
+#include "controller/cmd/cmd_service_rules.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/kube/reflector.h"
 
@@ -248,7 +248,7 @@ static int read_state(struct cmd_session *s, struct err *err)
     char *text;
     size_t n;
     const struct json_limits limits = {.max_bytes = STATE_MAX, .max_values = 50000000};
-    int code = file_read(s->a, s->args.state_file, STATE_MAX, &text, &n, err);
+    int code = cmd_input_read(s->a, s->args.state_file, STATE_MAX, &text, &n, err);
     if (code == ERR_OK) {
         code = json_parse_arena(s->a, text, n, &limits, &s->world, err);
         if (code == ERR_OK && !json_object_is_type(s->world, json_type_object)) {
@@ -261,15 +261,11 @@ static int read_state(struct cmd_session *s, struct err *err)
     return code;
 }
 
-static int read_nodes(struct cmd_session *s, const char *file, struct err *err)
+static int take_node_objects(struct cmd_session *s, const char *file, struct json_object **items,
+                             size_t n, struct err *err)
 {
-    struct json_object **items;
-    size_t n;
-    int code = cmd_objects_read(s->a, file, "Node", "nodes", &items, &n, err);
-    if (code != ERR_OK) {
-        return code;
-    }
     const struct tt_node **nodes = ARENA_ARRAY(s->a, const struct tt_node *, n);
+    int code = ERR_OK;
     for (size_t i = 0; code == ERR_OK && i < n; i++) {
         struct kube_object *o = NULL;
         code = decode(s, KUBE_NODE, items[i], &o, err);
@@ -282,6 +278,29 @@ static int read_nodes(struct cmd_session *s, const char *file, struct err *err)
     s->nodes = nodes;
     s->n_nodes = code == ERR_OK ? (uint32_t)n : 0;
     return code;
+}
+
+static int read_nodes(struct cmd_session *s, const char *file, struct err *err)
+{
+    struct json_object **items = NULL;
+    struct cmd_faults faults = {.a = s->a};
+    size_t n = 0;
+    int code = cmd_nodes_read(s->a, file, &faults, &items, &n, err);
+    if (code == ERR_OK) {
+        code = cmd_faults_settle(&faults, s->targets.validate, err);
+    }
+    return code == ERR_OK ? take_node_objects(s, file, items, n, err) : code;
+}
+
+static int read_world_nodes(struct cmd_session *s, struct err *err)
+{
+    struct json_object *list = json_path(s->world, "kubernetes.nodes");
+    size_t n = json_len(list);
+    struct json_object **items = ARENA_ARRAY(s->a, struct json_object *, n);
+    for (size_t i = 0; i < n; i++) {
+        items[i] = json_object_array_get_idx(list, i);
+    }
+    return take_node_objects(s, s->args.state_file, items, n, err);
 }
 
 /* Services of a world, when there is no cluster. */
@@ -337,37 +356,58 @@ static void note(struct cmd_session *s, const char *key, const char *text)
     s->notes[s->n_notes++] = (struct cmd_note){key, text};
 }
 
-static int read_manifests(struct cmd_session *s, const char *file, struct err *err)
+static const char *config_ns(const struct cmd_session *s)
 {
-    struct cmd_manifest *all;
-    size_t n;
-    const char *ns = s->config != NULL ? str_or(s->config->ns, "default") : "default";
-    int code = cmd_manifest_read(s->a, file, ns, &all, &n, err);
-    for (size_t i = 0; code == ERR_OK && i < n; i++) {
-        _cleanup_(json_putp) struct json_object *live = NULL;
-        _cleanup_(json_putp) struct json_object *whole = NULL;
-        struct kube_object *o = NULL;
-        const char *made_up = NULL;
-        code = get_live(s, &all[i], &live, err);
-        if (code == ERR_OK) {
-            whole = cmd_manifest_complete(s->a, &all[i], live, &made_up);
-            code = decode(s, KUBE_SERVICE, whole, &o, err);
-        }
-        if (code != ERR_OK) {
-            (void)err_prefix(err, "%s", file);
-            return code;
-        }
-        push_service(s, o->service);
-        want(s, svc_key(s->a, o->service));
-        if (made_up != NULL) {
-            note(s, svc_key(s->a, o->service), made_up);
-        }
-        if (s->client == NULL && s->world == NULL) {
-            note(s, svc_key(s->a, o->service),
-                 "no cluster is read → what it would say (its id, other Services) is left open");
-        }
+    return s->config != NULL ? s->config->ns : NULL;
+}
+
+/* Adds the Service of a manifest as the API server would store it; what it would refuse becomes a fault. */
+static int load_manifest(struct cmd_session *s, const struct cmd_manifest *m,
+                         struct cmd_faults *faults, struct err *err)
+{
+    _cleanup_(json_putp) struct json_object *live = NULL;
+    _cleanup_(json_putp) struct json_object *whole = NULL;
+    struct kube_object *o = NULL;
+    const char *made_up = NULL;
+    size_t before = faults->n;
+    int code = get_live(s, m, &live, err);
+    if (code != ERR_OK) {
+        (void)err_prefix(err, "%s", m->origin.file);
+        return code;
     }
-    return code;
+    whole = cmd_manifest_complete(s->a, m, live, &made_up);
+    cmd_service_check(faults, &m->origin, whole, live);
+    if (faults->n > before) {
+        return ERR_OK;
+    }
+    code = decode(s, KUBE_SERVICE, whole, &o, err);
+    if (code != ERR_OK) {
+        (void)err_prefix(err, "%s", m->origin.file);
+        return code;
+    }
+    const char *key = svc_key(s->a, o->service);
+    push_service(s, o->service);
+    want(s, key);
+    if (made_up != NULL) {
+        note(s, key, made_up);
+    }
+    if (s->client == NULL && s->world == NULL) {
+        note(s, key,
+             "no cluster is read → what it would say (its id, other Services) is left open");
+    }
+    return ERR_OK;
+}
+
+static int load_manifests(struct cmd_session *s, struct err *err)
+{
+    struct cmd_manifests *m = &s->targets.manifests;
+    struct cmd_faults faults = {.a = s->a};
+    int code = ERR_OK;
+    for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
+        m->items[i].ns = str_or(m->items[i].ns, cmd_targets_ns(&s->targets, config_ns(s)));
+        code = load_manifest(s, &m->items[i], &faults, err);
+    }
+    return code == ERR_OK ? cmd_faults_settle(&faults, CMD_VALIDATE_STRICT, err) : code;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
@@ -390,23 +430,24 @@ static int no_such_service(struct cmd_session *s, const char *key, struct err *e
                    str_near_hint(s->a, key, keys, s->n_services));
 }
 
-/* Words name Services ("demo/web", "web"); without words and manifests all that want a load balancer. */
+/* Words name Services; without words and manifests all that want a load balancer. */
 static int choose(struct cmd_session *s, struct err *err)
 {
-    const char *ns = s->config != NULL ? str_or(s->config->ns, "default") : "default";
-    for (size_t i = 0; i < s->args.words.n; i++) {
-        const char *key = s->args.words.items[i];
-        if (strchr(key, '/') == NULL) {
-            key = arena_printf(s->a, "%s/%s", ns, key);
+    const struct cmd_targets *t = &s->targets;
+    for (size_t i = 0; i < t->words.n; i++) {
+        const char *key = NULL;
+        int code = cmd_targets_key(s->a, t, t->words.items[i], config_ns(s), &key, err);
+        if (code != ERR_OK) {
+            return code;
         }
         if (cmd_session_service(s, key) == NULL) {
             return no_such_service(s, key, err);
         }
         want(s, key);
     }
-    bool all = s->args.words.n == 0 && s->args.files.n == 0;
-    for (uint32_t i = 0; all && i < s->n_services; i++) {
-        if (is_ours(s, s->services[i])) {
+    for (uint32_t i = 0; t->all && i < s->n_services; i++) {
+        bool in_scope = t->ns == NULL || str_eq(t->ns, s->services[i]->ns);
+        if (in_scope && is_ours(s, s->services[i])) {
             want(s, svc_key(s->a, s->services[i]));
         }
     }
@@ -427,21 +468,21 @@ static int read_sources(struct cmd_session *s, struct err *err)
     } else if (code == ERR_OK && s->world != NULL) {
         code = read_world_services(s, err);
         if (code == ERR_OK && str_is_empty(s->args.nodes_file)) {
-            code = read_nodes(s, s->args.state_file, err);
+            code = read_world_nodes(s, err);
         }
     }
     if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
         code = read_nodes(s, s->args.nodes_file, err);
     }
-    for (size_t i = 0; code == ERR_OK && i < s->args.files.n; i++) {
-        code = read_manifests(s, s->args.files.items[i], err);
-    }
-    return code;
+    return code == ERR_OK ? load_manifests(s, err) : code;
 }
 
 int cmd_session_load(struct cmd_session *s, struct err *err)
 {
-    int code = read_sources(s, err);
+    int code = cmd_targets_read(s->a, &s->args, &s->targets, err);
+    if (code == ERR_OK) {
+        code = read_sources(s, err);
+    }
     if (code != ERR_OK) {
         return code;
     }

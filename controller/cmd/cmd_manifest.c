@@ -1,158 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_manifest.c: reading manifests and completing Services; see the header.
+/* cmd_manifest.c: completes Services as the API server would store them; see the header.  Reading is in cmd_manifest_read.c.
  *
  * Source of the defaults: Kubernetes core/v1 defaulting of Services (controller.md §5.2; recorded answers 016, 018, 157, 162). */
 #include "controller/cmd/cmd_manifest.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <uuid/uuid.h>
 
-#include "common/base/file.h"
-#include "common/base/yaml.h"
-
-#define MANIFEST_MAX  (64u << 20)
 #define LAST_APPLIED  "kubectl.kubernetes.io/last-applied-configuration"
 #define STAND_IN_PORT 30000 /* the first of the API server's default range of node ports */
 
-static int read_all(struct arena *a, const char *file, char **ret, size_t *ret_n, struct err *err)
-{
-    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    char piece[8192];
-    size_t n;
-    if (!str_eq(file, "-")) {
-        return file_read(a, file, MANIFEST_MAX, ret, ret_n, err);
-    }
-    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0) {
-        if (text.len + n > MANIFEST_MAX) {
-            return err_set(err, ERR_INVALID, "more than %u bytes", MANIFEST_MAX);
-        }
-        str_append_n(&text, piece, n);
-    }
-    *ret_n = text.len;
-    *ret = str_buf_to_arena(&text, a);
-    return ERR_OK;
-}
-
-static const char *shown(const char *file)
-{
-    return str_eq(file, "-") ? "standard input" : file;
-}
-
-struct objects {
-    struct arena *a;
-    struct json_object **items;
-    size_t n, cap;
-};
-
-static void objects_push(struct objects *o, struct json_object *item)
-{
-    if (o->n == o->cap) {
-        size_t cap = o->cap == 0 ? 8 : 2 * o->cap;
-        struct json_object **items = ARENA_ARRAY(o->a, struct json_object *, cap);
-        for (size_t i = 0; i < o->n; i++) {
-            items[i] = o->items[i];
-        }
-        o->items = items;
-        o->cap = cap;
-    }
-    o->items[o->n++] = item;
-}
-
-static void collect(struct objects *o, struct json_object *doc, const char *kind,
-                    const char *plural)
-{
-    const char *own = json_str(doc, "kind");
-    struct json_object *items = json_member(doc, "items");
-    struct json_object *world = json_member(json_member(doc, "kubernetes"), plural);
-    if (str_eq(own, kind)) {
-        objects_push(o, doc);
-        return;
-    }
-    if (items == NULL) {
-        items = world;
-    }
-    for (size_t i = 0; i < json_len(items); i++) {
-        struct json_object *item = json_object_array_get_idx(items, i);
-        const char *of = json_str(item, "kind");
-        if (of == NULL || str_eq(of, kind)) {
-            objects_push(o, item);
-        }
-    }
-}
-
-int cmd_objects_read(struct arena *a, const char *file, const char *kind, const char *plural,
-                     struct json_object ***ret, size_t *ret_n, struct err *err)
-{
-    struct objects found = {.a = a};
-    struct json_object **docs;
-    char *text;
-    size_t n, n_docs;
-    int code = read_all(a, file, &text, &n, err);
-    if (code == ERR_OK) {
-        code = yaml_parse_all(a, text, n, &docs, &n_docs, err);
-    }
-    if (code != ERR_OK) {
-        (void)err_prefix(err, "%s", shown(file));
-        return code;
-    }
-    for (size_t i = 0; i < n_docs; i++) {
-        collect(&found, docs[i], kind, plural);
-    }
-    *ret = found.items;
-    *ret_n = found.n;
-    return ERR_OK;
-}
-
-/* What is looked into before the decoder sees it. */
-static int check_maps(struct json_object *o, const char *file, const char *name, struct err *err)
-{
-    static const char *const paths[] = {"spec", "metadata.labels", "metadata.annotations"};
-    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-        struct json_object *v = json_path(o, paths[i]);
-        if (v != NULL && !json_object_is_type(v, json_type_object)) {
-            return err_set(err, ERR_INVALID, "%s: Service %s: %s: want a map", file, name,
-                           paths[i]);
-        }
-    }
-    return ERR_OK;
-}
-
-int cmd_manifest_read(struct arena *a, const char *file, const char *default_ns,
-                      struct cmd_manifest **ret, size_t *ret_n, struct err *err)
-{
-    struct json_object **objects;
-    size_t n;
-    int code = cmd_objects_read(a, file, "Service", "services", &objects, &n, err);
-    if (code != ERR_OK) {
-        return code;
-    }
-    if (n == 0) {
-        return err_set(err, ERR_INVALID, "%s: no object of kind Service in it", shown(file));
-    }
-    struct cmd_manifest *out = ARENA_ARRAY(a, struct cmd_manifest, n);
-    for (size_t i = 0; i < n; i++) {
-        struct json_object *meta = json_member(objects[i], "metadata");
-        out[i] = (struct cmd_manifest){shown(file), str_or(json_str(meta, "namespace"), default_ns),
-                                       json_str(meta, "name"), objects[i]};
-        if (str_is_empty(out[i].name)) {
-            return err_set(err, ERR_INVALID, "%s: Service %zu has no metadata.name", shown(file),
-                           i + 1);
-        }
-        code = check_maps(objects[i], out[i].file, out[i].name, err);
-        if (code != ERR_OK) {
-            return code;
-        }
-    }
-    *ret = out;
-    *ret_n = n;
-    return ERR_OK;
-}
-
 static void default_str(struct json_object *o, const char *name, const char *value)
 {
-    if (json_member(o, name) == NULL) {
+    struct json_object *v = json_member(o, name);
+    if (v == NULL ||
+        (json_object_is_type(v, json_type_string) && json_object_get_string_len(v) == 0)) {
+        json_object_object_del(o, name);
         json_add_str(o, name, value);
     }
 }
@@ -177,7 +41,11 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
             continue; /* the decoder refuses it and says where */
         }
         default_str(port, "protocol", "TCP");
-        if (json_member(port, "targetPort") == NULL && json_member(port, "port") != NULL) {
+        struct json_object *target = json_member(port, "targetPort");
+        bool unset = target == NULL || str_eq(json_object_get_string(target), "") ||
+                     str_eq(json_object_get_string(target), "0");
+        if (unset && json_member(port, "port") != NULL) {
+            json_object_object_del(port, "targetPort");
             json_add(port, "targetPort", json_copy(json_member(port, "port")));
         }
         for (size_t k = 0; k < json_len(live_ports); k++) {
@@ -249,6 +117,68 @@ struct made {
     bool node_ports;
 };
 
+static bool has_type(struct json_object *spec, const char *type)
+{
+    return str_eq(json_str(spec, "type"), type);
+}
+
+static bool has_node_ports(struct json_object *spec)
+{
+    return has_type(spec, "NodePort") || has_type(spec, "LoadBalancer");
+}
+
+/* Externally accessible: externalTrafficPolicy is for those. */
+static bool is_outside(struct json_object *spec)
+{
+    return has_node_ports(spec) ||
+           (has_type(spec, "ClusterIP") && json_len(json_member(spec, "externalIPs")) > 0);
+}
+
+/* With its type a Service loses fields, unless the manifest says something new of them (recorded 088, 090). */
+static void drop_same(struct json_object *spec, struct json_object *live_spec, const char *name)
+{
+    struct json_object *v = json_member(spec, name);
+    struct json_object *was = json_member(live_spec, name);
+    if (v != NULL && was != NULL && json_equal(v, was)) {
+        json_object_object_del(spec, name);
+    }
+}
+
+static void drop_node_ports(struct json_object *spec, struct json_object *live_spec)
+{
+    struct json_object *ports = json_member(spec, "ports");
+    struct json_object *live_ports = json_member(live_spec, "ports");
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *port = json_object_array_get_idx(ports, i);
+        int64_t number = json_int(port, "nodePort", 0);
+        if (number != 0 && has_node_port(live_ports, number)) {
+            json_object_object_del(port, "nodePort");
+        }
+    }
+}
+
+static void drop_for_type(struct json_object *spec, struct json_object *live_spec)
+{
+    static const char *const inside[] = {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
+                                         "internalTrafficPolicy"};
+    for (size_t i = 0; i < ARRAY_LEN(inside) && has_type(spec, "ExternalName"); i++) {
+        drop_same(spec, live_spec, inside[i]);
+    }
+    if (has_node_ports(live_spec) && !has_node_ports(spec)) {
+        drop_node_ports(spec, live_spec);
+    }
+    if (has_type(live_spec, "LoadBalancer") && !has_type(spec, "LoadBalancer")) {
+        drop_same(spec, live_spec, "allocateLoadBalancerNodePorts");
+        drop_same(spec, live_spec, "loadBalancerClass");
+    }
+    if (!is_outside(spec)) {
+        drop_same(spec, live_spec, "externalTrafficPolicy");
+    }
+    if (!wants_check_port(spec)) {
+        drop_same(spec, live_spec, "healthCheckNodePort");
+    }
+}
+
 static struct made complete_spec(struct json_object *spec, struct json_object *live_spec,
                                  struct json_object *last_spec)
 {
@@ -256,14 +186,13 @@ static struct made complete_spec(struct json_object *spec, struct json_object *l
     take_over(spec, live_spec, last_spec);
     default_str(spec, "type", "ClusterIP");
     default_str(spec, "sessionAffinity", "None");
-    if (!str_eq(json_str(spec, "type"), "ClusterIP")) {
+    if (is_outside(spec)) {
         default_str(spec, "externalTrafficPolicy", "Cluster");
     }
     complete_ports(spec, live_spec);
+    drop_for_type(spec, live_spec);
     made.node_ports = make_node_ports(spec);
-    if (!wants_check_port(spec)) {
-        json_object_object_del(spec, "healthCheckNodePort");
-    } else if (json_int(spec, "healthCheckNodePort", 0) == 0) {
+    if (wants_check_port(spec) && json_int(spec, "healthCheckNodePort", 0) == 0) {
         json_object_object_del(spec, "healthCheckNodePort");
         json_add_int(spec, "healthCheckNodePort", STAND_IN_PORT);
         made.check_port = true;
@@ -294,7 +223,7 @@ static struct json_object *member_or_new(struct json_object *o, const char *name
 /* A uid made from the name: the same in every run, and of the right form. */
 static char *made_uid(struct arena *a, const struct cmd_manifest *m)
 {
-    const char *name = arena_printf(a, "%s/%s", m->ns, m->name);
+    const char *name = arena_printf(a, "%s/%s", str_or(m->ns, "default"), m->name);
     uuid_t id;
     char text[37];
     uuid_generate_sha1(id, *uuid_get_template("url"), name, strlen(name));
@@ -340,7 +269,7 @@ static void complete_meta(struct arena *a, const struct cmd_manifest *m, struct 
                                            "finalizers", "deletionTimestamp", "generation"};
     static const char *const maps[] = {"labels", "annotations"};
     json_object_object_del(meta, "namespace");
-    json_add_str(meta, "namespace", m->ns);
+    json_add_str(meta, "namespace", str_or(m->ns, "default"));
     for (size_t i = 0; i < ARRAY_LEN(identity); i++) {
         json_object_object_del(meta, identity[i]);
         keep(meta, live_meta, identity[i]);

@@ -8,26 +8,39 @@
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_MANIFEST_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/json.h"
+#include "controller/cmd/cmd_faults.h"
 
 struct cmd_manifest {
-    const char *file; /* for messages */
-    const char *ns;   /* metadata.namespace, or `default_ns` */
-    const char *name;
+    struct cmd_origin origin;   /* for messages */
+    const char *ns;             /* metadata.namespace; NULL: it has none */
+    const char *name;           /* never empty */
     struct json_object *object; /* the document; arena */
 };
-/* The Services of a file (YAML or JSON, several documents, Lists); documents of other kinds are left out, but a file without
- * any Service is ERR_INVALID.  "-" is stdin. */
-int cmd_manifest_read(struct arena *a, const char *file, const char *default_ns,
-                      struct cmd_manifest **ret, size_t *ret_n, struct err *err) _warn_unused_;
-/* Objects of `kind` ("Node") in a file: documents, a List, or a world's kubernetes.<plural>.  Trees in the arena. */
-int cmd_objects_read(struct arena *a, const char *file, const char *kind, const char *plural,
-                     struct json_object ***ret, size_t *ret_n, struct err *err) _warn_unused_;
-/* The object as it would be stored; `live` is the cluster's, or NULL.  New reference.  *ret_note says what in it stands in
+/* The manifests of one command, in the order of the files. */
+struct cmd_manifests {
+    struct arena *a;
+    struct cmd_faults faults; /* what is wrong with them */
+    struct cmd_manifest *items;
+    size_t n, cap;
+    /* documents of other kinds, in folders */
+    const char **left_out; /* their kinds */
+    size_t n_left_out, cap_left_out;
+};
+/* Adds the Services of a file (YAML or JSON, several documents, Lists) and the faults of its fields; documents of other
+ * kinds are left out, but a file without any Service is a fault unless it stands `in_folder`.  "-" is stdin; blocks until
+ * a pipe ends. */
+int cmd_manifest_read(struct cmd_manifests *m, const char *file, bool in_folder,
+                      struct err *err) _warn_unused_;
+/* Nodes in a file: documents, a List, or a world's kubernetes.nodes, which is not checked.  Trees in the arena. */
+int cmd_nodes_read(struct arena *a, const char *file, struct cmd_faults *faults,
+                   struct json_object ***ret, size_t *ret_n, struct err *err) _warn_unused_;
+/* The object as it would be stored in namespace m->ns; `live` is the cluster's, or NULL.  New reference.  *ret_note says what in it stands in
  * for the server's choice, or is NULL. */
 struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_manifest *m,
                                           struct json_object *live, const char **ret_note);

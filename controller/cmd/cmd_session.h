@@ -16,6 +16,7 @@
 #include "common/base/err.h"
 #include "controller/cmd/cmd_args.h"
 #include "controller/cmd/cmd_plan_copy.h"
+#include "controller/cmd/cmd_targets.h"
 #include "controller/cmd/cmd_wait.h"
 #include "controller/host.h"
 #include "controller/kube/client.h"
@@ -35,6 +36,7 @@ struct cmd_session {
     const char *command; /* "plan" */
     bool misused;        /* the command line is at fault: --help helps */
     struct cmd_args args;
+    struct cmd_targets targets; /* of cmd_session_load() */
     struct plugin *plugin;
     struct cmd_wait *wait; /* from the command line's end on */
     /* the cluster */

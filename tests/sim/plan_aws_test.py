@@ -98,7 +98,7 @@ def test_a_new_classic_balancer__is_made_in_three_waves():
 
 def test_every_flow__takes_five_waves_at_most():
     tls = {**NLB, PREFIX + "ssl-cert": "arn:aws:acm:us-east-1:123456789012:certificate/x"}
-    for manifest in (service("a", tls, ports=[{"port": p, "nodePort": 30000 + p} for p in (80, 443, 8080)]),
+    for manifest in (service("a", tls, ports=[{"name": f"p{p}", "port": p, "nodePort": 30000 + p} for p in (80, 443, 8080)]),
                      service("b", {PREFIX + "internal": "true"}), service("c", {**NLB, PREFIX + "proxy-protocol": "*"}),
                      service("d", {PREFIX + "proxy-protocol": "*"}), recorded("nlb1", loadBalancerSourceRanges=["10.0.0.0/8"]),
                      recorded("nlb1", ports=[{"port": 80, "nodePort": 31000, "protocol": "TCP"}]),

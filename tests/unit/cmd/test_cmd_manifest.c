@@ -51,39 +51,135 @@ static void cmd_manifest__several_documents_and_lists__services_only(void **stat
                                     "---\nkind: List\nitems:\n"
                                     "- {kind: Service, metadata: {name: b}}\n"
                                     "- {kind: Pod, metadata: {name: no}}\n"
-                                    "---\n");
-    struct cmd_manifest *all;
-    size_t n;
+                                    "---\n"
+                                    "---\napiVersion: serving.knative.dev/v1\nkind: Service\n"
+                                    "metadata: {name: theirs}\n");
+    struct cmd_manifests m = {.a = a};
     struct err err = ERR_INIT;
-    assert_int_equal(ERR_OK, cmd_manifest_read(a, path, "home", &all, &n, &err));
-    assert_int_equal(2, n);
-    assert_string_equal("a", all[0].name);
-    assert_string_equal("x", all[0].ns);
-    assert_string_equal("b", all[1].name);
-    assert_string_equal("home", all[1].ns);
+    assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, false, &err));
+    assert_int_equal(0, m.faults.n);
+    assert_int_equal(2, m.n);
+    assert_string_equal("a", m.items[0].name);
+    assert_string_equal("x", m.items[0].ns);
+    assert_string_equal("b", m.items[1].name);
+    assert_null(m.items[1].ns);
 }
 
-static void cmd_manifest__broken_files__say_file_and_what(void **state)
+/* Each fault, in order, behind the file's name; '!' marks a hard one. */
+static void cmd_manifest__faults__line_document_path_and_nearest_name(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *error;
+        const char *text, *faults[4];
     } rows[] = {
-        {"kind: Pod\nmetadata: {name: a}\n", ": no object of kind Service in it"},
-        {"", ": no object of kind Service in it"},
-        {"kind: Service\n", ": Service 1 has no metadata.name"},
-        {"kind: Service\nmetadata: {name: a}\nspec: 5\n", ": Service a: spec: want a map"},
+        {"kind: Pod\nmetadata: {name: a}\n", {"!: no object of kind Service in it"}},
+        {"", {"!: no object of kind Service in it"}},
+        {"a: 1\n", {"!:1: kind: Required value"}},
+        {"kind: Service\n", {"!:1: Service: metadata.name: Required value"}},
+        {"kind: service\nmetadata: {name: a}\n",
+         {"!:1: no matches for kind \"service\" in version \"v1\"; did you mean \"Service\"?"}},
+        {"apiVersion: v2\nkind: Service\n",
+         {"!:1: no matches for kind \"Service\" in version \"v2\"; did you mean \"v1\"?"}},
+        {"kind: Service\nmetadata: {name: a}\nspec: 5\n",
+         {"!:3: Service a: spec: want a map, got 5"}},
         {"kind: Service\nmetadata: {name: a, labels: []}\n",
-         ": Service a: metadata.labels: want a map"},
+         {"!:2: Service a: metadata.labels: want a map, got a list"}},
+        {"kind: Service\nmetadata:\n  name: a\n  annotations:\n    x: true\n",
+         {"!:5: Service a: metadata.annotations.x: want a text (in quotes), got true"}},
+        {"kind: Service\nmetadata: {name: a}\nspec:\n  loadBalancerSourceRange: [10.0.0.0/8]\n",
+         {":4: Service a: unknown field \"spec.loadBalancerSourceRange\"; did you mean "
+          "\"loadBalancerSourceRanges\"?"}},
+        {"kind: Service\nmetadata: {name: a}\nspec:\n  type: Loadbalancer\n",
+         {"!:4: Service a: spec.type: Unsupported value: \"Loadbalancer\": supported values: "
+          "\"ClusterIP\", \"ExternalName\", \"LoadBalancer\", \"NodePort\"; did you mean "
+          "\"LoadBalancer\"?"}},
+        {"kind: Pod\n---\nkind: List\nitem: []\nitems:\n- kind: Service\n"
+         "  metadata: {name: a, namespace: x}\n  spec:\n    ports:\n    - port: http\n"
+         "      proto: TCP\n    - protocol: tcp\n",
+         {":4: document 2: unknown field \"item\"; did you mean \"items\"?",
+          "!:10: document 2, Service x/a: spec.ports[0].port: want a whole number, got \"http\"",
+          ":11: document 2, Service x/a: unknown field \"spec.ports[0].proto\"",
+          "!:12: document 2, Service x/a: spec.ports[1].protocol: Unsupported value: \"tcp\": "
+          "supported values: \"SCTP\", \"TCP\", \"UDP\""}},
+        {"kind: Service\nmetadata: {name: a}\nspec:\n  type: NodePort\n  type: LoadBalancer\n",
+         {":5: key \"type\" is already set"}},
+        {"{\"kind\": \"Service\",\n\"metadata\": {\"name\": \"a\"},\n\"specs\": {}}",
+         {":3: Service a: unknown field \"specs\"; did you mean \"spec\"?"}},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();
         const char *path = file_with(a, rows[i].text);
-        struct cmd_manifest *all;
-        size_t n;
+        struct cmd_manifests m = {.a = a};
         struct err err = ERR_INIT;
-        assert_int_equal(ERR_INVALID, cmd_manifest_read(a, path, "home", &all, &n, &err));
-        assert_string_equal(arena_printf(a, "%s%s", path, rows[i].error), err.message);
+        size_t n = 0;
+        assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, false, &err));
+        for (; n < 4 && rows[i].faults[n] != NULL; n++) {
+            const char *want = rows[i].faults[n];
+            bool hard = *want == '!';
+            assert_true(n < m.faults.n);
+            assert_string_equal(arena_printf(a, "%s%s", path, want + hard), m.faults.items[n].text);
+            assert_int_equal(hard, m.faults.items[n].hard);
+        }
+        assert_int_equal(n, m.faults.n);
+    }
+}
+
+static void cmd_manifest__deprecated_and_served_fields__are_known(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *path = file_with(
+        a, "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  selfLink: /x\n"
+           "  creationTimestamp: null\n  managedFields:\n  - fieldsV1: {f: {any: thing}}\n"
+           "spec:\n  type: ''\n  loadBalancerIP: 10.0.0.1\n  ports: [{port: 80, targetPort: web}]\n"
+           "status: {loadBalancer: {ingress: [{ip: 10.0.0.1, ipMode: VIP}]}}\n");
+    struct cmd_manifests m = {.a = a};
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, false, &err));
+    assert_int_equal(0, m.faults.n);
+    assert_int_equal(1, m.n);
+}
+
+static void cmd_manifest__in_a_folder__other_kinds_are_counted(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *path = file_with(a, "kind: Deployment\napiVersion: apps/v1\n---\nkind: Pod\n");
+    struct cmd_manifests m = {.a = a};
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, true, &err));
+    assert_int_equal(0, m.faults.n);
+    assert_int_equal(2, m.n_left_out);
+    assert_string_equal("Deployment", m.left_out[0]);
+}
+
+static void cmd_nodes__fields_are_checked__a_worlds_are_not(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fault;
+        size_t n;
+    } nodes[] = {
+        {"{\"kind\":\"NodeList\",\"items\":[{\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"},"
+         "\"spec\":{\"unscheduleable\":true}}]}",
+         "Node n: unknown field \"spec.unscheduleable\"; did you mean \"unschedulable\"?", 1},
+        {"{\"kubernetes\":{\"nodes\":[{\"metadata\":{\"name\":\"n\"},\"spec\":{\"own\":1}}]}}",
+         NULL, 1},
+        {"kind: Pod\n", NULL, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        struct cmd_faults faults = {.a = a};
+        struct json_object **items = NULL;
+        struct err err = ERR_INIT;
+        size_t n = 0;
+        assert_int_equal(ERR_OK,
+                         cmd_nodes_read(a, file_with(a, nodes[i].text), &faults, &items, &n, &err));
+        assert_int_equal(nodes[i].n, n);
+        assert_int_equal(nodes[i].fault != NULL, faults.n);
+        if (nodes[i].fault != NULL) {
+            assert_non_null(strstr(faults.items[0].text, nodes[i].fault));
+        }
     }
 }
 
@@ -92,10 +188,9 @@ static void cmd_manifest__not_yaml__line_is_named(void **state)
     (void)state;
     _cleanup_(arena_freep) struct arena *a = arena_new();
     const char *path = file_with(a, "kind: Service\nmetadata: {name: a\n");
-    struct cmd_manifest *all;
-    size_t n;
+    struct cmd_manifests m = {.a = a};
     struct err err = ERR_INIT;
-    assert_int_equal(ERR_INVALID, cmd_manifest_read(a, path, "home", &all, &n, &err));
+    assert_int_equal(ERR_INVALID, cmd_manifest_read(&m, path, false, &err));
     assert_true(str_has_prefix(err.message, path));
     assert_non_null(strstr(err.message, "line "));
 }
@@ -149,12 +244,29 @@ static const struct row rows[] = {
      "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
      "\"externalTrafficPolicy\":\"Cluster\"}}",
      "{\"spec\":{\"healthCheckNodePort\":31000}}", "spec.healthCheckNodePort", NULL},
+    {"no policy for ExternalName",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"ExternalName\"}}", NULL,
+     "spec.externalTrafficPolicy", NULL},
+    {"an empty type is none", "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"\"}}", NULL,
+     "spec.type", "ClusterIP"},
+    {"the class goes with the type",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"NodePort\"}}",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"loadBalancerClass\":\"x\"}}", "spec.loadBalancerClass",
+     NULL},
+    {"the policy goes with the type",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"ClusterIP\"}}",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"externalTrafficPolicy\":\"Local\"}}",
+     "spec.externalTrafficPolicy", NULL},
+    {"what the manifest says against its type stays, to be refused",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"healthCheckNodePort\":31001}}", NULL,
+     "spec.healthCheckNodePort", "31001"},
 };
 
 static struct json_object *completed(struct arena *a, const char *manifest, const char *live,
                                      const char **ret_note)
 {
-    const struct cmd_manifest m = {"f", "demo", "a", tree(a, manifest)};
+    const struct cmd_manifest m = {
+        .origin = {.file = "f"}, .ns = "demo", .name = "a", .object = tree(a, manifest)};
     struct json_object *o = cmd_manifest_complete(a, &m, tree(a, live), ret_note);
     return o;
 }
@@ -276,7 +388,10 @@ UNIT_MAIN(cmd_manifest)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cmd_manifest__several_documents_and_lists__services_only),
-        cmocka_unit_test(cmd_manifest__broken_files__say_file_and_what),
+        cmocka_unit_test(cmd_manifest__faults__line_document_path_and_nearest_name),
+        cmocka_unit_test(cmd_manifest__deprecated_and_served_fields__are_known),
+        cmocka_unit_test(cmd_manifest__in_a_folder__other_kinds_are_counted),
+        cmocka_unit_test(cmd_nodes__fields_are_checked__a_worlds_are_not),
         cmocka_unit_test(cmd_manifest__not_yaml__line_is_named),
         cmocka_unit_test(cmd_manifest_complete__table__as_the_server_stores_it),
         cmocka_unit_test(cmd_manifest_complete__ports__defaults_and_node_ports_by_name),

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_manifest_read.c: finds Services and Nodes in the documents of files and checks their fields; see cmd_manifest.h.
+ *
+ * Kinds and versions are told apart as kubectl does it: a Service of another API group is not ours.  An absent apiVersion is
+ * taken for v1, which changes no plan. */
+#include <string.h>
+
+#include "common/base/yaml.h"
+#include "controller/cmd/cmd_fields.h"
+#include "controller/cmd/cmd_input.h"
+#include "controller/cmd/cmd_manifest.h"
+
+#define MANIFEST_MAX (64u << 20)
+
+/* A file that is being read. */
+struct reading {
+    struct arena *a;
+    struct cmd_faults *faults;
+    struct cmd_origin origin; /* of the document at hand */
+    const char *kind;         /* of the objects that are looked for: "Service" */
+    const char *plural;
+    void (*found)(void *arg, const struct cmd_origin *origin, struct json_object *o, bool checked);
+    void (*left_out)(void *arg, const char *kind);
+    void *arg;
+    size_t n_found;
+};
+
+static const char *text_at(struct json_object *o, const char *name)
+{
+    return str_nonnull(json_str(o, name));
+}
+
+/* "v1" and absent: the core API. */
+static bool is_core(struct json_object *o)
+{
+    const char *version = text_at(o, "apiVersion");
+    return *version == '\0' || str_eq(version, "v1");
+}
+
+/* "demo/web", "web", or "" */
+static const char *name_of(struct arena *a, struct json_object *o)
+{
+    struct json_object *meta = json_member(o, "metadata");
+    const char *ns = text_at(meta, "namespace");
+    return arena_printf(a, "%s%s%s", ns, *ns == '\0' ? "" : "/", text_at(meta, "name"));
+}
+
+static void found(struct reading *r, struct json_object *o, bool checked)
+{
+    const char *name = name_of(r->a, o);
+    struct cmd_origin origin = r->origin;
+    origin.subject = arena_printf(r->a, "%s%s%s", r->kind, *name == '\0' ? "" : " ", name);
+    r->n_found++;
+    r->found(r->arg, &origin, o, checked);
+}
+
+/* A document or an item of a list that is not what is looked for. */
+static void other(struct reading *r, struct json_object *o)
+{
+    static const struct cmd_path at_kind = {NULL, "kind", 0};
+    static const struct cmd_path at_version = {NULL, "apiVersion", 0};
+    const char *kind = text_at(o, "kind");
+    const char *version = text_at(o, "apiVersion");
+    if (*kind == '\0') {
+        cmd_faults_add(r->faults, &r->origin, NULL, true, "kind: Required value");
+        return;
+    }
+    if (str_eq(kind, r->kind) && strchr(version, '/') == NULL) {
+        cmd_faults_add(r->faults, &r->origin, &at_version, true,
+                       "no matches for kind \"%s\" in version \"%s\"; did you mean \"v1\"?", kind,
+                       version);
+    } else if (is_core(o) && str_nearest(kind, &r->kind, 1) != NULL) {
+        cmd_faults_add(r->faults, &r->origin, &at_kind, true,
+                       "no matches for kind \"%s\" in version \"v1\"; did you mean \"%s\"?", kind,
+                       r->kind);
+    }
+    r->left_out(r->arg, kind);
+}
+
+static void read_items(struct reading *r, struct json_object *list, const char *const *steps,
+                       size_t n_steps, bool checked)
+{
+    const struct cmd_origin whole = r->origin;
+    for (size_t i = 0; i < json_len(list); i++) {
+        struct json_object *item = json_object_array_get_idx(list, i);
+        const char **all = ARENA_ARRAY(r->a, const char *, n_steps + 1);
+        const char *kind = text_at(item, "kind");
+        memcpy(all, steps, n_steps * sizeof(*all));
+        all[n_steps] = arena_printf(r->a, "%zu", i);
+        r->origin.steps = all;
+        r->origin.n_steps = n_steps + 1;
+        if (*kind == '\0' || (str_eq(kind, r->kind) && is_core(item))) {
+            found(r, item, checked);
+        } else {
+            other(r, item);
+        }
+        r->origin = whole;
+    }
+}
+
+static void read_document(struct reading *r, struct json_object *doc)
+{
+    static const char *const items[] = {"items"};
+    const char *const in_world[] = {"kubernetes", r->plural};
+    struct json_object *world = json_member(json_member(doc, "kubernetes"), r->plural);
+    const char *kind = text_at(doc, "kind");
+    if (str_eq(kind, r->kind) && is_core(doc)) {
+        found(r, doc, true);
+    } else if (json_member(doc, "items") != NULL) {
+        if (str_eq(kind, "List") || str_eq(kind, arena_printf(r->a, "%sList", r->kind))) {
+            cmd_fields_check(r->faults, &r->origin, &cmd_type_list, doc);
+        }
+        read_items(r, json_member(doc, "items"), items, ARRAY_LEN(items), true);
+    } else if (world != NULL) {
+        read_items(r, world, in_world, ARRAY_LEN(in_world), false);
+    } else if (json_member(doc, "kubernetes") == NULL) {
+        other(r, doc);
+    }
+}
+
+static int read_file(struct reading *r, const char *file, struct err *err)
+{
+    struct json_object **docs;
+    struct yaml_duplicates twice;
+    char *text;
+    size_t n;
+    r->origin = (struct cmd_origin){.file = cmd_input_name(file)};
+    int code = cmd_input_read(r->a, file, MANIFEST_MAX, &text, &n, err);
+    if (code != ERR_OK) {
+        return code;
+    }
+    code = yaml_parse_lenient(r->a, text, n, &docs, &r->origin.n_docs, &twice, err);
+    if (code != ERR_OK) {
+        (void)err_prefix(err, "%s", r->origin.file);
+        return code;
+    }
+    for (size_t i = 0; i < twice.n; i++) {
+        r->origin.doc = twice.items[i].doc;
+        cmd_faults_add_line(r->faults, &r->origin, twice.items[i].line,
+                            arena_printf(r->a, "key \"%s\" is already set", twice.items[i].key));
+    }
+    r->origin.text = text;
+    r->origin.text_len = n;
+    for (size_t i = 0; i < r->origin.n_docs; i++) {
+        r->origin.doc = i;
+        read_document(r, docs[i]);
+    }
+    return ERR_OK;
+}
+
+/* ---- Services --------------------------------------------------------------------------------------- */
+
+static const char *text_or_null(struct json_object *o, const char *name)
+{
+    const char *text = json_str(o, name);
+    return str_is_empty(text) ? NULL : text;
+}
+
+static void add_service(void *arg, const struct cmd_origin *origin, struct json_object *o,
+                        bool checked)
+{
+    static const struct cmd_path at_meta = {NULL, "metadata", 0};
+    static const struct cmd_path at_name = {&at_meta, "name", 0};
+    struct cmd_manifests *m = arg;
+    struct json_object *meta = json_member(o, "metadata");
+    size_t before = m->faults.n;
+    (void)checked; /* what is planned is checked, wherever it comes from */
+    cmd_fields_check(&m->faults, origin, &cmd_type_service, o);
+    const char *name = text_or_null(meta, "name");
+    if (name == NULL) {
+        if (m->faults.n == before) {
+            cmd_faults_add(&m->faults, origin, &at_name, true, "metadata.name: Required value");
+        }
+        return;
+    }
+    if (m->n == m->cap) {
+        size_t cap = m->cap == 0 ? 8 : 2 * m->cap;
+        struct cmd_manifest *items = ARENA_ARRAY(m->a, struct cmd_manifest, cap);
+        for (size_t i = 0; i < m->n; i++) {
+            items[i] = m->items[i];
+        }
+        m->items = items;
+        m->cap = cap;
+    }
+    m->items[m->n++] = (struct cmd_manifest){*origin, text_or_null(meta, "namespace"), name, o};
+}
+
+static void note_left_out(void *arg, const char *kind)
+{
+    struct cmd_manifests *m = arg;
+    if (m->n_left_out == m->cap_left_out) {
+        size_t cap = m->cap_left_out == 0 ? 8 : 2 * m->cap_left_out;
+        const char **kinds = ARENA_ARRAY(m->a, const char *, cap);
+        for (size_t i = 0; i < m->n_left_out; i++) {
+            kinds[i] = m->left_out[i];
+        }
+        m->left_out = kinds;
+        m->cap_left_out = cap;
+    }
+    m->left_out[m->n_left_out++] = kind;
+}
+
+static void pass_over(void *arg, const char *kind)
+{
+    (void)arg;
+    (void)kind;
+}
+
+int cmd_manifest_read(struct cmd_manifests *m, const char *file, bool in_folder, struct err *err)
+{
+    struct reading r = {.a = m->a,
+                        .faults = &m->faults,
+                        .kind = "Service",
+                        .plural = "services",
+                        .found = add_service,
+                        .left_out = in_folder ? note_left_out : pass_over,
+                        .arg = m};
+    m->faults.a = m->a;
+    size_t before = cmd_faults_hard(&m->faults);
+    int code = read_file(&r, file, err);
+    if (code == ERR_OK && r.n_found == 0 && !in_folder && cmd_faults_hard(&m->faults) == before) {
+        const struct cmd_origin whole = {.file = r.origin.file};
+        cmd_faults_add(&m->faults, &whole, NULL, true, "no object of kind Service in it");
+    }
+    return code;
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------ */
+
+struct nodes {
+    struct arena *a;
+    struct cmd_faults *faults;
+    struct json_object **items;
+    size_t n, cap;
+};
+
+static void add_node(void *arg, const struct cmd_origin *origin, struct json_object *o,
+                     bool checked)
+{
+    struct nodes *all = arg;
+    if (checked) {
+        cmd_fields_check(all->faults, origin, &cmd_type_node, o);
+    }
+    if (all->n == all->cap) {
+        size_t cap = all->cap == 0 ? 8 : 2 * all->cap;
+        struct json_object **items = ARENA_ARRAY(all->a, struct json_object *, cap);
+        for (size_t i = 0; i < all->n; i++) {
+            items[i] = all->items[i];
+        }
+        all->items = items;
+        all->cap = cap;
+    }
+    all->items[all->n++] = o;
+}
+
+int cmd_nodes_read(struct arena *a, const char *file, struct cmd_faults *faults,
+                   struct json_object ***ret, size_t *ret_n, struct err *err)
+{
+    struct nodes all = {.a = a, .faults = faults};
+    struct reading r = {.a = a,
+                        .faults = faults,
+                        .kind = "Node",
+                        .plural = "nodes",
+                        .found = add_node,
+                        .left_out = pass_over,
+                        .arg = &all};
+    faults->a = a;
+    int code = read_file(&r, file, err);
+    if (code == ERR_OK) {
+        *ret = all.items;
+        *ret_n = all.n;
+    }
+    return code;
+}

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How trimtab plan and explain take manifests: strict fields, pipes, folders, namespaces, names.
+
+    manifest_test.py TRIMTAB DATA [TEST…]     (TAP on stdout)
+
+A recorded cluster and cloud stand in for live ones (--state), so that nothing is asked of any network.
+"""
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+
+PROGRAM, DATA = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+WORLD = os.path.join(DATA, "gce", "world-legacy.json")
+with open(WORLD, encoding="utf-8") as world_file:
+    RECORDED = json.load(world_file)
+NAMES = sorted(s["metadata"]["namespace"] + "/" + s["metadata"]["name"] for s in RECORDED["kubernetes"]["services"]
+               if s["spec"]["type"] == "LoadBalancer")
+
+GOOD = """apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: demo
+spec:
+  type: LoadBalancer
+  ports:
+  - port: 80
+"""
+
+
+class Folder:
+    """A folder with files, in which commands run."""
+
+    def __init__(self, path):
+        self.path = path
+        self.write("gce.conf", RECORDED["cloud_config"].replace("<endpoint>", "http://127.0.0.1:1"))
+
+    def write(self, name, text):
+        path = os.path.join(self.path, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text if isinstance(text, str) else json.dumps(text))
+        return name
+
+    def argv(self, command, *args):
+        return [PROGRAM, command, "--cloud-provider=gce", "--cloud-config=gce.conf", "--cluster-name=c1",
+                "--state=" + WORLD, *args]
+
+    def run(self, command, *args, stdin="", argv=None):
+        return subprocess.run(argv or self.argv(command, *args), input=stdin, capture_output=True, text=True,
+                              check=False, timeout=60, cwd=self.path,
+                              env={"PATH": os.environ["PATH"], "HOME": self.path, "GCE_METADATA_HOST": "127.0.0.1:1"})
+
+    def services(self, *args, stdin=""):
+        """What a plan is about."""
+        r = self.run("plan", "-o", "json", *args, stdin=stdin)
+        assert r.returncode in (0, 2) and r.stderr == "", r
+        return [s["service"] for s in json.loads(r.stdout)["services"]]
+
+
+@contextlib.contextmanager
+def folder():
+    with tempfile.TemporaryDirectory() as path:
+        yield Folder(path)
+
+
+def refused(r, *lines):
+    """Exit 1, nothing on stdout, these lines on stderr."""
+    assert r.returncode == 1 and r.stdout == "" and r.stderr == "".join(line + "\n" for line in lines), r
+
+
+# --- strict fields -------------------------------------------------------------------------------------------
+
+TYPES = '"ClusterIP", "ExternalName", "LoadBalancer", "NodePort"'
+ROWS = (
+    # what replaces what in GOOD, the error
+    ("  type: LoadBalancer\n", "  type: LoadBalancer\n  loadBalancerSourceRange: [10.0.0.0/8]\n",
+     'web.yaml:8: Service demo/web: unknown field "spec.loadBalancerSourceRange"; '
+     'did you mean "loadBalancerSourceRanges"?'),
+    ("type: LoadBalancer", "type: Loadbalancer",
+     f'web.yaml:7: Service demo/web: spec.type: Unsupported value: "Loadbalancer": supported values: {TYPES}; '
+     'did you mean "LoadBalancer"?'),
+    ("type: LoadBalancer", "type: LoadBalancer\n  externalTrafficPolicy: local",
+     'web.yaml:8: Service demo/web: spec.externalTrafficPolicy: Unsupported value: "local": supported values: '
+     '"Cluster", "Local"; did you mean "Local"?'),
+    ("type: LoadBalancer", "type: LoadBalancer\n  type: NodePort", 'web.yaml:8: key "type" is already set'),
+    ("port: 80", 'port: "80"',
+     'web.yaml:9: Service demo/web: spec.ports[0].port: want a whole number, got "80"'),
+    ("  namespace: demo\n", "  namespace: demo\n  label: {a: b}\n",
+     'web.yaml:6: Service demo/web: unknown field "metadata.label"; did you mean "labels"?'),
+    ("  namespace: demo\n", "  namespace: demo\n  annotations:\n    a: yes\n",
+     "web.yaml:7: Service demo/web: metadata.annotations.a: want a text (in quotes), got true"),
+    ("kind: Service", "kind: Servise",
+     'web.yaml:2: no matches for kind "Servise" in version "v1"; did you mean "Service"?'),
+    ("  ports:\n  - port: 80\n", "", "web.yaml:6: Service demo/web: spec.ports: Required value"),
+    ("port: 80", "port: 70000",
+     "web.yaml:9: Service demo/web: spec.ports[0].port: Invalid value: 70000: "
+     "must be between 1 and 65535, inclusive"),
+    ("type: LoadBalancer", "type: LoadBalancer\n  loadBalancerSourceRanges: [10.0.0.0]",
+     'web.yaml:8: Service demo/web: spec.LoadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid '
+     "CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+    ("type: LoadBalancer", "loadBalancerSourceRanges: [10.0.0.0/8]",
+     "web.yaml:7: Service demo/web: spec.LoadBalancerSourceRanges: Forbidden: "
+     "may only be used when `type` is 'LoadBalancer'"),
+)
+
+
+def test_fields__each_fault_is_an_error_with_its_line():
+    with folder() as f:
+        for old, new, error in ROWS:
+            assert old in GOOD
+            f.write("web.yaml", GOOD.replace(old, new, 1))
+            for command in ("plan", "explain"):
+                r = f.run(command, "-f", "web.yaml")
+                if "want a whole number" in error or "70000" in error:      # targetPort follows port
+                    assert "error: " + error in r.stderr.splitlines() and r.returncode == 1, r
+                else:
+                    refused(r, "error: " + error)
+
+
+def test_fields__all_faults_of_all_files_are_told_and_capped():
+    with folder() as f:
+        f.write("one.yaml", GOOD + "    portt: 1\n---\n" + GOOD.replace("spec:", "spec:\n  typ: x"))
+        f.write("two.yaml", GOOD.replace("name: web", "name: Web"))
+        refused(f.run("plan", "-f", "one.yaml", "-f", "two.yaml"),
+                'error: one.yaml:10: document 1, Service demo/web: unknown field "spec.ports[0].portt"; '
+                'did you mean "port"?',
+                'error: one.yaml:18: document 2, Service demo/web: unknown field "spec.typ"; did you mean "type"?',
+                "error: 2 faults in the given files: nothing is done; "
+                "--validate=warn passes over unknown and duplicate fields")
+        f.write("many.yaml", GOOD + "".join(f"  x{i}: 1\n" for i in range(25)))
+        lines = f.run("plan", "-f", "many.yaml").stderr.splitlines()
+        assert len(lines) == 12 and lines[-2] == "error: … and 15 more" and lines[-1].startswith("error: 25 faults"), lines
+
+
+def test_validate__as_kubectl_spells_it():
+    with folder() as f:
+        f.write("web.yaml", GOOD + "  loadBalancerSourceRange: [10.0.0.0/8]\n  type: LoadBalancer\n")
+        good = f.run("plan", "-f", "-", stdin=GOOD).stdout
+        unknown = ('web.yaml:10: Service demo/web: unknown field "spec.loadBalancerSourceRange"; '
+                   'did you mean "loadBalancerSourceRanges"?')
+        twice = 'web.yaml:11: key "type" is already set'
+        for flag in ("--validate=true", "--validate=strict", "--validate"):
+            r = f.run("plan", "-f", "web.yaml", flag)
+            assert r.returncode == 1 and f"error: {twice}\nerror: {unknown}\n" in r.stderr, r
+        r = f.run("plan", "-f", "web.yaml", "--validate=warn")
+        assert r.returncode == 2 and r.stdout == good and r.stderr == f"warning: {twice}\nwarning: {unknown}\n", r
+        for flag in ("--validate=false", "--validate=ignore"):
+            r = f.run("plan", "-f", "web.yaml", flag)
+            assert r.returncode == 2 and r.stdout == good and r.stderr == "", r
+        r = f.run("plan", "-f", "web.yaml", "--validate=maybe")
+        assert r.returncode == 1 and 'invalid argument "maybe" for "--validate"' in r.stderr, r
+        # what the API server refuses is refused whatever --validate says
+        f.write("web.yaml", GOOD.replace("LoadBalancer", "Loadbalancer"))
+        assert f.run("plan", "-f", "web.yaml", "--validate=false").returncode == 1
+
+
+def test_nodes__checked_too():
+    with folder() as f:
+        nodes = {"kind": "NodeList", "apiVersion": "v1", "items": RECORDED["kubernetes"]["nodes"]}
+        f.write("nodes.json", nodes)
+        good = f.run("plan", "-f", "-", "--nodes=nodes.json", stdin=GOOD)
+        assert good.returncode == 2 and good.stderr == "", good
+        nodes = json.loads(json.dumps(nodes))
+        nodes["items"][0]["spec"]["unscheduleable"] = True
+        f.write("nodes.json", nodes)
+        name = nodes["items"][0]["metadata"]["name"]
+        r = f.run("plan", "-f", "-", "--nodes=nodes.json", stdin=GOOD)
+        assert r.returncode == 1 and re.fullmatch(
+            rf'error: nodes.json:1: Node {name}: unknown field "spec.unscheduleable"; '
+            r'did you mean "unschedulable"\?\n', r.stderr), r
+        assert f.run("plan", "-f", "-", "--nodes=nodes.json", "--validate=false", stdin=GOOD).stdout == good.stdout
+
+
+def test_examples__have_no_fault():
+    root = os.path.join(DATA, "..", "..", "examples")
+    with folder() as f:
+        for name in ("web.yaml", "game.yaml", "internal.yaml"):
+            r = f.run("plan", "-f", os.path.join(root, name))
+            assert r.returncode == 2 and r.stderr == "", r
+
+
+# --- where they come from ------------------------------------------------------------------------------------
+
+def test_files__pipes_and_standard_input():
+    with folder() as f:
+        f.write("web.yaml", GOOD)
+        want = f.run("plan", "-f", "web.yaml").stdout
+        assert f.run("plan", "-f", "-", stdin=GOOD).stdout == want
+        line = " ".join(f.argv("plan", "-f")) + " <(cat web.yaml)"
+        r = f.run("plan", argv=["bash", "-c", line])
+        assert r.returncode == 2 and r.stdout == want and r.stderr == "", r
+        line = " ".join(f.argv("plan", "-f", "web.yaml", "--nodes")) + f" <(cat {WORLD})"
+        r = f.run("plan", argv=["bash", "-c", line])
+        assert r.returncode == 2 and r.stdout == want and r.stderr == "", r
+        refused(f.run("plan", "-f", "-", "-f", "-", stdin=GOOD), "error: -f -: standard input can be read only once")
+        r = f.run("plan", "-f", "absent.yaml")
+        assert r.returncode == 1 and r.stderr == "error: absent.yaml: stat absent.yaml: no such file or directory\n", r
+
+
+def test_files__folders():
+    with folder() as f:
+        f.write("k/b.yaml", GOOD)
+        f.write("k/a.yml", GOOD.replace("web", "a") + "---\napiVersion: apps/v1\nkind: Deployment\n"
+                "---\napiVersion: v1\nkind: Namespace\n---\napiVersion: apps/v1\nkind: Deployment\n")
+        f.write("k/c.json", {"apiVersion": "v1", "kind": "ConfigMap"})
+        f.write("k/notes.txt", "not: [a manifest")
+        f.write("k/deeper/d.yaml", GOOD.replace("web", "d"))
+        f.write("more/one.yaml", GOOD.replace("web", "one"))
+        r = f.run("plan", "-f", "k", "-f", "more/", "-o", "json")
+        assert r.returncode == 2, r
+        assert [s["service"] for s in json.loads(r.stdout)["services"]] == ["demo/a", "demo/one", "demo/web"]
+        assert r.stderr == "note: left out of the folder: 4 objects of other kinds " \
+                           "(Deployment 2, Namespace 1, ConfigMap 1)\n", r
+        f.write("k/b.yaml", GOOD.replace("port: 80", "prot: 80"))
+        f.write("k/a.yml", GOOD.replace("port: 80", "prot: 80"))
+        first = f.run("plan", "-f", "k").stderr.splitlines()
+        assert [line.split(":")[1] for line in first[1:3]] == [" k/a.yml", " k/b.yaml"], first     # sorted
+        os.mkdir(os.path.join(f.path, "empty"))
+        refused(f.run("plan", "-f", "empty"), "error: empty: no file *.yaml, *.yml or *.json in the folder")
+        f.write("none/c.json", {"apiVersion": "v1", "kind": "ConfigMap"})
+        refused(f.run("plan", "-f", "none"),
+                "note: left out of the folder: 1 object of other kinds (ConfigMap 1)",
+                "error: none: no object of kind Service in the folder")
+
+
+# --- names and namespaces ------------------------------------------------------------------------------------
+
+def test_names__every_form():
+    with folder() as f:
+        ns, name = NAMES[0].split("/")
+        for args in ([NAMES[0]], ["-n", ns, name], [f"--namespace={ns}", f"svc/{name}"],
+                     ["-n", ns, f"service/{name}"], ["-n", ns, f"services/{name}"], ["-n", ns, NAMES[0]]):
+            assert f.services(*args) == [NAMES[0]], args
+            r = f.run("explain", *args)
+            assert r.returncode == 0 and NAMES[0] in r.stdout, r
+        refused(f.run("plan", "a/b/c"),
+                'error: "a/b/c" is not a Service\'s name: want NAME, NAMESPACE/NAME or svc/NAME')
+        refused(f.run("plan", "-n", "other", NAMES[0]),
+                f'error: "{NAMES[0]}" is of the namespace {ns}, and -n says other')
+
+
+def test_namespace__limits_and_fills_in():
+    with folder() as f:
+        assert f.services() == f.services("-A") == f.services("--all-namespaces")
+        everything = f.services()
+        assert len(everything) > 2
+        for ns in {key.split("/")[0] for key in everything}:
+            assert f.services("-n", ns) == [key for key in everything if key.startswith(ns + "/")]
+        assert f.services("-n", "nothing-there") == []
+        bare = GOOD.replace("  namespace: demo\n", "")
+        assert f.services("-f", "-", stdin=bare) == ["default/web"]
+        assert f.services("-f", "-", "-n", "prod", stdin=bare) == ["prod/web"]
+        assert f.services("-f", "-", "-n", "demo", stdin=GOOD) == ["demo/web"]
+        refused(f.run("plan", "-f", "-", "-n", "prod", stdin=GOOD),
+                'error: standard input:5: Service demo/web: metadata.namespace: "demo" is not the namespace of -n prod')
+
+
+def test_contradictions__refused():
+    with folder() as f:
+        f.write("web.yaml", GOOD)
+        for args, error in (
+                (["-A", "-n", "demo"], "-A is for all namespaces, -n for the namespace demo: give one of them"),
+                (["-A", "web"], '-A is for all Services, "web" is one of them: give one of the two'),
+                (["-A", "-f", "web.yaml"], "-A is for all Services, -f for those of files: give one of the two"),
+                (["-n", "a/b"], '-n "a/b": want the name of a namespace')):
+            refused(f.run("plan", *args), "error: " + error)
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[3:])))
