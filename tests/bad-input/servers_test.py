@@ -196,7 +196,7 @@ def bewitch(stage, place, name, spell, meet):
         stage.until_watching()
         front.cast(spell)
     meet()
-    assert spell.until_hit(1), f"{place.name} was never asked"
+    stage.until(f"{place.name} is asked", lambda: spell.hits)
     if not is_fine(place, name) and not lasts_long(place, name):
         stage.until("it says what is wrong", lambda: place.is_told(stage))
     stage.check_alive()

@@ -8,6 +8,8 @@ import collections
 import os
 import sys
 
+import hostile
+from hostile import Spell
 import servers_aws_test
 import servers_test
 from servers_test import PARTS
@@ -130,6 +132,23 @@ def test_kept_simulator__complaint_of_a_sanitizer_is_an_error_of_its_stage():
             assert stage.sim is not used
     finally:
         used.said = os.path.getsize(used.err)
+        template.remove()
+
+
+def test_stage__starts_trimtab_again_only_if_it_gave_up_waiting():
+    template = Template(PROGRAMS)
+    try:
+        with Stage(template) as stage:
+            stage.kube.cast(Spell(hostile.silence, lambda r: r.path.startswith("/healthz")))
+            stage.launch()
+            stage.until("it gave up and was started again", lambda: stage.runs > 1)
+            stage.kube.heal()
+            stage.until_watching()
+            assert [where for where, _ in stage.said()][:2] == ["run-1", "run-2"]
+            stage.kill()
+            stage.revive()                            # any other end is an error
+            assert stage.has_ended() and stage.runs == 2
+    finally:
         template.remove()
 
 
