@@ -15,8 +15,9 @@
 
 #include <stdio.h>
 
-#define OUTPUT_FAILED       1   /* exit code of a program whose answer was lost */
-#define OUTPUT_BROKEN_PIPE  141 /* 128 + SIGPIPE: what a shell shows of a program that the signal ended */
+#define OUTPUT_FAILED 1 /* exit code of a program whose answer was lost */
+#define OUTPUT_BROKEN_PIPE                                                                         \
+    141 /* 128 + SIGPIPE: what a shell shows of a program that the signal ended */
 #define OUTPUT_REASON_BROKEN "broken-pipe"
 
 /* Writes the text that waits in stdout.  ERR_TRANSIENT with "cannot write the output: No space left on device";

@@ -16,11 +16,11 @@
  * tokens re-read when their files change, proxies by Go's rules, gzip, HTTP/2 where offered, and
  * `may_mutate` before *each* mutation is sent and while its body is (fencing: docs/architecture.md).  What is not: retries
  * (retry.h), rate limits (ratelimit.h), meaning of statuses.
- * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason
- * is "broken" when the connection ended before an answer, "untrusted" when the server's certificate
- * did not verify, "refused-certificate" when the server would not have ours), CANCELLED, INVALID (a URL that is none;
- * an answer over a cap), AUTH (credentials could not be read), CANCELLED also when may_mutate said
- * no.  An answer with any status is success here. */
+ * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason is "refused" when
+ * nothing listens, "no-host" when the name does not resolve, "broken" when the connection ended before an answer,
+ * "untrusted" when the server's certificate did not verify, "refused-certificate" when the server would not have
+ * ours), CANCELLED (also when may_mutate said no), INVALID (a URL that is none; an answer over a cap), AUTH
+ * (credentials could not be read).  An answer with any status is success here. */
 #ifndef TRIMTAB_NET_HTTP_H
 #define TRIMTAB_NET_HTTP_H
 

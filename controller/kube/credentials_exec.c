@@ -153,20 +153,36 @@ static int say_missing(struct exec_plugin *x, struct err *err)
                    hinted ? "; " : "", hinted ? hint : "");
 }
 
-/* What it said beside its answer, unless that looks like a credential. */
-static void log_stderr(const struct exec_plugin *x, const struct run_result *r,
-                       const struct credential *c)
+static bool says_secret(const struct run_result *r, const struct credential *c)
 {
     static const char *const marks[] = {"PRIVATE KEY", "\"token\"", "clientKeyData", "Bearer "};
     bool secret =
         c->token != NULL && strlen(c->token) >= SECRET_MIN && strstr(r->err, c->token) != NULL;
-    if (r->err[0] == '\0') {
-        return;
-    }
     for (size_t i = 0; i < ARRAY_LEN(marks) && !secret; i++) {
         secret = strstr(r->err, marks[i]) != NULL;
     }
-    if (secret) {
+    return secret;
+}
+
+/* Adds to the error of a plugin that failed why it says it did. */
+static void add_stderr(struct arena *a, const struct run_result *r, const struct credential *c,
+                       struct err *err)
+{
+    struct err why = *err;
+    const char *said = str_trim(a, r->err);
+    if (r->exit_code != 0 && *said != '\0' && !says_secret(r, c)) {
+        (void)err_set(err, why.code, "%.500s: %.400s", why.message, said);
+    }
+}
+
+/* What it said beside its answer, unless that looks like a credential. */
+static void log_stderr(const struct exec_plugin *x, const struct run_result *r,
+                       const struct credential *c)
+{
+    if (r->err[0] == '\0') {
+        return;
+    }
+    if (says_secret(r, c)) {
         log_warning("The credential plugin wrote something secret to stderr; it is not shown",
                     LOG_S("plugin", x->args.command));
         return;
@@ -262,6 +278,9 @@ static int fetch(void *arg, struct arena *a, struct cancel *cancel, struct crede
         err->code = rc = ERR_AUTH;
     }
     log_stderr(x, &r, &c);
+    if (rc == ERR_AUTH && err != NULL) {
+        add_stderr(a, &r, &c, err);
+    }
     if (rc == ERR_OK) {
         rc = use_certificate(x, &c, err);
     }

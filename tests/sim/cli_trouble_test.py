@@ -148,7 +148,10 @@ def test_cluster__401_and_403__asked_once_per_kind():
 
 def test_cluster__credential_plugin__nothing_is_asked_without_it():
     for user, words in ((plugin("/nowhere/plugin"), "executable /nowhere/plugin not found"),
-                        (plugin("/bin/sh", "-c", "exit 3"), "executable /bin/sh failed with exit code 3")):
+                        (plugin("/bin/sh", "-c", "echo please log in >&2; exit 3"),
+                         "executable /bin/sh failed with exit code 3: please log in; look at"),
+                        (plugin("/bin/sh", "-c", "echo Bearer secret >&2; exit 3"),
+                         "executable /bin/sh failed with exit code 3; look at")):
         for command in COMMANDS:
             with Cluster() as w, Server(200) as s:
                 # Credentials go over TLS only; this server would see the connection.

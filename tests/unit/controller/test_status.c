@@ -189,9 +189,9 @@ static void status__html__escapes_and_says_first_what_matters(void **state)
     status_html(&b, &at->view, &(struct status_filter){.most = 1});
     has(&b, "3 more are not shown");
     str_buf_reset(&b);
-    status_html(&b, &at->view, &(struct status_filter){.service = "demo/<x>"});
-    has(&b, "demo/<wbr>&lt;x&gt;");
-    has(&b, "There is no such Service");
+    status_html(&b, &at->view,
+                &(struct status_filter){.service = "demo/<x>", .absent = "no Service demo/<x>"});
+    has(&b, "<h2>Not found</h2>\n<p>no Service demo/&lt;x&gt;.</p>");
     str_buf_done(&b);
 }
 

@@ -28,6 +28,14 @@ static void kube_unreachable__kind_of_failure__decides_where_to_look(void **stat
     static const struct row rows[] = {
         {"nobody listens", "", "connection refused", "", NULL, "c1", "prod",
          BEFORE "connection refused; check the server address in kc, context \"prod\""},
+        {"http.h's words", "refused", "cannot reach https://10.0.0.1: connection refused", "", NULL,
+         "c1", "prod",
+         BEFORE "connection refused; check the server address in kc, context \"prod\""},
+        {"a proxy between", "refused",
+         "cannot reach https://10.0.0.1 through proxy http://p:1: connection refused", "", NULL,
+         "c1", "",
+         BEFORE "cannot reach https://10.0.0.1 through proxy http://p:1: connection refused; check "
+                "the server address in kc"},
         {"CA as data", "untrusted", SIGNER, "", "PEM", "c1", "prod",
          BEFORE SIGNER
          "; check certificate-authority-data of cluster \"c1\" in kc, context \"prod\""},
@@ -95,11 +103,35 @@ static void kube_advise_refusal__credentials__names_whose(void **state)
     }
 }
 
+static void kube_trouble_is_final__what_lasts__is(void **state)
+{
+    (void)state;
+    static const struct {
+        int code, status;
+        const char *reason;
+        bool want;
+    } rows[] = {
+        {ERR_TRANSIENT, 0, "refused", true},    {ERR_TRANSIENT, 0, "no-host", true},
+        {ERR_TRANSIENT, 0, "untrusted", true},  {ERR_TRANSIENT, 0, "refused-certificate", true},
+        {ERR_TRANSIENT, 0, "broken", false},    {ERR_TRANSIENT, 0, "", false},
+        {ERR_TRANSIENT, 503, "refused", false}, /* a server's word, not http.h's */
+        {ERR_THROTTLED, 429, "", false},        {ERR_AUTH, 0, "", true},
+        {ERR_AUTH, 401, "Unauthorized", true},  {ERR_FORBIDDEN, 403, "Forbidden", true},
+        {ERR_NOT_FOUND, 404, "NotFound", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct err err = {.code = rows[i].code, .http_status = rows[i].status};
+        (void)snprintf(err.reason, sizeof err.reason, "%s", rows[i].reason);
+        assert_int_equal(kube_trouble_is_final(&err), rows[i].want);
+    }
+}
+
 UNIT_MAIN(unreachable)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kube_unreachable__kind_of_failure__decides_where_to_look),
         cmocka_unit_test(kube_advise_refusal__credentials__names_whose),
+        cmocka_unit_test(kube_trouble_is_final__what_lasts__is),
     };
     return cmocka_run_group_tests_name("kube-unreachable", tests, NULL, NULL);
 }

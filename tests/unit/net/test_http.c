@@ -217,6 +217,7 @@ static void http_do__nobody_listens__cannot_reach(void **state)
     assert_fails(
         &f, rc, ERR_TRANSIENT,
         arena_printf(f.arena, "cannot reach http://127.0.0.1:%u: connection refused", port));
+    assert_string_equal(f.err.reason, "refused");
     assert_int_equal(f.resp.status, 0);
     fixture_done(&f);
 }

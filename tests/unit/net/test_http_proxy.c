@@ -161,6 +161,7 @@ static void proxy__not_there__error_names_both(void **state)
                               "cannot reach https://api.invalid through proxy "
                               "http://127.0.0.1:%u: connection refused",
                               port));
+    assert_string_equal(f.err.reason, "refused");
     fixture_done(&f);
 }
 
@@ -223,6 +224,7 @@ static void proxy__environment__asked_only_without_config(void **state)
     assert_string_equal(f.resp.body, "ok");
     assert_int_equal(fixture_get(&f, "http://a.invalid/"), ERR_TRANSIENT);
     assert_string_equal(f.err.message, "cannot resolve the name of http://a.invalid");
+    assert_string_equal(f.err.reason, "no-host");
     use_proxy(&f, "", NULL);
     assert_int_equal(fixture_get(&f, "http://b.invalid/"), ERR_TRANSIENT);
     unsetenv("HTTP_PROXY");
