@@ -27,24 +27,40 @@ static void code_text(int status, char out[16])
     }
 }
 
+void client_metrics_log(void *arg, const struct kube_sent *sent)
+{
+    (void)arg;
+    if (sent->part != KUBE_SENT_ENDED) {
+        log_info(6, "API request", LOG_S("method", sent->method), LOG_S("resource", sent->resource),
+                 LOG_I("status", sent->status), LOG_MS("took", sent->took_ms));
+    }
+}
+
 void client_metrics_count(struct metrics *m, const char *server, const struct kube_sent *sent)
 {
     char host[HOST_MAX];
     char code[16];
     char before[16];
 
-    log_info(6, "API request", LOG_S("method", sent->method), LOG_S("resource", sent->resource),
-             LOG_I("status", sent->status), LOG_MS("took", sent->took_ms));
+    client_metrics_log(NULL, sent);
+    if (m == NULL) {
+        return;
+    }
     host_of(server, host);
     code_text(sent->status, code);
     code_text(sent->before, before);
     const struct tt_kv count[] = {{"code", code}, {"method", sent->method}, {"host", host}};
     const struct tt_kv again[] = {{"code", before}, {"verb", sent->method}, {"host", host}};
     const struct tt_kv by[] = {{"verb", sent->method}, {"host", host}};
+    if (sent->part != KUBE_SENT_BEGAN) {
+        metrics_observe(m, METRIC_CLIENT_RECEIVED, by, ARRAY_LEN(by), (double)sent->received_bytes);
+    }
+    if (sent->part == KUBE_SENT_ENDED) {
+        return;
+    }
     metrics_add(m, METRIC_CLIENT_REQUESTS, count, ARRAY_LEN(count), 1);
     metrics_observe(m, METRIC_CLIENT_DURATION, by, ARRAY_LEN(by), (double)sent->took_ms / 1000);
     metrics_observe(m, METRIC_CLIENT_SENT, by, ARRAY_LEN(by), (double)sent->sent_bytes);
-    metrics_observe(m, METRIC_CLIENT_RECEIVED, by, ARRAY_LEN(by), (double)sent->received_bytes);
     if (sent->again) {
         metrics_add(m, METRIC_CLIENT_RETRIES, again, ARRAY_LEN(again), 1);
     }

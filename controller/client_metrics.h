@@ -9,8 +9,10 @@
 #include "controller/kube/sent.h"
 #include "controller/metrics.h"
 
-/* One request that was sent.  `server` is its URL's beginning; the label "host" is its host and port. */
+/* One request on the wire: logs and counts it.  `m` NULL: only logs.  `server` is its URL's beginning; the label "host" is its host and port. */
 void client_metrics_count(struct metrics *m, const char *server, const struct kube_sent *sent);
+/* Logs one, and no more: the observer of one-shot commands, which have no metrics.  `arg` is not used. */
+void client_metrics_log(void *arg, const struct kube_sent *sent);
 /* `n` clients were made; all of the process share one set of TLS settings. */
 void client_metrics_made(struct metrics *m, unsigned n);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "controller/client_metrics.h"
 #include "controller/kube/credentials_account.h"
 
 #define ACCOUNT_NS "kube-system"
@@ -56,6 +57,12 @@ static void note_rotation(void *arg, double age_s)
 
 /* ---- configurations ------------------------------------------------------------------------------ */
 
+static void observe_request(void *arg, const struct kube_sent *sent)
+{
+    const struct identity *i = arg;
+    client_metrics_count(i->args.metrics, i->config->server, sent);
+}
+
 static void make_account(struct identity *i)
 {
     user_agent_make(USER_AGENT_MAIN, i->agent);
@@ -65,6 +72,8 @@ static void make_account(struct identity *i)
         .qps = i->args.qps,
         .burst = i->args.burst,
         .clock = i->args.clock,
+        .observe = observe_request,
+        .observe_arg = i,
     });
     i->account = account_config_new(&(struct account_args){
         .main = i->config,

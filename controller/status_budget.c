@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_budget.c: requests to each API since the start, counted from the metrics (status.h).
  *
- * The metrics count every request that was sent, whoever sent it; nothing is counted a second time for /status. */
+ * The metrics count every request that was sent, whatever code sent it; nothing is counted a second time for /status.
+ * Requests for credentials and to metadata servers are no part of a budget. */
 #include <string.h>
 
+#include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "controller/status.h"
 
 #define APIS_MAX  32 /* the API server and a cloud's; names come from a provider's code */
@@ -40,7 +43,9 @@ static void count(const struct metrics_family *f, const char *api, struct status
 {
     for (size_t i = 0; i < f->n; i++) {
         const struct metrics_series *s = &f->series[i];
-        struct status_budget *b = budget_of(all, n, api != NULL ? api : label(f, s, "api"));
+        const char *name = api != NULL ? api : label(f, s, "api");
+        bool is_budget = !str_eq(name, REQUEST_API_METADATA) && !str_eq(name, REQUEST_API_TOKEN);
+        struct status_budget *b = is_budget ? budget_of(all, n, name) : NULL;
         if (b == NULL) {
             continue;
         }

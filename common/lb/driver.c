@@ -109,12 +109,12 @@ static void drive_begin(struct drive *d, const struct lb_driver_config *cfg,
     d->entry = (struct call_watch_entry){.call = call, .host = cfg->host, .cancel = d->s.cancel};
     call_watch_add(cfg->watch != NULL ? cfg->watch : d->own_watch, &d->entry);
     d->s.http = http_pool_get(cfg->http);
-    http_bind(d->s.http, d->s.cancel, call_may_mutate, d);
+    http_bind(d->s.http, d->s.cancel, call_may_mutate, d, (void *)call);
 }
 
 static void drive_end(struct drive *d)
 {
-    http_bind(d->s.http, NULL, NULL, NULL);
+    http_bind(d->s.http, NULL, NULL, NULL, NULL);
     http_pool_put(d->cfg->http, d->s.http);
     call_watch_remove(d->cfg->watch != NULL ? d->cfg->watch : d->own_watch, &d->entry);
     call_watch_free(d->own_watch);

@@ -79,6 +79,7 @@ static CURLM *multi_new(void)
 struct http *http_new(const struct http_config *cfg)
 {
     struct http *h = xcalloc(1, sizeof(*h));
+    assert(cfg->observe != NULL);
 
     if (http_global_init(NULL) != ERR_OK) {
         abort(); /* out of memory: CONTRIBUTING.md */
@@ -91,11 +92,17 @@ struct http *http_new(const struct http_config *cfg)
         abort(); /* out of descriptors: nothing can be sent either */
     }
     h->clock_sub = clock_subscribe(h->cfg.clock, poke_cb, h);
-    http_bind(h, cfg->cancel, cfg->may_mutate, cfg->may_mutate_arg);
+    http_bind(h, cfg->cancel, cfg->may_mutate, cfg->may_mutate_arg, NULL);
     return h;
 }
 
-void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg)
+void http_ignore_sent(void *arg, const struct http_sent *sent)
+{
+    (void)arg, (void)sent;
+}
+
+void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,
+               void *owner)
 {
     if (h->cancel != NULL) {
         cancel_unhook(h->cancel, h->cancel_hook);
@@ -103,6 +110,7 @@ void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *a
     h->cancel = cancel;
     h->may_mutate = may_mutate;
     h->may_mutate_arg = arg;
+    h->owner = owner;
     if (cancel != NULL) {
         h->cancel_hook = cancel_hook(cancel, poke_cb, h);
     }
@@ -111,6 +119,7 @@ void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *a
 void http_end_job(struct http_transfer *t)
 {
     err_set(&t->job->err, ERR_CANCELLED, "stopped");
+    http_transfer_observe_end(t, &t->job->err);
     http_transfer_detach(t);
     http_finish_job(t);
 }
@@ -124,7 +133,7 @@ void http_free(struct http *h)
     while (h->first != NULL) {
         http_end_job(h->first);
     }
-    http_bind(h, NULL, NULL, NULL);
+    http_bind(h, NULL, NULL, NULL, NULL);
     clock_unsubscribe(h->cfg.clock, h->clock_sub);
     while (h->spare != NULL) {
         struct http_transfer *t = h->spare;

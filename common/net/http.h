@@ -38,6 +38,7 @@
 struct http;
 struct http_job;
 struct http_response;
+struct http_sent;
 struct http_transfer;
 
 /* A client certificate that is handed over while the program runs, as credential plugins do.  Every handle whose http_tls
@@ -71,6 +72,8 @@ struct http_tls {
     const char *server_name; /* SNI and name to verify, when it is not the URL's host */
     bool insecure;           /* no verification */
 };
+/* Runs in the handle's thread, below http_run() and its like; must not block and must not use the handle. */
+typedef void http_observe_fn(void *arg, const struct http_sent *sent);
 struct http_config {
     const char *user_agent;
     const struct http_tls *tls; /* NULL: system roots, no client certificate */
@@ -83,10 +86,9 @@ struct http_config {
     bool (*may_mutate)(
         void *arg);       /* asked from the handle's thread right before a mutating request */
     void *may_mutate_arg; /* is sent, and while its body is on its way; NULL: always yes */
-    /* Told of every request once it has an answer or has failed; for metrics and logs.  May be
-     * NULL. */
-    void (*observe)(void *arg, const struct http_job *job, const struct http_response *resp,
-                    const struct err *err);
+    /* Counts and logs each request that leaves for a server, whatever code asked for it (struct http_sent).  Required:
+     * http_ignore_sent where nothing is counted. */
+    http_observe_fn *observe;
     void *observe_arg;
 };
 
@@ -102,6 +104,10 @@ struct http_request {
     size_t n_headers;
     const void *body; /* NULL: none */
     size_t body_len;
+    /* Names the request in counts and logs (http_sent): the API ("gce"), and its operation
+     * ("compute.addresses.get").  Static texts, or borrowed like the others; never a secret. */
+    const char *api;
+    const char *op;
     const char *bearer;    /* token; sent as Authorization unless headers have one; never logged */
     bool mutates;          /* ask may_mutate before sending */
     bool gzip;             /* offer and decode gzip */
@@ -111,6 +117,7 @@ struct http_request {
     int64_t total_ms;      /* 0 = 120,000; -1 = no limit */
     size_t max_body;       /* 0 = 32 MiB, of the decoded body */
     int max_redirects;     /* 0 = none are followed; credentials are dropped across hosts */
+    bool streams;          /* its answer goes on for long (a watch): counted when it begins */
     bool direct; /* never through a proxy: what is on this machine or link, and hands out secrets */
 };
 /* One answer.  Lives until the job's step function returns. */
@@ -125,6 +132,27 @@ struct http_response {
     bool reused;           /* an existing connection was used */
     int http_version;      /* 10, 11, 20 */
 };
+enum http_sent_part {
+    HTTP_SENT_WHOLE = 0, /* it has its answer, or none will come */
+    HTTP_SENT_BEGAN,     /* req.streams: its answer, a 2xx, begins; took_ms lasts until now */
+    HTTP_SENT_ENDED, /* the same stream has ended: received_bytes counts, all else was told before */
+};
+/* One request on the wire.  Each hop of a redirect is one, and so is each copy that libcurl sends anew because a kept
+ * connection had died.  A server that cannot be reached counts, too (status 0).  A request that is held back here does
+ * not count: by may_mutate, by a cancel before its first byte, or because its URL cannot be used. */
+struct http_sent {
+    const struct http_job *job; /* api and op are its req's */
+    void *owner;                /* of http_bind(); NULL: none */
+    enum http_sent_part part;
+    const char *method; /* of this hop */
+    int status;         /* 0: no answer, or one that broke off; err says why */
+    int64_t took_ms;    /* of this hop */
+    size_t sent_bytes;  /* of its body */
+    size_t received_bytes;
+    const struct err *err; /* NULL: it has an answer */
+};
+/* Counts nothing: for one-shot commands and tests. */
+void http_ignore_sent(void *arg, const struct http_sent *sent);
 /* Case-insensitive; first value or NULL. */
 const char *http_response_header(const struct http_response *r, const char *name);
 /* Retry-After in ms: seconds or an HTTP date against wall_s; 0 when absent or unreadable; at most
@@ -187,8 +215,10 @@ struct http_pool *http_pool_new(const struct http_config *cfg) _warn_unused_;
 void http_pool_free(struct http_pool *p);
 struct http *http_pool_get(struct http_pool *p) _warn_unused_;
 void http_pool_put(struct http_pool *p, struct http *h);
-/* The handle's cancel and may_mutate for the duration of one call (replacing the config's). */
-void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg);
+/* The handle's cancel and may_mutate for the duration of one call (replacing the config's).  `owner` is what requests are
+ * counted for (http_sent.owner); NULL: for none. */
+void http_bind(struct http *h, struct cancel *cancel, bool (*may_mutate)(void *arg), void *arg,
+               void *owner);
 
 /* Process-wide set-up of libcurl and SIGPIPE, which each handle has done for its life as well: a program that makes handles
  * in several threads calls it before the first of them, and http_global_done() once at exit.  Others need neither, so that

@@ -58,6 +58,7 @@ struct http {
     int cancel_hook;
     bool (*may_mutate)(void *arg);
     void *may_mutate_arg;
+    void *owner; /* of the bound call; what requests are counted for */
     bool resets; /* a connection that is closed now is reset: what is on its way is lost */
 
     struct http_transfer *first, *last; /* of jobs that are not done, in order of start */
@@ -91,7 +92,10 @@ struct http_transfer {
     bool with_body;
     bool with_credentials; /* still the origin to which they were given */
     int redirects;
-    int sends;    /* of this hop; libcurl sends again when a kept connection was dead */
+    int sends; /* of this hop; libcurl sends again when a kept connection was dead */
+    bool
+        counts; /* this hop has to be told to the observer: libcurl has it, and we did not hold it back */
+    bool began;   /* a stream whose beginning was told */
     bool sending; /* a mutation whose body is on its way: may_mutate is asked until it is out */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
@@ -100,6 +104,7 @@ struct http_transfer {
 
     /* real monotonic ms */
     int64_t started_ms; /* first send, before redirects */
+    int64_t hop_ms;     /* when this hop, or this copy of it, was handed to libcurl */
     int64_t active_ms;  /* last byte in or out; 0 until connected */
     curl_off_t bytes_moved;
 
@@ -141,6 +146,12 @@ void http_transfer_complete(struct http_transfer *t, CURLcode code);
 void http_transfer_cancel(struct http_transfer *t);
 void http_transfer_detach(struct http_transfer *t);
 bool http_transfer_is_endless(const struct http_transfer *t);
+/* Tells the observer of the hop that ended (err NULL: answered), once; nothing when it never left. */
+void http_transfer_observe(struct http_transfer *t, const struct err *err);
+/* The same for one that is given up: what had not been sent yet does not count. */
+void http_transfer_observe_end(struct http_transfer *t, const struct err *err);
+/* The head of an answer is in. */
+void http_transfer_observe_head(struct http_transfer *t);
 /* Hands the collected body over to an arena. */
 char *http_transfer_take_body(struct http_transfer *t, struct arena *a);
 

@@ -76,6 +76,15 @@ static bool hop_mutates(const struct http_transfer *t)
     return t->job->req.mutates && (t->redirects == 0 || !is_replayable(t));
 }
 
+static void observe_lost_copy(struct http_transfer *t)
+{
+    struct err err = ERR_INIT;
+    (void)http_error_broken(t, NULL, &err);
+    http_transfer_observe(t, &err);
+    t->counts = true;
+    t->hop_ms = http_real_ms();
+}
+
 /* The connection stands, nothing of the request has been written. */
 static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remote_port,
                             int local_port)
@@ -87,19 +96,25 @@ static int on_ready_to_send(void *arg, char *remote_ip, char *local_ip, int remo
     /* libcurl sends once more when a kept connection ends without an answer.  The first copy of a
      * mutation may have been executed: whoever asked must look before it is repeated. */
     bool mutates = hop_mutates(t);
-    if (t->sends++ > 0 && (mutates || !is_replayable(t))) {
+    if (t->sends > 0 && (mutates || !is_replayable(t))) {
         http_error_broken(t, NULL, &t->err);
         return CURL_PREREQFUNC_ABORT;
     }
+    if (t->sends > 0) {
+        observe_lost_copy(t);
+    }
     if (mutates && http_is_cancelled(t)) {
+        t->counts = false;
         err_set(&t->err, ERR_CANCELLED, "cancelled before %s was asked", http_origin(t));
         return CURL_PREREQFUNC_ABORT;
     }
     if (mutates && h->may_mutate != NULL && !h->may_mutate(h->may_mutate_arg)) {
+        t->counts = false;
         err_set(&t->err, ERR_CANCELLED, "%s to %s was not sent: no changes may be made now",
                 t->method, http_origin(t));
         return CURL_PREREQFUNC_ABORT;
     }
+    t->sends++;
     t->sending = mutates && h->may_mutate != NULL && t->with_body && t->job->req.body_len > 0;
     return CURL_PREREQFUNC_OK;
 }
@@ -177,6 +192,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *arg)
         t->n_headers = 0;
     } else if (blank) {
         t->head_done = true;
+        http_transfer_observe_head(t);
     } else if (!t->head_done) {
         keep_header(t, bytes, n);
     }

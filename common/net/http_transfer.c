@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_transfer.c: one transfer from a job's wish to its answer.
  *
- * Owns: easy handles and their recycling, redirects, and the delivery of answers to job->step.
+ * Owns: easy handles and their recycling, redirects, the delivery of answers to job->step, and the
+ * one place where requests are told to the observer (http_sent).
  * Redirects are followed here and not by libcurl, because each hop of a mutation must ask
  * may_mutate again, and because neither tokens nor client certificates may reach another origin.
  * Must not loop or wait: http_drive.c calls.  One thread. */
@@ -26,7 +27,7 @@ struct http_transfer *http_transfer_new(struct http *h, struct http_job *job)
     }
     t->next = NULL;
     t->job = job;
-    t->stopped = t->ended = t->waits = false;
+    t->stopped = t->ended = t->waits = t->counts = false;
     t->round = 0;
     return t;
 }
@@ -116,6 +117,9 @@ static void add_to_multi(struct http_transfer *t)
     }
     curl_multi_add_handle(h->multi, t->easy);
     t->running = true;
+    t->counts = true;
+    t->began = false;
+    t->hop_ms = http_real_ms();
     h->n_running++;
     h->n_counted += !http_transfer_is_endless(t);
 }
@@ -263,11 +267,61 @@ void http_transfer_complete(struct http_transfer *t, CURLcode code)
         (void)http_error_of(t, code, &err);
     }
     http_transfer_detach(t);
+    http_transfer_observe(t, err.code == ERR_OK ? NULL : &err);
     if (err.code == ERR_OK && wants_redirect(t) && follow_redirect(t, &err)) {
         return;
     }
     deliver(t, err.code == ERR_OK ? NULL : &err);
 }
+
+/* --- observing ------------------------------------------------------------------------------- */
+
+static void tell(struct http_transfer *t, enum http_sent_part part, int status,
+                 const struct err *err)
+{
+    struct http *h = t->http;
+    const struct http_sent sent = {
+        .job = t->job,
+        .owner = h->owner,
+        .part = part,
+        .method = t->method,
+        .status = status,
+        .took_ms = http_real_ms() - t->hop_ms,
+        .sent_bytes = t->with_body ? t->job->req.body_len : 0,
+        .received_bytes = t->body_bytes,
+        .err = err,
+    };
+    h->cfg.observe(h->cfg.observe_arg, &sent);
+}
+
+void http_transfer_observe(struct http_transfer *t, const struct err *err)
+{
+    if (!t->counts) {
+        return;
+    }
+    t->counts = false;
+    if (t->began) {
+        tell(t, HTTP_SENT_ENDED, t->status, err);
+    } else {
+        tell(t, HTTP_SENT_WHOLE, err == NULL ? t->status : 0, err);
+    }
+}
+
+void http_transfer_observe_end(struct http_transfer *t, const struct err *err)
+{
+    t->counts = t->counts && t->sends > 0;
+    http_transfer_observe(t, err);
+}
+
+void http_transfer_observe_head(struct http_transfer *t)
+{
+    if (t->counts && !t->began && t->status >= 200 && t->status <= 299 && t->job->req.streams) {
+        t->began = true;
+        tell(t, HTTP_SENT_BEGAN, t->status, NULL);
+    }
+}
+
+/* --- deliver --------------------------------------------------------------------------------- */
 
 static int http_version(CURL *easy)
 {
@@ -300,15 +354,11 @@ static struct http_response build_response(struct http_transfer *t, const struct
 
 static void deliver(struct http_transfer *t, const struct err *err)
 {
-    struct http *h = t->http;
     struct http_response resp = build_response(t, err);
     http_transfer_release(t);
     err_clear(&t->job->err);
     if (err != NULL) {
         err_copy(&t->job->err, err);
-    }
-    if (h->cfg.observe != NULL) {
-        h->cfg.observe(h->cfg.observe_arg, t->job, &resp, err);
     }
     take_step(t, &resp);
 }
@@ -319,13 +369,10 @@ void http_transfer_cancel(struct http_transfer *t)
     struct err err;
     err_set(&err, ERR_CANCELLED, "%s%s", t->running ? "cancelled while waiting for " : "cancelled",
             t->running ? http_origin(t) : "");
-    bool was_sent = t->running;
+    http_transfer_observe_end(t, &err);
     http_transfer_detach(t);
     struct http_response resp = {.body = ""};
     err_copy(&job->err, &err);
-    if (was_sent && t->http->cfg.observe != NULL) {
-        t->http->cfg.observe(t->http->cfg.observe_arg, job, &resp, &err);
-    }
     t->in_step = true;
     enum http_next next = job->step(job, &resp);
     t->in_step = false;

@@ -10,6 +10,7 @@
 #include "common/base/strset.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
+#include "controller/client_metrics.h"
 #include "controller/cmd/cmd_input.h"
 #include "controller/cmd/cmd_service_rules.h"
 #include "controller/cmd/cmd_session.h"
@@ -237,6 +238,7 @@ static int open_cluster(struct cmd_session *s, struct err *err)
                                                            .user_agent = "trimtab/" TRIMTAB_VERSION,
                                                            .qps = -1,
                                                            .cancel = cmd_wait_cancel(s->wait),
+                                                           .observe = client_metrics_log,
                                                            .clock = clock_real()});
     return read_cluster(s, err);
 }

@@ -8,6 +8,7 @@
 
 #include "common/base/json.h"
 #include "common/net/url.h"
+#include "controller/client_metrics.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
 #include "controller/kube/unreachable.h"
@@ -93,7 +94,8 @@ static int open_server(struct ask *q, struct err *err)
         kube_client_new(&(struct kube_client_args){.config = c,
                                                    .user_agent = "trimtab-status/" TRIMTAB_VERSION,
                                                    .qps = -1,
-                                                   .cancel = cmd_wait_cancel(q->wait)});
+                                                   .cancel = cmd_wait_cancel(q->wait),
+                                                   .observe = client_metrics_log});
     return ERR_OK;
 }
 

@@ -8,6 +8,7 @@
  * Must not keep anything of a call.  Thread-safe: state is a handle pool, a limiter and the set of warnings. */
 #include "controller/kube/client.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,8 +37,11 @@ struct kube_client {
     struct map *warnings _guarded_by_(&lock); /* texts that were logged */
 };
 
+static void on_sent(void *arg, const struct http_sent *sent);
+
 struct kube_client *kube_client_new(const struct kube_client_args *args)
 {
+    assert(args->observe != NULL);
     struct kube_client *c = xcalloc(1, sizeof *c);
     c->args = *args;
     c->args.user_agent = xstrdup(args->user_agent);
@@ -45,6 +49,7 @@ struct kube_client *kube_client_new(const struct kube_client_args *args)
     struct http_config cfg = kube_http_config(args->config, c->args.user_agent);
     cfg.clock = c->args.clock;
     cfg.cancel = args->cancel;
+    cfg.observe = on_sent;
     c->pool = http_pool_new(&cfg);
     mutex_init(&c->lock);
     mutex_lock(&c->lock);
@@ -79,6 +84,12 @@ bool kube_client_tokens(struct kube_client *c, double *ret)
 const struct kube_config *kube_client_config(const struct kube_client *c)
 {
     return c->args.config;
+}
+
+kube_sent_fn *kube_client_observer(const struct kube_client *c, void **ret_arg)
+{
+    *ret_arg = c->args.observe_arg;
+    return c->args.observe;
 }
 
 /* --- one call ---------------------------------------------------------------------------------- */
@@ -227,17 +238,23 @@ static void send_once(struct call *c, struct http *h, struct err *err)
         c->resp.took_ms = clock_now_ms(k->args.clock) - began_ms;
     }
     log_answer(c, err);
-    if (k->args.observe != NULL) {
-        char resource[128];
-        c->told.method = req->method;
-        c->told.resource = client_resource(req->path, resource, sizeof resource);
-        c->told.status = c->resp.status;
-        c->told.took_ms = c->resp.took_ms;
-        c->told.sent_bytes = c->http.body_len;
-        c->told.received_bytes = c->resp.received_bytes;
-        k->args.observe(k->args.observe_arg, &c->told);
-        c->told = (struct kube_sent){.again = true, .before = c->resp.status};
-    }
+}
+
+/* Runs for each request on the wire and each hop of a redirect; a request that was fenced off never comes here. */
+static void on_sent(void *arg, const struct http_sent *sent)
+{
+    struct call *c = sent->owner;
+    const struct kube_client *k = c->client;
+    char resource[128];
+    (void)arg;
+    struct kube_sent told =
+        kube_sent_of(sent, client_resource(c->req->path, resource, sizeof resource));
+    told.limited = c->told.limited;
+    told.waited_ms = c->told.waited_ms;
+    told.again = c->told.again;
+    told.before = c->told.before;
+    k->args.observe(k->args.observe_arg, &told);
+    c->told = (struct kube_sent){.again = true, .before = sent->status};
 }
 
 /* True when a 401 came and there is another token now, or will be. */
@@ -279,7 +296,7 @@ static int do_call(struct call *call, struct kube_response *ret, struct err *err
     struct kube_client *c = call->client;
     struct err local = ERR_INIT;
     struct http *h = http_pool_get(c->pool);
-    http_bind(h, c->args.cancel, c->args.may_mutate, c->args.may_mutate_arg);
+    http_bind(h, c->args.cancel, c->args.may_mutate, c->args.may_mutate_arg, call);
     int rc = run(call, h, &local);
     http_pool_put(c->pool, h);
     if (rc != ERR_OK) {

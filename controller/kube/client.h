@@ -36,7 +36,7 @@ struct kube_client_args {
     struct cancel *cancel;         /* ends everything; may be NULL */
     bool (*may_mutate)(void *arg); /* asked before each write; NULL: always */
     void *may_mutate_arg;
-    kube_sent_fn *observe; /* may be NULL */
+    kube_sent_fn *observe; /* required */
     void *observe_arg;
 };
 struct kube_request {
@@ -66,6 +66,8 @@ int kube_client_do(struct kube_client *c, struct arena *a, const struct kube_req
 /* How many requests its rate limit would let pass now; below 0: so many wait.  False: it has none. */
 bool kube_client_tokens(struct kube_client *c, double *ret);
 const struct kube_config *kube_client_config(const struct kube_client *c);
+/* Its observer and, in *ret_arg, the argument of that: for a watch beside it (object_watch.h). */
+kube_sent_fn *kube_client_observer(const struct kube_client *c, void **ret_arg);
 /* Turns an error answer into *err as above; also for the reflectors.  Returns the code. */
 int kube_status_error(int http_status, const char *body, size_t n, const char *method,
                       struct err *err);

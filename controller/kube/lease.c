@@ -303,6 +303,7 @@ static struct object_watch *watch(struct lease_lock *l)
     struct object_watch *w = NULL;
     struct err err = ERR_INIT;
     char *collection = NULL;
+    void *observe_arg = NULL;
     if (l->watch_agent == NULL ||
         kube_path(l->a, API, l->terms.ns, "leases", NULL, NULL, &collection, &err) != ERR_OK) {
         return NULL;
@@ -316,6 +317,8 @@ static struct object_watch *watch(struct lease_lock *l)
         .seen = on_seen,
         .trouble = on_trouble,
         .arg = l,
+        .observe = kube_client_observer(l->client, &observe_arg),
+        .observe_arg = observe_arg,
     };
     if (object_watch_start(&args, &w, &err) != ERR_OK) {
         on_trouble(l, &err);

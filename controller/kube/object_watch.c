@@ -6,6 +6,7 @@
  * Everything belongs to the thread but `stop`. */
 #include "controller/kube/object_watch.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -89,6 +90,7 @@ static enum http_next send_next(struct object_watch *w)
         .total_ms = reads ? READ_MS : ((int64_t)w->ask.timeout_s + 60) * 1000,
         .max_body = reads ? OBJECT_WATCH_BYTES_MAX : STREAM_BODY_MAX,
         .max_redirects = 10,
+        .streams = !reads,
     };
     return HTTP_SEND;
 }
@@ -229,6 +231,14 @@ static enum http_next step(struct http_job *job, const struct http_response *res
     return send_next(w);
 }
 
+static void observe(void *arg, const struct http_sent *sent)
+{
+    const struct object_watch *w = arg;
+    const char *resource = strrchr(w->args.collection, '/');
+    const struct kube_sent told = kube_sent_of(sent, resource == NULL ? "" : resource + 1);
+    w->args.observe(w->args.observe_arg, &told);
+}
+
 /* --- life ------------------------------------------------------------------------------------------ */
 
 static void *thread_main(void *arg)
@@ -256,6 +266,7 @@ static void free_all(struct object_watch *w)
 int object_watch_start(const struct object_watch_args *args, struct object_watch **ret,
                        struct err *err)
 {
+    assert(args->observe != NULL);
     struct object_watch *w = xcalloc(1, sizeof *w);
     w->args = *args;
     w->args.user_agent = xstrdup(args->user_agent);
@@ -279,6 +290,8 @@ int object_watch_start(const struct object_watch_args *args, struct object_watch
     struct http_config cfg = kube_http_config(args->config, w->args.user_agent);
     cfg.clock = w->args.clock;
     cfg.cancel = w->cancel;
+    cfg.observe = observe;
+    cfg.observe_arg = w;
     w->http = http_new(&cfg);
     atomic_init(&w->stop, false);
     if (pthread_create(&w->thread, NULL, thread_main, w) != 0) {

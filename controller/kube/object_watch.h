@@ -14,6 +14,7 @@
 #include "common/base/clock.h"
 #include "common/base/json.h"
 #include "controller/kube/config.h"
+#include "controller/kube/sent.h"
 
 #include <stddef.h>
 
@@ -37,6 +38,8 @@ struct object_watch_args {
     /* A request failed and will be repeated; called for each failure.  May be NULL. */
     void (*trouble)(void *arg, const struct err *err);
     void *arg;
+    kube_sent_fn *observe; /* required; runs in the watch's thread */
+    void *observe_arg;
 };
 
 /* TRANSIENT: no thread can be started. */

@@ -31,6 +31,7 @@ bool kube_reflectors_gate(const char *value)
 
 struct kube_reflectors *kube_reflectors_new(const struct kube_reflectors_args *args)
 {
+    assert(args->observe != NULL);
     struct kube_reflectors *r = xcalloc(1, sizeof *r);
     r->args = *args;
     r->args.user_agent = xstrdup(args->user_agent);
@@ -95,20 +96,12 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static void observe(void *arg, const struct http_job *job, const struct http_response *resp,
-                    const struct err *err)
+static void observe(void *arg, const struct http_sent *sent)
 {
     struct kube_reflectors *r = arg;
-    const struct reflector *x = CONTAINER_OF(job, struct reflector, job);
-    (void)err;
-    r->args.observe(r->args.observe_arg,
-                    &(struct kube_sent){
-                        .method = "GET",
-                        .resource = kube_kind_resource(kube_store_kind(x->store)),
-                        .status = resp->status,
-                        .took_ms = resp->took_ms,
-                        .received_bytes = resp->received_bytes,
-                    });
+    const struct reflector *x = CONTAINER_OF(sent->job, struct reflector, job);
+    const struct kube_sent told = kube_sent_of(sent, kube_kind_resource(kube_store_kind(x->store)));
+    r->args.observe(r->args.observe_arg, &told);
 }
 
 int kube_reflectors_start(struct kube_reflectors *r, struct err *err)
@@ -116,7 +109,7 @@ int kube_reflectors_start(struct kube_reflectors *r, struct err *err)
     struct http_config cfg = kube_http_config(r->args.config, r->args.user_agent);
     cfg.clock = r->args.clock;
     cfg.cancel = r->cancel;
-    cfg.observe = r->args.observe == NULL ? NULL : observe;
+    cfg.observe = observe;
     cfg.observe_arg = r;
     r->http = http_new(&cfg);
     if (pthread_create(&r->thread, NULL, thread_main, r) != 0) {

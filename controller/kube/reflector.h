@@ -28,7 +28,7 @@ struct kube_reflectors_args {
     bool streams;                 /* begin with streaming lists (WatchList); LIST where they fail */
     int page_size;                /* 0: 500 */
     int64_t min_watch_timeout_ms; /* 0: 5 min; the maximum is twice it */
-    kube_sent_fn *observe;        /* may be NULL */
+    kube_sent_fn *observe;        /* required */
     void *observe_arg;
 };
 /* What the environment's KUBE_FEATURE_WatchListClient says of args.streams: on unless it is a Go boolean that says no

@@ -143,6 +143,7 @@ static enum http_next send_ask(struct reflector *x, int64_t not_before_ms)
         .total_ms = is_list ? LIST_TOTAL_MS : -1,
         .max_body = is_list ? LIST_BODY_MAX : WATCH_BODY_MAX,
         .max_redirects = 10,
+        .streams = !is_list,
     };
     return HTTP_SEND;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sent.h: what the client and the reflectors tell of each request that they have sent to the API server; for metrics. */
+/* sent.h: what client, reflectors and object watches tell of each request on the wire to the API server; for metrics.
+ *
+ * Each of them must have an observer, so that no request passes uncounted.  A stream is told twice: when its answer
+ * begins (it may go on for minutes), and at its end, when its bytes are known. */
 #ifndef TRIMTAB_KUBE_SENT_H
 #define TRIMTAB_KUBE_SENT_H
 
@@ -7,7 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum kube_sent_part {
+    KUBE_SENT_WHOLE = 0,
+    KUBE_SENT_BEGAN, /* a stream: received_bytes follow */
+    KUBE_SENT_ENDED, /* the same stream: received_bytes is the only news */
+};
 struct kube_sent {
+    enum kube_sent_part part;
     const char *method;   /* "GET" */
     const char *resource; /* "services/status" */
     int status;           /* 0: no answer */
@@ -21,5 +30,12 @@ struct kube_sent {
 };
 /* Called after each send, from the thread that sent; must not block. */
 typedef void kube_sent_fn(void *arg, const struct kube_sent *sent);
+
+/* Counts nothing: an observer for tests. */
+void kube_ignore_sent(void *arg, const struct kube_sent *sent);
+
+struct http_sent;
+/* What the HTTP handle says of a request, as one about `resource`.  Texts are borrowed from both. */
+struct kube_sent kube_sent_of(const struct http_sent *sent, const char *resource);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/lock.h"
+#include "controller/client_metrics.h"
 #include "controller/serve/access_metrics.h"
 #include "controller/serve/access_review_rules.h"
 
@@ -25,9 +26,10 @@ struct access_api {
     struct cond woken;
 };
 
-static void observe(void *arg, const struct kube_sent *sent)
+void access_api_observe(void *arg, const struct kube_sent *sent)
 {
     struct access_api *api = arg;
+    client_metrics_count(api->args.metrics, api->config->server, sent);
     if (str_eq(sent->method, "POST")) {
         access_metrics_request(api->args.metrics, api->args.what, sent->status, sent->took_ms);
     }
@@ -80,7 +82,7 @@ int access_api_new(const struct access_api_args *args, struct access_api **ret, 
         .burst = BURST,
         .clock = args->clock,
         .cancel = args->cancel,
-        .observe = observe,
+        .observe = access_api_observe,
         .observe_arg = api,
     };
     api->client = kube_client_new(&client);

@@ -32,6 +32,8 @@ struct access_api_args {
 int access_api_new(const struct access_api_args *args, struct access_api **ret,
                    struct err *err) _warn_unused_;
 void access_api_free(struct access_api *api); /* NULL is fine */
+/* The observer of its requests, for a watch with its configuration (object_watch.h); `api` is its argument. */
+void access_api_observe(void *api, const struct kube_sent *sent);
 const struct kube_config *access_api_config(const struct access_api *api);
 
 struct access_post {

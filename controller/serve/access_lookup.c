@@ -229,6 +229,8 @@ static int start_watch(struct access_lookup *l, struct err *err)
         .seen = seen,
         .trouble = trouble,
         .arg = l,
+        .observe = access_api_observe,
+        .observe_arg = l->args.api,
     };
     return object_watch_start(&args, &l->watch, err);
 }

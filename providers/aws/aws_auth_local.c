@@ -5,6 +5,7 @@
 #include "common/base/json.h"
 #include "common/base/run.h"
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "providers/aws/aws_auth_internal.h"
 
@@ -58,6 +59,8 @@ static enum http_next ask_container(struct aws_stage_run *r, struct http_request
     r->headers[0] = (struct http_header){"Accept", "application/json"};
     r->headers[1] = (struct http_header){"Authorization", authorization};
     *req = (struct http_request){
+        .api = REQUEST_API_METADATA,
+        .op = "container-credentials",
         .method = "GET",
         .url = r->stage->url,
         .headers = r->headers,

@@ -7,6 +7,7 @@
  * more than four minutes from ours, it is asked once more by that clock. */
 #include "common/base/file.h"
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "providers/aws/aws_auth_internal.h"
 #include "providers/aws/aws_xml.h"
@@ -105,6 +106,8 @@ static enum http_next ask(struct aws_stage_run *r, struct http_request *req, str
         r->headers[n++] = (struct http_header){"x-amz-source-arn", r->stage->source_arn};
     }
     *req = (struct http_request){
+        .api = REQUEST_API_TOKEN,
+        .op = is_web(r) ? "sts.AssumeRoleWithWebIdentity" : "sts.AssumeRole",
         .method = "POST",
         .url = r->cfg->sts->url,
         .headers = r->headers,

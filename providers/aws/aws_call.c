@@ -32,6 +32,7 @@ struct aws_call_more {
     bool fetches;
     struct aws_wait wait;
     struct http_header form;
+    const char *op;   /* "ec2.DescribeVpcs" */
     const char *body; /* of the page that is asked for */
     struct aws_xml_stream
         *stream; /* of the answer that arrives; NULL: nothing of it came yet, or it is collected */
@@ -102,6 +103,8 @@ static enum http_next send_attempt(struct turn *t)
     s->more->body = s->more->body != NULL ? s->more->body : form_of(c);
     s->more->form = (struct http_header){"Content-Type", FORM};
     *t->req = (struct http_request){
+        .api = "aws",
+        .op = s->more->op,
         .method = "POST",
         .url = to->url,
         .headers = &s->more->form,
@@ -470,14 +473,8 @@ static const char *id_of(const struct aws_node *root)
 static enum http_next take_answer(struct turn *t, const struct http_response *resp)
 {
     struct aws_call *c = t->c;
-    const struct tt_host *host = c->client->host;
     const struct aws_node *root = NULL;
-    if (host != NULL && host->report_call != NULL && c->call != NULL) {
-        host->report_call(host->ctx, c->call, "aws",
-                          arena_printf(c->a, "%s.%s", aws_api_name(c->api), c->action),
-                          resp->status, resp->took_ms);
-    }
-    aws_metrics_status(host, c->api, c->action, resp->status);
+    aws_metrics_status(c->client->host, c->api, c->action, resp->status);
     if (resp->status == 0) {
         c->state.sent = false;
         return take_loss(t);
@@ -507,6 +504,7 @@ enum http_next aws_call_step(struct aws_call *c, struct http_request *req,
     struct turn t = {c, req, now_ms, wall_us, unit, err};
     if (c->state.more == NULL) {
         c->state.more = ARENA_NEW(c->a, struct aws_call_more);
+        c->state.more->op = arena_printf(c->a, "%s.%s", aws_api_name(c->api), c->action);
         c->state.began_ms = now_ms;
     }
     if (c->state.more->fetches) {

@@ -53,8 +53,7 @@ struct aws_call {
     const struct aws_pair *pairs;
     size_t n_pairs;
     bool mutates;
-    const struct tt_call *call; /* for reports; may be NULL */
-    struct cancel *cancel;      /* of a program that brings credentials; may be NULL */
+    struct cancel *cancel; /* of a program that brings credentials; may be NULL */
     /* Told of each page (NextToken, Marker), the last one included; false: enough (err may be set).  NULL: there are no
      * pages, or only the first one counts. */
     bool (*on_page)(struct aws_call *c, const struct aws_node *root, struct err *err);

@@ -47,13 +47,13 @@ void aws_session_begin(struct aws_session *x, struct aws_provider *p, const stru
     x->watch = (struct call_watch_entry){.call = call, .host = p->host, .cancel = s->cancel};
     call_watch_add(p->watch, &x->watch);
     s->http = http_pool_get(p->http);
-    http_bind(s->http, s->cancel, may_never_mutate, NULL);
+    http_bind(s->http, s->cancel, may_never_mutate, NULL, (void *)call);
 }
 
 void aws_session_end(struct aws_session *x)
 {
     struct aws_provider *p = x->scope.p;
-    http_bind(x->s.http, NULL, NULL, NULL);
+    http_bind(x->s.http, NULL, NULL, NULL, NULL);
     http_pool_put(p->http, x->s.http);
     call_watch_remove(p->watch, &x->watch);
     cancel_free(x->s.cancel);

@@ -8,6 +8,7 @@
 #include "common/base/json.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 
 #include <openssl/crypto.h>
@@ -137,12 +138,24 @@ static bool is_token(const char *s)
 
 /* ---- requests ---------------------------------------------------------------------------------------------- */
 
+/* Without the beginning that all paths have, and without a role's name. */
+static const char *op_of(struct arena *a, const char *path)
+{
+    static const char root[] = "/latest/";
+    static const char roles[] = "security-credentials/";
+    const char *op = str_has_prefix(path, root) ? path + strlen(root) : path;
+    const char *role = strstr(op, roles);
+    return role == NULL ? op : arena_strndup(a, op, (size_t)(role - op) + strlen(roles) - 1);
+}
+
 static enum http_next send(struct aws_imds_get *g, struct http_request *req, int phase,
                            const char *method, const char *path)
 {
     bool has_header = g->header.value != NULL;
     g->phase = phase;
     *req = (struct http_request){
+        .api = REQUEST_API_METADATA,
+        .op = op_of(g->a, path),
         .method = method,
         .url = arena_printf(g->a, "%s%s", g->imds->base, path),
         .headers = has_header ? &g->header : NULL,

@@ -7,6 +7,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/request_count.h"
 #include "providers/aws/aws_config_check.h"
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_metrics.h"
@@ -41,6 +42,8 @@ static void make_parts(struct aws_provider *p, const struct tt_open_args *args)
     const struct http_config http = {
         .user_agent = arena_printf(p->a, "trimtab/%s kubernetes", str_or(args->version, "dev")),
         .clock = p->clock,
+        .observe = lb_request_count,
+        .observe_arg = (void *)p->host,
     };
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);

@@ -211,7 +211,6 @@ static enum http_next send_rest(struct lb_op_run *run, struct write_run *w)
         .api = write->api,
         .action = write->action,
         .mutates = true,
-        .call = x->call,
         .items = write->n_outputs == 0 ? "Instances/member" : NULL, /* all of them, each time */
         .on_item = drop_item,
     };

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url.h"
 #include "providers/azure/azure_auth_internal.h"
@@ -67,6 +68,8 @@ void azure_fetch_ask_managed(struct azure_fetch *f, struct http_request *req, co
         url_append_param(&url, is_id ? by_id : "client_id", c->identity);
     }
     *req = (struct http_request){
+        .api = REQUEST_API_METADATA,
+        .op = "identityToken",
         .method = "GET",
         .url = str_buf_to_arena(&url, f->a),
         .headers = f->headers,
@@ -237,6 +240,8 @@ static int ask_authority(struct azure_fetch *f, struct http_request *req, struct
     f->headers[0] = (struct http_header){"Content-Type", "application/x-www-form-urlencoded"};
     f->headers[1] = (struct http_header){"Accept", "application/json"};
     *req = (struct http_request){
+        .api = REQUEST_API_TOKEN,
+        .op = "directoryToken",
         .method = "POST",
         .url = url,
         .headers = f->headers,

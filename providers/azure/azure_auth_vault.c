@@ -8,6 +8,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/base/timefmt.h"
+#include "common/lb/request_count.h"
 #include "common/net/url.h"
 #include "providers/azure/azure_auth_internal.h"
 
@@ -32,6 +33,8 @@ static void ask(struct azure_fetch *f, struct http_request *req, const char *url
     const struct state *s = f->more;
     f->headers[0] = (struct http_header){"Accept", "application/json"};
     *req = (struct http_request){
+        .api = REQUEST_API_TOKEN,
+        .op = s->phase == VAULT ? "vault" : "vaultSecret",
         .method = "GET",
         .url = url,
         .headers = f->headers,

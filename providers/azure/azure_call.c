@@ -121,6 +121,7 @@ static void fill(struct azure_call *c, struct http_request *req, int64_t at_ms)
         c->headers[n++] = (struct http_header){"x-ms-authorization-auxiliary", c->auxiliary};
     }
     *req = (struct http_request){
+        .api = "azure",
         .method = "GET",
         .url = c->url,
         .headers = c->headers,
@@ -161,6 +162,7 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
         c->headers[req->n_headers++] = (struct http_header){"If-Match", c->spec.if_match};
     }
     c->op_id = azure_arm_op_id(c->spec.kind, c->spec.verb);
+    req->op = c->op_id;
     c->phase = SEND;
     return HTTP_SEND;
 }
@@ -171,6 +173,7 @@ static enum http_next send_poll(struct azure_call *c, struct http_request *req, 
     fill(c, req, at_ms);
     c->op_id = c->poll_style == AZURE_LRO_BODY ? azure_arm_op_id(c->spec.kind, AZURE_GET)
                                                : "Operations.Get";
+    req->op = c->op_id;
     c->phase = POLL;
     return HTTP_SEND;
 }
@@ -184,6 +187,7 @@ static enum http_next send_final(struct azure_call *c, struct http_request *req,
     c->spec = spec;
     fill(c, req, at_ms);
     c->op_id = azure_arm_op_id(c->spec.kind, AZURE_GET);
+    req->op = c->op_id;
     c->phase = FINAL;
     return HTTP_SEND;
 }
@@ -205,10 +209,6 @@ static enum http_next send_again(struct azure_call *c, struct http_request *req,
 
 static void report(const struct azure_call *c, const struct http_response *resp)
 {
-    const struct tt_host *host = c->arm->host;
-    if (host != NULL && host->report_call != NULL && c->call != NULL) {
-        host->report_call(host->ctx, c->call, "azure", c->op_id, resp->status, resp->took_ms);
-    }
     azure_metrics_request(c->arm, c->op_id, c->spec.id, resp->status, resp->took_ms);
 }
 

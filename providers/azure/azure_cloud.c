@@ -7,6 +7,7 @@
 #include "common/base/file.h"
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url.h"
 #include "providers/azure/azure_names.h"
@@ -131,6 +132,8 @@ static int ask_metadata(struct arena *a, const struct azure_config *c,
     struct http_job job = {.step = step, .arg = &ask, .cancel = reach->cancel};
     struct http_job *jobs[] = {&job};
     job.req = (struct http_request){
+        .api = REQUEST_API_METADATA,
+        .op = "endpoints",
         .method = "GET",
         .url = arena_printf(a, "%s" METADATA_PATH, without_slash(a, c->resource_manager_endpoint)),
         .connect_ms = 5000, /* a start waits for it */

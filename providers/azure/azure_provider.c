@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/request_count.h"
 #include "providers/azure/azure_local_rules.h"
 #include "providers/azure/azure_metrics.h"
 #include "providers/azure/azure_service.h"
@@ -45,6 +46,8 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     const struct http_config http = {
         .user_agent = str_or(p->config.user_agent, own),
         .clock = p->clock,
+        .observe = lb_request_count,
+        .observe_arg = (void *)p->host,
     };
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);

@@ -7,6 +7,7 @@
 
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url.h"
 
@@ -84,6 +85,8 @@ static enum http_next ask_metadata(struct gce_fetch *f, struct http_request *req
     }
     f->headers[0] = (struct http_header){"Metadata-Flavor", "Google"};
     *req = (struct http_request){
+        .api = REQUEST_API_METADATA,
+        .op = "token",
         .method = "GET",
         .url = str_buf_to_arena(&url, f->a),
         .headers = f->headers,
@@ -102,6 +105,8 @@ static enum http_next ask_token_url(struct gce_fetch *f, struct http_request *re
 {
     const struct gce_credentials *c = gce_auth_credentials(f->auth);
     *req = (struct http_request){
+        .api = REQUEST_API_TOKEN,
+        .op = "token-url",
         .method = "POST",
         .url = c->token_url,
         .body = c->token_body,
@@ -119,6 +124,8 @@ static enum http_next post_form(struct gce_fetch *f, struct http_request *req, c
 {
     f->headers[0] = (struct http_header){"Content-Type", "application/x-www-form-urlencoded"};
     *req = (struct http_request){
+        .api = REQUEST_API_TOKEN,
+        .op = "oauth2",
         .method = "POST",
         .url = gce_auth_credentials(f->auth)->token_url,
         .headers = f->headers,

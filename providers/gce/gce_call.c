@@ -88,6 +88,7 @@ static void fill_common(struct gce_call *c, struct http_request *req, int64_t no
         c->headers[n++] = (struct http_header){"X-Goog-User-Project", quota};
     }
     *req = (struct http_request){
+        .api = "gce",
         .headers = c->headers,
         .n_headers = n,
         .bearer = c->token,
@@ -114,6 +115,7 @@ static enum http_next send_call(struct gce_call *c, struct http_request *req, in
             c->spec.verb == GCE_LIST_ALL ? gce_api_collection_name(c->spec.collection) : NULL;
     }
     c->op_id = gce_api_op_id(c->a, c->spec.collection, c->spec.verb);
+    req->op = c->op_id;
     c->phase = CALL;
     c->requests++;
     return HTTP_SEND;
@@ -128,6 +130,7 @@ static enum http_next send_wait(struct gce_call *c, struct http_request *req, in
     req->idle_ms = WAIT_IDLE_MS;
     req->total_ms = WAIT_TOTAL_MS;
     c->op_id = gce_operations_id(c->spec.collection);
+    req->op = c->op_id;
     c->phase = WAIT;
     c->requests++;
     return HTTP_SEND;
@@ -142,14 +145,6 @@ static enum http_next done(struct gce_call *c, const struct err *err)
 {
     gce_call_measure(c, err);
     return HTTP_DONE;
-}
-
-static void report(const struct gce_call *c, const struct http_response *resp)
-{
-    const struct tt_host *host = c->api->host;
-    if (host != NULL && host->report_call != NULL && c->call != NULL) {
-        host->report_call(host->ctx, c->call, "gce", c->op_id, resp->status, resp->took_ms);
-    }
 }
 
 /* *err holds a failure: send again later, or end with it. */
@@ -249,7 +244,6 @@ static enum http_next renew_token(struct gce_call *c, struct http_request *req, 
 static enum http_next take_answer(struct gce_call *c, struct http_request *req,
                                   const struct http_response *resp, struct err *err)
 {
-    report(c, resp);
     if (resp->status == 0) {
         return failed(c, req, err);
     }

@@ -3,6 +3,7 @@
 #include "providers/gce/gce_facts.h"
 
 #include "common/base/str.h"
+#include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "providers/gce/gce_links.h"
 
@@ -27,6 +28,8 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
 {
     const struct http_header headers[] = {{"Metadata-Flavor", "Google"}};
     struct http_request req = {
+        .api = REQUEST_API_METADATA,
+        .op = path,
         .method = "GET",
         .url = arena_printf(a, "%s/computeMetadata/v1/%s", base, path),
         .headers = headers,

@@ -25,12 +25,12 @@ void gce_session_begin(struct gce_session *s, struct gce_provider *p, const stru
     s->watch = (struct call_watch_entry){.call = call, .host = p->host, .cancel = s->cancel};
     call_watch_add(p->watch, &s->watch);
     s->http = http_pool_get(p->http);
-    http_bind(s->http, s->cancel, may_never_mutate, NULL);
+    http_bind(s->http, s->cancel, may_never_mutate, NULL, (void *)call);
 }
 
 void gce_session_end(struct gce_session *s)
 {
-    http_bind(s->http, NULL, NULL, NULL);
+    http_bind(s->http, NULL, NULL, NULL, NULL);
     http_pool_put(s->p->http, s->http);
     call_watch_remove(s->p->watch, &s->watch);
     cancel_free(s->cancel);

@@ -9,6 +9,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/request_count.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_kube_texts.h"
@@ -187,6 +188,8 @@ static void make_parts(struct gce_provider *p, const struct tt_open_args *args)
     const struct http_config http = {
         .user_agent = arena_printf(p->a, "trimtab/%s", str_or(args->version, "dev")),
         .clock = p->clock,
+        .observe = lb_request_count,
+        .observe_arg = (void *)p->host,
     };
     p->http = http_pool_new(&http);
     p->cancel = cancel_new(NULL);

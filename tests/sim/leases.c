@@ -91,8 +91,11 @@ static void world_start(struct world *w)
                                      .ns = "default",
                                      .user = "u",
                                      .proxy_url = ""};
-    w->client = kube_client_new(&(struct kube_client_args){
-        .config = &w->config, .user_agent = "leases", .qps = -1, .clock = w->clock});
+    w->client = kube_client_new(&(struct kube_client_args){.observe = kube_ignore_sent,
+                                                           .config = &w->config,
+                                                           .user_agent = "leases",
+                                                           .qps = -1,
+                                                           .clock = w->clock});
     mutex_init(&w->mutex);
     cond_init(&w->never);
 }

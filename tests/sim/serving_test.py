@@ -6,14 +6,11 @@
 
 What single pages print is the unit tests'; here it is asked for as a probe, Prometheus or a person would.
 """
-import hashlib
-import http.client
 import json
 import os
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -21,65 +18,11 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 from controller_world import World  # noqa: E402
+from https_port import ADMIN, Port  # noqa: E402
 from kube_recorder import make_certificate  # noqa: E402
 from replicas import SHORT, Replicas  # noqa: E402
 
 PROGRAMS = sys.argv[1:3]
-ADMIN = "sim-admin"  # whom the simulator's API server takes for a member of system:masters
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Port:
-    """One process's HTTPS port, and a client."""
-
-    def __init__(self, kubeconfig=None, number=None):
-        self.number = number or free_port()
-        self.flags = [f"--secure-port={self.number}", "--bind-address=127.0.0.1"]
-        if kubeconfig:
-            self.flags += [f"--authentication-kubeconfig={kubeconfig}", f"--authorization-kubeconfig={kubeconfig}",
-                           "--authentication-tolerate-lookup-failure"]
-        self.context = ssl._create_unverified_context()  # pylint: disable=protected-access
-
-    def connect(self):
-        return http.client.HTTPSConnection("127.0.0.1", self.number, context=self.context, timeout=180)
-
-    def ask(self, path, token=None, method="GET", connection=None):
-        """Status and text; None while nobody listens."""
-        c = connection or self.connect()
-        try:
-            c.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
-            answer = c.getresponse()
-            return answer.status, answer.read().decode()
-        except ConnectionRefusedError:
-            return None, ""
-        finally:
-            if connection is None:
-                c.close()
-
-    def get(self, path, token=ADMIN):
-        status, text = self.ask(path, token)
-        assert status == 200, (path, status, text)
-        return text
-
-    def is_up(self):
-        return self.ask("/healthz")[0] == 200
-
-    def status(self):
-        return json.loads(self.get("/status?o=json"))
-
-    def metric(self, line):
-        """The value of the series that is printed as `line`; None: it is not there."""
-        values = [text.rsplit(" ", 1)[1] for text in self.get("/metrics").splitlines() if text.startswith(line + " ")]
-        return float(values[0]) if values else None
-
-    def certificate(self):
-        with socket.create_connection(("127.0.0.1", self.number)) as raw, self.context.wrap_socket(raw) as tls:
-            return hashlib.sha256(tls.getpeercert(True)).hexdigest()
 
 
 def launch(w):

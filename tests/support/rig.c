@@ -287,7 +287,8 @@ int rig_new(const struct rig_args *args, struct rig **ret, struct err *err)
         rig_free(r);
         return rc;
     }
-    r->http = http_new(&(struct http_config){.user_agent = "rig", .proxy_url = ""});
+    r->http = http_new(
+        &(struct http_config){.observe = http_ignore_sent, .user_agent = "rig", .proxy_url = ""});
     *ret = r;
     return ERR_OK;
 }

@@ -77,7 +77,8 @@ static inline int cloud_kit_setup(void **state)
     kit->naming = (struct aws_naming){.cluster_id = "c1", .vpc = "vpc-1"};
     const struct test_server_config cfg = {.handle = cloud_kit_handle, .arg = kit};
     kit->server = test_server_start(&cfg);
-    kit->http = http_new(&(struct http_config){.clock = kit->k->clock, .proxy_url = ""});
+    kit->http = http_new(&(struct http_config){
+        .observe = http_ignore_sent, .clock = kit->k->clock, .proxy_url = ""});
     call_kit_open(kit->k, KIT_KEYS, test_server_url(kit->server, "/"), NULL);
     const struct aws_cloud_config cloud = {.client = kit->k->client,
                                            .clock = kit->k->clock,

@@ -233,7 +233,8 @@ struct caller {
 static void *call(void *arg)
 {
     struct caller *c = arg;
-    const struct http_config cfg = {.user_agent = "test", .clock = c->k->clock};
+    const struct http_config cfg = {
+        .observe = http_ignore_sent, .user_agent = "test", .clock = c->k->clock};
     struct http *http = http_new(&cfg);
     c->rc = aws_auth_ready(c->k->auth, http, NULL, &c->err);
     http_free(http);

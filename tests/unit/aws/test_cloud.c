@@ -323,7 +323,8 @@ static void *work(void *arg)
 static void start(struct worker *w, struct cloud_kit *kit, enum aws_doc_kind kind, const char *key)
 {
     *w = (struct worker){.kit = kit, .kind = kind, .key = key};
-    w->http = http_new(&(struct http_config){.clock = kit->k->clock, .proxy_url = ""});
+    w->http = http_new(&(struct http_config){
+        .observe = http_ignore_sent, .clock = kit->k->clock, .proxy_url = ""});
     w->cancel = cancel_new(NULL);
     assert_int_equal(pthread_create(&w->thread, NULL, work, w), 0);
 }

@@ -280,7 +280,8 @@ static void handle(void *arg, struct http_req *req)
 static int region(struct world *w, char *document, const char **ret)
 {
     const struct test_server_config cfg = {.handle = handle, .arg = document};
-    const struct http_config http_cfg = {.user_agent = "test", .clock = w->clock};
+    const struct http_config http_cfg = {
+        .observe = http_ignore_sent, .user_agent = "test", .clock = w->clock};
     struct test_server *server = test_server_start(&cfg);
     struct http *http = http_new(&http_cfg);
     err_clear(&w->err);

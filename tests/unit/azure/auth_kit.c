@@ -155,7 +155,8 @@ void kit_serve(struct kit *k, int status, const char *body)
         k->server = test_server_start(&cfg);
     }
     if (k->http == NULL) {
-        const struct http_config http = {.user_agent = "test", .clock = k->clock};
+        const struct http_config http = {
+            .observe = http_ignore_sent, .user_agent = "test", .clock = k->clock};
         k->http = http_new(&http);
     }
 }

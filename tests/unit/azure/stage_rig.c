@@ -352,7 +352,7 @@ static void run(struct stage_rig *r, bool planning)
                                  .result = (struct tt_result *)(void *)&outcomes[i]};
         items[batch.n_items++] = item;
     }
-    const struct http_config http = {.proxy_url = ""};
+    const struct http_config http = {.observe = http_ignore_sent, .proxy_url = ""};
     struct http_pool *pool = http_pool_new(&http);
     struct rng *rng = rng_seeded_new(1);
     const struct lb_driver_config cfg = {.flow = &r->flow,

@@ -429,7 +429,7 @@ static void refresh__early_and_seldom(void **state)
 static void *ready_thread(void *arg)
 {
     struct kit *k = arg;
-    const struct http_config cfg = {.user_agent = "test"};
+    const struct http_config cfg = {.observe = http_ignore_sent, .user_agent = "test"};
     struct http *http = http_new(&cfg);
     int rc = azure_auth_ready(k->auth, AZURE_TENANT_COMPUTE, http, NULL, NULL);
     http_free(http);

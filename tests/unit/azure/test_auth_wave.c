@@ -88,7 +88,8 @@ static struct world *open_world(struct kit *k, const char *config)
     mutex_init(&w->cloud.lock);
     const struct test_server_config cfg = {.handle = handle, .arg = &w->cloud};
     w->server = test_server_start(&cfg);
-    const struct http_config http = {.user_agent = "test", .proxy_url = ""};
+    const struct http_config http = {
+        .observe = http_ignore_sent, .user_agent = "test", .proxy_url = ""};
     w->http = http_new(&http);
     kit_open(k, config, NULL);
     k->cloud.authority = test_server_url(w->server, "/");
@@ -194,7 +195,8 @@ static void wave__of_two_tenants__a_refusal_renews_both(void **state)
 
 static int fetch_from(struct kit *k, const char *url, const char *config, struct err *err)
 {
-    const struct http_config http = {.user_agent = "test", .proxy_url = ""};
+    const struct http_config http = {
+        .observe = http_ignore_sent, .user_agent = "test", .proxy_url = ""};
     struct http *h = http_new(&http);
     static struct azure_env env;
     env = (struct azure_env){.identity_endpoint = arena_printf(k->a, "%s/msi", url),

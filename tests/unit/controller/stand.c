@@ -107,7 +107,8 @@ static void make_client(struct stand *r)
                                    .source = "test",
                                    .ns = "default",
                                    .user = ""};
-    r->client = kube_client_new(&(struct kube_client_args){.config = &r->kube,
+    r->client = kube_client_new(&(struct kube_client_args){.observe = kube_ignore_sent,
+                                                           .config = &r->kube,
                                                            .user_agent = "test",
                                                            .qps = -1,
                                                            .clock = r->clock,

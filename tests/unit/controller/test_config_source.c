@@ -69,8 +69,8 @@ static int set_up(void **state)
     const struct test_server_config cfg = {.handle = answer, .arg = &f->api};
     f->server = test_server_start(&cfg);
     f->config = (struct kube_config){.server = test_server_url(f->server, "")};
-    f->client = kube_client_new(
-        &(struct kube_client_args){.config = &f->config, .qps = -1, .clock = clock_real()});
+    f->client = kube_client_new(&(struct kube_client_args){
+        .observe = kube_ignore_sent, .config = &f->config, .qps = -1, .clock = clock_real()});
     memcpy(f->dir, "/tmp/trimtab-config-XXXXXX", sizeof("/tmp/trimtab-config-XXXXXX"));
     assert_non_null(mkdtemp(f->dir));
     f->path = arena_printf(f->a, "%s/azure.json", f->dir);

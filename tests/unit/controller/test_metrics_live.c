@@ -217,8 +217,12 @@ static void budget__goes_down_with_requests_and_comes_back(void **state)
     struct stand *r = *state;
     struct kube_response resp;
     double tokens = 0;
-    struct kube_client *c = kube_client_new(&(struct kube_client_args){
-        .config = &r->kube, .user_agent = "test", .qps = 2, .burst = 5, .clock = r->clock});
+    struct kube_client *c = kube_client_new(&(struct kube_client_args){.observe = kube_ignore_sent,
+                                                                       .config = &r->kube,
+                                                                       .user_agent = "test",
+                                                                       .qps = 2,
+                                                                       .burst = 5,
+                                                                       .clock = r->clock});
     const struct kube_request req = {.method = "GET", .path = "/healthz"};
 
     assert_false(kube_client_tokens(r->client, &tokens)); /* it has no limit */

@@ -41,7 +41,7 @@ static inline int kit_setup(void **state)
     k->call = (struct tt_call){.size = sizeof(k->call)};
     k->http = http_pool_get(k->p->http);
     k->cancel = cancel_new(NULL);
-    http_bind(k->http, k->cancel, kit_may_mutate, NULL);
+    http_bind(k->http, k->cancel, kit_may_mutate, NULL, NULL);
     k->s = (struct lb_sync){
         .a = k->a,
         .life = k->a,
@@ -64,7 +64,7 @@ static inline int kit_setup(void **state)
 static inline int kit_teardown(void **state)
 {
     struct kit *k = *state;
-    http_bind(k->http, NULL, NULL, NULL);
+    http_bind(k->http, NULL, NULL, NULL, NULL);
     http_pool_put(k->p->http, k->http);
     cancel_free(k->cancel);
     arena_free(k->a);

@@ -120,7 +120,7 @@ struct rig *rig_start(const struct rig_options *opt)
 {
     static const struct rig_options defaults = {0};
     struct rig *r = xcalloc(1, sizeof(*r));
-    struct http_config http = {.proxy_url = ""};
+    struct http_config http = {.observe = http_ignore_sent, .proxy_url = ""};
     opt = opt == NULL ? &defaults : opt;
     evthread_use_pthreads();
     assert_int_equal(http_global_init(NULL), ERR_OK);

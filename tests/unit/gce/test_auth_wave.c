@@ -80,7 +80,8 @@ static int setup(void **state)
     w->server = test_server_start(&cfg);
     (void)snprintf(w->host, sizeof(w->host), "127.0.0.1:%u", test_server_port(w->server));
     current = w;
-    const struct http_config http = {.user_agent = "test", .proxy_url = ""};
+    const struct http_config http = {
+        .observe = http_ignore_sent, .user_agent = "test", .proxy_url = ""};
     w->http = http_new(&http);
     const struct gce_auth_config auth = {
         .token_url = "", .token_body = "", .env = env, .clock = clock_real()};

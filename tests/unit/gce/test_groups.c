@@ -24,7 +24,7 @@ struct other {
 static void other_begin(struct other *o, struct kit *k)
 {
     *o = (struct other){.k = k, .a = arena_new(), .http = http_pool_get(k->p->http)};
-    http_bind(o->http, k->cancel, kit_may_mutate, NULL);
+    http_bind(o->http, k->cancel, kit_may_mutate, NULL, NULL);
     o->s = k->s;
     o->s.a = o->s.life = o->a;
     o->s.http = o->http;
@@ -33,7 +33,7 @@ static void other_begin(struct other *o, struct kit *k)
 
 static void other_end(struct other *o)
 {
-    http_bind(o->http, NULL, NULL, NULL);
+    http_bind(o->http, NULL, NULL, NULL, NULL);
     http_pool_put(o->k->p->http, o->http);
     arena_free(o->a);
 }

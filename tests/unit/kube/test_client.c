@@ -150,6 +150,7 @@ static void kube_client_do__may_not_mutate__only_reads_are_sent(void **state)
     int asked = 0;
     STEPS(&w, {.body = "{}"});
     struct kube_client *c = kube_client_new(&(struct kube_client_args){
+        .observe = kube_ignore_sent,
         .config = fake_api_config(w.api),
         .user_agent = "x",
         .qps = -1,
@@ -308,6 +309,7 @@ static void kube_client_do__rate_limit__delays_by_the_clock(void **state)
     struct world w = {0};
     STEPS(&w, {.body = "{}"}, {.body = "{}"}, {.body = "{}"}, {.body = "{}"});
     struct kube_client *c = kube_client_new(&(struct kube_client_args){
+        .observe = kube_ignore_sent,
         .config = fake_api_config(w.api),
         .user_agent = "x",
         .qps = 2,

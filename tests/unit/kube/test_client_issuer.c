@@ -40,8 +40,11 @@ static int no_token(void *arg, struct arena *a, struct cancel *cancel, struct cr
 
 static struct kube_client *client_of(struct world *w, const struct kube_config *config)
 {
-    return kube_client_new(&(struct kube_client_args){
-        .config = config, .user_agent = "x", .qps = -1, .clock = fake_api_clock(w->api)});
+    return kube_client_new(&(struct kube_client_args){.observe = kube_ignore_sent,
+                                                      .config = config,
+                                                      .user_agent = "x",
+                                                      .qps = -1,
+                                                      .clock = fake_api_clock(w->api)});
 }
 
 static void world_start(struct world *w, const struct api_step *steps, size_t n,

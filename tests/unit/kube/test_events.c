@@ -24,6 +24,7 @@ static struct world world_start(const struct api_step *steps, size_t n)
 {
     struct world w = {.api = fake_api_start(steps, n), .rng = rng_seeded_new(7)};
     w.client = kube_client_new(&(struct kube_client_args){
+        .observe = kube_ignore_sent,
         .config = fake_api_config(w.api),
         .user_agent = "x",
         .qps = -1,

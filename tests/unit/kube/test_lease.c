@@ -60,6 +60,7 @@ static struct world world_start(const struct api_step *steps, size_t n)
     w.told = xcalloc(1, sizeof *w.told);
     w.cancel = cancel_new(NULL);
     w.client = kube_client_new(&(struct kube_client_args){
+        .observe = kube_ignore_sent,
         .config = fake_api_config(w.api),
         .user_agent = "x/leader-election",
         .qps = -1,

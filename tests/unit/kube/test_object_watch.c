@@ -66,6 +66,7 @@ static void start(struct watcher *w, const struct api_step *steps, size_t n)
         .seen = seen,
         .trouble = trouble,
         .arg = w,
+        .observe = kube_ignore_sent,
     };
     struct err err = ERR_INIT;
     assert_int_equal(object_watch_start(&args, &w->watch, &err), ERR_OK);

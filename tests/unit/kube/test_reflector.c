@@ -47,6 +47,7 @@ static struct world world_start(const struct api_step *steps, size_t n)
     struct world w = {.api = fake_api_start(steps, n), .rng = rng_seeded_new(1)};
     w.store = kube_store_new(KUBE_SERVICE);
     w.reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
+        .observe = kube_ignore_sent,
         .config = fake_api_config(w.api),
         .user_agent = "test/1",
         .clock = fake_api_clock(w.api),
@@ -379,8 +380,8 @@ static void kube_reflectors__undecodable_deletion__known_object_deleted(void **s
 static void reflector_on_event__endless_new_objects__watch_ends(void **state)
 {
     struct kube_store *store = kube_store_new(KUBE_SERVICE);
-    struct kube_reflectors *all =
-        kube_reflectors_new(&(struct kube_reflectors_args){.user_agent = "test/1"});
+    struct kube_reflectors *all = kube_reflectors_new(
+        &(struct kube_reflectors_args){.observe = kube_ignore_sent, .user_agent = "test/1"});
     kube_reflectors_add(all, store, NULL);
     struct reflector *x = &all->items[0];
     char text[256];
@@ -414,8 +415,11 @@ static void kube_reflectors_wait_synced__nobody_listens__says_where_to_look(void
     raw_server_stop(closed); /* a port on which nobody listens any more */
     config->server = server;
     struct kube_store *store = kube_store_new(KUBE_NODE);
-    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
-        .config = config, .user_agent = "test/1", .clock = fake_api_clock(api)});
+    struct kube_reflectors *r =
+        kube_reflectors_new(&(struct kube_reflectors_args){.observe = kube_ignore_sent,
+                                                           .config = config,
+                                                           .user_agent = "test/1",
+                                                           .clock = fake_api_clock(api)});
     struct err err = ERR_INIT;
     kube_reflectors_add(r, store, NULL);
     assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
@@ -495,8 +499,11 @@ static void kube_reflectors__cancelled_or_freed__ends_at_once(void **state)
     struct cancel *cancel = cancel_new(NULL);
     struct fake_api *api = fake_api_start(NULL, 0); /* every request hangs */
     struct kube_store *store = kube_store_new(KUBE_SERVICE);
-    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
-        .config = fake_api_config(api), .user_agent = "test/1", .cancel = cancel});
+    struct kube_reflectors *r =
+        kube_reflectors_new(&(struct kube_reflectors_args){.observe = kube_ignore_sent,
+                                                           .config = fake_api_config(api),
+                                                           .user_agent = "test/1",
+                                                           .cancel = cancel});
     struct err err = ERR_INIT;
     kube_reflectors_add(r, store, NULL);
     assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
@@ -520,7 +527,7 @@ static void reflector_step__requests__bounded_in_time(void **state)
     const struct kube_config config = {.server = "http://127.0.0.1:1", .context = "", .source = ""};
     struct kube_reflectors all = {
         .args = {.config = &config, .clock = clock_real(), .rng = rng_real()},
-        .http = http_new(&(struct http_config){0}),
+        .http = http_new(&(struct http_config){.observe = http_ignore_sent}),
     };
     struct kube_store *store = kube_store_new(KUBE_SERVICE);
     struct reflector x;
@@ -550,8 +557,8 @@ static void kube_reflectors_free__never_started__fine(void **state)
 {
     const struct kube_config config = {.server = "http://127.0.0.1:1", .context = "", .source = ""};
     struct kube_store *store = kube_store_new(KUBE_SLICE);
-    struct kube_reflectors *r = kube_reflectors_new(
-        &(struct kube_reflectors_args){.config = &config, .user_agent = "test/1"});
+    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
+        .observe = kube_ignore_sent, .config = &config, .user_agent = "test/1"});
     kube_reflectors_add(r, store, "a=b");
     kube_reflectors_free(r);
     kube_reflectors_free(NULL);
@@ -579,8 +586,8 @@ static void kube_reflectors__item_without_end__cut_off_at_the_cap(void **state)
     const struct kube_config config = {
         .server = raw_server_url(server), .context = "", .source = "kc", .proxy_url = ""};
     struct kube_store *store = kube_store_new(KUBE_SERVICE);
-    struct kube_reflectors *r = kube_reflectors_new(
-        &(struct kube_reflectors_args){.config = &config, .user_agent = "test/1"});
+    struct kube_reflectors *r = kube_reflectors_new(&(struct kube_reflectors_args){
+        .observe = kube_ignore_sent, .config = &config, .user_agent = "test/1"});
     struct err err = ERR_INIT;
     kube_reflectors_add(r, store, NULL);
     assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
@@ -623,6 +630,7 @@ static void reflector__credentials_in_the_making__waits_for_them(void **state)
         .fetch = held_token, .arg = &stage, .name = "test", .clock = fake_api_clock(w.api)});
     w.store = kube_store_new(KUBE_SERVICE);
     w.reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
+        .observe = kube_ignore_sent,
         .config = config,
         .user_agent = "test/1",
         .clock = fake_api_clock(w.api),

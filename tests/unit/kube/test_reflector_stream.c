@@ -77,6 +77,7 @@ static struct world *world_start(struct arena *a, const struct api_step *steps, 
     kube_store_add_handler(
         w->store, &(struct kube_handler){.changed = on_changed, .synced = on_synced, .arg = w});
     w->reflectors = kube_reflectors_new(&(struct kube_reflectors_args){
+        .observe = kube_ignore_sent,
         .config = fake_api_config(w->api),
         .user_agent = "test/1",
         .clock = fake_api_clock(w->api),

@@ -418,7 +418,8 @@ static struct fixture *fixture_new(struct arena *a, const char *verbs)
     f->n_stages = 1;
     f->clock = clock_fake_new(1000, 0);
     f->rng = rng_seeded_new(7);
-    f->pool = http_pool_new(&(struct http_config){.proxy_url = "", .clock = f->clock});
+    f->pool = http_pool_new(
+        &(struct http_config){.observe = http_ignore_sent, .proxy_url = "", .clock = f->clock});
     f->cancel = cancel_new(NULL);
     f->watch = call_watch_new();
     f->host = (struct tt_host){.size = sizeof f->host,

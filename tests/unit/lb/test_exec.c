@@ -87,7 +87,8 @@ static struct world world_new(struct arena *a)
                       .clock = clock_fake_new(1000, 0),
                       .rng = rng_seeded_new(1),
                       .cancel = cancel_new(NULL)};
-    w.http = http_new(&(struct http_config){.proxy_url = "", .clock = w.clock});
+    w.http = http_new(
+        &(struct http_config){.observe = http_ignore_sent, .proxy_url = "", .clock = w.clock});
     return w;
 }
 

@@ -28,6 +28,7 @@ struct fixture {
 static inline struct fixture fixture_new(const struct http_config *cfg)
 {
     struct http_config c = cfg == NULL ? (struct http_config){0} : *cfg;
+    c.observe = c.observe == NULL ? http_ignore_sent : c.observe;
     c.proxy_url = c.proxy_url == NULL ? "" : c.proxy_url;
     return (struct fixture){.arena = arena_new(), .http = http_new(&c)};
 }

@@ -479,52 +479,22 @@ static void http_do__kept_connection_dies__mutation_is_not_repeated(void **state
     }
 }
 
-/* --- observing, pools ------------------------------------------------------------------------ */
-
-struct seen {
-    int calls, failures, last_status;
-};
-
-static void observe(void *arg, const struct http_job *job, const struct http_response *resp,
-                    const struct err *err)
-{
-    struct seen *seen = arg;
-    seen->calls++;
-    seen->failures += err != NULL && err->code != ERR_OK && resp->status == 0;
-    seen->last_status = resp->status;
-    if (job->req.url == NULL) {
-        seen->calls = -1000;
-    }
-}
-
-static void observe__once_per_request__with_answer_or_error(void **state)
-{
-    (void)state;
-    struct test_server *s = test_server_start(NULL);
-    struct seen seen = {0};
-    struct fixture f = fixture_new(&(struct http_config){.observe = observe, .observe_arg = &seen});
-    assert_ok(&f, fixture_get(&f, test_server_url(s, "/status/404")));
-    assert_int_equal(seen.last_status, 404);
-    (void)!fixture_get(&f, test_server_url(s, "/drop"));
-    assert_int_equal(seen.calls, 2);
-    assert_int_equal(seen.failures, 1);
-    fixture_done(&f);
-    test_server_stop(s);
-}
+/* --- pools ------------------------------------------------------------------------------------- */
 
 static void http_pool__put_and_get__warm_and_unbound(void **state)
 {
     (void)state;
     struct test_server *s = test_server_start(NULL);
     struct cancel *cancel = cancel_new(NULL);
-    struct http_pool *pool = http_pool_new(&(struct http_config){.proxy_url = ""});
+    struct http_pool *pool =
+        http_pool_new(&(struct http_config){.proxy_url = "", .observe = http_ignore_sent});
     struct fixture f = {.arena = arena_new()};
     f.http = http_pool_get(pool);
     struct http *first = f.http;
     struct http *second = http_pool_get(pool);
     assert_ptr_not_equal(first, second);
     assert_ok(&f, fixture_get(&f, test_server_url(s, "/ok")));
-    http_bind(f.http, cancel, NULL, NULL);
+    http_bind(f.http, cancel, NULL, NULL, NULL);
     cancel_fire(cancel);
     assert_int_equal(fixture_get(&f, test_server_url(s, "/ok")), ERR_CANCELLED);
     http_pool_put(pool, second);
@@ -561,7 +531,6 @@ UNIT_MAIN(http_jobs)
         cmocka_unit_test(http_run__wait__ends_when_it_is_cancelled),
         cmocka_unit_test(may_mutate__asked_before_each_mutation_only),
         cmocka_unit_test(http_do__kept_connection_dies__mutation_is_not_repeated),
-        cmocka_unit_test(observe__once_per_request__with_answer_or_error),
         cmocka_unit_test(http_pool__put_and_get__warm_and_unbound),
     };
     return cmocka_run_group_tests_name("http_jobs", tests, http_group_setup, http_group_teardown);

@@ -67,7 +67,8 @@ static const char *proxy_url(struct raw_server *s, struct fixture *f, const char
 static void use_proxy(struct fixture *f, const char *url, const struct http_tls *tls)
 {
     http_free(f->http);
-    f->http = http_new(&(struct http_config){.proxy_url = url, .tls = tls});
+    f->http =
+        http_new(&(struct http_config){.observe = http_ignore_sent, .proxy_url = url, .tls = tls});
 }
 
 static void proxy__plain_request__absolute_target(void **state)
@@ -217,7 +218,8 @@ static void proxy__environment__asked_only_without_config(void **state)
     struct test_server *direct = test_server_start(NULL);
     setenv("HTTP_PROXY", raw_server_url(s), 1);
     setenv("NO_PROXY", "a.invalid", 1);
-    struct fixture f = {.arena = arena_new(), .http = http_new(&(struct http_config){0})};
+    struct fixture f = {.arena = arena_new(),
+                        .http = http_new(&(struct http_config){.observe = http_ignore_sent})};
     assert_ok(&f, fixture_get(&f, "http://b.invalid/"));
     assert_string_equal(f.resp.body, "proxied");
     assert_ok(&f, fixture_get(&f, test_server_url(direct, "/ok"))); /* loopback never is */
