@@ -82,7 +82,8 @@ const struct tt_metric metrics_own[] = {
      LABELS(queue_labels)},
     {.name = METRIC_CLOUD_REQUESTS,
      .type = TT_METRIC_COUNTER,
-     .help = "Requests to the cloud, by API, operation and status code (0: no answer)",
+     .help = "Requests to the cloud, by API, operation and status code (0: no answer); those for "
+             "credentials and to metadata servers are the APIs token and metadata",
      LABELS(cloud_count_labels)},
     {.name = METRIC_CLOUD_DURATION,
      .type = TT_METRIC_HISTOGRAM,

@@ -22,7 +22,7 @@ static const char *const user_label[] = {"username"};
 static const char *const code_label[] = {"code"};
 static const char *const status_label[] = {"status"};
 
-static const struct tt_metric table[] = {
+const struct tt_metric access_metrics[] = {
     {.name = "authentication_attempts",
      .type = TT_METRIC_COUNTER,
      .help = "[ALPHA] Requests by how their authentication ended: success, failure, error",
@@ -87,10 +87,11 @@ static const struct tt_metric table[] = {
              "somebody else's (blocked)",
      LABELS(status_label)},
 };
+const size_t access_metrics_n = ARRAY_LEN(access_metrics);
 
 void access_metrics_register(struct metrics *m)
 {
-    (void)metrics_register(m, table, ARRAY_LEN(table)); /* false: they are there */
+    (void)metrics_register(m, access_metrics, access_metrics_n); /* false: they are there */
 }
 
 static double seconds(int64_t ms)

@@ -11,6 +11,10 @@
 
 #include "controller/metrics.h"
 
+/* The table; docs/metrics.md is printed from it. */
+extern const struct tt_metric access_metrics[];
+extern const size_t access_metrics_n;
+
 /* Adds the table; may be called for a registry that has it already. */
 void access_metrics_register(struct metrics *m);
 

@@ -57,6 +57,8 @@ struct page {
     unsigned methods; /* PAGE_METHOD_…; another one is 405 */
     page_answer_fn *answer;
     void *arg;
+    bool
+        unlisted; /* /statusz does not name it: it answers 404, and says which tool is there instead */
 };
 
 /* True when the raw query has this key, with or without a value (pages of the API server: "?verbose"). */

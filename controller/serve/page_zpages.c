@@ -65,8 +65,9 @@ void page_statusz(void *arg, const struct page_request *req, struct page_answer 
                   "Binary version: " TRIMTAB_VERSION "\nEmulation version: " KUBERNETES "\nPaths:");
     size_t n = pages_fill(p, pages, PAGES_MAX);
     for (size_t i = 0; i < n; i++) {
-        str_append_c(b, ' ');
-        str_append(b, pages[i].path);
+        if (!pages[i].unlisted) {
+            str_appendf(b, " %s", pages[i].path);
+        }
     }
     str_append_c(b, '\n');
 }

@@ -9,20 +9,21 @@ struct row {
     page_answer_fn *answer;
     enum { OF_ALL = 0, OF_HEALTH, OF_STATUS } of; /* what its arg is: all arguments, or that one */
     bool profiling;                               /* only with --profiling */
+    bool unlisted;                                /* struct page */
 };
 #define GET PAGE_METHOD_GET
 static const struct row rows[] = {
-    {"/configz", false, GET, page_configz, OF_ALL, false},
-    {"/debug/flags", true, GET | PAGE_METHOD_PUT, page_debug_flags, OF_ALL, true},
-    {"/debug/pprof", true, GET, page_pprof, OF_ALL, true},
-    {"/flagz", false, GET, page_flagz, OF_ALL, false},
-    {"/healthz", true, GET, health_page, OF_HEALTH, false},
-    {"/livez", true, GET, health_page, OF_HEALTH, false},
-    {"/metrics", false, GET, page_metrics, OF_ALL, false},
-    {"/metrics/slis", false, GET | PAGE_METHOD_DELETE, page_slis, OF_ALL, false},
-    {"/readyz", true, GET, health_page, OF_HEALTH, false},
-    {"/status", false, GET, status_page_answer, OF_STATUS, false},
-    {"/statusz", false, GET, page_statusz, OF_ALL, false},
+    {"/configz", false, GET, page_configz, OF_ALL, false, false},
+    {"/debug/flags", true, GET | PAGE_METHOD_PUT, page_debug_flags, OF_ALL, true, false},
+    {"/debug/pprof", true, GET, page_pprof, OF_ALL, true, true},
+    {"/flagz", false, GET, page_flagz, OF_ALL, false, false},
+    {"/healthz", true, GET, health_page, OF_HEALTH, false, false},
+    {"/livez", true, GET, health_page, OF_HEALTH, false, false},
+    {"/metrics", false, GET, page_metrics, OF_ALL, false, false},
+    {"/metrics/slis", false, GET | PAGE_METHOD_DELETE, page_slis, OF_ALL, false, false},
+    {"/readyz", true, GET, health_page, OF_HEALTH, false, false},
+    {"/status", false, GET, status_page_answer, OF_STATUS, false, false},
+    {"/statusz", false, GET, page_statusz, OF_ALL, false, false},
 };
 
 static void *arg_of(const struct row *r, const struct pages_args *args)
@@ -48,6 +49,7 @@ size_t pages_fill(const struct pages_args *args, struct page *out, size_t max)
         out[n++] = (struct page){
             .path = rows[i].path,
             .below = rows[i].below,
+            .unlisted = rows[i].unlisted,
             .methods = rows[i].methods,
             .answer = rows[i].answer,
             .arg = arg_of(&rows[i], args),

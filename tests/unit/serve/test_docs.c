@@ -14,6 +14,7 @@
 
 #include "controller/metrics_text.h"
 #include "controller/options.h"
+#include "controller/serve/access_metrics.h"
 #include "providers/builtin.h"
 #include "tests/support/doc_page.h"
 #include "tests/support/unit.h"
@@ -220,6 +221,8 @@ static void metrics_page__is_printed_from_the_tables(void **state)
                          metrics_table(*state, metrics_own, metrics_own_n));
     doc_page_check_table(*state, "metrics.md", "process",
                          metrics_table(*state, metrics_process, metrics_process_n));
+    doc_page_check_table(*state, "metrics.md", "access",
+                         metrics_table(*state, access_metrics, access_metrics_n));
     for (size_t i = 0; i < n; i++) {
         doc_page_check_table(*state, "metrics.md", providers[i]->name,
                              metrics_table(*state, providers[i]->metrics, providers[i]->n_metrics));

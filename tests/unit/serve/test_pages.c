@@ -408,8 +408,8 @@ static void statusz__says_since_when_and_what(void **state)
     assert_non_null(strstr(body(w), "\n\nStarted: Wed Oct 16 21:03:43 UTC 2024\n"
                                     "Up: 26 hr 03 min 04 sec\nGo version: none"));
     assert_non_null(strstr(body(w), "\nBinary version: " TRIMTAB_VERSION "\n"));
-    assert_non_null(strstr(body(w), "\nPaths: /configz /debug/flags /debug/pprof /flagz /healthz "
-                                    "/livez /metrics /metrics/slis /readyz /status /statusz\n"));
+    assert_non_null(strstr(body(w), "\nPaths: /configz /debug/flags /flagz /healthz /livez "
+                                    "/metrics /metrics/slis /readyz /status /statusz\n"));
     assert_int_equal(ask_with(w, "GET", "/statusz", "application/json", ""), 406);
     assert_int_equal(ask_with(w, "GET", "/statusz", "application/json, text/plain;q=0.5", ""), 200);
 }
