@@ -48,3 +48,29 @@ configure() {
         rm -f "$folder.setup.log"
     fi
 }
+
+# fetch_promtool FOLDER: promtool of Debian's package prometheus, in FOLDER/prometheus/usr/bin, where tests look for it below a
+# build folder's tools/.  Unpacked and not installed, because the package starts a server.  Once: what is there stays.  Without
+# apt-get or a network it says so and returns 1; the tests that need promtool are skipped then.
+fetch_promtool() {
+    local folder=$1 tool=$1/prometheus/usr/bin/promtool new root=""
+    [ "$(id -u)" = 0 ] || root=sudo
+    if [ -x "$tool" ] || command -v promtool >/dev/null; then
+        say "promtool is there"
+        return 0
+    fi
+    mkdir -p "$folder" && new=$(mktemp -d "$folder/prometheus.XXXXXX") || return 1
+    if (cd "$new" || exit 1
+        apt-get -o APT::Sandbox::User=root download prometheus ||
+            { $root apt-get update -qq && apt-get -o APT::Sandbox::User=root download prometheus; }
+        dpkg-deb -x prometheus_*.deb tree) >"$folder/promtool.log" 2>&1 && [ -x "$new/tree/usr/bin/promtool" ]; then
+        # The rest is a server and its pages, 100 MB of them.
+        rm -rf "$folder/prometheus" && mkdir -p "${tool%/*}" && mv "$new/tree/usr/bin/promtool" "$tool"
+        rm -rf "$new" "$folder/promtool.log"
+        say "promtool is unpacked in $folder"
+        return 0
+    fi
+    rm -rf "$new"
+    say "promtool could not be fetched (see $folder/promtool.log); its tests will be skipped"
+    return 1
+}

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""deploy/: made files are fresh, manifests say what they must, alerts and dashboard use metrics that exist.
+"""deploy/: made files are fresh, manifests say what they must.  Alerts and dashboard: monitoring_test.py, alerts_test.py.
 
     manifests_test.py TRIMTAB_SIM TRIMTAB TREE     (TAP on stdout)
 
-helm, kubectl and promtool are used where they are on the PATH (TRIMTAB_HELM names another helm); each test says so where
+helm and kubectl are used where they are on the PATH (TRIMTAB_HELM names another helm); each test says so where
 its program is absent.
 """
 import glob
@@ -287,78 +287,6 @@ def test_kubectl__the_api_server_takes_what_the_simulator_knows():
                 sim.wait(180)
 
 
-# --- monitoring ----------------------------------------------------------------------------------------------------
-
-def metrics():
-    """Names and labels in the tables of metrics."""
-    names = set()
-    for pattern in ("controller/metrics*.[ch]", "controller/*_metrics*.[ch]", "controller/*/*metrics*.[ch]",
-                    "controller/serve/*.[ch]", "providers/*/*metrics*.[ch]"):
-        for path in glob.glob(os.path.join(TREE, pattern)):
-            names |= set(re.findall(r'"([a-z][a-z0-9_]*)"', read(path)))
-    return names
-
-
-OURS = {"up", "job", "pod", "le", "instance"}  # Prometheus' own
-FUNCTIONS = {"absent", "sum", "by", "rate", "increase", "changes", "histogram_quantile", "min_over_time", "max", "or", "and",
-             "on", "vector", "count", "without", "avg", "min"}
-
-
-def words_of(expr):
-    """Names of metrics and labels in an expression."""
-    text = re.sub(r'"(?:\\.|[^"\\])*"|\[[^]]*\]', "", expr)
-    words = set(re.findall(r"[a-z_][a-z0-9_]*", re.sub(r"\$\w+", "", text))) - FUNCTIONS
-    return {re.sub(r"_(bucket|sum|count)$", "", w) if w.endswith(("_bucket", "_sum", "_count")) else w for w in words}
-
-
-def alerts():
-    groups = yaml.safe_load(read("deploy", "helm", "trimtab", "files", "alerts.yaml"))["groups"]
-    return [rule for group in groups for rule in group["rules"]]
-
-
-def panels():
-    board = json.loads(read("deploy", "helm", "trimtab", "files", "dashboard.json"))
-    return [p for p in board["panels"] if p["type"] != "row"]
-
-
-def test_alerts__are_whole_and_each_has_its_section():
-    sections = set(re.findall(r"(?m)^### (Trimtab\w+)$", read("docs", "operations.md")))
-    assert sections == {rule["alert"] for rule in alerts()}, sections ^ {rule["alert"] for rule in alerts()}
-    for rule in alerts():
-        assert rule["labels"]["severity"] in ("critical", "warning"), rule
-        assert set(rule["annotations"]) == {"summary", "description", "runbook"}, rule
-        assert f"docs/operations.md#{rule['alert'].lower()}" in rule["annotations"]["runbook"], rule
-        assert re.fullmatch(r"\d+[smh]", rule.get("for", "1m")), rule
-
-
-def test_alerts_and_dashboard__use_metrics_that_exist():
-    known = metrics() | OURS
-    assert "trimtab_syncs_total" in known and "result" in known
-    wrong = {}
-    for name, expr in [*((r["alert"], r["expr"]) for r in alerts()),
-                       *((p["title"], t["expr"]) for p in panels() for t in p["targets"])]:
-        unknown = words_of(expr) - known
-        if unknown:
-            wrong[name] = sorted(unknown)
-    assert not wrong, wrong
-    assert words_of('sum by (kind) (rate(no_such_total{job="x", odd!="y"}[5m]))') == {"kind", "no_such_total", "job", "odd"}
-
-
-def test_results_in_alerts__are_words_of_the_program():
-    words = set(re.findall(r'X\(\w+, \d+, "([a-z-]+)"\)', read("common", "base", "err.h")))
-    used = set(re.search(r'result!~"([^"]+)"', next(r["expr"] for r in alerts() if "result!~" in r["expr"])).group(1).split("|"))
-    assert used <= words, used - words
-
-
-def test_dashboard__has_a_panel_for_each_place():
-    board = json.loads(read("deploy", "helm", "trimtab", "files", "dashboard.json"))
-    ids = [p["id"] for p in board["panels"]]
-    places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in board["panels"]]
-    assert len(set(ids)) == len(ids) and len(set(places)) == len(places)
-    assert all(p["gridPos"]["x"] + p["gridPos"]["w"] <= 24 for p in board["panels"])
-    assert all(t["expr"].count("(") == t["expr"].count(")") for p in panels() for t in p["targets"])
-
-
 def test_service_monitor__finds_the_service_and_the_job_of_the_alerts():
     monitor = yaml.safe_load(read("deploy", "manifests", "monitoring", "servicemonitor.yaml"))
     for cloud in CLOUDS:
@@ -366,14 +294,6 @@ def test_service_monitor__finds_the_service_and_the_job_of_the_alerts():
         assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
         assert monitor["spec"]["endpoints"][0]["port"] in [p["name"] for p in service["spec"]["ports"]]
         assert service["metadata"]["labels"][monitor["spec"]["jobLabel"]] == "trimtab"
-    rule = yaml.safe_load(read("deploy", "manifests", "monitoring", "prometheusrule.yaml"))
-    assert [r["alert"] for r in rule["spec"]["groups"][0]["rules"]] == [r["alert"] for r in alerts()]
-    board = yaml.safe_load(read("deploy", "manifests", "monitoring", "dashboard.yaml"))
-    assert json.loads(board["data"]["trimtab.json"])["uid"] == "trimtab"
-
-
-def test_promtool__takes_the_alerts():
-    tree.run(tap.need(shutil.which("promtool"), "promtool is not installed"), "check", "rules", os.path.join(CHART, "files", "alerts.yaml"))
 
 
 if __name__ == "__main__":
