@@ -89,6 +89,8 @@ void status_budgets(struct metrics *m, double kube_qps, int kube_burst, struct a
 struct status_filter {
     const char *service; /* "namespace/name": this one, with its pending plan */
     const char *ns;
+    const char *const *only; /* these, when `n_only` is not 0; "namespace/name" */
+    size_t n_only;
     size_t most;        /* so many Services at most; the rest is counted */
     const char *absent; /* of status_absent(), for status_html(); NULL: something is shown */
 };

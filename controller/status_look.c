@@ -138,5 +138,12 @@ bool status_shows(const struct status_filter *f, const struct status_service *s)
         return strcmp(f->service, s->row.key) == 0;
     }
     size_t n = f->ns == NULL ? 0 : strlen(f->ns);
+    bool named = f->n_only == 0;
+    for (size_t i = 0; !named && i < f->n_only; i++) {
+        named = strcmp(f->only[i], s->row.key) == 0;
+    }
+    if (!named) {
+        return false;
+    }
     return n == 0 || (strncmp(s->row.key, f->ns, n) == 0 && s->row.key[n] == '/');
 }

@@ -12,7 +12,8 @@
 
 #define ALL_CLOUD (CMD_PLAN | CMD_EXPLAIN | CMD_CHECK_CONFIG | CMD_ORPHANS)
 #define LOADS     (CMD_PLAN | CMD_EXPLAIN | CMD_ORPHANS) /* cluster and cloud */
-#define ABOUT     (CMD_PLAN | CMD_EXPLAIN)               /* Services are named */
+/* Services are named. */
+#define ABOUT     (CMD_PLAN | CMD_EXPLAIN | CMD_STATUS | CMD_ORPHANS)
 #define OFFSET(m) offsetof(struct cmd_args, m)
 
 #define TIMEOUT_MS         ((int64_t)2 * 60 * 1000)

@@ -13,7 +13,8 @@ static const char usage[] =
     "Says which load balancer a Service gets, by which rule, and which nodes take part.\n"
     "\n"
     "Usage:\n"
-    "  trimtab explain NAMESPACE/NAME --cloud-provider=NAME [--cloud-config=FILE] [flags]\n"
+    "  trimtab explain [NAMESPACE/|svc/]NAME… [-n NAMESPACE] [-f FILE…] --cloud-provider=NAME\n"
+    "                  [--cloud-config=FILE] [flags]\n"
     "\n"
     "Examples:\n"
     "  trimtab explain demo/web --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
@@ -132,9 +133,12 @@ int cmd_explain(int argc, char **argv)
     struct err err = ERR_INIT;
     bool done = false;
     int code = cmd_session_begin(&s, CMD_EXPLAIN, usage, argc, argv, &done, &err);
-    if (code == ERR_OK && !done && s.args.words.n + s.args.files.n == 0) {
+    if (code == ERR_OK && !done && s.args.words.n + s.args.files.n == 0 && s.args.ns == NULL &&
+        !s.args.all_namespaces) {
         code =
-            err_set(&err, ERR_INVALID, "name a Service (NAMESPACE/NAME) or a manifest (-f FILE)");
+            err_set(&err, ERR_INVALID,
+                    "name a Service (NAMESPACE/NAME), a manifest (-f FILE), a namespace (-n NAME), "
+                    "or all of them (-A)");
         s.misused = true;
     }
     if (code == ERR_OK && !done && s.plugin->desc.explain == NULL) {

@@ -17,14 +17,21 @@ static const char usage[] =
     "Lists what is ours in the cloud without a Service that has it, with ages and costs.\n"
     "\n"
     "Usage:\n"
-    "  trimtab orphans [RESOURCE…] --cloud-provider=NAME [--cloud-config=FILE] [flags]\n"
+    "  trimtab orphans [RESOURCE…] [[NAMESPACE/|svc/]NAME…] [-n NAMESPACE] [-f FILE…]\n"
+    "                  --cloud-provider=NAME [--cloud-config=FILE] [flags]\n"
+    "\n"
+    "A name is a resource's, or a Service's: then it is about what is left of that. -f names the\n"
+    "Services of manifests.\n"
     "\n"
     "With --delete it takes them away after a question, Service by Service, as the controller "
     "would\n"
     "after the Service's deletion. What may be another cluster's is only taken away when it is "
-    "named;\n"
-    "what has no owner that anybody can tell is never: the command to do it by hand is shown.\n"
-    "A RESOURCE that is not ours, or that a Service has, is an error: nothing is deleted then.\n"
+    "named\n"
+    "itself; what has no owner that anybody can tell is never: the command to do it by hand is "
+    "shown.\n"
+    "A name that is neither a resource of ours without a Service nor a Service is an error: "
+    "nothing\n"
+    "is deleted then.\n"
     "\n"
     "Examples:\n"
     "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
@@ -132,6 +139,27 @@ static bool is_named(const struct orphans *o, const struct orphan *item)
     return false;
 }
 
+static bool is_of_named_service(const struct orphans *o, const struct orphan *item)
+{
+    for (size_t i = 0; i < o->n_services; i++) {
+        if (str_eq(o->services[i], item->owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_in_namespace(const struct orphans *o, const struct orphan *item)
+{
+    return o->ns == NULL || str_has_prefix(item->owner, arena_printf(o->s.a, "%s/", o->ns));
+}
+
+/* Does the command line name anything? */
+static bool is_asked(const struct orphans *o)
+{
+    return o->names.n + o->n_services > 0;
+}
+
 /* Is any of the resources that go together one that was named? */
 static bool is_named_with_others(const struct orphans *o, const struct orphan *item)
 {
@@ -149,10 +177,19 @@ static void choose(struct orphans *o)
     o->n_chosen = 0;
     for (size_t i = 0; i < o->n; i++) {
         struct orphan *item = &o->items[i];
-        bool all = o->names.n == 0 && !item->unsure;
-        item->chosen = item->remove_as != NULL && (all || is_named_with_others(o, item));
+        bool all = !is_asked(o) && is_in_namespace(o, item);
+        bool meant = !item->unsure && (all || is_of_named_service(o, item));
+        item->chosen = item->remove_as != NULL && (meant || is_named_with_others(o, item));
         o->n_chosen += item->chosen;
     }
+}
+
+static bool is_shown(const struct orphans *o, const struct orphan *item)
+{
+    if (!is_asked(o)) {
+        return is_in_namespace(o, item);
+    }
+    return item->chosen || is_named(o, item) || is_of_named_service(o, item);
 }
 
 /* Only what was named, and what goes with it. */
@@ -160,12 +197,12 @@ static void narrow(struct orphans *o)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; o->names.n > 0 && i < o->n; i++) {
-        if (o->items[i].chosen || is_named(o, &o->items[i])) {
+    for (size_t i = 0; i < o->n; i++) {
+        if (is_shown(o, &o->items[i])) {
             o->items[kept++] = o->items[i];
         }
     }
-    o->n = o->names.n > 0 ? kept : o->n;
+    o->n = kept;
 }
 
 static int failed_list(const struct orphans *o, int32_t code, struct err *err)
@@ -226,19 +263,66 @@ static void print(const struct orphans *o)
     }
 }
 
-static int open_all(struct orphans *o, struct err *err)
+/* The files only name Services; the cluster's are what counts. */
+static int read_targets(struct orphans *o, struct cmd_targets *ret, struct err *err)
 {
     struct cmd_session *s = &o->s;
 
+    s->args.validate = "ignore";
+    int code = cmd_targets_read(s->a, &s->args, ret, err);
     o->names = s->args.words;
+    o->ns = s->args.ns;
     s->args.words = (struct cmd_list){0};
+    s->args.files = (struct cmd_list){0};
+    return code;
+}
+
+/* A word may be a resource's name as well: one with several slashes is not a Service's. */
+static int find_services(struct orphans *o, struct cmd_targets *t, struct err *err)
+{
+    const struct cmd_manifests *m = &t->manifests;
+    const char *ns = o->s.config != NULL ? o->s.config->ns : NULL;
+
+    o->keys = ARENA_ARRAY(o->s.a, const char *, o->names.n);
+    o->services = ARENA_ARRAY(o->s.a, const char *, o->names.n + m->n);
+    for (size_t i = 0; i < o->names.n; i++) {
+        const char *word = o->names.items[i];
+        const char *slash = strchr(word, '/');
+        if (slash != NULL && strchr(slash + 1, '/') != NULL) {
+            continue;
+        }
+        int code = cmd_targets_key(o->s.a, t, word, ns, &o->keys[i], err);
+        if (code != ERR_OK) {
+            return code;
+        }
+        o->services[o->n_services++] = o->keys[i];
+    }
+    for (size_t i = 0; i < m->n; i++) {
+        o->services[o->n_services++] = arena_printf(
+            o->s.a, "%s/%s", str_or(m->items[i].ns, cmd_targets_ns(t, ns)), m->items[i].name);
+    }
+    return ERR_OK;
+}
+
+static int open_all(struct orphans *o, struct err *err)
+{
+    struct cmd_session *s = &o->s;
+    struct cmd_targets targets;
+
+    int code = read_targets(o, &targets, err);
+    if (code != ERR_OK) {
+        return code;
+    }
     s->on_resource = on_resource;
     s->writes = s->args.delete;
     if (s->plugin->desc.list_owned == NULL) {
         return err_set(err, ERR_INVALID, "the provider %s cannot say what in the cloud is its own",
                        s->plugin->desc.name);
     }
-    int code = cmd_session_load(s, err);
+    code = cmd_session_load(s, err);
+    if (code == ERR_OK) {
+        code = find_services(o, &targets, err);
+    }
     return code == ERR_OK ? cmd_session_open(s, err) : code;
 }
 

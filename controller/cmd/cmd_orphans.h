@@ -22,12 +22,17 @@ struct orphan {
 /* A resource of ours, for the check of names. */
 struct orphan_name {
     const char *name;
+    const char *owner;   /* "ns/name"; "" unknown */
     const char *used_by; /* "ns/name", or "" for one that is not told; NULL: an orphan */
 };
 
 struct orphans {
     struct cmd_session s;  /* first: it is the hook's argument */
-    struct cmd_list names; /* words of the command line; none: all */
+    struct cmd_list names; /* words of the command line: resources or Services */
+    const char **keys; /* of each word: the "ns/name" that it would be as a Service; NULL: none */
+    const char **services; /* those, and the Services of -f */
+    size_t n_services;
+    const char *ns; /* -n: of this namespace only; NULL: of all */
     struct orphan_name *owned;
     size_t n_owned, cap_owned;
     struct orphan *items; /* sorted: those with an owner first, by owner, kind, name */

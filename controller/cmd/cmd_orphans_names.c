@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_orphans_names.c: the resources that the command line names: each must be there, and be an orphan.
+/* cmd_orphans_names.c: the resources and Services that the command line names: each must be there, a resource be an orphan.
  *
  * Nothing is listed or deleted when one of them is not: the slip of a pen is not an answer. */
 #include <stdio.h>
@@ -14,6 +14,7 @@ void orphans_note_name(struct orphans *o, const struct tt_owned *owned)
     o->owned = cmd_grow(o->s.a, o->owned, o->n_owned, &o->cap_owned, sizeof(*o->owned));
     o->owned[o->n_owned++] = (struct orphan_name){
         .name = arena_strdup(o->s.a, str_nonnull(owned->name)),
+        .owner = arena_strdup(o->s.a, str_nonnull(owned->owner)),
         .used_by = used ? arena_strdup(o->s.a, str_nonnull(owned->owner)) : NULL,
     };
 }
@@ -43,13 +44,53 @@ static int check_name(const struct orphans *o, const char *name, struct err *err
                    str_near_hint(o->s.a, name, names, o->n_owned));
 }
 
+/* The cluster has it, or something in the cloud is of it. */
+static bool is_service(const struct orphans *o, const char *key)
+{
+    bool found = cmd_session_service(&o->s, key) != NULL;
+
+    for (size_t i = 0; !found && i < o->n_owned; i++) {
+        found = str_eq(o->owned[i].owner, key);
+    }
+    return found;
+}
+
+static int no_service(const struct orphans *o, const char *key, struct err *err)
+{
+    const char **keys = ARENA_ARRAY(o->s.a, const char *, o->s.n_services + o->n_owned + 1);
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < o->s.n_services; i++) {
+        keys[n++] = arena_printf(o->s.a, "%s/%s", o->s.services[i]->ns, o->s.services[i]->name);
+    }
+    for (size_t i = 0; i < o->n_owned; i++) {
+        keys[n++] = o->owned[i].owner;
+    }
+    return err_set(err, ERR_NOT_FOUND,
+                   "there is no Service %s in the cluster, and nothing of one in the cloud%s", key,
+                   str_near_hint(o->s.a, key, keys, n));
+}
+
+/* Where a word can be both, a Service comes first: nothing but its orphans is listed. */
+static int check_word(const struct orphans *o, size_t i, struct err *err)
+{
+    const char *word = o->names.items[i];
+    const char *key = o->keys[i];
+
+    if (key != NULL && is_service(o, key)) {
+        return ERR_OK;
+    }
+    return key != NULL && strchr(word, '/') != NULL ? no_service(o, key, err)
+                                                    : check_name(o, word, err);
+}
+
 int orphans_check_names(const struct orphans *o, struct err *err)
 {
     int code = ERR_OK;
 
     for (size_t i = 0; i < o->names.n; i++) {
         struct err one = ERR_INIT;
-        if (check_name(o, o->names.items[i], &one) == ERR_OK) {
+        if (check_word(o, i, &one) == ERR_OK) {
             continue;
         }
         if (code != ERR_OK) {

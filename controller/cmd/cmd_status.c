@@ -23,7 +23,7 @@ static const char usage[] =
     "Shows what a running trimtab does: who leads, and how each Service fares, failures first.\n"
     "\n"
     "Usage:\n"
-    "  trimtab status [NAMESPACE/NAME] [--server=URL] [flags]\n"
+    "  trimtab status [[NAMESPACE/|svc/]NAME…] [-n NAMESPACE] [-f FILE…] [--server=URL] [flags]\n"
     "\n"
     "It asks the process's own HTTPS port, as whoever the kubeconfig names; that needs the right "
     "to\n"
@@ -34,6 +34,8 @@ static const char usage[] =
     "Examples:\n"
     "  trimtab status --certificate-authority=trimtab-ca.crt\n"
     "  trimtab status demo/web --insecure-skip-tls-verify\n"
+    "  # the Services of manifests\n"
+    "  trimtab status -f k8s/ --certificate-authority=trimtab-ca.crt\n"
     "  trimtab status --server=https://10.0.0.7:10258 -o json\n"
     "\n"
     "Exit status: 0 all is well, 2 a Service needs attention, 1 error, or no such Service.\n";
@@ -41,8 +43,10 @@ static const char usage[] =
 struct ask {
     struct arena *a;
     struct cmd_args args;
+    struct cmd_targets targets;
+    const char **keys; /* Services that are asked about; none: all */
+    size_t n_keys;
     const char *server;
-    const char *service; /* "namespace/name"; NULL: all */
     struct cmd_wait *wait;
     struct kube_config *config;
     struct kube_client *client;
@@ -103,7 +107,8 @@ static int advise(const struct ask *q, struct err *err)
 {
     struct err why = *err;
 
-    if (why.http_status == 404 && str_eq(why.reason, "NotFound") && q->service != NULL) {
+    if (why.http_status == 404 && str_eq(why.reason, "NotFound") &&
+        (q->n_keys == 1 || q->targets.ns != NULL)) {
         return why.code; /* trimtab's own words */
     }
     if (why.http_status == 403 || why.http_status == 401) {
@@ -130,24 +135,17 @@ static int advise(const struct ask *q, struct err *err)
     return why.code;
 }
 
-/* A bare name is one of the context's namespace, as with plan and explain. */
-static void name_service(struct ask *q)
-{
-    const char *word = q->args.words.n > 0 ? q->args.words.items[0] : NULL;
-
-    q->service = word == NULL || strchr(word, '/') != NULL
-                     ? word
-                     : arena_printf(q->a, "%s/%s", str_or(q->config->ns, "default"), word);
-}
-
 static const char *query_of(const struct ask *q)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
 
     str_append(&b, "o=json");
-    if (q->service != NULL) {
+    if (q->n_keys == 1) {
         str_append(&b, "&service=");
-        url_append_query_escaped(&b, q->service);
+        url_append_query_escaped(&b, q->keys[0]);
+    } else if (q->n_keys == 0 && q->targets.ns != NULL) {
+        str_append(&b, "&ns=");
+        url_append_query_escaped(&b, q->targets.ns);
     }
     return str_buf_to_arena(&b, q->a);
 }
@@ -156,10 +154,12 @@ static int fetch(struct ask *q, struct kube_response *ret, struct err *err)
 {
     int code = open_server(q, err);
 
+    if (code == ERR_OK) {
+        code = cmd_targets_keys(q->a, &q->targets, q->config->ns, &q->keys, &q->n_keys, err);
+    }
     if (code != ERR_OK) {
         return code;
     }
-    name_service(q);
     const struct kube_request req = {.method = "GET",
                                      .path = "/status",
                                      .query = query_of(q),
@@ -186,21 +186,35 @@ static int verdict(const struct status_view *v, const struct status_filter *f)
     return 0;
 }
 
-static bool shows_any(const struct status_view *v, const struct status_filter *f)
+/* Each Service that was named must be there; an earlier version of the process leaves this to us. */
+static int check_shown(const struct ask *q, const struct status_view *v, struct err *err)
 {
+    const char **shown = ARENA_ARRAY(q->a, const char *, v->n_services + 1);
+
     for (size_t i = 0; i < v->n_services; i++) {
-        if (status_shows(f, &v->services[i])) {
-            return true;
+        shown[i] = v->services[i].row.key;
+    }
+    for (size_t k = 0; k < q->n_keys; k++) {
+        bool found = false;
+        for (size_t i = 0; !found && i < v->n_services; i++) {
+            found = str_eq(q->keys[k], shown[i]);
+        }
+        if (!found) {
+            return err_set(err, ERR_NOT_FOUND, "Service %s not found, or not managed by trimtab%s",
+                           q->keys[k], str_near_hint(q->a, q->keys[k], shown, v->n_services));
         }
     }
-    return false;
+    return ERR_OK;
 }
 
 static int print(struct ask *q, const struct kube_response *resp, struct err *err)
 {
     struct json_object *o = NULL;
     struct status_view view;
-    struct status_filter filter = {.service = q->service};
+    struct status_filter filter = {.service = q->n_keys == 1 ? q->keys[0] : NULL,
+                                   .ns = q->targets.ns,
+                                   .only = q->keys,
+                                   .n_only = q->n_keys};
     _cleanup_(str_buf_done) struct str_buf out = STR_BUF_INIT;
     int code = json_parse_arena(q->a, resp->body, resp->body_len, NULL, &o, err);
 
@@ -211,9 +225,7 @@ static int print(struct ask *q, const struct kube_response *resp, struct err *er
         (void)err_prefix(err, "%s/status", q->server);
         return 1;
     }
-    if (q->service != NULL && !shows_any(&view, &filter)) { /* an earlier version answers so */
-        (void)err_set(err, ERR_NOT_FOUND, "Service %s not found, or not managed by trimtab",
-                      q->service);
+    if (check_shown(q, &view, err) != ERR_OK) {
         return 1;
     }
     if (str_eq(q->args.output, "json")) {
@@ -230,8 +242,8 @@ static int run(struct ask *q, struct err *err)
     struct kube_response resp;
 
     q->server = str_or(q->args.server, DEFAULT_SERVER);
-    if (q->args.words.n > 1) {
-        (void)err_set(err, ERR_INVALID, "one Service at most can be named");
+    q->args.validate = "ignore"; /* manifests only name Services here */
+    if (cmd_targets_read(q->a, &q->args, &q->targets, err) != ERR_OK) {
         return 1;
     }
     return fetch(q, &resp, err) == ERR_OK ? print(q, &resp, err) : 1;

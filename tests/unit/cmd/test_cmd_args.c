@@ -45,11 +45,10 @@ static const char *option_of(const struct cmd_args *args, const char *name)
 }
 
 /* With a part of the Services the rest would look like orphans. */
-static void cmd_args__orphans__neither_nodes_nor_manifests(void **state)
+static void cmd_args__orphans__no_nodes_and_nothing_to_validate(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"orphans --nodes=x", "orphans -f x",
-                                        "orphans --filename=x"};
+    static const char *const lines[] = {"orphans --nodes=x", "orphans --validate=warn"};
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct cmd_args args;
     struct err err = ERR_INIT;
@@ -61,6 +60,44 @@ static void cmd_args__orphans__neither_nodes_nor_manifests(void **state)
     assert_true(args.delete &&args.yes && args.force);
     assert_int_equal(2, args.words.n);
     assert_int_equal(ERR_INVALID, parse(a, CMD_PLAN, "plan --delete", &args, &err));
+}
+
+static void cmd_args__names_of_services__the_same_flags_everywhere(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned command;
+        const char *name;
+    } commands[] = {{CMD_PLAN, "plan"},
+                    {CMD_EXPLAIN, "explain"},
+                    {CMD_STATUS, "status"},
+                    {CMD_ORPHANS, "orphans"}};
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        struct cmd_args args;
+        struct err err = ERR_INIT;
+        const char *line = arena_printf(a, "%s -n demo -f a -f=b svc/web -A", commands[i].name);
+        assert_int_equal(ERR_OK, parse(a, commands[i].command, line, &args, &err));
+        assert_string_equal("demo", args.ns);
+        assert_int_equal(2, args.files.n);
+        assert_string_equal("svc/web", args.words.items[0]);
+        assert_true(args.all_namespaces);
+        assert_null(args.validate);
+    }
+}
+
+/* A mode needs its '=', as with kubectl: the next word is a name. */
+static void cmd_args__validate__bare_is_strict(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct cmd_args args;
+    struct err err = ERR_INIT;
+    assert_int_equal(ERR_OK, parse(a, CMD_PLAN, "plan --validate warn", &args, &err));
+    assert_string_equal("strict", args.validate);
+    assert_int_equal(1, args.words.n);
+    assert_int_equal(ERR_OK, parse(a, CMD_PLAN, "plan --validate=warn", &args, &err));
+    assert_string_equal("warn", args.validate);
 }
 
 static void cmd_args__every_form_of_a_flag__same_value(void **state)
@@ -243,7 +280,9 @@ static void cmd_args_help__every_line__within_100_columns(void **state)
 UNIT_MAIN(cmd_args)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cmd_args__orphans__neither_nodes_nor_manifests),
+        cmocka_unit_test(cmd_args__orphans__no_nodes_and_nothing_to_validate),
+        cmocka_unit_test(cmd_args__names_of_services__the_same_flags_everywhere),
+        cmocka_unit_test(cmd_args__validate__bare_is_strict),
         cmocka_unit_test(cmd_args__every_form_of_a_flag__same_value),
         cmocka_unit_test(cmd_args__switches_underscores_and_words__taken),
         cmocka_unit_test(cmd_args__options_of_the_provider__checked_and_sorted),
