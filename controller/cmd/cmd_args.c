@@ -68,6 +68,10 @@ const struct cmd_flag cmd_flags[] = {
      "ignore "
      "(or false)",
      CMD_PLAN | CMD_EXPLAIN, OFFSET(validate), 0, false, "strict"},
+    {"server-dry-run", NULL,
+     "with -f: plan with what the API server makes of the manifests (defaults, webhooks), without "
+     "storing it; needs the rights to create and patch Services",
+     CMD_PLAN | CMD_EXPLAIN, OFFSET(server_dry_run), 0, false},
     {"output", "FORMAT", "json: one document for programs",
      ALL_CLOUD | CMD_VERSION | CMD_STATUS | CMD_RBAC, OFFSET(output), 'o', false},
     {"controllers", "LIST", "as with the controller's flag of that name", ALL_CLOUD,

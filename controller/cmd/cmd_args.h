@@ -45,6 +45,7 @@ struct cmd_args {
     struct cmd_list files;   /* -f */
     const char *ns;          /* -n; NULL: not given */
     bool all_namespaces;     /* -A */
+    bool server_dry_run;     /* --server-dry-run */
     const char *validate;    /* --validate; NULL: strict */
     const char *output;      /* "" or "json" */
     const char *controllers; /* --controllers, comma separated; NULL: all */

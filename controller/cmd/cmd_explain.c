@@ -135,10 +135,9 @@ int cmd_explain(int argc, char **argv)
     int code = cmd_session_begin(&s, CMD_EXPLAIN, usage, argc, argv, &done, &err);
     if (code == ERR_OK && !done && s.args.words.n + s.args.files.n == 0 && s.args.ns == NULL &&
         !s.args.all_namespaces) {
-        code =
-            err_set(&err, ERR_INVALID,
-                    "name a Service (NAMESPACE/NAME), a manifest (-f FILE), a namespace (-n NAME), "
-                    "or all of them (-A)");
+        code = err_set(&err, ERR_INVALID,
+                       "name a Service (NAMESPACE/NAME) or a manifest (-f FILE), or take all of a "
+                       "namespace (-n NAME) or of the cluster (-A)");
         s.misused = true;
     }
     if (code == ERR_OK && !done && s.plugin->desc.explain == NULL) {

@@ -3,6 +3,7 @@
  *
  * A live cluster is read once, by the controller's own reflectors, which end when the first lists are in.  Decoding is the
  * controller's own, so what is planned here is what the controller would see. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/client_metrics.h"
+#include "controller/cmd/cmd_dry_run.h"
 #include "controller/cmd/cmd_input.h"
 #include "controller/cmd/cmd_service_rules.h"
 #include "controller/cmd/cmd_session.h"
@@ -363,6 +365,57 @@ static const char *config_ns(const struct cmd_session *s)
     return s->config != NULL ? s->config->ns : NULL;
 }
 
+static void note_some(struct cmd_session *s, const char *key, const char *text)
+{
+    if (text != NULL) {
+        note(s, key, text);
+    }
+}
+
+/* Prints once per verb and namespace that the user may not ask for a dry run. */
+static void tell_lacking(struct cmd_session *s, const char *verb_and_ns, const char *lacking)
+{
+    if (!str_eq(s->dry_run_told, verb_and_ns)) {
+        fprintf(stderr, "note: --server-dry-run: %s; the plan goes on without it\n", lacking);
+    }
+    s->dry_run_told = verb_and_ns;
+}
+
+/* What the API server answers to a dry run takes the place of *whole; *ret_asked is false when it was not asked, or the user
+ * may not.  A refusal of the object becomes a fault. */
+static int ask_server(struct cmd_session *s, const struct cmd_manifest *m, struct json_object *live,
+                      struct cmd_faults *faults, struct json_object **whole, bool *ret_asked,
+                      struct err *err)
+{
+    struct cmd_dry_run d = {.a = s->a, .client = s->client, .validate = s->targets.validate};
+    struct json_object *answer = NULL;
+    *ret_asked = false;
+    if (!s->args.server_dry_run) {
+        return ERR_OK;
+    }
+    int code = cmd_dry_run_ask(&d, m, live, &answer, err);
+    if (code != ERR_OK && cmd_dry_run_refuses(err)) {
+        cmd_faults_add(faults, &m->origin, NULL, true, "the API server refuses it: %s",
+                       err->message);
+        err_clear(err);
+        *ret_asked = true;
+        return ERR_OK;
+    }
+    if (d.lacking != NULL) {
+        tell_lacking(s, arena_printf(s->a, "%d %s", live == NULL, m->ns), d.lacking);
+    }
+    if (answer != NULL) {
+        const struct cmd_dry_run_notes notes = cmd_dry_run_compare(s->a, *whole, answer);
+        const char *key = arena_printf(s->a, "%s/%s", m->ns, m->name);
+        note_some(s, key, notes.filled);
+        note_some(s, key, notes.changed);
+        json_object_put(*whole);
+        *whole = answer;
+        *ret_asked = true;
+    }
+    return code;
+}
+
 /* Adds the Service of a manifest as the API server would store it; what it would refuse becomes a fault. */
 static int load_manifest(struct cmd_session *s, const struct cmd_manifest *m,
                          struct cmd_faults *faults, struct err *err)
@@ -372,30 +425,31 @@ static int load_manifest(struct cmd_session *s, const struct cmd_manifest *m,
     struct kube_object *o = NULL;
     const char *made_up = NULL;
     size_t before = faults->n;
+    bool asked = false;
     int code = get_live(s, m, &live, err);
+    if (code == ERR_OK) {
+        whole = cmd_manifest_complete(s->a, m, live, &made_up);
+        code = ask_server(s, m, live, faults, &whole, &asked, err);
+    }
+    if (code == ERR_OK && !asked) {
+        cmd_service_check(faults, &m->origin, whole, live);
+    }
+    if (code == ERR_OK && faults->n == before) {
+        code = decode(s, KUBE_SERVICE, whole, &o, err);
+    }
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s", m->origin.file);
         return code;
     }
-    whole = cmd_manifest_complete(s->a, m, live, &made_up);
-    cmd_service_check(faults, &m->origin, whole, live);
-    if (faults->n > before) {
-        return ERR_OK;
-    }
-    code = decode(s, KUBE_SERVICE, whole, &o, err);
-    if (code != ERR_OK) {
-        (void)err_prefix(err, "%s", m->origin.file);
-        return code;
-    }
-    const char *key = svc_key(s->a, o->service);
-    push_service(s, o->service);
-    want(s, key);
-    if (made_up != NULL) {
-        note(s, key, made_up);
-    }
-    if (s->client == NULL && s->world == NULL) {
-        note(s, key,
-             "no cluster is read → what it would say (its id, other Services) is left open");
+    if (o != NULL) {
+        const char *key = svc_key(s->a, o->service);
+        push_service(s, o->service);
+        want(s, key);
+        note_some(s, key, asked && live != NULL ? NULL : made_up);
+        if (s->client == NULL && s->world == NULL) {
+            note(s, key,
+                 "no cluster is read → what it would say (its id, other Services) is left open");
+        }
     }
     return ERR_OK;
 }
@@ -405,6 +459,12 @@ static int load_manifests(struct cmd_session *s, struct err *err)
     struct cmd_manifests *m = &s->targets.manifests;
     struct cmd_faults faults = {.a = s->a};
     int code = ERR_OK;
+    if (s->args.server_dry_run && (s->client == NULL || m->n == 0)) {
+        return err_set(
+            err, ERR_INVALID,
+            "--server-dry-run asks the API server about manifests: it needs -f FILE, and a "
+            "cluster (--kubeconfig=FILE)");
+    }
     for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
         m->items[i].ns = str_or(m->items[i].ns, cmd_targets_ns(&s->targets, config_ns(s)));
         code = load_manifest(s, &m->items[i], &faults, err);

@@ -200,12 +200,13 @@ static struct made complete_spec(struct json_object *spec, struct json_object *l
     return made;
 }
 
-/* What the last kubectl apply had, or NULL.  New reference. */
-static struct json_object *last_applied(struct json_object *live_meta)
+struct json_object *cmd_manifest_last_applied(struct arena *a, struct json_object *live)
 {
-    const char *text = json_str(json_member(live_meta, "annotations"), LAST_APPLIED);
+    struct json_object *annotations = json_path(live, "metadata.annotations");
+    const char *text = json_str(annotations, LAST_APPLIED);
     struct json_object *o = NULL;
-    if (text == NULL || json_parse(text, strlen(text), NULL, &o, NULL) != ERR_OK) {
+    if (text == NULL || json_parse_arena(a, text, strlen(text), NULL, &o, NULL) != ERR_OK ||
+        !json_object_is_type(o, json_type_object)) {
         return NULL;
     }
     return o;
@@ -229,6 +230,13 @@ static char *made_uid(struct arena *a, const struct cmd_manifest *m)
     uuid_generate_sha1(id, *uuid_get_template("url"), name, strlen(name));
     uuid_unparse_lower(id, text);
     return arena_strdup(a, text);
+}
+
+void cmd_manifest_stand_in(struct arena *a, const struct cmd_manifest *m, struct json_object *o)
+{
+    struct json_object *meta = member_or_new(o, "metadata");
+    json_object_object_del(meta, "uid");
+    json_add_str(meta, "uid", made_uid(a, m));
 }
 
 static const char *note_on_new(struct arena *a, const struct made *made)
@@ -287,7 +295,7 @@ struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_mani
 {
     struct json_object *o = json_copy(m->object);
     struct json_object *live_meta = json_member(live, "metadata");
-    _cleanup_(json_putp) struct json_object *last = last_applied(live_meta);
+    struct json_object *last = cmd_manifest_last_applied(a, live);
     complete_meta(a, m, member_or_new(o, "metadata"), live_meta, json_member(last, "metadata"));
     const struct made made = complete_spec(member_or_new(o, "spec"), json_member(live, "spec"),
                                            json_member(last, "spec"));

@@ -40,6 +40,10 @@ int cmd_manifest_read(struct cmd_manifests *m, const char *file, bool in_folder,
 /* Nodes in a file: documents, a List, or a world's kubernetes.nodes, which is not checked.  Trees in the arena. */
 int cmd_nodes_read(struct arena *a, const char *file, struct cmd_faults *faults,
                    struct json_object ***ret, size_t *ret_n, struct err *err) _warn_unused_;
+/* The object that the last kubectl apply of `live` sent, in the arena; NULL: none is noted there. */
+struct json_object *cmd_manifest_last_applied(struct arena *a, struct json_object *live);
+/* Replaces the uid of an object that does not exist yet: by one that is the same in every run. */
+void cmd_manifest_stand_in(struct arena *a, const struct cmd_manifest *m, struct json_object *o);
 /* The object as it would be stored in namespace m->ns; `live` is the cluster's, or NULL.  New reference.  *ret_note says what in it stands in
  * for the server's choice, or is NULL. */
 struct json_object *cmd_manifest_complete(struct arena *a, const struct cmd_manifest *m,
