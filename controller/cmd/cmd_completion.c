@@ -78,7 +78,7 @@ static const char bash_begin[] =
     "        flag=$prev cur=\n"
     "    elif [[ $prev == = ]]; then\n"
     "        flag=${COMP_WORDS[COMP_CWORD - 2]}\n"
-    "    elif [[ $prev == -[fo] ]]; then\n"
+    "    elif [[ $prev == -[fno] ]]; then\n"
     "        flag=$prev\n"
     "    fi\n"
     "    COMPREPLY=()\n";
@@ -89,6 +89,8 @@ static void print_bash(struct str_buf *b)
     str_append(b, "    case $flag in\n    '') ;;\n    --cloud-provider) words=\"");
     append_providers(b);
     str_append(b, "\" ;;\n    -o | --output) words=json ;;\n"
+                  "    --validate) words=\"strict warn ignore\" ;;\n"
+                  "    -n | --namespace) return ;;\n"
                   "    *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n    esac\n"
                   "    if [[ -n $flag ]]; then\n        :\n"
                   "    elif [[ $COMP_CWORD -eq 1 ]]; then\n        words=\"");

@@ -235,7 +235,8 @@ int cmd_session_open_args(struct cmd_session *s, struct err *err)
     }
     if (s->args.cloud_config != NULL) {
         char *text;
-        int code = file_read(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);
+        int code =
+            file_read_stream(s->a, s->args.cloud_config, CONFIG_MAX, &text, &o->config_len, err);
         if (code != ERR_OK) {
             (void)err_prefix(err, "--cloud-config");
             return code;

@@ -166,6 +166,8 @@ def test_completion__bash_completes():
     assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=") == {"aws", "azure", "gce"}
     assert completed(r.stdout, "trimtab", "plan", "--cloud-provider", "=", "g") == {"gce"}
     assert completed(r.stdout, "trimtab", "plan", "-o", "") == {"json"}
+    assert completed(r.stdout, "trimtab", "plan", "--validate", "=", "w") == {"warn"}
+    assert completed(r.stdout, "trimtab", "status", "-n", "") == set()
     assert completed(r.stdout, "trimtab", "completion", "f") == {"fish"}
     assert completed(r.stdout, "trimtab", "help", "exp") == {"explain"}
     assert completed(r.stdout, "trimtab", "--kube-api-q") == {"--kube-api-qps="}

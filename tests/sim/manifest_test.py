@@ -201,6 +201,10 @@ def test_files__pipes_and_standard_input():
         line = " ".join(f.argv("plan", "-f", "web.yaml", "--nodes")) + f" <(cat {WORLD})"
         r = f.run("plan", argv=["bash", "-c", line])
         assert r.returncode == 2 and r.stdout == want and r.stderr == "", r
+        line = line.replace("--cloud-config=gce.conf", "--cloud-config <(cat gce.conf)").replace(
+            f"--state={WORLD}", f"--state <(cat {WORLD})")
+        r = f.run("plan", argv=["bash", "-c", line])
+        assert r.returncode == 2 and r.stdout == want and r.stderr == "", r
         refused(f.run("plan", "-f", "-", "-f", "-", stdin=GOOD), "error: -f -: standard input can be read only once")
         r = f.run("plan", "-f", "absent.yaml")
         assert r.returncode == 1 and r.stderr == "error: absent.yaml: stat absent.yaml: no such file or directory\n", r
@@ -256,6 +260,8 @@ def test_namespace__limits_and_fills_in():
         for ns in {key.split("/")[0] for key in everything}:
             assert f.services("-n", ns) == [key for key in everything if key.startswith(ns + "/")]
         assert f.services("-n", "nothing-there") == []
+        r = f.run("explain", "-A", "-o", "json")
+        assert [x["service"] for x in json.loads(r.stdout)] == everything, r
         bare = GOOD.replace("  namespace: demo\n", "")
         assert f.services("-f", "-", stdin=bare) == ["default/web"]
         assert f.services("-f", "-", "-n", "prod", stdin=bare) == ["prod/web"]
