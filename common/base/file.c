@@ -71,24 +71,32 @@ static int read_all(int fd, const char *path, size_t max_bytes, struct str_buf *
     }
 }
 
-static int read_path(struct arena *a, const char *path, size_t max_bytes, bool stream, char **ret,
-                     size_t *ret_n, struct err *err)
+/* Opens what may be read: regular files, and with `streams` whatever has an end. */
+static int open_path(const char *path, bool streams, int *ret_fd, struct err *err)
 {
-    int fd _cleanup_(close_fd) =
-        open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (stream ? 0 : O_NONBLOCK));
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (streams ? 0 : O_NONBLOCK));
     struct stat st;
     if (fd < 0) {
         return refuse(err, errno == ENOENT ? "stat" : "open", path, errno);
     }
+    *ret_fd = fd;
     if (fstat(fd, &st) != 0) {
         return refuse(err, "stat", path, errno);
     }
-    if (S_ISDIR(st.st_mode) || (!stream && !S_ISREG(st.st_mode))) {
+    if (S_ISDIR(st.st_mode) || (!streams && !S_ISREG(st.st_mode))) {
         return err_set(err, ERR_INVALID, "read %s: %s", path,
                        S_ISDIR(st.st_mode) ? "is a directory" : "is no regular file");
     }
+    return ERR_OK;
+}
+
+int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
+              struct err *err)
+{
+    int fd _cleanup_(close_fd) = -1;
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
-    int rc = read_all(fd, path, max_bytes, &b, err);
+    int rc = open_path(path, false, &fd, err);
+    rc = rc == ERR_OK ? read_all(fd, path, max_bytes, &b, err) : rc;
     if (rc == ERR_OK) {
         *ret = str_buf_to_arena(&b, a);
         *ret_n = b.len;
@@ -96,16 +104,18 @@ static int read_path(struct arena *a, const char *path, size_t max_bytes, bool s
     return rc;
 }
 
-int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
-              struct err *err)
-{
-    return read_path(a, path, max_bytes, false, ret, ret_n, err);
-}
-
 int file_read_stream(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
                      struct err *err)
 {
-    return read_path(a, path, max_bytes, true, ret, ret_n, err);
+    int fd _cleanup_(close_fd) = -1;
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    int rc = open_path(path, true, &fd, err);
+    rc = rc == ERR_OK ? read_all(fd, path, max_bytes, &b, err) : rc;
+    if (rc == ERR_OK) {
+        *ret = str_buf_to_arena(&b, a);
+        *ret_n = b.len;
+    }
+    return rc;
 }
 
 static int write_all(int fd, const char *path, const void *data, size_t n, struct err *err)

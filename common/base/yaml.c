@@ -29,9 +29,9 @@ struct loader {
     struct arena *scratch; /* the anchors themselves: a name may be used anew inside its own node */
     size_t nodes_left;
     int depth_left;
-    size_t doc;                    /* documents that are complete */
-    struct arena *a;               /* of the result */
-    struct yaml_duplicates *twice; /* NULL: duplicate keys are refused */
+    struct arena *a;        /* of the result */
+    struct yaml_docs *docs; /* the result */
+    bool lenient;           /* duplicate keys are noted, not refused */
     struct err *err;
 };
 
@@ -274,12 +274,12 @@ static int apply_merges(struct loader *l, struct json_object *object, struct jso
 /* A key that its mapping has already: refused, or noted. */
 static int meet_again(struct loader *l, const char *key, size_t line)
 {
-    struct yaml_duplicates *twice = l->twice;
-    if (twice == NULL) {
+    struct yaml_docs *d = l->docs;
+    if (!l->lenient) {
         return err_set(l->err, ERR_INVALID, "line %zu: key \"%s\" is already set", line, key);
     }
-    if (twice->n < YAML_DUPLICATES_MAX) {
-        twice->items[twice->n++] = (struct yaml_duplicate){l->doc, line, arena_strdup(l->a, key)};
+    if (d->n_twice < YAML_DUPLICATES_MAX) {
+        d->twice[d->n_twice++] = (struct yaml_duplicate){d->n, line, arena_strdup(l->a, key)};
     }
     return ERR_OK;
 }
@@ -359,8 +359,7 @@ static int load_document(struct loader *l, struct arena *a, struct json_object *
     return rc;
 }
 
-static int load_stream(struct loader *l, struct arena *a, struct json_object ***ret_docs,
-                       size_t *ret_n)
+static int load_stream(struct loader *l, struct arena *a)
 {
     size_t n = 0;
     struct json_object **docs = NULL;
@@ -377,16 +376,14 @@ static int load_stream(struct loader *l, struct arena *a, struct json_object ***
                 docs = xrealloc(docs, (n > 0 ? 2 * n : 1) * sizeof *docs);
             }
             docs[n++] = doc;
-            l->doc = n;
+            l->docs->n = n;
         }
     }
     if (rc == ERR_OK) {
-        struct json_object **copy = ARENA_ARRAY(a, struct json_object *, n);
+        l->docs->items = ARENA_ARRAY(a, struct json_object *, n);
         for (size_t i = 0; i < n; i++) {
-            copy[i] = docs[i];
+            l->docs->items[i] = docs[i];
         }
-        *ret_docs = copy;
-        *ret_n = n;
     }
     free(docs);
     return rc;
@@ -401,50 +398,62 @@ static bool looks_like_json(const char *text, size_t n)
     return i < n && (text[i] == '{' || text[i] == '[');
 }
 
-static int parse(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
-                 size_t *ret_n, struct yaml_duplicates *twice, struct err *err)
+/* Fills l->docs; of `l` the first members are set. */
+static int parse(struct loader *l, struct arena *a, const char *text, size_t n)
 {
     if (n > BYTES_MAX) {
-        return err_set(err, ERR_INVALID, "line 1: %zu bytes of YAML are more than %zu", n,
+        return err_set(l->err, ERR_INVALID, "line 1: %zu bytes of YAML are more than %zu", n,
                        BYTES_MAX);
     }
     struct json_object *tree = NULL;
     const struct json_limits limits = {.max_depth = DEPTH_MAX, .max_values = NODES_MAX};
     if (looks_like_json(text, n) && json_parse_arena(a, text, n, &limits, &tree, NULL) == ERR_OK) {
-        *ret_docs = arena_memdup(a, &tree, sizeof tree);
-        *ret_n = 1;
+        l->docs->items = arena_memdup(a, &tree, sizeof tree);
+        l->docs->n = 1;
         return ERR_OK;
     }
-    struct loader l = {
-        .nodes_left = NODES_MAX, .scratch = arena_new(), .a = a, .twice = twice, .err = err};
-    if (!yaml_parser_initialize(&l.parser)) {
+    l->nodes_left = NODES_MAX;
+    l->scratch = arena_new();
+    l->a = a;
+    if (!yaml_parser_initialize(&l->parser)) {
         abort(); /* out of memory */
     }
-    yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, n);
-    l.anchors = map_new(NULL);
-    int rc = load_stream(&l, a, ret_docs, ret_n);
-    if (l.has_event) {
-        yaml_event_delete(&l.event);
+    yaml_parser_set_encoding(&l->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&l->parser, (const unsigned char *)text, n);
+    l->anchors = map_new(NULL);
+    int rc = load_stream(l, a);
+    if (l->has_event) {
+        yaml_event_delete(&l->event);
     }
-    yaml_parser_delete(&l.parser);
-    map_free(l.anchors);
-    arena_free(l.scratch);
+    yaml_parser_delete(&l->parser);
+    map_free(l->anchors);
+    arena_free(l->scratch);
     return rc;
 }
 
 int yaml_parse_all(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
                    size_t *ret_n, struct err *err)
 {
-    return parse(a, text, n, ret_docs, ret_n, NULL, err);
+    struct yaml_docs docs = {0};
+    struct loader l = {.docs = &docs, .err = err};
+    int rc = parse(&l, a, text, n);
+    if (rc == ERR_OK) {
+        *ret_docs = docs.items;
+        *ret_n = docs.n;
+    }
+    return rc;
 }
 
-int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
-                       size_t *ret_n, struct yaml_duplicates *ret_twice, struct err *err)
+int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct yaml_docs *ret,
+                       struct err *err)
 {
-    *ret_twice = (struct yaml_duplicates){
-        .items = ARENA_ARRAY(a, struct yaml_duplicate, YAML_DUPLICATES_MAX)};
-    return parse(a, text, n, ret_docs, ret_n, ret_twice, err);
+    struct yaml_docs docs = {.twice = ARENA_ARRAY(a, struct yaml_duplicate, YAML_DUPLICATES_MAX)};
+    struct loader l = {.docs = &docs, .lenient = true, .err = err};
+    int rc = parse(&l, a, text, n);
+    if (rc == ERR_OK) {
+        *ret = docs;
+    }
+    return rc;
 }
 
 int yaml_parse(struct arena *a, const char *text, size_t n, struct json_object **ret,

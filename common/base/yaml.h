@@ -24,14 +24,16 @@ struct yaml_duplicate {
     size_t line; /* of the later one; 1 is the first */
     const char *key;
 };
-struct yaml_duplicates {
-    struct yaml_duplicate *items; /* arena; the first YAML_DUPLICATES_MAX */
-    size_t n;
-};
 #define YAML_DUPLICATES_MAX 16
-/* As yaml_parse_all(), but duplicate keys are noted in *ret_twice, and the later value counts. */
-int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct json_object ***ret_docs,
-                       size_t *ret_n, struct yaml_duplicates *ret_twice,
+/* A stream's documents, without empty ones, and the first YAML_DUPLICATES_MAX duplicate keys in them.  All in the arena. */
+struct yaml_docs {
+    struct json_object **items;
+    size_t n;
+    struct yaml_duplicate *twice;
+    size_t n_twice;
+};
+/* As yaml_parse_all(), but duplicate keys are only noted, and the later value counts. */
+int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct yaml_docs *ret,
                        struct err *err) _warn_unused_;
 /* The line of the node that `path` (keys; decimal indices in sequences) leads to in the `doc`-th of the documents that
  * yaml_parse_all() returns: the line of its key, or the nearest one that is written there when an alias or a merge supplies

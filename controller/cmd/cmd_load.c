@@ -3,7 +3,6 @@
  *
  * A live cluster is read once, by the controller's own reflectors, which end when the first lists are in.  Decoding is the
  * controller's own, so what is planned here is what the controller would see. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +11,8 @@
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "controller/client_metrics.h"
-#include "controller/cmd/cmd_dry_run.h"
 #include "controller/cmd/cmd_input.h"
-#include "controller/cmd/cmd_service_rules.h"
+#include "controller/cmd/cmd_load.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/kube/reflector.h"
 
@@ -27,8 +25,8 @@ static void unref_object(void *o)
     kube_object_unref(o);
 }
 
-static int decode(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
-                  struct kube_object **ret, struct err *err)
+int cmd_load_decode(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
+                    struct kube_object **ret, struct err *err)
 {
     struct json_object *meta = json_member(o, "metadata");
     if (meta != NULL && json_member(meta, "resourceVersion") == NULL) {
@@ -55,14 +53,14 @@ static int cmp_service(const struct tt_service *x, const struct tt_service *y)
     return c != 0 ? c : strcmp(x->name, y->name);
 }
 
-static void push_service(struct cmd_session *s, const struct tt_service *svc)
+void cmd_load_service(struct cmd_session *s, const struct tt_service *svc)
 {
     s->services =
         cmd_grow(s->a, s->services, s->n_services, &s->cap_services, sizeof(*s->services));
     s->services[s->n_services++] = svc;
 }
 
-static void want(struct cmd_session *s, const char *key)
+void cmd_load_want(struct cmd_session *s, const char *key)
 {
     s->wanted = cmd_grow(s->a, s->wanted, s->n_wanted, &s->cap_wanted, sizeof(*s->wanted));
     s->wanted[s->n_wanted++] = key;
@@ -114,7 +112,7 @@ static void take_services(struct cmd_session *s, const struct kube_snapshot *all
 {
     for (size_t i = 0; i < all->n; i++) {
         arena_defer(s->a, unref_object, kube_object_ref(all->objects[i]));
-        push_service(s, all->views[i]);
+        cmd_load_service(s, all->views[i]);
     }
 }
 
@@ -272,7 +270,7 @@ static int take_node_objects(struct cmd_session *s, const char *file, struct jso
     int code = ERR_OK;
     for (size_t i = 0; code == ERR_OK && i < n; i++) {
         struct kube_object *o = NULL;
-        code = decode(s, KUBE_NODE, items[i], &o, err);
+        code = cmd_load_decode(s, KUBE_NODE, items[i], &o, err);
         if (code == ERR_OK) {
             nodes[i] = o->node;
         } else {
@@ -313,163 +311,14 @@ static int read_world_services(struct cmd_session *s, struct err *err)
     struct json_object *items = json_path(s->world, "kubernetes.services");
     for (size_t i = 0; i < json_len(items); i++) {
         struct kube_object *o = NULL;
-        int code = decode(s, KUBE_SERVICE, json_object_array_get_idx(items, i), &o, err);
+        int code = cmd_load_decode(s, KUBE_SERVICE, json_object_array_get_idx(items, i), &o, err);
         if (code != ERR_OK) {
             (void)err_prefix(err, "%s", s->args.state_file);
             return code;
         }
-        push_service(s, o->service);
+        cmd_load_service(s, o->service);
     }
     return ERR_OK;
-}
-
-/* The live object, whole: *ret NULL when there is none.  New reference. */
-static int get_live(struct cmd_session *s, const struct cmd_manifest *m, struct json_object **ret,
-                    struct err *err)
-{
-    struct kube_response resp;
-    char *path;
-    struct json_object *items = json_path(s->world, "kubernetes.services");
-    *ret = NULL;
-    for (size_t i = 0; s->client == NULL && i < json_len(items); i++) {
-        struct json_object *o = json_object_array_get_idx(items, i);
-        if (str_eq(json_str(json_member(o, "metadata"), "name"), m->name) &&
-            str_eq(json_str(json_member(o, "metadata"), "namespace"), m->ns)) {
-            *ret = json_copy(o);
-        }
-    }
-    if (s->client == NULL) {
-        return ERR_OK;
-    }
-    int code = kube_path(s->a, "v1", m->ns, "services", m->name, NULL, &path, err);
-    if (code == ERR_OK) {
-        code =
-            kube_client_do(s->client, s->a, &(struct kube_request){.method = "GET", .path = path},
-                           NULL, &resp, err);
-    }
-    if (code == ERR_NOT_FOUND) {
-        err_clear(err);
-        return ERR_OK;
-    }
-    return code == ERR_OK ? json_parse(resp.body, resp.body_len, NULL, ret, err) : code;
-}
-
-static void note(struct cmd_session *s, const char *key, const char *text)
-{
-    s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
-    s->notes[s->n_notes++] = (struct cmd_note){key, text};
-}
-
-static const char *config_ns(const struct cmd_session *s)
-{
-    return s->config != NULL ? s->config->ns : NULL;
-}
-
-static void note_some(struct cmd_session *s, const char *key, const char *text)
-{
-    if (text != NULL) {
-        note(s, key, text);
-    }
-}
-
-/* Prints once per verb and namespace that the user may not ask for a dry run. */
-static void tell_lacking(struct cmd_session *s, const char *verb_and_ns, const char *lacking)
-{
-    if (!str_eq(s->dry_run_told, verb_and_ns)) {
-        fprintf(stderr, "note: --server-dry-run: %s; the plan goes on without it\n", lacking);
-    }
-    s->dry_run_told = verb_and_ns;
-}
-
-/* What the API server answers to a dry run takes the place of *whole; *ret_asked is false when it was not asked, or the user
- * may not.  A refusal of the object becomes a fault. */
-static int ask_server(struct cmd_session *s, const struct cmd_manifest *m, struct json_object *live,
-                      struct cmd_faults *faults, struct json_object **whole, bool *ret_asked,
-                      struct err *err)
-{
-    struct cmd_dry_run d = {.a = s->a, .client = s->client, .validate = s->targets.validate};
-    struct json_object *answer = NULL;
-    *ret_asked = false;
-    if (!s->args.server_dry_run) {
-        return ERR_OK;
-    }
-    int code = cmd_dry_run_ask(&d, m, live, &answer, err);
-    if (code != ERR_OK && cmd_dry_run_refuses(err)) {
-        cmd_faults_add(faults, &m->origin, NULL, true, "the API server refuses it: %s",
-                       err->message);
-        err_clear(err);
-        *ret_asked = true;
-        return ERR_OK;
-    }
-    if (d.lacking != NULL) {
-        tell_lacking(s, arena_printf(s->a, "%d %s", live == NULL, m->ns), d.lacking);
-    }
-    if (answer != NULL) {
-        const struct cmd_dry_run_notes notes = cmd_dry_run_compare(s->a, *whole, answer);
-        const char *key = arena_printf(s->a, "%s/%s", m->ns, m->name);
-        note_some(s, key, notes.filled);
-        note_some(s, key, notes.changed);
-        json_object_put(*whole);
-        *whole = answer;
-        *ret_asked = true;
-    }
-    return code;
-}
-
-/* Adds the Service of a manifest as the API server would store it; what it would refuse becomes a fault. */
-static int load_manifest(struct cmd_session *s, const struct cmd_manifest *m,
-                         struct cmd_faults *faults, struct err *err)
-{
-    _cleanup_(json_putp) struct json_object *live = NULL;
-    _cleanup_(json_putp) struct json_object *whole = NULL;
-    struct kube_object *o = NULL;
-    const char *made_up = NULL;
-    size_t before = faults->n;
-    bool asked = false;
-    int code = get_live(s, m, &live, err);
-    if (code == ERR_OK) {
-        whole = cmd_manifest_complete(s->a, m, live, &made_up);
-        code = ask_server(s, m, live, faults, &whole, &asked, err);
-    }
-    if (code == ERR_OK && !asked) {
-        cmd_service_check(faults, &m->origin, whole, live);
-    }
-    if (code == ERR_OK && faults->n == before) {
-        code = decode(s, KUBE_SERVICE, whole, &o, err);
-    }
-    if (code != ERR_OK) {
-        (void)err_prefix(err, "%s", m->origin.file);
-        return code;
-    }
-    if (o != NULL) {
-        const char *key = svc_key(s->a, o->service);
-        push_service(s, o->service);
-        want(s, key);
-        note_some(s, key, asked && live != NULL ? NULL : made_up);
-        if (s->client == NULL && s->world == NULL) {
-            note(s, key,
-                 "no cluster is read → what it would say (its id, other Services) is left open");
-        }
-    }
-    return ERR_OK;
-}
-
-static int load_manifests(struct cmd_session *s, struct err *err)
-{
-    struct cmd_manifests *m = &s->targets.manifests;
-    struct cmd_faults faults = {.a = s->a};
-    int code = ERR_OK;
-    if (s->args.server_dry_run && (s->client == NULL || m->n == 0)) {
-        return err_set(
-            err, ERR_INVALID,
-            "--server-dry-run asks the API server about manifests: it needs -f FILE, and a "
-            "cluster (--kubeconfig=FILE)");
-    }
-    for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
-        m->items[i].ns = str_or(m->items[i].ns, cmd_targets_ns(&s->targets, config_ns(s)));
-        code = load_manifest(s, &m->items[i], &faults, err);
-    }
-    return code == ERR_OK ? cmd_faults_settle(&faults, CMD_VALIDATE_STRICT, err) : code;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
@@ -498,19 +347,19 @@ static int choose(struct cmd_session *s, struct err *err)
     const struct cmd_targets *t = &s->targets;
     for (size_t i = 0; i < t->words.n; i++) {
         const char *key = NULL;
-        int code = cmd_targets_key(s->a, t, t->words.items[i], config_ns(s), &key, err);
+        int code = cmd_targets_key(s->a, t, t->words.items[i], cmd_load_config_ns(s), &key, err);
         if (code != ERR_OK) {
             return code;
         }
         if (cmd_session_service(s, key) == NULL) {
             return no_such_service(s, key, err);
         }
-        want(s, key);
+        cmd_load_want(s, key);
     }
     for (uint32_t i = 0; t->all && i < s->n_services; i++) {
         bool in_scope = t->ns == NULL || str_eq(t->ns, s->services[i]->ns);
         if (in_scope && is_ours(s, s->services[i])) {
-            want(s, svc_key(s->a, s->services[i]));
+            cmd_load_want(s, svc_key(s->a, s->services[i]));
         }
     }
     struct str_set once = str_set_make(s->a, s->wanted, s->n_wanted);
@@ -536,7 +385,7 @@ static int read_sources(struct cmd_session *s, struct err *err)
     if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
         code = read_nodes(s, s->args.nodes_file, err);
     }
-    return code == ERR_OK ? load_manifests(s, err) : code;
+    return code == ERR_OK ? cmd_load_manifests(s, err) : code;
 }
 
 int cmd_session_load(struct cmd_session *s, struct err *err)

@@ -120,8 +120,7 @@ static void read_document(struct reading *r, struct json_object *doc)
 
 static int read_file(struct reading *r, const char *file, struct err *err)
 {
-    struct json_object **docs;
-    struct yaml_duplicates twice;
+    struct yaml_docs docs;
     char *text;
     size_t n;
     r->origin = (struct cmd_origin){.file = cmd_input_name(file)};
@@ -129,21 +128,22 @@ static int read_file(struct reading *r, const char *file, struct err *err)
     if (code != ERR_OK) {
         return code;
     }
-    code = yaml_parse_lenient(r->a, text, n, &docs, &r->origin.n_docs, &twice, err);
+    code = yaml_parse_lenient(r->a, text, n, &docs, err);
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s", r->origin.file);
         return code;
     }
-    for (size_t i = 0; i < twice.n; i++) {
-        r->origin.doc = twice.items[i].doc;
-        cmd_faults_add_line(r->faults, &r->origin, twice.items[i].line,
-                            arena_printf(r->a, "key \"%s\" is already set", twice.items[i].key));
+    r->origin.n_docs = docs.n;
+    for (size_t i = 0; i < docs.n_twice; i++) {
+        r->origin.doc = docs.twice[i].doc;
+        cmd_faults_add_line(r->faults, &r->origin, docs.twice[i].line,
+                            arena_printf(r->a, "key \"%s\" is already set", docs.twice[i].key));
     }
     r->origin.text = text;
     r->origin.text_len = n;
-    for (size_t i = 0; i < r->origin.n_docs; i++) {
+    for (size_t i = 0; i < docs.n; i++) {
         r->origin.doc = i;
-        read_document(r, docs[i]);
+        read_document(r, docs.items[i]);
     }
     return ERR_OK;
 }

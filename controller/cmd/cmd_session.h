@@ -54,7 +54,8 @@ struct cmd_session {
     size_t n_wanted, cap_wanted;
     struct cmd_note *notes; /* what stands in for what the API server would choose */
     size_t n_notes, cap_notes;
-    const char *dry_run_told; /* --server-dry-run: for what the user was told to lack the right */
+    bool told_no_create,
+        told_no_patch; /* --server-dry-run: the user knows that the right is lacking */
     /* the provider */
     struct tt_host_ctx *host;
     void *provider;

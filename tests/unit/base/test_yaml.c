@@ -278,25 +278,23 @@ static void yaml_parse_lenient__duplicate_keys__noted_and_the_last_counts(void *
 {
     struct arena *a = *state;
     static const char text[] = "a: 1\n---\nb: {c: 1, c: 2}\nd: 3\nb: {e: 4}\n";
-    struct json_object **docs = NULL;
-    struct yaml_duplicates twice;
+    struct yaml_docs docs;
     struct err err = ERR_INIT;
-    size_t n = 0;
-    assert_int_equal(ERR_OK, yaml_parse_lenient(a, text, strlen(text), &docs, &n, &twice, &err));
-    assert_int_equal(2, n);
-    assert_string_equal("{\"b\":{\"e\":4},\"d\":3}", json_text(a, docs[1], JSON_COMPACT));
-    assert_int_equal(2, twice.n);
-    assert_string_equal("c", twice.items[0].key);
-    assert_int_equal(1, twice.items[0].doc);
-    assert_int_equal(3, twice.items[0].line);
-    assert_string_equal("b", twice.items[1].key);
-    assert_int_equal(5, twice.items[1].line);
+    assert_int_equal(ERR_OK, yaml_parse_lenient(a, text, strlen(text), &docs, &err));
+    assert_int_equal(2, docs.n);
+    assert_string_equal("{\"b\":{\"e\":4},\"d\":3}", json_text(a, docs.items[1], JSON_COMPACT));
+    assert_int_equal(2, docs.n_twice);
+    assert_string_equal("c", docs.twice[0].key);
+    assert_int_equal(1, docs.twice[0].doc);
+    assert_int_equal(3, docs.twice[0].line);
+    assert_string_equal("b", docs.twice[1].key);
+    assert_int_equal(5, docs.twice[1].line);
     _cleanup_(str_buf_done) struct str_buf many = STR_BUF_INIT;
     for (int i = 0; i < 50; i++) {
         str_append(&many, "k: 1\n");
     }
-    assert_int_equal(ERR_OK, yaml_parse_lenient(a, many.data, many.len, &docs, &n, &twice, &err));
-    assert_int_equal(YAML_DUPLICATES_MAX, twice.n);
+    assert_int_equal(ERR_OK, yaml_parse_lenient(a, many.data, many.len, &docs, &err));
+    assert_int_equal(YAML_DUPLICATES_MAX, docs.n_twice);
 }
 
 UNIT_MAIN(yaml)

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cmd_load.h: what cmd_load.c and cmd_load_manifests.c share.  Private to them. */
+#ifndef TRIMTAB_CONTROLLER_CMD_CMD_LOAD_H
+#define TRIMTAB_CONTROLLER_CMD_CMD_LOAD_H
+
+#include "controller/cmd/cmd_session.h"
+
+/* --- cmd_load.c ------------------------------------------------------------------------------------- */
+/* Decodes an object as the controller would; the session owns it. */
+int cmd_load_decode(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
+                    struct kube_object **ret, struct err *err) _warn_unused_;
+/* Adds a Service to those that exist; one that is added later wins over an earlier one of the same name. */
+void cmd_load_service(struct cmd_session *s, const struct tt_service *svc);
+/* The command is about the Service "namespace/name". */
+void cmd_load_want(struct cmd_session *s, const char *key);
+
+/* --- cmd_load_manifests.c --------------------------------------------------------------------------- */
+/* The namespace of the kubeconfig's context; NULL: there is no cluster. */
+const char *cmd_load_config_ns(const struct cmd_session *s);
+/* Adds the Services of s->targets.manifests.  Reads the cluster's objects of the same names; with --server-dry-run it asks
+ * the API server.  Blocks. */
+int cmd_load_manifests(struct cmd_session *s, struct err *err) _warn_unused_;
+
+#endif
