@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_faults.h: the faults of manifests, collected so that a person hears of all of them at once.
+/* cmd_faults.h: the faults of manifests, collected so that a person sees all of them at once.
  *
  * A soft fault is one that --validate decides about, as with kubectl: a field that the API does not know, a key that stands
  * twice.  A hard one would make the API server refuse the object whatever --validate says.  Everything lives in the arena. */

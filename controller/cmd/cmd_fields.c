@@ -14,7 +14,7 @@ struct check {
 static void check_object(const struct check *c, const struct cmd_type *type, struct json_object *o,
                          const struct cmd_path *at);
 
-/* What stands there, short enough for a message. */
+/* Returns the value, short enough for a message. */
 static const char *shown(const struct check *c, struct json_object *v)
 {
     switch (json_object_get_type(v)) {

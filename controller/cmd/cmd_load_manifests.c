@@ -2,7 +2,7 @@
 /* cmd_load_manifests.c: the Services of -f as the API server would store them, beside what the cluster has; see cmd_load.h.
  *
  * Each is completed here, or by the API server where --server-dry-run asks it, and then decoded as the controller decodes it.
- * What would be refused becomes a fault; all of them are told. */
+ * A Service that the server would refuse becomes a fault; the command prints all faults together. */
 #include <stdio.h>
 
 #include "common/lb/service_rules.h"

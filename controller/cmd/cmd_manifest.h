@@ -25,7 +25,7 @@ struct cmd_manifest {
 /* The manifests of one command, in the order of the files. */
 struct cmd_manifests {
     struct arena *a;
-    struct cmd_faults faults; /* what is wrong with them */
+    struct cmd_faults faults; /* of all files */
     struct cmd_manifest *items;
     size_t n, cap;
     /* documents of other kinds, in folders */

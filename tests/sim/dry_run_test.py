@@ -104,7 +104,7 @@ def test_edit__is_patched_as_kubectl_does_it():
         assert calls["services.patch"] == 1 and "services.create" not in calls, calls
         assert {o["verb"] for o in plan["services"][0]["operations"]} <= {"change", "keep"}, plan
         assert "10.0.0.0/8" in json.dumps(plan) and plan["services"][0]["address"] == address, plan
-        _, plan = w.because(service("web"))                     # what the last apply had goes
+        _, plan = w.because(service("web"))                     # members of the last apply go
         assert "0.0.0.0/0" in json.dumps(plan) and plan["summary"]["change"] == 1, plan
         assert w.get("web") == live and w.mutations() == {}
         assert not any("stand" in b for b in because), because            # ports and uid are the cluster's

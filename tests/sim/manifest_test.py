@@ -60,7 +60,7 @@ class Folder:
                               env={"PATH": os.environ["PATH"], "HOME": self.path, "GCE_METADATA_HOST": "127.0.0.1:1"})
 
     def services(self, *args, stdin=""):
-        """What a plan is about."""
+        """Names of the Services of a plan."""
         r = self.run("plan", "-o", "json", *args, stdin=stdin)
         assert r.returncode in (0, 2) and r.stderr == "", r
         return [s["service"] for s in json.loads(r.stdout)["services"]]
