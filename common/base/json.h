@@ -69,6 +69,10 @@ struct json_object *json_share(struct json_object *o);
  * slim already. */
 void json_slim(struct json_object *container);
 
+/* The value of the first member, "format_version", of every document of ours that is an object (docs/interfaces.md): it
+ * becomes another one only when a program that reads documents could go wrong. */
+#define JSON_FORMAT_VERSION 1
+
 /* Adding: take ownership of `v`. */
 void json_add(struct json_object *o, const char *name, struct json_object *v);
 void json_add_str(struct json_object *o, const char *name, const char *s); /* NULL: adds nothing */

@@ -18,6 +18,8 @@ struct str_buf {
     char *data; /* heap; owned; NUL-terminated; may hold further NULs */
     size_t len; /* bytes before the terminating NUL */
     size_t cap; /* allocated bytes */
+    /* Where str_append_wrapped() ends lines: the terminal's width; 0: STR_COLUMNS. */
+    size_t columns;
 };
 
 #define STR_BUF_INIT ((struct str_buf){0})
@@ -74,11 +76,13 @@ const char *str_nearest(const char *word, const char *const *items, size_t n);
 char *str_near_hint(struct arena *a, const char *word, const char *const *items, size_t n);
 #define STR_NEAR_ELSEWHERE 100
 
-/* Text for terminals is this wide. */
+/* Text is this wide where no terminal says otherwise. */
 #define STR_COLUMNS 100
+/* b->columns, or what stands for 0. */
+size_t str_buf_columns(const struct str_buf *b);
 /* How many columns `s` takes; NULL takes none. */
 size_t str_columns(const char *s);
-/* Appends `text`, breaking lines between words so that they end before STR_COLUMNS; the line is at column `at` already,
+/* Appends `text`, breaking lines between words so that they end before str_buf_columns(); the line is at column `at` already,
  * further ones begin at `indent`.  A word that is longer stands by itself. */
 void str_append_wrapped(struct str_buf *b, const char *text, size_t at, size_t indent);
 

@@ -21,13 +21,18 @@ size_t str_columns(const char *s)
     return s == NULL ? 0 : columns(s, strlen(s));
 }
 
+size_t str_buf_columns(const struct str_buf *b)
+{
+    return b->columns > 0 ? b->columns : STR_COLUMNS;
+}
+
 void str_append_wrapped(struct str_buf *b, const char *text, size_t at, size_t indent)
 {
     bool first = true;
     for (const char *word = text; *word != '\0';) {
         size_t bytes = strcspn(word, " ");
         size_t wide = columns(word, bytes);
-        if (!first && at + 1 + wide > STR_COLUMNS) {
+        if (!first && at + 1 + wide > str_buf_columns(b)) {
             str_appendf(b, "\n%*s", (int)indent, "");
             at = indent;
         } else if (!first) {

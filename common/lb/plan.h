@@ -98,6 +98,7 @@ struct lb_op {
     /* order and hard rules */
     bool parallel;
     bool critical;
+    bool gives_back;   /* deletes a reservation that was made for the time of a plan only */
     unsigned tolerate; /* LB_TOLERATE_… */
     enum lb_finally finally;
     int only_if_op; /* index, or -1 */

@@ -12,17 +12,18 @@
  *     Plan: 1 to create, 1 to change, 0 to delete, in 2 waves (5 calls). Nothing has been changed.
  *
  * Wave, symbol, kind and name stand in columns per Service; when a reason does not fit behind them, all
- * reasons of that Service go to lines of their own, so that the eye finds them at one place.  Names are never
- * cut: people paste them.  Wraps at 100 columns (names and single words longer than that aside).
+ * reasons of that Service go to lines of their own, so that the eye finds them at one place.  On a terminal that has no room
+ * for columns, each cell is a line.  Names are never cut: people paste them.  Wraps at the buffer's columns (names and single
+ * words longer than that aside).
  * Same plan, same bytes.  Pure. */
 #include "common/lb/plan_print.h"
 
 #include <string.h>
 
-#define COLUMNS      STR_COLUMNS
 #define KIND_MAX     24
 #define NAME_MAX_COL 44
 #define PATH_MAX_COL 36
+#define ROOM         24 /* a column narrower than this is none */
 #define QUIET_SHOWN  10 /* more up-to-date Services than this are counted, not listed */
 
 struct printer {
@@ -37,6 +38,7 @@ struct columns {
     size_t name;
     size_t summary;
     bool tail_below; /* reasons on lines of their own */
+    bool all_below;  /* every cell on a line of its own: there is no room for columns */
 };
 
 static void print_service(struct printer *p, const struct tt_plan_service *s);
@@ -183,6 +185,8 @@ static size_t most(size_t a, size_t b)
 
 /* Columns in front of the kind: "  12  + ". */
 #define LEAD 8
+/* As the position in a line: it is full, the next cell begins another one. */
+#define FULL ((size_t)10000)
 
 static struct columns columns_measure(const struct printer *p, const struct tt_plan_service *s)
 {
@@ -201,7 +205,9 @@ static struct columns columns_measure(const struct printer *p, const struct tt_p
         longest_tail = most(longest_tail, str_columns(str_buf_text(&tail)));
     }
     size_t before_tail = LEAD + c.kind + 2 + c.name + 2 + (c.summary > 0 ? c.summary + 2 : 0);
-    c.tail_below = longest_tail > 0 && before_tail + longest_tail > COLUMNS;
+    size_t wide = str_buf_columns(p->b);
+    c.tail_below = longest_tail > 0 && before_tail + longest_tail > wide;
+    c.all_below = wide < STR_COLUMNS && LEAD + c.kind + 2 + c.name + 2 + ROOM > wide;
     return c;
 }
 
@@ -241,6 +247,10 @@ static void print_path(struct printer *p, const struct tt_operation *op, uint32_
     pad(p->b, LEAD + 2);
     str_append(p->b, op->fields[from].path);
     size_t at = LEAD + 2 + str_columns(op->fields[from].path);
+    if (col + ROOM > str_buf_columns(p->b)) {
+        col = LEAD + 4;
+        at = FULL;
+    }
     for (size_t side = 0; side < ARRAY_LEN(signs); side++) {
         for (uint32_t f = from; f < to; f++) {
             const char *text = side == 0 ? op->fields[f].old_text : op->fields[f].new_text;
@@ -250,7 +260,7 @@ static void print_path(struct printer *p, const struct tt_operation *op, uint32_
             at = cell_end(p->b, at, col);
             str_appendf(p->b, "%s%s%s ", color_on(p, signs[side]), signs[side], color_off(p));
             print_text(p, text, col + 2);
-            at = COLUMNS; /* the next one begins a line */
+            at = FULL; /* the next one begins a line */
         }
     }
     str_append_c(p->b, '\n');
@@ -271,6 +281,47 @@ static void print_fields(struct printer *p, const struct tt_operation *op)
     }
 }
 
+/* Behind the kind: name, summary and reason, in columns. */
+static void print_cells(struct printer *p, const struct tt_operation *op, const struct columns *c,
+                        const char *tail)
+{
+    size_t name_col = LEAD + c->kind + 2;
+    size_t at = cell_end(p->b, LEAD + str_columns(op->kind), name_col);
+    str_append(p->b, op->name);
+    at += str_columns(op->name);
+    size_t col = name_col + c->name + 2;
+    if (!str_is_empty(op->summary)) {
+        at = cell_end(p->b, at, col);
+        str_append_wrapped(p->b, op->summary, at, col);
+        at += str_columns(op->summary);
+    }
+    if (*tail != '\0') {
+        col = c->tail_below ? LEAD : col + (c->summary > 0 ? c->summary + 2 : 0);
+        (void)cell_end(p->b, c->tail_below ? FULL : at, col);
+        str_append_wrapped(p->b, tail, col, col);
+    }
+    str_append_c(p->b, '\n');
+}
+
+/* The same, each on a line of its own but for a name that fits. */
+static void print_cells_below(struct printer *p, const struct tt_operation *op, const char *tail)
+{
+    const char *const below[] = {op->summary, tail};
+    size_t used = LEAD + str_columns(op->kind) + 2;
+    if (used + str_columns(op->name) <= str_buf_columns(p->b)) {
+        str_appendf(p->b, "  %s", op->name);
+    } else {
+        str_appendf(p->b, "\n%*s%s", LEAD, "", op->name);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(below); i++) {
+        if (!str_is_empty(below[i])) {
+            str_appendf(p->b, "\n%*s", LEAD, "");
+            str_append_wrapped(p->b, below[i], LEAD, LEAD);
+        }
+    }
+    str_append_c(p->b, '\n');
+}
+
 static void print_operation(struct printer *p, const struct tt_operation *op,
                             const struct columns *c)
 {
@@ -283,22 +334,11 @@ static void print_operation(struct printer *p, const struct tt_operation *op,
         str_append(p->b, "      ");
     }
     str_appendf(p->b, "%s%s%s %s", color_on(p, sym), sym, color_off(p), op->kind);
-    size_t name_col = LEAD + c->kind + 2;
-    size_t at = cell_end(p->b, LEAD + str_columns(op->kind), name_col);
-    str_append(p->b, op->name);
-    at += str_columns(op->name);
-    size_t col = name_col + c->name + 2;
-    if (!str_is_empty(op->summary)) {
-        at = cell_end(p->b, at, col);
-        str_append_wrapped(p->b, op->summary, at, col);
-        at += str_columns(op->summary);
+    if (c->all_below) {
+        print_cells_below(p, op, str_buf_text(&tail));
+    } else {
+        print_cells(p, op, c, str_buf_text(&tail));
     }
-    if (tail.len > 0) {
-        col = c->tail_below ? LEAD : col + (c->summary > 0 ? c->summary + 2 : 0);
-        (void)cell_end(p->b, c->tail_below ? COLUMNS : at, col);
-        str_append_wrapped(p->b, str_buf_text(&tail), col, col);
-    }
-    str_append_c(p->b, '\n');
     print_fields(p, op);
 }
 
@@ -342,11 +382,15 @@ static void print_elsewhere(struct printer *p, const struct tt_plan_service *s, 
             more = true;
         }
     }
-    str_appendf(p->b, "%s      ~ and %u shared with", any ? "" : "\n", n);
+    _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+    str_appendf(&line, "~ and %u shared with", n);
     for (uint32_t k = 0; k < n_with; k++) {
-        str_appendf(p->b, "%s %s", k > 0 ? "," : "", with[k]);
+        str_appendf(&line, "%s %s", k > 0 ? "," : "", with[k]);
     }
-    str_append(p->b, more ? " and others\n" : "\n");
+    str_append(&line, more ? " and others" : "");
+    str_append(p->b, any ? "      " : "\n      ");
+    str_append_wrapped(p->b, str_buf_text(&line), 6, 8);
+    str_append_c(p->b, '\n');
 }
 
 static void print_operations(struct printer *p, const struct tt_plan_service *s)
@@ -374,22 +418,43 @@ static void print_operations(struct printer *p, const struct tt_plan_service *s)
     }
 }
 
+/* "Service demo/web"; how many columns that took. */
+static size_t print_head(struct printer *p, const char *key)
+{
+    str_appendf(p->b, "Service %s", key);
+    return strlen("Service ") + str_columns(key);
+}
+
+/* Another cell of that line, which is at column `at`; where it does not fit it begins a line. */
+static size_t head_cell(struct printer *p, size_t at, const char *text)
+{
+    if (at + 2 + str_columns(text) <= str_buf_columns(p->b) || p->b->columns == 0) {
+        str_appendf(p->b, "  %s", text);
+        return at + 2 + str_columns(text);
+    }
+    str_append(p->b, "\n    ");
+    str_append_wrapped(p->b, text, 4, 4);
+    return FULL;
+}
+
 static void print_quiet(struct printer *p, const struct tt_plan_service *s)
 {
-    str_appendf(p->b, "Service %s", s->key);
+    _cleanup_(str_buf_done) struct str_buf said = STR_BUF_INIT;
+    size_t at = print_head(p, s->key);
     if (!str_is_empty(s->address)) {
-        str_appendf(p->b, "  %s", s->address);
+        at = head_cell(p, at, s->address);
     }
     if (s->code == TT_IMPLEMENTED_ELSEWHERE) {
         str_append(p->b, "  left alone: ");
-        str_append_wrapped(p->b, str_or(s->message, "another controller's"), 4, 4);
-        str_append_c(p->b, '\n');
+        str_append_wrapped(p->b, str_or(s->message, "another controller's"), at + 14, 4);
     } else if (s->checked > 0) {
-        str_appendf(p->b, "  up to date (%u resource%s checked).\n", s->checked,
+        str_appendf(&said, "up to date (%u resource%s checked).", s->checked,
                     s->checked == 1 ? "" : "s");
+        (void)head_cell(p, at, str_buf_text(&said));
     } else {
-        str_append(p->b, "  nothing to do.\n");
+        (void)head_cell(p, at, "nothing to do.");
     }
+    str_append_c(p->b, '\n');
     if (p->how->verbose) {
         print_because(p, s);
         print_operations(p, s);
@@ -398,12 +463,12 @@ static void print_quiet(struct printer *p, const struct tt_plan_service *s)
 
 static void print_service(struct printer *p, const struct tt_plan_service *s)
 {
-    str_appendf(p->b, "Service %s", s->key);
+    size_t at = print_head(p, s->key);
     if (!str_is_empty(s->kind)) {
-        str_appendf(p->b, "  %s", s->kind);
+        at = head_cell(p, at, s->kind);
     }
     if (!str_is_empty(s->address)) {
-        str_appendf(p->b, "  %s", s->address);
+        (void)head_cell(p, at, s->address);
     }
     str_append_c(p->b, '\n');
     print_because(p, s);
@@ -437,8 +502,11 @@ static void print_quiet_ones(struct printer *p)
         }
     }
     if (in_short) {
-        str_appendf(p->b, "%u Services are up to date (%llu resources checked).\n", n,
+        _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+        str_appendf(&line, "%u Services are up to date (%llu resources checked).", n,
                     (unsigned long long)checked);
+        str_append_wrapped(p->b, str_buf_text(&line), 0, 4);
+        str_append_c(p->b, '\n');
     }
 }
 
@@ -465,9 +533,8 @@ static void print_last_line(struct printer *p)
         return;
     }
     struct str_buf line _cleanup_(str_buf_done) = STR_BUF_INIT;
-    str_appendf(&line, "Plan: %zu to create, %zu to change, %zu to delete",
-                count_verb(p->plan, TT_OP_CREATE), count_verb(p->plan, TT_OP_CHANGE),
-                count_verb(p->plan, TT_OP_DELETE));
+    str_append(&line, "Plan: ");
+    plan_print_counts(&line, p->plan);
     str_appendf(&line, ", in %u wave%s (%u call%s).", p->plan->waves,
                 p->plan->waves == 1 ? "" : "s", p->plan->calls, p->plan->calls == 1 ? "" : "s");
     if (failed > 0) {

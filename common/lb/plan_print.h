@@ -2,7 +2,7 @@
 /* plan_print.h: a plan as text for people (ux.md) and as JSON for programs (interfaces.md).  Pure.
  *
  * Works on the ABI's struct tt_plan, so that a plugin's plan prints like a built-in's.  Text is stable, sorted, fits
- * 100 columns; colour only when asked for. */
+ * the columns of its buffer (str.h); colour only when asked for. */
 #ifndef TRIMTAB_LB_PLAN_PRINT_H
 #define TRIMTAB_LB_PLAN_PRINT_H
 
@@ -22,6 +22,9 @@ struct plan_print {
     bool executed; /* not "would": leaves out "Nothing has been changed." */
 };
 void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how);
+/* "6 to create, 0 to change, 1 to delete"; where reservations are given back, in their place "6 to create (the reservation
+ * is given back at the end)": they are not counted, and neither is what is 0. */
+void plan_print_counts(struct str_buf *b, const struct tt_plan *plan);
 /* {"services": […], "summary": {…}}; new reference. */
 struct json_object *plan_print_json(const struct tt_plan *plan);
 /* Joins plans of several Services into one (services sorted by key; operations renumbered, waves kept). */

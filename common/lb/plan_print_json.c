@@ -56,6 +56,7 @@ static struct json_object *operation_json(const struct tt_operation *op)
         json_add_int(o, "sent_after", op->sent_after);
     }
     json_add_bool(o, "finally", (op->flags & TT_OP_FINALLY) != 0);
+    json_add_bool(o, "gives_back", (op->flags & TT_OP_GIVES_BACK) != 0);
     return o;
 }
 
@@ -121,6 +122,7 @@ struct json_object *plan_print_json(const struct tt_plan *plan)
     json_add_int(summary, "waves", plan->waves);
     json_add_int(summary, "calls", plan->calls);
     struct json_object *doc = json_object_new_object();
+    json_add_int(doc, "format_version", JSON_FORMAT_VERSION);
     json_add(doc, "services", services);
     json_add(doc, "summary", summary);
     return doc;

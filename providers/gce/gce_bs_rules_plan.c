@@ -392,6 +392,7 @@ static void release_strays(struct bs_ensure *n, const struct bs_side *s)
         struct lb_op *op = bs_op(
             &n->e, bs_delete(&n->e, BS_RELEASE, GCE_ADDRESSES, name,
                              "an interrupted run left it, and no rule of its name is wanted"));
+        op->gives_back = true;
         op->tolerate |= LB_TOLERATE_IN_USE;
         op->finally = LB_FINALLY_OK;
     }
@@ -414,6 +415,7 @@ void bs_plan_release(struct bs_ensure *n, struct bs_side *s)
     const char *name = s->hold >= 0 ? s->d->address_name : s->held->name;
     int at = bs_delete(e, BS_RELEASE, GCE_ADDRESSES, name, why);
     struct lb_op *op = bs_op(e, at);
+    op->gives_back = true;
     op->tolerate |= LB_TOLERATE_IN_USE;
     op->finally = s->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK;
     if (s->hold >= 0) {

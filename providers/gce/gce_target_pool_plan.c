@@ -187,7 +187,7 @@ static void plan_release(struct tp_ensure *n)
         LB_OP(.verb = LB_DELETE, .kind = TP_KIND_ADDRESS, .name = n->d->names.lb,
               .why = n->new_rule ? "the rule keeps it now"
                                  : "an interrupted run left it, and the rule has its address",
-              .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE,
+              .gives_back = true, .tolerate = LB_TOLERATE_ABSENT | LB_TOLERATE_IN_USE,
               .finally = n->hold >= 0 ? LB_FINALLY_OK_OR_BEFORE_CRITICAL : LB_FINALLY_OK,
               .type = &gce_tp_type_delete, .calls = 2);
     if (n->hold >= 0) {

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 3u
+#define TRIMTAB_ABI_MINOR 4u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u
@@ -106,6 +106,9 @@ struct tt_batch {
 /* In reports: it ended in an outcome that the plan allows (absent, in use by others …); nothing was changed. */
 #define TT_OP_TOLERATED 0x8u
 #define TT_OP_FINALLY   0x4u /* runs when the plan fails, too (see docs/architecture.md, finally) */
+/* Since 1.4.  A delete that gives back a reservation which was made for the time of a plan only: the text of the plan
+ * says so, and does not count it among what goes away. */
+#define TT_OP_GIVES_BACK 0x10u
 
 /* One difference: path inside the resource, and its texts.  NULL old: added; NULL new: taken away. */
 struct tt_field {
@@ -156,6 +159,47 @@ struct tt_plan {
     uint32_t n_operations;
     uint32_t waves;
     uint32_t calls; /* mutations with their waits, and the reads made to plan */
+};
+
+/* ---- explanations --------------------------------------------------------------------------------- */
+/* Since 1.4: sections of an explanation.  Texts of a row that a section does not name are NULL, numbers -1. */
+/* Comes first.  subject: "served", "loses", "elsewhere", "refused" or "none"; value: the kind of load balancer ("external
+ * load balancer with a target pool"), or NULL; outcome: the answer, behind the Service's name: "is served by …." */
+#define TT_EXPLAIN_ANSWER 1u
+/* A question that was asked, in its order.  subject: an annotation, a field, a flag, a resource; value: what was found;
+ * outcome: what follows, or NULL. */
+#define TT_EXPLAIN_DECISION 2u
+/* The nodes behind it.  value: a phrase ("6 of 8 take part"); count and of: the numbers in it. */
+#define TT_EXPLAIN_NODES 3u
+/* Nodes of a zone.  subject: the zone; count, of; names: the nodes. */
+#define TT_EXPLAIN_ZONE 4u
+/* value: by which rule nodes were chosen. */
+#define TT_EXPLAIN_NODES_RULE 5u
+/* subject: a node; outcome: why it is left out. */
+#define TT_EXPLAIN_LEFT_OUT 6u
+/* A step of a packet's way.  subject: "client", "load balancer", "backend", "node" or "pod"; value: how it is called (of the
+ * load balancer: its address, NULL: it gets a new one); port; outcome, of the last step: what becomes of the source address, or NULL. */
+#define TT_EXPLAIN_HOP 7u
+/* subject: "HTTP", "HTTPS" or "TCP"; value: the path, or NULL; port; every_ms. */
+#define TT_EXPLAIN_HEALTH 8u
+/* An address, or a host name, that it has; value.  Does not stand in the text by itself. */
+#define TT_EXPLAIN_ADDRESS 9u
+/* What else there is to say: subject: a heading of one word; value. */
+#define TT_EXPLAIN_NOTE 10u
+/* value: a sentence about something that a person should look at. */
+#define TT_EXPLAIN_WARNING 11u
+struct tt_explain_row {
+    size_t size;
+    uint32_t section; /* TT_EXPLAIN_… */
+    uint32_t n_names;
+    const char *subject;
+    const char *value;
+    const char *outcome;
+    const char *const *names;
+    int64_t count;
+    int64_t of;
+    int64_t port;
+    int64_t every_ms;
 };
 
 /* ---- what is ours in the cloud ---------------------------------------------------------------------- */
@@ -331,6 +375,9 @@ struct tt_host {
     /* Since 1.3.  In list_owned(): one resource; in any order, each once. */
     void (*report_resource)(struct tt_host_ctx *ctx, const struct tt_call *call,
                             const struct tt_owned *owned);
+    /* Since 1.4.  explain: one row, in the order of the text, which the host makes of all of them; result_text() need not
+     * be called then, and does not count.  Sections that the host does not know are left out. */
+    void (*result_row)(struct tt_result *result, const struct tt_explain_row *row);
 };
 
 /* Bits for result_own(), for Services that a controller of the provider's own serves. */
@@ -482,7 +529,8 @@ struct tt_provider {
     /* Optional.  Reports (host->report_plan) what reconciling would do, and changes nothing.  With a batch_key, Services of
      * one key come at once, as to reconcile_batch. */
     int32_t (*plan)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
-    /* Optional.  result_text: which load balancer the Service gets, by which rule. */
+    /* Optional.  Which load balancer the Service gets, by which rule: host->result_row for each fact (with a host older than
+     * 1.4: result_text). */
     int32_t (*explain)(void *provider, const struct tt_call *call, const struct tt_batch *batch);
     /* Optional.  host->report_resource (with a host older than 1.3: report_owned) for everything in the cloud that carries our
      * names; what is known to be another cluster's is left out.  Reads only; host->services() says which Services there are.

@@ -66,7 +66,7 @@ static void plan_print_text__creation__reasons_below_when_long(void **state)
         OP(3, CREATE, 2, .kind = "forwarding rule", .name = NAME, .summary = "TCP 80-443 → pool",
            WEB, .why = "the Service is new", .note = "address known after 1", .calls = 2),
         OP(4, DELETE, 3, .kind = "address", .name = NAME, WEB, .why = "the rule keeps it now",
-           .calls = 2),
+           .calls = 2, .flags = TT_OP_FINALLY | TT_OP_GIVES_BACK),
     };
     struct tt_plan p = plan_of(services, 1, ops, 4);
     assert_text(
@@ -84,8 +84,58 @@ static void plan_print_text__creation__reasons_below_when_long(void **state)
         "   3  - address          a7f3a09c0e5f4b1c9d8e7f6a5b4c3d2e\n"
         "        because the rule keeps it now\n"
         "\n"
-        "Plan: 3 to create, 0 to change, 1 to delete, in 3 waves (8 calls). Nothing has been "
-        "changed.\n");
+        "Plan: 3 to create (the reservation is given back at the end), in 3 waves (8 calls). "
+        "Nothing has been\nchanged.\n");
+}
+
+/* Only what goes away is called a delete; what is there for the time of a plan is not. */
+static void plan_print_counts__reservations__given_back_not_deleted(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t verbs[4]; /* 0 ends them; those that delete "r" have the flag */
+        const char *names;
+        const char *want;
+    } rows[] = {
+        {{TT_OP_CREATE, TT_OP_DELETE}, "ab", "1 to create, 0 to change, 1 to delete"},
+        {{TT_OP_CREATE, TT_OP_DELETE},
+         "rr",
+         "1 to create (the reservation is given back at the end)"},
+        {{TT_OP_CREATE, TT_OP_CHANGE, TT_OP_DELETE, TT_OP_DELETE},
+         "rabr",
+         "1 to create, 1 to change, 1 to delete (the reservation is given back at the end)"},
+        {{TT_OP_CREATE, TT_OP_CREATE, TT_OP_DELETE, TT_OP_DELETE},
+         "rsrs",
+         "2 to create (the 2 reservations are given back at the end)"},
+        {{TT_OP_DELETE}, "r", "the reservation of an interrupted run is given back"},
+        {{TT_OP_DELETE, TT_OP_DELETE}, "rs", "2 reservations of interrupted runs are given back"},
+        {{TT_OP_CREATE, TT_OP_DELETE, TT_OP_DELETE},
+         "rrs",
+         "1 to create (the reservation is given back at the end, the reservation of an interrupted "
+         "run is given back)"},
+        {{TT_OP_KEEP}, "a", "0 to create, 0 to change, 0 to delete"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct tt_operation ops[4];
+        const struct tt_operation *list[4];
+        char names[4][2] = {"", "", "", ""};
+        uint32_t n = 0;
+        for (; n < 4 && rows[i].verbs[n] != 0; n++) {
+            names[n][0] = rows[i].names[n];
+            bool gives_back = rows[i].verbs[n] == TT_OP_DELETE && names[n][0] >= 'r';
+            ops[n] = (struct tt_operation){.size = sizeof ops[n], .n = n + 1, .wave = 1};
+            ops[n].verb = rows[i].verbs[n];
+            ops[n].flags = gives_back ? TT_OP_GIVES_BACK : 0;
+            ops[n].kind = "address";
+            ops[n].name = names[n];
+            list[n] = &ops[n];
+        }
+        struct tt_plan p = plan_of(NULL, 0, list, n);
+        struct str_buf b = STR_BUF_INIT;
+        plan_print_counts(&b, &p);
+        assert_string_equal(str_buf_text(&b), rows[i].want);
+        str_buf_done(&b);
+    }
 }
 
 static void plan_print_text__edit__field_lines_and_effects(void **state)
@@ -283,12 +333,14 @@ static void plan_print_json__plan__promised_members(void **state)
     struct json_object *doc = plan_print_json(&p);
     assert_string_equal(
         json_text(*state, doc, JSON_COMPACT),
-        "{\"services\":[{\"service\":\"demo/bad\",\"address\":null,\"because\":[],"
+        "{\"format_version\":1,\"services\":[{\"service\":\"demo/"
+        "bad\",\"address\":null,\"because\":[],"
         "\"operations\":null,\"effects\":[],\"checked\":0,\"error\":{\"code\":7,\"message\":"
         "\"no more\"}},{\"service\":\"demo/web\",\"address\":\"203.0.113.10\",\"because\":[\"b\"],"
         "\"operations\":[{\"n\":1,\"verb\":\"change\",\"kind\":\"rule\",\"name\":\"x\",\"wave\":1,"
         "\"why\":\"so\",\"owners\":[\"demo/web\"],\"fields\":[{\"path\":\"ports\",\"old\":null,"
-        "\"new\":\"80\"}],\"calls\":2,\"critical\":true,\"shared\":false,\"finally\":false}],"
+        "\"new\":\"80\"}],\"calls\":2,\"critical\":true,\"shared\":false,\"finally\":false,"
+        "\"gives_back\":false}],"
         "\"effects\":[],\"checked\":2}],\"summary\":{\"create\":0,\"change\":1,\"delete\":0,"
         "\"waves\":1,\"calls\":2}}");
     json_object_put(doc);
@@ -355,6 +407,7 @@ UNIT_MAIN(plan_print)
 {
     const struct CMUnitTest tests[] = {
         lb_test(plan_print_text__creation__reasons_below_when_long),
+        lb_test(plan_print_counts__reservations__given_back_not_deleted),
         lb_test(plan_print_text__edit__field_lines_and_effects),
         lb_test(plan_print_text__nothing_to_do__one_line),
         lb_test(plan_print_text__many_services__quiet_ones_counted),
