@@ -30,6 +30,7 @@
 #include "controller/options.h"
 #include "controller/plugin.h"
 #include "controller/serving.h"
+#include "controller/term.h"
 
 #define STOP_MS   1500 /* for calls into the provider; the whole exit stays within 2 s */
 #define RELOAD_MS 5000 /* the same before another configuration is taken over */
@@ -50,11 +51,15 @@ static int fail_usage(const char *program, const struct err *err)
     return 1;
 }
 
+#define COMMANDS_AT 17 /* column of what a command does */
+
 static void append_commands(struct str_buf *b, const char *program)
 {
     str_append(b, "\nCommands:\n");
     for (const struct cmd *c = cmd_table; c->name != NULL; c++) {
-        str_appendf(b, "  %-14s %s\n", c->name, c->summary);
+        str_appendf(b, "  %-14s ", c->name);
+        str_append_wrapped(b, c->summary, COMMANDS_AT, COMMANDS_AT);
+        str_append_c(b, '\n');
     }
     str_appendf(b, "\nUse \"%s <command> --help\" for more about a command.\n", program);
 }
@@ -62,13 +67,15 @@ static void append_commands(struct str_buf *b, const char *program)
 /* Upstream's name stands for the controller alone: it takes no commands (main.c). */
 static void print_help(const char *program, const struct plugin *plugin)
 {
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
     bool commands = cmd_table[0].name != NULL && strcmp(program, "cloud-controller-manager") != 0;
 
-    str_appendf(&b,
-                "Keeps cloud load balancers in the state that Services of type LoadBalancer ask "
-                "for.\n\nUsage:\n  %s [flags]%s\n",
-                program, commands ? "                run the controller" : "");
+    str_append_wrapped(&b,
+                       "Keeps cloud load balancers in the state that Services of type LoadBalancer "
+                       "ask for.",
+                       0, 0);
+    str_appendf(&b, "\n\nUsage:\n  %s [flags]%s\n", program,
+                commands ? "                run the controller" : "");
     if (commands) {
         str_appendf(&b, "  %s <command> [flags]      look, plan, check\n", program);
         append_commands(&b, program);

@@ -114,7 +114,7 @@ void status_json(struct str_buf *b, const struct status_view *v, const struct st
  * document.  Texts are borrowed from `o`. */
 int status_read(struct json_object *o, struct arena *a, struct status_view *ret,
                 struct err *err) _warn_unused_;
-/* At most STR_COLUMNS wide where names allow it. */
+/* On a terminal at most b->columns wide where names allow it; elsewhere a Service is a line. */
 void status_text(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* A whole HTML document, without scripts and without anything from elsewhere. */
 void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status_json.c: the view of status.h as JSON, written straight into the answer: thousands of Services never become a
- * tree.  Members are always there, so that programs need not ask; moments are RFC 3339 or null. */
+ * tree.  Members are always there, so that programs need not ask; moments are RFC 3339 or null.  Members were written in
+ * camelCase once: each of these stays beside its twin in snake_case. */
 #include "controller/status.h"
 
 #include <inttypes.h>
@@ -24,6 +25,14 @@ static void moment(struct str_buf *b, const char *name, int64_t wall_us)
     }
     time_format_rfc3339(wall_us, at);
     str_appendf(b, "\"%s\": \"%s\"", name, at);
+}
+
+static void twin_moments(struct str_buf *b, const char *name, const char *older, int64_t wall_us)
+{
+    moment(b, name, wall_us);
+    str_append(b, ", ");
+    moment(b, older, wall_us);
+    str_append(b, ", ");
 }
 
 static void conditions(struct str_buf *b, const struct status_service *s)
@@ -74,12 +83,11 @@ static void service(struct str_buf *b, const struct status_service *s)
     str_append(b, ", ");
     text(b, "verb", r->verb);
     str_append(b, ", ");
-    moment(b, "lastSync", r->synced_us);
-    str_appendf(b, ", \"tookMs\": %" PRId64 ", \"calls\": %u, ", r->took_ms, r->calls);
-    moment(b, "syncingSince", r->began_us);
-    str_append(b, ", ");
-    moment(b, "nextTry", r->next_us);
-    str_append(b, ", ");
+    twin_moments(b, "last_sync", "lastSync", r->synced_us);
+    str_appendf(b, "\"took_ms\": %" PRId64 ", \"tookMs\": %" PRId64 ", \"calls\": %u, ", r->took_ms,
+                r->took_ms, r->calls);
+    twin_moments(b, "syncing_since", "syncingSince", r->began_us);
+    twin_moments(b, "next_try", "nextTry", r->next_us);
     failure(b, r);
     str_appendf(b, ", \"pending\": {\"create\": %u, \"change\": %u, \"delete\": %u, ", r->create,
                 r->change, r->delete_);
@@ -103,8 +111,9 @@ static void numbers(struct str_buf *b, const struct status_view *v)
 {
     str_append(b, "  \"summary\": {");
     for (int i = 0; i < STATUS_STATES; i++) {
-        str_appendf(b, "%s\"%s\": %zu", i > 0 ? ", " : "", board_state_word((enum board_state)i),
-                    v->by_state[i]);
+        const char *word = board_state_word((enum board_state)i);
+        str_appendf(b, "%s\"%c%s\": %zu, \"%s\": %zu", i > 0 ? ", " : "", word[0] - 'A' + 'a',
+                    word + 1, v->by_state[i], word, v->by_state[i]);
     }
     str_appendf(b, "},\n  \"queue\": {\"waiting\": %zu, \"processing\": %zu, \"delayed\": %zu},\n",
                 v->queue.waiting, v->queue.processing, v->queue.delayed);
@@ -134,7 +143,7 @@ void status_json(struct str_buf *b, const struct status_view *v, const struct st
     size_t shown = 0;
     size_t left = 0;
 
-    str_append(b, "{\n  ");
+    str_appendf(b, "{\n  \"format_version\": %d, ", JSON_FORMAT_VERSION);
     text(b, "version", v->version);
     str_append(b, ", ");
     text(b, "provider", v->provider);
@@ -159,5 +168,6 @@ void status_json(struct str_buf *b, const struct status_view *v, const struct st
         str_append(b, shown++ > 0 ? "," : "");
         service(b, &v->services[i]);
     }
-    str_appendf(b, "%s],\n  \"notShown\": %zu\n}\n", shown > 0 ? "\n  " : "", left);
+    str_appendf(b, "%s],\n  \"not_shown\": %zu, \"notShown\": %zu\n}\n", shown > 0 ? "\n  " : "",
+                left, left);
 }

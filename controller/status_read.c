@@ -16,6 +16,14 @@ static int64_t moment(struct json_object *o, const char *name)
     return at != NULL && time_parse_rfc3339(at, &us) ? us : 0;
 }
 
+/* By its name, or by that which a process of an older version gives it. */
+static int64_t twin_moment(struct json_object *o, const char *name, const char *older)
+{
+    int64_t us = moment(o, name);
+
+    return us != 0 ? us : moment(o, older);
+}
+
 static enum board_state state_of(const char *word)
 {
     for (int i = 0; i < STATUS_STATES; i++) {
@@ -73,10 +81,10 @@ static void read_service(struct json_object *o, struct arena *a, struct status_s
         .kind = member(o, "kind"),
         .state = state_of(json_str(o, "state")),
         .verb = member(o, "verb"),
-        .synced_us = moment(o, "lastSync"),
-        .began_us = moment(o, "syncingSince"),
-        .next_us = moment(o, "nextTry"),
-        .took_ms = json_int(o, "tookMs", 0),
+        .synced_us = twin_moment(o, "last_sync", "lastSync"),
+        .began_us = twin_moment(o, "syncing_since", "syncingSince"),
+        .next_us = twin_moment(o, "next_try", "nextTry"),
+        .took_ms = json_int(o, "took_ms", json_int(o, "tookMs", 0)),
         .calls = count(o, "calls"),
         .code = code_of(failure),
         .message = member(failure, "message"),

@@ -8,6 +8,7 @@
 #include "controller/status.h"
 
 #define COLUMNS 6
+#define BELOW   4 /* column of what stands below a line */
 
 /* One line of the table. */
 struct line {
@@ -22,6 +23,17 @@ static const char *span_text(struct arena *a, int64_t us, const char *suffix)
     status_span(&b, us);
     str_append(&b, suffix);
     return str_buf_to_arena(&b, a);
+}
+
+/* A line that is wrapped on a terminal. */
+static void sentence(struct str_buf *b, const char *text)
+{
+    if (b->columns == 0) {
+        str_append(b, text);
+    } else {
+        str_append_wrapped(b, text, 0, BELOW);
+    }
+    str_append_c(b, '\n');
 }
 
 static const char *state_text(struct arena *a, const struct board_row *r, int64_t now_us)
@@ -58,21 +70,59 @@ static struct line line_of(struct arena *a, const struct status_service *s, int6
     };
 }
 
+/* How many cells from there on stand beside each other: the others go to the line below. */
+static int cells_that_fit_from(const size_t width[COLUMNS], int from, size_t wide)
+{
+    size_t used = 0;
+    for (int c = from; c < COLUMNS; c++) {
+        used += width[c];
+        if (used > wide && c > from) {
+            return c - from;
+        }
+        used += 2;
+    }
+    return COLUMNS - from;
+}
+
+/* Cells `from` to `to`, without blanks at the end. */
+static void print_cells(struct str_buf *b, const struct line *l, const size_t width[COLUMNS],
+                        int from, int to)
+{
+    while (to > from && *l->cells[to - 1] == '\0') {
+        to--;
+    }
+    for (int c = from; c < to; c++) {
+        str_append(b, l->cells[c]);
+        if (c + 1 < to) {
+            str_appendf(b, "%*s", (int)(width[c] - str_columns(l->cells[c]) + 2), "");
+        }
+    }
+}
+
+static bool has_cells(const struct line *l, int from, int to)
+{
+    for (int c = from; c < to; c++) {
+        if (*l->cells[c] != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_line(struct str_buf *b, const struct line *l, const size_t width[COLUMNS])
 {
-    for (int c = 0; c < COLUMNS; c++) {
-        size_t took = str_columns(l->cells[c]);
-        str_append(b, l->cells[c]);
-        bool more = false;
-        for (int d = c + 1; d < COLUMNS; d++) {
-            more = more || *l->cells[d] != '\0';
+    size_t wide =
+        b->columns > 0 ? b->columns : SIZE_MAX; /* elsewhere a Service is a line, for grep */
+    for (int from = 0; from < COLUMNS;) {
+        size_t lead = from > 0 ? BELOW : 0;
+        int to = from + cells_that_fit_from(width, from, wide - lead);
+        if (from == 0 || has_cells(l, from, to)) {
+            str_appendf(b, "%*s", (int)lead, "");
+            print_cells(b, l, width, from, to);
+            str_append_c(b, '\n');
         }
-        if (!more) {
-            break;
-        }
-        str_appendf(b, "%*s", (int)(width[c] - took + 2), "");
+        from = to;
     }
-    str_append_c(b, '\n');
     if (*l->below != '\0') {
         str_append(b, "    ");
         str_append_wrapped(b, l->below, 4, 4);
@@ -105,25 +155,54 @@ static void table(struct str_buf *b, struct arena *a, const struct status_view *
     }
 }
 
-static void work(struct str_buf *b, const struct status_view *v)
+static void work(struct str_buf *b, struct arena *a, const struct status_view *v)
 {
-    str_appendf(b, "\nQueue: %zu in line, %zu being processed, %zu at a later moment.\n",
-                v->queue.waiting, v->queue.processing, v->queue.delayed);
+    str_append_c(b, '\n');
+    sentence(b, arena_printf(a, "Queue: %zu in line, %zu being processed, %zu at a later moment.",
+                             v->queue.waiting, v->queue.processing, v->queue.delayed));
     for (size_t i = 0; i < v->n_batches; i++) {
         const struct board_batch *g = &v->batches[i];
-        str_appendf(b, "Under way for ");
-        status_span(b, v->now_us - g->began_us);
-        str_appendf(b, ": %zu Service%s%s%s\n", g->n, g->n == 1 ? "" : "s",
-                    *g->batch_key == '\0' ? "" : " of ", g->batch_key);
+        sentence(b,
+                 arena_printf(a, "Under way for %s: %zu Service%s%s%s",
+                              span_text(a, v->now_us - g->began_us, ""), g->n, g->n == 1 ? "" : "s",
+                              *g->batch_key == '\0' ? "" : " of ", g->batch_key));
     }
     for (size_t i = 0; i < v->n_budgets; i++) {
         const struct status_budget *g = &v->budgets[i];
-        str_appendf(b, "API %s: %" PRIu64 " requests, %" PRIu64 " throttled", g->api, g->requests,
-                    g->throttled);
-        if (g->qps > 0) {
-            str_appendf(b, ", at most %g per second, %d at once", g->qps, g->burst);
+        const char *limit =
+            g->qps > 0 ? arena_printf(a, ", at most %g per second, %d at once", g->qps, g->burst)
+                       : "";
+        sentence(b, arena_printf(a, "API %s: %" PRIu64 " requests, %" PRIu64 " throttled%s", g->api,
+                                 g->requests, g->throttled, limit));
+    }
+}
+
+/* "  last sync  5 s ago". */
+static void one_row(struct str_buf *b, const char *name, const char *text)
+{
+    str_appendf(b, "  %-9s  ", name);
+    if (b->columns == 0) {
+        str_append(b, text);
+    } else {
+        str_append_wrapped(b, text, 13, 13);
+    }
+    str_append_c(b, '\n');
+}
+
+/* The lines were made elsewhere; those that are wider than the terminal are broken again. */
+static void plan_lines(struct str_buf *b, struct arena *a, const char *plan)
+{
+    size_t n;
+    char **lines = str_split(a, plan, '\n', &n);
+    for (size_t i = 0; i < n; i++) {
+        size_t lead = strspn(lines[i], " ");
+        if (b->columns == 0 || str_columns(lines[i]) <= b->columns) {
+            str_append(b, lines[i]);
+        } else {
+            str_append_n(b, lines[i], lead);
+            str_append_wrapped(b, lines[i] + lead, lead, lead + BELOW);
         }
-        str_append_c(b, '\n');
+        str_append(b, i + 1 < n ? "\n" : "");
     }
 }
 
@@ -144,20 +223,23 @@ static void one(struct str_buf *b, struct arena *a, const struct status_view *v,
                         r->failures == 1 ? "" : "s",
                         span_text(a, v->now_us - r->failing_us, " ago"));
         }
-        str_appendf(b, "  address    %s\n  kind       %s\n  last sync  %s",
-                    str_or(s->address, "none"), str_or(r->kind, "not known yet"),
-                    r->synced_us == 0 ? "never" : span_text(a, v->now_us - r->synced_us, " ago"));
+        one_row(b, "address", str_or(s->address, "none"));
+        one_row(b, "kind", str_or(r->kind, "not known yet"));
+        const char *last =
+            r->synced_us == 0 ? "never" : span_text(a, v->now_us - r->synced_us, " ago");
         if (r->synced_us != 0) {
-            str_appendf(b, " (%s), %" PRId64 " ms, %u calls", r->verb, r->took_ms, r->calls);
+            last = arena_printf(a, "%s (%s), %" PRId64 " ms, %u calls", last, r->verb, r->took_ms,
+                                r->calls);
         }
-        str_append_c(b, '\n');
+        one_row(b, "last sync", last);
         for (uint32_t c = 0; c < s->n_conditions; c++) {
             const struct tt_condition *k = &s->conditions[c];
-            str_appendf(b, "  condition  %s %s  %s  %s\n", str_nonnull(k->type),
-                        str_nonnull(k->status), str_nonnull(k->reason), str_nonnull(k->message));
+            one_row(b, "condition",
+                    arena_printf(a, "%s %s  %s  %s", str_nonnull(k->type), str_nonnull(k->status),
+                                 str_nonnull(k->reason), str_nonnull(k->message)));
         }
-        str_appendf(b, "\n%s%s", *r->plan == '\0' ? "Nothing is pending.\n" : "Pending plan:\n",
-                    r->plan);
+        str_append(b, *r->plan == '\0' ? "\nNothing is pending.\n" : "\nPending plan:\n");
+        plan_lines(b, a, r->plan);
         return;
     }
     str_appendf(b, "There is no Service %s, or it is none of ours.\n", f->service);
@@ -171,13 +253,15 @@ void status_text(struct str_buf *b, const struct status_view *v, const struct st
         one(b, a, v, f);
         return;
     }
+    _cleanup_(str_buf_done) struct str_buf leads = STR_BUF_INIT;
     status_answer(b, v);
     str_append(b, "\n");
-    status_leads(b, &v->leader);
-    str_appendf(b, "\ntrimtab %s, provider %s, cluster %s, started ", v->version, v->provider,
-                v->cluster);
-    status_span(b, v->now_us - v->started_us);
-    str_append(b, " ago\n\n");
+    status_leads(&leads, &v->leader);
+    sentence(b, str_buf_text(&leads));
+    sentence(b, arena_printf(a, "trimtab %s, provider %s, cluster %s, started %s", v->version,
+                             v->provider, v->cluster,
+                             span_text(a, v->now_us - v->started_us, " ago")));
+    str_append_c(b, '\n');
     table(b, a, v, f);
-    work(b, v);
+    work(b, a, v);
 }

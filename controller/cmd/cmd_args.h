@@ -94,6 +94,9 @@ void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const
 int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,
                    const struct tt_option *extra, size_t n_extra, struct cmd_args *ret,
                    struct err *err) _warn_unused_;
+/* A buffer as wide as the terminal on stdout, which holds the usage: a sentence is wrapped, what is indented (examples) is
+ * not.  The caller calls str_buf_done(). */
+struct str_buf cmd_help_begin(const char *usage);
 /* The flags of `command`, as --help prints them. */
 void cmd_args_help(struct str_buf *b, unsigned command, const struct tt_option *extra, size_t n);
 

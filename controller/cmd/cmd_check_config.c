@@ -2,9 +2,11 @@
 /* cmd_check_config.c: `trimtab check-config`: reads the provider's configuration as the controller would, and says what
  * is wrong with it.  Opens no connection. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
+#include "controller/term.h"
 
 static const char usage[] =
     "Reads a cloud-config file as the controller would and says what a person should look at.\n"
@@ -21,6 +23,18 @@ static const char *severity_word(uint32_t severity)
     return severity < ARRAY_LEN(severities) ? severities[severity] : "warning";
 }
 
+/* On a terminal it is wrapped; elsewhere a finding is one line, for grep. */
+static void print_line(const char *line)
+{
+    _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
+    if (b.columns == 0) {
+        str_append(&b, line);
+    } else {
+        str_append_wrapped(&b, line, 0, 4);
+    }
+    puts(str_buf_text(&b));
+}
+
 static void print_findings(const struct cmd_session *s, const struct err *err)
 {
     const char *path = str_or(s->args.cloud_config, "without --cloud-config");
@@ -29,12 +43,13 @@ static void print_findings(const struct cmd_session *s, const struct err *err)
     }
     for (size_t i = 0; i < s->n_findings; i++) {
         const struct cmd_finding *f = &s->findings[i];
-        printf("%s: %s%s%s\n", severity_word(f->severity), f->where, *f->where == '\0' ? "" : ": ",
-               f->message);
+        print_line(arena_printf(s->a, "%s: %s%s%s", severity_word(f->severity), f->where,
+                                *f->where == '\0' ? "" : ": ", f->message));
     }
     if (err->code == ERR_OK) {
-        printf("%s: %s\n", path,
-               s->n_findings == 0 ? "fine" : "the controller would start with it");
+        print_line(
+            arena_printf(s->a, "%s: %s", path,
+                         s->n_findings == 0 ? "fine" : "the controller would start with it"));
     }
 }
 
@@ -49,6 +64,7 @@ static void print_json(struct cmd_session *s, const struct err *err)
         json_add_str(o, "message", s->findings[i].message);
         json_object_array_add(list, o);
     }
+    json_add_int(out, "format_version", JSON_FORMAT_VERSION);
     json_add_str(out, "config", s->args.cloud_config);
     json_add_bool(out, "starts", err->code == ERR_OK);
     if (err->code != ERR_OK) {

@@ -176,8 +176,7 @@ int cmd_completion(int argc, char **argv)
     struct err err = ERR_INIT;
     int code = cmd_args_parse(a, CMD_COMPLETION, argc, argv, NULL, 0, &args, &err);
     if (code == ERR_OK && args.help) {
-        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-        str_append(&b, usage);
+        _cleanup_(str_buf_done) struct str_buf b = cmd_help_begin(usage);
         cmd_args_help(&b, CMD_COMPLETION, NULL, 0);
         fputs(str_buf_text(&b), stdout);
         return 0;

@@ -2,11 +2,12 @@
 /* cmd_orphans_print.c: the table of orphans, and the same as JSON. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/timefmt.h"
 #include "controller/cmd/cmd_orphans.h"
+#include "controller/term.h"
 
-#define COLUMNS   100
 #define SECOND_US INT64_C(1000000)
 
 const char *orphans_age(struct arena *a, int64_t created_us, int64_t now_us)
@@ -71,6 +72,13 @@ static struct widths widths_of(const struct orphans *o, int64_t now_us)
     return w;
 }
 
+/* How wide the text may be. */
+static size_t columns(void)
+{
+    const struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
+    return str_buf_columns(&b);
+}
+
 /* Without blanks at the end. */
 static void put_line(const char *text)
 {
@@ -82,27 +90,63 @@ static void put_line(const char *text)
     printf("%.*s\n", (int)n, text);
 }
 
+/* A sentence, as wide as the terminal; `lead` blanks before it. */
+static void put_text(size_t lead, const char *text)
+{
+    _cleanup_(str_buf_done) struct str_buf b = {.columns = columns()};
+
+    str_appendf(&b, "%*s", (int)lead, "");
+    str_append_wrapped(&b, text, lead, lead > 0 ? lead + 2 : 0);
+    puts(str_buf_text(&b));
+}
+
+/* A command that a person pastes into a shell: lines of a terminal that is too narrow end in a backslash. */
+static void put_command(struct arena *a, size_t lead, const char *text)
+{
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    bool is_terminal = term_of(STDOUT_FILENO, false).columns > 0;
+
+    b.columns = is_terminal ? columns() - 2 : SIZE_MAX;
+    str_appendf(&b, "%*s", (int)lead, "");
+    str_append_wrapped(&b, text, lead, lead + 4);
+    puts(str_replace(a, str_buf_text(&b), "\n", " \\\n"));
+}
+
+/* Kind, name and age, each on a line where they do not fit on one. */
+static void put_start(const struct orphan *item, const char *start, const char *name,
+                      const char *age)
+{
+    if (str_columns(start) <= columns()) {
+        put_line(start);
+        return;
+    }
+    printf("  %c %s\n      %s\n", item->chosen ? '-' : '!', item->kind, name);
+    if (*age != '\0') {
+        printf("      %s\n", age);
+    }
+}
+
 static void print_item(const struct orphans *o, const struct orphan *item, const struct widths *w,
                        int64_t now_us)
 {
     struct arena *a = o->s.a;
     const char *name =
         *item->place == '\0' ? item->name : arena_printf(a, "%s %s", item->name, item->place);
-    const char *start =
-        arena_printf(a, "  %c %-*s  %-*s  %*s", item->chosen ? '-' : '!', w->kind, item->kind,
-                     w->name, name, w->age, orphans_age(a, item->created_us, now_us));
+    const char *age = orphans_age(a, item->created_us, now_us);
+    const char *start = arena_printf(a, "  %c %-*s  %-*s  %*s", item->chosen ? '-' : '!', w->kind,
+                                     item->kind, w->name, name, w->age, age);
 
-    if (strlen(start) + 2 + strlen(item->cost) <= COLUMNS) {
+    if (strlen(start) + 2 + strlen(item->cost) <= columns()) {
         put_line(arena_printf(a, "%s  %s", start, item->cost));
     } else {
-        put_line(start);
-        put_line(arena_printf(a, "      %s", item->cost));
+        put_start(item, start, name, age);
+        put_text(6, item->cost);
     }
     if (item->unsure) {
-        printf("      may be another cluster's: nothing of it says whose it is\n");
+        put_text(6, "may be another cluster's: nothing of it says whose it is");
     }
     if (item->remove_as == NULL && *item->command != '\0') {
-        printf("      by hand: %s\n", item->command);
+        put_command(a, 6, arena_printf(a, "by hand: %s", item->command));
     }
 }
 
@@ -119,22 +163,26 @@ static void print_sum(const struct orphans *o)
 {
     const struct sums n = sums_of(o);
 
-    printf("\nOrphans: %zu, of which %zu billed", o->n, n.billed);
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+
+    str_appendf(&b, "Orphans: %zu, of which %zu billed", o->n, n.billed);
     if (n.unsure > 0) {
-        printf(", %zu perhaps another cluster's", n.unsure);
+        str_appendf(&b, ", %zu perhaps another cluster's", n.unsure);
     }
     if (n.by_hand > 0) {
-        printf(", %zu to be deleted by hand", n.by_hand);
+        str_appendf(&b, ", %zu to be deleted by hand", n.by_hand);
     }
     if (o->tried) {
-        printf(". %zu of %zu deleted.\n", o->n_deleted, o->n_chosen);
+        str_appendf(&b, ". %zu of %zu deleted.", o->n_deleted, o->n_chosen);
     } else if (o->s.args.delete) {
-        printf(". %zu will be deleted.\n", o->n_chosen);
+        str_appendf(&b, ". %zu will be deleted.", o->n_chosen);
     } else {
-        printf(". Nothing has been changed.\n");
-        if (o->n_chosen > 0) {
-            printf("With --delete %zu of them are deleted.\n", o->n_chosen);
-        }
+        str_append(&b, ". Nothing has been changed.");
+    }
+    puts("");
+    put_text(0, str_buf_text(&b));
+    if (!o->tried && !o->s.args.delete &&o->n_chosen > 0) {
+        printf("With --delete %zu of them are deleted.\n", o->n_chosen);
     }
 }
 
@@ -214,6 +262,7 @@ void orphans_print_json(const struct orphans *o, int64_t now_us)
     for (size_t i = 0; i < o->n; i++) {
         json_object_array_add(items, item_json(&o->items[i], now_us));
     }
+    json_add_int(out, "format_version", JSON_FORMAT_VERSION);
     json_add(out, "orphans", items);
     json_add_int(summary, "orphans", (int64_t)o->n);
     json_add_int(summary, "billed", (int64_t)n.billed);

@@ -70,8 +70,7 @@ void *cmd_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t item_
 
 static void print_usage(unsigned command, const char *usage, const struct plugin *plugin)
 {
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_append(&b, usage);
+    _cleanup_(str_buf_done) struct str_buf b = cmd_help_begin(usage);
     cmd_args_help(&b, command, plugin == NULL ? NULL : plugin->desc.options,
                   plugin == NULL ? 0 : plugin->desc.n_options);
     fputs(str_buf_text(&b), stdout);

@@ -5,6 +5,7 @@
  * whether they suffice (docs/operations.md).  Nothing is read from the cloud, and nothing is changed. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/json.h"
 #include "common/net/url.h"
@@ -13,6 +14,7 @@
 #include "controller/cmd/commands.h"
 #include "controller/kube/unreachable.h"
 #include "controller/status.h"
+#include "controller/term.h"
 
 #define DEFAULT_SERVER "https://127.0.0.1:10258"
 #define ANSWER_MAX     ((size_t)64 * 1024 * 1024)
@@ -215,7 +217,7 @@ static int print(struct ask *q, const struct kube_response *resp, struct err *er
                                    .ns = q->targets.ns,
                                    .only = q->keys,
                                    .n_only = q->n_keys};
-    _cleanup_(str_buf_done) struct str_buf out = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf out = {.columns = term_of(STDOUT_FILENO, false).columns};
     int code = json_parse_arena(q->a, resp->body, resp->body_len, NULL, &o, err);
 
     if (code == ERR_OK) {
@@ -259,8 +261,7 @@ int cmd_status(int argc, char **argv)
     if (cmd_args_parse(q.a, CMD_STATUS, argc, argv, NULL, 0, &q.args, &err) != ERR_OK) {
         status = cmd_fail_usage("status", &err);
     } else if (q.args.help) {
-        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-        str_append(&b, usage);
+        _cleanup_(str_buf_done) struct str_buf b = cmd_help_begin(usage);
         cmd_args_help(&b, CMD_STATUS, NULL, 0);
         fputs(str_buf_text(&b), stdout);
         status = 0;

@@ -37,6 +37,7 @@ static struct json_object *facts(struct arena *a)
     for (size_t i = 0; i < n; i++) {
         json_push_str(providers, builtins[i]->name);
     }
+    json_add_int(o, "format_version", JSON_FORMAT_VERSION);
     json_add_str(o, "version", TRIMTAB_VERSION);
     json_add_str(o, "abi", arena_printf(a, "%u.%u", TRIMTAB_ABI_MAJOR, TRIMTAB_ABI_MINOR));
     json_add_str(o, "kubernetes", "1.36");
@@ -55,8 +56,7 @@ int cmd_version(int argc, char **argv)
         return cmd_fail_usage("version", &err);
     }
     if (args.help) {
-        _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-        str_append(&b, usage);
+        _cleanup_(str_buf_done) struct str_buf b = cmd_help_begin(usage);
         cmd_args_help(&b, CMD_VERSION, NULL, 0);
         fputs(str_buf_text(&b), stdout);
         return 0;

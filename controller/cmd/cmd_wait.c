@@ -11,13 +11,14 @@
 #include "common/base/clock.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
+#include "controller/term.h"
 
 #define TICK_MS   500
 #define SILENT_MS 1000 /* shorter work shows no progress */
 
 struct cmd_wait {
     int64_t timeout_ms;
-    bool terminal;
+    bool terminal; /* one on which a line can be taken back */
     struct cancel *cancel;
     pthread_t thread;
     bool started;
@@ -95,7 +96,7 @@ struct cmd_wait *cmd_wait_new(int64_t timeout_ms)
 {
     struct cmd_wait *w = xcalloc(1, sizeof *w);
     w->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms;
-    w->terminal = isatty(STDERR_FILENO) == 1;
+    w->terminal = term_of(STDERR_FILENO, false).moves;
     w->cancel = cancel_new(NULL);
     mutex_init(&w->lock);
     cond_init(&w->changed);

@@ -11,6 +11,7 @@
 #include "common/lb/plan_print.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/commands.h"
+#include "controller/term.h"
 
 static const char usage[] =
     "Shows what trimtab would do to the cloud, and why, without doing it.\n"
@@ -42,8 +43,18 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
                       : str_eq(verb, "EnsureLoadBalancer") ? "it is of type LoadBalancer"
                                                            : "it is no longer of type LoadBalancer";
     if (services == NULL) {
-        printf("Service %s\n  a sync would call %s because %s; the provider %s cannot say more\n",
-               key, verb, why, s->plugin->desc.name);
+        _cleanup_(str_buf_done) struct str_buf b = {.columns =
+                                                        term_of(STDOUT_FILENO, false).columns};
+        str_appendf(&b, "Service %s\n  ", key);
+        const char *line =
+            arena_printf(s->a, "a sync would call %s because %s; the provider %s cannot say more",
+                         verb, why, s->plugin->desc.name);
+        if (b.columns == 0) {
+            str_append(&b, line);
+        } else {
+            str_append_wrapped(&b, line, 2, 4);
+        }
+        puts(str_buf_text(&b));
         return;
     }
     struct json_object *o = json_object_new_object();
@@ -73,6 +84,7 @@ static int plan_unplanned(struct cmd_session *s)
     for (size_t i = 0; i < s->n_wanted; i++) {
         print_unplanned(s, json ? services : NULL, s->wanted[i]);
     }
+    json_add_int(out, "format_version", JSON_FORMAT_VERSION);
     json_add(out, "services", services);
     if (json) {
         static const char *const sums[] = {"create", "change", "delete", "waves", "calls"};
@@ -168,9 +180,10 @@ static void print_plan(struct cmd_session *s, const struct tt_plan *plan)
         json_object_put(o);
         return;
     }
-    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
-    bool color = isatty(STDOUT_FILENO) && !s->args.no_color && str_is_empty(getenv("NO_COLOR"));
-    plan_print_text(&text, plan, &(struct plan_print){.color = color, .verbose = s->args.verbose});
+    const struct term term = term_of(STDOUT_FILENO, s->args.no_color);
+    _cleanup_(str_buf_done) struct str_buf text = {.columns = term.columns};
+    plan_print_text(&text, plan,
+                    &(struct plan_print){.color = term.color, .verbose = s->args.verbose});
     fputs(str_buf_text(&text), stdout);
 }
 
