@@ -59,7 +59,10 @@ struct tt_result {
     uint32_t n_drop_finalizers;
     const char *resource_kind; /* NULL: none named */
     const char *resource_name;
-    const char *text; /* explain; NULL: none */
+    const char *text;            /* explain; NULL: none */
+    struct tt_explain_row *rows; /* explain, beside or instead of the text */
+    size_t n_rows;
+    size_t cap_rows;
     uint32_t own;     /* TT_OWN_…: what of the Service is the provider's own affair */
     int64_t again_ms; /* when to look again though all is well; 0: not */
     /* reported about it */

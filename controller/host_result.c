@@ -8,6 +8,8 @@
 #include "common/base/str.h"
 #include "controller/host_internal.h"
 
+#define HOST_PHRASE_MAX 65536
+
 static void break_result(struct tt_result *r, const char *what) _requires_(r->call->lock)
 {
     if (!r->broken) {
@@ -203,7 +205,74 @@ static void result_resource(struct tt_result *r, const char *kind, const char *n
 static void result_text(struct tt_result *r, const char *text)
 {
     mutex_lock(&r->call->lock);
-    r->text = take_text(r, text, 65536, "a text");
+    r->text = take_text(r, text, HOST_PHRASE_MAX, "a text");
+    mutex_unlock(&r->call->lock);
+}
+
+/* NULL stays NULL. */
+static const char *take_phrase(struct tt_result *r, const char *text) _requires_(r->call->lock)
+{
+    return text == NULL ? NULL : take_text(r, text, HOST_PHRASE_MAX, "a text of an explanation");
+}
+
+static const char *const *take_names(struct tt_result *r, const struct tt_explain_row *row)
+    _requires_(r->call->lock)
+{
+    if (row->n_names > TT_LIST_MAX || (row->n_names > 0 && row->names == NULL)) {
+        break_result(r, "too many names in an explanation");
+        return NULL;
+    }
+    const char **names = ARENA_ARRAY(r->call->arena, const char *, row->n_names);
+    for (uint32_t i = 0; i < row->n_names && !r->broken; i++) {
+        names[i] = take_text(r, row->names[i], TT_TEXT_MAX, "a name in an explanation");
+    }
+    return names;
+}
+
+/* What a row of this size has; a later one may have more. */
+static bool is_whole_row(const struct tt_explain_row *row)
+{
+    return row != NULL && TT_HAS(row, every_ms);
+}
+
+static void push_row(struct tt_result *r, const struct tt_explain_row *row)
+    _requires_(r->call->lock)
+{
+    if (r->n_rows == r->cap_rows) {
+        size_t cap = r->cap_rows == 0 ? 32 : r->cap_rows * 2;
+        struct tt_explain_row *rows = arena_calloc(r->call->arena, cap, sizeof(*rows));
+        if (r->n_rows > 0) {
+            memcpy(rows, r->rows, r->n_rows * sizeof(*rows));
+        }
+        r->rows = rows;
+        r->cap_rows = cap;
+    }
+    r->rows[r->n_rows++] = *row;
+}
+
+static void result_row(struct tt_result *r, const struct tt_explain_row *row)
+{
+    mutex_lock(&r->call->lock);
+    if (!is_whole_row(row)) {
+        break_result(r, "a row of an explanation that is too small");
+    } else if (r->n_rows == TT_LIST_MAX) {
+        break_result(r, "too many rows of an explanation");
+    } else if (row->section >= TT_EXPLAIN_ANSWER && row->section <= TT_EXPLAIN_WARNING) {
+        const struct tt_explain_row copy = {.size = sizeof(copy),
+                                            .section = row->section,
+                                            .n_names = row->n_names,
+                                            .subject = take_phrase(r, row->subject),
+                                            .value = take_phrase(r, row->value),
+                                            .outcome = take_phrase(r, row->outcome),
+                                            .names = take_names(r, row),
+                                            .count = row->count,
+                                            .of = row->of,
+                                            .port = row->port,
+                                            .every_ms = row->every_ms};
+        if (!r->broken) {
+            push_row(r, &copy);
+        }
+    }
     mutex_unlock(&r->call->lock);
 }
 
@@ -243,6 +312,7 @@ void host_table_results(struct tt_host *t)
     t->result_fail = result_fail;
     t->result_resource = result_resource;
     t->result_text = result_text;
+    t->result_row = result_row;
     t->result_done = result_done;
     t->result_own = result_own;
     t->result_again = result_again;

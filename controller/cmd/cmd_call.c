@@ -63,20 +63,22 @@ void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_f
     host_call_nodes(call, &batch.nodes, &batch.n_nodes);
     int32_t rc = fn(s->provider, host_call_abi(call), &batch);
     for (size_t i = 0; i < b->n; i++) {
-        b->texts[i] = all[i].result->text;
+        b->said[i] = (struct cmd_said){.text = all[i].result->text,
+                                       .rows = all[i].result->rows,
+                                       .n_rows = all[i].result->n_rows};
         (void)host_result_outcome(all[i].result, rc, false, &b->errs[i]);
     }
     host_call_end(call);
 }
 
-int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, const char **ret_text,
+int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, struct cmd_said *ret,
              struct err *err)
 {
-    const char *text = NULL;
-    const struct cmd_batch one = {.key = "", .services = &key, .n = 1, .errs = err, .texts = &text};
+    struct cmd_said said = {0};
+    const struct cmd_batch one = {.key = "", .services = &key, .n = 1, .errs = err, .said = &said};
     cmd_call_batch(s, &one, fn);
-    if (ret_text != NULL) {
-        *ret_text = text;
+    if (ret != NULL) {
+        *ret = said;
     }
     return err->code;
 }

@@ -13,16 +13,22 @@ struct cmd_batch {
     const char *key;             /* batch_key's text; "": a Service by itself */
     const char *const *services; /* keys */
     size_t n;
-    struct err *errs;   /* n of them; filled */
-    const char **texts; /* n of them: what result_text() was given, or NULL; filled */
+    struct err *errs;      /* n of them; filled */
+    struct cmd_said *said; /* n of them; filled */
+};
+/* What explain() said of one Service; lives in the session's arena. */
+struct cmd_said {
+    const char *text; /* what result_text() was given, or NULL */
+    const struct tt_explain_row *rows;
+    size_t n_rows;
 };
 /* What the controller would put the Service into a batch by; "" alone. */
 const char *cmd_batch_key(const struct cmd_session *s, const char *key);
 /* Calls `fn` (plan) once for all of them.  Verbs follow from the Services. */
 void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *batch, cmd_call_fn *fn);
-/* Calls `fn` (plan or explain) with a batch of the one Service.  *ret_text gets what result_text() was given, or NULL.
- * IMPLEMENTED_ELSEWHERE comes back as such, with its message. */
-int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, const char **ret_text,
+/* Calls `fn` (plan or explain) with a batch of the one Service.  *ret (may be NULL) gets what
+ * it said.  IMPLEMENTED_ELSEWHERE comes back as such, with its message. */
+int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, struct cmd_said *ret,
              struct err *err) _warn_unused_;
 /* What the provider's validate() says of the Service; ERR_OK when it has none. */
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;

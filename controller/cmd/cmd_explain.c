@@ -4,10 +4,13 @@
  * The provider's part is its own text; the nodes are the controller's rule, and are only spoken of where there is a load
  * balancer for them.  Changes nothing. */
 #include <stdio.h>
+#include <unistd.h>
 
+#include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
 #include "controller/cmd/cmd_call.h"
 #include "controller/cmd/commands.h"
+#include "controller/term.h"
 
 static const char usage[] =
     "Says which load balancer a Service gets, by which rule, and which nodes take part.\n"
@@ -23,38 +26,62 @@ static const char usage[] =
 /* One Service's answer. */
 struct answer {
     const char *key;
-    const char *text; /* lines; NULL: `err` is all there is to say */
-    struct err err;   /* why it could not be explained, or why it is refused */
-    bool served;      /* it has or gets a load balancer of ours: nodes matter */
-    bool bad;         /* it could not be explained */
+    const char *text; /* in lines; NULL: `err` is all there is to say */
+    const struct tt_explain_row
+        *rows; /* what the text is made of; none: the provider wrote it itself */
+    size_t n_rows;
+    struct err err; /* why it could not be explained, or why it is refused */
+    bool served;    /* it has or gets a load balancer of ours: nodes matter */
+    bool bad;       /* it could not be explained */
 };
 
-/* What holds whatever the provider is; NULL for a Service that wants a load balancer. */
-static const char *unwanted(struct cmd_session *s, const char *key)
+/* The text is made here, of the rows: as wide as `columns` says (0: not for a terminal). */
+static void take_rows(struct cmd_session *s, struct answer *r, const struct cmd_said *said,
+                      size_t columns)
 {
-    const struct tt_service *svc = cmd_session_service(s, key);
-    const struct sync_scope scope = cmd_session_scope(s);
-    if (!str_eq(svc->type, "LoadBalancer")) {
-        return arena_printf(s->a, "%s is of type %s: %s.\n", key, svc->type,
-                            scope_needs_cleanup(&scope, svc)
-                                ? "the load balancer that it had is taken away"
-                                : "it gets no load balancer");
+    _cleanup_(str_buf_done) struct str_buf b = {.columns = columns};
+    r->rows = said->rows;
+    r->n_rows = said->n_rows;
+    r->text = said->text;
+    if (said->n_rows > 0) {
+        lb_explain_text(&b, r->key, said->rows, said->n_rows);
+        r->text = str_buf_to_arena(&b, s->a);
     }
-    if (svc->deleted_us != 0) {
-        return arena_printf(s->a, "%s is being deleted: its load balancer is taken away.\n", key);
-    }
-    return NULL;
 }
 
-static struct answer explain_one(struct cmd_session *s, const char *key)
+/* What holds whatever the provider is; false for a Service that wants a load balancer. */
+static bool explain_unwanted(struct cmd_session *s, struct answer *r, size_t columns)
 {
-    struct answer r = {.key = key, .text = unwanted(s, key)};
-    if (r.text != NULL) {
+    const struct tt_service *svc = cmd_session_service(s, r->key);
+    const struct sync_scope scope = cmd_session_scope(s);
+    struct lb_explain x;
+    lb_explain_init(&x, s->a);
+    if (!str_eq(svc->type, "LoadBalancer")) {
+        bool had = scope_needs_cleanup(&scope, svc);
+        lb_explain_answer(&x, had ? "loses" : "none", NULL,
+                          arena_printf(s->a, "is of type %s: %s.", svc->type,
+                                       had ? "the load balancer that it had is taken away"
+                                           : "it gets no load balancer"));
+    } else if (svc->deleted_us != 0) {
+        lb_explain_answer(&x, "loses", NULL, "is being deleted: its load balancer is taken away.");
+    } else {
+        return false;
+    }
+    take_rows(s, r, &(struct cmd_said){.rows = x.rows, .n_rows = x.n}, columns);
+    return true;
+}
+
+static struct answer explain_one(struct cmd_session *s, const char *key, size_t columns)
+{
+    struct answer r = {.key = key};
+    struct cmd_said said = {0};
+    if (explain_unwanted(s, &r, columns)) {
         return r;
     }
     cmd_wait_for(s->wait, arena_printf(s->a, "explaining %s", key));
-    int code = cmd_call(s, key, s->plugin->desc.explain, &r.text, &r.err);
+    int code = cmd_call(s, key, s->plugin->desc.explain, &said, &r.err);
     cmd_wait_end(s->wait);
+    take_rows(s, &r, &said, columns);
     r.bad = code != ERR_OK && code != ERR_IMPLEMENTED_ELSEWHERE;
     if (code == ERR_OK) {
         code = cmd_validate(s, key, &r.err);
@@ -78,6 +105,27 @@ static void add_nodes(struct cmd_session *s, struct json_object *nodes)
     }
 }
 
+/* Where a provider does not say what the addresses are, they are those of the status. */
+static void add_status_addresses(struct json_object *o, const struct tt_service *svc)
+{
+    struct json_object *list = json_member(o, "addresses");
+    for (uint32_t i = 0; json_len(list) < svc->n_ingress && i < svc->n_ingress; i++) {
+        json_push_str(list, str_or(svc->ingress[i].ip, str_nonnull(svc->ingress[i].hostname)));
+    }
+}
+
+/* What the text says, in members. */
+static void add_members(struct cmd_session *s, struct json_object *o, const struct answer *r)
+{
+    const struct tt_service *svc = cmd_session_service(s, r->key);
+    json_add_str(o, "provider", s->plugin->desc.name);
+    json_add(o, "class", svc->lb_class != NULL ? json_object_new_string(svc->lb_class) : NULL);
+    lb_explain_json(o, r->rows, r->n_rows);
+    if (json_len(json_member(o, "addresses")) == 0) {
+        add_status_addresses(o, svc);
+    }
+}
+
 static void explain_json(struct cmd_session *s, struct json_object *out, const struct answer *r)
 {
     struct json_object *o = json_object_new_object();
@@ -85,6 +133,7 @@ static void explain_json(struct cmd_session *s, struct json_object *out, const s
     struct json_object *nodes = json_object_new_array();
     size_t n;
     char **split = str_split(s->a, str_nonnull(r->text), '\n', &n);
+    json_add_int(o, "format_version", JSON_FORMAT_VERSION);
     json_add_str(o, "service", r->key);
     for (size_t i = 0; i < n; i++) {
         if (*split[i] != '\0') {
@@ -99,6 +148,7 @@ static void explain_json(struct cmd_session *s, struct json_object *out, const s
         add_nodes(s, nodes);
     }
     json_add(o, "nodes", nodes);
+    add_members(s, o, r);
     json_object_array_add(out, o);
 }
 
@@ -107,8 +157,9 @@ static int explain_all(struct cmd_session *s)
     struct json_object *out = json_object_new_array();
     bool json = str_eq(s->args.output, "json");
     bool bad = false;
+    size_t columns = json ? 0 : term_of(STDOUT_FILENO, false).columns;
     for (size_t i = 0; i < s->n_wanted; i++) {
-        const struct answer r = explain_one(s, s->wanted[i]);
+        const struct answer r = explain_one(s, s->wanted[i], columns);
         bad |= r.bad;
         if (json) {
             explain_json(s, out, &r);

@@ -144,7 +144,7 @@ static void plan_batch(struct asking *x, struct cmd_batch *b)
     struct cmd_session *s = x->s;
     size_t before = s->n_plans;
     b->errs = ARENA_ARRAY(s->a, struct err, b->n);
-    b->texts = ARENA_ARRAY(s->a, const char *, b->n);
+    b->said = ARENA_ARRAY(s->a, struct cmd_said, b->n);
     cmd_call_batch(s, b, s->plugin->desc.plan);
     for (size_t i = 0; i < b->n; i++) {
         const struct err *err = &b->errs[i];

@@ -406,6 +406,60 @@ static int32_t pool_get(void *provider, const struct tt_call *call, const struct
     return TT_OK;
 }
 
+/* One row of an explanation; numbers that it has none of are -1. */
+static void row(const struct pool *p, struct tt_result *result, uint32_t section,
+                const char *subject, const char *value, const char *outcome)
+{
+    const struct tt_explain_row r = {.size = sizeof r,
+                                     .section = section,
+                                     .subject = subject,
+                                     .value = value,
+                                     .outcome = outcome,
+                                     .count = -1,
+                                     .of = -1,
+                                     .port = -1,
+                                     .every_ms = -1};
+    p->host->result_row(result, &r);
+}
+
+/* The rows become text for people and members for programs.  Reads nothing but the Services, and changes nothing. */
+static int32_t pool_explain(void *provider, const struct tt_call *call,
+                            const struct tt_batch *batch)
+{
+    struct pool *p = provider;
+    learn(p, call);
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        struct tt_result *result = batch->items[i]->result;
+        const struct tt_service *s = batch->items[i]->service;
+        char ip[INET_ADDRSTRLEN] = "";
+        struct failure f;
+        (void)pthread_mutex_lock(&p->lock);
+        uint32_t at = owned_index(p, s->uid);
+        (void)pthread_mutex_unlock(&p->lock);
+        if (!TT_HAS(p->host, result_row)) {
+            p->host->result_text(result, "An address of the pool.\n");
+            continue;
+        }
+        if (at != NO_ADDRESS) {
+            address_text(p, at, ip);
+        }
+        if (check_spec(p, s, &f) != TT_OK) {
+            row(p, result, TT_EXPLAIN_ANSWER, "refused", "address of the pool", f.message);
+        } else {
+            row(p, result, TT_EXPLAIN_ANSWER, "served", "address of the pool",
+                "gets an address of the pool.");
+        }
+        row(p, result, TT_EXPLAIN_DECISION, "spec.loadBalancerIP",
+            s->lb_ip != NULL && s->lb_ip[0] != '\0' ? s->lb_ip : "not set",
+            s->lb_ip != NULL && s->lb_ip[0] != '\0' ? "this one" : "the first that is free");
+        if (at != NO_ADDRESS) {
+            row(p, result, TT_EXPLAIN_DECISION, "has", ip, "stays");
+            row(p, result, TT_EXPLAIN_ADDRESS, NULL, ip, NULL);
+        }
+    }
+    return TT_OK;
+}
+
 static int32_t pool_validate(void *provider, const struct tt_item *item)
 {
     const struct pool *p = provider;
@@ -425,7 +479,7 @@ static const struct tt_option options[] = {
 };
 static const char *const event_reasons[] = {"AddressAssigned"};
 
-/* plan, explain and list_owned are NULL: `trimtab plan` then says what a sync would call. */
+/* plan and list_owned are NULL: `trimtab plan` then says what a sync would call. */
 static const struct tt_provider descriptor = {
     .abi_major = TRIMTAB_ABI_MAJOR,
     .abi_minor = TRIMTAB_ABI_MINOR,
@@ -447,6 +501,7 @@ static const struct tt_provider descriptor = {
     .ensure_load_balancer_deleted = pool_reconcile,
     .batch_key = pool_batch_key,
     .reconcile_batch = pool_reconcile,
+    .explain = pool_explain,
     .validate = pool_validate,
     .check_config = pool_check_config,
 };

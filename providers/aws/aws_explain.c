@@ -3,21 +3,13 @@
  *
  * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
 #include "common/base/str.h"
+#include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_desired.h"
 #include "providers/aws/aws_session.h"
 
 #include <stdio.h>
-
-static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
-{
-    if (so == NULL) {
-        str_appendf(b, "  %-28s %s\n", what, value);
-    } else {
-        str_appendf(b, "  %-28s %-16s → %s\n", what, value, so);
-    }
-}
 
 static const char *annotation(const struct aws_service *s, const char *suffix)
 {
@@ -29,34 +21,40 @@ static const char *annotation(const struct aws_service *s, const char *suffix)
 
 /* ---- the Service ------------------------------------------------------------------------------------------------- */
 
-static void because_of_service(struct arena *a, struct str_buf *b, const struct aws_naming *naming,
-                               const struct aws_service *s)
+static void because_of_service(struct arena *a, struct lb_explain *b,
+                               const struct aws_naming *naming, const struct aws_service *s)
 {
     const char *type = annotation(s, "type");
     const char *internal = annotation(s, "internal");
-    fact(b, "aws-load-balancer-type", type != NULL ? type : "not set", aws_kind_text(s->kind));
-    fact(b, "aws-load-balancer-internal", internal != NULL ? internal : "not set",
-         s->internal ? "internal" : "internet-facing");
-    fact(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
-         s->local ? "nodes without pods fail the health check" : "every node serves");
+    lb_explain_decision(b, "aws-load-balancer-type", type != NULL ? type : "not set",
+                        aws_kind_text(s->kind));
+    lb_explain_decision(b, "aws-load-balancer-internal", internal != NULL ? internal : "not set",
+                        s->internal ? "internal" : "internet-facing");
+    lb_explain_decision(b, "externalTrafficPolicy", s->local ? "Local" : "Cluster",
+                        s->local ? "nodes without pods fail the health check"
+                                 : "every node serves");
     bool managed = s->kind == AWS_NLB && !str_is_empty(naming->nlb_group_mode);
     if (s->groups.n > 0 && (managed || s->kind != AWS_NLB)) {
-        fact(b, "security groups", str_join(a, s->groups.items, s->groups.n, ", "),
-             "by annotation: rules are yours");
+        lb_explain_decision(b, "security groups", str_join(a, s->groups.items, s->groups.n, ", "),
+                            "by annotation: rules are yours");
     } else if (s->kind == AWS_NLB) {
-        fact(b, "NLBSecurityGroupMode", str_or(naming->nlb_group_mode, "not set"),
-             str_is_empty(naming->nlb_group_mode) ? "no security group of its own" : s->nlb_group);
+        lb_explain_decision(b, "NLBSecurityGroupMode", str_or(naming->nlb_group_mode, "not set"),
+                            str_is_empty(naming->nlb_group_mode) ? "no security group of its own"
+                                                                 : s->nlb_group);
     } else if (!str_is_empty(naming->shared_group)) {
-        fact(b, "security group", naming->shared_group, "ElbSecurityGroup of the cloud config");
+        lb_explain_decision(b, "security group", naming->shared_group,
+                            "ElbSecurityGroup of the cloud config");
     } else {
-        fact(b, "security group", s->classic_group, "rules are kept by the controller");
+        lb_explain_decision(b, "security group", s->classic_group,
+                            "rules are kept by the controller");
     }
-    fact(b, "rules in groups of nodes", naming->no_node_rules ? "none" : "kept by the controller",
-         naming->no_node_rules ? "DisableSecurityGroupIngress" : NULL);
+    lb_explain_decision(b, "rules in groups of nodes",
+                        naming->no_node_rules ? "none" : "kept by the controller",
+                        naming->no_node_rules ? "DisableSecurityGroupIngress" : NULL);
 }
 
 /* What is there stays as it is: neither type nor scheme of a load balancer can be changed. */
-static void is_there(struct arena *a, struct str_buf *b, const struct aws_item *it)
+static void is_there(struct arena *a, struct lb_explain *b, const struct aws_item *it)
 {
     const struct aws_nlb *nlb = it->seen.nlb;
     const struct aws_classic *classic = it->seen.classic;
@@ -70,48 +68,54 @@ static void is_there(struct arena *a, struct str_buf *b, const struct aws_item *
                                                    : classic == NULL && nlb != NULL;
     bool other_scheme =
         !str_is_empty(scheme) && str_eq(scheme, "internal") != it->service->internal;
-    fact(b, "is there", what,
-         other_type     ? "its type cannot be changed"
-         : other_scheme ? arena_printf(a, "stays %s: its scheme cannot be changed", scheme)
-                        : NULL);
+    lb_explain_decision(b, "is there", what,
+                        other_type ? "its type cannot be changed"
+                        : other_scheme
+                            ? arena_printf(a, "stays %s: its scheme cannot be changed", scheme)
+                            : NULL);
     if (!str_is_empty(dns)) {
-        fact(b, "DNS name", dns, NULL);
+        lb_explain_decision(b, "DNS name", dns, NULL);
+        lb_explain_text_row(b, TT_EXPLAIN_ADDRESS, dns);
     }
     if (nlb != NULL && !str_is_empty(nlb->state) && !str_eq(nlb->state, "active")) {
-        fact(b, "state", nlb->state, NULL);
+        lb_explain_decision(b, "state", nlb->state, NULL);
     }
 }
 
-static void because_of_cloud(struct arena *a, struct str_buf *b, const struct aws_item *it)
+static void because_of_cloud(struct arena *a, struct lb_explain *b, const struct aws_item *it)
 {
-    fact(b, "load balancer", it->service->lb_name, "named after the Service's UID");
+    lb_explain_decision(b, "load balancer", it->service->lb_name, "named after the Service's UID");
     is_there(a, b, it);
     for (size_t i = 0; i < it->seen.n_groups; i++) {
         if (it->seen.groups[i].left) {
-            fact(b, "left by an earlier run", it->seen.groups[i].group->name, "target group");
+            lb_explain_decision(b, "left by an earlier run", it->seen.groups[i].group->name,
+                                "target group");
         }
     }
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------ */
 
-static void explain_nodes(struct str_buf *b, struct aws_session *x, const struct aws_item *it)
+static void explain_nodes(struct lb_explain *b, struct aws_session *x, const struct aws_item *it)
 {
     struct arena *a = x->s.a;
     const struct tt_batch *batch = x->s.batch;
     size_t n = 0;
     const struct tt_node **nodes = nodes_eligible(a, batch->nodes, batch->n_nodes, &n);
-    struct aws_texts why = {0};
-    struct aws_texts ids = aws_node_instances(a, nodes, n, &it->service->node_labels, &why);
-    str_appendf(b, "\nNodes: %zu of %u take part\n", ids.n, batch->n_nodes);
+    struct aws_texts ids = aws_node_instances(a, nodes, n, &it->service->node_labels, NULL);
+    lb_explain_nodes(b, ids.n, batch->n_nodes,
+                     arena_printf(a, "%zu of %u take part", ids.n, batch->n_nodes));
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
         const char *left_out = node_left_out_because(a, batch->nodes[i]);
         if (left_out != NULL) {
-            str_appendf(b, "  %-10s left out   %s\n", batch->nodes[i]->name, left_out);
+            lb_explain_left_out(b, batch->nodes[i]->name, left_out);
         }
     }
-    for (size_t i = 0; i < why.n; i++) {
-        str_appendf(b, "  %s\n", why.items[i]);
+    for (size_t i = 0; i < n; i++) {
+        const char *left_out = aws_node_left_out(a, nodes[i], &it->service->node_labels);
+        if (left_out != NULL) {
+            lb_explain_left_out(b, nodes[i]->name, left_out);
+        }
     }
 }
 
@@ -142,15 +146,18 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
     const struct aws_provider *p = x->scope.p;
     const struct aws_service *s = it->service;
     struct err err = ERR_INIT;
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    struct lb_explain b;
+    lb_explain_init(&b, x->s.a);
+    const char *scheme = s->internal ? "internal" : "internet-facing";
+    const char *kind = arena_printf(x->s.a, "%s %s", scheme, aws_kind_text(s->kind));
     if (s->kind == AWS_ELSEWHERE) {
-        str_appendf(&b, "%s is left to aws-load-balancer-controller.\n", s->key);
+        lb_explain_answer(&b, "elsewhere", NULL, "is left to aws-load-balancer-controller.");
     } else if (check(x->s.a, &p->naming, s, &err) != ERR_OK) {
-        str_appendf(&b, "%s is refused: %s.\n", s->key, err.message);
+        lb_explain_answer(&b, "refused", kind,
+                          arena_printf(x->s.a, "is refused: %s.", err.message));
     } else {
-        str_appendf(&b, "%s is served by the %s %s %s.\n", s->key,
-                    s->internal ? "internal" : "internet-facing", aws_kind_text(s->kind),
-                    s->lb_name);
+        lb_explain_answer(&b, "served", kind,
+                          arena_printf(x->s.a, "is served by the %s %s.", kind, s->lb_name));
     }
     because_of_service(x->s.a, &b, &p->naming, s);
     if (s->kind != AWS_ELSEWHERE && err.code == ERR_OK) {
@@ -158,9 +165,9 @@ static void explain_one(struct aws_session *x, struct aws_item *it)
         explain_nodes(&b, x, it);
     }
     for (size_t i = 0; i < s->n_findings; i++) {
-        str_appendf(&b, "  ! %s\n", s->findings[i].message);
+        lb_explain_text_row(&b, TT_EXPLAIN_WARNING, s->findings[i].message);
     }
-    p->host->result_text(it->item->in->result, str_buf_text(&b));
+    lb_explain_send(&b, p->host, it->item->in->result, s->key);
 }
 
 int32_t aws_explain(void *provider, const struct tt_call *call, const struct tt_batch *batch)

@@ -145,6 +145,17 @@ struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const
     return (struct aws_texts){.items = ids, .n = n_ids};
 }
 
+const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
+                              const struct aws_tags *labels)
+{
+    const char *id;
+    struct err err = ERR_INIT;
+    bool wanted = has_labels(node, labels);
+    return wanted && aws_instance_id(a, node->provider_id, &id, &err) != ERR_OK
+               ? arena_strdup(a, err.message)
+               : NULL;
+}
+
 /* ---- the group of an instance -------------------------------------------------------------------- */
 
 static int refuse_groups(struct arena *a, const struct aws_instance *instance,

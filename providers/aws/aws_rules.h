@@ -70,6 +70,9 @@ int aws_instance_id(struct arena *a, const char *provider_id, const char **ret, 
  * without a good id are told in *ret_left_out (may be NULL), one sentence each. */
 struct aws_texts aws_node_instances(struct arena *a, const struct tt_node *const *nodes, size_t n,
                                     const struct aws_tags *labels, struct aws_texts *ret_left_out);
+/* Why a node that has all labels is no target: its provider id is none; NULL: it is one, or lacks a label. */
+const char *aws_node_left_out(struct arena *a, const struct tt_node *node,
+                              const struct aws_tags *labels);
 /* The group of an instance whose rules are ours to write; *ret NULL: it has none.  ERR_INVALID: several. */
 int aws_node_group(struct arena *a, const struct aws_instance *instance,
                    const struct str_set *tagged, const char **ret, struct err *err);

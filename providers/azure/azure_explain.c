@@ -3,6 +3,7 @@
  *
  * For people (docs/ux.md): the answer first, then the facts that led to it in the order in which they are asked. */
 #include "common/base/str.h"
+#include "common/lb/explain.h"
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/azure/azure_access_rules.h"
@@ -12,47 +13,40 @@
 #include "providers/azure/azure_session.h"
 #include "providers/azure/azure_targets.h"
 
-static void fact(struct str_buf *b, const char *what, const char *value, const char *so)
-{
-    if (so == NULL) {
-        str_appendf(b, "  %-28s %s\n", what, value);
-    } else {
-        str_appendf(b, "  %-28s %-16s → %s\n", what, value, so);
-    }
-}
-
 /* ---- the Service ------------------------------------------------------------------------------------------- */
 
-static void because_of_service(struct str_buf *b, const struct azure_service *s,
+static void because_of_service(struct lb_explain *b, const struct azure_service *s,
                                const struct azure_config *c)
 {
     const char *internal = azure_annotation(s->in, "azure-load-balancer-internal");
-    fact(b, "azure-load-balancer-internal", internal != NULL ? internal : "not set",
-         s->internal ? "internal" : "external");
-    fact(b, "loadBalancerSku", c->lb_sku_text, c->standard_sku ? "Standard" : "Basic");
-    fact(b, "ipFamilies",
-         s->dual_stack               ? "IPv4, IPv6"
-         : s->has_family[AZURE_IPV6] ? "IPv6"
-                                     : "IPv4",
-         NULL);
+    lb_explain_decision(b, "azure-load-balancer-internal", internal != NULL ? internal : "not set",
+                        s->internal ? "internal" : "external");
+    lb_explain_decision(b, "loadBalancerSku", c->lb_sku_text,
+                        c->standard_sku ? "Standard" : "Basic");
+    lb_explain_decision(b, "ipFamilies",
+                        s->dual_stack               ? "IPv4, IPv6"
+                        : s->has_family[AZURE_IPV6] ? "IPv6"
+                                                    : "IPv4",
+                        NULL);
     if (s->internal) {
-        fact(b, "subnet", s->subnet != NULL ? s->subnet : str_or(c->subnet_name, "not set"),
-             s->subnet != NULL ? "by annotation" : "by the cloud config");
+        lb_explain_decision(b, "subnet",
+                            s->subnet != NULL ? s->subnet : str_or(c->subnet_name, "not set"),
+                            s->subnet != NULL ? "by annotation" : "by the cloud config");
     } else {
-        fact(b, "group of public IPs", s->pip_group, NULL);
+        lb_explain_decision(b, "group of public IPs", s->pip_group, NULL);
     }
     for (int f = 0; f < AZURE_FAMILIES; f++) {
         if (s->lb_ip[f] != NULL) {
-            fact(b, "address asked for", s->lb_ip[f], NULL);
+            lb_explain_decision(b, "address asked for", s->lb_ip[f], NULL);
         }
         if (s->pip_name[f] != NULL && !s->internal) {
-            fact(b, "azure-pip-name", s->pip_name[f], "a public IP of yours");
+            lb_explain_decision(b, "azure-pip-name", s->pip_name[f], "a public IP of yours");
         }
     }
 }
 
 /* What is there, and what its name follows from. */
-static void because_of_balancer(struct str_buf *b, struct azure_session *x,
+static void because_of_balancer(struct lb_explain *b, struct azure_session *x,
                                 const struct azure_item *it, const char *expected)
 {
     const struct azure_provider *p = x->s.provider;
@@ -60,13 +54,13 @@ static void because_of_balancer(struct str_buf *b, struct azure_session *x,
     bool multi = azure_config_is_multi_slb(&p->config);
     struct json_object *own = azure_session_lb(x, s, s->internal);
     struct json_object *other = azure_session_lb(x, it->flip, it->flip->internal);
-    fact(b, "load balancer", expected,
-         multi                             ? "by its configuration"
-         : str_is_empty(p->config.lb_name) ? "named like the cluster"
-                                           : "by loadBalancerName");
-    fact(b, "is on", own != NULL ? azure_doc_name(own) : "none", NULL);
+    lb_explain_decision(b, "load balancer", expected,
+                        multi                             ? "by its configuration"
+                        : str_is_empty(p->config.lb_name) ? "named like the cluster"
+                                                          : "by loadBalancerName");
+    lb_explain_decision(b, "is on", own != NULL ? azure_doc_name(own) : "none", NULL);
     if (other != NULL) {
-        fact(b, "also on", azure_doc_name(other), "will be taken off it");
+        lb_explain_decision(b, "also on", azure_doc_name(other), "will be taken off it");
     }
 }
 
@@ -92,18 +86,19 @@ static const char *node_left_out(struct arena *a, const struct azure_provider *p
                : NULL;
 }
 
-static void explain_nodes(struct str_buf *b, struct azure_session *x)
+static void explain_nodes(struct lb_explain *b, struct azure_session *x)
 {
     const struct tt_batch *batch = x->s.batch;
     uint32_t n = 0;
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
         n += node_left_out(x->s.a, x->s.provider, batch->nodes[i]) == NULL;
     }
-    str_appendf(b, "\nNodes: %u of %u take part\n", n, batch->n_nodes);
+    lb_explain_nodes(b, n, batch->n_nodes,
+                     arena_printf(x->s.a, "%u of %u take part", n, batch->n_nodes));
     for (uint32_t i = 0; i < batch->n_nodes; i++) {
         const char *why = node_left_out(x->s.a, x->s.provider, batch->nodes[i]);
         if (why != NULL) {
-            str_appendf(b, "  %-10s left out   %s\n", batch->nodes[i]->name, why);
+            lb_explain_left_out(b, batch->nodes[i]->name, why);
         }
     }
 }
@@ -147,19 +142,22 @@ static int explain_one(struct azure_session *x, struct azure_item *it, struct er
     if (refused.code != ERR_OK && refused.code != ERR_INVALID) {
         return err_copy(err, &refused);
     }
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    struct lb_explain b;
+    lb_explain_init(&b, x->s.a);
+    const char *kind = s->internal ? "internal load balancer" : "external load balancer";
     if (name == NULL) {
-        str_appendf(&b, "%s is refused: %s.\n", s->key, refused.message);
+        lb_explain_answer(&b, "refused", kind,
+                          arena_printf(x->s.a, "is refused: %s.", refused.message));
     } else {
-        str_appendf(&b, "%s is served by the %s load balancer %s.\n", s->key,
-                    s->internal ? "internal" : "external", name);
+        lb_explain_answer(&b, "served", kind,
+                          arena_printf(x->s.a, "is served by the %s %s.", kind, name));
     }
     because_of_service(&b, s, &p->config);
     if (name != NULL) {
         because_of_balancer(&b, x, it, name);
         explain_nodes(&b, x);
     }
-    p->host->result_text(it->item->in->result, str_buf_text(&b));
+    lb_explain_send(&b, p->host, it->item->in->result, s->key);
     return ERR_OK;
 }
 

@@ -6,7 +6,7 @@
  *     choice     a mark of a kind of that side decides before any flag does: kinds stick
  *     the rest   marks of other kinds are `former`: they go first
  *
- * Each question leaves a line for explain (gce_decide_note), so that what people read is the path
+ * Each question leaves a row for explain (lb_explain_decision), so that what people read is the path
  * that was gone.  A kind whose part is not run by this process is told (`is`), but not built.
  * Upstream's questions one by one: gce_decide_rules.c.  Pure. */
 #include "providers/gce/gce_decide.h"
@@ -31,14 +31,14 @@ struct walk {
     const struct tt_service *s;
     const struct gce_switches *f;
     struct gce_decision *d;
-    struct str_buf *trace;   /* NULL: nobody reads along */
-    unsigned has_finalizers; /* bits of kinds */
-    unsigned has_rule;       /* bit of the kind that the rule found belongs to */
+    struct lb_explain *trace; /* NULL: nobody reads along */
+    unsigned has_finalizers;  /* bits of kinds */
+    unsigned has_rule;        /* bit of the kind that the rule found belongs to */
 };
 
 static void note(const struct walk *w, const char *what, const char *found, const char *so)
 {
-    gce_decide_note(w->trace, what, found, so);
+    lb_explain_decision(w->trace, what, found, so);
 }
 
 static void chose(const struct walk *w, enum row row)
@@ -514,7 +514,7 @@ static bool is_conflict(const struct tt_service *s)
                                           str_eq(svc_annotation(s, GCE_ANN_TYPE), "Internal"));
 }
 
-static void walk(const struct gce_case *c, struct str_buf *trace, struct gce_decision *ret)
+static void walk(const struct gce_case *c, struct lb_explain *trace, struct gce_decision *ret)
 {
     struct gce_decision d = {0};
     struct walk w = {.c = c, .s = c->service, .f = c->flags, .d = &d, .trace = trace};
@@ -545,9 +545,9 @@ void gce_decide(const struct gce_case *c, struct gce_decision *ret)
     walk(c, NULL, ret);
 }
 
-void gce_decide_explain(struct str_buf *b, const struct gce_case *c, struct gce_decision *ret)
+void gce_decide_explain(struct lb_explain *x, const struct gce_case *c, struct gce_decision *ret)
 {
-    walk(c, b, ret);
+    walk(c, x, ret);
 }
 
 int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *c,

@@ -13,6 +13,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "common/lb/explain.h"
 #include "providers/gce/gce_resources.h"
 
 #include <stdbool.h>
@@ -114,14 +115,16 @@ int64_t gce_decide_wait_ms(const struct gce_decision *d, const struct gce_case *
 bool gce_kind_is_run(const struct gce_switches *f, enum gce_kind kind);
 /* Whole decision: what the Service is, and what is to be built. */
 void gce_decide(const struct gce_case *c, struct gce_decision *ret);
-/* The path through the tree, one line per question asked: "finalizer l4-netlb-v2", "absent", "→ …".
+/* The path through the tree, one row per question asked: "finalizer l4-netlb-v2", "absent", "→ …".
  * Written while the decision is made: it cannot tell another path than the one that was gone. */
-void gce_decide_explain(struct str_buf *b, const struct gce_case *c, struct gce_decision *ret);
-/* One such line; nothing when `b` is NULL.  `so` NULL: it leads nowhere, the next question follows. */
-void gce_decide_note(struct str_buf *b, const char *what, const char *found, const char *so);
-/* "is served by an internal load balancer with GCE_VM_IP NEGs": the answer, for people. */
+void gce_decide_explain(struct lb_explain *x, const struct gce_case *c, struct gce_decision *ret);
+/* "is served by an internal load balancer with GCE_VM_IP NEGs.": the answer, for people. */
 const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
                               const struct gce_decision *d);
+/* The same for programs: the verdict of TT_EXPLAIN_ANSWER. */
+const char *gce_decide_verdict(const struct gce_case *c, const struct gce_decision *d);
+/* "internal load balancer with GCE_VM_IP NEGs"; NULL for GCE_KIND_NONE. */
+const char *gce_decide_kind(enum gce_kind kind);
 
 /* The rows, in the order in which they are asked. */
 struct gce_decide_row {

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_decide_explain.c: a decision in words: the lines of its path, and the answer.
+/* gce_decide_explain.c: a decision in words: the answer.
  *
  * gce_decide.c says what was asked and found; this file says how that looks (ux.md).  Pure. */
 #include "providers/gce/gce_decide.h"
 
-void gce_decide_note(struct str_buf *b, const char *what, const char *found, const char *so)
-{
-    if (b == NULL) {
-        return;
-    }
-    if (so == NULL) {
-        str_appendf(b, "  %-28s %s\n", what, found);
-    } else {
-        str_appendf(b, "  %-28s %-16s → %s\n", what, found, so);
-    }
-}
+#include <string.h>
 
 static const char *noun(enum gce_kind kind)
 {
@@ -75,4 +65,26 @@ const char *gce_decide_answer(struct arena *a, const struct gce_case *c,
         str_appendf(&b, "gets no load balancer: %s.", d->says);
     }
     return str_buf_to_arena(&b, a);
+}
+
+const char *gce_decide_verdict(const struct gce_case *c, const struct gce_decision *d)
+{
+    bool has_class = c->service != NULL && c->service->lb_class != NULL;
+    if (d->teardown) {
+        return "loses";
+    }
+    if (d->kind != GCE_KIND_NONE) {
+        return "served";
+    }
+    return d->is != GCE_KIND_NONE || has_class || d->needs != 0 ? "elsewhere" : "none";
+}
+
+const char *gce_decide_kind(enum gce_kind kind)
+{
+    static const char article[] = "an ";
+    const char *text = noun(kind);
+    if (kind == GCE_KIND_NONE) {
+        return NULL;
+    }
+    return str_has_prefix(text, article) ? text + strlen(article) : text;
 }

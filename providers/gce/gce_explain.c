@@ -21,6 +21,7 @@
 
 /* One Service's explanation. */
 struct explain {
+    struct lb_explain rows;
     struct gce_session *s;
     const struct tt_batch *batch;
     const struct tt_item *item;
@@ -234,7 +235,7 @@ static int find_facts(struct explain *x, struct err *err)
     return negs ? gce_bs_find_network(&r, gce_network_of_service(x->svc), &x->facts, err) : ERR_OK;
 }
 
-static void nodes(struct str_buf *b, struct explain *x)
+static void nodes(struct explain *x)
 {
     const struct gce_provider *p = x->s->p;
     struct arena *a = x->s->a;
@@ -259,7 +260,7 @@ static void nodes(struct str_buf *b, struct explain *x)
     if (gce_kind_has_negs(e.kind)) {
         read_members(x, &e);
     }
-    gce_explain_nodes(b, a, &e);
+    gce_explain_nodes(&x->rows, a, &e);
 }
 
 /* ---- NEGs alone ----------------------------------------------------------------------------------------- */
@@ -287,20 +288,24 @@ static const char *custom_rules(struct explain *x)
                         v.event != NULL && v.asks ? v.event : "");
 }
 
-static void negs_alone(struct str_buf *b, struct explain *x)
+static void note(struct explain *x, const char *heading, const char *text)
+{
+    const struct tt_explain_row row =
+        LB_EXPLAIN_ROW(TT_EXPLAIN_NOTE, .subject = heading, .value = text);
+    lb_explain_add(&x->rows, &row);
+}
+
+static void negs_alone(struct explain *x)
 {
     const struct gce_switches *f = &x->s->p->options.switches;
     if (f->standalone_negs) {
-        nodes(b, x);
+        nodes(x);
     } else {
-        str_append_c(b, '\n');
-        gce_explain_paragraph(
-            b,
-            "Nodes:", "another program makes the NEGs (--enable-l4-standalone-negs is off here)");
+        note(x, "Nodes",
+             "another program makes the NEGs (--enable-l4-standalone-negs is off here)");
     }
-    gce_explain_paragraph(b, "Status:",
-                          f->standalone_status
-                              ? custom_rules(x)
+    note(x, "Status",
+         f->standalone_status ? custom_rules(x)
                               : "another program's (--run-l4-standalone-neg-controller is off)");
 }
 
@@ -309,29 +314,32 @@ static void negs_alone(struct str_buf *b, struct explain *x)
 static void say(struct explain *x)
 {
     const struct gce_session *s = x->s;
-    _cleanup_(str_buf_done) struct str_buf path = STR_BUF_INIT;
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    gce_decide_explain(&path, &x->c, &x->d);
+    lb_explain_init(&x->rows, s->a);
+    gce_decide_explain(&x->rows, &x->c, &x->d);
     bool builds = x->d.kind != GCE_KIND_NONE && !x->d.teardown;
     struct err refused = ERR_INIT;
     bool fine = builds && check_kind(s->a, s->p, x->svc, x->d.kind, &refused) == ERR_OK &&
                 find_facts(x, &refused) == ERR_OK;
-    const char *answer = builds && !fine ? arena_printf(s->a, "is refused: %s.", refused.message)
-                                         : gce_decide_answer(s->a, &x->c, &x->d);
-    str_append_wrapped(&b, arena_printf(s->a, "%s %s", svc_key(s->a, x->svc), answer), 0, 2);
-    str_append_c(&b, '\n');
-    str_append(&b, str_buf_text(&path));
+    const char *kind = gce_decide_kind(x->d.kind != GCE_KIND_NONE ? x->d.kind : x->d.is);
+    if (builds && !fine) {
+        lb_explain_answer(&x->rows, "refused", kind,
+                          arena_printf(s->a, "is refused: %s.", refused.message));
+    } else {
+        lb_explain_answer(&x->rows, gce_decide_verdict(&x->c, &x->d), kind,
+                          gce_decide_answer(s->a, &x->c, &x->d));
+    }
     if (fine && x->facts.network_name != NULL) {
-        gce_decide_note(&b, "network of spec.selector", x->facts.network_name,
-                        arena_printf(s->a, "VPC %s, subnetwork %s", gce_link_last(x->facts.network),
-                                     gce_link_last(x->facts.subnetwork)));
+        lb_explain_decision(&x->rows, "network of spec.selector", x->facts.network_name,
+                            arena_printf(s->a, "VPC %s, subnetwork %s",
+                                         gce_link_last(x->facts.network),
+                                         gce_link_last(x->facts.subnetwork)));
     }
     if (fine && x->d.kind == GCE_KIND_NEGS_ONLY) {
-        negs_alone(&b, x);
+        negs_alone(x);
     } else if (fine) {
-        nodes(&b, x);
+        nodes(x);
     }
-    s->p->host->result_text(x->item->result, str_buf_text(&b));
+    lb_explain_send(&x->rows, s->p->host, x->item->result, svc_key(s->a, x->svc));
 }
 
 static int explain_one(struct gce_session *s, const struct tt_batch *batch,

@@ -8,34 +8,22 @@
 
 #include <string.h>
 
-/* A heading and its text, which is broken where the line ends. */
-void gce_explain_paragraph(struct str_buf *b, const char *heading, const char *text)
-{
-    str_appendf(b, "%-9s", heading);
-    str_append_wrapped(b, text, 9, 9);
-    str_append_c(b, '\n');
-}
-
-static void left_out(struct str_buf *b, const char *node, const char *why)
-{
-    str_appendf(b, "  %-10s left out   %s\n", node, why);
-}
-
 /* ---- target pools -------------------------------------------------------------------------------- */
 
-static size_t pool_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+static size_t pool_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e)
 {
     struct gce_members m;
     gce_members_of(a, e->nodes, e->n_nodes, e->project, e->region, &m);
-    str_appendf(b, "\nNodes: %zu of %zu take part\n", m.n_ids, e->n_nodes);
+    lb_explain_nodes(x, m.n_ids, e->n_nodes,
+                     arena_printf(a, "%zu of %zu take part", m.n_ids, e->n_nodes));
     for (size_t i = 0; i < e->n_nodes; i++) {
         const char *why = node_left_out_because(a, e->nodes[i]);
         if (why != NULL) {
-            left_out(b, e->nodes[i]->name, why);
+            lb_explain_left_out(x, e->nodes[i]->name, why);
         }
     }
     for (size_t i = 0; i < m.n_left_out; i++) {
-        left_out(b, m.left_out[i].node, m.left_out[i].because);
+        lb_explain_left_out(x, m.left_out[i].node, m.left_out[i].because);
     }
     return m.n_ids;
 }
@@ -86,29 +74,17 @@ static const char *why_no_candidate(struct arena *a, const struct gce_explained 
     return ready_only && !v.candidate ? "it is not ready" : NULL;
 }
 
-/* One zone: how many, and who. */
-static void zone_line(struct str_buf *b, const char *zone, size_t n, const char *of,
-                      const char *names)
+/* One zone: how many, and which; `of` -1: it does not say of how many. */
+static void zone(struct lb_explain *x, const char *name, const struct gce_strs *nodes, int64_t of)
 {
-    _cleanup_(str_buf_done) struct str_buf head = STR_BUF_INIT;
-    str_appendf(&head, "  %-14s %3zu%s   ", zone, n, of);
-    size_t at = str_columns(str_buf_text(&head));
-    str_append(b, str_buf_text(&head));
-    str_append_wrapped(b, *names == '\0' ? "-" : names, at, at);
-    str_append_c(b, '\n');
-}
-
-static const char *joined(struct arena *a, const struct gce_strs *names)
-{
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    for (size_t i = 0; i < names->n; i++) {
-        str_appendf(&b, "%s%s", i > 0 ? " " : "", names->items[i]);
-    }
-    return str_buf_to_arena(&b, a);
+    const struct tt_explain_row row =
+        LB_EXPLAIN_ROW(TT_EXPLAIN_ZONE, .subject = name, .count = (int64_t)nodes->n, .of = of,
+                       .names = nodes->items, .n_names = (uint32_t)nodes->n);
+    lb_explain_add(x, &row);
 }
 
 /* Nodes that a group of cloud-provider-gcp takes: all that take part and have a zone. */
-static size_t group_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+static size_t group_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e)
 {
     struct gce_groups_want want;
     size_t n = 0;
@@ -116,23 +92,24 @@ static size_t group_nodes(struct str_buf *b, struct arena *a, const struct gce_e
     for (size_t i = 0; i < want.n; i++) {
         n += want.zones[i].nodes.n;
     }
-    str_appendf(b, "\nNodes: %zu of %zu are in the cluster's instance groups, one per zone\n", n,
-                e->n_nodes);
+    lb_explain_nodes(x, n, e->n_nodes,
+                     arena_printf(a,
+                                  "%zu of %zu are in the cluster's instance groups, one per zone",
+                                  n, e->n_nodes));
     for (size_t i = 0; i < want.n; i++) {
-        zone_line(b, want.zones[i].zone, want.zones[i].nodes.n, "",
-                  joined(a, &want.zones[i].nodes));
+        zone(x, want.zones[i].zone, &want.zones[i].nodes, -1);
     }
     for (size_t i = 0; i < e->n_nodes; i++) {
         const char *why = e->legacy_groups ? node_left_out_because(a, e->nodes[i])
                                            : why_no_candidate(a, e, e->nodes[i], true);
         if (why != NULL) {
-            left_out(b, e->nodes[i]->name, why);
+            lb_explain_left_out(x, e->nodes[i]->name, why);
         }
     }
     return n;
 }
 
-static void neg_zones(struct str_buf *b, struct arena *a, const struct gce_explained *e,
+static void neg_zones(struct lb_explain *x, struct arena *a, const struct gce_explained *e,
                       const struct gce_neg_members *m)
 {
     const struct gce_node_table *t = gce_node_table_make(a, &e->filter, e->nodes, e->n_nodes);
@@ -146,7 +123,7 @@ static void neg_zones(struct str_buf *b, struct arena *a, const struct gce_expla
         for (size_t k = 0; k < t->n_zones; k++) {
             of += str_eq(t->zones[k].zone, p->zone) ? t->zones[k].nodes.n : 0;
         }
-        zone_line(b, p->zone, p->n, arena_printf(a, " of %zu", of), joined(a, &names));
+        zone(x, p->zone, &names, (int64_t)of);
     }
 }
 
@@ -167,7 +144,7 @@ static const char *neg_rule(struct arena *a, const struct gce_explained *e,
                                            : "");
 }
 
-static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+static size_t neg_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e)
 {
     static const struct tt_slice empty = {.size = sizeof(empty), .address_type = "IPv4"};
     static const struct tt_slice *const unknown[] = {&empty};
@@ -176,8 +153,11 @@ static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_exp
     struct err err = ERR_INIT;
     size_t n = 0;
     if (local && !e->has_slices) {
-        str_appendf(b, "\nNodes: those with an endpoint of the Service (policy Local); endpoints "
-                       "are not known here\n");
+        const struct tt_explain_row row = LB_EXPLAIN_ROW(
+            TT_EXPLAIN_NODES, .of = (int64_t)e->n_nodes,
+            .value = "those with an endpoint of the Service (policy Local); endpoints are not "
+                     "known here");
+        lb_explain_add(x, &row);
         return 0;
     }
     /* Policy Cluster does not ask where the endpoints are, and a sync does not wait for the first slice either. */
@@ -198,22 +178,21 @@ static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_exp
         .n_slices = assumed ? ARRAY_LEN(unknown) : e->n_slices,
     };
     if (gce_neg_membership(a, &wish, e->current, &m, &err) != ERR_OK) {
-        str_appendf(b, "\nNodes: none can be chosen: %s\n", err.message);
+        lb_explain_nodes(x, 0, e->n_nodes, arena_printf(a, "none can be chosen: %s", err.message));
         return 0;
     }
     for (size_t i = 0; i < m.places.n; i++) {
         n += m.places.items[i].n;
     }
-    str_appendf(b, "\nNodes: %zu of %zu are members of the NEGs, one NEG per zone\n", n,
-                e->n_nodes);
-    neg_zones(b, a, e, &m);
-    str_append(b, "  ");
-    str_append_wrapped(b, neg_rule(a, e, &m, local), 2, 2);
-    str_append_c(b, '\n');
+    lb_explain_nodes(
+        x, n, e->n_nodes,
+        arena_printf(a, "%zu of %zu are members of the NEGs, one NEG per zone", n, e->n_nodes));
+    neg_zones(x, a, e, &m);
+    lb_explain_text_row(x, TT_EXPLAIN_NODES_RULE, neg_rule(a, e, &m, local));
     for (size_t i = 0; i < e->n_nodes; i++) {
         const char *why = why_no_candidate(a, e, e->nodes[i], false);
         if (why != NULL) {
-            left_out(b, e->nodes[i]->name, why);
+            lb_explain_left_out(x, e->nodes[i]->name, why);
         }
     }
     return n;
@@ -221,7 +200,15 @@ static size_t neg_nodes(struct str_buf *b, struct arena *a, const struct gce_exp
 
 /* ---- the way of a packet ----------------------------------------------------------------------------- */
 
-static void packet(struct str_buf *b, struct arena *a, const struct gce_explained *e, size_t n)
+static void hop(struct lb_explain *x, const char *at, const char *name, int64_t port,
+                const char *source_address)
+{
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(TT_EXPLAIN_HOP, .subject = at, .value = name,
+                                                     .port = port, .outcome = source_address);
+    lb_explain_add(x, &row);
+}
+
+static void packet(struct lb_explain *x, struct arena *a, const struct gce_explained *e, size_t n)
 {
     const struct tt_service *s = e->service;
     int32_t port = s->n_ports > 0 ? s->ports[0].port : 0;
@@ -230,40 +217,44 @@ static void packet(struct str_buf *b, struct arena *a, const struct gce_explaine
                        : e->kind == GCE_KIND_TARGET_POOL ? "instances"
                                                          : "instances of the groups";
     bool unknown = local && gce_kind_has_negs(e->kind) && !e->has_slices;
-    gce_explain_paragraph(
-        b, "Packet:",
-        arena_printf(a,
-                     "client%s → %s:%d → %s of %s%s, port %d → kube-proxy → a pod "
-                     "(source address is %s)",
-                     gce_kind_is_internal(e->kind) ? " in the network" : "",
-                     str_or(e->ip, "(new address)"), port, local ? "one with a ready pod" : "any",
-                     unknown ? "the " : arena_printf(a, "%zu ", n), what, port,
-                     local ? "kept: policy Local" : "not kept: policy Cluster"));
+    hop(x, "client", gce_kind_is_internal(e->kind) ? "client in the network" : "client", -1, NULL);
+    hop(x, "load balancer", str_is_empty(e->ip) ? NULL : e->ip, port, NULL);
+    hop(x, "backend",
+        arena_printf(a, "%s of %s%s", local ? "one with a ready pod" : "any",
+                     unknown ? "the " : arena_printf(a, "%zu ", n), what),
+        port, NULL);
+    hop(x, "node", "kube-proxy", -1, NULL);
+    hop(x, "pod", "a pod", -1,
+        local ? "source address is kept: policy Local"
+              : "source address is not kept: policy Cluster");
 }
 
-static void health(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+static void health(struct lb_explain *x, const struct gce_explained *e)
 {
     int32_t port;
     const char *path = svc_health_check(e->service, &port);
     bool l4 = gce_kind_part(e->kind) == GCE_PART_L4;
-    gce_explain_paragraph(
-        b, "Health:",
-        arena_printf(a, "GET http://node:%d%s every %d s", path != NULL ? port : 10256,
-                     path != NULL ? path : "/healthz", l4 && path != NULL ? 3 : 8));
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(
+        TT_EXPLAIN_HEALTH, .subject = "HTTP", .value = str_or(path, "/healthz"),
+        .port = path != NULL ? port : 10256, .every_ms = l4 && path != NULL ? 3000 : 8000);
+    lb_explain_add(x, &row);
 }
 
-void gce_explain_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e)
+void gce_explain_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e)
 {
     size_t n = 0;
     if (e->kind == GCE_KIND_TARGET_POOL) {
-        n = pool_nodes(b, a, e);
+        n = pool_nodes(x, a, e);
     } else if (gce_kind_has_negs(e->kind)) {
-        n = neg_nodes(b, a, e);
+        n = neg_nodes(x, a, e);
     } else {
-        n = group_nodes(b, a, e);
+        n = group_nodes(x, a, e);
     }
     if (e->kind != GCE_KIND_NEGS_ONLY) {
-        packet(b, a, e, n);
-        health(b, a, e);
+        packet(x, a, e, n);
+        health(x, e);
+    }
+    if (!str_is_empty(e->ip)) {
+        lb_explain_text_row(x, TT_EXPLAIN_ADDRESS, e->ip);
     }
 }

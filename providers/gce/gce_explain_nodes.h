@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gce_explain_nodes.h: which nodes serve a Service, and the way of a packet, in words, for every kind.
+/* gce_explain_nodes.h: which nodes serve a Service, and the way of a packet, for every kind.
  *
- * Text for people (docs/ux.md); nothing is looked at here.  Pure. */
+ * Rows of an explanation (common/lb/explain.h); nothing is looked at here.  Pure. */
 #ifndef TRIMTAB_GCE_EXPLAIN_NODES_H
 #define TRIMTAB_GCE_EXPLAIN_NODES_H
 
-#include "common/base/str.h"
+#include "common/lb/explain.h"
 #include "providers/gce/gce_decide.h"
 #include "providers/gce/gce_groups.h"
 #include "providers/gce/gce_l4_rules.h"
@@ -33,9 +33,7 @@ struct gce_explained {
     const struct gce_neg_places *current; /* members now; NULL: none, or not known */
     bool current_unknown;                 /* they could not be read: who stays is a guess */
 };
-/* "Nodes: …" with who is left out and why, "Packet: …", "Health: …". */
-void gce_explain_nodes(struct str_buf *b, struct arena *a, const struct gce_explained *e);
-/* "Packet:  text", wrapped. */
-void gce_explain_paragraph(struct str_buf *b, const char *heading, const char *text);
+/* Adds the rows of nodes, with those that are left out and why, of the packet's way, of health, and of the address. */
+void gce_explain_nodes(struct lb_explain *x, struct arena *a, const struct gce_explained *e);
 
 #endif

@@ -74,6 +74,20 @@ EVENT = {
     "ingress-many": ["ingress"],
     "result-missing": ["did not say"],
 }
+# Words of what `trimtab explain` says.
+EXPLAIN_ERROR = {
+    "right": ["cannot explain"],
+    "explain-binary": ["UTF-8"],
+    "explain-small": ["too small"],
+    "explain-many": ["too many names"],
+}
+# What its document holds, of a plugin that gives rows and of one that gives a text.
+EXPLAINED = {
+    "explain-rows": {"explanation": ["default/one is served by a plugin.", "  ! look at this"], "verdict": "served",
+                     "answer": "is served by a plugin.", "warnings": ["look at this"], "decisions": [], "backends": None},
+    "explain-text": {"explanation": ["a text", "of two lines"], "verdict": None, "answer": None, "warnings": [],
+                     "decisions": [], "backends": None},
+}
 # Nothing that a user would notice.
 SERVED = ["right", "later", "older", "event-long"]
 
@@ -204,7 +218,7 @@ def make_modules(scratch):
     """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
     folder = os.path.join(scratch, "modules")
     os.mkdir(folder)
-    for name in [*REFUSED, *EVENT, *SERVED, "own-affair"]:
+    for name in [*REFUSED, *EVENT, *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
         if name != "absent":
             shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
     return folder
@@ -325,6 +339,29 @@ def test_own(report, trimtab, folder, cluster):
                  None if problem is None else f"{problem}\n{program.text()}")
 
 
+def explain(trimtab, name, cluster, folder, *more):
+    return subprocess.run([trimtab, "explain", "default/one", f"--cloud-provider={name}", f"--provider-plugin-dir={folder}",
+                           f"--kubeconfig={cluster.kubeconfig}", *more],
+                          capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+def test_explain(report, trimtab, folder, cluster):
+    """Rows of this version, a text of an older one, and what may not be handed over."""
+    cluster.create("one")
+    for name, members in EXPLAINED.items():
+        text = explain(trimtab, name, cluster, folder)
+        done = explain(trimtab, name, cluster, folder, "-o", "json")
+        answer = (json.loads(done.stdout or "[{}]") or [{}])[0]
+        wrong = [f"{key}: want {want!r}, got {answer.get(key)!r}" for key, want in members.items() if answer.get(key) != want]
+        if (text.returncode, text.stdout) != (0, "".join(line + "\n" for line in members["explanation"])):
+            wrong.append(f"text: {text}")
+        report.check(f"{name}: explained", wrong)
+    for name, words in EXPLAIN_ERROR.items():
+        done = explain(trimtab, name, cluster, folder)
+        good = done.returncode == 1 and all(word in done.stderr for word in words)
+        report.check(f"{name}: explain says what is wrong", None if good else f"want {words}: {done}")
+
+
 def main():
     report = tap.Report()
     with tempfile.TemporaryDirectory() as scratch:
@@ -346,6 +383,11 @@ def main():
         cluster = Cluster(scratch)
         try:
             test_own(report, trimtab, modules, cluster)
+        finally:
+            cluster.sim.stop()
+        cluster = Cluster(scratch)
+        try:
+            test_explain(report, trimtab, modules, cluster)
         finally:
             cluster.sim.stop()
         for name, words in list(EVENT.items()) + [(name, None) for name in SERVED]:

@@ -225,7 +225,7 @@ def test_check_config__fine_findings_and_faults():
 
 def shape(answer):
     """interfaces.md: members and types of plan -o json."""
-    assert set(answer) == {"services", "summary"}, answer.keys()
+    assert set(answer) == {"format_version", "services", "summary"}, answer.keys()
     assert set(answer["summary"]) >= {"create", "change", "delete", "waves", "calls"}
     assert all(isinstance(v, int) for v in answer["summary"].values())
     counted = {"create": 0, "change": 0, "delete": 0, "keep": 0}
@@ -254,7 +254,9 @@ def test_plan__new_service_from_a_manifest():
         assert r.stdout.startswith("Service default/web  external, target pool, us-central1\n  because  ")
         assert "the cluster does not have it yet" in r.stdout
         assert re.search(r"^ +1  \+ address +a\w{31} ", r.stdout, re.M), r.stdout
-        assert "Nothing has been changed." in r.stdout and "6 instances in 3 zones" in r.stdout
+        assert re.search(r"Plan: 6 to create \(the reservation is given back at the end\), in 4 waves \(\d+ calls\)\. Nothing "
+                         r"has been changed\.$", " ".join(r.stdout.split())), r.stdout
+        assert "6 instances in 3 zones" in r.stdout
         answer = json.loads(w.cli("plan", "-f", "web.yaml", "-o", "json").stdout)
         counted = shape(answer)
         assert {k: answer["summary"][k] for k in ("create", "change", "delete")} == \
@@ -341,7 +343,7 @@ def test_plan__refused_service_is_exit_1_and_the_others_are_planned():
         r = w.cli("plan")
         assert r.returncode == 1, r
         assert "Service default/bad" in r.stdout and re.search(r'! .*Gold', r.stdout), r.stdout
-        assert "Service default/good  external" in r.stdout and "1 Service cannot be planned." in r.stdout
+        assert "Service default/good  external" in r.stdout and "1 Service cannot be planned." in " ".join(r.stdout.split())
         answer = json.loads(w.cli("plan", "-o", "json").stdout)
         bad = answer["services"][0]
         assert bad["service"] == "default/bad" and "Gold" in bad["error"]["message"], bad
@@ -386,8 +388,11 @@ def test_json__every_member_is_on_the_page_and_every_one_on_the_page_is_there():
         sometimes = {"services[].operations", "services[].operations[].sent_after"}
         assert members(plan) | sometimes == documented("trimtab plan -o json")
         rest = "trimtab explain, check-config and version -o json"
-        explained = json.loads(w.cli("explain", "web", "bad", "inner", "-o", "json").stdout)
-        assert members(explained) == documented(rest, "explain")
+        w.create("lan", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
+        explained = [json.loads(w.cli("explain", "web", "bad", "inner", "-o", "json").stdout),
+                     json.loads(w.cli("explain", "lan", "--run-l4-controller", "--enable-l4-neg", "-o", "json").stdout)]
+        never = {"[].notes[].subject", "[].notes[].text", "[].warnings[]"}   # not of these Services
+        assert set().union(*map(members, explained)) | never == documented(rest, "explain")
         checks = []
         for content in ("[global]\nregional = maybe\n", "[global]\nnode-tag = t\n"):
             w.write("gce.conf", content)
@@ -459,7 +464,7 @@ def test_plan__colour_and_progress_only_on_a_terminal():
         w.create("web")
         argv = [os.path.abspath(PROGRAMS[1]), "plan", "--cloud-provider=gce", f"--cloud-config={w.conf}/gce.conf",
                 f"--kubeconfig={w.kubeconfig}"]
-        env = w.environment()
+        env = {**w.environment(), "TERM": "xterm"}
         assert "\x1b" not in w.cli("plan").stdout
         code, text = on_terminal(argv, env, w.folder)
         assert code == 2 and "\x1b[32m" in text or "\x1b[" in text, text
@@ -491,7 +496,10 @@ def test_plan__provider_that_cannot_plan():
         shape(answer)
         assert [s["operations"] for s in answer["services"]] == [None, None]
         r = run("explain", "web", *pool)
-        assert r.returncode == 1 and r.stderr == "error: the provider pool cannot explain\n", r
+        assert r.returncode == 0 and r.stdout == (
+            "default/web gets an address of the pool.\n"
+            "  spec.loadBalancerIP          not set          → the first that is free\n"), r
+        assert json.loads(run("explain", "web", *pool, "-o", "json").stdout)[0]["kind"] == "address of the pool"
         r = run("check-config", *pool[:3])
         assert r.returncode in (0, 1), r
         assert w.service_writes() == {"services.create": 2, "services.delete": 1}
@@ -515,6 +523,18 @@ def test_explain__rule_nodes_and_path():
         assert [(n["name"], n["takes_part"]) for n in answer[0]["nodes"]] == \
             [("node-0", True), ("node-1", False), ("node-2", True)], answer
         assert answer[0]["explanation"][0] == r.stdout.splitlines()[0]
+        said = answer[0]
+        assert (said["provider"], said["class"], said["verdict"], said["kind"]) == \
+            ("gce", None, "served", "external load balancer with a target pool"), said
+        assert said["answer"] == "is served by an external load balancer with a target pool.", said
+        assert {"subject": "load-balancer-type", "value": "not set", "outcome": "external"} in said["decisions"], said
+        assert said["backends"] == {
+            "summary": "2 of 3 take part", "taking_part": 2, "of": 3, "rule": None, "zones": [], "left_out": [
+                {"node": "node-1", "reason": "label node.kubernetes.io/exclude-from-external-load-balancers"}]}, said
+        assert [(hop["at"], hop["name"], hop["port"]) for hop in said["packet"]] == [
+            ("client", "client", None), ("load balancer", None, 80), ("backend", "any of 2 instances", 80),
+            ("node", "kube-proxy", None), ("pod", "a pod", None)], said
+        assert said["health_check"] == {"protocol": "HTTP", "port": 10256, "path": "/healthz", "interval_ms": 8000}, said
         w.create("inner", {"annotations": {"networking.gke.io/load-balancer-type": "Internal"}})
         r = w.cli("explain", "inner")
         assert r.returncode == 0 and r.stdout.startswith(
@@ -527,7 +547,8 @@ def test_explain__rule_nodes_and_path():
         assert "Nodes: 2 of 3 are members of the NEGs, one NEG per zone\n" in r.stdout, r
         fits(r.stdout)
         assert json.loads(w.cli("explain", "inner", "-o", "json").stdout)[0].keys() == \
-            {"service", "explanation", "nodes"}
+            {"format_version", "service", "explanation", "nodes", "provider", "class", "verdict", "kind", "answer",
+             "addresses", "decisions", "backends", "packet", "health_check", "notes", "warnings"}
         r = w.cli("explain", "wep")
         assert r.returncode == 1 and "did you mean default/web?" in r.stderr, r
         assert w.mutations() == {}
@@ -547,6 +568,9 @@ def test_explain__without_a_load_balancer__only_what_matters():
             answer = json.loads(w.cli("explain", name, "-o", "json").stdout)[0]
             assert answer["nodes"] == [] and answer["explanation"][0] == first, answer
             assert ("error" in answer) == (name == "mixed"), answer
+            verdict = {"plain": "none", "mixed": "refused", "other": "elsewhere"}[name]
+            assert (answer["verdict"], answer["backends"], answer["packet"]) == (verdict, None, []), answer
+            assert f"default/{name} {answer['answer']}" == first, answer
 
 
 # --- trouble ------------------------------------------------------------------------------------------------

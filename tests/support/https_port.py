@@ -6,6 +6,8 @@ import json
 import socket
 import ssl
 
+import schemas
+
 ADMIN = "sim-admin"  # whom the simulator's API server takes for a member of system:masters
 
 
@@ -35,7 +37,10 @@ class Port:
         try:
             c.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
             answer = c.getresponse()
-            return answer.status, answer.read().decode()
+            text = answer.read().decode()
+            if answer.status == 200 and method == "GET" and path.startswith("/status?") and "o=json" in path:
+                schemas.check("status", text)
+            return answer.status, text
         except ConnectionRefusedError:
             return None, ""
         finally:

@@ -15,6 +15,10 @@ test that failed.
 import sys
 import traceback
 
+import schemas
+
+schemas.watch_commands()
+
 MOST_LINES = 80  # half of them from the end: there stands what happened last
 
 

@@ -62,10 +62,20 @@
     WAY(RESULT_MISSING, "result-missing")                                                          \
     WAY(EVENT_LONG, "event-long")
 
+/* explain(): the command says what is wrong.  Right are EXPLAIN_ROWS, with a row that is longer and one of a section that
+ * this host does not know, and EXPLAIN_TEXT, a plugin of 1.3. */
+#define BREAKS_EXPLAIN(WAY)                                                                        \
+    WAY(EXPLAIN_ROWS, "explain-rows")                                                              \
+    WAY(EXPLAIN_TEXT, "explain-text")                                                              \
+    WAY(EXPLAIN_BINARY, "explain-binary")                                                          \
+    WAY(EXPLAIN_SMALL, "explain-small")                                                            \
+    WAY(EXPLAIN_MANY, "explain-many")
+
 #define BREAKS(WAY)                                                                                \
     BREAKS_NOTHING(WAY)                                                                            \
     BREAKS_DESCRIPTOR(WAY)                                                                         \
     BREAKS_OPEN(WAY)                                                                               \
-    BREAKS_RESULT(WAY)
+    BREAKS_RESULT(WAY)                                                                             \
+    BREAKS_EXPLAIN(WAY)
 
 #endif

@@ -155,6 +155,49 @@ static int32_t broken_key(void *provider, const struct tt_service *service, char
     return TT_OK;
 }
 
+/* A row of the later header: more members, and a section that this host does not know. */
+struct later_row {
+    struct tt_explain_row known;
+    const char *more;
+};
+
+static void explain_in_rows(struct tt_result *result)
+{
+    static const char *const names[] = {"a name"};
+    struct later_row row = {.known = {.size = sizeof row, .section = TT_EXPLAIN_ANSWER}};
+    row.known.count = row.known.of = row.known.port = row.known.every_ms = -1;
+    row.known.subject = "served";
+    row.known.outcome = way == EXPLAIN_BINARY ? "is served by \xFF\xFE" : "is served by a plugin.";
+    if (way == EXPLAIN_SMALL) {
+        row.known.size = offsetof(struct tt_explain_row, every_ms);
+    }
+    if (way == EXPLAIN_MANY) {
+        row.known.names = names;
+        row.known.n_names = UINT32_MAX;
+    }
+    host->result_row(result, &row.known);
+    row.known.section = 77;
+    host->result_row(result, &row.known);
+    row.known.section = TT_EXPLAIN_WARNING;
+    row.known.value = "look at this";
+    host->result_row(result, &row.known);
+}
+
+static int32_t broken_explain(void *provider, const struct tt_call *call,
+                              const struct tt_batch *batch)
+{
+    (void)provider;
+    (void)call;
+    for (uint32_t i = 0; i < batch->n_items; i++) {
+        if (way == EXPLAIN_TEXT) {
+            host->result_text(batch->items[i]->result, "a text\nof two lines\n");
+        } else {
+            explain_in_rows(batch->items[i]->result);
+        }
+    }
+    return TT_OK;
+}
+
 /* ---- the descriptor ------------------------------------------------------------------------------------- */
 #define UNLESS(absent, member) (way == (absent) ? NULL : (member))
 
@@ -207,7 +250,9 @@ static const struct tt_option *broken_options(void)
 static void describe(struct tt_provider *p)
 {
     p->abi_major = way == WRONG_MAJOR ? TRIMTAB_ABI_MAJOR + 1 : TRIMTAB_ABI_MAJOR;
-    p->abi_minor = way == LATER ? TRIMTAB_ABI_MINOR + 7 : TRIMTAB_ABI_MINOR;
+    p->abi_minor = way == LATER          ? TRIMTAB_ABI_MINOR + 7
+                   : way == EXPLAIN_TEXT ? 3u
+                                         : TRIMTAB_ABI_MINOR;
     p->size = way == TOO_SMALL   ? offsetof(struct tt_provider, ensure_load_balancer)
               : way == LATER     ? sizeof(struct later_provider)
               : way == OLDER     ? offsetof(struct tt_provider, batch_key)
@@ -242,6 +287,7 @@ TT_EXPORT const struct tt_provider *tt_provider_descriptor(void)
         .ensure_load_balancer_deleted = UNLESS(NO_DELETE, broken_call),
         .batch_key = way == HALF_BATCH || way == RESULT_MISSING ? broken_key : NULL,
         .reconcile_batch = way == RESULT_MISSING ? broken_call : NULL,
+        .explain = way >= EXPLAIN_ROWS ? broken_explain : NULL,
     };
     describe(&descriptor.known);
     return way == DESCRIPTOR_NULL ? NULL : &descriptor.known;

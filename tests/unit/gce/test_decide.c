@@ -638,7 +638,10 @@ static void explain__says_the_path_that_was_gone(void **state)
         const struct gce_switches f = decide_flags(a, rows[i].flags);
         const struct gce_case c = decide_case(a, rows[i].words, &f);
         struct gce_decision d;
-        gce_decide_explain(&b, &c, &d);
+        struct lb_explain x;
+        lb_explain_init(&x, a);
+        gce_decide_explain(&x, &c, &d);
+        lb_explain_text(&b, "", x.rows, x.n);
         str_append(&b, gce_decide_answer(a, &c, &d));
         same_text(rows[i].number, str_buf_text(&b), rows[i].want);
     }

@@ -48,7 +48,10 @@ static struct gce_explained facts(struct arena *a, const char *words, size_t n)
 static const char *text_of(struct arena *a, const struct gce_explained *e)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    gce_explain_nodes(&b, a, e);
+    struct lb_explain x;
+    lb_explain_init(&x, a);
+    gce_explain_nodes(&x, a, e);
+    lb_explain_text(&b, "", x.rows, x.n);
     const char *text = str_buf_to_arena(&b, a);
     size_t n;
     char **lines = str_split(a, text, '\n', &n);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* explain.c: collecting the rows of an explanation and handing them over; see the header. */
+#include "common/lb/explain.h"
+
+#include <string.h>
+
+void lb_explain_init(struct lb_explain *x, struct arena *a)
+{
+    *x = (struct lb_explain){.a = a};
+}
+
+static const char *copy(struct arena *a, const char *text)
+{
+    return text == NULL ? NULL : arena_strdup(a, text);
+}
+
+void lb_explain_add(struct lb_explain *x, const struct tt_explain_row *row)
+{
+    if (x == NULL) {
+        return;
+    }
+    if (x->n == x->cap) {
+        size_t cap = x->cap == 0 ? 32 : x->cap * 2;
+        struct tt_explain_row *rows = ARENA_ARRAY(x->a, struct tt_explain_row, cap);
+        if (x->n > 0) {
+            memcpy(rows, x->rows, x->n * sizeof(*rows));
+        }
+        x->rows = rows;
+        x->cap = cap;
+    }
+    struct tt_explain_row *to = &x->rows[x->n++];
+    *to = *row;
+    to->subject = copy(x->a, row->subject);
+    to->value = copy(x->a, row->value);
+    to->outcome = copy(x->a, row->outcome);
+}
+
+void lb_explain_answer(struct lb_explain *x, const char *verdict, const char *kind,
+                       const char *answer)
+{
+    struct tt_explain_row row =
+        LB_EXPLAIN_ROW(TT_EXPLAIN_ANSWER, .subject = verdict, .value = kind, .outcome = answer);
+    lb_explain_add(x, &row);
+    row = x->rows[x->n - 1];
+    memmove(x->rows + 1, x->rows, (x->n - 1) * sizeof(*x->rows));
+    x->rows[0] = row;
+}
+
+void lb_explain_decision(struct lb_explain *x, const char *subject, const char *value,
+                         const char *outcome)
+{
+    const struct tt_explain_row row =
+        LB_EXPLAIN_ROW(TT_EXPLAIN_DECISION, .subject = subject, .value = value, .outcome = outcome);
+    lb_explain_add(x, &row);
+}
+
+void lb_explain_nodes(struct lb_explain *x, size_t count, size_t of, const char *phrase)
+{
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(TT_EXPLAIN_NODES, .value = phrase,
+                                                     .count = (int64_t)count, .of = (int64_t)of);
+    lb_explain_add(x, &row);
+}
+
+void lb_explain_left_out(struct lb_explain *x, const char *node, const char *reason)
+{
+    const struct tt_explain_row row =
+        LB_EXPLAIN_ROW(TT_EXPLAIN_LEFT_OUT, .subject = node, .outcome = reason);
+    lb_explain_add(x, &row);
+}
+
+void lb_explain_text_row(struct lb_explain *x, uint32_t section, const char *value)
+{
+    const struct tt_explain_row row = LB_EXPLAIN_ROW(section, .value = value);
+    lb_explain_add(x, &row);
+}
+
+void lb_explain_send(const struct lb_explain *x, const struct tt_host *host,
+                     struct tt_result *result, const char *key)
+{
+    if (TT_HAS(host, result_row) && host->result_row != NULL) {
+        for (size_t i = 0; i < x->n; i++) {
+            host->result_row(result, &x->rows[i]);
+        }
+        return;
+    }
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    lb_explain_text(&b, key, x->rows, x->n);
+    host->result_text(result, str_buf_text(&b));
+}
