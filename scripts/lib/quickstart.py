@@ -65,7 +65,7 @@ CLOUDS = {
 }
 
 
-WAITS = re.compile(r"Operations?\.(wait|[gG]et)$")  # how long a cloud takes decides how many there are
+WAITS = re.compile(r"Operation(s|Results)\.(wait|[gG]et)$")  # how long a cloud takes decides how many there are
 
 
 class Failure(Exception):

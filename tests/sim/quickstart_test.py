@@ -43,7 +43,7 @@ def test_ours__holds_no_wait_however_slow_the_cloud_is():
         mutations = sum(n for operation, n in counts.items() if operation.endswith((".insert", ".delete")))
         assert 0 < waits == mutations, counts
         assert quickstart.without_waits(counts) == sum(counts.values()) - waits, counts
-    assert quickstart.without_waits({"LoadBalancers.CreateOrUpdate": 1, "Operations.Get": 40}) == 1
+    assert quickstart.without_waits({"LoadBalancers.CreateOrUpdate": 1, "Operations.Get": 40, "OperationResults.Get": 7}) == 1
 
 
 if __name__ == "__main__":
