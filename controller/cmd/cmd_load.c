@@ -156,6 +156,7 @@ static int read_lists(struct cmd_session *s, struct kube_store *const *stores, s
         .clock = clock_real(),
         .rng = rng_real(),
         .cancel = cmd_wait_cancel(s->wait),
+        .observe = client_metrics_log,
         .gives_up = true,
     });
     for (size_t i = 0; i < n; i++) {
