@@ -3,6 +3,7 @@
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/explain.h"
+#include "tests/support/unit.h"
 
 #include <stdio.h>
 #include <string.h>
