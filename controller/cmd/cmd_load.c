@@ -158,7 +158,6 @@ static int read_lists(struct cmd_session *s, struct kube_store *const *stores, s
         .cancel = cmd_wait_cancel(s->wait),
         .observe = client_metrics_log,
         .gives_up = true,
-        .observe = client_metrics_log,
     });
     for (size_t i = 0; i < n; i++) {
         kube_reflectors_add(r, stores[i], NULL);
