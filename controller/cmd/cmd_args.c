@@ -338,7 +338,8 @@ static int read_timeout(unsigned command, struct cmd_args *out, struct err *err)
         code = err_set(err, ERR_INVALID, "want a time to wait, as in 30s or 2m");
     }
     if (code != ERR_OK) {
-        return err_prefix(err, "invalid argument \"%s\" for \"--timeout\"", out->timeout);
+        (void)err_prefix(err, "invalid argument \"%s\" for \"--timeout\"", out->timeout);
+        return code;
     }
     out->timeout_ms = ns < 1000000 ? 1 : ns / 1000000;
     return ERR_OK;

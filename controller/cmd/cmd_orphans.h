@@ -46,7 +46,7 @@ struct orphans {
 /* Lists, and chooses what --delete would take away.  What was there before is forgotten. */
 int orphans_list(struct orphans *o, struct err *err) _warn_unused_;
 
-/* --- cmd_orphans_names.c ---------------------------------------------------------------------------- */
+/* --- cmd_orphans_named.c ---------------------------------------------------------------------------- */
 /* Keeps the name of a resource that the provider listed. */
 void orphans_note_name(struct orphans *o, const struct tt_owned *owned);
 /* ERR_NOT_FOUND with the nearest names, or ERR_IN_USE with the Service, for the last bad name of the command line; those
