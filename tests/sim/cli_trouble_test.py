@@ -214,7 +214,7 @@ def test_progress__only_on_a_terminal():
             pid, fd = pty.fork()
             if pid == 0:
                 os.chdir(w.folder)
-                os.execve(argv[0], argv, w.environment())
+                os.execve(argv[0], argv, {**w.environment(), "TERM": "xterm"})
             seen = b""
             while not re.search(words, seen):       # it waits for the server until then
                 seen += os.read(fd, 4096)
