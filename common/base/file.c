@@ -2,17 +2,20 @@
 /* file.c: whole files in and out.
  *
  * Reading looks at the opened descriptor, not at the path, so what was checked is what is read; file_read() refuses a FIFO or
- * device before anything can block.  Messages are worded as Go's ("open PATH: no such file or
+ * device before anything can block, and file_read_stream() a FIFO that has no writer.  Messages are worded as Go's ("open PATH: no such file or
  * directory") because users search for those.  Blocks on the disk only.  Thread-safe. */
 #include "common/base/file.h"
 #include "common/base/str.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define WRITER_MS 5000 /* a shell opens both ends of a pipe at about the same time */
 
 static void close_fd(int *fd)
 {
@@ -49,21 +52,38 @@ static int refuse(struct err *err, const char *verb, const char *path, int e)
                    text[0] != '\0' ? text + 1 : "");
 }
 
-/* Reads to the end of the file; a file that grows meanwhile is cut off at the cap. */
+/* Returns false if nobody opens the other end of a pipe within WRITER_MS.  Regular files and pipes with a past answer at once. */
+static bool has_writer(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int n = 0;
+    do {
+        n = poll(&p, 1, WRITER_MS);
+    } while (n < 0 && errno == EINTR);
+    return n != 0;
+}
+
+/* Reads to the end of the file; a file that grows meanwhile is cut off at the cap.  `fd` does not block: a pipe that has a
+ * writer says EAGAIN, and blocks from then on; one that never had a writer looks as if it were at its end. */
 static int read_all(int fd, const char *path, size_t max_bytes, struct str_buf *b, struct err *err)
 {
     char chunk[16384];
+    bool begun = false;
     for (;;) {
         ssize_t got = read(fd, chunk, sizeof chunk);
-        if (got < 0 && errno == EINTR) {
+        if (got < 0 && (errno == EINTR || (errno == EAGAIN && fcntl(fd, F_SETFL, 0) == 0))) {
             continue;
         }
         if (got < 0) {
             return refuse(err, "read", path, errno);
         }
-        if (got == 0) {
+        if (got == 0 && !begun && !has_writer(fd)) {
+            return err_set(err, ERR_INVALID, "read %s: nothing writes into this pipe", path);
+        }
+        if (got == 0 && begun) {
             return ERR_OK;
         }
+        begun = true;
         if ((size_t)got > max_bytes - b->len) {
             return err_set(err, ERR_INVALID, "read %s: larger than %zu bytes", path, max_bytes);
         }
@@ -71,10 +91,10 @@ static int read_all(int fd, const char *path, size_t max_bytes, struct str_buf *
     }
 }
 
-/* Opens what may be read: regular files, and with `streams` whatever has an end. */
+/* Opens what may be read: regular files, and with `streams` whatever has an end.  The open itself never blocks. */
 static int open_path(const char *path, bool streams, int *ret_fd, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (streams ? 0 : O_NONBLOCK));
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     struct stat st;
     if (fd < 0) {
         return refuse(err, errno == ENOENT ? "stat" : "open", path, errno);

@@ -17,7 +17,8 @@
  * or directory"), ERR_FORBIDDEN, ERR_INVALID when larger than max_bytes or no regular file. */
 int file_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
               struct err *err) _warn_unused_;
-/* The same of anything that has an end, pipes and devices included; blocks until their writer is done. */
+/* The same of anything that has an end, pipes and devices included; blocks until their writer is done.  A pipe that has no
+ * writer after 5 s is ERR_INVALID. */
 int file_read_stream(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
                      struct err *err) _warn_unused_;
 /* Writes beside and renames over: readers see the old or the new file, never half of one. */

@@ -2,6 +2,9 @@
 /* test_file.c: whole files, atomic writes, and files that change. */
 #include "tests/unit/base/base_test.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -194,12 +197,53 @@ static void file_read_stream__pipe__read_to_its_end(void **state)
     place_done(&p);
 }
 
+static void file_read_stream__fifo_without_a_writer__refused(void **state)
+{
+    struct arena *a = *state;
+    struct place p = place_new(a);
+    struct err err = ERR_INIT;
+    char *text = NULL;
+    size_t n = 0;
+    assert_int_equal(0, mkfifo(p.file, 0600));
+    assert_refused(file_read_stream(a, p.file, 100, &text, &n, &err), &err, ERR_INVALID,
+                   "nothing writes into this pipe");
+    place_done(&p);
+}
+
+/* The writer opens its end while the reader waits for one, and is in no hurry then. */
+static void *write_slowly(void *arg)
+{
+    int fd = open(arg, O_WRONLY);
+    (void)!write(fd, "a", 1);
+    sched_yield();
+    (void)!write(fd, "b", 1);
+    close(fd);
+    return NULL;
+}
+
+static void file_read_stream__fifo_with_a_slow_writer__read_to_its_end(void **state)
+{
+    struct arena *a = *state;
+    struct place p = place_new(a);
+    char *text = NULL;
+    size_t n = 0;
+    pthread_t writer;
+    assert_int_equal(0, mkfifo(p.file, 0600));
+    assert_int_equal(0, pthread_create(&writer, NULL, write_slowly, (void *)p.file));
+    assert_int_equal(ERR_OK, file_read_stream(a, p.file, 100, &text, &n, NULL));
+    assert_int_equal(0, pthread_join(writer, NULL));
+    assert_string_equal("ab", text);
+    place_done(&p);
+}
+
 UNIT_MAIN(file)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file_read__whole_file__and_its_cap),
         cmocka_unit_test(file_read__what_is_no_file__refused_without_blocking),
         cmocka_unit_test(file_read_stream__pipe__read_to_its_end),
+        cmocka_unit_test(file_read_stream__fifo_without_a_writer__refused),
+        cmocka_unit_test(file_read_stream__fifo_with_a_slow_writer__read_to_its_end),
         cmocka_unit_test(file_write_atomic__bad_places__refused_and_clean),
         cmocka_unit_test(file_resolve__relative_paths__beside_the_base),
         cmocka_unit_test(file_watch__changes__seen_after_the_interval),
