@@ -326,7 +326,8 @@ static void list_ended(struct reflector *x, struct err *err)
     }
     enum reflector_end why = reflector_classify(err);
     bool unreached = err->http_status == 0 && !x->opened;
-    if (!unreached || err->code != ERR_TRANSIENT) { /* else it is not the list that failed */
+    /* A command reports the server that it cannot reach; the log also says which list met that first. */
+    if (!r->args.gives_up || !unreached || err->code != ERR_TRANSIENT) {
         (void)err_prefix(err, "failed to list %s", type_label(x));
     }
     (void)kube_advise_refusal(r->args.config, err);
