@@ -3,7 +3,7 @@
 
     count_tests.py FOLDER/meson-logs/testlog.junit.xml
 
-The cases stand in the JUnit file; whether a program as a whole was fine stands in testlog.json beside it.  One that was
+The cases stand in the JUnit file; whether a program as a whole was fine stands in the .json file of the same name.  One that was
 not, and has no failed case (it crashed, ran out of time, ended too early), counts as one failure.
 """
 import json
@@ -26,7 +26,7 @@ def programs_that_failed(path):
 
 def main(path):
     passed = failed = skipped = 0
-    broken = programs_that_failed(os.path.join(os.path.dirname(path), "testlog.json"))
+    broken = programs_that_failed(path.replace(".junit.xml", ".json"))
     for suite in ET.parse(path).getroot().iter("testsuite"):
         cases = suite.findall("testcase")
         bad = sum(has(c, "failure", "error") for c in cases)

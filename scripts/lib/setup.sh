@@ -41,12 +41,13 @@ install_packages() {
 configure() {
     local folder=$1
     shift
+    local again=""
     if [ -f "$folder/build.ninja" ]; then
-        meson configure "$folder" "$@" >/dev/null
-    else
-        meson setup "$folder" "$top" "$@" >"$folder.setup.log" 2>&1 || { tail -n 30 "$folder.setup.log" >&2; die "meson setup failed"; }
-        rm -f "$folder.setup.log"
+        [ $# -gt 0 ] || return 0
+        again=--reconfigure # also of a folder that is older than an option
     fi
+    meson setup $again "$folder" "$top" "$@" >"$folder.setup.log" 2>&1 || { tail -n 30 "$folder.setup.log" >&2; die "meson setup failed"; }
+    rm -f "$folder.setup.log"
 }
 
 # fetch_promtool FOLDER: promtool of Debian's package prometheus, in FOLDER/prometheus/usr/bin, where tests look for it below a
