@@ -60,6 +60,18 @@ int sample_from_env(uint64_t ci, uint64_t quick, struct sample *ret, struct err 
     return rc;
 }
 
+struct sample sample_of_test(uint64_t parts)
+{
+    struct sample s = {0};
+    struct err err = ERR_INIT;
+    if (sample_from_env(parts, parts, &s, &err) != ERR_OK) {
+        printf("Bail out! %s\n", err.message);
+        exit(2);
+    }
+    sample_print(&s, stdout);
+    return s;
+}
+
 void sample_print(const struct sample *s, FILE *to)
 {
     unsigned long long turn = s->turn;

@@ -29,6 +29,9 @@ struct sample {
 
 /* Reads the environment; `ci` and `quick` are the program's N in these modes.  ERR_INVALID: a variable has no meaning. */
 int sample_from_env(uint64_t ci, uint64_t quick, struct sample *ret, struct err *err) _warn_unused_;
+/* For a test of random cases: the sample with N `parts` in every mode but "all", after printing its comment.  Ends the
+ * process if a variable has no meaning. */
+struct sample sample_of_test(uint64_t parts);
 /* FNV-1a over the bytes of `name`, 64 bits, with the upper half folded into the lower one: the same in every process. */
 uint64_t sample_hash(const char *name);
 /* Returns whether this run plays the case of that name. */
