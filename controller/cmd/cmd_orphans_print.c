@@ -194,12 +194,12 @@ void orphans_print_text(const struct orphans *o, int64_t now_us)
         printf("No orphans are left: %zu deleted.\n", o->n_deleted);
         return;
     }
-    if (o->n == 0 && o->names.n == 0 && o->n_services > 0) {
+    if (o->n == 0 && o->n_services > 0) { /* an orphan that is named is listed: n is not 0 then */
         printf("No orphans of %s.\n",
                str_join(o->s.a, (const char *const *)o->services, o->n_services, ", "));
         return;
     }
-    if (o->n == 0 && o->names.n == 0 && o->ns != NULL) {
+    if (o->n == 0 && o->ns != NULL) {
         printf("No orphans of Services of the namespace %s.\n", o->ns);
         return;
     }

@@ -114,6 +114,9 @@ def test_one_service_is_gone__its_resources_and_no_others():
         assert found and all(uid in o["name"] and o["service"] == "default/ext-local" for o in found), found
         assert {o["kind"] for o in found} >= {"forwarding rule", "target pool", "firewall", "health check"}, found
         assert all(o["deletable"] and o["command"].startswith("gcloud compute ") for o in found), found
+        for word in ("default/ext-cluster", "ext-cluster"):             # the cloud holds the orphans of another Service
+            done = c.cli("orphans", word)
+            assert (done.returncode, done.stdout) == (0, "No orphans of default/ext-cluster.\n"), (word, done)
 
 
 def test_a_service_that_is_none_any_more__counts_until_it_is_cleaned_up():
