@@ -188,10 +188,23 @@ static int verdict(const struct status_view *v, const struct status_filter *f)
     return 0;
 }
 
-/* Each Service that was named must be there; an earlier version of the process leaves this to us. */
+/* Whether the key comes from a manifest of another type than LoadBalancer, as in a folder with a whole application. */
+static bool may_be_absent(const struct ask *q, size_t key)
+{
+    if (key < q->targets.words.n) {
+        return false;
+    }
+    const struct cmd_manifest *m = &q->targets.manifests.items[key - q->targets.words.n];
+    return !str_eq(json_str(json_member(m->object, "spec"), "type"), "LoadBalancer");
+}
+
+/* Each Service that was named must be there, also where an older process answers; a note on stderr names the manifests
+ * that have no load balancer. */
 static int check_shown(const struct ask *q, const struct status_view *v, struct err *err)
 {
+    _cleanup_(str_buf_done) struct str_buf absent = STR_BUF_INIT;
     const char **shown = ARENA_ARRAY(q->a, const char *, v->n_services + 1);
+    size_t n_absent = 0;
 
     for (size_t i = 0; i < v->n_services; i++) {
         shown[i] = v->services[i].row.key;
@@ -201,10 +214,21 @@ static int check_shown(const struct ask *q, const struct status_view *v, struct 
         for (size_t i = 0; !found && i < v->n_services; i++) {
             found = str_eq(q->keys[k], shown[i]);
         }
-        if (!found) {
+        if (!found && !may_be_absent(q, k)) {
             return err_set(err, ERR_NOT_FOUND, "Service %s not found, or not managed by trimtab%s",
                            q->keys[k], str_near_hint(q->a, q->keys[k], shown, v->n_services));
         }
+        if (!found) {
+            str_appendf(&absent, "%s%s", n_absent++ > 0 ? ", " : "", q->keys[k]);
+        }
+    }
+    if (n_absent > 0 && n_absent == q->n_keys) {
+        return err_set(err, ERR_NOT_FOUND,
+                       "no Service of the manifests has a load balancer: %.700s",
+                       str_buf_text(&absent));
+    }
+    if (n_absent > 0) {
+        fprintf(stderr, "note: without a load balancer: %s\n", str_buf_text(&absent));
     }
     return ERR_OK;
 }

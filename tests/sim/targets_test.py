@@ -21,9 +21,9 @@ PROGRAMS = [os.path.abspath(path) for path in sys.argv[1:3]]
 DATA = sys.argv[3]
 
 
-def manifest(name, namespace=None):
+def manifest(name, namespace=None, **spec):
     meta = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": {"misspelt": 1}})
+    return json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": {"misspelt": 1, **spec}})
 
 
 def write(folder, name, text):
@@ -147,6 +147,17 @@ def test_status__by_name_namespace_and_manifest():
         r = w.status("-f", "k")
         assert r.returncode == 0 and "prod/a" in r.stdout and "default/a" not in r.stdout, r
         assert r.stderr == "note: left out of the folder: 1 object of other kinds (Deployment 1)\n", r
+        write(w.folder, "app/a.yaml", manifest("a", "prod", type="LoadBalancer"))
+        write(w.folder, "app/cache.yaml", manifest("cache", type="ClusterIP"))
+        write(w.folder, "app/db.yaml", manifest("db"))
+        r = w.status("-f", "app")
+        assert r.returncode == 0 and "prod/a" in r.stdout, r
+        assert r.stderr == "note: without a load balancer: default/cache, default/db\n", r
+        r = w.status("-f", "app/cache.yaml", "-f", "app/db.yaml")
+        assert (r.returncode, r.stdout, r.stderr) == \
+            (1, "", "error: no Service of the manifests has a load balancer: default/cache, default/db\n"), r
+        r = w.status("-f", "-", "a", stdin=manifest("absent", type="LoadBalancer"))
+        assert r.returncode == 1 and "error: Service default/absent not found, or not managed by trimtab" in r.stderr, r
         r = w.status("a", "prod/b")
         assert (r.returncode, r.stdout) == (1, "") and \
             "error: Service prod/b not found, or not managed by trimtab; did you mean " in r.stderr, r
