@@ -95,6 +95,9 @@ struct status_filter {
     const char *absent; /* of status_absent(), for status_html(); NULL: something is shown */
 };
 bool status_shows(const struct status_filter *f, const struct status_service *s);
+/* Counts the Services that the filter passes by state, whatever `most` says; returns how many they are. */
+size_t status_count(const struct status_view *v, const struct status_filter *f,
+                    size_t ret[STATUS_STATES]);
 /* Whether the filter names something of which the view shows nothing.  ERR_OK: no.  ERR_NOT_FOUND: "there is no Service
  * demo/wep in the cluster; did you mean demo/web?", and other words for a Service that exists but has no load balancer of
  * ours; ERR_IN_PROGRESS: this process has not read the Services.  For views of status_look(). */
@@ -102,8 +105,9 @@ int status_absent(const struct status_view *v, const struct status_filter *f, st
                   struct err *err) _warn_unused_;
 
 /* --- words, for page and terminal (status_words.c) ------------------------------------------------------- */
-/* The first line, which answers the question: "2 of 7 load balancers need attention". */
-void status_answer(struct str_buf *b, const struct status_view *v);
+/* The first line, which answers the question for the Services that the filter passes: "2 of 7 load balancers need
+ * attention". */
+void status_answer(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* "This process is the leader: it holds kube-system/….", and so on. */
 void status_leads(struct str_buf *b, const struct status_leader *l);
 /* "40 s", "12 min", "3 h", "2 d". */

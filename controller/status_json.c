@@ -107,13 +107,16 @@ static void leader(struct str_buf *b, const struct status_leader *l)
     str_append(b, "},\n");
 }
 
-static void numbers(struct str_buf *b, const struct status_view *v)
+static void numbers(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
 {
+    size_t by_state[STATUS_STATES];
+
+    (void)status_count(v, f, by_state); /* the sum is not printed */
     str_append(b, "  \"summary\": {");
     for (int i = 0; i < STATUS_STATES; i++) {
         const char *word = board_state_word((enum board_state)i);
         str_appendf(b, "%s\"%c%s\": %zu, \"%s\": %zu", i > 0 ? ", " : "", word[0] - 'A' + 'a',
-                    word + 1, v->by_state[i], word, v->by_state[i]);
+                    word + 1, by_state[i], word, by_state[i]);
     }
     str_appendf(b, "},\n  \"queue\": {\"waiting\": %zu, \"processing\": %zu, \"delayed\": %zu},\n",
                 v->queue.waiting, v->queue.processing, v->queue.delayed);
@@ -155,7 +158,7 @@ void status_json(struct str_buf *b, const struct status_view *v, const struct st
     moment(b, "now", v->now_us);
     str_appendf(b, ", \"running\": %s,\n", v->running ? "true" : "false");
     leader(b, &v->leader);
-    numbers(b, v);
+    numbers(b, v, f);
     str_append(b, "  \"services\": [");
     for (size_t i = 0; i < v->n_services; i++) {
         if (!status_shows(f, &v->services[i])) {

@@ -147,3 +147,18 @@ bool status_shows(const struct status_filter *f, const struct status_service *s)
     }
     return n == 0 || (strncmp(s->row.key, f->ns, n) == 0 && s->row.key[n] == '/');
 }
+
+size_t status_count(const struct status_view *v, const struct status_filter *f,
+                    size_t ret[STATUS_STATES])
+{
+    size_t n = 0;
+
+    memset(ret, 0, STATUS_STATES * sizeof(*ret));
+    for (size_t i = 0; i < v->n_services; i++) {
+        if (status_shows(f, &v->services[i])) {
+            ret[v->services[i].row.state]++;
+            n++;
+        }
+    }
+    return n;
+}

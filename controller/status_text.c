@@ -254,7 +254,7 @@ void status_text(struct str_buf *b, const struct status_view *v, const struct st
         return;
     }
     _cleanup_(str_buf_done) struct str_buf leads = STR_BUF_INIT;
-    status_answer(b, v);
+    status_answer(b, v, f);
     str_append(b, "\n");
     status_leads(&leads, &v->leader);
     sentence(b, str_buf_text(&leads));

@@ -41,24 +41,26 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
-void status_answer(struct str_buf *b, const struct status_view *v)
+void status_answer(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
 {
-    size_t bad = v->by_state[BOARD_FAILED] + v->by_state[BOARD_RETRYING];
-    size_t busy = v->by_state[BOARD_SYNCING] + v->by_state[BOARD_WAITING];
+    size_t by_state[STATUS_STATES];
+    size_t n = status_count(v, f, by_state);
+    size_t bad = by_state[BOARD_FAILED] + by_state[BOARD_RETRYING];
+    size_t busy = by_state[BOARD_SYNCING] + by_state[BOARD_WAITING];
 
     if (!v->running) {
         str_append(b, v->leader.elects && !v->leader.leads ? "standing by" : "starting");
     } else if (bad > 0) {
-        str_appendf(b, "%zu of %zu load balancer%s need%s attention", bad, v->n_services,
-                    plural(v->n_services), bad == 1 ? "s" : "");
+        str_appendf(b, "%zu of %zu load balancer%s need%s attention", bad, n, plural(n),
+                    bad == 1 ? "s" : "");
     } else if (busy > 0) {
-        str_appendf(b, "%zu of %zu load balancer%s %s being worked on", busy, v->n_services,
-                    plural(v->n_services), busy == 1 ? "is" : "are");
-    } else if (v->n_services == 0) {
+        str_appendf(b, "%zu of %zu load balancer%s %s being worked on", busy, n, plural(n),
+                    busy == 1 ? "is" : "are");
+    } else if (n == 0) {
         str_append(b, "there are no load balancers to look after");
-    } else if (v->n_services == 1) {
+    } else if (n == 1) {
         str_append(b, "the load balancer is as it should be");
     } else {
-        str_appendf(b, "all %zu load balancers are as they should be", v->n_services);
+        str_appendf(b, "all %zu load balancers are as they should be", n);
     }
 }

@@ -184,15 +184,18 @@ static bool has_long_pieces(const struct status_view *v)
     return false;
 }
 
-static void head(struct str_buf *b, const struct status_view *v)
+static void head(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
 {
+    const struct status_filter everything = {0};
+    const struct status_filter *counted = f->absent != NULL ? &everything : f;
+
     str_append(b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
                   "<title>trimtab: ");
-    status_answer(b, v);
+    status_answer(b, v, counted);
     str_appendf(b, "</title><style>%s@media(max-width:%s){%s}</style></head><body>\n<h1>", style,
                 has_long_pieces(v) ? CARDS_BELOW_LONG : CARDS_BELOW, cards);
-    status_answer(b, v);
+    status_answer(b, v, counted);
     str_append(b, "</h1>\n<p>");
     _cleanup_(str_buf_done) struct str_buf leads = STR_BUF_INIT;
     status_leads(&leads, &v->leader);
@@ -390,7 +393,7 @@ static void work(struct str_buf *b, const struct status_view *v)
 
 void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
 {
-    head(b, v);
+    head(b, v, f);
     if (f->absent != NULL) {
         absent(b, f->absent);
     } else if (f->service != NULL) {

@@ -216,6 +216,40 @@ static void status__text__is_a_table_with_the_failure_below_its_line(void **stat
     str_buf_done(&b);
 }
 
+static void status__filter__is_what_answer_and_summary_count(void **state)
+{
+    const char *const two[] = {"demo/web", "demo/slow"};
+    const struct {
+        struct status_filter filter;
+        const char *answer, *summary;
+    } rows[] = {
+        {{.only = two, .n_only = 1}, "the load balancer is as it should be", "\"failed\": 0"},
+        {{.only = two, .n_only = 2}, "1 of 2 load balancers needs attention", "\"ready\": 1"},
+        {{.service = "demo/web"}, "the load balancer is as it should be", "\"retrying\": 0"},
+        {{.service = "demo/game"}, "1 of 1 load balancer needs attention", "\"ready\": 0"},
+        {{.ns = "other"}, "there are no load balancers to look after", "\"waiting\": 0"},
+        {{.service = "demo/x", .absent = "no"}, "2 of 4 load balancers need attention", NULL},
+        {{.most = 1}, "2 of 4 load balancers need attention", "\"failed\": 1"},
+    };
+    struct at *at = *state;
+
+    look(at);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct str_buf b = STR_BUF_INIT;
+        status_html(&b, &at->view, &rows[i].filter);
+        has(&b, arena_printf(at->a, "<h1>%s</h1>", rows[i].answer));
+        if (rows[i].filter.service == NULL) {
+            str_buf_reset(&b);
+            status_text(&b, &at->view, &rows[i].filter);
+            has(&b, arena_printf(at->a, "%s\n", rows[i].answer));
+        }
+        str_buf_reset(&b);
+        status_json(&b, &at->view, &rows[i].filter);
+        has(&b, str_or(rows[i].summary, ""));
+        str_buf_done(&b);
+    }
+}
+
 static void status__words__span_and_leader(void **state)
 {
     static const struct {
@@ -257,6 +291,7 @@ UNIT_MAIN(status)
         TEST(status__document_of_another_kind__is_refused),
         TEST(status__html__escapes_and_says_first_what_matters),
         TEST(status__text__is_a_table_with_the_failure_below_its_line),
+        TEST(status__filter__is_what_answer_and_summary_count),
         TEST(status__words__span_and_leader),
     };
 
