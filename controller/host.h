@@ -63,8 +63,9 @@ struct tt_result {
     struct tt_explain_row *rows; /* explain, beside or instead of the text */
     size_t n_rows;
     size_t cap_rows;
-    uint32_t own;     /* TT_OWN_…: what of the Service is the provider's own affair */
-    int64_t again_ms; /* when to look again though all is well; 0: not */
+    size_t rows_bytes; /* of the rows' texts and names */
+    uint32_t own;      /* TT_OWN_…: what of the Service is the provider's own affair */
+    int64_t again_ms;  /* when to look again though all is well; 0: not */
     /* reported about it */
     unsigned planned;           /* operations that change something, over all plans */
     unsigned operations_done;   /* operations that ended well */

@@ -162,12 +162,14 @@ struct tt_plan {
 };
 
 /* ---- explanations --------------------------------------------------------------------------------- */
-/* Since 1.4: sections of an explanation.  Texts of a row that a section does not name are NULL, numbers -1. */
+/* Since 1.4: sections of an explanation.  Texts of a row that a section does not name are NULL, numbers -1.  A text that a
+ * section names must be there unless it says NULL, and a quoted word must be one of those; else the Service's explanation is
+ * TT_BUG.  So is one whose texts are more than 4 MiB. */
 /* Comes first.  subject: "served", "loses", "elsewhere", "refused" or "none"; value: the kind of load balancer ("external
  * load balancer with a target pool"), or NULL; outcome: the answer, behind the Service's name: "is served by …." */
 #define TT_EXPLAIN_ANSWER 1u
-/* A question that was asked, in its order.  subject: an annotation, a field, a flag, a resource; value: what was found;
- * outcome: what follows, or NULL. */
+/* A question that was asked, in its order.  subject: an annotation, a field, a flag, a resource; value: what was found, or
+ * NULL; outcome: what follows, or NULL. */
 #define TT_EXPLAIN_DECISION 2u
 /* The nodes behind it.  value: a phrase ("6 of 8 take part"); count and of: the numbers in it. */
 #define TT_EXPLAIN_NODES 3u

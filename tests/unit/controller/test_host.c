@@ -198,6 +198,85 @@ static void result__what_may_not_be__is_a_fault_of_the_provider(void **state)
     }
 }
 
+static struct tt_explain_row row_of(uint32_t section, const char *subject, const char *value,
+                                    const char *outcome)
+{
+    return (struct tt_explain_row){.size = sizeof(struct tt_explain_row),
+                                   .section = section,
+                                   .subject = subject,
+                                   .value = value,
+                                   .outcome = outcome};
+}
+
+static void result_row__text_missing_or_word_unknown__is_a_fault(void **state)
+{
+    static const struct {
+        uint32_t section;
+        const char *subject, *value, *outcome, *fault; /* NULL: fine */
+    } rows[] = {
+        {TT_EXPLAIN_ANSWER, "none", NULL, "is not served.", NULL},
+        {TT_EXPLAIN_ANSWER, "perhaps", NULL, "is served.",
+         "1 of an explanation with an unknown subject"},
+        {TT_EXPLAIN_ANSWER, NULL, NULL, "is served.", "1 of an explanation without subject"},
+        {TT_EXPLAIN_ANSWER, "served", NULL, NULL, "1 of an explanation without outcome"},
+        {TT_EXPLAIN_DECISION, "spec.type", NULL, NULL, NULL},
+        {TT_EXPLAIN_DECISION, NULL, "x", "y", "2 of an explanation without subject"},
+        {TT_EXPLAIN_NODES, NULL, NULL, NULL, "3 of an explanation without value"},
+        {TT_EXPLAIN_ZONE, NULL, NULL, NULL, "4 of an explanation without subject"},
+        {TT_EXPLAIN_NODES_RULE, NULL, NULL, NULL, "5 of an explanation without value"},
+        {TT_EXPLAIN_LEFT_OUT, "node-1", NULL, NULL, "6 of an explanation without outcome"},
+        {TT_EXPLAIN_HOP, "load balancer", NULL, NULL, NULL},
+        {TT_EXPLAIN_HOP, "router", "r", NULL, "7 of an explanation with an unknown subject"},
+        {TT_EXPLAIN_HEALTH, "TCP", NULL, NULL, NULL},
+        {TT_EXPLAIN_HEALTH, "UDP", NULL, NULL, "8 of an explanation with an unknown subject"},
+        {TT_EXPLAIN_ADDRESS, NULL, NULL, NULL, "9 of an explanation without value"},
+        {TT_EXPLAIN_NOTE, "Cost", NULL, NULL, "10 of an explanation without value"},
+        {TT_EXPLAIN_WARNING, NULL, NULL, NULL, "11 of an explanation without value"},
+        {77, NULL, NULL, NULL, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(0, i == 0 ? 0 : set_up(state));
+        struct fixture *f = *state;
+        const struct tt_explain_row row =
+            row_of(rows[i].section, rows[i].subject, rows[i].value, rows[i].outcome);
+        f->h->result_row(f->result, &row);
+        if (rows[i].fault == NULL) {
+            want_outcome(f, TT_OK, ERR_OK, "");
+        } else {
+            want_outcome(f, TT_OK, ERR_BUG,
+                         arena_printf(f->r->a, "the provider handed over a row of section %s",
+                                      rows[i].fault));
+        }
+        assert_int_equal(f->result->n_rows, rows[i].fault == NULL && rows[i].section != 77);
+        assert_int_equal(0, i + 1 == ARRAY_LEN(rows) ? 0 : tear_down(state));
+    }
+}
+
+/* By long texts, and by many names: neither of them is kept beyond the bound. */
+static void result_row__more_than_4_mib__is_a_fault(void **state)
+{
+    for (int by_names = 0; by_names < 2; by_names++) {
+        assert_int_equal(0, by_names == 0 ? 0 : set_up(state));
+        struct fixture *f = *state;
+        struct tt_explain_row row = row_of(TT_EXPLAIN_ZONE, "zone-a", NULL, NULL);
+        const char **names = ARENA_ARRAY(f->r->a, const char *, TT_LIST_MAX);
+        for (uint32_t i = 0; i < TT_LIST_MAX; i++) {
+            names[i] = "node-0";
+        }
+        row.value = by_names ? NULL : long_text(f->r->a, 65536);
+        row.names = names;
+        row.n_names = by_names ? TT_LIST_MAX : 0;
+        for (int i = 0; i < 100; i++) {
+            f->h->result_row(f->result, &row);
+        }
+        want_outcome(f, TT_OK, ERR_BUG,
+                     "the provider handed over an explanation of more than 4 MiB");
+        assert_in_range(f->result->rows_bytes, 3u << 20, 4u << 20);
+        assert_int_equal(0, by_names == 1 ? 0 : tear_down(state));
+    }
+}
+
 static void result__code_outside_the_descriptors__is_a_fault(void **state)
 {
     struct fixture *f = *state;
@@ -459,6 +538,8 @@ UNIT_MAIN(host)
         T(result__failure__code_message_and_delay),
         T(result__later_settings__replace_earlier_ones),
         cmocka_unit_test(result__what_may_not_be__is_a_fault_of_the_provider),
+        T(result_row__text_missing_or_word_unknown__is_a_fault),
+        T(result_row__more_than_4_mib__is_a_fault),
         T(result__code_outside_the_descriptors__is_a_fault),
         T(result__silence__means_what_the_code_says),
         T(host__snapshots__stay_the_same_during_a_call),
