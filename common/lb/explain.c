@@ -40,6 +40,9 @@ void lb_explain_answer(struct lb_explain *x, const char *verdict, const char *ki
 {
     struct tt_explain_row row =
         LB_EXPLAIN_ROW(TT_EXPLAIN_ANSWER, .subject = verdict, .value = kind, .outcome = answer);
+    if (x == NULL) {
+        return;
+    }
     lb_explain_add(x, &row);
     row = x->rows[x->n - 1];
     memmove(x->rows + 1, x->rows, (x->n - 1) * sizeof(*x->rows));

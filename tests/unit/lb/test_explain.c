@@ -172,6 +172,14 @@ static void result_row(struct tt_result *r, const struct tt_explain_row *row)
     r->last_section = row->section;
 }
 
+static void add__no_explanation__nothing_happens(void **state)
+{
+    (void)state;
+    lb_explain_answer(NULL, "served", NULL, "is served.");
+    lb_explain_decision(NULL, "spec.type", "LoadBalancer", NULL);
+    lb_explain_left_out(NULL, "node-0", "not ready");
+}
+
 static void send__host_of_1_4__gets_rows(void **state)
 {
     const struct lb_explain x = every_section(*state);
@@ -204,6 +212,7 @@ UNIT_MAIN(explain)
         lb_test(text__not_for_a_terminal__a_fact_is_one_line),
         lb_test(json__every_section__a_member),
         lb_test(json__no_rows__every_member_is_there),
+        lb_test(add__no_explanation__nothing_happens),
         lb_test(send__host_of_1_4__gets_rows),
         lb_test(send__host_of_1_3__gets_the_text),
     };
