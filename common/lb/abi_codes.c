@@ -48,5 +48,8 @@ static_assert(sizeof(struct tt_operation) == 96, "1.1 was built with this size")
 /* Where 1.2 ended. */
 static_assert(offsetof(struct tt_host, report_resource) == 320, "1.2 was built with this size");
 static_assert(sizeof(struct tt_owned) == 80, "1.3 was built with this size");
+/* Where 1.3 ended. */
+static_assert(offsetof(struct tt_host, result_row) == 328, "1.3 was built with this size");
+static_assert(sizeof(struct tt_explain_row) == 80, "1.4 was built with this size");
 static_assert(sizeof(struct tt_open_args) == 128, "1.1 was built with this size");
 #endif
