@@ -4,6 +4,7 @@
  * It asks the process's own HTTPS port for /status, with the credentials of the kubeconfig; that port asks the API server
  * whether they suffice (docs/operations.md).  Nothing is read from the cloud, and nothing is changed. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,8 +28,7 @@ static const char usage[] =
     "Usage:\n"
     "  trimtab status [[NAMESPACE/|svc/]NAME…] [-n NAMESPACE] [-f FILE…] [--server=URL] [flags]\n"
     "\n"
-    "It asks the process's own HTTPS port, as whoever the kubeconfig names; that needs the right "
-    "to\n"
+    "It asks the process's own HTTPS port, as the user of the kubeconfig; that needs the right to\n"
     "get /status (ClusterRole with nonResourceURLs). From elsewhere, let kubectl bring the port "
     "here:\n"
     "  kubectl -n kube-system port-forward deploy/trimtab 10258\n"
@@ -56,7 +56,7 @@ struct ask {
     struct file_watch *kept_ca; /* the kubeconfig's, in its place again at the end */
 };
 
-/* The kubeconfig's user; without a kubeconfig anywhere nobody in particular. */
+/* The kubeconfig's user; anonymous where neither a flag nor $KUBECONFIG names a kubeconfig and the default one fails. */
 static int load_user(struct ask *q, struct err *err)
 {
     const struct kube_config_args user = {.kubeconfig = q->args.kubeconfig,
@@ -64,7 +64,8 @@ static int load_user(struct ask *q, struct err *err)
                                           .use_environment = true,
                                           .clock = clock_real()};
     const struct kube_config_args nobody = {.master = q->server, .clock = clock_real()};
-    bool named = q->args.kubeconfig != NULL || q->args.context != NULL;
+    bool named = q->args.kubeconfig != NULL || q->args.context != NULL ||
+                 !str_is_empty(getenv("KUBECONFIG"));
 
     if (kube_config_load(&user, &q->config, err) == ERR_OK) {
         return ERR_OK;

@@ -130,6 +130,15 @@ class Running(World):
         return sorted(s["service"] for s in json.loads(r.stdout)["services"]) if r.stdout else None
 
 
+def test_status__broken_kubeconfig_of_the_environment__is_an_error():
+    with tempfile.TemporaryDirectory() as folder:
+        for text in ("{", "clusters: 3\n"):
+            path = write(folder, "broken", text)
+            r = subprocess.run([PROGRAMS[1], "status", "--server=https://127.0.0.1:1"], capture_output=True, text=True,
+                               check=False, timeout=60, env={"HOME": folder, "KUBECONFIG": path})
+            assert r.returncode == 1 and path in r.stderr and "127.0.0.1" not in r.stderr, (text, r)
+
+
 def test_status__by_name_namespace_and_manifest():
     with Running(PROGRAMS, "--nodes=2") as w:
         w.begin()
