@@ -93,6 +93,7 @@ struct status_filter {
     size_t n_only;
     size_t most;        /* so many Services at most; the rest is counted */
     const char *absent; /* of status_absent(), for status_html(); NULL: something is shown */
+    bool not_read;      /* with absent: this process has not read the Services */
 };
 bool status_shows(const struct status_filter *f, const struct status_service *s);
 /* Counts the Services that the filter passes by state, whatever `most` says; returns how many they are. */

@@ -349,12 +349,15 @@ static void one_service(struct str_buf *b, const struct status_view *v,
     }
 }
 
-/* A name that leads nowhere. */
-static void absent(struct str_buf *b, const char *why)
+/* The reason why nothing is shown. */
+static void absent(struct str_buf *b, const struct status_filter *f)
 {
-    str_append(b, "<p><a href=\"?\">All Services</a></p>\n<h2>Not found</h2>\n<p>");
-    text(b, why);
-    str_append(b, ".</p>\n");
+    const char *heading = f->not_read ? "Not known yet" : "Not found";
+    size_t n = strlen(f->absent);
+
+    str_appendf(b, "<p><a href=\"?\">All Services</a></p>\n<h2>%s</h2>\n<p>", heading);
+    text(b, f->absent);
+    str_append(b, n > 0 && f->absent[n - 1] == '?' ? "</p>\n" : ".</p>\n");
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
@@ -395,7 +398,7 @@ void status_html(struct str_buf *b, const struct status_view *v, const struct st
 {
     head(b, v, f);
     if (f->absent != NULL) {
-        absent(b, f->absent);
+        absent(b, f);
     } else if (f->service != NULL) {
         one_service(b, v, f);
     } else {

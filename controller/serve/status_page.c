@@ -28,7 +28,7 @@ void status_page_answer(void *page, const struct page_request *req, struct page_
     bool json =
         (n_output > 0 && strcmp(output[0], "json") == 0) || str_has_prefix(req->accept, PAGE_JSON);
     struct status_filter filter = {
-        .service = n_service > 0 ? service[0] : NULL,
+        .service = n_service > 0 && *service[0] != '\0' ? service[0] : NULL,
         .ns = n_ns > 0 ? ns[0] : NULL,
         .most = json || page_query_has(req, "all") ? 0 : STATUS_PAGE_ROWS,
     };
@@ -39,6 +39,7 @@ void status_page_answer(void *page, const struct page_request *req, struct page_
     ret->nosniff = true;
     if (status_absent(&view, &filter, req->a, &err) != ERR_OK) {
         filter.absent = err.message;
+        filter.not_read = err.code != ERR_NOT_FOUND;
         ret->status = err.code == ERR_NOT_FOUND ? 404 : 503;
     }
     ret->content_type = json ? PAGE_JSON : PAGE_HTML;

@@ -192,6 +192,12 @@ static void status__html__escapes_and_says_first_what_matters(void **state)
     status_html(&b, &at->view,
                 &(struct status_filter){.service = "demo/<x>", .absent = "no Service demo/<x>"});
     has(&b, "<h2>Not found</h2>\n<p>no Service demo/&lt;x&gt;.</p>");
+    str_buf_reset(&b);
+    status_html(&b, &at->view, &(struct status_filter){.absent = "did you mean x?"});
+    has(&b, "<p>did you mean x?</p>");
+    str_buf_reset(&b);
+    status_html(&b, &at->view, &(struct status_filter){.absent = "starting", .not_read = true});
+    has(&b, "<h2>Not known yet</h2>\n<p>starting.</p>");
     str_buf_done(&b);
 }
 
