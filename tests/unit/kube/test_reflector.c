@@ -476,7 +476,8 @@ static void kube_reflectors__gives_up__at_the_first_final_trouble(void **state)
     struct fake_api *api = fake_api_start(steps, 2);
     struct kube_store *store = kube_store_new(KUBE_SERVICE);
     struct kube_reflectors *r =
-        kube_reflectors_new(&(struct kube_reflectors_args){.config = fake_api_config(api),
+        kube_reflectors_new(&(struct kube_reflectors_args){.observe = kube_ignore_sent,
+                                                           .config = fake_api_config(api),
                                                            .user_agent = "test/1",
                                                            .clock = fake_api_clock(api),
                                                            .gives_up = true});
