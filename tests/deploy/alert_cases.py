@@ -164,6 +164,12 @@ KUBE = [
     *((f"code {code}", of(CLIENT, "0+4x100", code=code, method="GET", host="10.0.0.1"), [(5, NONE), (30, [group()])])
       for code in ("401", "403", "500", "503", "<error>")),
     ("an API server that is away, asked twice a minute", of(CLIENT, "0+2x100", code="<error>", method="GET", host="h"), [(30, [group()])]),
+    # 1 at minutes 0, 0.75, 1.5, … as minutes see it
+    ("one kind that is refused for good, 1.3 times a minute", of(CLIENT, "0 1 2 4 5 6 8 9 10 12 13 14 16 17 18 20 21 22 24 25 26 28 29 30 "
+                                                                 "32 33 34 36 37 38 40 41 42 44 45 46 48 49 50",
+                                                                 code="403", method="GET", host="h"), [(5, NONE), (20, [group()]), (35, [group()])]),
+    ("one error every two minutes", of(CLIENT, "0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 8 8 9 9 10 10 11 11 12 12 13 13 14 14 15 15",
+                                       code="500", method="GET", host="h"), [(20, NONE), (30, NONE)]),
     ("it restarts: two minutes", of(CLIENT, "0x10 30 60 60x80", code="<error>", method="GET", host="h"), [(14, NONE), (21, NONE), (60, NONE)]),
     ("answers of all days", {**of(CLIENT, "0+60x100", code="200", method="GET", host="h"),
                              **of(CLIENT, "0+60x100", code="404", method="GET", host="h"),
