@@ -39,6 +39,7 @@ def group(cluster="", **more):
     return labels
 
 
+STARTED = "process_start_time_seconds"
 NONE = []
 MINUTES = 90
 GONE = "1x20 _x80"      # its series ends: the pods were deleted
@@ -91,7 +92,24 @@ NO_LEADER = [
      [(10, [group("west")])]),
     ("one of two clusters has no election", {**up(ALWAYS, "east"), **up(ALWAYS, "west"), **leads(ALWAYS, "east")}, [(60, NONE)]),
 ]
-STARTED = "process_start_time_seconds"
+NO_LEADER_SEEN = [
+    ("the leader's node is lost, the standby never gets the lease", {**up(DEAD, instance="a"), **up(ALWAYS, instance="b"),
+                                                                     **leads("1x20 _x80", instance="a"), **leads("0x100", instance="b")},
+     [(30, NONE), (45, [group()]), (80, [group()])]),
+    ("its target goes with it", {**up(GONE, instance="a"), **up(ALWAYS, instance="b"), **leads("1x20 _x80", instance="a"),
+                                 **leads("0x100", instance="b")}, [(30, NONE), (45, [group()])]),
+    ("the standby takes over", {**up(DEAD, instance="a"), **up(ALWAYS, instance="b"), **leads("1x20 _x80", instance="a"),
+                                **leads("0x22 1x80", instance="b")}, [(45, NONE), (80, NONE)]),
+    ("the leader is not scraped for ten minutes", {**up("1x20 0x10 1x80", instance="a"), **up(ALWAYS, instance="b"),
+                                                   **leads("1x20 _x10 1x80", instance="a"), **leads("0x100", instance="b")},
+     [(30, NONE), (40, NONE), (80, NONE)]),
+    ("one leads, one stands by", {**up(ALWAYS, instance="a"), **up(ALWAYS, instance="b"), **leads(ALWAYS, instance="a"),
+                                  **leads("0x100", instance="b")}, [(60, NONE)]),
+    ("without an election there is no such metric", up(ALWAYS), [(60, NONE)]),
+    ("the pods are gone: that is TrimtabDown", {**up(GONE), **leads("1x20 _x80")}, [(60, NONE)]),
+    ("in one of two clusters", {**up(DEAD, "west", "a"), **up(ALWAYS, "west", "b"), **up(ALWAYS, "east"), **leads(ALWAYS, "east"),
+                                **leads("1x20 _x80", "west", "a"), **leads("0x100", "west", "b")}, [(45, [group("west")])]),
+]
 CRASH_LOOP = [
     ("three starts within a quarter of an hour", of(STARTED, "1000x5 1001x3 1002x3 1003x80"), [(4, NONE), (14, [at()]), (40, NONE)]),
     ("two starts, as in an upgrade", of(STARTED, "1000x5 1001x3 1002x80"), [(14, NONE), (40, NONE)]),
@@ -189,6 +207,12 @@ DRIFT = [
     ("in one of two clusters", {**of(FOUND, "_x10 2x90", "west", **RULE), **of(FOUND, "2x100", "east", **RULE)},
      [(65, [group("west", **RULE)])]),
     ("trimtab starts anew and finds it again", of(FOUND, "3x70 _x3 1x60", **RULE), [(80, [group(**RULE)])]),
+    ("it was not scraped for an hour and more", {**of(FOUND, "3x10 _x69 3x60", **RULE), **of(STARTED, "-9000x10 _x69 -9000x60")},
+     [(81, NONE), (85, NONE), (90, NONE)]),
+    ("in a gap of half an hour it found another one", {**of(FOUND, "3x40 _x30 4x60", **RULE), **of(STARTED, "-9000x40 _x30 -9000x60")},
+     [(80, [group(**RULE)])]),
+    ("in a gap it started anew and found it again", {**of(FOUND, "3x10 _x69 3x60", **RULE), **of(STARTED, "-9000x10 _x69 4500x60")},
+     [(81, [group(**RULE)]), (90, [group(**RULE)])]),
 ]
 TTL = "rest_client_exec_plugin_ttl_seconds"
 CREDENTIALS = [
@@ -206,7 +230,8 @@ MEMORY = [
     ("of one of two replicas", {**of(RSS, "52428800x100", instance="a"), **of(RSS, "262144000x100", instance="b")}, [(20, [at(instance="b")])]),
 ]
 CASES = {
-    "TrimtabDown": DOWN, "TrimtabReplicaDown": REPLICA_DOWN, "TrimtabNoLeader": NO_LEADER, "TrimtabCrashLoop": CRASH_LOOP,
+    "TrimtabDown": DOWN, "TrimtabReplicaDown": REPLICA_DOWN, "TrimtabNoLeader": NO_LEADER, "TrimtabNoLeaderSeen": NO_LEADER_SEEN,
+    "TrimtabCrashLoop": CRASH_LOOP,
     "TrimtabSyncFailing": SYNC_FAILING, "TrimtabQueueOld": QUEUE_OLD, "TrimtabCloudThrottled": THROTTLED,
     "TrimtabKubeApiErrors": KUBE, "TrimtabDrift": DRIFT, "TrimtabCredentialsExpiring": CREDENTIALS, "TrimtabMemoryHigh": MEMORY,
 }
