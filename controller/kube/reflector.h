@@ -23,8 +23,8 @@ struct kube_reflectors_args {
     struct clock *clock;
     struct rng *rng;
     struct cancel *cancel;
-    bool
-        gives_up; /* ends at trouble that is final (unreachable.h) in place of trying again: one request per kind */
+    /* One list per kind and no watch; ends at trouble that is final (unreachable.h) in place of trying again. */
+    bool gives_up;
     bool streams;                 /* begin with streaming lists (WatchList); LIST where they fail */
     int page_size;                /* 0: 500 */
     int64_t min_watch_timeout_ms; /* 0: 5 min; the maximum is twice it */

@@ -97,7 +97,7 @@ static void begin_replace(struct reflector *x)
     x->skipped = x->listed = x->pages = 0;
 }
 
-/* The work ended with final trouble: the thread waits to be ended, too. */
+/* The work ended, with final trouble or because nobody wants a watch: the thread waits to be ended, too. */
 static enum http_next send_nothing(struct reflector *x)
 {
     x->job.req = (struct http_request){.not_before_ms = reflectors_now(x->all) + ENDED_MS};
@@ -389,6 +389,14 @@ static bool is_repeated(struct reflector *x, const struct client_answer *ans, co
     return waits && client_retry(&x->retries, "GET", ans, err, now_ms, ret_at_ms);
 }
 
+/* With gives_up one list is all that is wanted: a watch after it could only fail, and be taken for the failure of a list
+ * of another kind that is still on its way. */
+static bool is_over(struct reflector *x, const struct err *err)
+{
+    bool has_all = x->all->args.gives_up && kube_store_synced(x->store);
+    return has_all || (err->code != ERR_OK && reflectors_end_at(x->all, err));
+}
+
 enum http_next reflector_step(struct http_job *job, const struct http_response *resp)
 {
     struct reflector *x = job->arg;
@@ -416,5 +424,5 @@ enum http_next reflector_step(struct http_job *job, const struct http_response *
     } else {
         watch_ended(x, &err);
     }
-    return err.code != ERR_OK && reflectors_end_at(x->all, &err) ? send_nothing(x) : send_next(x);
+    return is_over(x, &err) ? send_nothing(x) : send_next(x);
 }

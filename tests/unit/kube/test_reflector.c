@@ -465,36 +465,6 @@ static void kube_reflectors__refusal_after_silence__can_be_reached_again(void **
     (void)state;
 }
 
-/* A command that answers once: one request, one error that stays, and no other request. */
-static void kube_reflectors__gives_up__at_the_first_final_trouble(void **state)
-{
-    (void)state;
-    const struct api_step steps[] = {
-        {.status = 403, .body = "{'kind':'Status','reason':'Forbidden','message':'no','code':403}"},
-        {.body = LIST("10", SVC("a", "1"))},
-    };
-    struct fake_api *api = fake_api_start(steps, 2);
-    struct kube_store *store = kube_store_new(KUBE_SERVICE);
-    struct kube_reflectors *r =
-        kube_reflectors_new(&(struct kube_reflectors_args){.observe = kube_ignore_sent,
-                                                           .config = fake_api_config(api),
-                                                           .user_agent = "test/1",
-                                                           .clock = fake_api_clock(api),
-                                                           .gives_up = true});
-    struct err err = ERR_INIT;
-    kube_reflectors_add(r, store, NULL);
-    assert_int_equal(kube_reflectors_start(r, &err), ERR_OK);
-    assert_int_equal(kube_reflectors_wait_synced(r, CLOCK_NEVER, &err), ERR_FORBIDDEN);
-    assert_true(kube_reflectors_gave_up(r));
-    clock_fake_advance(fake_api_clock(api), 10L * 60 * 1000); /* every back-off would be over */
-    err_clear(&err);
-    assert_int_equal(kube_reflectors_wait_synced(r, CLOCK_NEVER, &err), ERR_FORBIDDEN);
-    kube_reflectors_free(r);
-    assert_int_equal(fake_api_count(api), 1);
-    kube_store_free(store);
-    fake_api_stop(api);
-}
-
 static void kube_reflectors__cancelled_or_freed__ends_at_once(void **state)
 {
     struct cancel *cancel = cancel_new(NULL);
@@ -673,7 +643,6 @@ UNIT_MAIN(reflector)
         KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
         KUBE_TEST(reflector_on_event__endless_new_objects__watch_ends),
         KUBE_TEST(kube_reflectors__refusal_after_silence__can_be_reached_again),
-        KUBE_TEST(kube_reflectors__gives_up__at_the_first_final_trouble),
         KUBE_TEST(kube_reflectors__cancelled_or_freed__ends_at_once),
         KUBE_TEST(reflector_step__requests__bounded_in_time),
         KUBE_TEST(kube_reflectors_free__never_started__fine),
