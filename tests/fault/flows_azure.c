@@ -6,13 +6,15 @@
 const struct flow flows_azure[] = {
     /* ---- there, and gone again ---- */
     {AZURE, .name = "azure-create-first", .alone = true, .steps = {{STEP_CREATE, "web", EXTERNAL}}},
-    {AZURE, .name = "azure-create", .start = {NEAR}, .steps = {{STEP_CREATE, "web", EXTERNAL}}},
+    {AZURE, .name = "azure-create", .start = {NEAR}, .whole = true,
+     .steps = {{STEP_CREATE, "web", EXTERNAL}}},
     {AZURE, .name = "azure-create-internal", .start = {NEAR},
      .steps = {{STEP_CREATE, "web", INTERNAL}}},
     {AZURE, .name = "azure-create-local", .start = {NEAR}, .steps = {{STEP_CREATE, "web", LOCAL}}},
     {AZURE, .name = "azure-create-cold", .start = {NEAR}, .cold = true,
      .steps = {{STEP_CREATE, "web", EXTERNAL}}},
-    {AZURE, .name = "azure-delete", .start = {NEAR, WEB}, .steps = {{STEP_DELETE, "web"}}},
+    {AZURE, .name = "azure-delete", .start = {NEAR, WEB}, .whole = true,
+     .steps = {{STEP_DELETE, "web"}}},
     {AZURE, .name = "azure-delete-last", .alone = true, .start = {WEB},
      .steps = {{STEP_DELETE, "web"}}},
     {AZURE, .name = "azure-delete-internal", .start = {NEAR, INTO},
