@@ -122,6 +122,7 @@ struct tt_host_ctx *host_new(const struct host_args *args)
     struct tt_host_ctx *h = xcalloc(1, sizeof(*h));
 
     h->args = *args;
+    mutex_init(&h->lock);
     h->table.size = sizeof(h->table);
     h->table.abi_major = TRIMTAB_ABI_MAJOR;
     h->table.abi_minor = TRIMTAB_ABI_MINOR;
@@ -145,7 +146,10 @@ struct tt_host_ctx *host_new(const struct host_args *args)
 
 void host_free(struct tt_host_ctx *h)
 {
-    free(h);
+    if (h != NULL) {
+        mutex_done(&h->lock);
+        free(h);
+    }
 }
 
 const struct tt_host *host_table(const struct tt_host_ctx *h)
@@ -162,6 +166,40 @@ bool host_text_ok(const char *text, size_t max)
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
+static void note_open(struct host_call *c)
+{
+    mutex_lock(&c->host->lock);
+    c->next_open = c->host->open;
+    c->host->open = c;
+    mutex_unlock(&c->host->lock);
+}
+
+static void note_ended(struct host_call *c)
+{
+    mutex_lock(&c->host->lock);
+    struct host_call **p = &c->host->open;
+    while (*p != c) {
+        p = &(*p)->next_open;
+    }
+    *p = c->next_open;
+    mutex_unlock(&c->host->lock);
+}
+
+int64_t host_calls_stuck_ms(struct tt_host_ctx *h, int64_t grace_ms)
+{
+    int64_t now_ms = clock_now_ms(h->args.clock);
+    int64_t ret = 0;
+
+    mutex_lock(&h->lock);
+    for (const struct host_call *c = h->open; c != NULL; c = c->next_open) {
+        if (now_ms > c->abi.deadline_ms + grace_ms && now_ms - c->began_ms > ret) {
+            ret = now_ms - c->began_ms;
+        }
+    }
+    mutex_unlock(&h->lock);
+    return ret;
+}
+
 struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32_t n_items,
                                   int64_t timeout_ms, uint32_t waiting, void *call_arg)
 {
@@ -169,7 +207,8 @@ struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32
 
     c->abi.size = sizeof(c->abi);
     c->abi.cluster_name = h->args.cluster_name;
-    c->abi.deadline_ms = clock_now_ms(h->args.clock) + timeout_ms;
+    c->began_ms = clock_now_ms(h->args.clock);
+    c->abi.deadline_ms = c->began_ms + timeout_ms;
     c->abi.waiting = waiting;
     c->abi.planning = h->args.planning;
     c->abi.cancelled = call_cancelled;
@@ -187,6 +226,7 @@ struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32
         c->results[i].call = c;
         c->results[i].key = "";
     }
+    note_open(c);
     return c;
 }
 
@@ -243,6 +283,7 @@ void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uin
 
 void host_call_end(struct host_call *c)
 {
+    note_ended(c);
     mutex_lock(&c->lock);
     for (struct host_snapshot *s = c->services; s != NULL; s = s->next) {
         kube_snapshot_unref(s->snapshot);

@@ -142,6 +142,9 @@ const struct tt_call *host_call_abi(const struct host_call *c);
 struct cancel *host_call_cancel(struct host_call *c);
 /* Requests to the cloud that were reported during the call. */
 unsigned host_call_requests(const struct host_call *c);
+/* Returns for how long the call has been open that is more than `grace_ms` beyond its time-out, the longest of all; 0: none is.
+ * Any thread. */
+int64_t host_calls_stuck_ms(struct tt_host_ctx *h, int64_t grace_ms);
 /* Nodes for tt_batch, as host->nodes() gives them. */
 void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uint32_t *ret_n);
 /* Gives snapshots back; the results stay readable as long as the arena. */

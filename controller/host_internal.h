@@ -15,6 +15,8 @@
 struct tt_host_ctx {
     struct host_args args;
     struct tt_host table;
+    struct mutex lock;
+    struct host_call *open _guarded_by_(lock); /* calls that have not ended, linked by next_open */
 };
 
 /* What the provider was shown, kept for the length of the call: all Services, or slices of one. */
@@ -28,6 +30,8 @@ struct host_call {
     struct tt_host_ctx *host;
     struct cancel *cancel;
     void *call_arg;
+    int64_t began_ms;
+    struct host_call *next_open; /* guarded by host->lock */
     atomic_uint requests;
     struct mutex lock;
     struct arena *arena _guarded_by_(lock);

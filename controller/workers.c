@@ -10,8 +10,11 @@
 #include "common/base/lock.h"
 #include "common/base/log.h"
 
-/* A call is cancelled after SYNC_CALL_TIMEOUT_MS; who is not back by then and this much later does not come back. */
+/* A call is cancelled after its time-out; who is not back by then and this much later does not come back. */
 #define STUCK_GRACE_MS (2 * 60 * 1000)
+/* No key costs more calls than this many (is there one, the old one's end, the work, another look): a batch that takes longer
+ * than all of them hangs outside of calls. */
+#define CALLS_PER_KEY 4
 
 /* What one thread has. */
 struct busy {
@@ -77,13 +80,14 @@ struct work_ages workers_ages(struct workers *w)
     int64_t now_ms = clock_now_ms(w->syncer->clock);
     struct work_ages ret = {0};
 
+    ret.stuck_ms = host_calls_stuck_ms(w->syncer->host, STUCK_GRACE_MS);
     mutex_lock(&w->lock);
     for (unsigned i = 0; i < w->named; i++) {
         int64_t age_ms = w->busy[i].n > 0 ? now_ms - w->busy[i].since_ms : 0;
         ret.sum_ms += age_ms * (int64_t)w->busy[i].n;
         ret.longest_ms = age_ms > ret.longest_ms ? age_ms : ret.longest_ms;
-        int64_t most_ms = (int64_t)w->busy[i].n * SYNC_CALL_TIMEOUT_MS + STUCK_GRACE_MS;
-        if (age_ms > most_ms && age_ms > ret.stuck_ms) {
+        int64_t calls = (int64_t)w->busy[i].n * CALLS_PER_KEY;
+        if (age_ms > calls * SYNC_CALL_TIMEOUT_MS + STUCK_GRACE_MS && age_ms > ret.stuck_ms) {
             ret.stuck_ms = age_ms;
         }
     }

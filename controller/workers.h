@@ -22,8 +22,7 @@ int workers_start(struct workers *w, struct err *err) _warn_unused_;
 struct work_ages {
     int64_t sum_ms;     /* of all keys, added up */
     int64_t longest_ms; /* of the one that was taken first */
-    int64_t
-        stuck_ms; /* of the one that is beyond the time-out of its calls, the longest; 0: none */
+    int64_t stuck_ms; /* of the call into the provider that is well beyond its time-out; 0: none */
 };
 struct work_ages workers_ages(struct workers *w);
 /* Brings the series of the queue up to date; the workers do it, too, whenever one has ended a batch. */

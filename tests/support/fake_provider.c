@@ -192,8 +192,10 @@ static int32_t fake_get(void *provider, const struct tt_call *call, const struct
 {
     struct fake_provider *p = provider;
 
-    (void)call;
     record(p, FAKE_GET, item, NULL);
+    if (p->during != NULL) {
+        p->during(p->during_arg, p, call, item);
+    }
     struct fake_answer a = answer_for(p, FAKE_GET);
     if (a.code != TT_OK) {
         p->host->result_fail(item->result, a.code, a.message, a.retry_after_ms);

@@ -175,6 +175,66 @@ static void workers__one_beyond_the_time_out_of_its_call_is_stuck(void **state)
     assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
 }
 
+/* A batch gets one call, however many keys are in it. */
+static void workers__a_batch_that_hangs_is_stuck_as_soon_as_one_key(void **state)
+{
+    struct stand *r = *state;
+    struct hang hang = {.r = r};
+    struct err err = ERR_INIT;
+
+    fake_provider_batches(r->provider);
+    stand_describe(r);
+    r->provider->during = hang_inside;
+    r->provider->during_arg = &hang;
+    struct workers *w = hang.workers = workers_new(&r->syncer, 1);
+    stand_service(r, "a", STAND_LB, NULL, NULL);
+    stand_service(r, "b", STAND_LB, NULL, NULL);
+    stand_service(r, "c", STAND_LB, NULL, NULL);
+    clock_fake_advance(r->clock, 100); /* for so long a batch gathers */
+    assert_int_equal(workers_start(w, &err), ERR_OK);
+    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+    assert_int_equal(fake_provider_call(r->provider, TT_VERB_ENSURE, 1).n_items, 3);
+    assert_int_equal(hang.in_time.stuck_ms, 0);
+    assert_int_equal(hang.late.stuck_ms, SYNC_CALL_TIMEOUT_MS + 2 * 60 * 1000 + 1);
+    queue_shutdown(r->syncer.queue, false);
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+}
+
+/* Each call of a key takes all of its time, and a minute more. */
+static void take_long(void *arg, struct fake_provider *p, const struct tt_call *call,
+                      const struct tt_item *item)
+{
+    struct hang *h = arg;
+
+    (void)p;
+    (void)call;
+    (void)item;
+    clock_fake_advance(h->r->clock, SYNC_CALL_TIMEOUT_MS + 60 * 1000);
+    h->late = workers_ages(h->workers);
+    assert_int_equal(h->late.stuck_ms, 0);
+}
+
+static void workers__two_long_calls_for_one_key_are_not_stuck(void **state)
+{
+    struct stand *r = *state;
+    struct hang hang = {.r = r};
+    struct err err = ERR_INIT;
+
+    r->provider->desc.capabilities = 0; /* it is asked whether there is something to delete */
+    stand_describe(r);
+    r->provider->exists = true;
+    r->provider->during = take_long;
+    r->provider->during_arg = &hang;
+    struct workers *w = hang.workers = workers_new(&r->syncer, 1);
+    stand_service(r, "gone", STAND_CLUSTER_IP, STAND_WITH_F, NULL);
+    assert_int_equal(workers_start(w, &err), ERR_OK);
+    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+    assert_string_equal(stand_story(r), "get demo/gone, delete demo/gone");
+    assert_int_equal(hang.late.longest_ms, 2 * (SYNC_CALL_TIMEOUT_MS + 60 * 1000));
+    queue_shutdown(r->syncer.queue, false);
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+}
+
 /* ---- the API server's client --------------------------------------------------------------------- */
 
 static void request__is_counted_as_client_go_does(void **state)
@@ -243,6 +303,8 @@ UNIT_MAIN(metrics_live)
         T(sync__its_plan_and_operations_are_counted),
         T(scrape__shows_what_is_at_work_and_forgets_it_at_the_end),
         T(workers__one_beyond_the_time_out_of_its_call_is_stuck),
+        T(workers__a_batch_that_hangs_is_stuck_as_soon_as_one_key),
+        T(workers__two_long_calls_for_one_key_are_not_stuck),
         T(request__is_counted_as_client_go_does),
         T(budget__goes_down_with_requests_and_comes_back),
     };
