@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[1])))
@@ -180,9 +181,19 @@ def test_a_cut_off_history_says_so():
         expect(r.ask(), int(head[:8], 16), "", "the history is cut off", "change: unknown since no older commit", "no cloud")
 
 
-def test_no_git_says_so():
+def test_without_git_the_day_is_the_turn():
     with Repo() as r:
-        expect(r.ask(), 0, "", "turn 0, no git history", "change: unknown")
+        first = int(time.time() // 86400)
+        got = r.ask()
+        assert first <= got[0] <= int(time.time() // 86400), got
+        expect(got, got[0], "", "the day, for there is no git history", "change: unknown")
+
+
+def test_a_folder_of_somebody_else():
+    with Repo() as r:
+        r.start()
+        r.commit("providers/gce/x.c")
+        expect(r.ask(GIT_TEST_ASSUME_DIFFERENT_OWNER="1"), 2, "gce", "the number of the commit")
 
 
 if __name__ == "__main__":
