@@ -237,10 +237,12 @@ static void send_once(struct call *c, struct http *h, struct err *err)
     } else {
         c->resp.took_ms = clock_now_ms(k->args.clock) - began_ms;
     }
+    c->told = (struct kube_sent){.again = true, .before = c->resp.status}; /* if there is another */
     log_answer(c, err);
 }
 
-/* Runs for each request on the wire and each hop of a redirect; a request that was fenced off never comes here. */
+/* Runs for each request on the wire and each hop of a redirect; a request that was fenced off never comes here.  That it waited
+ * or is sent again is told with the first of one attempt only. */
 static void on_sent(void *arg, const struct http_sent *sent)
 {
     struct call *c = sent->owner;
@@ -254,7 +256,7 @@ static void on_sent(void *arg, const struct http_sent *sent)
     told.again = c->told.again;
     told.before = c->told.before;
     k->args.observe(k->args.observe_arg, &told);
-    c->told = (struct kube_sent){.again = true, .before = sent->status};
+    c->told = (struct kube_sent){0};
 }
 
 /* True when a 401 came and there is another token now, or will be. */

@@ -23,7 +23,7 @@ struct kube_sent {
     int64_t took_ms;
     bool limited;          /* the client's own rate limit was asked … */
     int64_t waited_ms;     /* … and held it back for so long */
-    bool again;            /* it was sent before … */
+    bool again;            /* we sent it before, as no redirect and no lost copy makes us … */
     int before;            /* … and this was the status then; 0: no answer */
     size_t sent_bytes;     /* of its body */
     size_t received_bytes; /* of the answer's, decoded */

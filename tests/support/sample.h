@@ -7,8 +7,8 @@
  *     if (sample_takes(&s, name)) { … }
  *
  * A case belongs to the part `hash(name) % N`; a run takes the part `turn % N`.  scripts/check sets the turn to the
- * number of the commit, so N consecutive commits, each of them checked, take every case once.  Twin of tests/support/sample.py: both read
- * the same variables, and tests/data/sample/parts.txt holds them to the same hash.
+ * number of the commit, so N consecutive commits, each of them checked, take every case once.  Twin of
+ * tests/support/sample.py: both read the same variables, and tests/data/sample/parts.txt holds them to the same hash.
  *
  *     TRIMTAB_SAMPLE        all, ci, quick, or the number N itself; unset: ci
  *     TRIMTAB_SAMPLE_TURN   the turn, a number from 0 on; unset: 0 */
