@@ -139,7 +139,8 @@ enum http_sent_part {
 };
 /* One request on the wire.  Each hop of a redirect is one, and so is each copy that libcurl sends anew because a kept
  * connection had died.  A server that cannot be reached counts, too (status 0).  A request that is held back here does
- * not count: by may_mutate, by a cancel before its first byte, or because its URL cannot be used. */
+ * not count: by may_mutate, by a cancel before its first byte, or because its URL cannot be used.  One whose time ends while
+ * libcurl holds it in line for a connection counts as a server that cannot be reached, although no byte of it left. */
 struct http_sent {
     const struct http_job *job; /* api and op are its req's */
     void *owner;                /* of http_bind(); NULL: none */
