@@ -267,6 +267,9 @@ def play(template_of, rows_of, scene_of):
     words, chosen = sys.argv[3:], sample.from_env(ci=PARTS, quick=PARTS)
     if words:
         played = [r for r in rows_of() if any(w in r.name for w in words)]
+        if not played:
+            print(f"no row has {' or '.join(words)} in its name", file=sys.stderr)
+            return 2
     else:
         played = [r for r in rows_of() if r.is_in(chosen)]
         print(chosen.line(), flush=True)

@@ -6,6 +6,7 @@
 """
 import collections
 import os
+import subprocess
 import sys
 
 import hostile
@@ -13,7 +14,7 @@ from hostile import Spell
 import servers_aws_test
 import servers_test
 from servers_test import PARTS
-from stage import Stage, Template
+from stage import MEMORY_MIB, UNPROVOKED, Stage, Template, is_sanitized
 from controller_world import World  # stage.py put its folder on the path
 import sample
 import tap
@@ -135,6 +136,24 @@ def test_kept_simulator__complaint_of_a_sanitizer_is_an_error_of_its_stage():
         template.remove()
 
 
+def stage_fails(check, words):
+    """The limit is kept: the check fails, and says so in these words."""
+    if words == "MiB" and is_sanitized():
+        return
+    try:
+        check()
+    except AssertionError as error:
+        assert words in str(error), error
+    else:
+        raise ValueError(f"nothing was said of {words}")
+
+
+def test_play__words_that_match_nothing_fail():
+    done = subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "servers_test.py"),
+                           *sys.argv[1:3], "no such row"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "no row has no such row" in done.stderr, (done.returncode, done.stderr)
+
+
 def test_stage__starts_trimtab_again_only_if_it_gave_up_waiting():
     template = Template(PROGRAMS)
     try:
@@ -145,9 +164,14 @@ def test_stage__starts_trimtab_again_only_if_it_gave_up_waiting():
             stage.kube.heal()
             stage.until_watching()
             assert [where for where, _ in stage.said()][:2] == ["run-1", "run-2"]
+            stage.peak_mib = MEMORY_MIB + 1           # as if the run that gave up had used it
+            stage_fails(stage.check_memory, "MiB")
             stage.kill()
             stage.revive()                            # any other end is an error
             assert stage.has_ended() and stage.runs == 2
+            stage.gave_up, stage.unprovoked = lambda: True, UNPROVOKED
+            stage_fails(stage.revive, "on an API server that answers")
+            assert stage.runs == 2
     finally:
         template.remove()
 
