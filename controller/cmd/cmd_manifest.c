@@ -30,11 +30,153 @@ static void keep(struct json_object *o, struct json_object *live, const char *na
     }
 }
 
-/* Ports of the live object are found by name (recorded answers 157, 162, 163). */
-static void complete_ports(struct json_object *spec, struct json_object *live_spec)
+static bool has_node_port(struct json_object *ports, int64_t number)
+{
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (json_int(json_object_array_get_idx(ports, i), "nodePort", 0) == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Members that the manifest lacks: those of the live object stay, unless the last apply had them.  Maps are merged. */
+static void take_over(struct json_object *o, struct json_object *live, struct json_object *last)
+{
+    if (!json_object_is_type(live, json_type_object)) {
+        return;
+    }
+    json_object_object_foreach(live, name, value)
+    {
+        struct json_object *mine = json_member(o, name);
+        if (json_object_is_type(mine, json_type_object)) {
+            take_over(mine, value, json_member(last, name));
+        } else if (json_member(last, name) == NULL) {
+            keep(o, live, name);
+        }
+    }
+}
+
+/* ---- ports ------------------------------------------------------------------------------------------ */
+
+#define NO_PORT SIZE_MAX
+
+static int64_t number_of(struct json_object *port)
+{
+    return json_int(port, "port", 0);
+}
+
+/* Returns the index of the port of `others` with which a strategic merge merges `port` of `ports`: of the same number, and
+ * of the same protocol where several have the number; or NO_PORT. */
+static size_t same_port(struct json_object *ports, struct json_object *port,
+                        struct json_object *others)
+{
+    const char *protocol = str_or(json_str(port, "protocol"), "TCP");
+    size_t first = NO_PORT;
+    size_t n = 0;
+    for (size_t i = 0; i < json_len(others) && number_of(port) != 0; i++) {
+        struct json_object *other = json_object_array_get_idx(others, i);
+        if (number_of(other) == number_of(port)) {
+            if (str_eq(str_or(json_str(other, "protocol"), "TCP"), protocol)) {
+                return i;
+            }
+            first = first == NO_PORT ? i : first;
+        }
+    }
+    for (size_t i = 0; i < json_len(ports); i++) {
+        n += number_of(json_object_array_get_idx(ports, i)) == number_of(port);
+    }
+    return n == 1 ? first : NO_PORT;
+}
+
+/* Tells whether live port `k` is the cluster's alone: the manifest lacks it, and the last apply lacked it. */
+static bool is_theirs(struct json_object *ports, struct json_object *live_ports, size_t k,
+                      struct json_object *last_ports)
+{
+    struct json_object *live = json_object_array_get_idx(live_ports, k);
+    for (size_t i = 0; i < json_len(ports); i++) {
+        if (same_port(ports, json_object_array_get_idx(ports, i), live_ports) == k) {
+            return false;
+        }
+    }
+    return same_port(live_ports, live, last_ports) == NO_PORT;
+}
+
+/* Merges the manifest's ports with those of the live object, as the strategic merge of kubectl apply does.  A live port
+ * that stays stands before the first of the manifest's that comes later in the live object. */
+static void merge_ports(struct json_object *spec, struct json_object *live_ports,
+                        struct json_object *last_ports)
 {
     struct json_object *ports = json_member(spec, "ports");
+    struct json_object *merged;
+    size_t at = 0; /* of the manifest's next port */
+    if (!json_object_is_type(ports, json_type_array) || json_len(live_ports) == 0) {
+        return;
+    }
+    merged = json_object_new_array();
+    for (size_t k = 0; k < json_len(live_ports); k++) {
+        if (!is_theirs(ports, live_ports, k, last_ports)) {
+            continue;
+        }
+        size_t stop = at;
+        for (; stop < json_len(ports); stop++) {
+            size_t i = same_port(ports, json_object_array_get_idx(ports, stop), live_ports);
+            if (i != NO_PORT && i > k) {
+                break;
+            }
+        }
+        while (at < stop) {
+            json_object_array_add(merged, json_object_get(json_object_array_get_idx(ports, at++)));
+        }
+        json_object_array_add(merged, json_copy(json_object_array_get_idx(live_ports, k)));
+    }
+    while (at < json_len(ports)) {
+        json_object_array_add(merged, json_object_get(json_object_array_get_idx(ports, at++)));
+    }
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *port = json_object_array_get_idx(ports, i);
+        size_t in_live = same_port(ports, port, live_ports);
+        size_t in_last = same_port(ports, port, last_ports);
+        if (in_live != NO_PORT && json_object_is_type(port, json_type_object)) {
+            take_over(port, json_object_array_get_idx(live_ports, in_live),
+                      in_last == NO_PORT ? NULL : json_object_array_get_idx(last_ports, in_last));
+        }
+    }
+    json_object_object_del(spec, "ports");
+    json_add(spec, "ports", merged);
+}
+
+/* A port without a node port has that of the live port of its name, unless another port has taken it. */
+static void keep_node_port(struct json_object *spec, struct json_object *port,
+                           struct json_object *live_ports)
+{
+    const char *name = str_nonnull(json_str(port, "name"));
+    for (size_t k = 0; k < json_len(live_ports); k++) {
+        struct json_object *live = json_object_array_get_idx(live_ports, k);
+        int64_t number = json_int(live, "nodePort", 0);
+        if (number != 0 && str_eq(name, str_nonnull(json_str(live, "name"))) &&
+            json_bool(spec, "allocateLoadBalancerNodePorts", true) &&
+            !has_node_port(json_member(spec, "ports"), number)) {
+            keep(port, live, "nodePort");
+        }
+    }
+}
+
+/* The server takes the number 0 for an absent one. */
+static void drop_zero(struct json_object *o, const char *name)
+{
+    if (json_int(o, name, -1) == 0) {
+        json_object_object_del(o, name);
+    }
+}
+
+/* Node ports are kept by the name of the port (recorded answers 157, 162, 163). */
+static void complete_ports(struct json_object *spec, struct json_object *live_spec,
+                           struct json_object *last_spec)
+{
     struct json_object *live_ports = json_member(live_spec, "ports");
+    merge_ports(spec, live_ports, json_member(last_spec, "ports"));
+    struct json_object *ports = json_member(spec, "ports");
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *port = json_object_array_get_idx(ports, i);
         if (!json_object_is_type(port, json_type_object)) {
@@ -48,44 +190,17 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
             json_object_object_del(port, "targetPort");
             json_add(port, "targetPort", json_copy(json_member(port, "port")));
         }
-        for (size_t k = 0; k < json_len(live_ports); k++) {
-            struct json_object *live = json_object_array_get_idx(live_ports, k);
-            if (str_eq(str_nonnull(json_str(port, "name")), str_nonnull(json_str(live, "name")))) {
-                keep(port, live, "nodePort");
-            }
-        }
+        drop_zero(port, "nodePort");
+        keep_node_port(spec, port, live_ports);
     }
 }
 
-/* Members that the manifest lacks: those of the live object stay, unless the last apply had them. */
-static void take_over(struct json_object *o, struct json_object *live, struct json_object *last)
-{
-    if (live == NULL || !json_object_is_type(live, json_type_object)) {
-        return;
-    }
-    json_object_object_foreach(live, name, value)
-    {
-        (void)value;
-        if (json_member(last, name) == NULL) {
-            keep(o, live, name);
-        }
-    }
-}
+/* ---- the spec --------------------------------------------------------------------------------------- */
 
 static bool wants_check_port(struct json_object *spec)
 {
     return str_eq(json_str(spec, "type"), "LoadBalancer") &&
            str_eq(json_str(spec, "externalTrafficPolicy"), "Local");
-}
-
-static bool has_node_port(struct json_object *ports, int64_t number)
-{
-    for (size_t i = 0; i < json_len(ports); i++) {
-        if (json_int(json_object_array_get_idx(ports, i), "nodePort", 0) == number) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Ports to which the API server would give a node port get one after the other.  True: some did. */
@@ -189,7 +304,11 @@ static struct made complete_spec(struct json_object *spec, struct json_object *l
     if (is_outside(spec)) {
         default_str(spec, "externalTrafficPolicy", "Cluster");
     }
-    complete_ports(spec, live_spec);
+    complete_ports(spec, live_spec, last_spec);
+    drop_zero(spec, "healthCheckNodePort");
+    if (wants_check_port(spec) && wants_check_port(live_spec)) {
+        keep(spec, live_spec, "healthCheckNodePort");
+    }
     drop_for_type(spec, live_spec);
     made.node_ports = make_node_ports(spec);
     if (wants_check_port(spec) && json_int(spec, "healthCheckNodePort", 0) == 0) {

@@ -240,6 +240,15 @@ static const struct row rows[] = {
      "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
      "\"externalTrafficPolicy\":\"Local\"}}",
      "{\"spec\":{\"healthCheckNodePort\":31000}}", "spec.healthCheckNodePort", "31000"},
+    {"0 is no port of a check",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
+     "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":0}}",
+     "{\"spec\":{\"type\":\"LoadBalancer\",\"externalTrafficPolicy\":\"Local\","
+     "\"healthCheckNodePort\":31000}}",
+     "spec.healthCheckNodePort", "31000"},
+    {"maps are merged by key",
+     "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"selector\":{\"x\":\"1\"}}}",
+     "{\"spec\":{\"selector\":{\"y\":\"2\"}}}", "spec.selector.y", "2"},
     {"and goes with it",
      "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
      "\"externalTrafficPolicy\":\"Cluster\"}}",
@@ -295,7 +304,10 @@ static void cmd_manifest_complete__ports__defaults_and_node_ports_by_name(void *
     const char *note;
     _cleanup_(json_putp) struct json_object *o = completed(
         a, "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":81}]}}",
-        "{\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":80,\"nodePort\":30123}]}}", &note);
+        "{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":"
+        "\"{\\\"spec\\\":{\\\"ports\\\":[{\\\"name\\\":\\\"x\\\",\\\"port\\\":80}]}}\"}},"
+        "\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":80,\"nodePort\":30123}]}}",
+        &note);
     struct json_object *port = json_object_array_get_idx(json_path(o, "spec.ports"), 0);
     assert_string_equal("TCP", json_str(port, "protocol"));
     assert_int_equal(81, json_int(port, "targetPort", 0));
@@ -334,9 +346,9 @@ static void cmd_manifest_complete__what_the_server_would_choose__note(void **sta
     static const char ports[] =
         "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
         "\"ports\":[{\"name\":\"x\",\"port\":80},{\"name\":\"y\",\"port\":81}]}}";
-    static const char both[] =
-        "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"nodePort\":30001},"
-        "{\"name\":\"y\",\"nodePort\":30009}]}}";
+    static const char both[] = "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\","
+                               "\"port\":80,\"nodePort\":30001},"
+                               "{\"name\":\"y\",\"port\":81,\"nodePort\":30009}]}}";
     static const struct {
         const char *manifest, *live, *note;
     } notes[] = {
@@ -349,7 +361,8 @@ static void cmd_manifest_complete__what_the_server_would_choose__note(void **sta
          "the cluster does not have it yet → its uid, node ports and names made from them are "
          "stand-ins"},
         {ports,
-         "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"nodePort\":30001}]}"
+         "{\"metadata\":{\"uid\":\"u\"},\"spec\":{\"ports\":[{\"name\":\"x\",\"port\":80,"
+         "\"nodePort\":30001}]}"
          "}",
          "the API server has not chosen node ports yet → 30001 and those that follow stand for "
          "them"},
@@ -384,6 +397,74 @@ static void cmd_manifest_complete__new__same_uid_in_every_run(void **state)
     }
 }
 
+/* "80:a:30001 81:b:30002": numbers, names and node ports. */
+static const char *ports_text(struct arena *a, struct json_object *o)
+{
+    struct json_object *ports = json_path(o, "spec.ports");
+    const char *text = "";
+    for (size_t i = 0; i < json_len(ports); i++) {
+        struct json_object *p = json_object_array_get_idx(ports, i);
+        text = arena_printf(a, "%s%s%lld:%s:%lld", text, i > 0 ? " " : "",
+                            (long long)json_int(p, "port", 0), str_or(json_str(p, "name"), ""),
+                            (long long)json_int(p, "nodePort", 0));
+    }
+    return text;
+}
+
+/* Rows say what kubectl apply with a strategic merge, and then the server's update of a Service, make of ports. */
+static void cmd_manifest_complete__ports__merged_by_number_then_node_ports_by_name(void **state)
+{
+    (void)state;
+#define TWO "{'name':'a','port':80,'nodePort':30001},{'name':'b','port':81,'nodePort':30002}"
+    static const struct {
+        const char *manifest, *live, *last, *want;
+    } cases[] = {
+        /* 0 is absent */
+        {"{'name':'a','port':80,'nodePort':0},{'name':'b','port':81}", TWO, "",
+         "80:a:30001 81:b:30002"},
+        /* a new name, the same number */
+        {"{'name':'web','port':80},{'name':'b','port':81}", TWO, "", "80:web:30001 81:b:30002"},
+        /* a new number, the same name */
+        {"{'name':'a','port':82},{'name':'b','port':81}", TWO,
+         "{'name':'a','port':80},{'name':'b','port':81}", "82:a:30001 81:b:30002"},
+        /* a port that the last apply did not have stays, where it stood */
+        {"{'name':'a','port':80}", TWO, "", "80:a:30001 81:b:30002"},
+        {"{'name':'b','port':81}", TWO, "", "80:a:30001 81:b:30002"},
+        {"{'name':'a','port':80}", TWO, "{'name':'a','port':80}", "80:a:30001 81:b:30002"},
+        /* and one that it had goes */
+        {"{'name':'a','port':80}", TWO, "{'name':'a','port':80},{'name':'b','port':81}",
+         "80:a:30001"},
+        /* a node port that another port has now */
+        {"{'name':'a','port':80,'nodePort':0},{'name':'b','port':81,'nodePort':30001}", TWO, "",
+         "80:a:30002 81:b:30001"},
+        {"{'name':'a','port':90},{'name':'b','port':81,'nodePort':30001}", TWO,
+         "{'name':'a','port':80}", "90:a:30002 81:b:30001"},
+        /* one number, two protocols */
+        {"{'name':'a','port':80,'protocol':'UDP'},{'name':'b','port':80}",
+         "{'name':'a','port':80,'protocol':'TCP','nodePort':30001},"
+         "{'name':'b','port':80,'protocol':'UDP','nodePort':30002}",
+         "", "80:a:30002 80:b:30001"},
+    };
+#undef TWO
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        _cleanup_(arena_freep) struct arena *a = arena_new();
+        const char *note;
+        char *manifest =
+            arena_printf(a, "{'metadata':{'name':'a'},'spec':{'type':'LoadBalancer','ports':[%s]}}",
+                         cases[i].manifest);
+        char *last = arena_printf(a, "{'spec':{'ports':[%s]}}", cases[i].last);
+        const char *quoted = str_replace(a, last, "'", "\\\"");
+        char *live = arena_printf(
+            a,
+            "{'metadata':{'annotations':{'kubectl.kubernetes.io/last-applied-configuration':'%s'}},"
+            "'spec':{'type':'LoadBalancer','ports':[%s]}}",
+            quoted, cases[i].live);
+        _cleanup_(json_putp) struct json_object *o = completed(
+            a, str_replace(a, manifest, "'", "\""), str_replace(a, live, "'", "\""), &note);
+        assert_string_equal(cases[i].want, ports_text(a, o));
+    }
+}
+
 UNIT_MAIN(cmd_manifest)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +475,7 @@ UNIT_MAIN(cmd_manifest)
         cmocka_unit_test(cmd_nodes__fields_are_checked__a_worlds_are_not),
         cmocka_unit_test(cmd_manifest__not_yaml__line_is_named),
         cmocka_unit_test(cmd_manifest_complete__table__as_the_server_stores_it),
+        cmocka_unit_test(cmd_manifest_complete__ports__merged_by_number_then_node_ports_by_name),
         cmocka_unit_test(cmd_manifest_complete__ports__defaults_and_node_ports_by_name),
         cmocka_unit_test(cmd_manifest_complete__node_ports__stand_ins_that_nobody_has),
         cmocka_unit_test(cmd_manifest_complete__what_the_server_would_choose__note),

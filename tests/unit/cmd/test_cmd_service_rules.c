@@ -190,6 +190,22 @@ static bool is_patch(struct json_object *row)
            json_object_object_length(body) == 1;
 }
 
+/* A merge patch replaces lists: as an apply does when the last one had all of their items; of the lists only that of ports is
+ * merged. */
+static void note_applied(struct arena *a, struct json_object *live)
+{
+    _cleanup_(json_putp) struct json_object *last = json_object_new_object();
+    struct json_object *spec = json_object_new_object();
+    struct json_object *meta = json_member(live, "metadata");
+    struct json_object *notes = json_object_new_object();
+    json_add(last, "spec", spec);
+    json_add(spec, "ports", json_copy(json_path(live, "spec.ports")));
+    json_add_str(notes, "kubectl.kubernetes.io/last-applied-configuration",
+                 json_text(a, last, JSON_COMPACT));
+    json_object_object_del(meta, "annotations");
+    json_add(meta, "annotations", notes);
+}
+
 static void check_update(struct tally *t, const char *line, size_t n)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
@@ -206,6 +222,9 @@ static void check_update(struct tally *t, const char *line, size_t n)
         json_add(body, "metadata", meta);
         json_add_str(meta, "name", name);
         json_add_str(meta, "namespace", "kd");
+        if (json_path(body, "spec.ports") != NULL) {
+            note_applied(a, t->live);
+        }
         struct cmd_faults faults = faults_of(a, body, t->live);
         if (status == 200 && cmd_faults_hard(&faults) > 0) {
             complain(t, row, "was taken, but here", faults.items[0].text);
