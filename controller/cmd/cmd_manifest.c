@@ -389,11 +389,48 @@ static const char *note_on(struct arena *a, bool is_new, const struct made *made
                             : NULL;
 }
 
+static bool has_text(struct json_object *list, const char *text)
+{
+    for (size_t i = 0; i < json_len(list); i++) {
+        if (str_eq(json_object_get_string(json_object_array_get_idx(list, i)), text)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The live object's stay, but for those that only the last apply had; then come those that only the manifest has. */
+static void merge_finalizers(struct json_object *meta, struct json_object *live,
+                             struct json_object *last)
+{
+    struct json_object *mine = json_member(meta, "finalizers");
+    struct json_object *merged = json_object_new_array();
+    for (size_t i = 0; i < json_len(live); i++) {
+        struct json_object *item = json_object_array_get_idx(live, i);
+        const char *text = json_object_get_string(item);
+        if (has_text(mine, text) || !has_text(last, text)) {
+            json_object_array_add(merged, json_copy(item));
+        }
+    }
+    for (size_t i = 0; i < json_len(mine); i++) {
+        struct json_object *item = json_object_array_get_idx(mine, i);
+        if (!has_text(merged, json_object_get_string(item))) {
+            json_object_array_add(merged, json_copy(item));
+        }
+    }
+    json_object_object_del(meta, "finalizers");
+    if (json_len(merged) > 0) {
+        json_add(meta, "finalizers", merged);
+    } else {
+        json_object_put(merged);
+    }
+}
+
 static void complete_meta(struct arena *a, const struct cmd_manifest *m, struct json_object *meta,
                           struct json_object *live_meta, struct json_object *last_meta)
 {
-    static const char *const identity[] = {"uid",        "resourceVersion",   "creationTimestamp",
-                                           "finalizers", "deletionTimestamp", "generation"};
+    static const char *const identity[] = {"uid", "resourceVersion", "creationTimestamp",
+                                           "deletionTimestamp", "generation"};
     static const char *const maps[] = {"labels", "annotations"};
     json_object_object_del(meta, "namespace");
     json_add_str(meta, "namespace", str_or(m->ns, "default"));
@@ -401,6 +438,8 @@ static void complete_meta(struct arena *a, const struct cmd_manifest *m, struct 
         json_object_object_del(meta, identity[i]);
         keep(meta, live_meta, identity[i]);
     }
+    merge_finalizers(meta, json_member(live_meta, "finalizers"),
+                     json_member(last_meta, "finalizers"));
     for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
         take_over(member_or_new(meta, maps[i]), json_member(live_meta, maps[i]),
                   json_member(last_meta, maps[i]));

@@ -249,6 +249,18 @@ static const struct row rows[] = {
     {"maps are merged by key",
      "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"selector\":{\"x\":\"1\"}}}",
      "{\"spec\":{\"selector\":{\"y\":\"2\"}}}", "spec.selector.y", "2"},
+    {"finalizers of a new object", "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"x/y\"]}}", NULL,
+     "metadata.finalizers", "[ \"x\\/y\" ]"},
+    {"no finalizers", "{\"metadata\":{\"name\":\"a\",\"finalizers\":[]}}", NULL,
+     "metadata.finalizers", NULL},
+    {"finalizers of both", "{\"metadata\":{\"name\":\"a\",\"finalizers\":[\"a\",\"b\"]}}",
+     "{\"metadata\":{\"finalizers\":[\"c\",\"b\"]}}", "metadata.finalizers",
+     "[ \"c\", \"b\", \"a\" ]"},
+    {"a finalizer that the last apply had goes", "{\"metadata\":{\"name\":\"a\"}}",
+     "{\"metadata\":{\"finalizers\":[\"c\",\"b\"],\"annotations\":{"
+     "\"kubectl.kubernetes.io/last-applied-configuration\":"
+     "\"{\\\"metadata\\\":{\\\"finalizers\\\":[\\\"c\\\"]}}\"}}}",
+     "metadata.finalizers", "[ \"b\" ]"},
     {"and goes with it",
      "{\"metadata\":{\"name\":\"a\"},\"spec\":{\"type\":\"LoadBalancer\","
      "\"externalTrafficPolicy\":\"Cluster\"}}",
