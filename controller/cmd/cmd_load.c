@@ -391,7 +391,7 @@ static int read_sources(struct cmd_session *s, struct err *err)
 
 int cmd_session_load(struct cmd_session *s, struct err *err)
 {
-    int code = cmd_targets_read(s->a, &s->args, &s->targets, err);
+    int code = cmd_targets_read_planned(s->a, &s->args, &s->targets, err);
     if (code == ERR_OK) {
         code = read_sources(s, err);
     }

@@ -21,6 +21,7 @@ struct cmd_manifest {
     const char *ns;             /* metadata.namespace; NULL: it has none */
     const char *name;           /* never empty */
     struct json_object *object; /* the document; arena */
+    bool is_sound;              /* its fields have the types of the API */
 };
 /* The manifests of one command, in the order of the files. */
 struct cmd_manifests {

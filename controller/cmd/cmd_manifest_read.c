@@ -129,9 +129,10 @@ static int read_file(struct reading *r, const char *file, struct err *err)
         return code;
     }
     code = yaml_parse_lenient(r->a, text, n, &docs, err);
-    if (code != ERR_OK) {
-        (void)err_prefix(err, "%s", r->origin.file);
-        return code;
+    if (code != ERR_OK) { /* a fault like others: those of other files are told, too */
+        cmd_faults_add(r->faults, &r->origin, NULL, true, "%s", err->message);
+        err_clear(err);
+        return ERR_OK;
     }
     r->origin.n_docs = docs.n;
     for (size_t i = 0; i < docs.n_twice; i++) {
@@ -164,6 +165,7 @@ static void add_service(void *arg, const struct cmd_origin *origin, struct json_
     struct cmd_manifests *m = arg;
     struct json_object *meta = json_member(o, "metadata");
     size_t before = m->faults.n;
+    size_t hard = cmd_faults_hard(&m->faults);
     (void)checked; /* what is planned is checked, wherever it comes from */
     cmd_fields_check(&m->faults, origin, &cmd_type_service, o);
     const char *name = text_or_null(meta, "name");
@@ -182,7 +184,11 @@ static void add_service(void *arg, const struct cmd_origin *origin, struct json_
         m->items = items;
         m->cap = cap;
     }
-    m->items[m->n++] = (struct cmd_manifest){*origin, text_or_null(meta, "namespace"), name, o};
+    m->items[m->n++] = (struct cmd_manifest){.origin = *origin,
+                                             .ns = text_or_null(meta, "namespace"),
+                                             .name = name,
+                                             .object = o,
+                                             .is_sound = cmd_faults_hard(&m->faults) == hard};
 }
 
 static void note_left_out(void *arg, const char *kind)

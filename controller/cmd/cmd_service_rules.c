@@ -21,6 +21,7 @@ struct rules {
     struct json_object *live_spec; /* NULL: it is new */
     struct json_object *ports;
     const char *type;
+    bool alone; /* the cluster's object is not known: only what cannot depend on it */
 };
 
 static const struct cmd_path at_spec = {NULL, "spec", 0};
@@ -171,7 +172,7 @@ static void check_port_name(const struct rules *r, const struct cmd_path *at_por
     const struct cmd_path at = {at_port, "name", 0};
     const char *name = str_nonnull(json_str(json_object_array_get_idx(r->ports, i), "name"));
     if (*name == '\0') {
-        if (json_len(r->ports) > 1) {
+        if (json_len(r->ports) > 1 && !r->alone) {
             required(r, &at);
         }
         return;
@@ -536,24 +537,32 @@ static void check_ranges_annotation(const struct rules *r)
     }
 }
 
+/* The server lets stay what it took, but it never took what is no CIDR at all. */
+static bool may_stay(const struct rules *r, struct json_object *live, const char *range)
+{
+    struct ip_net net;
+    return r->alone ? ip_net_parse_sloppy(str_trim_unicode(r->a, range), &net) : is_in(live, range);
+}
+
 static void check_ranges(const struct rules *r)
 {
     struct json_object *ranges = json_member(r->spec, "loadBalancerSourceRanges");
     struct json_object *live = json_member(r->live_spec, "loadBalancerSourceRanges");
     const struct cmd_path at_list = {&at_spec, "loadBalancerSourceRanges", 0};
     if (json_len(ranges) == 0) {
-        check_ranges_annotation(r);
+        if (!r->alone) {
+            check_ranges_annotation(r);
+        }
         return;
     }
-    if (!is_type(r, "LoadBalancer")) {
+    if (!r->alone && !is_type(r, "LoadBalancer")) {
         forbidden(r, &at_list, LB_ONLY);
     }
     for (size_t i = 0; i < json_len(ranges); i++) {
         const struct cmd_path at = {&at_list, NULL, i};
         const char *range = str_trim_unicode(r->a, item(ranges, i));
         const char *detail = cidr_fault(range);
-        if (detail != NULL &&
-            !is_in(live, item(ranges, i))) { /* the server lets stay what it took */
+        if (detail != NULL && !may_stay(r, live, item(ranges, i))) {
             invalid(r, &at, range, detail);
         }
     }
@@ -640,18 +649,40 @@ static void check_distribution(const struct rules *r)
     }
 }
 
+void cmd_service_check_alone(struct cmd_faults *faults, const struct cmd_origin *origin,
+                             struct json_object *service)
+{
+    struct json_object *spec = json_member(service, "spec");
+    const struct rules r = {.faults = faults,
+                            .origin = origin,
+                            .a = faults->a,
+                            .service = service,
+                            .spec = spec,
+                            .ports = json_member(spec, "ports"),
+                            .type = str_nonnull(json_str(spec, "type")),
+                            .alone = true};
+    check_meta(&r);
+    check_ports(&r);
+    check_selector(&r);
+    check_affinity(&r);
+    check_families(&r);
+    check_external_ips(&r);
+    check_ranges(&r);
+    check_distribution(&r);
+}
+
 void cmd_service_check(struct cmd_faults *faults, const struct cmd_origin *origin,
                        struct json_object *service, struct json_object *live)
 {
     struct json_object *spec = json_member(service, "spec");
-    const struct rules r = {faults,
-                            origin,
-                            faults->a,
-                            service,
-                            spec,
-                            json_member(live, "spec"),
-                            json_member(spec, "ports"),
-                            str_nonnull(json_str(spec, "type"))};
+    const struct rules r = {.faults = faults,
+                            .origin = origin,
+                            .a = faults->a,
+                            .service = service,
+                            .spec = spec,
+                            .live_spec = json_member(live, "spec"),
+                            .ports = json_member(spec, "ports"),
+                            .type = str_nonnull(json_str(spec, "type"))};
     check_meta(&r);
     check_by_type(&r);
     check_ports(&r);

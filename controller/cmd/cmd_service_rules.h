@@ -14,5 +14,9 @@
  * cmd_fields_check().  `live` is the cluster's object, or NULL. */
 void cmd_service_check(struct cmd_faults *faults, const struct cmd_origin *origin,
                        struct json_object *service, struct json_object *live);
+/* The same of a manifest whose object in the cluster is not known yet: only complaints that cannot depend on it, so that they
+ * can be told before the cluster is asked.  cmd_service_check() repeats them. */
+void cmd_service_check_alone(struct cmd_faults *faults, const struct cmd_origin *origin,
+                             struct json_object *service);
 
 #endif

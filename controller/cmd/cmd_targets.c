@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "controller/cmd/cmd_input.h"
+#include "controller/cmd/cmd_service_rules.h"
 
 static int check_flags(const struct cmd_args *args, struct err *err)
 {
@@ -65,8 +66,23 @@ static void check_namespaces(struct cmd_manifests *m, const char *ns)
     }
 }
 
-static int read_manifests(struct arena *a, const struct cmd_args *args, struct cmd_targets *t,
-                          struct err *err)
+/* Faults that no object of the cluster can mend. */
+static void check_alone(struct cmd_manifests *m, const char *ns)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        struct cmd_manifest one = m->items[i];
+        const char *note;
+        if (one.is_sound) {
+            one.ns = str_or(one.ns, ns);
+            _cleanup_(json_putp) struct json_object *whole =
+                cmd_manifest_complete(m->a, &one, NULL, &note);
+            cmd_service_check_alone(&m->faults, &one.origin, whole);
+        }
+    }
+}
+
+static int read_manifests(struct arena *a, const struct cmd_args *args, bool planned,
+                          struct cmd_targets *t, struct err *err)
 {
     struct cmd_input *inputs = NULL;
     size_t n = 0;
@@ -79,6 +95,9 @@ static int read_manifests(struct arena *a, const struct cmd_args *args, struct c
         return code;
     }
     check_namespaces(&t->manifests, t->ns);
+    if (planned) {
+        check_alone(&t->manifests, t->ns);
+    }
     print_left_out(&t->manifests);
     code = cmd_faults_settle(&t->manifests.faults, t->validate, err);
     if (code == ERR_OK && n > 0 && t->manifests.n == 0) {
@@ -88,8 +107,8 @@ static int read_manifests(struct arena *a, const struct cmd_args *args, struct c
     return code;
 }
 
-int cmd_targets_read(struct arena *a, const struct cmd_args *args, struct cmd_targets *ret,
-                     struct err *err)
+static int read_targets(struct arena *a, const struct cmd_args *args, bool planned,
+                        struct cmd_targets *ret, struct err *err)
 {
     struct cmd_targets t = {
         .ns = args->ns, .all = args->words.n + args->files.n == 0, .words = args->words};
@@ -98,12 +117,24 @@ int cmd_targets_read(struct arena *a, const struct cmd_args *args, struct cmd_ta
         code = cmd_validate_parse(args->validate, &t.validate, err);
     }
     if (code == ERR_OK) {
-        code = read_manifests(a, args, &t, err);
+        code = read_manifests(a, args, planned, &t, err);
     }
     if (code == ERR_OK) {
         *ret = t;
     }
     return code;
+}
+
+int cmd_targets_read(struct arena *a, const struct cmd_args *args, struct cmd_targets *ret,
+                     struct err *err)
+{
+    return read_targets(a, args, false, ret, err);
+}
+
+int cmd_targets_read_planned(struct arena *a, const struct cmd_args *args, struct cmd_targets *ret,
+                             struct err *err)
+{
+    return read_targets(a, args, true, ret, err);
 }
 
 const char *cmd_targets_ns(const struct cmd_targets *t, const char *config_ns)

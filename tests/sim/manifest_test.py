@@ -134,11 +134,42 @@ def test_fields__all_faults_of_all_files_are_told_and_capped():
                 'error: one.yaml:10: document 1, Service demo/web: unknown field "spec.ports[0].portt"; '
                 'did you mean "port"?',
                 'error: one.yaml:18: document 2, Service demo/web: unknown field "spec.typ"; did you mean "type"?',
-                "error: 2 faults in the given files: nothing is done; "
+                'error: two.yaml:4: Service demo/Web: metadata.name: Invalid value: "Web": a lowercase RFC 1123 label '
+                "must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric "
+                "character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+                "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+                "error: 3 faults in the given files: nothing is done; "
                 "--validate=warn passes over unknown and duplicate fields")
         f.write("many.yaml", GOOD + "".join(f"  x{i}: 1\n" for i in range(25)))
         lines = f.run("plan", "-f", "many.yaml").stderr.splitlines()
         assert len(lines) == 12 and lines[-2] == "error: … and 15 more" and lines[-1].startswith("error: 25 faults"), lines
+
+
+def test_fields__faults_are_told_before_the_cluster_is_asked():
+    with folder() as f:
+        f.write("kc", {"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                       "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+                       "users": [{"name": "u", "user": {"token": "t"}}]})
+        cidr = GOOD + "  loadBalancerSourceRanges: [10.0.0.0]\n"
+        said = ('Service demo/web: spec.LoadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid '
+                "CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+        f.write("web.yaml", cidr)
+        argv = [a for a in f.argv("plan", "--kubeconfig=kc", "-f", "web.yaml") if not a.startswith("--state")]
+        refused(f.run("plan", argv=argv), "error: web.yaml:10: " + said)
+        # beside faults of fields, and of other files
+        f.write("web.yaml", GOOD.replace("spec:", "spec:\n  typ: x") + "---\n" + cidr)
+        f.write("broken.yaml", "kind: Service\nmetadata: {name: a\n")
+        r = f.run("plan", "-f", "broken.yaml", argv=argv + ["-f", "broken.yaml"])
+        lines = r.stderr.splitlines()
+        assert r.returncode == 1 and len(lines) == 4, r
+        assert lines[0].startswith('error: web.yaml:7: document 1, Service demo/web: unknown field "spec.typ"'), r
+        assert lines[1].startswith("error: broken.yaml: line ") and lines[3].startswith("error: 3 faults in"), r
+        assert lines[2] == "error: web.yaml:21: document 2, " + said, r
+        # the cluster's object may have what makes it right: that needs the cluster
+        f.write("web.yaml", GOOD.replace("type: LoadBalancer", "allocateLoadBalancerNodePorts: true"))
+        r = f.run("plan", argv=argv)
+        assert r.returncode == 1 and "Forbidden" not in r.stderr and "127.0.0.1:1" in r.stderr, r
 
 
 def test_validate__as_kubectl_spells_it():

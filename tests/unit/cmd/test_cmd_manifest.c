@@ -190,9 +190,11 @@ static void cmd_manifest__not_yaml__line_is_named(void **state)
     const char *path = file_with(a, "kind: Service\nmetadata: {name: a\n");
     struct cmd_manifests m = {.a = a};
     struct err err = ERR_INIT;
-    assert_int_equal(ERR_INVALID, cmd_manifest_read(&m, path, false, &err));
-    assert_true(str_has_prefix(err.message, path));
-    assert_non_null(strstr(err.message, "line "));
+    assert_int_equal(ERR_OK, cmd_manifest_read(&m, path, false, &err));
+    assert_int_equal(1, m.faults.n);
+    assert_true(m.faults.items[0].hard);
+    assert_true(str_has_prefix(m.faults.items[0].text, path));
+    assert_non_null(strstr(m.faults.items[0].text, ": line "));
 }
 
 /* What the server stores, for manifests and live objects; the note that the plan gets. */

@@ -40,6 +40,21 @@ static struct cmd_faults faults_of(struct arena *a, struct json_object *body,
     return faults;
 }
 
+/* Faults that are told before the cluster is asked. */
+static struct cmd_faults faults_alone(struct arena *a, struct json_object *body)
+{
+    struct cmd_faults faults = {.a = a};
+    const struct cmd_origin origin = {.file = "f"};
+    const char *note = NULL;
+    cmd_fields_check(&faults, &origin, &cmd_type_service, body);
+    if (cmd_faults_hard(&faults) == 0) {
+        const struct cmd_manifest m = {.origin = origin, .name = "x", .object = body};
+        _cleanup_(json_putp) struct json_object *whole = cmd_manifest_complete(a, &m, NULL, &note);
+        cmd_service_check_alone(&faults, &origin, whole);
+    }
+    return faults;
+}
+
 static bool has_fault(const struct cmd_faults *f, const char *text)
 {
     for (size_t i = 0; i < f->n; i++) {
@@ -224,6 +239,10 @@ static void check_update(struct tally *t, const char *line, size_t n)
         json_add_str(meta, "namespace", "kd");
         if (json_path(body, "spec.ports") != NULL) {
             note_applied(a, t->live);
+        }
+        struct cmd_faults alone = faults_alone(a, body);
+        if (status == 200 && cmd_faults_hard(&alone) > 0) {
+            complain(t, row, "was taken, but alone", alone.items[0].text);
         }
         struct cmd_faults faults = faults_of(a, body, t->live);
         if (status == 200 && cmd_faults_hard(&faults) > 0) {
