@@ -184,7 +184,9 @@ static int read_cluster(struct cmd_session *s, struct err *err)
         struct kube_snapshot *all_services = kube_store_snapshot(services);
         struct kube_snapshot *all_nodes = kube_store_snapshot(nodes);
         take_services(s, all_services);
-        take_nodes(s, all_nodes);
+        if (str_is_empty(s->args.nodes_file)) {
+            take_nodes(s, all_nodes);
+        }
         kube_snapshot_unref(all_services);
         kube_snapshot_unref(all_nodes);
     }
@@ -369,12 +371,24 @@ static int choose(struct cmd_session *s, struct err *err)
     return ERR_OK;
 }
 
-static int read_sources(struct cmd_session *s, struct err *err)
+/* Reads the files that are not manifests.  Then the patience for cluster and cloud begins: a pipe may be slow. */
+static int read_files(struct cmd_session *s, struct err *err)
 {
     int code = ERR_OK;
     if (!str_is_empty(s->args.state_file)) {
         code = read_state(s, err);
     }
+    if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
+        code = read_nodes(s, s->args.nodes_file, err);
+    }
+    cmd_wait_free(s->wait);
+    s->wait = cmd_wait_new(s->args.timeout_ms);
+    return code;
+}
+
+static int read_sources(struct cmd_session *s, struct err *err)
+{
+    int code = read_files(s, err);
     if (code == ERR_OK && wants_cluster(&s->args)) {
         code = open_cluster(s, err);
     } else if (code == ERR_OK && s->world != NULL) {
@@ -382,9 +396,6 @@ static int read_sources(struct cmd_session *s, struct err *err)
         if (code == ERR_OK && str_is_empty(s->args.nodes_file)) {
             code = read_world_nodes(s, err);
         }
-    }
-    if (code == ERR_OK && !str_is_empty(s->args.nodes_file)) {
-        code = read_nodes(s, s->args.nodes_file, err);
     }
     return code == ERR_OK ? cmd_load_manifests(s, err) : code;
 }

@@ -196,6 +196,22 @@ def test_timeout__says_what_it_waited_for():
                 assert r.returncode == 1 and f'error: invalid argument "{bad}" for "--timeout"' in r.stderr, r
 
 
+def test_timeout__begins_after_standard_input():
+    """A pipe that ends later than the deadline would be: the answer of the server is told, not a timeout."""
+    with Cluster() as w, Server(403) as s:
+        w.kubeconfig_for(s.url)
+        env = {k: v for k, v in w.environment().items() if k != "SSL_CERT_FILE"}
+        with subprocess.Popen(w.argv("plan", "--timeout=4s", "-f", "-"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=env, cwd=w.folder) as p:
+            try:
+                p.wait(timeout=4.5)      # reads its standard input meanwhile
+                raise AssertionError(p.communicate())
+            except subprocess.TimeoutExpired:
+                pass
+            out, errors = p.communicate("kind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n", timeout=60)
+        assert p.returncode == 1 and out == "" and "timed out" not in errors and "no, says the test" in errors, errors
+
+
 def test_log_lines__only_when_asked_for():
     with Cluster() as w, Server(403) as s:
         w.kubeconfig_for(s.url)
