@@ -214,6 +214,25 @@ static void check_ports(const struct rules *r)
     }
 }
 
+/* Checks the numbers that the server chooses unless they are given; its own range may be narrower. */
+static void check_node_numbers(const struct rules *r)
+{
+    const struct cmd_path at_check = {&at_spec, "healthCheckNodePort", 0};
+    const struct cmd_path at_ports = {&at_spec, "ports", 0};
+    int64_t check = json_int(r->spec, "healthCheckNodePort", 0);
+    for (size_t i = 0; i < json_len(r->ports); i++) {
+        const struct cmd_path at_port = {&at_ports, NULL, i};
+        const struct cmd_path at = {&at_port, "nodePort", 0};
+        int64_t port = json_int(json_object_array_get_idx(r->ports, i), "nodePort", 0);
+        if (port != 0) {
+            check_port_number(r, &at, port);
+        }
+    }
+    if (check != 0) {
+        check_port_number(r, &at_check, check);
+    }
+}
+
 static bool repeats(const struct rules *r, size_t i, const char *number)
 {
     struct json_object *p = json_object_array_get_idx(r->ports, i);
@@ -663,6 +682,7 @@ void cmd_service_check_alone(struct cmd_faults *faults, const struct cmd_origin 
                             .alone = true};
     check_meta(&r);
     check_ports(&r);
+    check_node_numbers(&r);
     check_selector(&r);
     check_affinity(&r);
     check_families(&r);
@@ -686,6 +706,7 @@ void cmd_service_check(struct cmd_faults *faults, const struct cmd_origin *origi
     check_meta(&r);
     check_by_type(&r);
     check_ports(&r);
+    check_node_numbers(&r);
     check_selector(&r);
     check_affinity(&r);
     check_families(&r);

@@ -104,6 +104,15 @@ ROWS = (
     ("port: 80", "port: 70000",
      "web.yaml:9: Service demo/web: spec.ports[0].port: Invalid value: 70000: "
      "must be between 1 and 65535, inclusive"),
+    ("port: 80", "port: 80\n    nodePort: 99999",
+     "web.yaml:10: Service demo/web: spec.ports[0].nodePort: Invalid value: 99999: "
+     "must be between 1 and 65535, inclusive"),
+    ("port: 80", "port: 80\n    nodePort: -5",
+     "web.yaml:10: Service demo/web: spec.ports[0].nodePort: Invalid value: -5: "
+     "must be between 1 and 65535, inclusive"),
+    ("type: LoadBalancer", "type: LoadBalancer\n  externalTrafficPolicy: Local\n  healthCheckNodePort: -1",
+     "web.yaml:9: Service demo/web: spec.healthCheckNodePort: Invalid value: -1: "
+     "must be between 1 and 65535, inclusive"),
     ("type: LoadBalancer", "type: LoadBalancer\n  loadBalancerSourceRanges: [10.0.0.0]",
      'web.yaml:8: Service demo/web: spec.LoadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid '
      "CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
