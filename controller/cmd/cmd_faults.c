@@ -66,6 +66,13 @@ static size_t line_of(struct arena *a, const struct cmd_origin *o, const struct 
     return yaml_find_line(o->text, o->text_len, o->doc, steps, n);
 }
 
+char *cmd_origin_place(struct arena *a, const struct cmd_origin *origin)
+{
+    size_t line = line_of(a, origin, NULL);
+    return line == 0 ? arena_strdup(a, origin->file)
+                     : arena_printf(a, "%s:%zu", origin->file, line);
+}
+
 static void push(struct cmd_faults *f, const struct cmd_origin *o, size_t line, bool hard,
                  const char *text)
 {

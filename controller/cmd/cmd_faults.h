@@ -34,6 +34,9 @@ struct cmd_origin {
     const char *subject; /* "Service demo/web" */
 };
 
+/* "web.yaml:7", the line where the object begins. */
+char *cmd_origin_place(struct arena *a, const struct cmd_origin *origin);
+
 /* A place below the object: a list of steps, each pointing to the one above; NULL is the object itself. */
 struct cmd_path {
     const struct cmd_path *up;

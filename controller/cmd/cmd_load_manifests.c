@@ -168,8 +168,10 @@ int cmd_load_manifests(struct cmd_session *s, struct err *err)
             "--server-dry-run asks the API server about manifests: it needs -f FILE, and a "
             "cluster (--kubeconfig=FILE)");
     }
+    const char *ns = cmd_targets_ns(&s->targets, cmd_load_config_ns(s));
+    cmd_targets_check_twice(m, ns, &faults);
     for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
-        m->items[i].ns = str_or(m->items[i].ns, cmd_targets_ns(&s->targets, cmd_load_config_ns(s)));
+        m->items[i].ns = str_or(m->items[i].ns, ns);
         code = load_manifest(s, &m->items[i], &faults, err);
     }
     return code == ERR_OK ? cmd_faults_settle(&faults, CMD_VALIDATE_STRICT, err) : code;

@@ -66,6 +66,23 @@ static void check_namespaces(struct cmd_manifests *m, const char *ns)
     }
 }
 
+void cmd_targets_check_twice(const struct cmd_manifests *m, const char *ns,
+                             struct cmd_faults *faults)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const struct cmd_manifest *later = &m->items[i];
+        for (size_t k = 0; k < i; k++) {
+            const struct cmd_manifest *first = &m->items[k];
+            if (str_eq(first->name, later->name) &&
+                str_eq(str_or(first->ns, ns), str_or(later->ns, ns))) {
+                cmd_faults_add(faults, &later->origin, NULL, true, "the same Service is in %s",
+                               cmd_origin_place(m->a, &first->origin));
+                break;
+            }
+        }
+    }
+}
+
 /* Faults that no object of the cluster can mend. */
 static void check_alone(struct cmd_manifests *m, const char *ns)
 {
@@ -96,6 +113,7 @@ static int read_manifests(struct arena *a, const struct cmd_args *args, bool pla
     }
     check_namespaces(&t->manifests, t->ns);
     if (planned) {
+        cmd_targets_check_twice(&t->manifests, str_or(t->ns, ""), &t->manifests.faults);
         check_alone(&t->manifests, t->ns);
     }
     print_left_out(&t->manifests);

@@ -23,6 +23,9 @@ int cmd_targets_read(struct arena *a, const struct cmd_args *args, struct cmd_ta
 /* The same for commands that plan with the manifests: what the API server would refuse whatever the cluster has is a fault. */
 int cmd_targets_read_planned(struct arena *a, const struct cmd_args *args, struct cmd_targets *ret,
                              struct err *err) _warn_unused_;
+/* Adds a fault for each manifest whose Service an earlier one has already; `ns` is the namespace of those that name none. */
+void cmd_targets_check_twice(const struct cmd_manifests *m, const char *ns,
+                             struct cmd_faults *faults);
 /* The namespace of what names none: -n, else the kubeconfig's (NULL: it has none), else "default". */
 const char *cmd_targets_ns(const struct cmd_targets *t, const char *config_ns);
 /* The "namespace/name" of a word.  ERR_INVALID for "a/b/c", and for a namespace other than -n. */

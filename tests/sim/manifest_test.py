@@ -137,12 +137,12 @@ def test_fields__each_fault_is_an_error_with_its_line():
 
 def test_fields__all_faults_of_all_files_are_told_and_capped():
     with folder() as f:
-        f.write("one.yaml", GOOD + "    portt: 1\n---\n" + GOOD.replace("spec:", "spec:\n  typ: x"))
+        f.write("one.yaml", GOOD + "    portt: 1\n---\n" + GOOD.replace("web", "shop").replace("spec:", "spec:\n  typ: x"))
         f.write("two.yaml", GOOD.replace("name: web", "name: Web"))
         refused(f.run("plan", "-f", "one.yaml", "-f", "two.yaml"),
                 'error: one.yaml:10: document 1, Service demo/web: unknown field "spec.ports[0].portt"; '
                 'did you mean "port"?',
-                'error: one.yaml:18: document 2, Service demo/web: unknown field "spec.typ"; did you mean "type"?',
+                'error: one.yaml:18: document 2, Service demo/shop: unknown field "spec.typ"; did you mean "type"?',
                 'error: two.yaml:4: Service demo/Web: metadata.name: Invalid value: "Web": a lowercase RFC 1123 label '
                 "must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric "
                 "character (e.g. 'my-name',  or '123-abc', regex used for validation is "
@@ -167,12 +167,12 @@ def test_fields__faults_are_told_before_the_cluster_is_asked():
         argv = [a for a in f.argv("plan", "--kubeconfig=kc", "-f", "web.yaml") if not a.startswith("--state")]
         refused(f.run("plan", argv=argv), "error: web.yaml:10: " + said)
         # beside faults of fields, and of other files
-        f.write("web.yaml", GOOD.replace("spec:", "spec:\n  typ: x") + "---\n" + cidr)
+        f.write("web.yaml", GOOD.replace("web", "shop").replace("spec:", "spec:\n  typ: x") + "---\n" + cidr)
         f.write("broken.yaml", "kind: Service\nmetadata: {name: a\n")
         r = f.run("plan", "-f", "broken.yaml", argv=argv + ["-f", "broken.yaml"])
         lines = r.stderr.splitlines()
         assert r.returncode == 1 and len(lines) == 4, r
-        assert lines[0].startswith('error: web.yaml:7: document 1, Service demo/web: unknown field "spec.typ"'), r
+        assert lines[0].startswith('error: web.yaml:7: document 1, Service demo/shop: unknown field "spec.typ"'), r
         assert lines[1].startswith("error: broken.yaml: line ") and lines[3].startswith("error: 3 faults in"), r
         assert lines[2] == "error: web.yaml:21: document 2, " + said, r
         # the cluster's object may have what makes it right: that needs the cluster
@@ -248,6 +248,20 @@ def test_files__pipes_and_standard_input():
         refused(f.run("plan", "-f", "-", "-f", "-", stdin=GOOD), "error: -f -: standard input can be read only once")
         r = f.run("plan", "-f", "absent.yaml")
         assert r.returncode == 1 and r.stderr == "error: absent.yaml: stat absent.yaml: no such file or directory\n", r
+
+
+def test_files__the_same_service_twice():
+    with folder() as f:
+        f.write("a.yaml", "\n" + GOOD)
+        f.write("b.yaml", GOOD.replace("web", "other") + "---\n" + GOOD.replace("80", "81"))
+        refused(f.run("plan", "-f", "a.yaml", "-f", "b.yaml"),
+                "error: b.yaml:11: document 2, Service demo/web: the same Service is in a.yaml:2")
+        f.write("a.yaml", GOOD.replace("  namespace: demo\n", ""))       # of the kubeconfig's, which is default here
+        f.write("b.yaml", GOOD.replace("demo", "default"))
+        refused(f.run("plan", "-f", "a.yaml", "-f", "b.yaml"),
+                "error: b.yaml:1: Service default/web: the same Service is in a.yaml:1")
+        f.write("b.yaml", GOOD.replace("demo", "prod"))
+        assert f.services("-f", "a.yaml", "-f", "b.yaml") == ["default/web", "prod/web"]
 
 
 def test_files__folders():
