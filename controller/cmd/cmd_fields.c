@@ -30,8 +30,8 @@ static const char *shown(const struct check *c, struct json_object *v)
 static void want(const struct check *c, const struct cmd_path *at, const char *wanted,
                  struct json_object *got)
 {
-    cmd_faults_add(c->faults, c->origin, at, true, "%s: want %s, got %s",
-                   cmd_path_text(c->faults->a, at), wanted, shown(c, got));
+    cmd_faults_add(c->faults, c->origin, at, true, "%s%swant %s, got %s",
+                   cmd_path_text(c->faults->a, at), at == NULL ? "" : ": ", wanted, shown(c, got));
 }
 
 static bool is(struct json_object *v, enum json_type type)

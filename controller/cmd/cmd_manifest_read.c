@@ -10,7 +10,8 @@
 #include "controller/cmd/cmd_input.h"
 #include "controller/cmd/cmd_manifest.h"
 
-#define MANIFEST_MAX (64u << 20)
+#define MANIFEST_MAX   (64u << 20)
+#define LIST_DEPTH_MAX 8 /* lists in lists */
 
 /* A file that is being read. */
 struct reading {
@@ -23,6 +24,7 @@ struct reading {
     void (*left_out)(void *arg, const char *kind);
     void *arg;
     size_t n_found;
+    size_t n_lists; /* that may hold such objects, even if they hold none */
 };
 
 static const char *text_at(struct json_object *o, const char *name)
@@ -77,42 +79,97 @@ static void other(struct reading *r, struct json_object *o)
     r->left_out(r->arg, kind);
 }
 
-static void read_items(struct reading *r, struct json_object *list, const char *const *steps,
-                       size_t n_steps, bool checked)
+/* A list of items within the document at hand. */
+struct list {
+    struct json_object *items;
+    const char *kind;         /* of the items that have none; "": it is not known */
+    const char *const *steps; /* from the document to the items */
+    size_t n_steps;
+    bool checked;
+    int depth; /* lists around it */
+};
+
+static void read_list(struct reading *r, struct json_object *o, const struct list *around);
+
+static void read_item(struct reading *r, struct json_object *item, const struct list *l)
+{
+    const char *kind = text_at(item, "kind");
+    const char *meant = *kind == '\0' ? l->kind : kind;
+    if (json_member(item, "items") != NULL && str_has_suffix(kind, "List") &&
+        l->depth < LIST_DEPTH_MAX) {
+        read_list(r, item, l);
+    } else if (*meant == '\0' || (str_eq(meant, r->kind) && is_core(item))) {
+        found(r, item, l->checked);
+    } else if (*kind == '\0') {
+        r->left_out(r->arg, meant);
+    } else {
+        other(r, item);
+    }
+}
+
+static void read_items(struct reading *r, const struct list *l)
 {
     const struct cmd_origin whole = r->origin;
-    for (size_t i = 0; i < json_len(list); i++) {
-        struct json_object *item = json_object_array_get_idx(list, i);
-        const char **all = ARENA_ARRAY(r->a, const char *, n_steps + 1);
-        const char *kind = text_at(item, "kind");
-        memcpy(all, steps, n_steps * sizeof(*all));
-        all[n_steps] = arena_printf(r->a, "%zu", i);
+    for (size_t i = 0; i < json_len(l->items); i++) {
+        const char **all = ARENA_ARRAY(r->a, const char *, l->n_steps + 2);
+        struct list at = *l;
+        memcpy(all, l->steps, l->n_steps * sizeof(*all));
+        all[l->n_steps] = arena_printf(r->a, "%zu", i);
+        at.steps = all;
+        at.n_steps++;
         r->origin.steps = all;
-        r->origin.n_steps = n_steps + 1;
-        if (*kind == '\0' || (str_eq(kind, r->kind) && is_core(item))) {
-            found(r, item, checked);
-        } else {
-            other(r, item);
-        }
+        r->origin.n_steps = at.n_steps;
+        read_item(r, json_object_array_get_idx(l->items, i), &at);
         r->origin = whole;
     }
 }
 
+/* The items of `o`, a List; `around` tells where it stands, NULL: it is the document. */
+static void read_list(struct reading *r, struct json_object *o, const struct list *around)
+{
+    static const struct cmd_path at_items = {NULL, "items", 0};
+    const char *kind = text_at(o, "kind");
+    size_t n = around == NULL ? 0 : around->n_steps;
+    const char **steps = ARENA_ARRAY(r->a, const char *, n + 1);
+    if (around != NULL) {
+        memcpy(steps, around->steps, n * sizeof(*steps));
+    }
+    steps[n] = "items";
+    struct list l = {.items = json_member(o, "items"),
+                     .kind = "",
+                     .steps = steps,
+                     .n_steps = n + 1,
+                     .checked = true,
+                     .depth = around == NULL ? 0 : around->depth + 1};
+    if (*kind != '\0') { /* of another API group the items are not ours */
+        l.kind = is_core(o) ? arena_strndup(r->a, kind, strlen(kind) - strlen("List")) : kind;
+    }
+    bool may_hold = *l.kind == '\0' || str_eq(l.kind, r->kind);
+    if (may_hold && *kind != '\0') {
+        cmd_fields_check(r->faults, &r->origin, &cmd_type_list, o);
+    }
+    if (may_hold && !json_object_is_type(l.items, json_type_array)) {
+        cmd_faults_add(r->faults, &r->origin, &at_items, true, "items: want a list");
+    }
+    r->n_lists += may_hold;
+    read_items(r, &l);
+}
+
 static void read_document(struct reading *r, struct json_object *doc)
 {
-    static const char *const items[] = {"items"};
     const char *const in_world[] = {"kubernetes", r->plural};
     struct json_object *world = json_member(json_member(doc, "kubernetes"), r->plural);
     const char *kind = text_at(doc, "kind");
     if (str_eq(kind, r->kind) && is_core(doc)) {
         found(r, doc, true);
-    } else if (json_member(doc, "items") != NULL) {
-        if (str_eq(kind, "List") || str_eq(kind, arena_printf(r->a, "%sList", r->kind))) {
-            cmd_fields_check(r->faults, &r->origin, &cmd_type_list, doc);
-        }
-        read_items(r, json_member(doc, "items"), items, ARRAY_LEN(items), true);
+    } else if (json_member(doc, "items") != NULL &&
+               (*kind == '\0' || str_has_suffix(kind, "List"))) {
+        read_list(r, doc, NULL);
     } else if (world != NULL) {
-        read_items(r, world, in_world, ARRAY_LEN(in_world), false);
+        r->n_lists++;
+        read_items(
+            r, &(struct list){
+                   .items = world, .kind = "", .steps = in_world, .n_steps = ARRAY_LEN(in_world)});
     } else if (json_member(doc, "kubernetes") == NULL) {
         other(r, doc);
     }
@@ -271,7 +328,12 @@ int cmd_nodes_read(struct arena *a, const char *file, struct cmd_faults *faults,
                         .left_out = pass_over,
                         .arg = &all};
     faults->a = a;
+    size_t before = cmd_faults_hard(faults);
     int code = read_file(&r, file, err);
+    if (code == ERR_OK && r.n_found + r.n_lists == 0 && cmd_faults_hard(faults) == before) {
+        const struct cmd_origin whole = {.file = r.origin.file};
+        cmd_faults_add(faults, &whole, NULL, true, "no object of kind Node in it");
+    }
     if (code == ERR_OK) {
         *ret = all.items;
         *ret_n = all.n;

@@ -75,6 +75,18 @@ static void cmd_manifest__faults__line_document_path_and_nearest_name(void **sta
         {"kind: Pod\nmetadata: {name: a}\n", {"!: no object of kind Service in it"}},
         {"", {"!: no object of kind Service in it"}},
         {"a: 1\n", {"!:1: kind: Required value"}},
+        {"kind: ConfigMapList\nitems: [{metadata: {name: a}, data: {x: y}}]\n",
+         {"!: no object of kind Service in it"}},
+        {"kind: List\nitems: {a: b}\n", {"!:2: items: want a list"}},
+        {"kind: Menu\nitems: [{metadata: {name: a}}]\n", {"!: no object of kind Service in it"}},
+        {"apiVersion: serving.knative.dev/v1\nkind: ServiceList\nitems: [{metadata: {name: a}}]\n",
+         {"!: no object of kind Service in it"}},
+        {"items: {a: b}\n", {"!:1: items: want a list"}},
+        {"kind: ServiceList\nitems:\n- null\n- 3\n",
+         {"!:3: Service: want a map, got null", "!:4: Service: want a map, got 3"}},
+        {"kind: List\nitems:\n- kind: List\n  items:\n  - kind: Service\n    metadata: {name: a}\n"
+         "    specs: 1\n",
+         {":7: Service a: unknown field \"specs\"; did you mean \"spec\"?"}},
         {"kind: Service\n", {"!:1: Service: metadata.name: Required value"}},
         {"kind: service\nmetadata: {name: a}\n",
          {"!:1: no matches for kind \"service\" in version \"v1\"; did you mean \"Service\"?"}},
@@ -165,7 +177,10 @@ static void cmd_nodes__fields_are_checked__a_worlds_are_not(void **state)
          "Node n: unknown field \"spec.unscheduleable\"; did you mean \"unschedulable\"?", 1},
         {"{\"kubernetes\":{\"nodes\":[{\"metadata\":{\"name\":\"n\"},\"spec\":{\"own\":1}}]}}",
          NULL, 1},
-        {"kind: Pod\n", NULL, 0},
+        {"kind: Pod\n", "no object of kind Node in it", 0},
+        {"", "no object of kind Node in it", 0},
+        {"kind: PodList\nitems: [{metadata: {name: n}}]\n", "no object of kind Node in it", 0},
+        {"kind: List\nitems: []\n", NULL, 0},
     };
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++) {
         _cleanup_(arena_freep) struct arena *a = arena_new();
