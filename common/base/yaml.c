@@ -16,10 +16,11 @@
 #include <string.h>
 #include <yaml.h>
 
-#define BYTES_MAX ((size_t)16 * 1024 * 1024)
-#define DEPTH_MAX 64
-#define NODES_MAX ((size_t)1000000)
-#define DOCS_MAX  ((size_t)10000)
+#define BYTES_MAX      ((size_t)16 * 1024 * 1024)
+#define JSON_BYTES_MAX ((size_t)64 * 1024 * 1024)
+#define DEPTH_MAX      64
+#define NODES_MAX      ((size_t)1000000)
+#define DOCS_MAX       ((size_t)10000)
 
 struct loader {
     yaml_parser_t parser;
@@ -401,16 +402,26 @@ static bool looks_like_json(const char *text, size_t n)
 /* Fills l->docs; of `l` the first members are set. */
 static int parse(struct loader *l, struct arena *a, const char *text, size_t n)
 {
-    if (n > BYTES_MAX) {
-        return err_set(l->err, ERR_INVALID, "line 1: %zu bytes of YAML are more than %zu", n,
-                       BYTES_MAX);
-    }
     struct json_object *tree = NULL;
-    const struct json_limits limits = {.max_depth = DEPTH_MAX, .max_values = NODES_MAX};
-    if (looks_like_json(text, n) && json_parse_arena(a, text, n, &limits, &tree, NULL) == ERR_OK) {
-        l->docs->items = arena_memdup(a, &tree, sizeof tree);
-        l->docs->n = 1;
-        return ERR_OK;
+    const struct json_limits limits = {.max_depth = DEPTH_MAX,
+                                       .max_bytes = JSON_BYTES_MAX,
+                                       .max_values = JSON_BYTES_MAX / BYTES_MAX * NODES_MAX};
+    struct err err = ERR_INIT;
+    size_t mark = yaml_mark_len(text, n);
+    text += mark;
+    n -= mark;
+    if (looks_like_json(text, n)) {
+        if (json_parse_arena(a, text, n, &limits, &tree, &err) == ERR_OK) {
+            l->docs->items = arena_memdup(a, &tree, sizeof tree);
+            l->docs->n = 1;
+            return ERR_OK;
+        }
+        if (n > BYTES_MAX) {
+            return err_set(l->err, ERR_INVALID, "%s", err.message);
+        }
+    }
+    if (n > BYTES_MAX) {
+        return err_set(l->err, ERR_INVALID, "%zu bytes of YAML are more than %zu", n, BYTES_MAX);
     }
     l->nodes_left = NODES_MAX;
     l->scratch = arena_new();

@@ -4,8 +4,9 @@
  * Reads the YAML that Kubernetes tools read (sigs.k8s.io/yaml): JSON is YAML; plain scalars become null,
  * bool, number or string by the YAML 1.1 core rules that go-yaml uses (yes/no/on/off are bool); quoted ones
  * stay strings; mapping keys become strings; anchors and aliases are followed within the caps; merge keys
- * (<<) are honoured; duplicate keys are refused.  Caps: 16 MiB, depth 64, 1,000,000 nodes after aliases.
- * Errors are ERR_INVALID with "line L: …". */
+ * (<<) are honoured; duplicate keys are refused.  A byte order mark at the start is passed over.
+ * Caps: 16 MiB, depth 64, 1,000,000 nodes after aliases; of texts that are JSON four times the bytes and nodes.
+ * Errors are ERR_INVALID with "line L: …", but for texts that are too long. */
 #ifndef TRIMTAB_BASE_YAML_H
 #define TRIMTAB_BASE_YAML_H
 

@@ -6,6 +6,7 @@
 #include "common/base/yaml.h"
 
 #include "common/base/str.h"
+#include "common/base/yaml_scalar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,9 @@ size_t yaml_find_line(const char *text, size_t n, size_t doc, const char *const 
     if (!yaml_parser_initialize(&f.parser)) {
         abort(); /* out of memory */
     }
+    size_t mark = yaml_mark_len(text, n);
+    text += mark;
+    n -= mark;
     yaml_parser_set_encoding(&f.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&f.parser, (const unsigned char *)text, n);
     if (find_document(&f, doc)) {

@@ -242,3 +242,8 @@ int yaml_scalar_resolve(const struct yaml_scalar *s, struct json_object **ret, s
     *ret = json_object_new_string_len(s->text, (int)s->n);
     return ERR_OK;
 }
+
+size_t yaml_mark_len(const char *text, size_t n)
+{
+    return n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+}

@@ -20,4 +20,7 @@ struct yaml_scalar {
  * has no JSON form (infinity, NaN, NUL bytes). */
 int yaml_scalar_resolve(const struct yaml_scalar *s, struct json_object **ret, struct err *err);
 
+/* Returns the length of the byte order mark with which `text` begins; 0: it has none. */
+size_t yaml_mark_len(const char *text, size_t n);
+
 #endif

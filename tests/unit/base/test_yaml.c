@@ -243,6 +243,40 @@ static void yaml_parse__hostile__ends_at_the_caps(void **state)
                    "bytes of YAML are more than");
 }
 
+static void yaml_parse__json__may_be_longer_than_yaml(void **state)
+{
+    struct arena *a = *state;
+    struct json_object *got = NULL;
+    struct err err = ERR_INIT;
+    size_t n = 16 * 1024 * 1024 + 1;
+    char *text = arena_alloc(a, n);
+    memset(text, ' ', n);
+    memcpy(text, "{\"a\":", 5);
+    text[n - 2] = '1';
+    text[n - 1] = '}';
+    assert_int_equal(ERR_OK, yaml_parse(a, text, n, &got, &err));
+    assert_string_equal("{\"a\":1}", json_text(a, got, JSON_COMPACT));
+    text[n - 1] = ']';
+    assert_int_equal(ERR_INVALID, yaml_parse(a, text, n, &got, &err));
+    assert_null(strstr(err.message, "YAML"));
+}
+
+static void yaml_parse__byte_order_mark__passed_over(void **state)
+{
+    struct arena *a = *state;
+    static const char *const texts[] = {"\xEF\xBB\xBF"
+                                        "a:\n  b: 1\n",
+                                        "\xEF\xBB\xBF{\"a\":\n{\"b\": 1}}"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct json_object *got = NULL;
+        struct err err = ERR_INIT;
+        assert_int_equal(ERR_OK, yaml_parse(a, texts[i], strlen(texts[i]), &got, &err));
+        assert_string_equal("{\"a\":{\"b\":1}}", json_text(a, got, JSON_COMPACT));
+        assert_int_equal(
+            2, yaml_find_line(texts[i], strlen(texts[i]), 0, (const char *const[]){"a", "b"}, 2));
+    }
+}
+
 static void yaml_find_line__paths__line_of_the_key(void **state)
 {
     (void)state;
@@ -306,6 +340,8 @@ UNIT_MAIN(yaml)
         cmocka_unit_test(yaml_parse__broken__refused_with_line),
         cmocka_unit_test(yaml_parse_all__streams__empty_documents_left_out),
         cmocka_unit_test(yaml_parse__hostile__ends_at_the_caps),
+        cmocka_unit_test(yaml_parse__json__may_be_longer_than_yaml),
+        cmocka_unit_test(yaml_parse__byte_order_mark__passed_over),
         cmocka_unit_test(yaml_find_line__paths__line_of_the_key),
         cmocka_unit_test(yaml_parse_lenient__duplicate_keys__noted_and_the_last_counts),
     };
