@@ -197,39 +197,32 @@ static void check_target(const struct rules *r, const struct cmd_path *at_port,
     }
 }
 
+/* The range of the server may be narrower. */
+static void check_node_number(const struct rules *r, const struct cmd_path *at,
+                              struct json_object *o)
+{
+    int64_t port = json_int(o, at->name, 0);
+    if (port != 0) {
+        check_port_number(r, at, port);
+    }
+}
+
 static void check_ports(const struct rules *r)
 {
     const struct cmd_path at_ports = {&at_spec, "ports", 0};
     for (size_t i = 0; i < json_len(r->ports); i++) {
         const struct cmd_path at_port = {&at_ports, NULL, i};
         const struct cmd_path at_number = {&at_port, "port", 0};
+        const struct cmd_path at_node = {&at_port, "nodePort", 0};
         const struct cmd_path at_app = {&at_port, "appProtocol", 0};
         struct json_object *p = json_object_array_get_idx(r->ports, i);
         check_port_name(r, &at_port, i);
         check_port_number(r, &at_number, json_int(p, "port", 0));
         check_target(r, &at_port, json_member(p, "targetPort"));
+        check_node_number(r, &at_node, p);
         if (json_str(p, "appProtocol") != NULL) {
             check_word(r, &at_app, json_str(p, "appProtocol"), cmd_check_qualified);
         }
-    }
-}
-
-/* Checks the numbers that the server chooses unless they are given; its own range may be narrower. */
-static void check_node_numbers(const struct rules *r)
-{
-    const struct cmd_path at_check = {&at_spec, "healthCheckNodePort", 0};
-    const struct cmd_path at_ports = {&at_spec, "ports", 0};
-    int64_t check = json_int(r->spec, "healthCheckNodePort", 0);
-    for (size_t i = 0; i < json_len(r->ports); i++) {
-        const struct cmd_path at_port = {&at_ports, NULL, i};
-        const struct cmd_path at = {&at_port, "nodePort", 0};
-        int64_t port = json_int(json_object_array_get_idx(r->ports, i), "nodePort", 0);
-        if (port != 0) {
-            check_port_number(r, &at, port);
-        }
-    }
-    if (check != 0) {
-        check_port_number(r, &at_check, check);
     }
 }
 
@@ -385,25 +378,6 @@ static void check_endpoint(const struct rules *r, const struct cmd_path *at, con
     }
 }
 
-/* NULL: it is one. */
-static const char *cidr_fault(const char *cidr)
-{
-    struct ip_net net;
-    struct ip_net exact;
-    const char *slash = strchr(cidr, '/');
-    if (!ip_net_parse_sloppy(cidr, &net)) {
-        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-    }
-    if (net.was_mapped) {
-        return "must not have an IPv4-mapped IPv6 address";
-    }
-    if (!ip_net_parse(cidr, &net) || (slash[1] == '0' && slash[2] != '\0')) {
-        return "must not have leading 0s in IP or prefix length";
-    }
-    bool exactly = !ip_net_parse_host(cidr, &exact) || ip_eq(&exact.addr, &net.addr);
-    return exactly ? NULL : "must not have bits set beyond the prefix length";
-}
-
 static bool is_in(struct json_object *list, const char *text)
 {
     for (size_t i = 0; i < json_len(list); i++) {
@@ -548,7 +522,7 @@ static void check_ranges_annotation(const struct rules *r)
     char **items = str_split(r->a, text, ',', &n);
     for (size_t i = 0; *text != '\0' && i < n; i++) {
         const char *range = str_trim_unicode(r->a, items[i]);
-        const char *detail = cidr_fault(range);
+        const char *detail = cmd_cidr_fault(range);
         if (detail != NULL) {
             cmd_faults_add(r->faults, r->origin, &at, true, "%s: Invalid value: %s: %s", path,
                            quoted(r, range), detail);
@@ -580,7 +554,7 @@ static void check_ranges(const struct rules *r)
     for (size_t i = 0; i < json_len(ranges); i++) {
         const struct cmd_path at = {&at_list, NULL, i};
         const char *range = str_trim_unicode(r->a, item(ranges, i));
-        const char *detail = cidr_fault(range);
+        const char *detail = cmd_cidr_fault(range);
         if (detail != NULL && !may_stay(r, live, item(ranges, i))) {
             invalid(r, &at, range, detail);
         }
@@ -668,56 +642,54 @@ static void check_distribution(const struct rules *r)
     }
 }
 
+static const struct cmd_path at_check_port = {&at_spec, "healthCheckNodePort", 0};
+
+static void check_all(const struct rules *r)
+{
+    check_meta(r);
+    if (!r->alone) {
+        check_by_type(r);
+    }
+    check_ports(r);
+    check_node_number(r, &at_check_port, r->spec);
+    check_selector(r);
+    check_affinity(r);
+    check_families(r);
+    if (!r->alone) {
+        check_cluster_ips(r);
+        check_policy_of_two(r);
+        check_ip_stays(r);
+    }
+    check_external_ips(r);
+    if (!r->alone) {
+        check_node_ports(r);
+        check_repeated_ports(r);
+    }
+    check_ranges(r);
+    if (!r->alone) {
+        check_lb_fields(r);
+        check_policies(r);
+    }
+    check_distribution(r);
+}
+
+static void check(struct cmd_faults *faults, const struct cmd_origin *origin,
+                  struct json_object *service, struct json_object *live, bool alone)
+{
+    struct json_object *spec = json_member(service, "spec");
+    const char *type = str_nonnull(json_str(spec, "type"));
+    check_all(&(struct rules){faults, origin, faults->a, service, spec, json_member(live, "spec"),
+                              json_member(spec, "ports"), type, alone});
+}
+
 void cmd_service_check_alone(struct cmd_faults *faults, const struct cmd_origin *origin,
                              struct json_object *service)
 {
-    struct json_object *spec = json_member(service, "spec");
-    const struct rules r = {.faults = faults,
-                            .origin = origin,
-                            .a = faults->a,
-                            .service = service,
-                            .spec = spec,
-                            .ports = json_member(spec, "ports"),
-                            .type = str_nonnull(json_str(spec, "type")),
-                            .alone = true};
-    check_meta(&r);
-    check_ports(&r);
-    check_node_numbers(&r);
-    check_selector(&r);
-    check_affinity(&r);
-    check_families(&r);
-    check_external_ips(&r);
-    check_ranges(&r);
-    check_distribution(&r);
+    check(faults, origin, service, NULL, true);
 }
 
 void cmd_service_check(struct cmd_faults *faults, const struct cmd_origin *origin,
                        struct json_object *service, struct json_object *live)
 {
-    struct json_object *spec = json_member(service, "spec");
-    const struct rules r = {.faults = faults,
-                            .origin = origin,
-                            .a = faults->a,
-                            .service = service,
-                            .spec = spec,
-                            .live_spec = json_member(live, "spec"),
-                            .ports = json_member(spec, "ports"),
-                            .type = str_nonnull(json_str(spec, "type"))};
-    check_meta(&r);
-    check_by_type(&r);
-    check_ports(&r);
-    check_node_numbers(&r);
-    check_selector(&r);
-    check_affinity(&r);
-    check_families(&r);
-    check_cluster_ips(&r);
-    check_policy_of_two(&r);
-    check_ip_stays(&r);
-    check_external_ips(&r);
-    check_node_ports(&r);
-    check_repeated_ports(&r);
-    check_ranges(&r);
-    check_lb_fields(&r);
-    check_policies(&r);
-    check_distribution(&r);
+    check(faults, origin, service, live, false);
 }

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/base/ip.h"
 #include "common/base/str.h"
 
 #define LABEL_MAX     63
@@ -153,4 +154,22 @@ void cmd_check_port_name(const struct cmd_say *to, const char *s)
     if (n > 0 && (s[0] == '-' || s[n - 1] == '-')) {
         say(to, "must not begin or end with a hyphen");
     }
+}
+
+const char *cmd_cidr_fault(const char *cidr)
+{
+    struct ip_net net;
+    struct ip_net exact;
+    const char *slash = strchr(cidr, '/');
+    if (!ip_net_parse_sloppy(cidr, &net)) {
+        return "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+    }
+    if (net.was_mapped) {
+        return "must not have an IPv4-mapped IPv6 address";
+    }
+    if (!ip_net_parse(cidr, &net) || (slash[1] == '0' && slash[2] != '\0')) {
+        return "must not have leading 0s in IP or prefix length";
+    }
+    bool exactly = !ip_net_parse_host(cidr, &exact) || ip_eq(&exact.addr, &net.addr);
+    return exactly ? NULL : "must not have bits set beyond the prefix length";
 }

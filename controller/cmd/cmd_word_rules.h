@@ -23,4 +23,7 @@ void cmd_check_label_value(const struct cmd_say *to, const char *s);
 /* The name of a pod's port. */
 void cmd_check_port_name(const struct cmd_say *to, const char *s);
 
+/* Returns the complaint about a range of addresses, in the server's words; NULL: it is a CIDR. */
+const char *cmd_cidr_fault(const char *cidr);
+
 #endif
