@@ -103,11 +103,13 @@ static bool is_theirs(struct json_object *ports, struct json_object *live_ports,
 }
 
 /* Merges the manifest's ports with those of the live object, as the strategic merge of kubectl apply does.  A live port
- * that stays stands before the first of the manifest's that comes later in the live object. */
+ * that stays stands before the first of the manifest's that comes later in the live object.  `last_spec` is NULL where
+ * kubectl apply did not write the object: Helm and kubectl replace write all ports of the manifest and no others. */
 static void merge_ports(struct json_object *spec, struct json_object *live_ports,
-                        struct json_object *last_ports)
+                        struct json_object *last_spec)
 {
     struct json_object *ports = json_member(spec, "ports");
+    struct json_object *last_ports = json_member(last_spec, "ports");
     struct json_object *merged;
     size_t at = 0; /* of the manifest's next port */
     if (!json_object_is_type(ports, json_type_array) || json_len(live_ports) == 0) {
@@ -115,7 +117,7 @@ static void merge_ports(struct json_object *spec, struct json_object *live_ports
     }
     merged = json_object_new_array();
     for (size_t k = 0; k < json_len(live_ports); k++) {
-        if (!is_theirs(ports, live_ports, k, last_ports)) {
+        if (last_spec == NULL || !is_theirs(ports, live_ports, k, last_ports)) {
             continue;
         }
         size_t stop = at;
@@ -175,7 +177,7 @@ static void complete_ports(struct json_object *spec, struct json_object *live_sp
                            struct json_object *last_spec)
 {
     struct json_object *live_ports = json_member(live_spec, "ports");
-    merge_ports(spec, live_ports, json_member(last_spec, "ports"));
+    merge_ports(spec, live_ports, last_spec);
     struct json_object *ports = json_member(spec, "ports");
     for (size_t i = 0; i < json_len(ports); i++) {
         struct json_object *port = json_object_array_get_idx(ports, i);
