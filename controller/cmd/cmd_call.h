@@ -16,7 +16,7 @@ struct cmd_batch {
     struct err *errs;      /* n of them; filled */
     struct cmd_said *said; /* n of them; filled */
 };
-/* What explain() said of one Service; lives in the session's arena. */
+/* The answer of explain() for one Service; lives in the session's arena. */
 struct cmd_said {
     const char *text; /* what result_text() was given, or NULL */
     const struct tt_explain_row *rows;

@@ -49,7 +49,7 @@ static void take_rows(struct cmd_session *s, struct answer *r, const struct cmd_
     }
 }
 
-/* What holds whatever the provider is; false for a Service that wants a load balancer. */
+/* Answers without the provider; false for a Service that wants a load balancer. */
 static bool explain_unwanted(struct cmd_session *s, struct answer *r, size_t columns)
 {
     const struct tt_service *svc = cmd_session_service(s, r->key);
@@ -114,7 +114,7 @@ static void add_status_addresses(struct json_object *o, const struct tt_service 
     }
 }
 
-/* What the text says, in members. */
+/* The content of the text, in members. */
 static void add_members(struct cmd_session *s, struct json_object *o, const struct answer *r)
 {
     const struct tt_service *svc = cmd_session_service(s, r->key);

@@ -36,7 +36,7 @@ void cmd_wait_end(struct cmd_wait *w);
 void cmd_wait_extend(struct cmd_wait *w, int64_t ms);
 /* Fires at the deadline; lives as long as the wait. */
 struct cancel *cmd_wait_cancel(struct cmd_wait *w);
-/* What is left until the deadline, in ms; at least 1. */
+/* Returns the time until the deadline, in ms; at least 1. */
 int64_t cmd_wait_left_ms(struct cmd_wait *w);
 bool cmd_wait_expired(struct cmd_wait *w);
 /* After a failure: when the deadline has passed, *err says so, with the work and the trouble so far.  Returns its code. */

@@ -175,7 +175,7 @@ static void add_stderr(struct arena *a, const struct run_result *r, const struct
     }
 }
 
-/* What it said beside its answer, unless that looks like a credential. */
+/* Returns the plugin's stderr, unless that looks like a credential. */
 static void log_stderr(const struct exec_plugin *x, const struct run_result *r,
                        const struct credential *c)
 {

@@ -35,7 +35,7 @@ typedef void kube_sent_fn(void *arg, const struct kube_sent *sent);
 void kube_ignore_sent(void *arg, const struct kube_sent *sent);
 
 struct http_sent;
-/* What the HTTP handle says of a request, as one about `resource`.  Texts are borrowed from both. */
+/* Returns the HTTP handle's report of a request, as one about `resource`.  Texts are borrowed from both. */
 struct kube_sent kube_sent_of(const struct http_sent *sent, const char *resource);
 
 #endif
