@@ -58,6 +58,7 @@ class Tree:
                 files += [os.path.relpath(os.path.join(base, n), root) for n in names]
         self.files = sorted(set(files))
         self._text = {}
+        self._bare = {}
 
     def text(self, path):
         if path not in self._text:
@@ -65,23 +66,31 @@ class Tree:
                 self._text[path] = f.read()
         return self._text[path]
 
+    def bare(self, path):
+        """The text of a C file without comments and strings."""
+        if path not in self._bare:
+            self._bare[path] = strip_comments(self.text(path))
+        return self._bare[path]
+
     def code(self, *prefixes):
         """C files below the prefixes (all when none are given)."""
         return [f for f in self.files if f.endswith((".c", ".h")) and (not prefixes or f.startswith(prefixes))]
 
 
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def blank(match):
+    """Spaces in place of a comment, and between the quotes of a string; newlines stay."""
+    s = match.group(0)
+    if s[0] in "\"'":
+        return s[0] + " " * (len(s) - 2) + s[0]
+    return "\n".join(" " * len(line) for line in s.split("\n"))
+
+
 def strip_comments(text):
     """Blanks comments, strings and character constants; keeps line numbers."""
-    out = []
-    for m in re.finditer(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[^/"\']+|.', text, re.S):
-        s = m.group(0)
-        if s.startswith("/*") or s.startswith("//"):
-            out.append(re.sub(r"[^\n]", " ", s))
-        elif s[0] in "\"'" and len(s) > 1:
-            out.append(s[0] + " " * (len(s) - 2) + s[0])
-        else:
-            out.append(s)
-    return "".join(out)
+    return NOT_CODE.sub(blank, text)
 
 
 def line_of(text, pos):
@@ -136,7 +145,7 @@ def rule_purity(tree):
         text = tree.text(f)
         for m in IO_HEADERS.finditer(text):
             bad.append("%s:%d: pure by its name, but includes %s" % (f, line_of(text, m.start()), m.group(0)))
-        bare = strip_comments(text)
+        bare = tree.bare(f)
         for m in IO_CALLS.finditer(bare):
             if bare[max(0, m.start() - 1)] in "._>" or bare[max(0, m.start() - 2):m.start()] == "->":
                 continue
@@ -144,9 +153,8 @@ def rule_purity(tree):
     return bad
 
 
-def functions(text):
-    """(name, parameter text, first line, number of lines) of each function definition in clang-formatted code."""
-    bare = strip_comments(text)
+def functions(bare):
+    """(name, parameter text, first line, number of lines) of each function definition in clang-formatted code without comments."""
     lines = bare.split("\n")
     start = None
     for i, line in enumerate(lines):
@@ -173,7 +181,7 @@ def rule_size(tree):
         n = text.count("\n")
         if n > MAX_FILE:
             bad.append("%s: %d lines; %d is the most" % (f, n, MAX_FILE))
-        for name, params, line, size in functions(text):
+        for name, params, line, size in functions(tree.bare(f)):
             if size > MAX_FUNCTION:
                 bad.append("%s:%d: %s has %d lines; %d is the most" % (f, line, name, size, MAX_FUNCTION))
             depth, commas = 0, 0
@@ -211,7 +219,7 @@ def rule_banned(tree):
     """Functions that overflow, hide state, or wait for a fixed time are not called."""
     bad = []
     for f in tree.code():
-        bare = strip_comments(tree.text(f))
+        bare = tree.bare(f)
         for m in BANNED.finditer(bare):
             if bare[max(0, m.start() - 2):m.start()].endswith((".", "->")):
                 continue
@@ -224,7 +232,7 @@ def rule_prefix(tree):
     bad = []
     for f in tree.code():
         if not f.startswith(("common/base/err", "tests/unit/base/")):
-            bare = strip_comments(tree.text(f))
+            bare = tree.bare(f)
             for m in re.finditer(r"(?:return|=|\?|:)\s*err_prefix\s*\(", bare):
                 bad.append("%s:%d: return the code itself" % (f, line_of(bare, m.start())))
     return bad
@@ -280,7 +288,7 @@ def rule_state(tree):
     for f in tree.code("common/", "controller/", "providers/", "sim/"):
         if f in ("controller/app.c", "common/base/log.c"):
             continue
-        bare = strip_comments(tree.text(f))
+        bare = tree.bare(f)
         for m in re.finditer(r"^(?:static )?(?!typedef|extern|return|struct \w+ \{|enum|union|_Static_assert|static_assert)"
                              r"[A-Za-z_][\w \t\*]*?[\s\*]\w+(?:\[[^\]]*\])*\s*(?:=[^;]*)?;", bare, re.M):
             head = m.group(0).split("=")[0].rstrip(";")
