@@ -178,6 +178,21 @@ bool app_check_workers(void *app, char *why, size_t n)
     return stuck_ms == 0;
 }
 
+void app_work(struct app *a, struct progress_work *ret)
+{
+    *ret = (struct progress_work){0};
+    if (!is_running(a)) {
+        return;
+    }
+    struct queue_counts counts = queue_counts(a->queue);
+    ret->waiting = counts.waiting;
+    ret->processing = counts.processing;
+    mutex_lock(&a->lock);
+    ret->calls_in_time =
+        a->args.opaque && a->workers != NULL && workers_ages(a->workers).stuck_ms == 0;
+    mutex_unlock(&a->lock);
+}
+
 /* ---- for tests ----------------------------------------------------------------------------------- */
 
 bool app_is_idle(struct app *a)

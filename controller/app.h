@@ -19,6 +19,7 @@
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
 #include "controller/options.h"
+#include "controller/progress.h"
 #include "controller/queue_core.h"
 #include "controller/status.h"
 
@@ -35,6 +36,11 @@ struct app_args {
                                 * for as long as it takes */
     struct identity *identity; /* the process's, likewise */
     struct metrics *metrics; /* the process's, which outlives the app; NULL: the app has its own */
+    struct progress *progress; /* the process's, likewise; NULL: nobody wants to know */
+    bool opaque;               /* the provider is a plugin: what its calls do inside is not seen */
+    /* Asked before the provider's leases are renewed (election.h); NULL: they always are. */
+    bool (*may_renew)(void *arg, struct err *err);
+    void *may_renew_arg;
 };
 
 struct app *app_new(const struct app_args *args) _warn_unused_;
@@ -56,6 +62,8 @@ void app_look(struct app *a, struct arena *arena, struct status_view *ret);
 /* The check "workers" (a health_check_fn of serve/health.h; `app` a struct app): fails while a worker is beyond the time-out
  * of its calls.  Any thread, as long as the app is not freed. */
 bool app_check_workers(void *app, char *why, size_t n);
+/* What lies before it, for progress_check(); nothing while it does not run.  Any thread, as long as the app is not freed. */
+void app_work(struct app *a, struct progress_work *ret);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */
 bool app_stop(struct app *a, int64_t timeout_ms) _warn_unused_;

@@ -164,6 +164,7 @@ static void make_host(struct app *a)
         .cancel = a->cancel,
         .fence = &a->fence,
         .metrics = a->metrics,
+        .progress = a->args.progress,
         .client = a->client,
         .events = a->events,
         .services = a->services,
@@ -297,6 +298,13 @@ static size_t choose_leases(const struct app *a, const char *identity,
     return n;
 }
 
+static bool may_renew(void *arg, struct err *err)
+{
+    const struct app *a = arg;
+
+    return a->args.may_renew == NULL || a->args.may_renew(a->args.may_renew_arg, err);
+}
+
 /* From here on the fence stands closed until they are held. */
 static int make_leases(struct app *a, struct err *err)
 {
@@ -317,6 +325,7 @@ static int make_leases(struct app *a, struct err *err)
             .rng = a->args.rng,
             .watch = true,
             .lost = lease_lost,
+            .may_renew = may_renew,
             .arg = a,
         },
         &a->leases, err);
@@ -459,6 +468,7 @@ static void make_syncer(struct app *a)
         .client = a->client,
         .events = a->events,
         .metrics = a->metrics,
+        .progress = a->args.progress,
         .board = a->board,
         .scope = sync_scope_of(d),
         /* Its events before each call are the service controller's. */

@@ -4,7 +4,8 @@
  * The main thread runs the event loop, for signals.  The app is started and stopped by a thread of its own, so that a
  * signal is seen at once, whatever the start is waiting for; when the configuration changes, that thread builds another
  * app.  Identity, election and the HTTPS port are the process's and outlive every app.  The first SIGTERM or SIGINT ends it
- * in order, within STOP_MS; a second one at once.  SIGHUP has certificates read anew. */
+ * in order, within STOP_MS; a second one at once, also when the loop hangs.  SIGHUP has certificates read anew.  The log is
+ * written by a thread of its own from the moment the process runs, so that no reader of it can stop anybody. */
 #include "controller/controller_main.h"
 
 #include <event2/event.h>
@@ -36,6 +37,10 @@
 #define RELOAD_MS 5000 /* the same before another configuration is taken over */
 #define GIVE_UP_S                                                                                  \
     4 /* the end at the latest: a lost lease is nobody else's for longer than that (§3.8) */
+#define LOG_END_MS 200 /* for the last lines of the log */
+/* The event loop's names for SIGTERM and SIGINT. */
+#define STOP_BY_TERM SIGRTMIN
+#define STOP_BY_INT  (SIGRTMIN + 1)
 
 /* ---- before anything runs ------------------------------------------------------------------------ */
 
@@ -180,8 +185,8 @@ struct run {
     struct event_base *base;
     struct notify *notify; /* NULL: no service manager wants to know */
     struct event *pulse;   /* when the manager is told again that the loop turns */
-    int signals;
     int exit_code;
+    struct progress progress;
     struct mutex lock;
     struct app *app _guarded_by_(lock); /* the one that runs; another one follows after a reload */
     bool stopping _guarded_by_(lock);   /* a signal came: none follows */
@@ -211,6 +216,7 @@ static void stop_run(struct run *r)
 {
     const struct timeval limit = {.tv_sec = GIVE_UP_S};
 
+    (void)alarm(GIVE_UP_S + 1); /* should the loop be what hangs */
     event_base_once(r->base, -1, EV_TIMEOUT, give_up, r, &limit);
     (void)notify_send(r->notify, "STOPPING=1");
     mutex_lock(&r->lock);
@@ -295,11 +301,8 @@ static void on_signal(evutil_socket_t number, short what, void *arg)
     struct run *r = arg;
 
     (void)what;
-    if (r->signals++ > 0) {
-        _exit(1);
-    }
     log_info(0, "Signal received, stopping",
-             LOG_S("signal", number == SIGINT ? "SIGINT" : "SIGTERM"));
+             LOG_S("signal", number == STOP_BY_INT ? "SIGINT" : "SIGTERM"));
     stop_run(r);
 }
 
@@ -312,11 +315,19 @@ static void on_hangup(evutil_socket_t number, short what, void *arg)
     serving_reload(r->serving);
 }
 
-/* A second signal that comes when the loop has ended already. */
+/* A second signal, and an end that takes too long. */
 static void exit_at_once(int number)
 {
     (void)number;
     _exit(1);
+}
+
+/* The first of the two, whichever it is.  The kernel itself counts: whatever the loop does, another one ends the process. */
+static void first_signal(int number)
+{
+    (void)signal(SIGTERM, exit_at_once);
+    (void)signal(SIGINT, exit_at_once);
+    (void)kill(getpid(), number == SIGINT ? STOP_BY_INT : STOP_BY_TERM);
 }
 
 static void on_pulse(evutil_socket_t fd, short what, void *arg)
@@ -343,10 +354,8 @@ static void on_first_turn(evutil_socket_t fd, short what, void *arg)
 
 static int run_loop(struct run *r)
 {
-    signal(SIGTERM, exit_at_once); /* what libevent puts back when its events go */
-    signal(SIGINT, exit_at_once);
-    struct event *term = evsignal_new(r->base, SIGTERM, on_signal, r);
-    struct event *intr = evsignal_new(r->base, SIGINT, on_signal, r);
+    struct event *term = evsignal_new(r->base, STOP_BY_TERM, on_signal, r);
+    struct event *intr = evsignal_new(r->base, STOP_BY_INT, on_signal, r);
     struct event *hangup = evsignal_new(r->base, SIGHUP, on_hangup, r);
     const struct timeval now = {0};
     pthread_t thread;
@@ -358,9 +367,14 @@ static int run_loop(struct run *r)
         evsignal_add(hangup, NULL) == 0 &&
         event_base_once(r->base, -1, EV_TIMEOUT, on_first_turn, r, &now) == 0 &&
         pthread_create(&thread, NULL, app_thread, r) == 0) {
+        (void)signal(SIGALRM, exit_at_once);
+        (void)signal(SIGTERM, first_signal);
+        (void)signal(SIGINT, first_signal);
         event_base_loop(r->base, EVLOOP_NO_EXIT_ON_EMPTY);
         pthread_join(thread, NULL);
         rc = r->exit_code;
+        (void)signal(SIGTERM, exit_at_once); /* nobody listens to the loop's any more */
+        (void)signal(SIGINT, exit_at_once);
     }
     event_free(term);
     event_free(intr);
@@ -425,11 +439,34 @@ static void look_at_app(void *arg, struct arena *a, struct status_view *ret)
 static bool check_workers(void *arg, char *why, size_t n)
 {
     struct run *r = arg;
+    struct progress_work work = {0};
 
     mutex_lock(&r->lock);
     bool fine = r->app == NULL || app_check_workers(r->app, why, n);
+    if (r->app != NULL) {
+        app_work(r->app, &work);
+    }
     mutex_unlock(&r->lock);
-    return fine;
+    return progress_check(&r->progress, &work, why, n) && fine;
+}
+
+/* From the threads that renew leases. */
+static bool may_renew(void *arg, struct err *err)
+{
+    struct run *r = arg;
+    struct progress_work work = {0};
+    char why[ERR_MESSAGE_MAX] = "";
+
+    mutex_lock(&r->lock);
+    if (r->app != NULL) {
+        app_work(r->app, &work);
+    }
+    mutex_unlock(&r->lock);
+    if (progress_check(&r->progress, &work, why, sizeof(why))) {
+        return true;
+    }
+    (void)err_set(err, ERR_TRANSIENT, "it is not renewed: %s", why);
+    return false;
 }
 
 /* What /livez says, port or no port: neither the election nor a worker hangs.  That the loop turns, its caller shows. */
@@ -468,6 +505,7 @@ static int make_election(struct run *r, struct err *err)
         .metrics = r->args.metrics,
         .identity = r->args.identity,
         .lost = lease_lost,
+        .may_renew = may_renew,
         .arg = r,
     };
     return r->args.options->leader_elect ? election_new(&args, &r->args.election, err) : ERR_OK;
@@ -536,9 +574,16 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     evthread_use_pthreads();
     signal(SIGPIPE, SIG_IGN);
     struct run r = {
-        .args = {.options = o, .provider = &plugin->desc, .metrics = metrics_new()},
+        .args = {.options = o,
+                 .provider = &plugin->desc,
+                 .metrics = metrics_new(),
+                 .opaque = plugin->handle != NULL,
+                 .may_renew = may_renew},
         .base = event_base_new(),
     };
+    progress_init(&r.progress, clock_real(), o->progress_deadline_ms);
+    r.args.progress = &r.progress;
+    r.args.may_renew_arg = &r;
     mutex_init(&r.lock);
     make_notify(&r);
     int rc = run_process(&r);
@@ -549,6 +594,16 @@ static int run_app(const struct options *o, const struct plugin *plugin)
     libevent_global_shutdown();
     http_global_done();
     return rc;
+}
+
+static int run_controller(const struct options *o, const struct plugin *plugin)
+{
+    log_flags(o);
+    warn_content_type(o);
+    warn_secret(o);
+    warn_migration(o);
+    log_info(0, "Version", LOG_S("version", "v" TRIMTAB_VERSION));
+    return run_app(o, plugin);
 }
 
 static int main_with_plugin(const char *program, int argc, char **argv, const struct plugin *plugin)
@@ -576,12 +631,8 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
     } else if (check_options(o, &err) != ERR_OK) {
         rc = fail_usage(program, &err);
     } else {
-        log_flags(o);
-        warn_content_type(o);
-        warn_secret(o);
-        warn_migration(o);
-        log_info(0, "Version", LOG_S("version", "v" TRIMTAB_VERSION));
-        rc = run_app(o, plugin);
+        rc = log_begin_writing(&err) == ERR_OK ? run_controller(o, plugin) : fail(&err);
+        (void)log_end_writing(LOG_END_MS);
     }
     log_setup(&(struct log_config){.fd = STDERR_FILENO}); /* it borrowed vmodule from the options */
     options_free(o);

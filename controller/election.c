@@ -98,6 +98,13 @@ static void on_lost(void *arg)
     e->args.lost(e->args.arg);
 }
 
+static bool may_renew(void *arg, struct err *err)
+{
+    const struct election *e = arg;
+
+    return e->args.may_renew == NULL || e->args.may_renew(e->args.arg, err);
+}
+
 static void observe_request(void *arg, const struct kube_sent *sent)
 {
     const struct election *e = arg;
@@ -140,6 +147,7 @@ static int make_leases(struct election *e, struct err *err)
             .changed = on_change,
             .slow_path = on_slow_path,
             .lost = on_lost,
+            .may_renew = may_renew,
             .arg = e,
         },
         &e->leases, err);

@@ -35,6 +35,9 @@ struct election_args {
     struct identity *identity; /* as what it asks; must live longer */
     /* The lease is lost: nothing may be sent any more, and the process must end.  From a thread of the election's; quick. */
     void (*lost)(void *arg);
+    /* Asked before each renewal, from the same thread; NULL: always.  False, with *err set: the lease is lost for that
+     * reason (progress.h). */
+    bool (*may_renew)(void *arg, struct err *err);
     void *arg;
 };
 

@@ -26,6 +26,7 @@
 #include "controller/kube/events.h"
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
+#include "controller/progress.h"
 #include "controller/report_rules.h"
 
 struct host_call;
@@ -100,6 +101,7 @@ struct host_args {
     struct cancel *cancel; /* of the process: fires at shutdown; may be NULL */
     struct fence *fence;
     struct metrics *metrics;    /* NULL: none are kept */
+    struct progress *progress;  /* noted at each cloud request that was answered; may be NULL */
     struct kube_client *client; /* NULL: no cluster (plan from files): kube_* answer TT_FORBIDDEN */
     struct kube_events *events; /* NULL: events are only logged (v 2) */
     struct kube_store *services; /* stores may be NULL: empty snapshots */

@@ -266,6 +266,7 @@ static void host_report_call(struct tt_host_ctx *h, const struct tt_call *call, 
     if (api == NULL || op == NULL || !host_text_ok(api, 63) || !host_text_ok(op, 200)) {
         return;
     }
+    progress_note(h->args.progress);
     if (call != NULL) {
         atomic_fetch_add(&host_call_of(call)->requests, 1);
     }

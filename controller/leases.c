@@ -19,6 +19,7 @@ struct leases {
     void (*changed)(void *arg, const struct lease_change *change);
     void (*slow_path)(void *arg, const char *name);
     void (*lost)(void *arg);
+    bool (*may_renew)(void *arg, struct err *err);
     void *arg;
     struct mutex lock;
     struct cond news;
@@ -53,6 +54,13 @@ static void on_slow_path(void *arg, const char *name)
     if (l->slow_path != NULL) {
         l->slow_path(l->arg, name);
     }
+}
+
+static bool ask_may_renew(void *arg, struct err *err)
+{
+    struct leases *l = arg;
+
+    return l->may_renew(l->arg, err);
 }
 
 static void on_held(void *arg)
@@ -103,6 +111,7 @@ static struct lease_keeper *make_keeper(struct leases *l, const struct leases_ar
         .on_slow_path = on_slow_path,
         .on_held = on_held,
         .on_lost = on_lost,
+        .may_renew = args->may_renew == NULL ? NULL : ask_may_renew,
         .arg = l,
     });
 }
@@ -122,6 +131,7 @@ int leases_new(const struct leases_args *args, struct leases **ret, struct err *
     l->changed = args->changed;
     l->slow_path = args->slow_path;
     l->lost = args->lost;
+    l->may_renew = args->may_renew;
     l->arg = args->arg;
     mutex_init(&l->lock);
     cond_init(&l->news);

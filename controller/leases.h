@@ -48,6 +48,9 @@ struct leases_args {
     void (*changed)(void *arg, const struct lease_change *change);
     void (*slow_path)(void *arg, const char *name); /* a renewal had to read first */
     void (*lost)(void *arg); /* one is: leases_may_mutate() says no already */
+    bool (*may_renew)(
+        void *arg,
+        struct err *err); /* NULL: always; false ends as a lost one does (kube/lease.h) */
     void *arg;
 };
 

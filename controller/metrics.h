@@ -112,6 +112,7 @@ extern const size_t metrics_process_n;
 #define METRIC_HEALTHCHECKS     "kubernetes_healthchecks_total"
 #define METRIC_REGISTERED       "registered_metrics_total"
 #define METRIC_SERIES_LOST      "trimtab_metric_series_lost_total"
+#define METRIC_LOG_LOST         "trimtab_log_lines_lost_total"
 #define METRIC_CLOUD_REQUESTS   "trimtab_cloud_requests_total"
 #define METRIC_CLOUD_DURATION   "trimtab_cloud_request_duration_seconds"
 #define METRIC_SYNC_DURATION    "trimtab_sync_duration_seconds"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/file.h"
+#include "common/base/log.h"
 
 #define STAT_MAX    4096
 #define NETSTAT_MAX 65536
@@ -176,6 +177,7 @@ static void collect(void *arg, struct metrics *m)
     collect_limit(m, METRIC_VM_MAX, RLIMIT_AS);
     collect_fds(m);
     collect_network(a, m);
+    metrics_raise(m, METRIC_LOG_LOST, NULL, 0, (double)log_lost());
 }
 
 /* ---- once ---------------------------------------------------------------------------------------- */

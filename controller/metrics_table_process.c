@@ -73,6 +73,7 @@ const struct tt_metric metrics_process[] = {
     COUNTER(METRIC_REGISTERED, "[BETA] Metrics of this program, by upstream's stability level; \"\" for those that have none", LABELS(registered_labels)),
     COUNTER("hidden_metrics_total", "[BETA] Always 0 here: no metric is hidden"),
     COUNTER("disabled_metrics_total", "[BETA] Always 0 here: no metric can be switched off"),
+    COUNTER(METRIC_LOG_LOST, "Log lines that were dropped because the log was not read; a line of the log says where"),
     COUNTER(METRIC_SERIES_LOST, "Values that were not counted because their metric has 2,000 series already, or all together 20,000"),
 };
 /* clang-format on */

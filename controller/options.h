@@ -91,6 +91,7 @@ struct options {
     int64_t lease_duration_ms;
     int64_t renew_deadline_ms;
     int64_t retry_period_ms;
+    int64_t progress_deadline_ms; /* --progress-deadline; 0: off */
     const char *resource_lock;
     const char *lease_name; /* --leader-elect-resource-name */
     const char *lease_ns;   /* --leader-elect-resource-namespace */

@@ -6,6 +6,7 @@
 
 #include "controller/drift_rules.h"
 #include "controller/options.h"
+#include "controller/progress.h"
 
 #define MANY_PROBLEMS 32
 
@@ -336,6 +337,13 @@ static void check_drift(const struct options *o, struct problems *p)
     }
 }
 
+static void check_progress(const struct options *o, struct problems *p)
+{
+    if (o->progress_deadline_ms != 0 && o->progress_deadline_ms < PROGRESS_DEADLINE_LEAST_MS) {
+        problem(p, "progress-deadline must be 0 (off) or at least 1m0s");
+    }
+}
+
 static void check_config_source(const struct options *o, struct problems *p)
 {
     bool secret = !str_is_empty(o->config_secret_name);
@@ -362,6 +370,7 @@ int options_validate(const struct options *o, struct err *err)
     check_config_source(o, &p);
     check_numbers(o, &p);
     check_drift(o, &p);
+    check_progress(o, &p);
     check_election(o, &p);
     if (!str_eq(o->logging_format, "text") && !str_eq(o->logging_format, "json")) {
         problem(&p, arena_printf(p.a, "format: Invalid value: \"%s\": Unsupported log format",

@@ -48,6 +48,7 @@ const struct option_def options_table[] = {
     ROW("leader-elect-lease-duration", D, "15s", GENERIC, AT(lease_duration_ms), "How long a lease is valid"),
     ROW("leader-elect-renew-deadline", D, "10s", GENERIC, AT(renew_deadline_ms), "How long the leader tries to renew before it gives up"),
     ROW("leader-elect-retry-period", D, "2s", GENERIC, AT(retry_period_ms), "Pause between tries to get or renew the lease"),
+    ROW("progress-deadline", D, "5m0s", GENERIC, AT(progress_deadline_ms), "A leader that gets nothing done for so long while work waits lets go of its lease and ends; 0 off"),
     ROW("leader-elect-resource-lock", S, "leases", GENERIC, AT(resource_lock), "Kind of the lock object; only 'leases'"),
     ROW("leader-elect-resource-name", S, "cloud-controller-manager", GENERIC, AT(lease_name), "Name of the lease; another one than the Go controller's where that goes on beside"),
     ROW("leader-elect-resource-namespace", S, "kube-system", GENERIC, AT(lease_ns), "Namespace of the lease"),

@@ -24,6 +24,7 @@
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
 #include "controller/node_sets.h"
+#include "controller/progress.h"
 #include "controller/queue.h"
 #include "controller/service_cache.h"
 #include "controller/sync_rules.h"
@@ -59,7 +60,8 @@ struct syncer {
     struct kube_client *client;
     struct kube_events *events;
     struct metrics *metrics;
-    struct board *board; /* NULL: nobody looks */
+    struct progress *progress; /* noted when a batch has ended; may be NULL */
+    struct board *board;       /* NULL: nobody looks */
     struct sync_scope scope;
     bool strict_events;       /* --strict-upstream-events */
     bool conditions;          /* --service-conditions */

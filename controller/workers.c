@@ -154,6 +154,7 @@ static void *worker_thread(void *arg)
         count_reasons(w, &batch);
         set_busy(w, me, batch.n, taken_ms);
         syncer_process(w->syncer, &batch);
+        progress_note(w->syncer->progress);
         set_busy(w, me, 0, 0);
         queue_done(q, &batch);
         queue_batch_clear(&batch);

@@ -2,21 +2,25 @@
 /* log.c: where log lines go, and which ones are wanted.
  *
  * Holds the one piece of process-wide state that CONTRIBUTING.md allows: the log level and its destination, set
- * at start; the level may change later.  How a line looks is in log_line.c.  One line is one write(2), so lines
- * of several threads never mix; a failing write is dropped, because there is nowhere to say so.  Thread-safe,
- * except that log_setup() must not run while others log. */
+ * at start; the level may change later.  How a line looks is in log_line.c, who writes it in log_writer.c: one line is one
+ * write(2), so lines of several threads never mix.  Thread-safe, except that log_setup() and log_begin_writing() must not
+ * run while others log. */
 #include "common/base/log.h"
 #include "common/base/clock.h"
 #include "common/base/log_line.h"
+#include "common/base/log_writer.h"
 #include "common/base/str.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
+#define LAST_WORD_MS 1000 /* for a line after which the process ends */
+
 static struct log_config config = {.format = LOG_TEXT, .fd = STDERR_FILENO};
-static atomic_int verbosity; /* config.verbosity at first; it may change at run time */
+static atomic_int verbosity;     /* config.verbosity at first; it may change at run time */
+static struct log_writer writer; /* runs between log_begin_writing() and log_end_writing() */
+static atomic_bool has_writer;   /* it was begun; false: its lock is not made yet */
 static struct mutex limit_lock = MUTEX_INIT; /* the counters of every struct log_limit */
 
 /* One "pattern=N" of a list.  False at its end and at a syntax error, which *ret_bad tells apart. */
@@ -71,30 +75,66 @@ bool log_enabled(int v, const char *file)
     return false;
 }
 
+static void append_line(struct str_buf *b, const struct log_line *l)
+{
+    if (config.format == LOG_JSON) {
+        log_line_json(b, l);
+    } else {
+        log_line_text(b, l);
+    }
+}
+
 void log_write(enum log_severity sev, int v, const char *file, int line, const char *err_text,
                const char *msg, const struct log_kv *kvs)
 {
     struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
-    const struct log_line l = {
-        .severity = sev,
-        .v = v,
-        .file = file,
-        .line = line,
-        .err_text = err_text,
-        .msg = msg,
-        .kvs = kvs,
-        .wall_us = clock_wall_us(clock_real()),
-        .pid = (int)getpid(),
-    };
-    if (config.format == LOG_JSON) {
-        log_line_json(&text, &l);
-    } else {
-        log_line_text(&text, &l);
+    append_line(&text, &(struct log_line){
+                           .severity = sev,
+                           .v = v,
+                           .file = file,
+                           .line = line,
+                           .err_text = err_text,
+                           .msg = msg,
+                           .kvs = kvs,
+                           .wall_us = clock_wall_us(clock_real()),
+                           .pid = (int)getpid(),
+                       });
+    if (!atomic_load(&has_writer) || !log_writer_put(&writer, text.data, text.len)) {
+        log_writer_write(config.fd, text.data, text.len);
+    } else if (sev == LOG_FATAL) {
+        (void)log_writer_flush(&writer, LAST_WORD_MS);
     }
-    ssize_t rc;
-    do {
-        rc = write(config.fd, text.data, text.len);
-    } while (rc < 0 && errno == EINTR);
+}
+
+static void tell_lost(struct str_buf *b, uint64_t n)
+{
+    const struct log_kv kvs[] = {LOG_I("lines", n), {0}};
+    append_line(b, &(struct log_line){
+                       .severity = LOG_WARNING,
+                       .file = __FILE__,
+                       .line = __LINE__,
+                       .msg = "Log lines were dropped here, because the log was not read",
+                       .kvs = kvs,
+                       .wall_us = clock_wall_us(clock_real()),
+                       .pid = (int)getpid(),
+                   });
+}
+
+int log_begin_writing(struct err *err)
+{
+    int rc = log_writer_begin(&writer, config.fd, tell_lost, err);
+    atomic_store(&has_writer, rc == ERR_OK);
+    return rc;
+}
+
+bool log_end_writing(int64_t patience_ms)
+{
+    return !atomic_load(&has_writer) || log_writer_end(&writer, patience_ms);
+}
+
+uint64_t log_lost(void)
+{
+    return atomic_load(&has_writer) ? log_writer_lost(&writer) : 0;
 }
 
 /* A bucket of `burst` that refills by one per interval; used_until_ms is when the next one comes. */

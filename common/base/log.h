@@ -6,11 +6,12 @@
  * Spec: controller.md §1.20.  A line is a constant message and key/value pairs; the service key comes
  * first.  Pure code and common/ log at debug (v >= 4) only; whoever handles an error logs it, whoever
  * returns it does not.  Values pass as LOG_S("key", text) …; a secret passes as LOG_SECRET and prints ***.
- * Thread-safe: one line is one write(2). */
+ * Thread-safe: one line is one write(2), by the caller or, after log_begin_writing(), by a thread of its own. */
 #ifndef TRIMTAB_BASE_LOG_H
 #define TRIMTAB_BASE_LOG_H
 
 #include "common/base/attr.h"
+#include "common/base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,6 +59,14 @@ struct log_config {
     int fd;              /* where lines go; 2 in production */
 };
 void log_setup(const struct log_config *cfg);
+/* From here on a thread writes the lines, and whoever logs never waits for the reader of the log (log_writer.h).  After
+ * log_setup(), whose fd it uses.  TRANSIENT: there is no thread; lines are written as before. */
+int log_begin_writing(struct err *err) _warn_unused_;
+/* The last lines get `patience_ms`; whoever logs later writes himself.  Without a begin nothing happens.  False: the reader
+ * does not read; what waits goes with the process. */
+bool log_end_writing(int64_t patience_ms);
+/* How many lines were dropped because the log was not read fast enough. */
+uint64_t log_lost(void);
 /* The verbosity alone may be changed while others log. */
 void log_set_verbosity(int verbosity);
 int log_verbosity(void);

@@ -46,6 +46,7 @@ struct lease_lock {
     struct clock *clock;
     struct rng *rng;
     void (*slow_path)(void *arg);
+    bool (*may_renew)(void *arg, struct err *err);
     void *arg;
     /* waiting */
     struct mutex mutex;
@@ -67,6 +68,7 @@ struct lease_lock *lease_lock_new(const struct lease_lock_args *args)
     l->client = args->client;
     l->watch_agent = args->watch_agent == NULL ? NULL : arena_strdup(a, args->watch_agent);
     l->slow_path = args->slow_path;
+    l->may_renew = args->may_renew;
     l->arg = args->arg;
     l->clock = args->clock == NULL ? clock_real() : args->clock;
     l->rng = args->rng == NULL ? rng_real() : args->rng;
@@ -393,6 +395,9 @@ int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *
 /* Tries until it succeeds or the renew deadline has passed. */
 static int renew(struct lease_lock *l, struct cancel *cancel, struct err *err)
 {
+    if (l->may_renew != NULL && !l->may_renew(l->arg, err)) {
+        return err->code;
+    }
     int64_t give_up_ms = clock_now_ms(l->clock) + l->terms.renew_deadline_ms;
     l->limit_ms = give_up_ms;
     for (;;) {

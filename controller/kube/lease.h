@@ -41,6 +41,9 @@ struct lease_lock_args {
     void (*slow_path)(
         void
             *arg); /* from the lock's thread, after a renewal that had to read first; may be NULL */
+    /* Asked in the lock's thread before each renewal; NULL: always.  False, with *err set: keep() ends with that error, as
+     * if the lock were lost. */
+    bool (*may_renew)(void *arg, struct err *err);
     void *arg;
 };
 
@@ -55,7 +58,7 @@ bool lease_lock_try(struct lease_lock *l, struct cancel *cancel, struct err *err
  * never gives up.  CANCELLED when `cancel` fired. */
 int lease_lock_acquire(struct lease_lock *l, struct cancel *cancel, struct err *err) _warn_unused_;
 /* Renews it every retry period.  CANCELLED when `cancel` fired: it is ours still.  Any other code: it is lost, because
- * another name is in it (CONFLICT) or no renewal succeeded within the renew deadline (the last error). */
+ * another name is in it (CONFLICT), no renewal succeeded within the renew deadline (the last error), or `may_renew` said no. */
 int lease_lock_keep(struct lease_lock *l, struct cancel *cancel, struct err *err) _warn_unused_;
 /* Gives it back, if it is ours: from then on is_held() says no.  Takes at most `timeout_ms`. */
 int lease_lock_release(struct lease_lock *l, int64_t timeout_ms, struct cancel *cancel,

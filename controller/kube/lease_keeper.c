@@ -40,6 +40,7 @@ struct lease_keeper {
 };
 
 static void tell_slow_path(void *arg);
+static bool ask_may_renew(void *arg, struct err *err);
 
 static int by_name(const void *a, const void *b)
 {
@@ -69,6 +70,7 @@ struct lease_keeper *lease_keeper_new(const struct lease_keeper_args *args)
             .clock = args->clock,
             .rng = args->rng,
             .slow_path = tell_slow_path,
+            .may_renew = args->may_renew == NULL ? NULL : ask_may_renew,
             .arg = &k->all[i],
         });
     }
@@ -122,6 +124,12 @@ static void tell_slow_path(void *arg)
         k->args.on_slow_path(k->args.arg, lease_lock_terms(one->lock)->name);
         mutex_unlock(&k->calling);
     }
+}
+
+static bool ask_may_renew(void *arg, struct err *err)
+{
+    const struct kept *one = arg;
+    return one->keeper->args.may_renew(one->keeper->args.arg, err);
 }
 
 static void tell_held(struct lease_keeper *k)

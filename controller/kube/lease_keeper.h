@@ -43,7 +43,9 @@ struct lease_keeper_args {
     /* Each may be NULL. */
     void (*on_change)(void *arg, const struct lease_change *change);
     void (*on_slow_path)(void *arg, const char *name); /* a renewal had to read first */
-    void (*on_held)(void *arg);                        /* all of them, for the first time */
+    bool (*may_renew)(void *arg,
+                      struct err *err); /* see lease.h; at the same time from several threads */
+    void (*on_held)(void *arg);         /* all of them, for the first time */
     /* One was lost, for the reason in `why`; comes at most once, and nothing may be sent from then on. */
     void (*on_lost)(void *arg, const char *name, const struct err *why);
     void *arg;

@@ -4,6 +4,7 @@
 
     process_test.py TRIMTAB_SIM TRIMTAB [TEST…]     (TAP on stdout)
 """
+import fcntl
 import os
 import re
 import resource
@@ -12,6 +13,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -71,6 +74,63 @@ def test_service_manager__hears_ready_then_signs_of_life_then_stopping():
         while rest[-1] == "WATCHDOG=1":
             rest.append(w.told())
         assert rest[-1] == "STOPPING=1", rest
+
+
+class Unread(World):
+    """trimtab whose log goes into a pipe that nobody reads."""
+
+    def __enter__(self):
+        self.reader, self.writer = os.pipe()
+        fcntl.fcntl(self.writer, fcntl.F_SETPIPE_SZ, 4096)
+        return self
+
+    def flags(self):
+        return [f for f in super().flags() if f != "--leader-elect=false"]
+
+    def launch(self):
+        self.trimtab = subprocess.Popen([self.trimtab_exe, *self.flags(), f"--kubeconfig={self.kubeconfig}", "-v=9"],
+                                        stderr=self.writer, env=self.environment())
+        os.close(self.writer)
+
+    def is_full(self):
+        return int.from_bytes(fcntl.ioctl(self.reader, termios.FIONREAD, b"\0" * 4), sys.byteorder) > 3500
+
+    def lease(self):
+        return self.call("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager")[1]
+
+    def rest(self):
+        """What is in the pipe when the process has ended."""
+        with os.fdopen(self.reader, "rb") as f:
+            return f.read().decode()
+
+
+def test_log_that_nobody_reads__stops_neither_work_nor_end():
+    with Unread((SIM, TRIMTAB), "--nodes=1") as w:
+        w.launch()
+        w.until("the pipe is full", w.is_full)
+        w.create("web")
+        w.until_address("web")
+        renewed = w.lease()["spec"]["renewTime"]
+        w.until("the lease is renewed", lambda: w.lease()["spec"]["renewTime"] != renewed)
+        code, _ = w.stop()
+        assert code == 0, code
+        assert not w.lease()["spec"].get("holderIdentity")
+        assert len(w.rest()) <= 4096
+
+
+def test_log_that_is_read_late__says_what_was_dropped_or_is_whole():
+    with Unread((SIM, TRIMTAB), "--nodes=1") as w:
+        w.launch()
+        w.until("the pipe is full", w.is_full)
+        w.create("web")
+        w.until_address("web")
+        lines = []
+        reader = threading.Thread(target=lambda: lines.extend(w.rest().splitlines()))
+        reader.start()
+        w.stop()
+        reader.join(LIMIT_S)
+        assert any("Signal received" in line for line in lines), lines[-5:]
+        assert any('"Synced"' in line for line in lines) or any("lines were dropped" in line for line in lines)
 
 
 def limits(pid):

@@ -195,7 +195,7 @@ class World:
             now = time.monotonic()
             assert now < deadline, f"waited {LIMIT_S} s until {what}\n{self.log()}"
             # Asking must not become what the machine is busy with.
-            time.sleep(min(0.2, max(0.01, 2 * (now - before))))
+            time.sleep(min(0.3, max(0.02, 4 * (now - before))))
 
     def calls(self):
         return self.must("GET", "/sim/calls")

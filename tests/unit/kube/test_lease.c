@@ -47,11 +47,23 @@ struct world {
 /* By callbacks; a world is copied. */
 struct told {
     int slow_paths;
+    int renewals; /* how often it was asked for leave */
+    int most;     /* how often that is given; 0: always */
 };
 
 static void on_slow_path(void *arg)
 {
     ((struct told *)arg)->slow_paths++;
+}
+
+static bool may_renew(void *arg, struct err *err)
+{
+    struct told *t = arg;
+    if (t->most == 0 || t->renewals++ < t->most) {
+        return true;
+    }
+    (void)err_set(err, ERR_TRANSIENT, "nothing gets done");
+    return false;
 }
 
 static struct world world_start(const struct api_step *steps, size_t n)
@@ -77,6 +89,7 @@ static struct world world_start(const struct api_step *steps, size_t n)
         .clock = fake_api_clock(w.api),
         .rng = w.rng,
         .slow_path = on_slow_path,
+        .may_renew = may_renew,
         .arg = w.told,
     });
     return w;
@@ -332,6 +345,25 @@ static void lease_keep__another_name_in_it__lost_at_once(void **state)
     world_stop(&w);
 }
 
+/* A holder that gets nothing done: without another request, as if it were lost. */
+static void lease_keep__may_not_renew__lost_without_a_request(void **state)
+{
+    START(ABSENT, {.status = 201, .body = BODY("7", "me")}, {.body = BODY("8", "me")});
+    (void)state;
+    assert_true(try(&w));
+    w.told->most = 1;
+    struct job j = {.fn = lease_lock_keep, .w = &w};
+    job_run(&j);
+    assert_int_equal(j.rc, ERR_TRANSIENT);
+    assert_string_equal(j.err.message, "nothing gets done");
+    assert_int_equal(j.took_ms, 4000); /* two pauses, and one renewal between them */
+    assert_int_equal(w.told->renewals, 2);
+    assert_int_equal(fake_api_count(w.api), 3);
+    assert_false(lease_lock_is_held(w.lock));
+    assert_int_equal(lease_lock_until_ms(w.lock), 0);
+    world_stop(&w);
+}
+
 static void lease_keep__cancelled__still_held(void **state)
 {
     START(ABSENT, {.status = 201, .body = BODY("7", "me")}, {.body = BODY("8", "me")});
@@ -429,6 +461,7 @@ UNIT_MAIN(lease)
         cmocka_unit_test(lease_keep__server_fails__closed_after_the_deadline_then_lost),
         cmocka_unit_test(lease_is_held__no_renewal_for_the_deadline__no_until_the_next),
         cmocka_unit_test(lease_keep__another_name_in_it__lost_at_once),
+        cmocka_unit_test(lease_keep__may_not_renew__lost_without_a_request),
         cmocka_unit_test(lease_keep__cancelled__still_held),
         cmocka_unit_test(lease_release__held__nobody_for_a_second),
         cmocka_unit_test(lease_release__changed_or_taken__never_anothers),

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* log_writer.c: see log_writer.h.
+ *
+ * The thread takes all that waits at once and writes it without the lock.  `lost` counts what came behind a full buffer,
+ * so its line belongs behind what was taken together with the count. */
+#include "common/base/log_writer.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+
+/* A file descriptor that does not block is somebody else's choice; it is waited for all the same. */
+static bool wait_for_room(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    int rc;
+    do {
+        rc = poll(&p, 1, -1);
+    } while (rc < 0 && errno == EINTR);
+    return rc > 0;
+}
+
+static void write_line(int fd, const char *line, size_t n)
+{
+    while (n > 0) {
+        ssize_t done = write(fd, line, n);
+        if (done > 0) {
+            line += done;
+            n -= (size_t)done;
+        } else if (done == 0 || (errno != EINTR && !(errno == EAGAIN && wait_for_room(fd)))) {
+            return;
+        }
+    }
+}
+
+void log_writer_write(int fd, const char *lines, size_t n)
+{
+    while (n > 0) {
+        const char *end = memchr(lines, '\n', n);
+        size_t line = end == NULL ? n : (size_t)(end - lines) + 1;
+        write_line(fd, lines, line);
+        lines += line;
+        n -= line;
+    }
+}
+
+/* Blocks until there is something to write; false: nothing more will come. */
+static bool take(struct log_writer *w, struct str_buf *ret)
+{
+    mutex_lock(&w->lock);
+    w->writing = false;
+    cond_broadcast(&w->changed);
+    while (w->waiting.len == 0 && w->lost == 0 && !w->ending) {
+        clock_wait(clock_real(), &w->changed, &w->lock, CLOCK_NEVER);
+    }
+    *ret = w->waiting;
+    w->waiting = (struct str_buf)STR_BUF_INIT;
+    uint64_t lost = w->lost;
+    w->lost = 0;
+    w->writing = ret->len > 0 || lost > 0;
+    bool some = w->writing;
+    mutex_unlock(&w->lock);
+    if (lost > 0) {
+        w->tell_lost(ret, lost);
+    }
+    return some;
+}
+
+static void *write_all(void *arg)
+{
+    struct log_writer *w = arg;
+    struct str_buf lines = STR_BUF_INIT;
+    while (take(w, &lines)) {
+        log_writer_write(w->fd, str_buf_text(&lines), lines.len);
+        str_buf_done(&lines);
+    }
+    str_buf_done(&lines);
+    return NULL;
+}
+
+int log_writer_begin(struct log_writer *w, int fd, void (*tell_lost)(struct str_buf *b, uint64_t n),
+                     struct err *err)
+{
+    sigset_t all;
+    sigset_t before;
+    mutex_init(&w->lock);
+    cond_init(&w->changed);
+    mutex_lock(&w->lock);
+    w->fd = fd;
+    w->tell_lost = tell_lost;
+    w->ending = false;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&w->thread, NULL, write_all, w);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    w->running = rc == 0;
+    mutex_unlock(&w->lock);
+    return rc == 0 ? ERR_OK
+                   : err_set(err, ERR_TRANSIENT, "no thread for the log: %s", strerror(rc));
+}
+
+bool log_writer_put(struct log_writer *w, const char *line, size_t n)
+{
+    mutex_lock(&w->lock);
+    bool running = w->running;
+    if (running && w->lost == 0 && w->waiting.len + n <= LOG_WRITER_MAX) {
+        str_append_n(&w->waiting, line, n);
+        cond_broadcast(&w->changed);
+    } else if (running) {
+        w->lost++; /* also what would fit, until the loss is told: the order holds */
+        w->lost_ever++;
+    }
+    mutex_unlock(&w->lock);
+    return running;
+}
+
+static bool flush(struct log_writer *w, int64_t patience_ms) _requires_(w->lock)
+{
+    int64_t until_ms = clock_now_ms(clock_real()) + patience_ms;
+    while (w->running && (w->writing || w->waiting.len > 0 || w->lost > 0) &&
+           clock_now_ms(clock_real()) < until_ms) {
+        clock_wait(clock_real(), &w->changed, &w->lock, until_ms);
+    }
+    return !w->writing && w->waiting.len == 0 && w->lost == 0;
+}
+
+bool log_writer_flush(struct log_writer *w, int64_t patience_ms)
+{
+    mutex_lock(&w->lock);
+    bool all = flush(w, patience_ms);
+    mutex_unlock(&w->lock);
+    return all;
+}
+
+bool log_writer_end(struct log_writer *w, int64_t patience_ms)
+{
+    mutex_lock(&w->lock);
+    bool ran = w->running;
+    bool all = flush(w, patience_ms);
+    w->running = false;
+    w->ending = true;
+    cond_broadcast(&w->changed);
+    mutex_unlock(&w->lock);
+    if (ran && all) {
+        pthread_join(w->thread, NULL);
+    } else if (ran) {
+        pthread_detach(w->thread);
+    }
+    return all;
+}
+
+uint64_t log_writer_lost(struct log_writer *w)
+{
+    mutex_lock(&w->lock);
+    uint64_t lost = w->lost_ever;
+    mutex_unlock(&w->lock);
+    return lost;
+}
