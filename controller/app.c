@@ -43,6 +43,7 @@ struct app *app_new(const struct app_args *args)
     a->own_metrics = args->metrics == NULL ? metrics_new() : NULL;
     a->metrics = args->metrics == NULL ? a->own_metrics : args->metrics;
     a->board = board_new(a->args.clock);
+    a->orphan_guard = orphan_guard_new(a->args.options->orphan_guard);
     user_agent_make(USER_AGENT_SERVICES, a->user_agent);
     user_agent_make(USER_AGENT_WATCHES, a->watch_agent);
     mutex_init(&a->lock);
@@ -136,6 +137,7 @@ void app_free(struct app *a)
     identity_free(a->own_identity);
     metrics_free(a->own_metrics);
     board_free(a->board);
+    orphan_guard_free(a->orphan_guard);
     cancel_free(a->cancel);
     cancel_free(a->hard);
     cond_done(&a->stopping);

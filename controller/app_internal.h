@@ -34,6 +34,7 @@ struct app {
     struct metrics *own_metrics;
     struct metrics_live live; /* begun when it runs */
     struct board *board;
+    struct orphan_guard *orphan_guard;
     struct identity *own_identity;    /* NULL: args' */
     struct kube_config *kube;         /* as what the process speaks */
     struct kube_client *root;         /* asks as that whether the API server is ready */

@@ -462,6 +462,7 @@ static void make_syncer(struct app *a)
         .queue = a->queue,
         .cache = a->cache,
         .node_sets = a->node_sets,
+        .orphan_guard = a->orphan_guard,
         .services = a->services,
         .nodes = a->nodes,
         .slices = a->slices,
@@ -577,8 +578,13 @@ static int start_working(struct app *a, struct err *err)
         rc = watch_config(a, err);
     }
     if (rc == ERR_OK) {
-        a->live = (struct metrics_live){a->metrics, a->client,  a->board,
-                                        a->queue,   a->workers, a->watch.fanout};
+        a->live = (struct metrics_live){.metrics = a->metrics,
+                                        .client = a->client,
+                                        .board = a->board,
+                                        .orphan_guard = a->orphan_guard,
+                                        .queue = a->queue,
+                                        .workers = a->workers,
+                                        .fanout = a->watch.fanout};
         metrics_live_begin(&a->live);
         mutex_lock(&a->lock);
         a->running = true;

@@ -38,6 +38,7 @@ static void collect(void *arg, struct metrics *m)
 
     board_counts(l->board, services);
     collect_services(m, services);
+    metrics_set(m, METRIC_KEPT, NULL, 0, (double)orphan_guard_count(l->orphan_guard));
     const struct queue_counts n = queue_counts(l->queue);
     collect_queue(m, &n);
     workers_publish(l->workers);
@@ -64,6 +65,7 @@ void metrics_live_end(struct metrics_live *l)
     }
     metrics_remove_collector(l->metrics, collect, l);
     collect_services(l->metrics, none);
+    metrics_set(l->metrics, METRIC_KEPT, NULL, 0, 0);
     collect_queue(l->metrics, &(struct queue_counts){0});
     collect_ages(l->metrics, "service", &(struct work_ages){0});
     collect_ages(l->metrics, "node", &(struct work_ages){0});

@@ -18,6 +18,7 @@ struct metrics_live {
     struct metrics *metrics;
     struct kube_client *client;
     struct board *board;
+    struct orphan_guard *orphan_guard; /* NULL: there is none */
     struct queue *queue;
     struct workers *workers;
     struct node_fanout *fanout;

@@ -139,6 +139,10 @@ const struct tt_metric metrics_own[] = {
          "Services in the queue: in line (waiting), put off to a later moment (delayed), with a "
          "worker (processing)",
      LABELS(state_labels)},
+    {.name = METRIC_KEPT,
+     .type = TT_METRIC_GAUGE,
+     .help = "Load balancers that are kept though their Services vanished from a list "
+             "(--orphan-guard)"},
     {.name = METRIC_SERVICES,
      .type = TT_METRIC_GAUGE,
      .help = "Services that this process deals with, by the state that /status shows",

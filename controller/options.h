@@ -84,6 +84,7 @@ struct options {
     int64_t start_interval_ms;
     const char *drift;        /* --drift: "off", "report", "repair" */
     int64_t drift_period_ms;  /* --drift-period */
+    bool orphan_guard;        /* --orphan-guard */
     bool service_conditions;  /* --service-conditions */
     bool service_annotations; /* --service-annotations */
     /* the process */

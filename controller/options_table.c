@@ -74,6 +74,7 @@ const struct option_def options_table[] = {
     ROW("resync-period", D, "0s", SERVICE, AT(resync_period_ms), "Check every load balancer again after this time, with jitter; 0 never"),
     ROW("drift", S, "off", SERVICE, AT(drift), "What is done about load balancers that somebody else changed: off, report, repair"),
     ROW("drift-period", D, "1h0m0s", SERVICE, AT(drift_period_ms), "How often each load balancer is compared with its Service for that, with jitter"),
+    ROW("orphan-guard", B, "true", SERVICE, AT(orphan_guard), "Keep load balancers when one list of the API server lacks many Services whose deletion nobody saw"),
     ROW("service-annotations", B, "false", SERVICE, AT(service_annotations), "Keep the last plan and the last error on each Service, as annotations"),
     ROW("service-conditions", B, "false", SERVICE, AT(service_conditions), "Keep condition trimtab.io/LoadBalancerReady in each Service's status"),
     ROW("strict-upstream-events", B, "false", SERVICE, AT(strict_events), "Emit exactly upstream's events, also when nothing was to be done"),

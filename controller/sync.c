@@ -87,6 +87,8 @@ static void decide(struct sync_batch *b, struct sync_item *item)
         f.stuck = f.cached && k->stuck;
     } else {
         f.cached = k->cached;
+        f.kept =
+            k->state != NULL && orphan_guard_keeps(b->s->orphan_guard, k->state->uid, NULL, NULL);
     }
     if (item->looks && item->reasons == 0) {
         bool may = sync_may_look(b, item, f.same_backends);
@@ -139,6 +141,12 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
     struct kube_object *old = item->known.state;
 
     if (item->obj == NULL || old == NULL || str_eq(old->uid, item->obj->uid) || !item->known.ours) {
+        return;
+    }
+    if (orphan_guard_keeps(b->s->orphan_guard, old->uid, NULL, NULL)) {
+        service_cache_drop(b->s->cache, item->key);
+        kube_object_unref(old);
+        item->known = (struct service_known){0};
         return;
     }
     struct sync_item for_old = *item;
@@ -244,6 +252,7 @@ static void before(struct sync_batch *b, struct sync_item *item)
         }
         item->joins = true;
         break;
+    case SYNC_KEEP:
     case SYNC_FORGET:
     case SYNC_NOTHING:
     case SYNC_LOOK:

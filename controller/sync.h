@@ -24,6 +24,7 @@
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
 #include "controller/node_sets.h"
+#include "controller/orphan_guard.h"
 #include "controller/progress.h"
 #include "controller/queue.h"
 #include "controller/service_cache.h"
@@ -54,6 +55,7 @@ struct syncer {
     struct queue *queue;
     struct service_cache *cache;
     struct node_sets *node_sets;
+    struct orphan_guard *orphan_guard;
     struct kube_store *services;
     struct kube_store *nodes;
     struct kube_store *slices; /* NULL: endpoints are not watched */

@@ -196,6 +196,26 @@ static void forget(struct sync_item *item)
     }
 }
 
+/* What is known of it is forgotten, so that nothing in the cloud is touched for its sake, whatever takes its name. */
+static void keep(struct sync_item *item)
+{
+    size_t n_lost = 0;
+    size_t n_known = 0;
+
+    (void)orphan_guard_keeps(item->s->orphan_guard, item->known.state->uid, &n_lost, &n_known);
+    const char *message = arena_printf(
+        item->a,
+        "The Service is gone and its load balancer is kept: one list of the API server lacked %zu "
+        "of %zu Services at once, and nobody was seen to delete them. If it is to go: trimtab "
+        "orphans --delete %s",
+        n_lost, n_known, item->key);
+    log_warning("The load balancer of a Service that vanished is kept", LOG_S("service", item->key),
+                LOG_I("services", n_lost), LOG_I("known", n_known));
+    service_cache_drop(item->s->cache, item->key);
+    sync_event_kept(item, message);
+    sync_board_kept(item, message);
+}
+
 void sync_after(struct sync_batch *b, struct sync_item *item)
 {
     switch (item->todo) {
@@ -211,6 +231,9 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
         break;
     case SYNC_DELETE_VANISHED:
         after_vanished(item);
+        break;
+    case SYNC_KEEP:
+        keep(item);
         break;
     case SYNC_FORGET:
         forget(item);
@@ -337,7 +360,8 @@ static void note_change(const struct sync_item *item, const struct tt_kv *verb)
 {
     const struct syncer *s = item->s;
 
-    if (item->changed_ms == INT64_MAX || item->todo == SYNC_NOTHING || item->todo == SYNC_FORGET) {
+    if (item->changed_ms == INT64_MAX || item->todo == SYNC_NOTHING || item->todo == SYNC_FORGET ||
+        item->todo == SYNC_KEEP) {
         return;
     }
     metrics_observe(s->metrics, METRIC_CHANGE_DURATION, verb, 1,
@@ -376,7 +400,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     const struct tt_kv labels[] = {{"verb", sync_todo_word(item->todo)},
                                    {"result", err_code_name(item->err.code)}};
 
-    if (item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET) {
+    if (item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET && item->todo != SYNC_KEEP) {
         double took_s = (double)(clock_now_ms(s->clock) - b->started_ms) / 1000;
         metrics_add(s->metrics, METRIC_SYNCS, labels, 2, 1);
         metrics_observe(s->metrics, METRIC_SYNC_DURATION, labels, 1, took_s);

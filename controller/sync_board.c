@@ -14,6 +14,7 @@ const char *sync_todo_word(enum sync_do todo)
     case SYNC_NOTHING:
     case SYNC_LOOK:
     case SYNC_FORGET:
+    case SYNC_KEEP:
         return "none";
     default:
         return "delete";
@@ -22,7 +23,8 @@ const char *sync_todo_word(enum sync_do todo)
 
 void sync_board_begin(const struct sync_item *item)
 {
-    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_LOOK && item->todo != SYNC_FORGET;
+    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_LOOK &&
+                 item->todo != SYNC_FORGET && item->todo != SYNC_KEEP;
 
     if (item->s->board != NULL && calls && item->todo != SYNC_DELETE_IF_EXISTS) {
         board_begin(item->s->board, item->key, sync_todo_word(item->todo));
@@ -38,13 +40,23 @@ static bool is_over(const struct sync_item *item)
     return item->todo == SYNC_FORGET || (deletes && item->err.code == ERR_OK);
 }
 
+void sync_board_kept(const struct sync_item *item, const char *message)
+{
+    if (item->s->board != NULL) {
+        board_end(
+            item->s->board, item->key,
+            &(struct board_end){
+                .state = BOARD_FAILED, .code = TT_CONFLICT, .message = message, .delay_ms = -1});
+    }
+}
+
 void sync_board_end(const struct sync_batch *b, const struct sync_item *item,
                     const struct sync_outcome *outcome, int64_t delay_ms)
 {
     const struct syncer *s = item->s;
     bool ok = item->err.code == ERR_OK;
 
-    if (s->board == NULL || (item->todo == SYNC_NOTHING && ok)) {
+    if (s->board == NULL || item->todo == SYNC_KEEP || (item->todo == SYNC_NOTHING && ok)) {
         return;
     }
     if (is_over(item)) {

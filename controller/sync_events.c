@@ -49,6 +49,11 @@ void sync_event_no_nodes(const struct sync_item *item)
     }
 }
 
+void sync_event_kept(const struct sync_item *item, const char *message)
+{
+    emit(item, "Warning", "LoadBalancerKept", message);
+}
+
 void sync_event_begin(struct sync_item *item)
 {
     if (item->began) {
@@ -69,6 +74,7 @@ void sync_event_begin(struct sync_item *item)
         break;
     case SYNC_UPDATE:
     case SYNC_LOOK:
+    case SYNC_KEEP:
     case SYNC_FORGET:
     case SYNC_NOTHING:
         break;

@@ -150,10 +150,13 @@ void sync_board_begin(const struct sync_item *item);
 /* `delay_ms` as in struct board_end; `outcome` of item->err. */
 void sync_board_end(const struct sync_batch *b, const struct sync_item *item,
                     const struct sync_outcome *outcome, int64_t delay_ms);
+/* A row that says so until the Service comes back. */
+void sync_board_kept(const struct sync_item *item, const char *message);
 /* "ensure", "update", "delete" or "none". */
 const char *sync_todo_word(enum sync_do todo);
 
 /* --- sync_events.c ---------------------------------------------------------------------------------- */
+void sync_event_kept(const struct sync_item *item, const char *message); /* SYNC_KEEP */
 void sync_event_begin(struct sync_item *item); /* Ensuring…, Deleting…; once */
 void sync_event_no_nodes(const struct sync_item *item);
 void sync_event_normal(const struct sync_item *item, const char *reason, const char *message);

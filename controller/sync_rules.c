@@ -107,7 +107,10 @@ enum sync_do sync_decide(const struct sync_facts *f)
         if (!f->cached) {
             return SYNC_NOTHING;
         }
-        return f->was_ours ? SYNC_DELETE_VANISHED : SYNC_FORGET;
+        if (!f->was_ours) {
+            return SYNC_FORGET;
+        }
+        return f->kept ? SYNC_KEEP : SYNC_DELETE_VANISHED;
     }
     if (f->wants && !f->cleanup) {
         return decide_wanted(f);

@@ -47,6 +47,7 @@ enum sync_do {
     SYNC_DELETE_IF_EXISTS, /* ask the provider first; when there is nothing, the Service is left alone */
     SYNC_LOOK,             /* whether somebody else changed it: plan, change nothing */
     SYNC_DELETE_VANISHED, /* the object is gone; the last known state says what to clean up */
+    SYNC_KEEP, /* the same, but nobody was seen to delete it: its load balancer stays (orphan_guard.h) */
 };
 
 struct sync_facts {
@@ -58,6 +59,7 @@ struct sync_facts {
     bool deleting;          /* it has a deletionTimestamp */
     bool cached;            /* this process dealt with this key before, same UID */
     bool was_ours;          /* … and it was ours then */
+    bool kept;              /* not found: orphan_guard_keeps() */
     bool stuck;             /* its last ensure was refused as it is: only a change helps */
     bool not_our_finalizer; /* the cleanup finalizer is known to be another controller's */
     bool same_backends;     /* nodes and endpoints are those that were last handed over */

@@ -35,6 +35,41 @@ static void service_gone(struct watch *w, const struct kube_object *old_obj)
     kube_object_unref(known.state);
 }
 
+/* Those whose deletion nobody saw.  A deletionTimestamp is an order, a list that lacks one is none. */
+static bool may_be_kept(const struct syncer *s, const struct tt_service *svc)
+{
+    return scope_wants(&s->scope, svc) && svc->deleted_us == 0;
+}
+
+static void services_lost(void *arg, struct kube_object *const *objects, size_t n)
+{
+    const struct watch *w = arg;
+    const struct syncer *s = w->syncer;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char **uids = ARENA_ARRAY(a, const char *, n);
+    struct kube_snapshot *left = kube_store_snapshot(s->services);
+    size_t n_lost = 0;
+    size_t n_known = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (may_be_kept(s, objects[i]->service)) {
+            uids[n_lost++] = objects[i]->uid;
+        }
+    }
+    for (size_t i = 0; i < left->n; i++) {
+        n_known += may_be_kept(s, left->views[i]);
+    }
+    kube_snapshot_unref(left);
+    n_known += n_lost;
+    if (orphan_guard_lost(s->orphan_guard, uids, n_lost, n_known)) {
+        log_error("nobody was seen to delete them",
+                  "A list of Services lacks many at once: their "
+                  "load balancers are kept (--orphan-guard)",
+                  LOG_I("services", n_lost), LOG_I("known", n_known),
+                  LOG_S("see", "trimtab orphans"));
+    }
+}
+
 static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
 {
     struct watch *w = arg;
@@ -46,6 +81,7 @@ static void service_changed(void *arg, struct kube_object *old_obj, struct kube_
         service_gone(w, old_obj);
         return;
     }
+    orphan_guard_seen(s->orphan_guard, cur->uid);
     if (old_obj != NULL) {
         note_foreign(w, old_obj, cur);
     }
@@ -115,8 +151,9 @@ void watch_attach(struct watch *w)
 {
     const struct syncer *s = w->syncer;
 
-    kube_store_add_handler(s->services,
-                           &(struct kube_handler){.changed = service_changed, .arg = w});
+    kube_store_add_handler(
+        s->services,
+        &(struct kube_handler){.changed = service_changed, .lost = services_lost, .arg = w});
     kube_store_add_handler(s->nodes, &(struct kube_handler){.changed = node_changed, .arg = w});
     if (s->slices != NULL) {
         kube_store_add_handler(s->slices,

@@ -385,6 +385,23 @@ static void publish_staged(struct kube_store *s)
     store_index_init(&s->staged, store_cmp_key);
 }
 
+static void tell_lost(struct kube_store *s, const struct store_index *gone)
+{
+    if (gone->n == 0) {
+        return;
+    }
+    struct kube_object **objects = xcalloc(gone->n, sizeof(struct kube_object *));
+    for (size_t i = 0; i < gone->n; i++) {
+        objects[i] = gone->entries[i].object;
+    }
+    for (size_t i = 0; i < s->n_handlers; i++) {
+        if (s->handlers[i].lost != NULL) {
+            s->handlers[i].lost(s->handlers[i].arg, objects, gone->n);
+        }
+    }
+    free(objects);
+}
+
 void kube_store_replace_end(struct kube_store *s, bool complete)
 {
     s->replacing = false;
@@ -397,6 +414,7 @@ void kube_store_replace_end(struct kube_store *s, bool complete)
     struct store_index gone;
     store_index_init(&gone, store_cmp_key);
     take_unseen(s, &gone);
+    tell_lost(s, &gone);
     for (size_t i = 0; i < gone.n; i++) {
         tell(s, gone.entries[i].object, NULL);
     }

@@ -104,7 +104,12 @@ static void scrape__shows_what_is_at_work_and_forgets_it_at_the_end(void **state
     r->provider->during = look_inside;
     r->provider->during_arg = &look;
     struct workers *w = workers_new(&r->syncer, 1);
-    struct metrics_live live = {r->metrics, r->client, board, r->syncer.queue, w, r->watch.fanout};
+    struct metrics_live live = {.metrics = r->metrics,
+                                .client = r->client,
+                                .board = board,
+                                .queue = r->syncer.queue,
+                                .workers = w,
+                                .fanout = r->watch.fanout};
     metrics_live_begin(&live);
     stand_service(r, "web", STAND_LB, NULL, NULL);
     assert_int_equal(workers_start(w, &err), ERR_OK);

@@ -100,6 +100,7 @@ static const struct {
 } decisions[] = {
     {"unknown", {.reasons = TT_REASON_SPEC}, SYNC_NOTHING},
     {"vanished, was ours", {.cached = true, .was_ours = true}, SYNC_DELETE_VANISHED},
+    {"vanished with many others", {.cached = true, .was_ours = true, .kept = true}, SYNC_KEEP},
     {"vanished, never ours", {.cached = true}, SYNC_FORGET},
     {"new", {.found = true, .wants = true, .reasons = TT_REASON_SPEC}, SYNC_ENSURE},
     {"nodes, not seen before",
