@@ -46,6 +46,7 @@
 
 static int fail(const struct err *err)
 {
+    (void)log_flush(LOG_END_MS); /* the error is the last line */
     fprintf(stderr, "error: %s\n", err->message);
     return 1;
 }

@@ -72,7 +72,8 @@ struct tt_result {
     unsigned operations_done;   /* operations that ended well */
     struct report_plan changes; /* with host_args.note_plans: those that were planned, in words */
     bool held;                  /* the finalizers were put there in this call */
-    bool let_go; /* set by the syncer: the Service may bear fewer finalizers than it shows */
+    char *version; /* set by the syncer: the resourceVersion that was seen last (service_patch.h) */
+    bool let_go;   /* set by the syncer: the Service may bear fewer finalizers than it shows */
     const char *hold_failure; /* why they could not be; NULL otherwise */
 };
 

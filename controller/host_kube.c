@@ -13,7 +13,7 @@
 #include "common/lb/status_rules.h"
 #include "common/net/url.h"
 #include "controller/host_internal.h"
-#include "controller/kube/client_rules.h"
+#include "controller/service_patch.h"
 
 #define PAGE_OBJECTS 250   /* of kube_each: one page is one tree */
 #define PAGES_MAX    10000 /* a server that never ends a list */
@@ -320,14 +320,19 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
 {
     const struct tt_service *svc = item->service;
     const char *wanted[HOST_FINALIZERS_MAX + 1];
-    struct kube_response resp = {0};
-    struct kube_request req = {.method = "PATCH", .content_type = KUBE_STRATEGIC_PATCH};
-    char *path = NULL;
+    char any[SERVICE_VERSION_MAX] = "";
+    const struct service_patch patch = {
+        .client = h->args.client,
+        .services = h->args.services,
+        .cancel = host_call_of(call)->cancel,
+        .metrics = h->args.metrics,
+        .svc = svc,
+        .version = item->result->version == NULL ? any : item->result->version};
 
     uint32_t n_wanted = wanted_finalizers(h, item->result, names, n, wanted);
-    req.body = finalizer_patch_add(a, svc->finalizers, item->result->let_go ? 0 : svc->n_finalizers,
-                                   wanted, n_wanted);
-    if (req.body == NULL || item->result->held) {
+    const char *body = finalizer_patch_add(
+        a, svc->finalizers, item->result->let_go ? 0 : svc->n_finalizers, wanted, n_wanted);
+    if (body == NULL || item->result->held) {
         return TT_OK;
     }
     if (svc->deleted_us != 0) {
@@ -336,16 +341,7 @@ static int32_t hold(struct tt_host_ctx *h, const struct tt_call *call, const str
     if (h->args.client == NULL || !h->table.may_mutate(h, call)) {
         return err_set(err, ERR_CANCELLED, "nothing may be changed now");
     }
-    int rc = kube_path(a, "v1", svc->ns, "services", svc->name, "status", &path, err);
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    req.path = path;
-    req.body = patch_for_uid(a, req.body, svc->uid);
-    rc = kube_client_do(h->args.client, a, &req, host_call_of(call)->cancel, &resp, err);
-    if (rc != ERR_OK && client_is_other_object(err)) {
-        rc = err_set(err, ERR_NOT_FOUND, "the Service is gone, and another has its name");
-    }
+    int rc = service_patch_send(&patch, body, err);
     if (rc == ERR_OK) {
         log_info(2, "Finalizers added", LOG_S("service", item->result->key));
         item->result->held = true;

@@ -123,13 +123,14 @@ extern const size_t metrics_process_n;
 #define METRIC_RUNNING          "running_managed_controllers"
 #define METRIC_DRIFT            "trimtab_drift_found_total"
 
-#define METRIC_PLANS       "trimtab_plans_total"
-#define METRIC_OPERATIONS  "trimtab_operations_total"
-#define METRIC_QUEUE_TAKEN "trimtab_queue_taken_total"
-#define METRIC_QUEUE_KEYS  "trimtab_queue_keys"
-#define METRIC_SERVICES    "trimtab_services"
-#define METRIC_KEPT        "trimtab_load_balancers_kept"
-#define METRIC_API_TOKENS  "trimtab_api_tokens"
-#define METRIC_API_WAIT    "trimtab_api_wait_seconds_total"
+#define METRIC_PLANS           "trimtab_plans_total"
+#define METRIC_OPERATIONS      "trimtab_operations_total"
+#define METRIC_QUEUE_TAKEN     "trimtab_queue_taken_total"
+#define METRIC_QUEUE_KEYS      "trimtab_queue_keys"
+#define METRIC_SERVICES        "trimtab_services"
+#define METRIC_KEPT            "trimtab_load_balancers_kept"
+#define METRIC_WRITE_CONFLICTS "trimtab_service_write_conflicts_total"
+#define METRIC_API_TOKENS      "trimtab_api_tokens"
+#define METRIC_API_WAIT        "trimtab_api_wait_seconds_total"
 
 #endif

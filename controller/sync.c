@@ -5,6 +5,7 @@
  * whatever the call comes to, the next change is compared with what it was given. */
 #include "controller/sync.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,6 +125,10 @@ static void load(struct sync_batch *b, struct sync_item *item)
     item->n_eligible = b->n_eligible;
     if (item->obj != NULL) {
         item->svc = item->obj->service;
+        (void)snprintf(item->version, sizeof(item->version), "%s",
+                       strlen(item->obj->resource_version) < sizeof(item->version)
+                           ? item->obj->resource_version
+                           : "");
         item->view_lets_go = may_be_older(s, item);
     } else if (item->known.state != NULL) {
         item->svc = item->known.state->service;

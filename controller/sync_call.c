@@ -124,6 +124,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         host_call_item(c, i, &items[i]->in);
         items[i]->result = items[i]->in.result;
         items[i]->result->let_go = items[i]->view_lets_go;
+        items[i]->result->version = items[i]->version;
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);

@@ -8,6 +8,7 @@
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 #define TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
 
+#include "controller/service_patch.h"
 #include "controller/sync.h"
 
 #define SYNC_BATCH_KEY_MAX 512
@@ -20,9 +21,10 @@ struct sync_item {
     int64_t changed_ms; /* as in struct queue_item */
     const struct tt_service
         *svc; /* as it is now; of a vanished one as last known; NULL: nothing is known */
-    struct kube_object *obj;    /* holds svc, when it is in the store */
-    struct service_known known; /* before this sync; owns a reference */
-    bool view_lets_go;          /* svc may bear fewer finalizers than it shows (service_cache.h) */
+    struct kube_object *obj;           /* holds svc, when it is in the store */
+    struct service_known known;        /* before this sync; owns a reference */
+    char version[SERVICE_VERSION_MAX]; /* of the Service, as seen or written last */
+    bool view_lets_go; /* svc may bear fewer finalizers than it shows (service_cache.h) */
     enum sync_do todo;
     size_t n_eligible;            /* nodes that take part */
     struct kube_snapshot *slices; /* NULL: not watched */

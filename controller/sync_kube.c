@@ -2,7 +2,7 @@
 /* sync_kube.c: what is written to a Service: finalizers, status, annotations, conditions.
  *
  * All of it goes to the status subresource, as upstream's does: RBAC needs no more.  Bodies come from
- * common/lb/status_rules.h and carry the Service's uid: one of the same name that came meanwhile is not written to.  A
+ * common/lb/status_rules.h, service_patch.h sends them: a Service of the same name that came meanwhile is not written to.  A
  * Service that is gone needs nothing written. */
 #include <string.h>
 
@@ -11,7 +11,6 @@
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
-#include "controller/kube/client_rules.h"
 #include "controller/sync_internal.h"
 
 /* A failure to write is tried again with back-off, whatever the server said. */
@@ -29,24 +28,16 @@ static int as_retryable(int rc, struct err *err)
 /* The code is the server's. */
 static int patch_once(struct sync_item *item, const char *body, struct err *err)
 {
-    char *path = NULL;
-    struct kube_response resp = {0};
-    int rc =
-        kube_path(item->a, "v1", item->svc->ns, "services", item->svc->name, "status", &path, err);
+    const struct syncer *s = item->s;
+    const struct service_patch patch = {.client = s->client,
+                                        .services = s->services,
+                                        .cancel = s->cancel,
+                                        .metrics = s->metrics,
+                                        .svc = item->svc,
+                                        .version = item->version};
+    int rc = service_patch_send(&patch, body, err);
 
-    if (rc != ERR_OK) {
-        return rc;
-    }
-    const struct kube_request req = {.method = "PATCH",
-                                     .path = path,
-                                     .content_type = KUBE_STRATEGIC_PATCH,
-                                     .body = patch_for_uid(item->a, body, item->svc->uid)};
-    rc = kube_client_do(item->s->client, item->a, &req, item->s->cancel, &resp, err);
-    if (rc == ERR_OK) {
-        item->wrote = true;
-    } else if (client_is_other_object(err)) {
-        err->code = rc = ERR_NOT_FOUND;
-    }
+    item->wrote = item->wrote || rc == ERR_OK;
     return rc;
 }
 

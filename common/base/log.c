@@ -127,6 +127,11 @@ int log_begin_writing(struct err *err)
     return rc;
 }
 
+bool log_flush(int64_t patience_ms)
+{
+    return !atomic_load(&has_writer) || log_writer_flush(&writer, patience_ms);
+}
+
 bool log_end_writing(int64_t patience_ms)
 {
     return !atomic_load(&has_writer) || log_writer_end(&writer, patience_ms);

@@ -290,7 +290,7 @@ char *patches_join(struct arena *a, const char *const *patches, size_t n)
         return n == 0 ? NULL : arena_strdup(a, patches[0]);
     }
     struct json_object *all = json_object_new_object();
-    json_add(all, "metadata", json_object_new_object()); /* first: patch_for_uid() looks there */
+    json_add(all, "metadata", json_object_new_object()); /* first: patch_for_object() looks there */
     for (size_t i = 0; i < n; i++) {
         struct json_object *one = NULL;
         if (json_parse_arena(a, patches[i], strlen(patches[i]), NULL, &one, NULL) == ERR_OK) {
@@ -305,7 +305,7 @@ char *patches_join(struct arena *a, const char *const *patches, size_t n)
     return text;
 }
 
-char *patch_for_uid(struct arena *a, const char *patch, const char *uid)
+char *patch_for_object(struct arena *a, const char *patch, const char *uid, const char *version)
 {
     static const char meta[] = "{\"metadata\":{";
     struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
@@ -315,6 +315,10 @@ char *patch_for_uid(struct arena *a, const char *patch, const char *uid)
     }
     str_append(&b, "{\"metadata\":{\"uid\":");
     str_append_json_quoted(&b, uid);
+    if (!str_is_empty(version)) {
+        str_append(&b, ",\"resourceVersion\":");
+        str_append_json_quoted(&b, version);
+    }
     str_append(&b, has_meta ? "," : "},");
     str_append(&b, patch + (has_meta ? strlen(meta) : 1));
     return str_buf_to_arena(&b, a);

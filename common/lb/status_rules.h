@@ -38,7 +38,8 @@ char *condition_patch_remove(struct arena *a, const char *type);
 char *patches_join(struct arena *a, const char *const *patches, size_t n);
 
 /* One of the patches above for this very object: it carries the uid, so that the server refuses it (422) when the name
- * stands for another object by now. */
-char *patch_for_uid(struct arena *a, const char *patch, const char *uid);
+ * stands for another object by now, and the resourceVersion, so that it refuses it (409) when the object has changed.  NULL
+ * or "": left out. */
+char *patch_for_object(struct arena *a, const char *patch, const char *uid, const char *version);
 
 #endif

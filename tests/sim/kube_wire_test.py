@@ -28,15 +28,15 @@ ELSEWHERE = ("/leases", "/configmaps", "subjectaccessreviews", "tokenreviews", "
 STATUS = f"patch /api/v1/namespaces/NS/services/NAME/status  {PATCH} service-controller "
 ONLY_UPSTREAM = {
     "get /version  aws-cloud-provider": "asked by the AWS provider",
-    STATUS + "metadata.finalizers": "ours carry metadata.uid, so that they cannot hit another Service of that name",
+    STATUS + "metadata.finalizers": "ours carry metadata.uid and resourceVersion, so that they hit neither another Service of that name nor, late, a later state",
     STATUS + "status.loadBalancer.ingress": "likewise; and the one after the finalizer's removal, with null, is not sent",
     f"patch /api/v1/namespaces/NS/events/NAME  {PATCH} service-controller count lastTimestamp message":
         "EnsuringLoadBalancer comes once: a sync that has nothing to do says nothing (--strict-upstream-events)",
 }
 ONLY_OURS = {
-    STATUS + "metadata.finalizers metadata.uid": "see above",
-    STATUS + "metadata.uid status.loadBalancer.ingress": "see above",
-    STATUS + "metadata.$deleteFromPrimitiveList/finalizers metadata.uid":
+    STATUS + "metadata.finalizers metadata.resourceVersion metadata.uid": "see above",
+    STATUS + "metadata.resourceVersion metadata.uid status.loadBalancer.ingress": "see above",
+    STATUS + "metadata.$deleteFromPrimitiveList/finalizers metadata.resourceVersion metadata.uid":
         "null would take the finalizers of others along",
     "get /api/v1/namespaces/NS/configmaps/ingress-uid  service-controller": "asked by the Google provider",
     "create /api/v1/namespaces/NS/configmaps  application/json service-controller apiVersion data.provider-uid data.uid "

@@ -25,6 +25,8 @@ struct stand_request {
     char path[200];
     char content_type[64];
     char body[2048];
+    char
+        version[32]; /* the resourceVersion that stood in the body, which has it no more; "" none */
 };
 /* The next request with this method whose path contains `path` gets `status`, with a Status body. */
 struct stand_refusal {
@@ -53,7 +55,8 @@ struct stand {
     struct mutex lock;
     struct stand_request requests[STAND_REQUESTS_MAX];
     size_t n_requests;
-    const char *(*get)(const char *target); /* what a GET is answered with; NULL: {} */
+    const char *(*get)(const char *target);     /* what a GET is answered with; NULL: {} */
+    const char *(*patched)(const char *target); /* the same for a PATCH */
     struct stand_refusal refusals[8];
     size_t n_refusals;
 };

@@ -317,11 +317,20 @@ static void sync__finalizer_is_refused__nothing_is_made(void **state)
                            "balancer: failed to add load balancer cleanup finalizer: "));
 }
 
+static const char *web_is_version_90(const char *target)
+{
+    (void)target;
+    return "{\"items\":[{\"metadata\":{\"uid\":\"uid-web\",\"resourceVersion\":\"90\"}}]}";
+}
+
 static void sync__vector_98__status_conflict_is_a_failure(void **state)
 {
     struct stand *r = *state;
 
-    stand_refuse(r, "PATCH", "/services/", 409, "Conflict", "the object has been modified");
+    r->get = web_is_version_90;
+    for (int i = 0; i < 5; i++) {
+        stand_refuse(r, "PATCH", "/services/", 409, "Conflict", "the object has been modified");
+    }
     stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
     stand_run(r);
     assert_int_equal(1, queue_failures(r->syncer.queue, "demo/web"));

@@ -188,7 +188,7 @@ static void patches_join__several__united(void **state)
                      "\"annotations\":{\"k\":null}},\"status\":{\"conditions\":[{\"type\":\"a\"},"
                      "{\"type\":\"b\"}],\"loadBalancer\":{\"ingress\":null}}}");
     /* the uid goes into the one there is: a second "metadata" would be read, and this one not */
-    assert_body(patch_for_uid(*state, all, "u"),
+    assert_body(patch_for_object(*state, all, "u", NULL),
                 "{\"metadata\":{\"uid\":\"u\",\"$deleteFromPrimitiveList/finalizers\":[\"f\"],"
                 "\"annotations\":{\"k\":null}},\"status\":{\"conditions\":[{\"type\":\"a\"},"
                 "{\"type\":\"b\"}],\"loadBalancer\":{\"ingress\":null}}}");
@@ -214,13 +214,15 @@ static void condition_patch__condition__one_list_entry(void **state)
                 "\"status\":\"False\",\"type\":\"Ready\"}]}}");
 }
 
-static void patch_for_uid__patches__for_this_object_only(void **state)
+static void patch_for_object__patches__for_this_object_only(void **state)
 {
-    assert_body(patch_for_uid(*state, "{\"metadata\":{\"finalizers\":[\"a\"]}}", "u-1"),
+    assert_body(patch_for_object(*state, "{\"metadata\":{\"finalizers\":[\"a\"]}}", "u-1", ""),
                 "{\"metadata\":{\"uid\":\"u-1\",\"finalizers\":[\"a\"]}}");
-    assert_body(patch_for_uid(*state, "{\"status\":{}}", "u-1"),
+    assert_body(patch_for_object(*state, "{\"status\":{}}", "u-1", NULL),
                 "{\"metadata\":{\"uid\":\"u-1\"},\"status\":{}}");
-    assert_body(patch_for_uid(*state, "{\"status\":{}}", NULL), "{\"status\":{}}");
+    assert_body(patch_for_object(*state, "{\"status\":{}}", "u-1", "7"),
+                "{\"metadata\":{\"uid\":\"u-1\",\"resourceVersion\":\"7\"},\"status\":{}}");
+    assert_body(patch_for_object(*state, "{\"status\":{}}", NULL, "7"), "{\"status\":{}}");
 }
 
 UNIT_MAIN(status_rules)
@@ -235,7 +237,7 @@ UNIT_MAIN(status_rules)
         lb_test(condition_patch__condition__one_list_entry),
         lb_test(condition_patch_remove__type__directive_by_merge_key),
         lb_test(patches_join__several__united),
-        lb_test(patch_for_uid__patches__for_this_object_only),
+        lb_test(patch_for_object__patches__for_this_object_only),
     };
     return cmocka_run_group_tests_name("status_rules", tests, NULL, NULL);
 }
