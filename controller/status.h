@@ -114,12 +114,15 @@ void status_leads(struct str_buf *b, const struct status_leader *l);
 /* "40 s", "12 min", "3 h", "2 d". */
 void status_span(struct str_buf *b, int64_t us);
 
+/* The same view with all texts as they may be shown (str_clean()); in `a`, or borrowed.  A plan keeps its lines. */
+struct status_view status_clean(struct arena *a, const struct status_view *v);
+
 void status_json(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID when it is no such
  * document.  Texts are borrowed from `o`. */
 int status_read(struct json_object *o, struct arena *a, struct status_view *ret,
                 struct err *err) _warn_unused_;
-/* On a terminal at most b->columns wide where names allow it; elsewhere a Service is a line. */
+/* Prints status_clean(v).  On a terminal at most b->columns wide where names allow it; elsewhere a Service is a line. */
 void status_text(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* A whole HTML document, without scripts and without anything from elsewhere. */
 void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f);

@@ -548,7 +548,9 @@ static void print_last_line(struct printer *p)
 
 void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how)
 {
-    struct printer p = {.b = b, .plan = plan, .how = how};
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct printer p = {.b = b, .plan = plan_clean(a, plan), .how = how};
+    plan = p.plan;
     for (uint32_t i = 0; i < plan->n_services; i++) {
         if (!is_quiet(plan, plan->services[i])) {
             print_service(&p, plan->services[i]);

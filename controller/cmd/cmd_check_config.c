@@ -24,8 +24,9 @@ static const char *severity_word(uint32_t severity)
 }
 
 /* On a terminal it is wrapped; elsewhere a finding is one line, for grep. */
-static void print_line(const char *line)
+static void print_line(struct arena *a, const char *text)
 {
+    const char *line = str_clean(a, text);
     _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
     if (b.columns == 0) {
         str_append(&b, line);
@@ -43,13 +44,13 @@ static void print_findings(const struct cmd_session *s, const struct err *err)
     }
     for (size_t i = 0; i < s->n_findings; i++) {
         const struct cmd_finding *f = &s->findings[i];
-        print_line(arena_printf(s->a, "%s: %s%s%s", severity_word(f->severity), f->where,
-                                *f->where == '\0' ? "" : ": ", f->message));
+        print_line(s->a, arena_printf(s->a, "%s: %s%s%s", severity_word(f->severity), f->where,
+                                      *f->where == '\0' ? "" : ": ", f->message));
     }
     if (err->code == ERR_OK) {
         print_line(
-            arena_printf(s->a, "%s: %s", path,
-                         s->n_findings == 0 ? "fine" : "the controller would start with it"));
+            s->a, arena_printf(s->a, "%s: %s", path,
+                               s->n_findings == 0 ? "fine" : "the controller would start with it"));
     }
 }
 

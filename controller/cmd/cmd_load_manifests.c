@@ -73,7 +73,8 @@ static void tell_lacking(struct cmd_session *s, bool create, const char *lacking
 {
     bool *told = create ? &s->told_no_create : &s->told_no_patch;
     if (!*told) {
-        fprintf(stderr, "note: --server-dry-run: %s; the plan goes on without it\n", lacking);
+        fprintf(stderr, "note: --server-dry-run: %s; the plan goes on without it\n",
+                str_clean(s->a, lacking));
     }
     *told = true;
 }

@@ -246,8 +246,9 @@ static void warn(const struct cmd_session *s)
 {
     for (size_t i = 0; i < s->n_findings; i++) {
         if (s->findings[i].severity == TT_LOG_WARNING) {
-            fprintf(stderr, "warning: %s%s%s\n", s->findings[i].where,
-                    *s->findings[i].where == '\0' ? "" : ": ", s->findings[i].message);
+            fprintf(stderr, "warning: %s%s%s\n", str_clean(s->a, s->findings[i].where),
+                    *s->findings[i].where == '\0' ? "" : ": ",
+                    str_clean(s->a, s->findings[i].message));
         }
     }
 }

@@ -229,7 +229,8 @@ static int check_shown(const struct ask *q, const struct status_view *v, struct 
                        str_buf_text(&absent));
     }
     if (n_absent > 0) {
-        fprintf(stderr, "note: without a load balancer: %s\n", str_buf_text(&absent));
+        fprintf(stderr, "note: without a load balancer: %s\n",
+                str_clean(q->a, str_buf_text(&absent)));
     }
     return ERR_OK;
 }

@@ -130,6 +130,14 @@ void cmd_wait_free(struct cmd_wait *w)
     free(w);
 }
 
+/* The names of Services in it may come from a manifest. */
+static char *clean_copy(const char *what)
+{
+    struct str_buf b = STR_BUF_INIT;
+    str_append_clean(&b, what, STR_BREAKS_SHOWN);
+    return str_buf_steal(&b);
+}
+
 /* --- what the command says of itself --------------------------------------------------------------- */
 
 void cmd_wait_for(struct cmd_wait *w, const char *what)
@@ -137,7 +145,7 @@ void cmd_wait_for(struct cmd_wait *w, const char *what)
     mutex_lock(&w->lock);
     clear(w);
     free(w->what);
-    w->what = xstrdup(str_nonnull(what));
+    w->what = clean_copy(what);
     w->busy = what != NULL;
     w->since_ms = now();
     w->done = w->all = 0;

@@ -45,7 +45,7 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
     if (services == NULL) {
         _cleanup_(str_buf_done) struct str_buf b = {.columns =
                                                         term_of(STDOUT_FILENO, false).columns};
-        str_appendf(&b, "Service %s\n  ", key);
+        str_appendf(&b, "Service %s\n  ", str_clean(s->a, key));
         const char *line =
             arena_printf(s->a, "a sync would call %s because %s; the provider %s cannot say more",
                          verb, why, s->plugin->desc.name);
