@@ -14,7 +14,7 @@ static const char usage[] =
     "Usage:\n"
     "  trimtab check-config --cloud-provider=NAME --cloud-config=FILE [flags]\n"
     "\n"
-    "Exit status: 0 fine, 1 the controller would not start with it, 2 (with --strict) findings.\n";
+    "Exit status: 0 fine, 1 the controller would not start with it, 2 (with --strict) warnings.\n";
 
 static const char *const severities[] = {"info", "warning", "error"};
 
@@ -76,6 +76,17 @@ static void print_json(struct cmd_session *s, const struct err *err)
     json_object_put(out);
 }
 
+/* A finding of severity `info` needs no change. */
+static bool has_warnings(const struct cmd_session *s)
+{
+    for (size_t i = 0; i < s->n_findings; i++) {
+        if (s->findings[i].severity != TT_LOG_INFO) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static int check(struct cmd_session *s, struct err *err)
 {
     struct host_call *call;
@@ -113,7 +124,7 @@ int cmd_check_config(int argc, char **argv)
         } else {
             print_findings(&s, &err);
         }
-        status = code != ERR_OK ? 1 : s.args.strict && s.n_findings > 0 ? 2 : 0;
+        status = code != ERR_OK ? 1 : s.args.strict && has_warnings(&s) ? 2 : 0;
     }
     cmd_session_done(&s);
     return status;

@@ -21,7 +21,9 @@ static const char usage[] =
     "\n"
     "Examples:\n"
     "  trimtab explain demo/web --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
-    "  trimtab explain -f web.yaml --cloud-provider=gce --state=world.json\n";
+    "  trimtab explain -f web.yaml --cloud-provider=gce --state=world.json\n"
+    "\n"
+    "Exit status: 0 explained, also a Service that is refused, 1 error.\n";
 
 /* One Service's answer. */
 struct answer {

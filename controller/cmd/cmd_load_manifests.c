@@ -44,7 +44,7 @@ static int get_live(struct cmd_session *s, const struct cmd_manifest *m, struct 
 static void note(struct cmd_session *s, const char *key, const char *text)
 {
     s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
-    s->notes[s->n_notes++] = (struct cmd_note){key, text};
+    s->notes[s->n_notes++] = (struct cmd_note){.key = key, .text = text};
 }
 
 const char *cmd_load_config_ns(const struct cmd_session *s)
@@ -108,11 +108,27 @@ static int ask_server(struct cmd_session *s, struct loading *l, struct err *err)
     return code;
 }
 
-static void add_service(struct cmd_session *s, const struct kube_object *o, const char *made_up)
+void cmd_load_note_type(struct cmd_session *s, const char *key, const struct tt_service *svc,
+                        bool is_default)
+{
+    note(s, key,
+         arena_printf(s->a, "%s%s",
+                      is_default ? "spec.type is not set, so it is of type " : "it is of type ",
+                      svc->type));
+    s->notes[s->n_notes - 1].is_answer = true;
+}
+
+static void add_service(struct cmd_session *s, const struct loading *l, const struct kube_object *o,
+                        const char *made_up)
 {
     const char *key = svc_key(s->a, o->service);
     cmd_load_service(s, o->service);
     cmd_load_want(s, key);
+    if (!str_eq(o->service->type, "LoadBalancer")) { /* what else there is to say matters to none */
+        bool has_type = json_str(json_member(l->m->object, "spec"), "type") != NULL;
+        cmd_load_note_type(s, key, o->service, !has_type && l->live == NULL);
+        return;
+    }
     note_some(s, key, made_up);
     if (s->client == NULL && s->world == NULL) {
         note(s, key,
@@ -139,7 +155,7 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
         code = cmd_load_decode(s, KUBE_SERVICE, l->whole, &o, err);
     }
     if (o != NULL) {
-        add_service(s, o, l->asked && l->live != NULL ? NULL : made_up);
+        add_service(s, l, o, l->asked && l->live != NULL ? NULL : made_up);
     }
     return code;
 }

@@ -122,7 +122,7 @@ static int advise(const struct ask *q, struct err *err)
     }
     if (str_eq(why.reason, "untrusted")) {
         return err_set(err, why.code,
-                       "%s: %s; a certificate of its own making is not known to anybody: give "
+                       "%s: %s; a certificate of its own making is not trusted: give "
                        "--certificate-authority, or --insecure-skip-tls-verify on a way that you "
                        "trust",
                        q->server, why.message);
@@ -274,6 +274,8 @@ static int run(struct ask *q, struct err *err)
     if (cmd_targets_read(q->a, &q->args, &q->targets, err) != ERR_OK) {
         return 1;
     }
+    cmd_wait_free(q->wait); /* the patience for trimtab begins now: a pipe may be slow */
+    q->wait = cmd_wait_new(q->args.timeout_ms);
     return fetch(q, &resp, err) == ERR_OK ? print(q, &resp, err) : 1;
 }
 

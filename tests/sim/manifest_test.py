@@ -203,6 +203,49 @@ def test_validate__as_kubectl_spells_it():
         assert f.run("plan", "-f", "web.yaml", "--validate=false").returncode == 1
 
 
+def test_duplicate_keys__all_are_counted():
+    with folder() as f:
+        f.write("web.yaml", GOOD + "  type: LoadBalancer\n" * 30)
+        r = f.run("plan", "-f", "web.yaml", "--validate=warn")
+        assert r.stderr.splitlines()[-1] == "warning: … and 7 more" and r.stderr.count("already set") == 10, r
+        r = f.run("plan", "-f", "web.yaml")
+        assert r.stderr.splitlines()[-1].startswith("error: 17 faults in the given files"), r
+        f.write("web.yaml", "a: 1\n" * 9 + "---\n" + GOOD)
+        r = f.run("plan", "-f", "web.yaml", "--validate=warn")
+        assert r.stderr.count("already set") == 8, r
+
+
+def test_json_documents__one_behind_the_other():
+    one, two = ({"kind": "Service", "apiVersion": "v1", "metadata": {"name": name, "namespace": "demo"},
+                 "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}} for name in ("one", "two"))
+    with folder() as f:
+        text = json.dumps(one) + "\n" + json.dumps(two, indent=2) + "\n"
+        assert f.services("-f", "-", stdin=text) == ["demo/one", "demo/two"]
+        two["spec"]["type"] = "Loadbalancer"
+        refused(f.run("plan", "-f", "-", stdin=json.dumps(one) + json.dumps(two)),
+                f'error: standard input: document 2, Service demo/two: spec.type: Unsupported value: "Loadbalancer": supported '
+                f'values: {TYPES}; did you mean "LoadBalancer"?')
+
+
+def test_type__another_one_is_said_where_nothing_is_to_do():
+    with folder() as f:
+        for line, said in (("", "spec.type is not set, so it is of type ClusterIP"),
+                           ("  type: NodePort\n", "it is of type NodePort")):
+            text = GOOD.replace("  type: LoadBalancer\n", line)
+            r = f.run("plan", "-f", "-", stdin=text)
+            assert (r.returncode, r.stdout) == (0, f"Service demo/web  nothing to do: {said}.\n"), r
+            because = json.loads(f.run("plan", "-f", "-", "-o", "json", stdin=text).stdout)["services"][0]["because"]
+            assert because[-1] == said, because
+
+
+def test_explain__a_refused_service_is_explained():
+    with folder() as f:
+        text = GOOD.replace("  name: web\n", "  name: web\n  annotations: {cloud.google.com/network-tier: Gold}\n")
+        r = f.run("explain", "-f", "-", stdin=text)
+        assert r.returncode == 0 and "Gold" in r.stdout and r.stderr == "", r
+        assert "Exit status: 0 explained, also a Service that is refused, 1 error." in f.run("explain", "--help").stdout
+
+
 def test_nodes__checked_too():
     with folder() as f:
         nodes = {"kind": "NodeList", "apiVersion": "v1", "items": RECORDED["kubernetes"]["nodes"]}
@@ -246,8 +289,12 @@ def test_files__pipes_and_standard_input():
         r = f.run("plan", argv=["bash", "-c", line])
         assert r.returncode == 2 and r.stdout == want and r.stderr == "", r
         refused(f.run("plan", "-f", "-", "-f", "-", stdin=GOOD), "error: -f -: standard input can be read only once")
+        refused(f.run("plan", "-f", ""), 'error: -f "": want a file, a folder, or - for standard input')
+        url = "https://example.com/web.yaml"
+        refused(f.run("plan", "-f", url), f"error: -f {url}: URLs are not read; let another program fetch it: "
+                f"curl -sf {url} | trimtab … -f -")
         r = f.run("plan", "-f", "absent.yaml")
-        assert r.returncode == 1 and r.stderr == "error: absent.yaml: stat absent.yaml: no such file or directory\n", r
+        assert r.returncode == 1 and r.stderr == "error: stat absent.yaml: no such file or directory\n", r
 
 
 def test_files__the_same_service_twice():

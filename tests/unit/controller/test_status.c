@@ -353,7 +353,7 @@ static void status__words__span_and_leader(void **state)
         const char *text;
     } leaders[] = {
         {{.elects = false}, "works alone"},
-        {{.elects = true, .leads = false, .lease = "a/b", .holder = ""}, "Nobody holds a/b yet."},
+        {{.elects = true, .leads = false, .lease = "a/b", .holder = ""}, "a/b has no holder yet."},
         {{.elects = true, .leads = false, .lease = "a/b", .holder = "x_1"}, "a/b is held by x_1."},
     };
     (void)state;

@@ -229,6 +229,21 @@ static void plan_print_text__many_services__quiet_ones_counted(void **state)
                 "Plan: nothing to do.\n");
 }
 
+/* The words behind "left alone" begin where they really stand, also on a line of their own. */
+static void plan_print_text__left_alone_on_a_narrow_terminal__wrapped_in_place(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {SERVICE(
+        "demo/b", .code = TT_IMPLEMENTED_ELSEWHERE,
+        .address = "load-balancer-1234567890.example.com", .message = "ingress-gce serves it")};
+    struct tt_plan p = plan_of(services, 1, NULL, 0);
+    struct str_buf b _cleanup_(str_buf_done) = {.columns = 42};
+    plan_print_text(&b, &p, &plain);
+    assert_string_equal(str_buf_text(&b), "Service demo/b\n"
+                                          "    load-balancer-1234567890.example.com\n"
+                                          "    left alone: ingress-gce serves it\n");
+}
+
 static void plan_print_text__another_controllers_service__is_left_alone(void **state)
 {
     (void)state;
@@ -450,6 +465,7 @@ UNIT_MAIN(plan_print)
         lb_test(plan_print_text__nothing_to_do__one_line),
         lb_test(plan_print_text__many_services__quiet_ones_counted),
         lb_test(plan_print_text__another_controllers_service__is_left_alone),
+        lb_test(plan_print_text__left_alone_on_a_narrow_terminal__wrapped_in_place),
         lb_test(plan_print_text__shared_and_refused__each_said_once),
         lb_test(plan_print_text__long_names_and_values__never_cut),
         lb_test(plan_print_text__color__only_when_asked),
