@@ -8,6 +8,7 @@
 #include "common/lb/service_rules.h"
 #include "controller/cmd/cmd_dry_run.h"
 #include "controller/cmd/cmd_load.h"
+#include "controller/cmd/cmd_meta_rules.h"
 #include "controller/cmd/cmd_service_rules.h"
 
 /* The live object, whole: *ret NULL when there is none.  New reference. */
@@ -147,6 +148,10 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
     }
     if (code == ERR_OK && s->args.server_dry_run) {
         code = ask_server(s, l, err);
+    }
+    bool is_known = s->client != NULL || s->world != NULL;
+    if (code == ERR_OK && !l->asked && l->live == NULL && is_known) {
+        cmd_meta_check_new(l->faults, &l->m->origin, l->m->object);
     }
     if (code == ERR_OK && !l->asked) {
         cmd_service_check(l->faults, &l->m->origin, l->whole, l->live);

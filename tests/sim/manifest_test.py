@@ -116,6 +116,26 @@ ROWS = (
     ("type: LoadBalancer", "type: LoadBalancer\n  loadBalancerSourceRanges: [10.0.0.0]",
      'web.yaml:8: Service demo/web: spec.LoadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid '
      "CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+    ("  namespace: demo\n", "  namespace: demo\n  creationTimestamp: yesterday\n",
+     'web.yaml:6: Service demo/web: metadata.creationTimestamp: want a moment like "2026-01-02T15:04:05Z", got "yesterday"'),
+    ("  namespace: demo\n", '  namespace: demo\n  managedFields: [{time: ""}]\n',
+     'web.yaml:6: Service demo/web: metadata.managedFields[0].time: want a moment like "2026-01-02T15:04:05Z", got ""'),
+    ("  namespace: demo\n", "  namespace: demo\n  finalizers: [web]\n",
+     'web.yaml:6: Service demo/web: metadata.finalizers[0]: Invalid value: "web": '
+     "name is neither a standard finalizer name nor is it fully qualified"),
+    ("  namespace: demo\n", "  namespace: demo\n  finalizers: [example.com/foo bar]\n",
+     'web.yaml:6: Service demo/web: metadata.finalizers: Invalid value: "example.com/foo bar": name part must consist of '
+     "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or "
+     "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"),
+    ("  namespace: demo\n", "  namespace: demo\n  ownerReferences: [{apiVersion: v1, kind: Node, name: node-0}]\n",
+     'web.yaml:6: Service demo/web: metadata.ownerReferences.uid: Invalid value: "": must not be empty'),
+    ("  namespace: demo\n", "  namespace: demo\n  annotations: {a: " + "x" * 262144 + "}\n",
+     "web.yaml:6: Service demo/web: metadata.annotations: Too long: may not be more than 262144 bytes"),
+    ("  namespace: demo\n", '  namespace: demo\n  resourceVersion: "5"\n',
+     "web.yaml:6: Service demo/web: metadata.resourceVersion: the cluster does not have this Service: "
+     "resourceVersion should not be set on objects to be created"),
+    ("  namespace: demo\n", "  namespace: demo\n  generation: -3\n",
+     "web.yaml:6: Service demo/web: metadata.generation: Invalid value: -3: must be greater than or equal to 0"),
     ("type: LoadBalancer", "loadBalancerSourceRanges: [10.0.0.0/8]",
      "web.yaml:7: Service demo/web: spec.LoadBalancerSourceRanges: Forbidden: "
      "may only be used when `type` is 'LoadBalancer'"),
@@ -133,6 +153,22 @@ def test_fields__each_fault_is_an_error_with_its_line():
                     assert "error: " + error in r.stderr.splitlines() and r.returncode == 1, r
                 else:
                     refused(r, "error: " + error)
+
+
+def test_metadata__as_the_cluster_prints_it_passes():
+    """`kubectl get -o yaml` has times, a version and owners; finalizers of the API itself have no domain."""
+    meta = """  creationTimestamp: "2026-01-02T15:04:05Z"
+  deletionTimestamp: null
+  finalizers: [foregroundDeletion, service.kubernetes.io/load-balancer-cleanup]
+  generation: 2
+  ownerReferences:
+  - {apiVersion: example.com/v1, kind: Shop, name: shop, uid: 11111111-2222-4333-8444-555555555555, controller: true}
+  resourceVersion: "0"
+  managedFields: [{manager: kubectl, operation: Update, apiVersion: v1, time: 2026-01-02T15:04:05Z, fieldsType: FieldsV1}]
+"""
+    with folder() as f:
+        r = f.run("plan", "-f", "-", stdin=GOOD.replace("spec:\n", meta + "spec:\n"))
+        assert r.returncode == 2 and r.stderr == "", r
 
 
 def test_fields__all_faults_of_all_files_are_told_and_capped():
