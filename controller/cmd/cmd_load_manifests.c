@@ -192,9 +192,15 @@ int cmd_load_manifests(struct cmd_session *s, struct err *err)
     }
     const char *ns = cmd_targets_ns(&s->targets, cmd_load_config_ns(s));
     cmd_targets_check_twice(m, ns, &faults);
+    if (s->client != NULL && m->n > 0) { /* a request for each, two with a dry run */
+        cmd_wait_for(s->wait, s->args.server_dry_run ? "asking the API server about the manifests"
+                                                     : "reading the Services of the manifests");
+    }
     for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
         m->items[i].ns = str_or(m->items[i].ns, ns);
         code = load_manifest(s, &m->items[i], &faults, err);
+        cmd_wait_count(s->wait, i + 1, m->n);
     }
+    cmd_wait_end(s->wait);
     return code == ERR_OK ? cmd_faults_settle(&faults, CMD_VALIDATE_STRICT, err) : code;
 }

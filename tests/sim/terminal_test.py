@@ -144,6 +144,13 @@ def test_dumb_terminals__no_colour_and_no_moves():
         assert "\x1b[" in w.screen(60, "plan of a new Service", TERM="xterm")
 
 
+def test_progress__of_manifests_too():
+    with Desk(PROGRAMS, "--nodes=2") as w:
+        w.fault(match={"api": "kubernetes", "op": "services.get"}, do="delay", ms=2500, count=1)
+        text = w.screen(60, "plan of a new Service", errors_too=True, TERM="xterm")
+        assert "\r\x1b[Kreading the Services of the manifests, " in text, text
+
+
 def test_width__moves_words_to_other_lines_and_does_nothing_else():
     with Desk(PROGRAMS, "--nodes=4") as w:
         for name in ("plan", "plan of a new Service", "explain", "explain NEGs", "check-config", "--help", "plan --help"):
