@@ -503,6 +503,8 @@ def test_plan__provider_that_cannot_plan():
             "default/web gets an address of the pool.\n"
             "  spec.loadBalancerIP          not set          → the first that is free\n"), r
         assert json.loads(run("explain", "web", *pool, "-o", "json").stdout)[0]["kind"] == "address of the pool"
+        r = run("explain", "-f", "-", *pool, stdin=manifest("far", spec="  loadBalancerIP: 192.0.2.250\n"))
+        assert r.returncode == 0 and r.stdout.startswith("default/far is refused: "), r
         r = run("check-config", *pool[:3])
         assert r.returncode in (0, 1), r
         assert w.service_writes() == {"services.create": 2, "services.delete": 1}
