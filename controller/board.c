@@ -240,10 +240,13 @@ static void pending_add(struct pending *p, const struct tt_operation *op)
     if (p->lines.len > BOARD_PLAN_MAX) {
         return;
     }
-    str_appendf(&p->lines, "%c %s %s", op->verb < sizeof(symbols) ? symbols[op->verb] : ' ',
-                str_nonnull(op->kind), str_nonnull(op->name));
+    str_appendf(&p->lines, "%c ", op->verb < sizeof(symbols) ? symbols[op->verb] : ' ');
+    str_append_clean(&p->lines, op->kind, STR_BREAKS_SHOWN);
+    str_append_c(&p->lines, ' ');
+    str_append_clean(&p->lines, op->name, STR_BREAKS_SHOWN);
     if (!str_is_empty(op->why)) {
-        str_appendf(&p->lines, "  because %s", op->why);
+        str_append(&p->lines, "  because ");
+        str_append_clean(&p->lines, op->why, STR_BREAKS_SHOWN);
     }
     str_append_c(&p->lines, '\n');
 }

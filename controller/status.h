@@ -36,12 +36,12 @@ struct status_service {
     const struct tt_condition *conditions; /* of the Service's status */
     uint32_t n_conditions;
 };
-/* Who leads.  Texts borrowed. */
+/* The leader.  Texts borrowed. */
 struct status_leader {
     bool elects;        /* false: no election, this process works alone */
     bool leads;         /* this process is the leader */
     const char *lease;  /* "kube-system/cloud-controller-manager" */
-    const char *holder; /* "" nobody, or unknown */
+    const char *holder; /* "" none, or unknown */
 };
 /* Requests to one API since the start, and the limit that we keep ourselves. */
 struct status_budget {
@@ -85,13 +85,13 @@ void status_look(const struct status_sources *from, struct arena *a, struct stat
 void status_budgets(struct metrics *m, double kube_qps, int kube_burst, struct arena *a,
                     struct status_view *ret);
 
-/* What a reader asked for.  NULL and 0: everything. */
+/* The wishes of a reader.  NULL and 0: everything. */
 struct status_filter {
     const char *service; /* "namespace/name": this one, with its pending plan */
     const char *ns;
     const char *const *only; /* these, when `n_only` is not 0; "namespace/name" */
     size_t n_only;
-    size_t most;        /* so many Services at most; the rest is counted */
+    size_t most;        /* at most N Services; the rest is counted */
     const char *absent; /* of status_absent(), for status_html(); NULL: something is shown */
     bool not_read;      /* with absent: this process has not read the Services */
 };
@@ -114,12 +114,15 @@ void status_leads(struct str_buf *b, const struct status_leader *l);
 /* "40 s", "12 min", "3 h", "2 d". */
 void status_span(struct str_buf *b, int64_t us);
 
+/* The same view with all texts as they may be shown (str_clean()); in `a`, or borrowed.  A plan keeps its lines. */
+struct status_view status_clean(struct arena *a, const struct status_view *v);
+
 void status_json(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* Reads what status_json() wrote, perhaps in another version: absent members are zero.  INVALID when it is no such
  * document.  Texts are borrowed from `o`. */
 int status_read(struct json_object *o, struct arena *a, struct status_view *ret,
                 struct err *err) _warn_unused_;
-/* On a terminal at most b->columns wide where names allow it; elsewhere a Service is a line. */
+/* Prints status_clean(v).  On a terminal at most b->columns wide where names allow it; elsewhere a Service is a line. */
 void status_text(struct str_buf *b, const struct status_view *v, const struct status_filter *f);
 /* A whole HTML document, without scripts and without anything from elsewhere. */
 void status_html(struct str_buf *b, const struct status_view *v, const struct status_filter *f);

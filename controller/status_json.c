@@ -12,7 +12,7 @@
 static void text(struct str_buf *b, const char *name, const char *value)
 {
     str_appendf(b, "\"%s\": ", name);
-    str_append_json_quoted(b, value);
+    str_append_json_visible(b, value);
 }
 
 static void moment(struct str_buf *b, const char *name, int64_t wall_us)

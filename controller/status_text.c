@@ -242,12 +242,15 @@ static void one(struct str_buf *b, struct arena *a, const struct status_view *v,
         plan_lines(b, a, r->plan);
         return;
     }
-    str_appendf(b, "There is no Service %s, or it is none of ours.\n", f->service);
+    str_appendf(b, "Service %s not found, or not managed by trimtab.\n", str_clean(a, f->service));
 }
 
-void status_text(struct str_buf *b, const struct status_view *v, const struct status_filter *f)
+void status_text(struct str_buf *b, const struct status_view *unclean,
+                 const struct status_filter *f)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct status_view clean = status_clean(a, unclean);
+    const struct status_view *v = &clean;
 
     if (f->service != NULL) {
         one(b, a, v, f);

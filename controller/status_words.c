@@ -28,7 +28,7 @@ void status_leads(struct str_buf *b, const struct status_leader *l)
     } else if (l->leads) {
         str_appendf(b, "This process is the leader: it holds %s.", lease);
     } else if (str_is_empty(l->holder)) {
-        str_appendf(b, "This process is a standby and changes nothing. Nobody holds %s yet.",
+        str_appendf(b, "This process is a standby and changes nothing. %s has no holder yet.",
                     lease);
     } else {
         str_appendf(b, "This process is a standby and changes nothing. %s is held by %s.", lease,

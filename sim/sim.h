@@ -130,6 +130,10 @@ const char *sim_ca_pem(const struct sim *s); /* NULL without TLS */
 const struct sim_config *sim_cfg(const struct sim *s);
 struct clock *sim_clock(const struct sim *s);
 struct rng *sim_rng(const struct sim *s);
+/* A random UUID that no loaded world has. */
+void sim_new_uuid(const struct sim *s, char out[37]);
+/* Whether a loaded world has this identifier, a UUID or one of AWS: another one is to be made then. */
+bool sim_id_is_loaded(const struct sim *s, const char *id);
 struct event_base *sim_event_base(const struct sim *s);
 
 /* Answers a call: logs it, counts it, applies lose_answer.  `body` is taken over (NULL: empty body). */

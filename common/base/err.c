@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* err.c: filling and extending error messages.
  *
- * Every message that leaves this file keeps the promises of err.h: one line, valid UTF-8, cut at a
+ * Every message that leaves this file keeps the promises of err.h: one line, visible characters only, cut at a
  * character, no trailing stop, never empty.  Texts of servers pass through here, so nothing in them
  * is trusted.  Pure but for the struct it is given; thread-safe. */
 #include "common/base/err.h"
+#include "common/base/str.h"
 #include "common/base/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-static void message_tidy(char *message, size_t cap);
+static void message_tidy(char message[ERR_MESSAGE_MAX]);
 
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
@@ -29,7 +30,7 @@ int err_vset(struct err *err, int code, const char *fmt, va_list ap)
         /* The arguments may point into *err itself, so the text is made beside it. */
         char text[ERR_MESSAGE_MAX];
         (void)vsnprintf(text, sizeof text, fmt, ap); /* too long is cut on purpose */
-        message_tidy(text, sizeof text);
+        message_tidy(text);
         *err = ERR_INIT;
         err->code = code;
         memcpy(err->message, text, sizeof text);
@@ -49,7 +50,7 @@ int err_prefix(struct err *err, const char *fmt, ...)
     (void)vsnprintf(prefix, sizeof prefix, fmt, ap); /* too long is cut on purpose */
     va_end(ap);
     (void)snprintf(text, sizeof text, "%s: %s", prefix, err->message);
-    message_tidy(text, ERR_MESSAGE_MAX);
+    message_tidy(text);
     memcpy(err->message, text, ERR_MESSAGE_MAX);
     return err->code;
 }
@@ -144,35 +145,39 @@ int err_is_retryable(int code)
     }
 }
 
-/* Works in place: what is not a whole printable character becomes '?' or a space, never longer. */
-static void message_tidy(char *message, size_t cap)
+/* Copies the characters of `from` into *to as they may be shown; a cut goes before a character or its escape. */
+static size_t copy_clean(const char *from, size_t n, bool was_cut, char *to, size_t cap)
 {
-    size_t n = strnlen(message, cap - 1);
-    int was_cut = n == cap - 1;
     size_t w = 0;
     for (size_t r = 0; r < n;) {
+        char out[STR_CLEAN_MAX];
+        size_t len;
         uint32_t rune;
-        size_t len = utf8_decode(message + r, n - r, &rune);
-        if (len == 0 && was_cut && n - r < 4) {
+        if (was_cut && n - r < UTF8_MAX_BYTES && utf8_decode(from + r, n - r, &rune) == 0) {
             break; /* the cut went through this character */
         }
-        if (len == 0) {
-            message[w++] = '?';
-            r++;
-        } else if (rune < 0x20 || rune == 0x7F) {
-            message[w++] = ' ';
-            r++;
-        } else {
-            memmove(message + w, message + r, len);
-            w += len;
-            r += len;
+        r += str_clean_next(from + r, n - r, STR_BREAKS_BLANK, out, &len);
+        if (w + len >= cap) {
+            break;
         }
+        memcpy(to + w, out, len);
+        w += len;
     }
-    while (w > 0 && (message[w - 1] == ' ' || message[w - 1] == '.')) {
+    return w;
+}
+
+/* Works in place: all that is not visible becomes an escape or a blank. */
+static void message_tidy(char message[ERR_MESSAGE_MAX])
+{
+    char clean[ERR_MESSAGE_MAX];
+    size_t n = strnlen(message, ERR_MESSAGE_MAX - 1);
+    size_t w = copy_clean(message, n, n == ERR_MESSAGE_MAX - 1, clean, sizeof clean);
+    while (w > 0 && (clean[w - 1] == ' ' || clean[w - 1] == '.')) {
         w--;
     }
-    memset(message + w, 0, cap - w);
+    memset(message, 0, ERR_MESSAGE_MAX);
+    memcpy(message, clean, w);
     if (w == 0) {
-        (void)snprintf(message, cap, "no details");
+        (void)snprintf(message, ERR_MESSAGE_MAX, "no details");
     }
 }

@@ -46,14 +46,15 @@ struct err {
     int http_status;        /* status of the answer that caused it; 0 when there was none */
     int64_t retry_after_ms; /* what the server asked for; 0 = nothing asked */
     char reason[64];        /* machine word of the server ("quotaExceeded", "Conflict"), or "" */
-    char message[ERR_MESSAGE_MAX]; /* one line, no trailing stop, UTF-8, cut at a character */
+    char message
+        [ERR_MESSAGE_MAX]; /* one line, no trailing stop, visible UTF-8, cut at a character */
 };
 
 #define ERR_INIT ((struct err){0})
 
 /* Fills *err (code, message; the other members become 0) and returns code, so that a function can
- * end in `return err_set(err, ERR_INVALID, "port %d …", p)`.  Line feeds and other control bytes of the
- * text become spaces; a trailing stop is dropped.  `code` must not be ERR_OK. */
+ * end in `return err_set(err, ERR_INVALID, "port %d …", p)`.  Line feeds and tabs of the text become spaces, other
+ * characters that do not show become escapes ("\u202e", see str_append_clean()); a trailing stop is dropped.  `code` must not be ERR_OK. */
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 int err_vset(struct err *err, int code, const char *fmt, va_list ap) _printf_(3, 0);
 /* Puts "prefix: " before the message: context is added once per layer on the way up.  Returns code. */

@@ -87,7 +87,8 @@ enum json_style {
     JSON_SORTED = 2,
     JSON_SORTED_PRETTY = 3,
 };
-/* '/' is not escaped, non-ASCII is not escaped; the pretty form indents by two blanks.  Go's HTML
+/* '/' is not escaped, non-ASCII is not escaped; the pretty form indents by two blanks, and escapes characters that do not
+ * show (str_append_json_visible()).  Go's HTML
  * escaping is not done. */
 void json_print(struct str_buf *b, struct json_object *o, enum json_style style);
 char *json_text(struct arena *a, struct json_object *o, enum json_style style);

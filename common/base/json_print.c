@@ -2,7 +2,7 @@
 /* json_print.c: JSON trees as bytes, always the same ones for the same tree.
  *
  * Own printer because bodies, golden files and annotations must not depend on the json-c version: '/' and
- * non-ASCII stay as they are, members come in the order of insertion or sorted by bytes, doubles print in
+ * non-ASCII stay as they are (characters that do not show are escaped in the pretty form), members come in the order of insertion or sorted by bytes, doubles print in
  * their shortest form that reads back the same, or as they came when they were parsed and not changed.
  * Recursion is as deep as the tree, which json_parse() caps.  Pure. */
 #include "common/base/json.h"
@@ -97,6 +97,16 @@ static void print_int(const struct printer *p, struct json_object *o)
     }
 }
 
+/* People read the pretty form, on terminals. */
+static void print_string(const struct printer *p, const char *s, size_t n)
+{
+    if (p->pretty) {
+        str_append_json_visible_n(p->b, s, n);
+    } else {
+        str_append_json_quoted_n(p->b, s, n);
+    }
+}
+
 struct member {
     const char *name;
     struct json_object *value;
@@ -127,7 +137,7 @@ static void print_object(const struct printer *p, struct json_object *o, int dep
     for (i = 0; i < n; i++) {
         str_append(p->b, i > 0 ? "," : "");
         new_line(p, depth + 1);
-        str_append_json_quoted(p->b, members[i].name);
+        print_string(p, members[i].name, strlen(members[i].name));
         str_append(p->b, p->pretty ? ": " : ":");
         print_value(p, members[i].value, depth + 1);
     }
@@ -161,8 +171,7 @@ static void print_value(const struct printer *p, struct json_object *o, int dept
         print_array(p, o, depth);
         break;
     case json_type_string:
-        str_append_json_quoted_n(p->b, json_object_get_string(o),
-                                 (size_t)json_object_get_string_len(o));
+        print_string(p, json_object_get_string(o), (size_t)json_object_get_string_len(o));
         break;
     case json_type_boolean:
         str_append(p->b, json_object_get_boolean(o) ? "true" : "false");

@@ -123,22 +123,22 @@ void log_line_json(struct str_buf *b, const struct log_line *l)
 {
     str_appendf(b, "{\"ts\":%lld.%03d,\"caller\":", (long long)(l->wall_us / 1000),
                 (int)(l->wall_us % 1000));
-    str_append_json_quoted(b, folder_and_file(l->file));
+    str_append_json_visible(b, folder_and_file(l->file));
     b->data[--b->len] = '\0'; /* the line number goes inside the quotes */
     str_appendf(b, ":%d\",\"msg\":", l->line);
-    append_cut(b, l->msg, str_append_json_quoted);
+    append_cut(b, l->msg, str_append_json_visible);
     if (l->severity < LOG_ERROR) {
         str_appendf(b, ",\"v\":%d", l->v);
     }
     if (l->err_text != NULL) {
         str_append(b, ",\"err\":");
-        append_cut(b, l->err_text, str_append_json_quoted);
+        append_cut(b, l->err_text, str_append_json_visible);
     }
     for (const struct log_kv *kv = l->kvs; kv != NULL && kv->key != NULL; kv++) {
         str_append_c(b, ',');
-        str_append_json_quoted(b, kv->key);
+        str_append_json_visible(b, kv->key);
         str_append_c(b, ':');
-        append_value(b, kv, str_append_json_quoted);
+        append_value(b, kv, str_append_json_visible);
     }
     str_append(b, "}\n");
 }

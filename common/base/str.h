@@ -40,6 +40,30 @@ void str_append_go_quoted(struct str_buf *b, const char *s);
 /* Appends `s` as a JSON string with quotes; invalid UTF-8 becomes U+FFFD. */
 void str_append_json_quoted(struct str_buf *b, const char *s);
 void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n); /* may hold NULs */
+/* The same for documents that a person may see on a terminal: characters that str_clean() escapes become \uNNNN, which is
+ * the same JSON value. */
+void str_append_json_visible(struct str_buf *b, const char *s);
+void str_append_json_visible_n(struct str_buf *b, const char *s, size_t n); /* may hold NULs */
+
+/* --- foreign text, for people (str_clean.c) ------------------------------------------------------------ */
+/* Line breaks, tabs and the like (U+0009 to U+000D) in foreign text. */
+enum str_breaks {
+    STR_BREAKS_SHOWN = 0, /* "\n": the text is part of one line */
+    STR_BREAKS_BLANK,     /* a blank */
+    STR_BREAKS_KEPT,      /* a line feed stays: the text has lines of its own; others are shown */
+};
+#define STR_CLEAN_MAX 12 /* bytes of a character or its escape, and a NUL */
+/* Appends `s` with all that unicode_is_visible() refuses, and bytes that are not UTF-8, as escapes of Go's %q: "\x1b",
+ * "\u202e", "\U000e0001", "\xff".  Backslashes stay as they are.  NULL appends nothing. */
+void str_append_clean(struct str_buf *b, const char *s, enum str_breaks breaks);
+/* `s` itself when there is nothing to escape, else a copy in `a`, breaks shown; NULL for NULL. */
+const char *str_clean(struct arena *a, const char *s);
+const char *const *str_clean_all(struct arena *a, const char *const *items, size_t n);
+/* One character of s[0..n), n > 0: *ret_len bytes of `out` show it, without a NUL.  Returns the bytes read. */
+size_t str_clean_next(const char *s, size_t n, enum str_breaks breaks, char out[STR_CLEAN_MAX],
+                      size_t *ret_len);
+/* The escape of any character; returns its length. */
+size_t str_escape_rune(uint32_t rune, char out[STR_CLEAN_MAX]);
 
 bool str_eq(const char *a, const char *b);        /* NULL equals only NULL */
 bool str_eq_nocase(const char *a, const char *b); /* ASCII case only */

@@ -8,30 +8,16 @@
 
 #include <string.h>
 
-/* The letter behind the backslash for the control characters that have one, else 0. */
-static char go_escape_letter(uint32_t rune)
-{
-    static const char letters[] = "abtnvfr"; /* 0x07 … 0x0D */
-    return rune >= 0x07 && rune <= 0x0D ? letters[rune - 0x07] : '\0';
-}
-
 static void append_go_rune(struct str_buf *b, uint32_t rune, const char *bytes, size_t len)
 {
-    char letter = go_escape_letter(rune);
+    char escape[STR_CLEAN_MAX];
     if (rune == '"' || rune == '\\') {
         str_append_c(b, '\\');
         str_append_c(b, (char)rune);
     } else if (unicode_is_print(rune)) {
         str_append_n(b, bytes, len);
-    } else if (letter != '\0') {
-        str_append_c(b, '\\');
-        str_append_c(b, letter);
-    } else if (rune < 0x80) {
-        str_appendf(b, "\\x%02x", (unsigned)rune);
-    } else if (rune < 0x10000) {
-        str_appendf(b, "\\u%04x", (unsigned)rune);
     } else {
-        str_appendf(b, "\\U%08x", (unsigned)rune);
+        str_append_n(b, escape, str_escape_rune(rune, escape));
     }
 }
 
@@ -53,7 +39,18 @@ void str_append_go_quoted(struct str_buf *b, const char *s)
     str_append_c(b, '"');
 }
 
-static void append_json_rune(struct str_buf *b, uint32_t rune, const char *bytes, size_t len)
+static void append_json_escape(struct str_buf *b, uint32_t rune)
+{
+    if (rune < 0x10000) {
+        str_appendf(b, "\\u%04x", (unsigned)rune);
+    } else { /* a pair of surrogates */
+        str_appendf(b, "\\u%04x\\u%04x", 0xD800 + ((unsigned)(rune - 0x10000) >> 10),
+                    0xDC00 + ((unsigned)(rune - 0x10000) & 0x3FF));
+    }
+}
+
+static void append_json_rune(struct str_buf *b, uint32_t rune, const char *bytes, size_t len,
+                             bool visible)
 {
     static const char plain[] = "\"\\\b\f\n\r\t";
     static const char letters[] = "\"\\bfnrt";
@@ -61,8 +58,8 @@ static void append_json_rune(struct str_buf *b, uint32_t rune, const char *bytes
     if (at != NULL) {
         str_append_c(b, '\\');
         str_append_c(b, letters[at - plain]);
-    } else if (rune < 0x20) {
-        str_appendf(b, "\\u%04x", (unsigned)rune);
+    } else if (rune < 0x20 || (visible && !unicode_is_visible(rune))) {
+        append_json_escape(b, rune);
     } else {
         str_append_n(b, bytes, len);
     }
@@ -83,7 +80,7 @@ static size_t json_plain_run(const char *s, size_t n)
     return i;
 }
 
-void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n)
+static void append_json(struct str_buf *b, const char *s, size_t n, bool visible)
 {
     str_append_c(b, '"');
     for (size_t i = 0; i < n;) {
@@ -99,11 +96,26 @@ void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n)
             str_append(b, "\xEF\xBF\xBD");
             i++;
         } else {
-            append_json_rune(b, rune, s + i, len);
+            append_json_rune(b, rune, s + i, len, visible);
             i += len;
         }
     }
     str_append_c(b, '"');
+}
+
+void str_append_json_quoted_n(struct str_buf *b, const char *s, size_t n)
+{
+    append_json(b, s, n, false);
+}
+
+void str_append_json_visible(struct str_buf *b, const char *s)
+{
+    str_append_json_visible_n(b, s, s != NULL ? strlen(s) : 0);
+}
+
+void str_append_json_visible_n(struct str_buf *b, const char *s, size_t n)
+{
+    append_json(b, s, n, true);
 }
 
 static const char base64_std[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -446,3 +446,14 @@ bool unicode_is_print(uint32_t rune)
     }
     return in_ranges(prints, ARRAY_LEN(prints), rune);
 }
+
+/* Printable by their category, and yet nothing shows: fillers, joiners, variation selectors, the blank of Braille. */
+static const struct rune_range invisibles[] = {
+    {0x034F, 0x034F}, {0x115F, 0x1160}, {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x2800, 0x2800},
+    {0x3164, 0x3164}, {0xFE00, 0xFE0F}, {0xFFA0, 0xFFA0}, {0xE0100, 0xE01EF},
+};
+
+bool unicode_is_visible(uint32_t rune)
+{
+    return unicode_is_print(rune) && !in_ranges(invisibles, ARRAY_LEN(invisibles), rune);
+}

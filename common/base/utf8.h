@@ -26,5 +26,8 @@ bool unicode_is_space(uint32_t rune);  /* Go unicode.IsSpace */
 bool unicode_is_letter(uint32_t rune); /* Go unicode.IsLetter: category L */
 bool unicode_is_digit(uint32_t rune);  /* Go unicode.IsDigit: category Nd */
 bool unicode_is_print(uint32_t rune);  /* Go unicode.IsPrint: L, M, N, P, S and the ASCII space */
+/* True for printable characters that also show something: not for fillers and variation selectors, which Unicode counts
+ * among letters and marks.  Controls, marks of direction, breaks and joiners are not printable in the first place. */
+bool unicode_is_visible(uint32_t rune);
 
 #endif

@@ -281,6 +281,8 @@ static int meet_again(struct loader *l, const char *key, size_t line)
     }
     if (d->n_twice < YAML_DUPLICATES_MAX) {
         d->twice[d->n_twice++] = (struct yaml_duplicate){d->n, line, arena_strdup(l->a, key)};
+    } else {
+        d->n_twice_more++;
     }
     return ERR_OK;
 }
@@ -399,24 +401,75 @@ static bool looks_like_json(const char *text, size_t n)
     return i < n && (text[i] == '{' || text[i] == '[');
 }
 
-/* Fills l->docs; of `l` the first members are set. */
-static int parse(struct loader *l, struct arena *a, const char *text, size_t n)
+/* The bytes of the first object or array of text[0..n): up to the bracket that closes it, or all. */
+static size_t json_document_len(const char *text, size_t n)
 {
-    struct json_object *tree = NULL;
+    size_t depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < n; i++) {
+        if (quoted && text[i] == '\\') {
+            i++;
+        } else if (text[i] == '"') {
+            quoted = !quoted;
+        } else if (quoted) {
+            continue;
+        } else if (text[i] == '{' || text[i] == '[') {
+            depth++;
+        } else if ((text[i] == '}' || text[i] == ']') && --depth == 0) {
+            return i + 1;
+        }
+    }
+    return n;
+}
+
+/* JSON documents one behind the other, as kubectl and jq write them.  Returns false if text[0..n) is something else; then
+ * *err tells about the first document that is not JSON. */
+static bool parse_json(struct arena *a, const char *text, size_t n, struct yaml_docs *ret,
+                       struct err *err)
+{
     const struct json_limits limits = {.max_depth = DEPTH_MAX,
                                        .max_bytes = JSON_BYTES_MAX,
                                        .max_values = JSON_BYTES_MAX / BYTES_MAX * NODES_MAX};
+    struct json_object **docs = NULL;
+    size_t n_docs = 0;
+    size_t cap = 0;
+    while (looks_like_json(text, n)) {
+        size_t len = json_document_len(text, n);
+        if (n_docs == cap) {
+            struct json_object **more = ARENA_ARRAY(a, struct json_object *, 2 * cap + 1);
+            for (size_t i = 0; i < n_docs; i++) {
+                more[i] = docs[i];
+            }
+            docs = more;
+            cap = 2 * cap + 1;
+        }
+        if (json_parse_arena(a, text, len, &limits, &docs[n_docs], err) != ERR_OK) {
+            return false;
+        }
+        n_docs++;
+        text += len;
+        n -= len;
+    }
+    ret->items = docs;
+    ret->n = n_docs;
+    return n_docs > 0 && strspn(text, " \t\r\n") >= n;
+}
+
+/* Fills l->docs; of `l` the first members are set. */
+static int parse(struct loader *l, struct arena *a, const char *text, size_t n)
+{
+    struct yaml_docs json = {0};
     struct err err = ERR_INIT;
     size_t mark = yaml_mark_len(text, n);
     text += mark;
     n -= mark;
     if (looks_like_json(text, n)) {
-        if (json_parse_arena(a, text, n, &limits, &tree, &err) == ERR_OK) {
-            l->docs->items = arena_memdup(a, &tree, sizeof tree);
-            l->docs->n = 1;
+        if (parse_json(a, text, n, &json, &err)) {
+            l->docs->items = json.items;
+            l->docs->n = json.n;
             return ERR_OK;
         }
-        if (n > BYTES_MAX) {
+        if (n > BYTES_MAX && err.code != ERR_OK) {
             return err_set(l->err, ERR_INVALID, "%s", err.message);
         }
     }

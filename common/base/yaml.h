@@ -4,7 +4,7 @@
  * Reads the YAML that Kubernetes tools read (sigs.k8s.io/yaml): JSON is YAML; plain scalars become null,
  * bool, number or string by the YAML 1.1 core rules that go-yaml uses (yes/no/on/off are bool); quoted ones
  * stay strings; mapping keys become strings; anchors and aliases are followed within the caps; merge keys
- * (<<) are honoured; duplicate keys are refused.  A byte order mark at the start is passed over.
+ * (<<) are honoured; duplicate keys are refused.  JSON documents may follow one another without "---".  A byte order mark at the start is passed over.
  * Caps: 16 MiB, depth 64, 1,000,000 nodes after aliases; of texts that are JSON four times the bytes and nodes.
  * Errors are ERR_INVALID with "line L: …", but for texts that are too long. */
 #ifndef TRIMTAB_BASE_YAML_H
@@ -32,6 +32,7 @@ struct yaml_docs {
     size_t n;
     struct yaml_duplicate *twice;
     size_t n_twice;
+    size_t n_twice_more; /* that are not in the list */
 };
 /* As yaml_parse_all(), but duplicate keys are only noted, and the later value counts. */
 int yaml_parse_lenient(struct arena *a, const char *text, size_t n, struct yaml_docs *ret,

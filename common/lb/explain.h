@@ -36,7 +36,7 @@ void lb_explain_init(struct lb_explain *x, struct arena *a);
                              .port = -1,                                                           \
                              .every_ms = -1,                                                       \
                              __VA_ARGS__})
-/* Adds a copy of the row.  `x` NULL: nobody reads along, nothing is added. */
+/* Adds a copy of the row.  `x` NULL: nothing is added. */
 void lb_explain_add(struct lb_explain *x, const struct tt_explain_row *row);
 /* Puts the answer in front of all other rows.  `kind` may be NULL. */
 void lb_explain_answer(struct lb_explain *x, const char *verdict, const char *kind,

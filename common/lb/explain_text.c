@@ -223,10 +223,28 @@ static void row(struct printer *p, const char *key, size_t i)
     }
 }
 
-void lb_explain_text(struct str_buf *b, const char *key, const struct tt_explain_row *rows,
+/* Rows whose texts may be shown: what annotations, names and plugins put there is escaped. */
+static const struct tt_explain_row *clean_rows(struct arena *a, const struct tt_explain_row *rows,
+                                               size_t n)
+{
+    struct tt_explain_row *out = ARENA_ARRAY(a, struct tt_explain_row, n);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = rows[i];
+        out[i].subject = str_clean(a, rows[i].subject);
+        out[i].value = str_clean(a, rows[i].value);
+        out[i].outcome = str_clean(a, rows[i].outcome);
+        out[i].names = str_clean_all(a, rows[i].names, rows[i].n_names);
+    }
+    return out;
+}
+
+void lb_explain_text(struct str_buf *b, const char *key, const struct tt_explain_row *unclean,
                      size_t n)
 {
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_explain_row *rows = clean_rows(a, unclean, n);
     struct printer p = {.b = b, .rows = rows, .n = n, .fits_all = b->columns == 0};
+    key = str_clean(a, key);
     for (size_t i = 0; i < n; i++) {
         bool is_hop = rows[i].section == TT_EXPLAIN_HOP;
         if (is_hop && (i == 0 || rows[i - 1].section != TT_EXPLAIN_HOP)) {

@@ -445,14 +445,20 @@ static void print_quiet(struct printer *p, const struct tt_plan_service *s)
         at = head_cell(p, at, s->address);
     }
     if (s->code == TT_IMPLEMENTED_ELSEWHERE) {
-        str_append(p->b, "  left alone: ");
-        str_append_wrapped(p->b, str_or(s->message, "another controller's"), at + 14, 4);
+        at = at == FULL ? 4 : at + 2;
+        str_append(p->b, at == 4 ? "\n    left alone: " : "  left alone: ");
+        str_append_wrapped(p->b, str_or(s->message, "another controller's"), at + 12, 4);
     } else if (s->checked > 0) {
         str_appendf(&said, "up to date (%u resource%s checked).", s->checked,
                     s->checked == 1 ? "" : "s");
         (void)head_cell(p, at, str_buf_text(&said));
     } else {
-        (void)head_cell(p, at, "nothing to do.");
+        str_append(&said, "nothing to do");
+        if (!str_is_empty(s->message)) {
+            str_appendf(&said, ": %s", s->message);
+        }
+        str_append_c(&said, '.');
+        (void)head_cell(p, at, str_buf_text(&said));
     }
     str_append_c(p->b, '\n');
     if (p->how->verbose) {
@@ -548,7 +554,9 @@ static void print_last_line(struct printer *p)
 
 void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how)
 {
-    struct printer p = {.b = b, .plan = plan, .how = how};
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    struct printer p = {.b = b, .plan = plan_clean(a, plan), .how = how};
+    plan = p.plan;
     for (uint32_t i = 0; i < plan->n_services; i++) {
         if (!is_quiet(plan, plan->services[i])) {
             print_service(&p, plan->services[i]);

@@ -21,6 +21,9 @@ struct plan_print {
     bool verbose;  /* '=' lines too */
     bool executed; /* not "would": leaves out "Nothing has been changed." */
 };
+/* The same plan with all texts as they may be shown (str_clean()); in `a`, or borrowed. */
+const struct tt_plan *plan_clean(struct arena *a, const struct tt_plan *plan);
+/* Prints plan_clean(plan).  The message of a Service whose code is TT_OK says why there is nothing to do. */
 void plan_print_text(struct str_buf *b, const struct tt_plan *plan, const struct plan_print *how);
 /* "6 to create, 0 to change, 1 to delete"; where reservations are given back, in their place "6 to create (the reservation
  * is given back at the end)": they are not counted, and neither is what is 0. */

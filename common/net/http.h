@@ -83,6 +83,9 @@ struct http_config {
     bool no_http2;         /* DISABLE_HTTP2 */
     struct clock *clock;   /* NULL: the real one; governs delays only, never socket time-outs */
     struct cancel *cancel; /* stops everything on this handle; may be NULL */
+    /* For a command that answers once: a request to the server that refused the last connection, or whose name has no
+     * address, does not wait for its not_before_ms, so that attempts are used up at once. */
+    bool answers_once;
     bool (*may_mutate)(
         void *arg);       /* asked from the handle's thread right before a mutating request */
     void *may_mutate_arg; /* is sent, and while its body is on its way; NULL: always yes */

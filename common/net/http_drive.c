@@ -8,6 +8,7 @@
  * Steps of jobs run here and may start or stop jobs, hence every search begins at the head of the
  * list. */
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
@@ -163,9 +164,21 @@ static bool has_turn(const struct http_transfer *t)
                                        : t->http->n_counted < HTTP_MAX_RUNNING;
 }
 
+/* Does the request go to the server that refused the last connection?  A command does not wait for it to come back. */
+static bool is_in_vain(const struct http_transfer *t)
+{
+    const char *refused = t->http->refused;
+    size_t n = strlen(refused);
+    if (n == 0 || t->waits) { /* without a request yet */
+        return false;
+    }
+    const char *url = t->job->req.url;
+    return strncmp(url, refused, n) == 0 && strchr("/?", url[n]) != NULL;
+}
+
 static bool is_due(const struct http_transfer *t, int64_t now_ms)
 {
-    return t->waits || (t->job->req.not_before_ms <= now_ms && has_turn(t));
+    return t->waits || ((t->job->req.not_before_ms <= now_ms || is_in_vain(t)) && has_turn(t));
 }
 
 static struct http_transfer *find_due(struct http *h, int64_t now_ms)
@@ -254,7 +267,7 @@ static int64_t sleep_ms(struct http *h, int64_t until_ms, int64_t *ret_until)
             ms = min_ms(ms, remaining(opening_deadline(t, real_ms), real_ms));
             ms = t->sending ? min_ms(ms, FENCE_LOOK_MS) : ms;
         } else if (t->waits || has_turn(t)) {
-            until_ms = min_ms(until_ms, t->job->req.not_before_ms);
+            until_ms = min_ms(until_ms, is_in_vain(t) ? now_ms : t->job->req.not_before_ms);
         }
     }
     if (h->n_running > 0 && http_tls_has_files(h)) {

@@ -56,6 +56,14 @@ static void set_reason(struct err *err, const char *reason)
     }
 }
 
+static void note_refused(struct http_transfer *t)
+{
+    const char *origin = http_origin(t);
+    if (t->http->cfg.answers_once && strlen(origin) < sizeof(t->http->refused)) {
+        memcpy(t->http->refused, origin, strlen(origin) + 1);
+    }
+}
+
 static int connect_error(struct http_transfer *t, struct err *err)
 {
     long no = 0;
@@ -69,6 +77,7 @@ static int connect_error(struct http_transfer *t, struct err *err)
     }
     if (no == ECONNREFUSED) {
         set_reason(err, "refused");
+        note_refused(t);
     }
     return ERR_TRANSIENT;
 }
@@ -78,6 +87,7 @@ static int resolve_error(struct http_transfer *t, bool of_proxy, struct err *err
     (void)err_set(err, ERR_TRANSIENT, "cannot resolve the name of %s%s", of_proxy ? "proxy " : "",
                   of_proxy ? proxy_origin(t) : http_origin(t));
     set_reason(err, "no-host");
+    note_refused(t);
     return ERR_TRANSIENT;
 }
 

@@ -59,6 +59,8 @@ struct http {
     bool (*may_mutate)(void *arg);
     void *may_mutate_arg;
     void *owner; /* of the bound call; what requests are counted for */
+    char refused
+        [256]; /* origin to which the last connection failed at once; "" none.  With answers_once */
     bool resets; /* a connection that is closed now is reset: what is on its way is lost */
 
     struct http_transfer *first, *last; /* of jobs that are not done, in order of start */

@@ -317,7 +317,7 @@ static int fill_defaults(struct parse *p, struct err *err)
     return ERR_OK;
 }
 
-/* What the controller adds for every provider. */
+/* The options that the controller adds for every provider. */
 static void finish_options(struct cmd_args *out)
 {
     out->options[out->n_options++] =

@@ -22,7 +22,7 @@ struct cmd_said {
     const struct tt_explain_row *rows;
     size_t n_rows;
 };
-/* What the controller would put the Service into a batch by; "" alone. */
+/* Returns the key of the batch that the controller would put the Service into; "" alone. */
 const char *cmd_batch_key(const struct cmd_session *s, const char *key);
 /* Calls `fn` (plan) once for all of them.  Verbs follow from the Services. */
 void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *batch, cmd_call_fn *fn);
@@ -30,7 +30,7 @@ void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *batch, cmd_ca
  * it said.  IMPLEMENTED_ELSEWHERE comes back as such, with its message. */
 int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, struct cmd_said *ret,
              struct err *err) _warn_unused_;
-/* What the provider's validate() says of the Service; ERR_OK when it has none. */
+/* Returns the answer of the provider's validate() to the Service; ERR_OK when it has none. */
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* TT_VERB_… that a sync of this Service would use. */
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc);

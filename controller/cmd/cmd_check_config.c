@@ -14,7 +14,7 @@ static const char usage[] =
     "Usage:\n"
     "  trimtab check-config --cloud-provider=NAME --cloud-config=FILE [flags]\n"
     "\n"
-    "Exit status: 0 fine, 1 the controller would not start with it, 2 (with --strict) findings.\n";
+    "Exit status: 0 fine, 1 the controller would not start with it, 2 (with --strict) warnings.\n";
 
 static const char *const severities[] = {"info", "warning", "error"};
 
@@ -24,8 +24,9 @@ static const char *severity_word(uint32_t severity)
 }
 
 /* On a terminal it is wrapped; elsewhere a finding is one line, for grep. */
-static void print_line(const char *line)
+static void print_line(struct arena *a, const char *text)
 {
+    const char *line = str_clean(a, text);
     _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
     if (b.columns == 0) {
         str_append(&b, line);
@@ -43,13 +44,13 @@ static void print_findings(const struct cmd_session *s, const struct err *err)
     }
     for (size_t i = 0; i < s->n_findings; i++) {
         const struct cmd_finding *f = &s->findings[i];
-        print_line(arena_printf(s->a, "%s: %s%s%s", severity_word(f->severity), f->where,
-                                *f->where == '\0' ? "" : ": ", f->message));
+        print_line(s->a, arena_printf(s->a, "%s: %s%s%s", severity_word(f->severity), f->where,
+                                      *f->where == '\0' ? "" : ": ", f->message));
     }
     if (err->code == ERR_OK) {
         print_line(
-            arena_printf(s->a, "%s: %s", path,
-                         s->n_findings == 0 ? "fine" : "the controller would start with it"));
+            s->a, arena_printf(s->a, "%s: %s", path,
+                               s->n_findings == 0 ? "fine" : "the controller would start with it"));
     }
 }
 
@@ -73,6 +74,17 @@ static void print_json(struct cmd_session *s, const struct err *err)
     json_add(out, "findings", list);
     puts(json_text(s->a, out, JSON_PRETTY));
     json_object_put(out);
+}
+
+/* A finding of severity `info` needs no change. */
+static bool has_warnings(const struct cmd_session *s)
+{
+    for (size_t i = 0; i < s->n_findings; i++) {
+        if (s->findings[i].severity != TT_LOG_INFO) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int check(struct cmd_session *s, struct err *err)
@@ -112,7 +124,7 @@ int cmd_check_config(int argc, char **argv)
         } else {
             print_findings(&s, &err);
         }
-        status = code != ERR_OK ? 1 : s.args.strict && s.n_findings > 0 ? 2 : 0;
+        status = code != ERR_OK ? 1 : s.args.strict && has_warnings(&s) ? 2 : 0;
     }
     cmd_session_done(&s);
     return status;

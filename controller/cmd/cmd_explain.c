@@ -21,7 +21,9 @@ static const char usage[] =
     "\n"
     "Examples:\n"
     "  trimtab explain demo/web --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
-    "  trimtab explain -f web.yaml --cloud-provider=gce --state=world.json\n";
+    "  trimtab explain -f web.yaml --cloud-provider=gce --state=world.json\n"
+    "\n"
+    "Exit status: 0 explained, also a Service that is refused, 1 error.\n";
 
 /* One Service's answer. */
 struct answer {
@@ -42,9 +44,11 @@ static void take_rows(struct cmd_session *s, struct answer *r, const struct cmd_
     _cleanup_(str_buf_done) struct str_buf b = {.columns = columns};
     r->rows = said->rows;
     r->n_rows = said->n_rows;
-    r->text = said->text;
     if (said->n_rows > 0) {
         lb_explain_text(&b, r->key, said->rows, said->n_rows);
+        r->text = str_buf_to_arena(&b, s->a);
+    } else if (said->text != NULL) {
+        str_append_clean(&b, said->text, STR_BREAKS_KEPT);
         r->text = str_buf_to_arena(&b, s->a);
     }
 }
@@ -167,8 +171,8 @@ static int explain_all(struct cmd_session *s)
         }
         printf("%s%s", i > 0 ? "\n" : "", str_nonnull(r.text));
         if (r.text == NULL && r.err.code != ERR_OK) {
-            fprintf(r.bad ? stderr : stdout, "%s%s: %s\n", r.bad ? "error: " : "", r.key,
-                    r.err.message);
+            fprintf(r.bad ? stderr : stdout, "%s%s: %s\n", r.bad ? "error: " : "",
+                    str_clean(s->a, r.key), r.err.message);
         }
     }
     if (json) {

@@ -98,7 +98,7 @@ static void push(struct cmd_faults *f, const struct cmd_origin *o, size_t line, 
         f->items = items;
         f->cap = cap;
     }
-    f->items[f->n++] = (struct cmd_fault){str_buf_to_arena(&b, f->a), hard};
+    f->items[f->n++] = (struct cmd_fault){str_clean(f->a, str_buf_to_arena(&b, f->a)), hard};
 }
 
 void cmd_faults_add(struct cmd_faults *f, const struct cmd_origin *origin,

@@ -23,7 +23,7 @@ static const char *const node_phases[] = {"Pending", "Running", "Terminated", NU
 static const struct cmd_field managed_fields_entry_fields[] = {
     {"apiVersion", CMD_TEXT}, {"fieldsType", CMD_TEXT}, {"fieldsV1", CMD_ANY},
     {"manager", CMD_TEXT},    {"operation", CMD_TEXT},  {"subresource", CMD_TEXT},
-    {"time", CMD_TEXT},
+    {"time", CMD_TIME},
 };
 static const struct cmd_type managed_fields_entry =
     TYPE("apis.meta.v1.ManagedFieldsEntry", managed_fields_entry_fields);
@@ -38,9 +38,9 @@ static const struct cmd_type owner_reference =
 
 static const struct cmd_field object_meta_fields[] = {
     {"annotations", CMD_TEXT_MAP},
-    {"creationTimestamp", CMD_TEXT},
+    {"creationTimestamp", CMD_TIME},
     {"deletionGracePeriodSeconds", CMD_I64},
-    {"deletionTimestamp", CMD_TEXT},
+    {"deletionTimestamp", CMD_TIME},
     {"finalizers", CMD_TEXTS},
     {"generateName", CMD_TEXT},
     {"generation", CMD_I64},
@@ -102,7 +102,7 @@ static const struct cmd_field service_spec_fields[] = {
 static const struct cmd_type service_spec = TYPE("core.v1.ServiceSpec", service_spec_fields);
 
 static const struct cmd_field condition_fields[] = {
-    {"lastTransitionTime", CMD_TEXT},
+    {"lastTransitionTime", CMD_TIME},
     {"message", CMD_TEXT},
     {"observedGeneration", CMD_I64},
     {"reason", CMD_TEXT},
@@ -164,7 +164,7 @@ static const struct cmd_type node_config_source =
 static const struct cmd_field taint_fields[] = {
     {"effect", CMD_TEXT, .one_of = taint_effects},
     {"key", CMD_TEXT},
-    {"timeAdded", CMD_TEXT},
+    {"timeAdded", CMD_TIME},
     {"value", CMD_TEXT},
 };
 static const struct cmd_type taint = TYPE("core.v1.Taint", taint_fields);
@@ -187,8 +187,8 @@ static const struct cmd_field node_address_fields[] = {
 static const struct cmd_type node_address = TYPE("core.v1.NodeAddress", node_address_fields);
 
 static const struct cmd_field node_condition_fields[] = {
-    {"lastHeartbeatTime", CMD_TEXT},
-    {"lastTransitionTime", CMD_TEXT},
+    {"lastHeartbeatTime", CMD_TIME},
+    {"lastTransitionTime", CMD_TIME},
     {"message", CMD_TEXT},
     {"reason", CMD_TEXT},
     {"status", CMD_TEXT},

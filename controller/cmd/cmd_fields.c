@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#include "common/base/timefmt.h"
+
 struct check {
     struct cmd_faults *faults;
     const struct cmd_origin *origin;
@@ -64,11 +66,21 @@ static void check_word(const struct check *c, const struct cmd_path *at, const s
                    near == NULL ? "" : "\"?");
 }
 
+static void check_time(const struct check *c, const struct cmd_path *at, struct json_object *v)
+{
+    int64_t us;
+    if (!time_parse_rfc3339(json_object_get_string(v), &us)) {
+        want(c, at, "a moment like \"2026-01-02T15:04:05Z\"", v);
+    }
+}
+
 static void check_text(const struct check *c, const struct cmd_path *at, const struct cmd_field *f,
                        struct json_object *v)
 {
     if (!is(v, json_type_string)) {
         want(c, at, "a text", v);
+    } else if (f->kind == CMD_TIME) {
+        check_time(c, at, v);
     } else {
         check_word(c, at, f, v);
     }
@@ -128,6 +140,7 @@ static void check_value(const struct check *c, const struct cmd_path *at, const 
 {
     switch (f->kind) {
     case CMD_TEXT:
+    case CMD_TIME:
         check_text(c, at, f, v);
         break;
     case CMD_BOOL:

@@ -11,6 +11,7 @@
 
 enum cmd_field_kind {
     CMD_TEXT = 0,
+    CMD_TIME, /* a text in the form of RFC 3339 */
     CMD_BOOL,
     CMD_I32,
     CMD_I64,

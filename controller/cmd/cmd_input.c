@@ -40,8 +40,11 @@ static int read_stdin(struct arena *a, size_t max_bytes, char **ret, size_t *ret
 int cmd_input_read(struct arena *a, const char *path, size_t max_bytes, char **ret, size_t *ret_n,
                    struct err *err)
 {
-    int code = str_eq(path, "-") ? read_stdin(a, max_bytes, ret, ret_n, err)
-                                 : file_read_stream(a, path, max_bytes, ret, ret_n, err);
+    if (!str_eq(path, "-")) {
+        return file_read_stream(a, path, max_bytes, ret, ret_n,
+                                err); /* its messages name the path */
+    }
+    int code = read_stdin(a, max_bytes, ret, ret_n, err);
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s", cmd_input_name(path));
     }
@@ -109,6 +112,20 @@ static int add_folder(struct inputs *all, const char *folder, struct err *err)
     return ERR_OK;
 }
 
+static int check_name(const char *name, struct err *err)
+{
+    if (*name == '\0') {
+        return err_set(err, ERR_INVALID, "-f \"\": want a file, a folder, or - for standard input");
+    }
+    if (str_has_prefix(name, "https://") || str_has_prefix(name, "http://")) {
+        return err_set(err, ERR_INVALID,
+                       "-f %s: URLs are not read; let another program fetch it: curl -sf %s | "
+                       "trimtab … -f -",
+                       name, name);
+    }
+    return ERR_OK;
+}
+
 int cmd_input_expand(struct arena *a, const struct cmd_list *names, struct cmd_input **ret,
                      size_t *ret_n, struct err *err)
 {
@@ -116,6 +133,9 @@ int cmd_input_expand(struct arena *a, const struct cmd_list *names, struct cmd_i
     bool has_stdin = false;
     for (size_t i = 0; i < names->n; i++) {
         const char *name = names->items[i];
+        if (check_name(name, err) != ERR_OK) {
+            return err->code;
+        }
         if (str_eq(name, "-") && has_stdin) {
             return err_set(err, ERR_INVALID, "-f -: standard input can be read only once");
         }

@@ -344,6 +344,16 @@ static int no_such_service(struct cmd_session *s, const char *key, struct err *e
                    str_near_hint(s->a, key, keys, s->n_services));
 }
 
+static bool is_wanted(const struct cmd_session *s, const char *key)
+{
+    for (size_t i = 0; i < s->n_wanted; i++) {
+        if (str_eq(s->wanted[i], key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Words name Services; without words and manifests all that want a load balancer. */
 static int choose(struct cmd_session *s, struct err *err)
 {
@@ -354,8 +364,12 @@ static int choose(struct cmd_session *s, struct err *err)
         if (code != ERR_OK) {
             return code;
         }
-        if (cmd_session_service(s, key) == NULL) {
+        const struct tt_service *svc = cmd_session_service(s, key);
+        if (svc == NULL) {
             return no_such_service(s, key, err);
+        }
+        if (!str_eq(svc->type, "LoadBalancer") && !is_wanted(s, key)) {
+            cmd_load_note_type(s, key, svc, false);
         }
         cmd_load_want(s, key);
     }

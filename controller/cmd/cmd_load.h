@@ -17,6 +17,9 @@ void cmd_load_want(struct cmd_session *s, const char *key);
 /* --- cmd_load_manifests.c --------------------------------------------------------------------------- */
 /* The namespace of the kubeconfig's context; NULL: there is no cluster. */
 const char *cmd_load_config_ns(const struct cmd_session *s);
+/* Notes for the plan of a Service of another type than LoadBalancer why it is empty; `is_default`: no file says the type. */
+void cmd_load_note_type(struct cmd_session *s, const char *key, const struct tt_service *svc,
+                        bool is_default);
 /* Adds the Services of s->targets.manifests.  Reads the cluster's objects of the same names; with --server-dry-run it asks
  * the API server.  Blocks. */
 int cmd_load_manifests(struct cmd_session *s, struct err *err) _warn_unused_;

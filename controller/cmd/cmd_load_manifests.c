@@ -8,6 +8,7 @@
 #include "common/lb/service_rules.h"
 #include "controller/cmd/cmd_dry_run.h"
 #include "controller/cmd/cmd_load.h"
+#include "controller/cmd/cmd_meta_rules.h"
 #include "controller/cmd/cmd_service_rules.h"
 
 /* The live object, whole: *ret NULL when there is none.  New reference. */
@@ -44,7 +45,7 @@ static int get_live(struct cmd_session *s, const struct cmd_manifest *m, struct 
 static void note(struct cmd_session *s, const char *key, const char *text)
 {
     s->notes = cmd_grow(s->a, s->notes, s->n_notes, &s->cap_notes, sizeof(*s->notes));
-    s->notes[s->n_notes++] = (struct cmd_note){key, text};
+    s->notes[s->n_notes++] = (struct cmd_note){.key = key, .text = text};
 }
 
 const char *cmd_load_config_ns(const struct cmd_session *s)
@@ -73,7 +74,8 @@ static void tell_lacking(struct cmd_session *s, bool create, const char *lacking
 {
     bool *told = create ? &s->told_no_create : &s->told_no_patch;
     if (!*told) {
-        fprintf(stderr, "note: --server-dry-run: %s; the plan goes on without it\n", lacking);
+        fprintf(stderr, "note: --server-dry-run: %s; the plan goes on without it\n",
+                str_clean(s->a, lacking));
     }
     *told = true;
 }
@@ -107,11 +109,27 @@ static int ask_server(struct cmd_session *s, struct loading *l, struct err *err)
     return code;
 }
 
-static void add_service(struct cmd_session *s, const struct kube_object *o, const char *made_up)
+void cmd_load_note_type(struct cmd_session *s, const char *key, const struct tt_service *svc,
+                        bool is_default)
+{
+    note(s, key,
+         arena_printf(s->a, "%s%s",
+                      is_default ? "spec.type is not set, so it is of type " : "it is of type ",
+                      svc->type));
+    s->notes[s->n_notes - 1].is_answer = true;
+}
+
+static void add_service(struct cmd_session *s, const struct loading *l, const struct kube_object *o,
+                        const char *made_up)
 {
     const char *key = svc_key(s->a, o->service);
     cmd_load_service(s, o->service);
     cmd_load_want(s, key);
+    if (!str_eq(o->service->type, "LoadBalancer")) { /* what else there is to say matters to none */
+        bool has_type = json_str(json_member(l->m->object, "spec"), "type") != NULL;
+        cmd_load_note_type(s, key, o->service, !has_type && l->live == NULL);
+        return;
+    }
     note_some(s, key, made_up);
     if (s->client == NULL && s->world == NULL) {
         note(s, key,
@@ -131,6 +149,10 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
     if (code == ERR_OK && s->args.server_dry_run) {
         code = ask_server(s, l, err);
     }
+    bool is_known = s->client != NULL || s->world != NULL;
+    if (code == ERR_OK && !l->asked && l->live == NULL && is_known) {
+        cmd_meta_check_new(l->faults, &l->m->origin, l->m->object);
+    }
     if (code == ERR_OK && !l->asked) {
         cmd_service_check(l->faults, &l->m->origin, l->whole, l->live);
     }
@@ -138,7 +160,7 @@ static int complete_and_add(struct cmd_session *s, struct loading *l, struct err
         code = cmd_load_decode(s, KUBE_SERVICE, l->whole, &o, err);
     }
     if (o != NULL) {
-        add_service(s, o, l->asked && l->live != NULL ? NULL : made_up);
+        add_service(s, l, o, l->asked && l->live != NULL ? NULL : made_up);
     }
     return code;
 }
@@ -170,9 +192,15 @@ int cmd_load_manifests(struct cmd_session *s, struct err *err)
     }
     const char *ns = cmd_targets_ns(&s->targets, cmd_load_config_ns(s));
     cmd_targets_check_twice(m, ns, &faults);
+    if (s->client != NULL && m->n > 0) { /* a request for each, two with a dry run */
+        cmd_wait_for(s->wait, s->args.server_dry_run ? "asking the API server about the manifests"
+                                                     : "reading the Services of the manifests");
+    }
     for (size_t i = 0; code == ERR_OK && i < m->n; i++) {
         m->items[i].ns = str_or(m->items[i].ns, ns);
         code = load_manifest(s, &m->items[i], &faults, err);
+        cmd_wait_count(s->wait, i + 1, m->n);
     }
+    cmd_wait_end(s->wait);
     return code == ERR_OK ? cmd_faults_settle(&faults, CMD_VALIDATE_STRICT, err) : code;
 }

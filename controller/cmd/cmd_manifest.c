@@ -228,7 +228,7 @@ static bool make_node_ports(struct json_object *spec)
     return made;
 }
 
-/* What of a spec only the API server can know, and was made up. */
+/* Names the parts of a spec that only the API server can know, and that were made up. */
 struct made {
     bool check_port;
     bool node_ports;

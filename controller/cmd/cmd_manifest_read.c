@@ -197,6 +197,12 @@ static int read_file(struct reading *r, const char *file, struct err *err)
         cmd_faults_add_line(r->faults, &r->origin, docs.twice[i].line,
                             arena_printf(r->a, "key \"%s\" is already set", docs.twice[i].key));
     }
+    if (docs.n_twice_more > 0) {
+        r->origin.doc = docs.twice[docs.n_twice - 1].doc;
+        cmd_faults_add_line(r->faults, &r->origin, 0,
+                            arena_printf(r->a, "%zu more key%s already set", docs.n_twice_more,
+                                         docs.n_twice_more == 1 ? " is" : "s are"));
+    }
     r->origin.text = text;
     r->origin.text_len = n;
     for (size_t i = 0; i < docs.n; i++) {

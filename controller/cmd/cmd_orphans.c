@@ -23,15 +23,11 @@ static const char usage[] =
     "A name is a resource's, or a Service's: then it is about what is left of that. -f names the\n"
     "Services of manifests.\n"
     "\n"
-    "With --delete it takes them away after a question, Service by Service, as the controller "
-    "would\n"
-    "after the Service's deletion. What may be another cluster's is only taken away when it is "
-    "named\n"
-    "itself; what has no owner that anybody can tell is never: the command to do it by hand is "
-    "shown.\n"
-    "A name that is neither a resource of ours without a Service nor a Service is an error: "
-    "nothing\n"
-    "is deleted then.\n"
+    "With --delete it takes them away after a question, Service by Service, as the controller\n"
+    "would after the Service's deletion. A resource that may be another cluster's is only\n"
+    "deleted when it is named. A resource without a known owner is never deleted: the command to\n"
+    "do it by hand is shown. A name that is neither an orphan's nor a Service's is an error:\n"
+    "nothing is deleted then.\n"
     "\n"
     "Examples:\n"
     "  trimtab orphans --cloud-provider=gce --cloud-config=gce.conf --kubeconfig=kc\n"
@@ -246,8 +242,9 @@ static void warn(const struct cmd_session *s)
 {
     for (size_t i = 0; i < s->n_findings; i++) {
         if (s->findings[i].severity == TT_LOG_WARNING) {
-            fprintf(stderr, "warning: %s%s%s\n", s->findings[i].where,
-                    *s->findings[i].where == '\0' ? "" : ": ", s->findings[i].message);
+            fprintf(stderr, "warning: %s%s%s\n", str_clean(s->a, s->findings[i].where),
+                    *s->findings[i].where == '\0' ? "" : ": ",
+                    str_clean(s->a, s->findings[i].message));
         }
     }
 }

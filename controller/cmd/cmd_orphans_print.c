@@ -126,6 +126,20 @@ static void put_start(const struct orphan *item, const char *start, const char *
     }
 }
 
+/* Names, places and owners come from the cloud. */
+static struct orphan clean_item(struct arena *a, const struct orphan *item)
+{
+    struct orphan out = *item;
+
+    out.kind = str_clean(a, item->kind);
+    out.name = str_clean(a, item->name);
+    out.place = str_clean(a, item->place);
+    out.owner = str_clean(a, item->owner);
+    out.cost = str_clean(a, item->cost);
+    out.command = str_clean(a, item->command);
+    return out;
+}
+
 static void print_item(const struct orphans *o, const struct orphan *item, const struct widths *w,
                        int64_t now_us)
 {
@@ -186,21 +200,28 @@ static void print_sum(const struct orphans *o)
     }
 }
 
-void orphans_print_text(const struct orphans *o, int64_t now_us)
+void orphans_print_text(const struct orphans *unclean, int64_t now_us)
 {
-    const struct widths w = widths_of(o, now_us);
+    struct orphans copy = *unclean;
+    const struct orphans *o = &copy;
 
+    copy.items = ARENA_ARRAY(o->s.a, struct orphan, o->n);
+    for (size_t i = 0; i < o->n; i++) {
+        copy.items[i] = clean_item(o->s.a, &unclean->items[i]);
+    }
+    const struct widths w = widths_of(o, now_us);
     if (o->n == 0 && o->tried) {
         printf("No orphans are left: %zu deleted.\n", o->n_deleted);
         return;
     }
     if (o->n == 0 && o->n_services > 0) { /* an orphan that is named is listed: n is not 0 then */
         printf("No orphans of %s.\n",
-               str_join(o->s.a, (const char *const *)o->services, o->n_services, ", "));
+               str_clean(o->s.a,
+                         str_join(o->s.a, (const char *const *)o->services, o->n_services, ", ")));
         return;
     }
     if (o->n == 0 && o->ns != NULL) {
-        printf("No orphans of Services of the namespace %s.\n", o->ns);
+        printf("No orphans of Services of the namespace %s.\n", str_clean(o->s.a, o->ns));
         return;
     }
     if (o->n == 0) {

@@ -62,6 +62,7 @@ static void copy_because(struct arena *a, struct tt_plan_service *s, const struc
     for (size_t i = 0; i < n_notes; i++) {
         if (str_eq(notes[i].key, s->key)) {
             out[n++] = notes[i].text;
+            s->message = notes[i].is_answer && s->code == TT_OK ? notes[i].text : s->message;
         }
     }
     s->because = out;

@@ -5,14 +5,17 @@
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_PLAN_COPY_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_PLAN_COPY_H
 
+#include <stdbool.h>
 #include <trimtab/provider.h>
 
 #include "common/base/arena.h"
 
-/* What is to be said of a Service beside the provider's own reasons. */
+/* A sentence about a Service beside the provider's own reasons. */
 struct cmd_note {
     const char *key;
     const char *text;
+    bool
+        is_answer; /* it says why the plan is empty: it becomes the message of a Service whose code is TT_OK */
 };
 /* A deep copy in the arena; members that an older plugin's structs lack are zero.  Notes are put behind the reasons of
  * their Services. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/ip.h"
+#include "controller/cmd/cmd_meta_rules.h"
 #include "controller/cmd/cmd_word_rules.h"
 
 #define RANGES_KEY "service.beta.kubernetes.io/load-balancer-source-ranges"
@@ -120,42 +121,6 @@ static bool is_new(const struct rules *r, const char *name)
     struct json_object *v = json_member(r->spec, name);
     struct json_object *was = json_member(r->live_spec, name);
     return v != NULL && (was == NULL || !json_equal(v, was));
-}
-
-/* ---- metadata --------------------------------------------------------------------------------------- */
-
-static void check_maps(const struct rules *r)
-{
-    struct json_object *meta = json_member(r->service, "metadata");
-    struct json_object *labels = json_member(meta, "labels");
-    struct json_object *annotations = json_member(meta, "annotations");
-    const struct cmd_path at_labels = {&at_meta, "labels", 0};
-    const struct cmd_path at_annotations = {&at_meta, "annotations", 0};
-    if (labels != NULL) {
-        json_object_object_foreach(labels, name, value)
-        {
-            check_word(r, &at_labels, name, cmd_check_qualified);
-            check_word(r, &at_labels, text_of(value), cmd_check_label_value);
-        }
-    }
-    if (annotations != NULL) {
-        json_object_object_foreach(annotations, key, text)
-        {
-            (void)text;
-            check_word(r, &at_annotations, str_lower(r->a, key), cmd_check_qualified);
-        }
-    }
-}
-
-static void check_meta(const struct rules *r)
-{
-    static const char *const names[] = {"name", "namespace"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const struct cmd_path at = {&at_meta, names[i], 0};
-        const char *value = json_str(json_member(r->service, "metadata"), names[i]);
-        check_word(r, &at, str_nonnull(value), cmd_check_label);
-    }
-    check_maps(r);
 }
 
 /* ---- ports ------------------------------------------------------------------------------------------ */
@@ -646,7 +611,7 @@ static const struct cmd_path at_check_port = {&at_spec, "healthCheckNodePort", 0
 
 static void check_all(const struct rules *r)
 {
-    check_meta(r);
+    cmd_meta_check(r->faults, r->origin, r->service);
     if (!r->alone) {
         check_by_type(r);
     }

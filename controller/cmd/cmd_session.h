@@ -62,7 +62,7 @@ struct cmd_session {
     bool opened;
     struct tt_open_args open_args;
     bool writes; /* set before it is opened: calls may change something */
-    /* list_owned: each resource, with this session as `arg`; NULL: nobody wants them */
+    /* list_owned: each resource, with this session as `arg`; NULL: they are not wanted */
     void (*on_resource)(void *arg, const struct tt_owned *owned);
     /* what it reported */
     const struct tt_plan **plans;
@@ -83,7 +83,7 @@ int cmd_session_load_slices(struct cmd_session *s, struct err *err) _warn_unused
 int cmd_session_open(struct cmd_session *s, struct err *err) _warn_unused_;
 void cmd_session_done(struct cmd_session *s);
 
-/* What the controller would count as its own with this provider. */
+/* Returns what the controller would count as its own with this provider. */
 struct sync_scope cmd_session_scope(const struct cmd_session *s);
 /* The Service of a key, or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);

@@ -122,7 +122,7 @@ static int advise(const struct ask *q, struct err *err)
     }
     if (str_eq(why.reason, "untrusted")) {
         return err_set(err, why.code,
-                       "%s: %s; a certificate of its own making is not known to anybody: give "
+                       "%s: %s; a certificate of its own making is not trusted: give "
                        "--certificate-authority, or --insecure-skip-tls-verify on a way that you "
                        "trust",
                        q->server, why.message);
@@ -229,7 +229,8 @@ static int check_shown(const struct ask *q, const struct status_view *v, struct 
                        str_buf_text(&absent));
     }
     if (n_absent > 0) {
-        fprintf(stderr, "note: without a load balancer: %s\n", str_buf_text(&absent));
+        fprintf(stderr, "note: without a load balancer: %s\n",
+                str_clean(q->a, str_buf_text(&absent)));
     }
     return ERR_OK;
 }
@@ -273,6 +274,8 @@ static int run(struct ask *q, struct err *err)
     if (cmd_targets_read(q->a, &q->args, &q->targets, err) != ERR_OK) {
         return 1;
     }
+    cmd_wait_free(q->wait); /* the patience for trimtab begins now: a pipe may be slow */
+    q->wait = cmd_wait_new(q->args.timeout_ms);
     return fetch(q, &resp, err) == ERR_OK ? print(q, &resp, err) : 1;
 }
 

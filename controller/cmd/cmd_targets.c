@@ -48,7 +48,7 @@ static void print_left_out(const struct cmd_manifests *m)
     }
     if (m->n_left_out > 0) {
         fprintf(stderr, "note: left out of the folder: %zu object%s of other kinds (%s)\n",
-                m->n_left_out, m->n_left_out == 1 ? "" : "s", str_buf_text(&b));
+                m->n_left_out, m->n_left_out == 1 ? "" : "s", str_clean(m->a, str_buf_text(&b)));
     }
 }
 

@@ -2,7 +2,7 @@
 /* cmd_targets.h: the Services that plan, explain, status and orphans are asked about, read from the command line in one way.
  *
  * As with kubectl: NAME, NAMESPACE/NAME, svc/NAME; -n NAMESPACE and -A; -f FILE, folder or -.  Nothing named means all
- * Services, of the namespace where -n names one.  Reads files, asks nobody; everything lives in the arena. */
+ * Services, of the namespace where -n names one.  Reads files, makes no request; everything lives in the arena. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_TARGETS_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_TARGETS_H
 

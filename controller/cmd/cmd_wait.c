@@ -19,6 +19,7 @@
 struct cmd_wait {
     int64_t timeout_ms;
     bool terminal; /* one on which a line can be taken back */
+    size_t columns;
     struct cancel *cancel;
     pthread_t thread;
     bool started;
@@ -28,6 +29,7 @@ struct cmd_wait {
     bool expired _guarded_by_(&lock);
     bool shown _guarded_by_(&lock); /* a line stands on the terminal */
     bool busy _guarded_by_(&lock);
+    int64_t drawn_ms _guarded_by_(&lock); /* when the line was drawn last */
     int64_t deadline_ms _guarded_by_(&lock);
     int64_t since_ms _guarded_by_(&lock);
     size_t done _guarded_by_(&lock), all _guarded_by_(&lock);
@@ -41,17 +43,54 @@ static int64_t now(void)
 
 /* --- the line ------------------------------------------------------------------------------------ */
 
+/* The bytes of `s` that take `columns` columns at most. */
+static size_t bytes_of_columns(const char *s, size_t columns)
+{
+    size_t i = 0;
+    for (; s[i] != '\0'; i++) {
+        bool begins = ((unsigned char)s[i] & 0xC0) != 0x80;
+        if (begins && columns-- == 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+void cmd_wait_line(struct str_buf *b, const char *what, size_t done, size_t all, int64_t took_ms,
+                   size_t columns)
+{
+    _cleanup_(str_buf_done) struct str_buf tail = STR_BUF_INIT;
+    if (all > 0) {
+        str_appendf(&tail, " %zu of %zu", done, all);
+    }
+    str_appendf(&tail, ", %lld s", (long long)(took_ms / 1000));
+    if (columns == 0 || str_columns(what) + tail.len <= columns) {
+        str_append(b, what);
+    } else {
+        size_t room = columns > tail.len + 1 ? columns - tail.len - 1 : 0;
+        str_append_n(b, what, bytes_of_columns(what, room));
+        str_append(b, "…");
+    }
+    str_append(b, str_buf_text(&tail));
+}
+
+bool cmd_wait_is_due(int64_t drawn_ms, int64_t now_ms)
+{
+    return now_ms - drawn_ms >= TICK_MS;
+}
+
 static void show(struct cmd_wait *w, int64_t now_ms) _requires_(&w->lock)
 {
     int64_t took_ms = now_ms - w->since_ms;
-    if (!w->terminal || !w->busy || took_ms < SILENT_MS) {
+    if (!w->terminal || !w->busy || took_ms < SILENT_MS ||
+        (w->shown && !cmd_wait_is_due(w->drawn_ms, now_ms))) {
         return;
     }
-    fprintf(stderr, "\r\033[K%s", w->what);
-    if (w->all > 0) {
-        fprintf(stderr, " %zu of %zu", w->done, w->all);
-    }
-    fprintf(stderr, ", %lld s", (long long)(took_ms / 1000));
+    _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+    /* The last column stays free: some terminals go to the next line behind it. */
+    cmd_wait_line(&line, w->what, w->done, w->all, took_ms, w->columns - 1);
+    fprintf(stderr, "\r\033[K%s", str_buf_text(&line));
+    w->drawn_ms = now_ms;
     w->shown = true;
 }
 
@@ -96,7 +135,9 @@ struct cmd_wait *cmd_wait_new(int64_t timeout_ms)
 {
     struct cmd_wait *w = xcalloc(1, sizeof *w);
     w->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms;
-    w->terminal = term_of(STDERR_FILENO, false).moves;
+    const struct term term = term_of(STDERR_FILENO, false);
+    w->terminal = term.moves;
+    w->columns = term.columns;
     w->cancel = cancel_new(NULL);
     mutex_init(&w->lock);
     cond_init(&w->changed);
@@ -130,6 +171,14 @@ void cmd_wait_free(struct cmd_wait *w)
     free(w);
 }
 
+/* The names of Services in it may come from a manifest. */
+static char *clean_copy(const char *what)
+{
+    struct str_buf b = STR_BUF_INIT;
+    str_append_clean(&b, what, STR_BREAKS_SHOWN);
+    return str_buf_steal(&b);
+}
+
 /* --- what the command says of itself --------------------------------------------------------------- */
 
 void cmd_wait_for(struct cmd_wait *w, const char *what)
@@ -137,7 +186,7 @@ void cmd_wait_for(struct cmd_wait *w, const char *what)
     mutex_lock(&w->lock);
     clear(w);
     free(w->what);
-    w->what = xstrdup(str_nonnull(what));
+    w->what = clean_copy(what);
     w->busy = what != NULL;
     w->since_ms = now();
     w->done = w->all = 0;

@@ -8,7 +8,7 @@
  *     if (code != ERR_OK) cmd_wait_blame(w, err);     "timed out after 30s while reading the cluster: …"
  *
  * The controller tries again for ever; a person wants to know what is wrong.  A thread fires the cancel at the deadline, and
- * once a second tells on stderr, when that is a terminal, what is waited for and since when.
+ * once a second tells on stderr, when that is a terminal, what is waited for and since when, in one line of it.
  * cmd_wait_* are for the command's one thread. */
 #ifndef TRIMTAB_CONTROLLER_CMD_CMD_WAIT_H
 #define TRIMTAB_CONTROLLER_CMD_CMD_WAIT_H
@@ -19,6 +19,7 @@
 
 #include "common/base/cancel.h"
 #include "common/base/err.h"
+#include "common/base/str.h"
 
 struct cmd_wait;
 
@@ -30,6 +31,11 @@ void cmd_wait_free(struct cmd_wait *w);
 void cmd_wait_for(struct cmd_wait *w, const char *what);
 /* How much of it is done: "planning 20 of 1000, 3 s". */
 void cmd_wait_count(struct cmd_wait *w, size_t done, size_t all);
+/* The text of the line, at most `columns` wide (0: of any width): a long `what` is cut, what follows it is not.  Pure. */
+void cmd_wait_line(struct str_buf *b, const char *what, size_t done, size_t all, int64_t took_ms,
+                   size_t columns);
+/* Whether a line that was drawn at `drawn_ms` may be drawn again: twice a second at most.  Pure. */
+bool cmd_wait_is_due(int64_t drawn_ms, int64_t now_ms);
 /* Clears the line.  The name of the work stays for cmd_wait_blame(). */
 void cmd_wait_end(struct cmd_wait *w);
 /* Gives back the time that a person took for an answer: the deadline is `ms` later. */

@@ -45,7 +45,7 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
     if (services == NULL) {
         _cleanup_(str_buf_done) struct str_buf b = {.columns =
                                                         term_of(STDOUT_FILENO, false).columns};
-        str_appendf(&b, "Service %s\n  ", key);
+        str_appendf(&b, "Service %s\n  ", str_clean(s->a, key));
         const char *line =
             arena_printf(s->a, "a sync would call %s because %s; the provider %s cannot say more",
                          verb, why, s->plugin->desc.name);
@@ -76,6 +76,21 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
     json_object_array_add(services, o);
 }
 
+/* The last line of the text. */
+static void print_sum(const struct cmd_session *s)
+{
+    _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
+    _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
+    if (s->n_wanted == 0) {
+        puts("Plan: nothing to do.");
+        return;
+    }
+    str_appendf(&line, "Plan: %zu Service%s would be synced. Nothing has been changed.",
+                s->n_wanted, s->n_wanted == 1 ? "" : "s");
+    str_append_wrapped(&b, str_buf_text(&line), 0, 0);
+    printf("\n%s\n", str_buf_text(&b));
+}
+
 static int plan_unplanned(struct cmd_session *s)
 {
     bool json = str_eq(s->args.output, "json");
@@ -94,6 +109,8 @@ static int plan_unplanned(struct cmd_session *s)
         }
         json_add(out, "summary", summary);
         puts(json_text(s->a, out, JSON_PRETTY));
+    } else {
+        print_sum(s);
     }
     json_object_put(out);
     return s->n_wanted > 0 ? 2 : 0;
@@ -115,7 +132,7 @@ static const struct tt_plan *refused_plan(struct arena *a, const char *key, cons
     return plan;
 }
 
-/* What is asked, and what came of it so far. */
+/* The questions to the provider, and its answers so far. */
 struct asking {
     struct cmd_session *s;
     const char **batch_keys; /* per wanted Service */

@@ -53,8 +53,10 @@ static void add_time(struct json_object *o, const char *name, int64_t wall_us)
 
 static void add_message(struct json_object *o, const char *message)
 {
-    size_t n = event_text_cut(message, EVENT_MESSAGE_MAX);
-    json_add(o, "message", json_object_new_string_len(message, (int)n));
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    str_append_clean(&b, message, STR_BREAKS_BLANK); /* people read it on terminals */
+    size_t n = event_text_cut(str_buf_text(&b), EVENT_MESSAGE_MAX);
+    json_add(o, "message", json_object_new_string_len(str_buf_text(&b), (int)n));
 }
 
 static struct json_object *involved(const struct event_input *in, const char *resource_version)

@@ -71,10 +71,23 @@ static void character(struct str_buf *b, char c)
     }
 }
 
+/* One character of s[0..n), escaped where it does not show or would change the line; returns its bytes. */
+static size_t shown(struct str_buf *b, const char *s, size_t n)
+{
+    char out[STR_CLEAN_MAX];
+    size_t len;
+    size_t used = str_clean_next(s, n, STR_BREAKS_KEPT, out, &len);
+    for (size_t i = 0; i < len; i++) {
+        character(b, out[i]);
+    }
+    return used;
+}
+
 static void text(struct str_buf *b, const char *s)
 {
-    for (; *s != '\0'; s++) {
-        character(b, *s);
+    size_t n = strlen(s);
+    for (size_t i = 0; i < n;) {
+        i += shown(b, s + i, n - i);
     }
 }
 
@@ -83,9 +96,10 @@ static const char joints[] = "/-.:";
 
 static void name_text(struct str_buf *b, const char *s, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        character(b, s[i]);
-        if (strchr(joints, s[i]) != NULL && i + 1 < n && strchr(joints, s[i + 1]) == NULL) {
+    for (size_t i = 0; i < n;) {
+        bool joint = strchr(joints, s[i]) != NULL;
+        i += shown(b, s + i, n - i);
+        if (joint && i < n && strchr(joints, s[i]) == NULL) {
             str_append(b, "<wbr>");
         }
     }

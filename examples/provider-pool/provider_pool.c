@@ -432,6 +432,7 @@ static int32_t pool_explain(void *provider, const struct tt_call *call,
         struct tt_result *result = batch->items[i]->result;
         const struct tt_service *s = batch->items[i]->service;
         char ip[INET_ADDRSTRLEN] = "";
+        char answer[540];
         struct failure f;
         (void)pthread_mutex_lock(&p->lock);
         uint32_t at = owned_index(p, s->uid);
@@ -444,7 +445,8 @@ static int32_t pool_explain(void *provider, const struct tt_call *call,
             address_text(p, at, ip);
         }
         if (check_spec(p, s, &f) != TT_OK) {
-            row(p, result, TT_EXPLAIN_ANSWER, "refused", "address of the pool", f.message);
+            (void)snprintf(answer, sizeof answer, "is refused: %s.", f.message);
+            row(p, result, TT_EXPLAIN_ANSWER, "refused", "address of the pool", answer);
         } else {
             row(p, result, TT_EXPLAIN_ANSWER, "served", "address of the pool",
                 "gets an address of the pool.");

@@ -266,7 +266,9 @@ static enum http_next try_again(struct turn *t, int64_t wait_ms, bool timed_out)
 static enum http_next take_loss(struct turn *t)
 {
     const struct err *err = t->err;
-    bool lasts = str_eq(err->reason, "untrusted") || str_eq(err->reason, "refused-certificate");
+    bool unreached = str_eq(err->reason, "refused") || str_eq(err->reason, "no-host");
+    bool lasts = str_eq(err->reason, "untrusted") || str_eq(err->reason, "refused-certificate") ||
+                 (unreached && t->c->client->answers_once);
     t->c->maybe_done = t->c->mutates;
     if (err->code != ERR_TRANSIENT || lasts) {
         return give_up(t);

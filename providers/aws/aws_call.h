@@ -32,7 +32,9 @@ struct aws_client_config {
     struct aws_auth *auth;
     const char *region;
     struct aws_endpoint endpoints[AWS_APIS]; /* STS is not called by this */
-    int max_attempts;                        /* aws_profile_max_attempts(), 20 at most; 0: 3 */
+    bool
+        answers_once; /* http_config.answers_once: a server that cannot be reached is not tried again */
+    int max_attempts; /* aws_profile_max_attempts(), 20 at most; 0: 3 */
 };
 /* Strings are copied.  Owns delay and retry budget per API, and the clock's offset. */
 struct aws_client *aws_client_new(const struct aws_client_config *cfg) _warn_unused_;

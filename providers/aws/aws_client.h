@@ -23,6 +23,7 @@ struct aws_client {
     struct clock *clock;
     struct aws_auth *auth;
     struct aws_endpoint endpoints[AWS_APIS];
+    bool answers_once;
     int max_attempts;
     struct sigv4_cache cache;
     struct mutex lock;

@@ -42,6 +42,7 @@ static void make_parts(struct aws_provider *p, const struct tt_open_args *args)
     const struct http_config http = {
         .user_agent = arena_printf(p->a, "trimtab/%s kubernetes", str_or(args->version, "dev")),
         .clock = p->clock,
+        .answers_once = TT_HAS(args, planning) && args->planning != 0,
         .observe = lb_request_count,
         .observe_arg = (void *)p->host,
     };

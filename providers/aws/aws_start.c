@@ -80,11 +80,12 @@ static int find_region(struct start *x, struct err *err)
 
 /* ---- the clients ------------------------------------------------------------------------------------------------ */
 
-static int make_client(struct start *x, struct err *err)
+static int make_client(struct start *x, bool answers_once, struct err *err)
 {
     struct aws_provider *p = x->p;
     const struct aws_endpoint_args args = endpoint_args(x);
-    struct aws_client_config cfg = {.host = p->host, .clock = p->clock, .region = x->region};
+    struct aws_client_config cfg = {
+        .host = p->host, .clock = p->clock, .region = x->region, .answers_once = answers_once};
     int rc = aws_profile_max_attempts(x->profiles, &p->env, &cfg.max_attempts, err);
     for (int api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
         rc = aws_endpoint_resolve(p->a, &args, (enum aws_api)api, &cfg.endpoints[api], err);
@@ -233,7 +234,9 @@ int aws_start(struct aws_provider *p, const struct tt_open_args *args, struct er
     int rc = p->offline ? ERR_OK : aws_profiles_read(p->a, &p->env, &x.profiles, err);
     rc = rc == ERR_OK ? make_imds(&x, err) : rc;
     rc = rc == ERR_OK ? find_region(&x, err) : rc;
-    rc = rc == ERR_OK && !p->offline ? make_client(&x, err) : rc;
+    rc = rc == ERR_OK && !p->offline
+             ? make_client(&x, TT_HAS(args, planning) && args->planning != 0, err)
+             : rc;
     rc = rc == ERR_OK ? make_naming(&x, args, err) : rc;
     http_pool_put(p->http, x.http);
     return rc;

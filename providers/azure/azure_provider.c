@@ -46,6 +46,7 @@ static void make_parts(struct azure_provider *p, const struct tt_open_args *args
     const struct http_config http = {
         .user_agent = str_or(p->config.user_agent, own),
         .clock = p->clock,
+        .answers_once = TT_HAS(args, planning) && args->planning != 0,
         .observe = lb_request_count,
         .observe_arg = (void *)p->host,
     };

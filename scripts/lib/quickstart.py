@@ -72,9 +72,16 @@ class Failure(Exception):
     pass
 
 
+# A write to Azure that is not done at once is polled, and ends with one read of the resource, with every client.  The recorded
+# cloud was done at once.
+ENDS_WITH_READ = re.compile(r"\.(CreateOrUpdate|Update)$")
+
+
 def without_waits(counts):
-    """Requests of {operation id: number} that do not wait for an operation."""
-    return sum(n for operation, n in counts.items() if not WAITS.search(operation))
+    """Requests of {operation id: number} that do not wait for an operation, nor read what became of it."""
+    waits = sum(n for operation, n in counts.items() if WAITS.search(operation))
+    last_reads = sum(n for operation, n in counts.items() if ENDS_WITH_READ.search(operation))
+    return sum(counts.values()) - waits - min(waits, last_reads)
 
 
 def recorded(top, cloud, scenario):
@@ -380,7 +387,7 @@ class Demo:
             self.leave()
             return
         self.delete()
-        say("\nCalls are requests to the cloud's API without waits for operations and without tokens, of both alike; the Go controllers' were\n"
+        say("\nCalls are requests to the cloud's API without waits for operations (and the read that ends one) and without tokens, of both alike; the Go controllers' were\n"
             "recorded (tests/data/%s/README.md) in a cluster of six nodes in three zones." % self.cloud)
         say("That was %.0f s. Try it yourself: scripts/quickstart%s --keep" % (
             time.monotonic() - self.started, "" if self.cloud == "gce" else " --cloud " + self.cloud))

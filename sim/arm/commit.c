@@ -11,7 +11,7 @@
 char *arm_uuid(struct arm *arm, struct arena *a)
 {
     char text[37];
-    rng_uuid(sim_rng(arm->sim), text);
+    sim_new_uuid(arm->sim, text);
     return arena_strdup(a, text);
 }
 

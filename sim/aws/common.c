@@ -27,8 +27,12 @@ char *amz_new_hex(struct aws *aws, struct arena *a, size_t n)
 
 char *amz_new_id(struct aws *aws, struct arena *a, const char *prefix)
 {
-    return arena_printf(a, "%s%s%s", prefix, str_has_suffix(prefix, "-") ? "" : "-",
-                        amz_new_hex(aws, a, 17));
+    char *id;
+    do {
+        id = arena_printf(a, "%s%s%s", prefix, str_has_suffix(prefix, "-") ? "" : "-",
+                          amz_new_hex(aws, a, 17));
+    } while (sim_id_is_loaded(aws->sim, id));
+    return id;
 }
 
 char *amz_arn(struct aws *aws, struct arena *a, const char *service, const char *fmt, ...)

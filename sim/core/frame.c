@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "common/base/map.h"
+
 static void on_request(void *arg, struct http_req *req);
 static void hand_to_module(struct sim_call *call);
 
@@ -128,6 +130,7 @@ int sim_new(struct event_base *base, const struct sim_config *cfg, struct sim **
     copy_config(s, cfg);
     s->clock = cfg->clock ? cfg->clock : clock_real();
     s->rng = rng_seeded_new(cfg->seed);
+    s->loaded_ids = map_new(NULL);
     s->timers = sim_timers_new(s);
     s->counts = sim_counts_new();
     s->faults = sim_faults_new(s);
@@ -166,6 +169,7 @@ void sim_free(struct sim *s)
     sim_faults_free(s->faults);
     (void)sim_logs_close(s, NULL); /* main has closed them; a library's caller does not ask */
     json_object_put(s->rest);
+    map_free(s->loaded_ids);
     rng_free(s->rng);
     arena_free(s->arena);
     free(s);

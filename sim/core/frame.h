@@ -29,8 +29,9 @@ struct sim {
     struct event_base *base; /* borrowed */
     struct arena *arena;     /* life of the simulator: copies of the configuration */
     struct sim_config cfg;
-    struct clock *clock; /* borrowed */
-    struct rng *rng;     /* owned; seeded by cfg.seed */
+    struct clock *clock;    /* borrowed */
+    struct rng *rng;        /* owned; seeded by cfg.seed */
+    struct map *loaded_ids; /* owned; identifiers of loaded worlds, without values (ids.c) */
     struct http_server *server;
     char *url;    /* arena */
     char *ca_pem; /* arena; NULL without TLS */
@@ -65,6 +66,10 @@ void sim_frame_call_gone(struct sim_call *call);
 /* Answers a call in its module's form of an error. */
 void sim_frame_answer_error(struct sim_call *call, int status, const char *reason,
                             const char *message);
+
+/* ids.c */
+/* Remembers the identifiers in a world that is loaded: no new one is equal. */
+void sim_ids_note(struct sim *s, struct json_object *world);
 
 /* timers.c */
 struct sim_timers *sim_timers_new(struct sim *s);

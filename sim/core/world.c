@@ -63,6 +63,7 @@ int sim_load(struct sim *s, struct json_object *world, struct err *err)
         (void)load_modules(s, before, NULL); /* it was ours a moment ago */
     } else {
         keep_rest(s, world);
+        sim_ids_note(s, world);
     }
     json_object_put(before);
     return code;

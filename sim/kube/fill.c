@@ -99,7 +99,7 @@ static void add_node_info(struct json_object *status, struct kube_state *st)
     char uid[37];
     static const char *const ids[] = {"machineID", "systemUUID", "bootID"};
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
-        rng_uuid(sim_rng(st->sim), uid);
+        sim_new_uuid(st->sim, uid);
         json_add_str(info, ids[i], uid);
     }
     json_add_str(info, "kernelVersion", "6.12.46+");

@@ -68,7 +68,7 @@ void kube_meta_fill_new(struct kube_change *c)
     }
     char uid[37];
     char now[32];
-    rng_uuid(sim_rng(c->st->sim), uid);
+    sim_new_uuid(c->st->sim, uid);
     kube_now(c->st, now);
     kube_set(meta, "uid", json_object_new_string(uid));
     kube_set(meta, "creationTimestamp", json_object_new_string(now));

@@ -139,6 +139,15 @@ def test_completion__is_installed_as_the_program_prints_it():
         assert f.read() == tree.run(TRIMTAB, "completion", "bash").stdout
 
 
+def test_schemas__all_are_installed_and_packaged():
+    with open(os.path.join(BUILD, "meson-info", "intro-installed.json"), encoding="utf-8") as f:
+        installed = {os.path.realpath(source): target for source, target in json.load(f).items()}
+    folder = os.path.join(TREE, "docs", "schemas")
+    for name in os.listdir(folder):
+        assert installed.get(os.path.realpath(os.path.join(folder, name)), "").endswith(f"/share/trimtab/schemas/{name}"), name
+    assert "usr/share/trimtab/schemas" in read("debian", "trimtab.install").split()
+
+
 # --- hardening -----------------------------------------------------------------------------------------------------
 
 def compiler_lines(build):
@@ -217,7 +226,7 @@ def test_debian__packages_unpack_and_their_program_runs():
         assert tree.run(os.path.join(root, "usr/bin/trimtab"), "version").stdout.startswith("trimtab ")
         assert_hardened(os.path.join(root, "usr/bin/trimtab"), fortified=True)
         for name in ("usr/bin/trimtab-sim", "usr/share/man/man8/trimtab.8.gz", "lib/systemd/system/trimtab.service",
-                     "usr/share/bash-completion/completions/trimtab", "etc/default/trimtab", "usr/include/trimtab/provider.h",
+                     "usr/share/bash-completion/completions/trimtab", "usr/share/trimtab/schemas/plan.json", "etc/default/trimtab", "usr/include/trimtab/provider.h",
                      "usr/lib/sysusers.d/trimtab.conf", "usr/share/doc/trimtab-provider-dev/plugin-guide.md"):
             assert glob.glob(os.path.join(root, name)) or glob.glob(os.path.join(root, "usr", name)), name
 

@@ -20,7 +20,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
-from controller_world import World  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import CONFIG, World  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = sys.argv[1:3]
 KINDS = 2                # Services and Nodes: one request of each
@@ -134,6 +134,28 @@ def test_cluster__refused_and_unknown_host():
         for command in COMMANDS:
             one_sentence(w.run(*command), "cannot resolve the name of http://no-such-host.invalid:1",
                          'check the server address in kc, context "sim"')
+
+
+def test_cloud__refused__one_sentence_of_every_provider():
+    built = json.loads(subprocess.run([PROGRAMS[1], "version", "-o", "json"], capture_output=True, check=True).stdout)["providers"]
+    for cloud, config in CONFIG.items():
+        if cloud not in built:
+            continue
+        with Cluster(cloud=cloud) as w:
+            w.create("web")
+            w.kubeconfig_for(None)
+            path, port = f"{w.conf}/{config}", closed_port()
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(re.sub(r"127\.0\.0\.1:\d+", f"127.0.0.1:{port}", text))
+            for command in (["explain", "web"], ["orphans"]):
+                argv = [a if not a.startswith(("--cloud-provider", "--cloud-config")) else
+                        {"--cloud-p": f"--cloud-provider={cloud}", "--cloud-c": f"--cloud-config={path}"}[a[:9]]
+                        for a in w.argv(*command)]
+                r = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=w.environment(),
+                                   cwd=w.folder)
+                one_sentence(r, f"cannot reach http://127.0.0.1:{port}: connection refused")
 
 
 def test_cluster__401_and_403__asked_once_per_kind():

@@ -116,6 +116,26 @@ ROWS = (
     ("type: LoadBalancer", "type: LoadBalancer\n  loadBalancerSourceRanges: [10.0.0.0]",
      'web.yaml:8: Service demo/web: spec.LoadBalancerSourceRanges[0]: Invalid value: "10.0.0.0": must be a valid '
      "CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+    ("  namespace: demo\n", "  namespace: demo\n  creationTimestamp: yesterday\n",
+     'web.yaml:6: Service demo/web: metadata.creationTimestamp: want a moment like "2026-01-02T15:04:05Z", got "yesterday"'),
+    ("  namespace: demo\n", '  namespace: demo\n  managedFields: [{time: ""}]\n',
+     'web.yaml:6: Service demo/web: metadata.managedFields[0].time: want a moment like "2026-01-02T15:04:05Z", got ""'),
+    ("  namespace: demo\n", "  namespace: demo\n  finalizers: [web]\n",
+     'web.yaml:6: Service demo/web: metadata.finalizers[0]: Invalid value: "web": '
+     "name is neither a standard finalizer name nor is it fully qualified"),
+    ("  namespace: demo\n", "  namespace: demo\n  finalizers: [example.com/foo bar]\n",
+     'web.yaml:6: Service demo/web: metadata.finalizers: Invalid value: "example.com/foo bar": name part must consist of '
+     "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or "
+     "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"),
+    ("  namespace: demo\n", "  namespace: demo\n  ownerReferences: [{apiVersion: v1, kind: Node, name: node-0}]\n",
+     'web.yaml:6: Service demo/web: metadata.ownerReferences.uid: Invalid value: "": must not be empty'),
+    ("  namespace: demo\n", "  namespace: demo\n  annotations: {a: " + "x" * 262144 + "}\n",
+     "web.yaml:6: Service demo/web: metadata.annotations: Too long: may not be more than 262144 bytes"),
+    ("  namespace: demo\n", '  namespace: demo\n  resourceVersion: "5"\n',
+     "web.yaml:6: Service demo/web: metadata.resourceVersion: the cluster does not have this Service: "
+     "resourceVersion should not be set on objects to be created"),
+    ("  namespace: demo\n", "  namespace: demo\n  generation: -3\n",
+     "web.yaml:6: Service demo/web: metadata.generation: Invalid value: -3: must be greater than or equal to 0"),
     ("type: LoadBalancer", "loadBalancerSourceRanges: [10.0.0.0/8]",
      "web.yaml:7: Service demo/web: spec.LoadBalancerSourceRanges: Forbidden: "
      "may only be used when `type` is 'LoadBalancer'"),
@@ -133,6 +153,22 @@ def test_fields__each_fault_is_an_error_with_its_line():
                     assert "error: " + error in r.stderr.splitlines() and r.returncode == 1, r
                 else:
                     refused(r, "error: " + error)
+
+
+def test_metadata__as_the_cluster_prints_it_passes():
+    """`kubectl get -o yaml` has times, a version and owners; finalizers of the API itself have no domain."""
+    meta = """  creationTimestamp: "2026-01-02T15:04:05Z"
+  deletionTimestamp: null
+  finalizers: [foregroundDeletion, service.kubernetes.io/load-balancer-cleanup]
+  generation: 2
+  ownerReferences:
+  - {apiVersion: example.com/v1, kind: Shop, name: shop, uid: 11111111-2222-4333-8444-555555555555, controller: true}
+  resourceVersion: "0"
+  managedFields: [{manager: kubectl, operation: Update, apiVersion: v1, time: 2026-01-02T15:04:05Z, fieldsType: FieldsV1}]
+"""
+    with folder() as f:
+        r = f.run("plan", "-f", "-", stdin=GOOD.replace("spec:\n", meta + "spec:\n"))
+        assert r.returncode == 2 and r.stderr == "", r
 
 
 def test_fields__all_faults_of_all_files_are_told_and_capped():
@@ -203,6 +239,49 @@ def test_validate__as_kubectl_spells_it():
         assert f.run("plan", "-f", "web.yaml", "--validate=false").returncode == 1
 
 
+def test_duplicate_keys__all_are_counted():
+    with folder() as f:
+        f.write("web.yaml", GOOD + "  type: LoadBalancer\n" * 30)
+        r = f.run("plan", "-f", "web.yaml", "--validate=warn")
+        assert r.stderr.splitlines()[-1] == "warning: … and 7 more" and r.stderr.count("already set") == 10, r
+        r = f.run("plan", "-f", "web.yaml")
+        assert r.stderr.splitlines()[-1].startswith("error: 17 faults in the given files"), r
+        f.write("web.yaml", "a: 1\n" * 9 + "---\n" + GOOD)
+        r = f.run("plan", "-f", "web.yaml", "--validate=warn")
+        assert r.stderr.count("already set") == 8, r
+
+
+def test_json_documents__one_behind_the_other():
+    one, two = ({"kind": "Service", "apiVersion": "v1", "metadata": {"name": name, "namespace": "demo"},
+                 "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}} for name in ("one", "two"))
+    with folder() as f:
+        text = json.dumps(one) + "\n" + json.dumps(two, indent=2) + "\n"
+        assert f.services("-f", "-", stdin=text) == ["demo/one", "demo/two"]
+        two["spec"]["type"] = "Loadbalancer"
+        refused(f.run("plan", "-f", "-", stdin=json.dumps(one) + json.dumps(two)),
+                f'error: standard input: document 2, Service demo/two: spec.type: Unsupported value: "Loadbalancer": supported '
+                f'values: {TYPES}; did you mean "LoadBalancer"?')
+
+
+def test_type__another_one_is_said_where_nothing_is_to_do():
+    with folder() as f:
+        for line, said in (("", "spec.type is not set, so it is of type ClusterIP"),
+                           ("  type: NodePort\n", "it is of type NodePort")):
+            text = GOOD.replace("  type: LoadBalancer\n", line)
+            r = f.run("plan", "-f", "-", stdin=text)
+            assert (r.returncode, r.stdout) == (0, f"Service demo/web  nothing to do: {said}.\n"), r
+            because = json.loads(f.run("plan", "-f", "-", "-o", "json", stdin=text).stdout)["services"][0]["because"]
+            assert because[-1] == said, because
+
+
+def test_explain__a_refused_service_is_explained():
+    with folder() as f:
+        text = GOOD.replace("  name: web\n", "  name: web\n  annotations: {cloud.google.com/network-tier: Gold}\n")
+        r = f.run("explain", "-f", "-", stdin=text)
+        assert r.returncode == 0 and "Gold" in r.stdout and r.stderr == "", r
+        assert "Exit status: 0 explained, also a Service that is refused, 1 error." in f.run("explain", "--help").stdout
+
+
 def test_nodes__checked_too():
     with folder() as f:
         nodes = {"kind": "NodeList", "apiVersion": "v1", "items": RECORDED["kubernetes"]["nodes"]}
@@ -246,8 +325,12 @@ def test_files__pipes_and_standard_input():
         r = f.run("plan", argv=["bash", "-c", line])
         assert r.returncode == 2 and r.stdout == want and r.stderr == "", r
         refused(f.run("plan", "-f", "-", "-f", "-", stdin=GOOD), "error: -f -: standard input can be read only once")
+        refused(f.run("plan", "-f", ""), 'error: -f "": want a file, a folder, or - for standard input')
+        url = "https://example.com/web.yaml"
+        refused(f.run("plan", "-f", url), f"error: -f {url}: URLs are not read; let another program fetch it: "
+                f"curl -sf {url} | trimtab … -f -")
         r = f.run("plan", "-f", "absent.yaml")
-        assert r.returncode == 1 and r.stderr == "error: absent.yaml: stat absent.yaml: no such file or directory\n", r
+        assert r.returncode == 1 and r.stderr == "error: stat absent.yaml: no such file or directory\n", r
 
 
 def test_files__the_same_service_twice():

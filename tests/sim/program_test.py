@@ -6,6 +6,7 @@
 """
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -158,6 +159,29 @@ def test_same_seed_same_start():
         dumps.append([r.get("tags") for r in state.values()])
         sim.stop()
     assert dumps[0] == dumps[1] != dumps[2]
+
+
+def test_same_seed_as_the_makers__new_identifiers_are_new():
+    """A world goes on in a simulator with the seed of the one that made it, whose numbers begin anew."""
+    service = {"apiVersion": "v1", "kind": "Service", "spec": {"ports": [{"port": 80}]}}
+    for cloud in ("gce", "aws"):
+        with tempfile.TemporaryDirectory() as folder:
+            counts = []
+            for run in range(2):
+                sim = Sim(f"--cloud={cloud}", "--seed=7", *([f"--world={folder}/world"] if run else []))
+                assert sim.call("POST", "/sim/nodes", {"count": 2})[0] < 300
+                for i in range(3):
+                    status, text = sim.call("POST", "/api/v1/namespaces/default/services",
+                                            service | {"metadata": {"name": f"s{run}-{i}"}}, **{"Content-Type": "application/json"})
+                    assert status == 201, text
+                text = sim.call("GET", "/sim/state")[1]
+                sim.stop()
+                uids = re.findall(r'"uid": ?"([^"]+)"', text)
+                assert len(uids) == len(set(uids)), (cloud, run, sorted(uids))
+                counts.append(len(set(re.findall("\\bi-[0-9a-f]{17}\\b", text))))
+                with open(f"{folder}/world", "w", encoding="utf-8") as f:
+                    f.write(text)
+            assert counts == ([0, 0] if cloud == "gce" else [counts[0], counts[0] + 2]), counts
 
 
 if __name__ == "__main__":

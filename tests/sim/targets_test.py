@@ -89,7 +89,7 @@ def test_orphans__namespaces_and_contradictions():
                 (["-A", "-n", "default"], "-A is for all namespaces, -n for the namespace default: give one of them"),
                 (["default/ext-lokal"], "there is no Service default/ext-lokal in the cluster, and nothing of one in the "
                  "cloud; did you mean default/ext-local or default/int-local?"),
-                (["-f", "absent.yaml"], "absent.yaml: stat absent.yaml: no such file or directory")):
+                (["-f", "absent.yaml"], "stat absent.yaml: no such file or directory")):
             r = o.run(*args)
             assert (r.returncode, r.stdout, r.stderr) == (1, "", f"error: {error}\n"), r
 

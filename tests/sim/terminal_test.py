@@ -12,10 +12,13 @@ import os
 import pty
 import re
 import socket
+import ssl
 import struct
 import subprocess
 import sys
 import termios
+import unicodedata
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
@@ -141,6 +144,13 @@ def test_dumb_terminals__no_colour_and_no_moves():
         assert "\x1b[" in w.screen(60, "plan of a new Service", TERM="xterm")
 
 
+def test_progress__of_manifests_too():
+    with Desk(PROGRAMS, "--nodes=2") as w:
+        w.fault(match={"api": "kubernetes", "op": "services.get"}, do="delay", ms=2500, count=1)
+        text = w.screen(60, "plan of a new Service", errors_too=True, TERM="xterm")
+        assert "\r\x1b[Kreading the Services of the manifests, " in text, text
+
+
 def test_width__moves_words_to_other_lines_and_does_nothing_else():
     with Desk(PROGRAMS, "--nodes=4") as w:
         for name in ("plan", "plan of a new Service", "explain", "explain NEGs", "check-config", "--help", "plan --help"):
@@ -159,6 +169,56 @@ def test_columns_in_the_environment__count_on_a_terminal_only():
             piped = subprocess.run([TRIMTAB, *w.commands()[name]], env={**w.environment(), "COLUMNS": columns}, check=False,
                                    cwd=w.folder, capture_output=True, text=True, timeout=60).stdout
             assert piped == w.screen(100, name, TERM="dumb"), piped
+
+
+# What an annotation, a manifest or a server may say: ESC, a line feed, CSI, right to left, a line separator, zero width.
+FOREIGN = "a\x1b[31m\nb\u009b\u202e\u2028\u200bz"
+
+
+def unseen(text):
+    """Characters that show nothing, line feeds and blanks aside."""
+    return [c for c in text if c not in "\n " and unicodedata.category(c)[0] in "CZ"]
+
+
+def once(text):
+    """A message with an escape, quoted by a log line or by JSON, has two backslashes."""
+    return text.replace("\\\\", "\\")
+
+
+def test_foreign_text__no_output_has_a_character_that_does_not_show():
+    with Desk(PROGRAMS, "--nodes=2") as w:
+        w.fault(match={"api": "gce", "method": "POST", "path": "*/forwardingRules"}, do="refuse", status=400, count=0,
+                body=json.dumps({"error": {"code": 400, "message": FOREIGN, "errors": [{"reason": FOREIGN, "message": FOREIGN}]}}))
+        w.create("odd", {"annotations": {"networking.gke.io/load-balancer-type": FOREIGN,
+                                         "cloud.google.com/network-tier": FOREIGN}})
+        w.create("sad")
+        shown = "b\\u009b\\u202e\\u2028"
+        messages = [w.until_event(name, "SyncLoadBalancerFailed")[0][2] for name in ("odd", "sad")]
+        assert not unseen("".join(messages)) and "\n" not in "".join(messages), messages
+        assert all(shown in message for message in messages), messages
+        bad = os.path.join(w.folder, "bad.json")
+        with open(bad, "w", encoding="utf-8") as f:
+            json.dump({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "new", FOREIGN: 1},
+                       "spec": {"type": FOREIGN, "ports": [{"port": 80, "name": FOREIGN}]}}, f)
+        commands = w.commands()
+        status = commands["status"][1:]
+        for words, where in ((["plan", *commands["plan"][1:]], "out"), (["plan", "-f", bad, *commands["plan"][1:]], "err"),
+                             (["plan", "-f", bad, "--validate=warn", *commands["plan"][1:]], "err"),
+                             (["explain", "odd", *commands["plan"][1:-1]], "out"), (["status", *status], "out"),
+                             (["status", "default/sad", *status], "out"), (["status", "default/odd", *status], "out"),
+                             (["status", "-o", "json", *status], "out")):
+            r = subprocess.run([TRIMTAB, *words], env=w.environment(), cwd=w.folder, check=False, capture_output=True, text=True,
+                               timeout=60)
+            assert not unseen(r.stdout + r.stderr), (words, r)
+            assert shown in once(r.stdout if where == "out" else r.stderr), (words, r)
+            _, text, _ = screen(100, words, {**w.environment(), "TERM": "dumb"}, w.folder, errors_too=True)
+            assert not unseen(text), (words, text)
+        for query in ("", "?service=default/sad", "?service=default/odd", "?o=json"):
+            with urllib.request.urlopen(f"https://127.0.0.1:{w.port}/status{query}", timeout=60,
+                                        context=ssl._create_unverified_context()) as answer:  # pylint: disable=protected-access
+                page = answer.read().decode()
+            assert not unseen(page) and shown in once(page), (query, page)
+        assert not unseen(w.log()) and shown in once(w.log())
 
 
 if __name__ == "__main__":

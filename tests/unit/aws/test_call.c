@@ -4,6 +4,7 @@
  * Each row is a conversation: what must be sent, after how long, and what is answered.  Randomness is at one half. */
 #include "tests/unit/aws/call_dialog.h"
 
+#include "providers/aws/aws_client.h"
 #include "tests/support/test_server.h"
 #include "tests/support/unit.h"
 
@@ -133,6 +134,28 @@ static void call__good_and_bad_answers(void **state)
     };
     (void)state;
     run_talks(talks, ARRAY_LEN(talks));
+}
+
+static void call__server_that_is_not_there__tried_again_by_the_controller_only(void **state)
+{
+    static const char *const reasons[] = {"refused", "no-host", "broken"};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(reasons); i++) {
+        void *kit;
+        struct dialog d;
+        bool once = i >= ARRAY_LEN(reasons);
+        const struct turn lost = {.status = -1, .body = reasons[i % ARRAY_LEN(reasons)]};
+        (void)call_kit_setup(&kit);
+        struct call_kit *k = kit;
+        call_kit_open(k, KIT_KEYS, KIT_URL, NULL);
+        k->client->answers_once = once;
+        dialog_begin(&d, k, AWS_EC2, false);
+        dialog_step(&d, NULL);
+        dialog_answer(&d, &lost);
+        bool ended = d.next == HTTP_DONE;
+        assert_int_equal(ended, once && !str_eq(lost.body, "broken"));
+        (void)call_kit_teardown(&kit);
+    }
+    (void)state;
 }
 
 static void call__mutation__says_when_an_answer_was_lost(void **state)
@@ -482,6 +505,7 @@ UNIT_MAIN(call)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(call__good_and_bad_answers),
+        cmocka_unit_test(call__server_that_is_not_there__tried_again_by_the_controller_only),
         cmocka_unit_test(call__mutation__says_when_an_answer_was_lost),
         cmocka_unit_test(call__clock_is_off__takes_the_servers_time),
         CALL_TEST(call__clock_was_off__is_looked_at_again),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 
 static void err_set__texts__one_tidy_line(void **state)
@@ -16,9 +17,10 @@ static void err_set__texts__one_tidy_line(void **state)
         {"plain", "plain"},
         {"with a stop.", "with a stop"},
         {"stops... ", "stops"},
-        {"two\nlines\tand \x01 more\x7f", "two lines and   more"},
+        {"two\nlines\tand \x01 more\x7f", "two lines and \\x01 more\\x7f"},
+        {FOREIGN_TEXT, FOREIGN_BLANK},
         {"caf\xC3\xA9", "caf\xC3\xA9"},
-        {"broken \xC3( and \xFF", "broken ?( and ?"},
+        {"broken \xC3( and \xFF", "broken \\xc3( and \\xff"},
         {"", "no details"},
         {"...", "no details"},
     };
@@ -49,6 +51,24 @@ static void err_set__too_long__cut_at_a_character(void **state)
         assert_int_equal((n - (size_t)shift) % 3, 0);
         assert_true(n >= ERR_MESSAGE_MAX - 4 && n < ERR_MESSAGE_MAX);
         assert_int_equal(memcmp(err.message, b.data, n), 0);
+    }
+}
+
+static void err_set__escapes_are_longer__none_is_cut_in_two(void **state)
+{
+    (void)state;
+    for (int shift = 0; shift < 6; shift++) {
+        struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+        str_append_n(&b, "xxxxxx", (size_t)shift);
+        for (int i = 0; i < 300; i++) {
+            str_append(&b, "\xE2\x80\xAE");
+        }
+        struct err err = ERR_INIT;
+        err_set(&err, ERR_INVALID, "%s", b.data);
+        size_t n = strlen(err.message);
+        assert_int_equal((n - (size_t)shift) % 6, 0);
+        assert_true(n >= ERR_MESSAGE_MAX - 7 && n < ERR_MESSAGE_MAX);
+        assert_true(foreign_is_shown(err.message, 0));
     }
 }
 
@@ -170,6 +190,7 @@ UNIT_MAIN(err)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(err_set__texts__one_tidy_line),
         cmocka_unit_test(err_set__too_long__cut_at_a_character),
+        cmocka_unit_test(err_set__escapes_are_longer__none_is_cut_in_two),
         cmocka_unit_test(err_set__null_and_own_text__still_right),
         cmocka_unit_test(err_prefix__layers__read_from_outside_in),
         cmocka_unit_test(err_copy__both_ways__whole_struct),

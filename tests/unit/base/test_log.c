@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/log_line.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 
 static const char *const names[] = {"a", "b \"c\""};
@@ -84,6 +85,23 @@ static void log_line_json__info__keys_of_component_base(void **state)
     struct err err = ERR_INIT;
     assert_fine(json_parse(b.data, b.len, NULL, &o, &err), &err);
     json_object_put(o);
+}
+
+static void log_line__foreign_text__one_line_that_shows_all(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = {FOREIGN_TEXT};
+    const struct log_kv kvs[] = {LOG_S("message", FOREIGN_TEXT), LOG_LIST("nodes", nodes, 1), {0}};
+    void (*const forms[])(struct str_buf *, const struct log_line *) = {log_line_text,
+                                                                        log_line_json};
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+        struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+        struct log_line l = sample(kvs);
+        l.severity = LOG_ERROR;
+        l.err_text = FOREIGN_TEXT;
+        forms[i](&b, &l);
+        assert_true(foreign_is_shown(b.data, 1)); /* the line's own end */
+    }
 }
 
 static void log_line_json__error__err_and_no_v(void **state)
@@ -215,6 +233,7 @@ UNIT_MAIN(log)
         cmocka_unit_test(log_line_text__every_type__one_klog_line),
         cmocka_unit_test(log_line_text__severities_and_error__letter_and_err_first),
         cmocka_unit_test(log_line_json__info__keys_of_component_base),
+        cmocka_unit_test(log_line__foreign_text__one_line_that_shows_all),
         cmocka_unit_test(log_line_json__error__err_and_no_v),
         cmocka_unit_test(log_line__huge_value__cut_at_a_character),
         cmocka_unit_test(log_module_of__paths__bare_names),

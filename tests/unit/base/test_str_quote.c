@@ -4,8 +4,10 @@
 
 #include <string.h>
 
+#include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/base/utf8.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 
 static void utf8__edges_of_every_length__round_trip(void **state)
@@ -163,6 +165,58 @@ static void base64_decode__broken__refused(void **state)
     assert_memory_equal(out, "foob", 4);
 }
 
+static void str_clean__foreign_text__visible_characters_only(void **state)
+{
+    static const struct {
+        const char *in, *shown, *blank, *kept;
+    } rows[] = {
+        {FOREIGN_TEXT, FOREIGN_SHOWN, FOREIGN_BLANK, NULL},
+        {"a\nb\rc\v", "a\\nb\\rc\\v", "a b c ", "a\nb\\rc\\v"},
+        {"\xC2\x80\xC2\x85\xC2\x9F", "\\u0080\\u0085\\u009f", NULL, NULL},
+        {"\xD8\x9C\xE2\x80\x8E\xE2\x80\x8F", "\\u061c\\u200e\\u200f", NULL, NULL},
+        {"\xE2\x81\xA6\xE2\x81\xA9\xE2\x80\xAA", "\\u2066\\u2069\\u202a", NULL, NULL},
+        {"\xE2\x80\xA9\xE2\x80\x8D\xEF\xBB\xBF", "\\u2029\\u200d\\ufeff", NULL, NULL},
+        {"\xC2\xA0\xC2\xAD\xE3\x85\xA4", "\\u00a0\\u00ad\\u3164", NULL, NULL},
+        {"\xEF\xB8\x8F\xE2\xA0\x80\xEE\x80\x80", "\\ufe0f\\u2800\\ue000", NULL, NULL},
+        {"caf\xC3\xA9 \xE6\x97\xA5 \xD7\x90 \xF0\x9F\x98\x80 \\n \"'",
+         "caf\xC3\xA9 \xE6\x97\xA5 \xD7\x90 \xF0\x9F\x98\x80 \\n \"'", NULL, NULL},
+        {"\xC3( \xE2\x80", "\\xc3( \\xe2\\x80", NULL, NULL},
+        {"", "", NULL, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *const want[] = {[STR_BREAKS_SHOWN] = rows[i].shown,
+                                    [STR_BREAKS_BLANK] = rows[i].blank,
+                                    [STR_BREAKS_KEPT] = rows[i].kept};
+        for (size_t k = 0; k < ARRAY_LEN(want); k++) {
+            struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+            str_append_clean(&b, rows[i].in, (enum str_breaks)k);
+            assert_string_equal(str_buf_text(&b), want[k] != NULL || k == STR_BREAKS_KEPT
+                                                      ? str_or(want[k], str_buf_text(&b))
+                                                      : rows[i].shown);
+        }
+        const char *clean = str_clean(*state, rows[i].in);
+        assert_string_equal(clean, rows[i].shown);
+        assert_ptr_equal(str_clean(*state, clean), clean); /* there is nothing left to escape */
+    }
+    assert_null(str_clean(*state, NULL));
+}
+
+static void str_append_json_visible__foreign_text__the_same_value(void **state)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    struct json_object *o = NULL;
+    struct err err = ERR_INIT;
+    str_append_json_visible(&b, FOREIGN_TEXT "\xC3\xA9");
+    assert_true(foreign_is_shown(b.data, 0));
+    assert_non_null(
+        strstr(b.data, "\\u009b\\u202e\\u2028\\u200b\\udb40\\udc41\xEF\xBF\xBDz\xC3\xA9"));
+    assert_int_equal(json_parse_arena(*state, b.data, b.len, NULL, &o, &err), ERR_OK);
+    struct str_buf again _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_append_json_quoted(&again, FOREIGN_TEXT "\xC3\xA9");
+    assert_string_equal(json_text(*state, o, JSON_COMPACT), again.data);
+    assert_string_equal(json_text(*state, o, JSON_PRETTY), b.data);
+}
+
 UNIT_MAIN(str_quote)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +225,8 @@ UNIT_MAIN(str_quote)
         cmocka_unit_test(unicode_classes__edges__as_go),
         cmocka_unit_test(str_append_go_quoted__recorded_from_go__equal),
         cmocka_unit_test(str_append_json_quoted__characters__escaped),
+        cmocka_unit_test(str_clean__foreign_text__visible_characters_only),
+        cmocka_unit_test(str_append_json_visible__foreign_text__the_same_value),
         cmocka_unit_test(base64__rfc4648_vectors__both_ways),
         cmocka_unit_test(base64_decode__broken__refused),
     };

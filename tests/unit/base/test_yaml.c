@@ -329,6 +329,36 @@ static void yaml_parse_lenient__duplicate_keys__noted_and_the_last_counts(void *
     }
     assert_int_equal(ERR_OK, yaml_parse_lenient(a, many.data, many.len, &docs, &err));
     assert_int_equal(YAML_DUPLICATES_MAX, docs.n_twice);
+    assert_int_equal(49 - YAML_DUPLICATES_MAX, docs.n_twice_more);
+}
+
+static void yaml_parse_all__json_documents__one_behind_the_other(void **state)
+{
+    struct arena *a = *state;
+    static const struct {
+        const char *text;
+        size_t n; /* 0: refused */
+        const char *last;
+    } rows[] = {
+        {"{\"a\": 1}\n{\"b\": 2}\n", 2, "{\"b\":2}"},
+        {"{\"a\": \"}{\\\"\"}{\"b\": [{}]} [3] ", 3, "[3]"},
+        {"{\"a\": 1}", 1, "{\"a\":1}"},
+        {"{\"a\": 1}\n---\n{\"b\": 2}\n", 2, "{\"b\":2}"},
+        {"{a: 1}", 1, "{\"a\":1}"},
+        {"{\"a\": 1} b", 0, NULL},
+        {"{\"a\": 1}{\"b\"", 0, NULL},
+        {"{\"a\": 1}}", 0, NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct json_object **docs = NULL;
+        size_t n = 0;
+        struct err err = ERR_INIT;
+        int rc = yaml_parse_all(a, rows[i].text, strlen(rows[i].text), &docs, &n, &err);
+        assert_int_equal(rc == ERR_OK ? n : 0, rows[i].n);
+        if (rows[i].n > 0) {
+            assert_string_equal(json_text(a, docs[n - 1], JSON_COMPACT), rows[i].last);
+        }
+    }
 }
 
 UNIT_MAIN(yaml)
@@ -339,6 +369,7 @@ UNIT_MAIN(yaml)
         cmocka_unit_test(yaml_parse__structures__become_json),
         cmocka_unit_test(yaml_parse__broken__refused_with_line),
         cmocka_unit_test(yaml_parse_all__streams__empty_documents_left_out),
+        cmocka_unit_test(yaml_parse_all__json_documents__one_behind_the_other),
         cmocka_unit_test(yaml_parse__hostile__ends_at_the_caps),
         cmocka_unit_test(yaml_parse__json__may_be_longer_than_yaml),
         cmocka_unit_test(yaml_parse__byte_order_mark__passed_over),

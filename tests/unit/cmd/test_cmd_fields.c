@@ -40,7 +40,7 @@ static enum cmd_field_kind kind_of(struct json_object *schema)
     const char *type = json_str(schema, "type");
     struct json_object *items = member(schema, "items");
     if (str_eq(ref, "apis.meta.v1.Time")) {
-        return CMD_TEXT;
+        return CMD_TIME;
     }
     if (str_eq(ref, "util.intstr.IntOrString")) {
         return CMD_INT_OR_TEXT;

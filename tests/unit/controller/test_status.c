@@ -12,6 +12,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "controller/status.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -256,6 +257,90 @@ static void status__filter__is_what_answer_and_summary_count(void **state)
     }
 }
 
+/* What a cloud or an annotation says; `plan` has a line of its own. */
+static void spoil(struct at *at, const char *text, const char *plan)
+{
+    static struct tt_condition condition;
+    condition =
+        (struct tt_condition){.type = text, .status = text, .reason = text, .message = text};
+    look(at);
+    at->view.cluster = text;
+    at->view.leader.leads = false;
+    at->view.leader.holder = text;
+    for (size_t i = 0; i < at->view.n_services; i++) {
+        struct status_service *s = &at->view.services[i];
+        s->row.kind = text;
+        s->row.message = s->row.code == TT_OK ? s->row.message : text;
+        s->row.plan = plan;
+        s->address = text;
+        s->conditions = &condition;
+        s->n_conditions = 1;
+    }
+}
+
+static void status__foreign_text__adds_no_line_and_nothing_unseen(void **state)
+{
+    static void (*const prints[])(struct str_buf *, const struct status_view *,
+                                  const struct status_filter *) = {status_text, status_html,
+                                                                   status_json};
+    static const struct status_filter filters[] = {{0}, {.service = "demo/game"}};
+    struct at *at = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(prints) * ARRAY_LEN(filters); i++) {
+        struct str_buf plain = {.columns = 10000};
+        struct str_buf foreign = {.columns = 10000};
+        size_t lines = 0;
+        spoil(at, "plain", "+ a\n- b\n");
+        prints[i / 2](&plain, &at->view, &filters[i % 2]);
+        spoil(at, FOREIGN_TEXT, "+ " FOREIGN_TEXT "- b\n");
+        prints[i / 2](&foreign, &at->view, &filters[i % 2]);
+        for (size_t k = 0; k < plain.len; k++) {
+            lines += plain.data[k] == '\n';
+        }
+        if (prints[i / 2] == status_html) { /* white space is none of HTML's lines */
+            lines = 0;
+            for (size_t k = 0; k < foreign.len; k++) {
+                lines += foreign.data[k] == '\n';
+            }
+        }
+        assert_true(foreign_is_shown(foreign.data, lines));
+        has(&foreign, "\\u009b\\u202e\\u2028");
+        str_buf_done(&plain);
+        str_buf_done(&foreign);
+    }
+}
+
+static void board_plan__foreign_text__a_line_for_each_operation(void **state)
+{
+    struct at *at = *state;
+    static const char *const owners[] = {"demo/web"};
+    const struct tt_operation op = {.size = sizeof op,
+                                    .n = 1,
+                                    .verb = TT_OP_CHANGE,
+                                    .wave = 1,
+                                    .kind = FOREIGN_TEXT,
+                                    .name = FOREIGN_TEXT,
+                                    .why = FOREIGN_TEXT,
+                                    .owners = owners,
+                                    .n_owners = 1};
+    const struct tt_operation *const ops[] = {&op};
+    const struct tt_plan_service service = {.size = sizeof service, .key = "demo/web", .kind = "k"};
+    const struct tt_plan_service *const services[] = {&service};
+    board_plan(at->board, &(struct tt_plan){.size = sizeof(struct tt_plan),
+                                            .services = services,
+                                            .n_services = 1,
+                                            .operations = ops,
+                                            .n_operations = 1,
+                                            .waves = 1});
+    look(at);
+    for (size_t i = 0; i < at->view.n_services; i++) {
+        if (str_eq(at->view.services[i].row.key, "demo/web")) {
+            assert_string_equal(at->view.services[i].row.plan, "~ " FOREIGN_SHOWN " " FOREIGN_SHOWN
+                                                               "  because " FOREIGN_SHOWN "\n");
+        }
+    }
+}
+
 static void status__words__span_and_leader(void **state)
 {
     static const struct {
@@ -268,7 +353,7 @@ static void status__words__span_and_leader(void **state)
         const char *text;
     } leaders[] = {
         {{.elects = false}, "works alone"},
-        {{.elects = true, .leads = false, .lease = "a/b", .holder = ""}, "Nobody holds a/b yet."},
+        {{.elects = true, .leads = false, .lease = "a/b", .holder = ""}, "a/b has no holder yet."},
         {{.elects = true, .leads = false, .lease = "a/b", .holder = "x_1"}, "a/b is held by x_1."},
     };
     (void)state;
@@ -298,6 +383,8 @@ UNIT_MAIN(status)
         TEST(status__html__escapes_and_says_first_what_matters),
         TEST(status__text__is_a_table_with_the_failure_below_its_line),
         TEST(status__filter__is_what_answer_and_summary_count),
+        TEST(status__foreign_text__adds_no_line_and_nothing_unseen),
+        TEST(board_plan__foreign_text__a_line_for_each_operation),
         TEST(status__words__span_and_leader),
     };
 

@@ -9,6 +9,7 @@
 
 #include "common/base/str.h"
 #include "controller/kube/event_body.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 
 /* How the i-th earlier event differs from the new one. */
@@ -209,6 +210,20 @@ static void event_body__create_and_patch__as_recorded(void **state)
                                "'Ensuring load balancer'}"));
 }
 
+static void event_body__foreign_text__visible_and_of_one_line(void **state)
+{
+    const struct event_verdict v = {.count = 2, .message = FOREIGN_TEXT};
+    const char *bodies[] = {event_body_create(*state, &nlb, "1", &v, "x", AT_US),
+                            event_body_patch(*state, &v, AT_US)};
+    for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+        struct json_object *o = NULL;
+        struct err err = ERR_INIT;
+        assert_int_equal(json_parse_arena(*state, bodies[i], strlen(bodies[i]), NULL, &o, &err),
+                         ERR_OK);
+        assert_string_equal(json_str(o, "message"), FOREIGN_BLANK);
+    }
+}
+
 static void event_body_create__aggregate__without_reporter(void **state)
 {
     const struct event_verdict v = {.count = 1, .message = "m", .aggregate = true};
@@ -249,6 +264,7 @@ UNIT_MAIN(event_rules)
         KUBE_TEST(event_rules__repetition_of_unnamed__created),
         KUBE_TEST(event_rules__memory_full__oldest_forgotten),
         KUBE_TEST(event_body__create_and_patch__as_recorded),
+        KUBE_TEST(event_body__foreign_text__visible_and_of_one_line),
         KUBE_TEST(event_body_create__aggregate__without_reporter),
         KUBE_TEST(event_name__objects__hex_or_uuid),
         KUBE_TEST(event_text_cut__characters__never_split),

@@ -3,6 +3,7 @@
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/explain.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -117,6 +118,28 @@ static void text__not_for_a_terminal__a_fact_is_one_line(void **state)
     assert_true(n > 3);
 }
 
+/* A foreign text in every place adds neither a line nor a character that does not show. */
+static void text__foreign_text__every_row_stays_a_row(void **state)
+{
+    static const size_t wide = 10000;
+    struct lb_explain x = every_section(*state);
+    size_t n_lines = 0;
+    for (const char *s = text_of(&x, wide); *s != '\0'; s++) {
+        n_lines += *s == '\n';
+    }
+    for (size_t i = 0; i < x.n; i++) {
+        static const char *const names[] = {FOREIGN_TEXT};
+        x.rows[i].subject = x.rows[i].section == TT_EXPLAIN_HOP ? x.rows[i].subject : FOREIGN_TEXT;
+        x.rows[i].value = x.rows[i].value == NULL ? NULL : FOREIGN_TEXT;
+        x.rows[i].outcome = x.rows[i].outcome == NULL ? NULL : FOREIGN_TEXT;
+        x.rows[i].names = x.rows[i].n_names > 0 ? names : NULL;
+        x.rows[i].n_names = x.rows[i].n_names > 0;
+    }
+    const char *text = text_of(&x, wide);
+    assert_true(foreign_is_shown(text, n_lines));
+    assert_non_null(strstr(text, FOREIGN_SHOWN));
+}
+
 static void json__every_section__a_member(void **state)
 {
     const struct lb_explain x = every_section(*state);
@@ -210,6 +233,7 @@ UNIT_MAIN(explain)
         lb_test(text__every_section__in_the_order_of_the_rows),
         lb_test(text__narrow_terminals__only_single_names_are_wider),
         lb_test(text__not_for_a_terminal__a_fact_is_one_line),
+        lb_test(text__foreign_text__every_row_stays_a_row),
         lb_test(json__every_section__a_member),
         lb_test(json__no_rows__every_member_is_there),
         lb_test(add__no_explanation__nothing_happens),

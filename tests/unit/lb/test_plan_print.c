@@ -5,6 +5,7 @@
 #include "tests/unit/lb/lb_test.h"
 
 #include "common/lb/plan_print.h"
+#include "tests/support/foreign.h"
 #include "tests/support/unit.h"
 
 #include <stdio.h>
@@ -228,6 +229,21 @@ static void plan_print_text__many_services__quiet_ones_counted(void **state)
                 "Plan: nothing to do.\n");
 }
 
+/* The words behind "left alone" begin where they really stand, also on a line of their own. */
+static void plan_print_text__left_alone_on_a_narrow_terminal__wrapped_in_place(void **state)
+{
+    (void)state;
+    const struct tt_plan_service *const services[] = {SERVICE(
+        "demo/b", .code = TT_IMPLEMENTED_ELSEWHERE,
+        .address = "load-balancer-1234567890.example.com", .message = "ingress-gce serves it")};
+    struct tt_plan p = plan_of(services, 1, NULL, 0);
+    struct str_buf b _cleanup_(str_buf_done) = {.columns = 42};
+    plan_print_text(&b, &p, &plain);
+    assert_string_equal(str_buf_text(&b), "Service demo/b\n"
+                                          "    load-balancer-1234567890.example.com\n"
+                                          "    left alone: ingress-gce serves it\n");
+}
+
 static void plan_print_text__another_controllers_service__is_left_alone(void **state)
 {
     (void)state;
@@ -403,6 +419,43 @@ static void plan_join__plans__sorted_and_renumbered(void **state)
     assert_int_equal(all->calls, 5);
 }
 
+/* A plan with `text` in every place that a provider fills; the text of it, and the same as JSON. */
+static const char *filled(struct arena *a, const char *text, const char **ret_json)
+{
+    const char *const texts[] = {text, text};
+    const struct tt_field fields[] = {{text, text, text}, {"p", "x", text}};
+    const struct tt_plan_service *const services[] = {
+        SERVICE("demo/a", .kind = text, .address = text, .because = texts, .n_because = 2,
+                .effects = texts, .n_effects = 2),
+        SERVICE("demo/b", .kind = text, .code = TT_INVALID, .message = text),
+        SERVICE("demo/c", .kind = text, .code = TT_IMPLEMENTED_ELSEWHERE, .message = text)};
+    static const char *const owners[] = {"demo/a"};
+    const struct tt_operation *const ops[] = {
+        OP(1, CHANGE, 1, .kind = text, .name = text, .why = text, .summary = text, .note = text,
+           .fields = fields, .n_fields = 2, .owners = owners, .n_owners = 1)};
+    struct tt_plan p = plan_of(services, 3, ops, 1);
+    struct str_buf b _cleanup_(str_buf_done) = {.columns = 10000};
+    plan_print_text(&b, &p, &verbose);
+    struct json_object *o = plan_print_json(&p);
+    *ret_json = json_text(a, o, JSON_PRETTY);
+    json_object_put(o);
+    return str_buf_to_arena(&b, a);
+}
+
+static void plan_print__foreign_text__as_if_its_escapes_had_been_written(void **state)
+{
+    const char *json;
+    const char *want = filled(*state, FOREIGN_SHOWN, &json);
+    assert_string_equal(filled(*state, FOREIGN_TEXT, &json), want);
+    assert_non_null(strstr(want, "because " FOREIGN_SHOWN));
+    assert_non_null(strstr(json, "\\u009b\\u202e\\u2028"));
+    for (const char *line = json; *line != '\0'; line += *line == '\n') {
+        const char *one = arena_strndup(*state, line, strcspn(line, "\n"));
+        assert_true(foreign_is_shown(one, 0));
+        line += strcspn(line, "\n");
+    }
+}
+
 UNIT_MAIN(plan_print)
 {
     const struct CMUnitTest tests[] = {
@@ -412,11 +465,13 @@ UNIT_MAIN(plan_print)
         lb_test(plan_print_text__nothing_to_do__one_line),
         lb_test(plan_print_text__many_services__quiet_ones_counted),
         lb_test(plan_print_text__another_controllers_service__is_left_alone),
+        lb_test(plan_print_text__left_alone_on_a_narrow_terminal__wrapped_in_place),
         lb_test(plan_print_text__shared_and_refused__each_said_once),
         lb_test(plan_print_text__long_names_and_values__never_cut),
         lb_test(plan_print_text__color__only_when_asked),
         lb_test(plan_print_json__plan__promised_members),
         lb_test(plan_print__sent_after__said_to_people_and_programs),
+        lb_test(plan_print__foreign_text__as_if_its_escapes_had_been_written),
         lb_test(plan_join__plans__sorted_and_renumbered),
     };
     return cmocka_run_group_tests_name("plan_print", tests, NULL, NULL);

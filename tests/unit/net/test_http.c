@@ -222,6 +222,29 @@ static void http_do__nobody_listens__cannot_reach(void **state)
     fixture_done(&f);
 }
 
+/* The clock stands still: a back-off would never end. */
+static void http_do__command_that_answers_once__no_back_off_after_a_refusal(void **state)
+{
+    (void)state;
+    struct test_server *s = test_server_start(NULL);
+    struct clock *clock = clock_fake_new(0, 0);
+    struct fixture f = fixture_new(&(struct http_config){.clock = clock, .answers_once = true});
+    const char *const urls[] = {
+        arena_printf(f.arena, "http://127.0.0.1:%u/p?q", test_server_port(s)),
+        "http://no-such-host.invalid:1/p",
+    };
+    test_server_stop(s);
+    for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
+        struct http_request req = {.method = "GET", .url = urls[i]};
+        assert_int_equal(fixture_send(&f, &req), ERR_TRANSIENT);
+        req.not_before_ms = 3600000;
+        assert_int_equal(fixture_send(&f, &req), ERR_TRANSIENT);
+        assert_string_equal(f.err.reason, i == 0 ? "refused" : "no-host");
+    }
+    fixture_done(&f);
+    clock_fake_free(clock);
+}
+
 static void http_do__user_info__is_basic_auth(void **state)
 {
     (void)state;
@@ -365,6 +388,7 @@ UNIT_MAIN(http)
         cmocka_unit_test(http_do__gzip__only_when_asked),
         cmocka_unit_test(http_do__bad_request__invalid),
         cmocka_unit_test(http_do__nobody_listens__cannot_reach),
+        cmocka_unit_test(http_do__command_that_answers_once__no_back_off_after_a_refusal),
         cmocka_unit_test(http_do__user_info__is_basic_auth),
         cmocka_unit_test(http_do__redirect__followed_when_allowed),
         cmocka_unit_test(http_do__redirect_to_another_origin__credentials_stay),
