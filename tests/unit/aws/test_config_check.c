@@ -97,6 +97,15 @@ static void load__warnings_of_the_start(void **state)
         {"[Globl]\na=b\n", "aws.conf:1: unknown section [Globl] is ignored; [Global], "
                            "[ServiceOverride \"label\"] and [Trimtab] are read\n"},
         {"[Trimtab]\nNLBTags\nMixedProtocols = yes\n", ""},
+        {"[Trimtab]\nAllowedSecurityGroups = sg-1\nAllowedSecurityGroups = sg-2\n"
+         "AllowedBuckets = logs\n",
+         ""},
+        {"[Global]\nAllowedBuckets = logs\n",
+         "aws.conf:2: unknown key \"AllowedBuckets\" in [Global] is ignored; it belongs in "
+         "[Trimtab]\n"},
+        {"[Trimtab]\nAllowedBucket = logs\n",
+         "aws.conf:2: unknown key \"AllowedBucket\" in [Trimtab] is ignored; did you mean "
+         "\"AllowedBuckets\"?\n"},
         {"[Trimtab]\nNLBTag = true\n", "aws.conf:2: unknown key \"NLBTag\" in [Trimtab] is "
                                        "ignored; did you mean \"NLBTags\"?\n"},
         {"[Global]\nNLBTags = true\n",
