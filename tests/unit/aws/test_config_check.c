@@ -173,6 +173,12 @@ static void check__findings(void **state)
         {"", "", false},
         {"Region=eu-west-1\n", "aws.conf:6: Region is set again: line 2 no longer counts\n", false},
         {"NodeIPFamilies=ipv4\nNodeIPFamilies=ipv6\n", "", false},
+        {"[Trimtab]\nAllowedBuckets=logs\nAllowedBuckets=more\nAllowedSecurityGroups=\n", "",
+         false},
+        {"[Trimtab]\nAllowedSecurityGroups=sg-1,sg-2\n",
+         "aws.conf:7: AllowedSecurityGroups \"sg-1,sg-2\" is not the id of a security group: it "
+         "allows nothing; repeat the key for more\n",
+         false},
         {"NodeIPFamilies=dual\n",
          "aws.conf:6: NodeIPFamilies \"dual\" is skipped; want ipv4 or ipv6\n", false},
         {"ElbSecurityGroup=\n", "aws.conf:6: ElbSecurityGroup is empty, which counts as not set\n",
