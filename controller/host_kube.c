@@ -11,7 +11,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "common/lb/status_rules.h"
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/host_internal.h"
 #include "controller/service_patch.h"
 
@@ -85,15 +85,13 @@ static const char *query_of(const struct kube_ask *ask, struct arena *a)
     _cleanup_(str_buf_done) struct str_buf query = STR_BUF_INIT;
 
     if (!str_is_empty(ask->label_selector)) {
-        str_append(&query, "labelSelector=");
-        url_append_query_escaped(&query, ask->label_selector);
+        url_append_pair(&query, "labelSelector", ask->label_selector);
     }
     if (ask->page != NULL) {
-        str_appendf(&query, "%slimit=%d", query.len > 0 ? "&" : "", PAGE_OBJECTS);
+        url_append_pair(&query, "limit", arena_printf(a, "%d", PAGE_OBJECTS));
     }
     if (!str_is_empty(ask->page)) {
-        str_append(&query, "&continue=");
-        url_append_query_escaped(&query, ask->page);
+        url_append_pair(&query, "continue", ask->page);
     }
     return query.len > 0 ? str_buf_to_arena(&query, a) : NULL;
 }

@@ -10,7 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/status_rules.h"
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/kube/client_rules.h"
 
 #define TRIES_MAX 5
@@ -89,9 +89,8 @@ static int look_at_server(struct arena *a, const struct service_patch *p, struct
     if (rc != ERR_OK) {
         return rc;
     }
-    str_append(&b, path);
-    url_append_param(&b, "fieldSelector", arena_printf(a, "metadata.name=%s", p->svc->name));
-    const struct kube_request req = {.method = "GET", .path = str_buf_text(&b)};
+    url_append_pair(&b, "fieldSelector", arena_printf(a, "metadata.name=%s", p->svc->name));
+    const struct kube_request req = {.method = "GET", .path = path, .query = str_buf_text(&b)};
     rc = kube_client_do(p->client, a, &req, p->cancel, &resp, err);
     if (rc == ERR_OK) {
         rc = json_parse_arena(a, resp.body, resp.body_len, NULL, &list, err);

@@ -19,8 +19,8 @@
  * Errors: TRANSIENT (connect, TLS, time-out, cut answer; err says which host and phase; its reason is "refused" when
  * nothing listens, "no-host" when the name does not resolve, "broken" when the connection ended before an answer,
  * "untrusted" when the server's certificate did not verify, "refused-certificate" when the server would not have
- * ours), CANCELLED (also when may_mutate said no), INVALID (a URL that is none; an answer over a cap), AUTH
- * (credentials could not be read).  An answer with any status is success here. */
+ * ours), CANCELLED (also when may_mutate said no), INVALID (a URL that is none, or that url_check_sent() refuses; an
+ * answer over a cap), AUTH (credentials could not be read).  An answer with any status is success here. */
 #ifndef TRIMTAB_NET_HTTP_H
 #define TRIMTAB_NET_HTTP_H
 

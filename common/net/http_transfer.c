@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/net/http_internal.h"
+#include "common/net/url_build.h"
 
 static void deliver(struct http_transfer *t, const struct err *err);
 
@@ -142,7 +143,7 @@ static bool send_hop(struct http_transfer *t)
 
 static bool parse_target(struct http_transfer *t, const char *url, struct err *err)
 {
-    if (url_parse(t->arena, url, &t->url, err) != ERR_OK) {
+    if (url_parse(t->arena, url, &t->url, err) != ERR_OK || url_check_sent(url, err) != ERR_OK) {
         return false;
     }
     if (!str_eq(t->url.scheme, "http") && !str_eq(t->url.scheme, "https")) {
@@ -231,11 +232,12 @@ static bool follow_redirect(struct http_transfer *t, struct err *err)
         return false;
     }
     struct url from = t->url;
-    const char *target = resolve(t, location(t));
+    char *target = resolve(t, location(t));
     if (target == NULL) {
         err_set(err, ERR_INVALID, "%s redirected to what is no URL", http_origin(t));
         return false;
     }
+    target[strcspn(target, "#")] = '\0'; /* a fragment is for browsers; no server sees it */
     if (!parse_target(t, target, err)) {
         err_prefix(err, "redirect of %s", url_origin(t->arena, &from));
         return false;

@@ -79,6 +79,14 @@ void sigv4_append_escaped(struct str_buf *b, const char *s)
     append_escaped(b, s, false);
 }
 
+void sigv4_append_pair(struct str_buf *b, const char *name, const char *value)
+{
+    str_append(b, b->len > 0 ? "&" : "");
+    append_escaped(b, name, false);
+    str_append_c(b, '=');
+    append_escaped(b, value, false);
+}
+
 /* ---- canonical request (2.7 rows 2 to 5) ------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)

@@ -66,5 +66,7 @@ int sigv4_sign_http(struct arena *a, struct sigv4_cache *cache, const struct sig
                     struct http_request *req, struct err *err) _warn_unused_;
 /* Appends `s` as AWS wants it in queries and forms: all but letters, digits and "-_.~" become %XX. */
 void sigv4_append_escaped(struct str_buf *b, const char *s);
+/* Appends name=value to a query or a form, both sides escaped so, with '&' before it unless `b` is empty. */
+void sigv4_append_pair(struct str_buf *b, const char *name, const char *value);
 
 #endif

@@ -4,6 +4,7 @@
  * A right that is lacking and an admission that refuses are both 403; the authorizer's words tell them apart
  * ("User … cannot create resource"). */
 #include "controller/cmd/cmd_dry_run.h"
+#include "common/net/url_build.h"
 
 #include <string.h>
 
@@ -18,8 +19,11 @@ static const char *query(struct cmd_dry_run *d)
     static const char *const words[] = {[CMD_VALIDATE_STRICT] = "Strict",
                                         [CMD_VALIDATE_WARN] = "Warn",
                                         [CMD_VALIDATE_IGNORE] = "Ignore"};
-    return arena_printf(d->a, "dryRun=All&fieldManager=" FIELD_MANAGER "&fieldValidation=%s",
-                        words[d->validate]);
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    url_append_pair(&b, "dryRun", "All");
+    url_append_pair(&b, "fieldManager", FIELD_MANAGER);
+    url_append_pair(&b, "fieldValidation", words[d->validate]);
+    return str_buf_to_arena(&b, d->a);
 }
 
 static struct json_object *meta_of(struct json_object *o)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/base/json.h"
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/client_metrics.h"
 #include "controller/cmd/cmd_session.h"
 #include "controller/cmd/commands.h"
@@ -142,13 +142,11 @@ static const char *query_of(const struct ask *q)
 {
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
 
-    str_append(&b, "o=json");
+    url_append_pair(&b, "o", "json");
     if (q->n_keys == 1) {
-        str_append(&b, "&service=");
-        url_append_query_escaped(&b, q->keys[0]);
+        url_append_pair(&b, "service", q->keys[0]);
     } else if (q->n_keys == 0 && q->targets.ns != NULL) {
-        str_append(&b, "&ns=");
-        url_append_query_escaped(&b, q->targets.ns);
+        url_append_pair(&b, "ns", q->targets.ns);
     }
     return str_buf_to_arena(&b, q->a);
 }

@@ -17,7 +17,7 @@
 #include "common/base/map.h"
 #include "common/net/http.h"
 #include "common/net/ratelimit.h"
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/kube/client_rules.h"
 #include "controller/kube/credentials.h"
 
@@ -110,19 +110,17 @@ struct call {
 
 static const char *build_url(const struct call *c)
 {
-    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
-    str_append(&b, c->client->args.config->server);
-    str_append(&b, c->req->path);
-    if (!str_is_empty(c->req->query)) {
-        str_appendf(&b, "?%s", c->req->query);
-    }
+    struct url_build b;
+    url_build_begin(&b, c->client->args.config->server);
+    url_build_built_path(&b, c->req->path);
+    url_build_built_query(&b, c->req->query);
     if (c->req->timeout_ms > 0 && !c->req->timeout_untold) {
         /* A limit of the caller's is the server's, too (§4.5): it shall not work for nobody. */
         char text[40];
         duration_format(c->req->timeout_ms * 1000000, text);
-        str_appendf(&b, "%stimeout=%s", str_is_empty(c->req->query) ? "?" : "&", text);
+        url_build_pair(&b, "timeout", text);
     }
-    return str_buf_to_arena(&b, c->arena);
+    return url_build_text(&b, c->arena);
 }
 
 static int fill_request(struct call *c, int64_t not_before_ms, struct err *err)

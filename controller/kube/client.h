@@ -75,7 +75,8 @@ int kube_status_error(int http_status, const char *body, size_t n, const char *m
 bool kube_error_is_expired(const struct err *err);
 bool kube_error_is_too_large_rv(const struct err *err);
 
-/* "/api/v1/namespaces/NS/RESOURCE/NAME/SUB" or "/apis/GROUP/VERSION/…"; ERR_INVALID for names with '/', '%', ".", "..". */
+/* "/api/v1/namespaces/NS/RESOURCE/NAME/SUB" or "/apis/GROUP/VERSION/…"; ERR_INVALID for names that
+ * cannot be one segment: ".", "..", and those with '/', '%', '?', '#' or a control character. */
 int kube_path(struct arena *a, const char *api_version, const char *ns, const char *resource,
               const char *name, const char *sub, char **ret, struct err *err) _warn_unused_;
 

@@ -11,6 +11,7 @@
 
 #include "common/base/log.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/kube/config_internal.h"
 #include "controller/kube/credentials_source.h"
 
@@ -143,7 +144,7 @@ static int set_server(struct kube_config *c, const char *server, struct err *err
     struct url u;
     const char *text = server;
     if (strstr(server, "://") == NULL) {
-        text = arena_printf(c->a, "%s://%s", has_tls(c) ? "https" : "http", server);
+        text = url_join(c->a, has_tls(c) ? "https://" : "http://", server);
     }
     int rc = url_parse(c->a, text, &u, err);
     if (rc != ERR_OK) {

@@ -30,9 +30,11 @@ static int call(const struct account *x, struct arena *a, const struct kube_requ
     return kube_client_do(x->args.client, a, &r, cancel, ret, err);
 }
 
-static char *path_of(const struct account *x, struct arena *a, const char *rest)
+/* Of the account, of its collection (`name` NULL), or of what is below it (`sub`). */
+static int path_of(const struct account *x, struct arena *a, const char *name, const char *sub,
+                   char **ret, struct err *err)
 {
-    return arena_printf(a, "/api/v1/namespaces/%s/serviceaccounts%s", x->args.ns, rest);
+    return kube_path(a, "v1", x->args.ns, "serviceaccounts", name, sub, ret, err);
 }
 
 /* Somebody else may make it at the same time. */
@@ -40,16 +42,24 @@ static int ensure_account(const struct account *x, struct arena *a, struct cance
                           struct err *err)
 {
     struct kube_response resp;
-    const struct kube_request get = {.method = "GET",
-                                     .path = path_of(x, a, arena_printf(a, "/%s", x->args.name))};
+    char *one = NULL;
+    char *all = NULL;
+    int rc = path_of(x, a, x->args.name, NULL, &one, err);
+    if (rc == ERR_OK) {
+        rc = path_of(x, a, NULL, NULL, &all, err);
+    }
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    const struct kube_request get = {.method = "GET", .path = one};
     const struct kube_request post = {
         .method = "POST",
-        .path = path_of(x, a, ""),
+        .path = all,
         .body = arena_printf(a,
                              "{\"apiVersion\":\"v1\",\"kind\":\"ServiceAccount\",\"metadata\":{"
                              "\"name\":\"%s\",\"namespace\":\"%s\"}}",
                              x->args.name, x->args.ns)};
-    int rc = call(x, a, &get, cancel, &resp, err);
+    rc = call(x, a, &get, cancel, &resp, err);
     if (rc != ERR_NOT_FOUND) {
         return rc;
     }
@@ -78,16 +88,21 @@ static int request_token(const struct account *x, struct arena *a, struct cancel
                          struct credential *ret, struct err *err)
 {
     struct kube_response resp;
+    char *path = NULL;
+    int rc = path_of(x, a, x->args.name, "token", &path, err);
+    if (rc != ERR_OK) {
+        return rc;
+    }
     const struct kube_request post = {
         .method = "POST",
-        .path = path_of(x, a, arena_printf(a, "/%s/token", x->args.name)),
+        .path = path,
         .body =
             arena_printf(a,
                          "{\"apiVersion\":\"authentication.k8s.io/v1\",\"kind\":\"TokenRequest\""
                          ",\"metadata\":{},\"spec\":{\"audiences\":null,"
                          "\"expirationSeconds\":%d}}",
                          TOKEN_S)};
-    int rc = call(x, a, &post, cancel, &resp, err);
+    rc = call(x, a, &post, cancel, &resp, err);
     if (rc == ERR_OK) {
         rc = credentials_parse_token_request(a, resp.body, resp.body_len, ret, err);
     }

@@ -4,7 +4,7 @@
  * Source: controller.md §4.5, vector 195.  Declared in client.h.  Pure. */
 #include <string.h>
 
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/kube/client.h"
 
 static int check_segment(const char *s, const char *what, struct err *err)
@@ -24,16 +24,11 @@ static int check_segment(const char *s, const char *what, struct err *err)
     return ERR_OK;
 }
 
-static void append(struct str_buf *b, const char *segment)
-{
-    str_append_c(b, '/');
-    url_append_path_escaped(b, segment);
-}
-
 int kube_path(struct arena *a, const char *api_version, const char *ns, const char *resource,
               const char *name, const char *sub, char **ret, struct err *err)
 {
-    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    struct url_build b;
+    const char *path = NULL;
     const char *slash = strchr(api_version, '/');
     int rc = check_segment(ns, "namespace", err);
     if (rc == ERR_OK) {
@@ -48,18 +43,22 @@ int kube_path(struct arena *a, const char *api_version, const char *ns, const ch
     if (rc != ERR_OK) {
         return rc;
     }
-    str_appendf(&b, "%s/%s", slash == NULL ? "/api" : "/apis", api_version);
+    url_build_begin(&b, slash == NULL ? "/api" : "/apis");
+    url_build_path(&b, "API version", api_version);
     if (ns != NULL) {
-        str_append(&b, "/namespaces");
-        append(&b, ns);
+        url_build_path(&b, "path", "namespaces");
+        url_build_segment(&b, "namespace", ns);
     }
-    append(&b, resource);
+    url_build_segment(&b, "resource", resource);
     if (name != NULL) {
-        append(&b, name);
+        url_build_segment(&b, "name", name);
     }
     if (sub != NULL) {
-        append(&b, sub);
+        url_build_segment(&b, "subresource", sub);
     }
-    *ret = str_buf_to_arena(&b, a);
-    return ERR_OK;
+    rc = url_build_end(&b, a, &path, err);
+    if (rc == ERR_OK) {
+        *ret = arena_strdup(a, path);
+    }
+    return rc;
 }

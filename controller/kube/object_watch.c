@@ -14,6 +14,7 @@
 #include "common/base/cancel.h"
 #include "common/base/log.h"
 #include "common/net/http.h"
+#include "common/net/url_build.h"
 #include "controller/kube/client.h"
 #include "controller/kube/credentials.h"
 #include "controller/kube/json_cutter.h"
@@ -54,12 +55,15 @@ static const char *const event_members[] = {
 static const char *build_url(struct object_watch *w)
 {
     struct str_buf query _cleanup_(str_buf_done) = STR_BUF_INIT;
-    const char *server = w->args.config->server;
+    struct url_build url;
+    url_build_begin(&url, w->args.config->server);
+    url_build_built_path(&url, w->args.collection);
     if (w->ask.ask == OBJECT_READ) {
-        return arena_printf(w->arena, "%s%s/%s", server, w->args.collection, w->args.name);
+        url_build_segment(&url, "name", w->args.name);
     }
     object_rules_query(&query, &w->ask, w->args.name);
-    return arena_printf(w->arena, "%s%s?%s", server, w->args.collection, str_buf_text(&query));
+    url_build_built_query(&url, str_buf_text(&query));
+    return url_build_text(&url, w->arena);
 }
 
 static enum http_next send_next(struct object_watch *w)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/kube/client.h"
 
 #define WATCH_MIN_S    300
@@ -40,17 +40,23 @@ void object_rules_query(struct str_buf *b, const struct object_request *q, const
     if (q->ask == OBJECT_READ) {
         return;
     }
-    str_append(b, "allowWatchBookmarks=true&fieldSelector=metadata.name%3D");
-    url_append_query_escaped(b, name);
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+    str_appendf(&text, "metadata.name=%s", name);
+    url_append_pair(b, "allowWatchBookmarks", "true");
+    url_append_pair(b, "fieldSelector", str_buf_text(&text));
     if (q->ask == OBJECT_STREAM) {
-        str_append(b, "&resourceVersionMatch=NotOlderThan&sendInitialEvents=true");
+        url_append_pair(b, "resourceVersionMatch", "NotOlderThan");
+        url_append_pair(b, "sendInitialEvents", "true");
     } else if (q->rv[0] != '\0') {
-        str_append(b, "&resourceVersion=");
-        url_append_query_escaped(b, q->rv);
+        url_append_pair(b, "resourceVersion", q->rv);
     }
-    int min = q->timeout_s / 60;
-    int s = q->timeout_s % 60;
-    str_appendf(b, "&timeout=%dm%ds&timeoutSeconds=%d&watch=true", min, s, q->timeout_s);
+    str_buf_reset(&text);
+    str_appendf(&text, "%dm%ds", q->timeout_s / 60, q->timeout_s % 60);
+    url_append_pair(b, "timeout", str_buf_text(&text));
+    str_buf_reset(&text);
+    str_appendf(&text, "%d", q->timeout_s);
+    url_append_pair(b, "timeoutSeconds", str_buf_text(&text));
+    url_append_pair(b, "watch", "true");
 }
 
 static void set_rv(struct object_rules *r, const char *rv)

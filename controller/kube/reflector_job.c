@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/net/url_build.h"
 
 #define CREDENTIALS_POLL_MS 100
 #define ENDED_MS            ((int64_t)24 * 60 * 60 * 1000)
@@ -71,10 +72,12 @@ void reflector_done(struct reflector *x)
 static const char *build_url(struct reflector *x)
 {
     struct str_buf query _cleanup_(str_buf_done) = STR_BUF_INIT;
+    struct url_build url;
     reflector_query(&query, &x->ask, x->selector);
-    return arena_printf(x->arena, "%s%s%s%s", x->all->args.config->server,
-                        kube_kind_path(kube_store_kind(x->store)), query.len > 0 ? "?" : "",
-                        str_buf_text(&query));
+    url_build_begin(&url, x->all->args.config->server);
+    url_build_built_path(&url, kube_kind_path(kube_store_kind(x->store)));
+    url_build_built_query(&url, str_buf_text(&query));
+    return url_build_text(&url, x->arena);
 }
 
 static void give_up_replace(struct reflector *x)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "controller/kube/client.h"
 
 #define PAGE_SIZE        500
@@ -331,15 +331,11 @@ void reflector_next(struct reflector_rules *r, int64_t now_ms, double unit,
     r->not_before_ms = 0;
 }
 
-static void add(struct str_buf *b, const char *name, const char *value)
-{
-    str_appendf(b, "%s%s=", b->len > 0 ? "&" : "", name);
-    url_append_query_escaped(b, value);
-}
-
 static void add_int(struct str_buf *b, const char *name, int value)
 {
-    str_appendf(b, "%s%s=%d", b->len > 0 ? "&" : "", name, value);
+    char text[16];
+    (void)snprintf(text, sizeof(text), "%d", value);
+    url_append_pair(b, name, text);
 }
 
 void reflector_query(struct str_buf *b, const struct reflector_request *q,
@@ -349,27 +345,27 @@ void reflector_query(struct str_buf *b, const struct reflector_request *q,
     bool streams = q->ask == REFLECTOR_WATCH_LIST;
     bool watches = q->ask == REFLECTOR_WATCH || streams;
     if (watches) {
-        add(b, "allowWatchBookmarks", "true");
+        url_append_pair(b, "allowWatchBookmarks", "true");
     }
     if (q->token != NULL) {
-        add(b, "continue", q->token);
+        url_append_pair(b, "continue", q->token);
     }
     if (!str_is_empty(label_selector)) {
-        add(b, "labelSelector", label_selector);
+        url_append_pair(b, "labelSelector", label_selector);
     }
     if (q->limit > 0) {
         add_int(b, "limit", q->limit);
     }
     if (!str_is_empty(q->rv)) {
-        add(b, "resourceVersion", q->rv);
+        url_append_pair(b, "resourceVersion", q->rv);
     }
     if (streams) {
-        add(b, "resourceVersionMatch", "NotOlderThan");
-        add(b, "sendInitialEvents", "true");
+        url_append_pair(b, "resourceVersionMatch", "NotOlderThan");
+        url_append_pair(b, "sendInitialEvents", "true");
     }
     if (watches) {
         add_int(b, "timeoutSeconds", q->timeout_s);
-        add(b, "watch", "true");
+        url_append_pair(b, "watch", "true");
     }
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "providers/aws/aws_auth_internal.h"
 
 #include <string.h>
@@ -133,7 +134,7 @@ static int use_container_of_environment(struct resolver *r)
         return err_set(r->err, ERR_AUTH,
                        "credentials: AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with /");
     }
-    return use_container(r, arena_printf(r->a, CONTAINER_BASE "%s", relative),
+    return use_container(r, url_join(r->a, CONTAINER_BASE, relative),
                          "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
 }
 

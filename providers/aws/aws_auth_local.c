@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
+#include "common/net/url_build.h"
 #include "providers/aws/aws_auth_internal.h"
 
 #include <string.h>
@@ -178,8 +179,16 @@ enum http_next aws_instance_step(struct aws_stage_run *r, struct http_request *r
         (void)err_set(err, ERR_AUTH, "the metadata service names no role");
         return HTTP_DONE;
     }
+    struct url_build path;
+    const char *text = NULL;
+    url_build_begin(&path, AWS_IMDS_ROLE);
+    url_build_segment(&path, "role of the metadata service", role);
+    if (url_build_end(&path, r->f->a, &text, err) != ERR_OK) {
+        err->code = ERR_AUTH;
+        return HTTP_DONE;
+    }
     r->has_role = true;
-    begin_read(r, arena_printf(r->f->a, AWS_IMDS_ROLE "%s", role));
+    begin_read(r, text);
     return aws_imds_step(&r->imds, req, NULL, unit, err);
 }
 

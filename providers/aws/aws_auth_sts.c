@@ -28,12 +28,6 @@ static bool is_web(const struct aws_stage_run *r)
 
 /* ---- the request ------------------------------------------------------------------------------------------- */
 
-static void pair(struct str_buf *b, const char *name, const char *value)
-{
-    str_appendf(b, "%s%s=", b->len == 0 ? "" : "&", name);
-    sigv4_append_escaped(b, value);
-}
-
 static const char *session_of(const struct aws_stage_run *r)
 {
     if (!str_is_empty(r->stage->session_name)) {
@@ -64,21 +58,22 @@ static int form_of(const struct aws_stage_run *r, struct str_buf *b, struct err 
 {
     const struct aws_stage *s = r->stage;
     const char *token = NULL;
-    pair(b, "Action", is_web(r) ? "AssumeRoleWithWebIdentity" : "AssumeRole");
+    sigv4_append_pair(b, "Action", is_web(r) ? "AssumeRoleWithWebIdentity" : "AssumeRole");
     if (is_web(r) && read_token(r, &token, err) != ERR_OK) {
         return ERR_AUTH;
     }
     if (!is_web(r)) {
-        pair(b, "DurationSeconds", arena_printf(r->f->a, "%lld", (long long)s->duration_s));
+        sigv4_append_pair(b, "DurationSeconds",
+                          arena_printf(r->f->a, "%lld", (long long)s->duration_s));
     }
     if (*s->external_id != '\0') {
-        pair(b, "ExternalId", s->external_id);
+        sigv4_append_pair(b, "ExternalId", s->external_id);
     }
-    pair(b, "RoleArn", s->role_arn);
-    pair(b, "RoleSessionName", session_of(r));
-    pair(b, "Version", VERSION);
+    sigv4_append_pair(b, "RoleArn", s->role_arn);
+    sigv4_append_pair(b, "RoleSessionName", session_of(r));
+    sigv4_append_pair(b, "Version", VERSION);
     if (token != NULL) {
-        pair(b, "WebIdentityToken", token);
+        sigv4_append_pair(b, "WebIdentityToken", token);
     }
     return ERR_OK;
 }

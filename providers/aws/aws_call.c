@@ -53,42 +53,18 @@ static enum http_next go_on(struct turn *t);
 
 /* ---- the form ------------------------------------------------------------------------------------------------ */
 
-static void append_escaped(struct str_buf *b, const char *text)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-        bool plain = (*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') ||
-                     (*p >= '0' && *p <= '9') || strchr("-_.~", *p) != NULL;
-        if (plain) {
-            str_append_c(b, (char)*p);
-        } else {
-            str_append_c(b, '%');
-            str_append_c(b, hex[*p >> 4]);
-            str_append_c(b, hex[*p & 15]);
-        }
-    }
-}
-
-static void append_pair(struct str_buf *b, const char *name, const char *value)
-{
-    str_append(b, b->len > 0 ? "&" : "");
-    append_escaped(b, name);
-    str_append_c(b, '=');
-    append_escaped(b, value);
-}
-
 static const char *form_of(const struct aws_call *c)
 {
     static const char *const versions[AWS_APIS] = {"2016-11-15", "2012-06-01", "2015-12-01",
                                                    "2011-06-15"};
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    append_pair(&b, "Action", c->action);
-    append_pair(&b, "Version", versions[c->api]);
+    sigv4_append_pair(&b, "Action", c->action);
+    sigv4_append_pair(&b, "Version", versions[c->api]);
     for (size_t i = 0; i < c->n_pairs; i++) {
-        append_pair(&b, c->pairs[i].name, c->pairs[i].value);
+        sigv4_append_pair(&b, c->pairs[i].name, c->pairs[i].value);
     }
     if (c->state.page != NULL) {
-        append_pair(&b, c->api == AWS_EC2 ? "NextToken" : "Marker", c->state.page);
+        sigv4_append_pair(&b, c->api == AWS_EC2 ? "NextToken" : "Marker", c->state.page);
     }
     return str_buf_to_arena(&b, c->a);
 }

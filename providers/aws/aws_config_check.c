@@ -10,6 +10,7 @@
 #include "providers/aws/aws_auth.h"
 #include "providers/aws/aws_config_keys.h"
 #include "providers/aws/aws_endpoint.h"
+#include "providers/aws/aws_name_rules.h"
 
 #include <string.h>
 
@@ -49,8 +50,9 @@ static const char *where_is(const struct checker *k, const char *key)
 {
     for (size_t i = k->n_entries; i > 0; i--) {
         const struct gcfg_entry *e = &k->entries[i - 1];
-        if (e->key != NULL && gcfg_name_is(AWS_SECTION_GLOBAL, e->section) &&
-            gcfg_name_is(key, e->key)) {
+        bool here = gcfg_name_is(AWS_SECTION_GLOBAL, e->section) ||
+                    gcfg_name_is(AWS_SECTION_OPTIONS, e->section);
+        if (e->key != NULL && here && gcfg_name_is(key, e->key)) {
             return at_line(k, e->line);
         }
     }
@@ -192,12 +194,28 @@ static bool same_section(const struct gcfg_entry *a, const struct gcfg_entry *b)
            str_eq(str_nonnull(a->subsection), str_nonnull(b->subsection));
 }
 
+static bool is_list(const char *key)
+{
+    for (const struct gcfg_key *row = aws_config_keys; row->section != NULL; row++) {
+        if (row->type == GCFG_STRS && gcfg_name_is(row->key, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A list that confines (aws_name_rules.h): an empty item allows nothing. */
+static bool confines(const char *key)
+{
+    return gcfg_name_is("AllowedSecurityGroups", key) || gcfg_name_is("AllowedBuckets", key);
+}
+
 /* Keys with one value: of several the last one counts, which is seldom what was meant. */
 static void check_repeated(const struct checker *k)
 {
     for (size_t i = 1; i < k->n_entries; i++) {
         const struct gcfg_entry *e = &k->entries[i];
-        bool single = e->key != NULL && !gcfg_name_is("NodeIPFamilies", e->key);
+        bool single = e->key != NULL && !is_list(e->key);
         for (size_t j = i; single && j > 0; j--) {
             const struct gcfg_entry *before = &k->entries[j - 1];
             if (before->key != NULL && same_section(before, e) &&
@@ -215,9 +233,34 @@ static void check_empty(const struct checker *k)
 {
     for (size_t i = 0; i < k->n_entries; i++) {
         const struct gcfg_entry *e = &k->entries[i];
-        if (e->key != NULL && e->value != NULL && *e->value == '\0') {
+        if (e->key != NULL && e->value != NULL && *e->value == '\0' && !confines(e->key)) {
             warn(k, at_line(k, e->line),
                  arena_printf(k->a, "%.100s is empty, which counts as not set", e->key));
+        }
+    }
+}
+
+/* Items that no name can equal, as two of them in one line. */
+static void check_allowed(const struct checker *k)
+{
+    const struct {
+        const char *key;
+        const struct gcfg_list *list;
+        enum aws_name_kind kind;
+    } rows[] = {
+        {"AllowedSecurityGroups", &k->c->options.allowed_groups, AWS_NAME_GROUP},
+        {"AllowedBuckets", &k->c->options.allowed_buckets, AWS_NAME_BUCKET},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (size_t n = 0; n < rows[i].list->n; n++) {
+            const char *item = rows[i].list->items[n];
+            if (*item != '\0' && !name_rule_holds(aws_name_rule(rows[i].kind), item)) {
+                warn(k, where_is(k, rows[i].key),
+                     arena_printf(k->a,
+                                  "%s \"%.100s\" is not %s: it allows nothing; repeat the key "
+                                  "for more",
+                                  rows[i].key, item, aws_name_rule(rows[i].kind)->what));
+            }
         }
     }
 }
@@ -350,6 +393,7 @@ int32_t aws_config_check(const struct tt_open_args *args, struct tt_result *resu
     check_repeated(&k);
     check_empty(&k);
     check_families(&k);
+    check_allowed(&k);
     check_overrides(&k);
     check_self(&k);
     check_surroundings(&k);

@@ -7,9 +7,9 @@
         .section = AWS_SECTION_GLOBAL, .key = (name_), .type = (type_),                            \
         .offset = offsetof(struct aws_global, member)                                              \
     }
-#define OPTION(name_, member)                                                                      \
+#define OPTION(name_, member, type_)                                                               \
     {                                                                                              \
-        .section = AWS_SECTION_OPTIONS, .key = (name_), .type = GCFG_BOOL,                         \
+        .section = AWS_SECTION_OPTIONS, .key = (name_), .type = (type_),                           \
         .offset = offsetof(struct aws_global, c.options.member)                                    \
     }
 #define OVERRIDE(name_, member)                                                                    \
@@ -36,10 +36,12 @@ const struct gcfg_key aws_config_keys[] = {
     GLOBAL("ClusterServiceSharedLoadBalancerHealthProbePath", c.probe_path, GCFG_STR),
     GLOBAL("SupportedTopologyInstanceTypePattern", c.topology_pattern, GCFG_STR),
     GLOBAL("NLBSecurityGroupMode", c.nlb_security_group_mode, GCFG_STR),
-    OPTION("NLBTags", nlb_tags),
-    OPTION("NLBSubnets", nlb_subnets),
-    OPTION("MixedProtocols", mixed_protocols),
-    OPTION("ReplaceOnSchemeChange", replaces_scheme),
+    OPTION("NLBTags", nlb_tags, GCFG_BOOL),
+    OPTION("NLBSubnets", nlb_subnets, GCFG_BOOL),
+    OPTION("MixedProtocols", mixed_protocols, GCFG_BOOL),
+    OPTION("ReplaceOnSchemeChange", replaces_scheme, GCFG_BOOL),
+    OPTION("AllowedSecurityGroups", allowed_groups, GCFG_STRS),
+    OPTION("AllowedBuckets", allowed_buckets, GCFG_STRS),
     {0},
 };
 

@@ -4,6 +4,7 @@
 
 #include "common/base/str.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 
 #include <string.h>
 
@@ -101,7 +102,9 @@ static int read_url(struct arena *a, const char *text, const char *origin, bool 
         n--;
     }
     /* The host in small letters, as AWS' tools sign it, whatever stands between here and the server makes of it. */
-    *ret = arena_printf(a, "%s%.*s%s", url_origin(a, &u), (int)n, u.path, slash ? "/" : "");
+    const char *path = arena_strndup(a, u.path, n);
+    *ret = n == 0 && !slash ? url_origin(a, &u) : url_join(a, url_origin(a, &u), path);
+    *ret = n > 0 && slash ? url_join(a, *ret, "") : *ret;
     return ERR_OK;
 }
 
@@ -200,8 +203,9 @@ static int own_url(struct arena *a, const struct aws_endpoint_args *args, enum a
     }
     /* GovCloud's plain endpoints are the FIPS ones. */
     bool named = fips && (dual || !str_eq(p->name, "aws-us-gov"));
-    *ret = arena_printf(a, "https://%s%s.%s.%s/", apis[api].host, named ? "-fips" : "",
-                        args->region, dual ? p->dual_stack : p->suffix);
+    const char *host = arena_printf(a, "%s%s.%s.%s", apis[api].host, named ? "-fips" : "",
+                                    args->region, dual ? p->dual_stack : p->suffix);
+    *ret = url_join(a, url_origin(a, &(struct url){.scheme = "https", .host = host}), "");
     return ERR_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "common/lb/node_rules.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_desired.h"
+#include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_session.h"
 
 #include <stdio.h>
@@ -200,7 +201,9 @@ int32_t aws_validate(void *provider, const struct tt_item *item)
     _cleanup_(arena_freep) struct arena *a = arena_new();
     const struct aws_service *s = aws_service_read(a, &p->naming, item->service);
     struct err err = ERR_INIT;
-    if (s->kind != AWS_ELSEWHERE && check(a, &p->naming, s, &err) != ERR_OK) {
+    if (s->kind != AWS_ELSEWHERE &&
+        (aws_names_check(a, &p->config, item->service, item->previous, &err) != ERR_OK ||
+         check(a, &p->naming, s, &err) != ERR_OK)) {
         p->host->result_fail(item->result, err.code, err.message, 0);
     }
     return err.code;

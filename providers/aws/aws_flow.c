@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_memory.h"
+#include "providers/aws/aws_name_rules.h"
 #include "providers/aws/aws_sync.h"
 
 #define LOOK_MS           60000 /* instances that could not become targets, tags without the right; doubles */
@@ -40,6 +41,11 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
         aws_memory_drop(y->p->memory, it->service->in->uid);
         item->settled = true; /* success, nothing is done (7.3) */
         return;
+    }
+    if (it->want && it->service->kind != AWS_ELSEWHERE &&
+        aws_names_check(y->s->a, &y->p->config, item->in->service, item->in->previous,
+                        &item->err) != ERR_OK) {
+        return; /* its error is its result; nothing was read or changed */
     }
     if (it->want && it->service->err.code != ERR_OK) {
         (void)err_copy(&item->err, &it->service->err);

@@ -10,6 +10,7 @@
 #include "common/base/str.h"
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
+#include "common/net/url_build.h"
 
 #include <openssl/crypto.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ static enum http_next send(struct aws_imds_get *g, struct http_request *req, int
         .api = REQUEST_API_METADATA,
         .op = op_of(g->a, path),
         .method = method,
-        .url = arena_printf(g->a, "%s%s", g->imds->base, path),
+        .url = url_join(g->a, g->imds->base, path),
         .headers = has_header ? &g->header : NULL,
         .n_headers = has_header ? 1 : 0,
         .connect_ms = CONNECT_MS,

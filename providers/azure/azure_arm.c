@@ -4,6 +4,7 @@
  * One row per kind; docs/spec/azure.md 3.2.  The state machine of a call stands in azure_call.c. */
 #include "providers/azure/azure_arm.h"
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 
 struct kind_row {
     const char *space; /* resource provider namespace; NULL: below another resource */
@@ -101,17 +102,17 @@ const char *azure_arm_collection(struct arena *a, const struct azure_arm *arm, e
     const struct kind_row *row = &rows[k];
     const struct azure_config *c = arm->config;
     if (row->space == NULL) {
-        return arena_printf(a, "%s/%s", group, row->type);
+        return URL_RESOURCE_PATH(a, group, row->type);
     }
-    return arena_printf(a, "/subscriptions/%s/resourceGroups/%s/providers/%s/%s",
-                        row->compute ? c->subscription_id : c->network_subscription_id, group,
-                        row->space, row->type);
+    return URL_RESOURCE_PATH(a, "", "subscriptions",
+                             row->compute ? c->subscription_id : c->network_subscription_id,
+                             "resourceGroups", group, "providers", row->space, row->type);
 }
 
 const char *azure_arm_id(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
                          const char *group, const char *name)
 {
-    return arena_printf(a, "%s/%s", azure_arm_collection(a, arm, k, group), name);
+    return URL_RESOURCE_PATH(a, azure_arm_collection(a, arm, k, group), name);
 }
 
 const char *azure_arm_op_id(enum azure_kind k, enum azure_verb v)

@@ -73,7 +73,8 @@ void azure_arm_done(struct azure_arm *arm);
 
 /* "/subscriptions/S/resourceGroups/G/providers/Microsoft.Network/loadBalancers": the kind's collection in a group of the
  * subscription that it lives in (1.2 networkResourceSubscriptionID).  Kinds below another resource take its ID as
- * `group`. */
+ * `group`.  A name that cannot be one segment keeps its place in it (url_resource_path()); a call of such an ID ends in
+ * ERR_INVALID before it is sent. */
 const char *azure_arm_collection(struct arena *a, const struct azure_arm *arm, enum azure_kind k,
                                  const char *group);
 const char *azure_arm_id(struct arena *a, const struct azure_arm *arm, enum azure_kind k,

@@ -11,6 +11,7 @@
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_auth_internal.h"
 #include "providers/azure/azure_identity.h"
 #include "providers/azure/azure_names.h"
@@ -50,28 +51,28 @@ void azure_fetch_ask_managed(struct azure_fetch *f, struct http_request *req, co
 {
     const struct azure_credentials *c = cred_of(f);
     bool app = c->identity_endpoint != NULL;
-    _cleanup_(str_buf_done) struct str_buf url = STR_BUF_INIT;
+    struct url_build url;
+    url_build_begin(&url, app ? c->identity_endpoint : c->imds);
     if (app) {
-        str_append(&url, c->identity_endpoint);
-        url_append_param(&url, "api-version", "2019-08-01");
+        url_build_pair(&url, "api-version", "2019-08-01");
         f->headers[0] = (struct http_header){"X-IDENTITY-HEADER", c->identity_header};
     } else {
-        str_appendf(&url, "%s/metadata/identity/oauth2/token", c->imds);
-        url_append_param(&url, "api-version", "2018-02-01");
+        url_build_path(&url, "path", "metadata/identity/oauth2/token");
+        url_build_pair(&url, "api-version", "2018-02-01");
         f->headers[0] = (struct http_header){"Metadata", "true"};
     }
-    url_append_param(&url, "resource", audience);
+    url_build_pair(&url, "resource", audience);
     if (!str_is_empty(c->identity)) {
         const char *upper = str_upper(f->a, c->identity);
         bool is_id = strstr(upper, "/SUBSCRIPTIONS/") != NULL;
         const char *by_id = app ? "mi_res_id" : "msi_res_id";
-        url_append_param(&url, is_id ? by_id : "client_id", c->identity);
+        url_build_pair(&url, is_id ? by_id : "client_id", c->identity);
     }
     *req = (struct http_request){
         .api = REQUEST_API_METADATA,
         .op = "identityToken",
         .method = "GET",
-        .url = str_buf_to_arena(&url, f->a),
+        .url = url_build_text(&url, f->a),
         .headers = f->headers,
         .n_headers = 1,
         .connect_ms = 5000,
@@ -83,12 +84,6 @@ void azure_fetch_ask_managed(struct azure_fetch *f, struct http_request *req, co
 }
 
 /* ---- the identity authority (2.3 to 2.5) ------------------------------------------------------------------- */
-
-static void form_value(struct str_buf *b, const char *name, const char *value)
-{
-    str_appendf(b, "%s%s=", b->len == 0 ? "" : "&", name);
-    url_append_query_escaped(b, value);
-}
 
 /* Of the identity's file when it is one's own, as it stands now. */
 static const char *tenant_of(const struct azure_fetch *f)
@@ -127,18 +122,15 @@ static int read_identity(struct azure_fetch *f, struct err *err)
     return ERR_OK;
 }
 
-static const char *token_url(const struct azure_fetch *f)
+static int token_url(const struct azure_fetch *f, const char **ret, struct err *err)
 {
     const struct azure_identity *id = f->more;
     const char *authority = id != NULL ? id->authority : azure_auth_cloud(f->auth)->authority;
-    if (is_adfs(f)) {
-        return arena_printf(f->a, "%sadfs/oauth2/token", authority);
-    }
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_append(&b, authority);
-    url_append_path_escaped(&b, tenant_of(f));
-    str_append(&b, "/oauth2/v2.0/token");
-    return str_buf_to_arena(&b, f->a);
+    struct url_build b;
+    url_build_begin(&b, authority);
+    url_build_segment(&b, "tenant", is_adfs(f) ? "adfs" : tenant_of(f));
+    url_build_path(&b, "path", is_adfs(f) ? "oauth2/token" : "oauth2/v2.0/token");
+    return url_build_end(&b, f->a, ret, err);
 }
 
 /* What a challenge asked for, with our own word that we understand challenges (CAE). */
@@ -203,24 +195,24 @@ static int form_of(struct azure_fetch *f, const char *url, struct str_buf *b, st
 {
     const struct azure_credentials *c = cred_of(f);
     const char *audience = azure_auth_cloud(f->auth)->audience;
-    form_value(b, "grant_type", "client_credentials");
-    form_value(b, "client_id", client_of(f));
+    url_append_pair(b, "grant_type", "client_credentials");
+    url_append_pair(b, "client_id", client_of(f));
     if (is_adfs(f)) {
-        form_value(b, "resource", audience);
+        url_append_pair(b, "resource", audience);
     } else {
         /* The audience ends in '/', and so upstream's scope has two (2.3). */
-        form_value(b, "scope", arena_printf(f->a, "%s/.default", audience));
-        form_value(b, "claims", claims_text(f));
+        url_append_pair(b, "scope", arena_printf(f->a, "%s/.default", audience));
+        url_append_pair(b, "claims", claims_text(f));
     }
     if (c->kind == AZURE_AUTH_SECRET) {
-        form_value(b, "client_secret", c->secret);
+        url_append_pair(b, "client_secret", c->secret);
         return ERR_OK;
     }
     const char *assertion;
     int rc = assertion_of(f, url, &assertion, err);
     if (rc == ERR_OK) {
-        form_value(b, "client_assertion_type", ASSERTION_TYPE);
-        form_value(b, "client_assertion", assertion);
+        url_append_pair(b, "client_assertion_type", ASSERTION_TYPE);
+        url_append_pair(b, "client_assertion", assertion);
     }
     return rc;
 }
@@ -230,9 +222,12 @@ static int ask_authority(struct azure_fetch *f, struct http_request *req, struct
     if (cred_of(f)->kind == AZURE_AUTH_IDENTITY && read_identity(f, err) != ERR_OK) {
         return ERR_AUTH;
     }
-    const char *url = token_url(f);
+    const char *url = NULL;
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    int rc = form_of(f, url, &b, err);
+    int rc = token_url(f, &url, err);
+    if (rc == ERR_OK) {
+        rc = form_of(f, url, &b, err);
+    }
     if (rc != ERR_OK) {
         return rc;
     }

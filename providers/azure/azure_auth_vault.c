@@ -10,6 +10,7 @@
 #include "common/base/timefmt.h"
 #include "common/lb/request_count.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_auth_internal.h"
 
 #include <string.h>
@@ -54,15 +55,17 @@ static const char *audience_of(struct azure_fetch *f, const char *vault_uri)
     if (url_parse(f->a, vault_uri, &u, NULL) == ERR_OK) {
         dot = strchr(u.host, '.');
     }
-    return dot != NULL ? arena_printf(f->a, "https://%s", dot + 1) : vault_uri;
+    return dot != NULL ? url_origin(f->a, &(struct url){.scheme = "https", .host = dot + 1})
+                       : vault_uri;
 }
 
-static enum http_next send(struct azure_fetch *f, struct http_request *req)
+static enum http_next send(struct azure_fetch *f, struct http_request *req, struct err *err)
 {
     const struct state *s = f->more;
     const struct azure_vault *v = azure_auth_credentials(f->auth)->vault;
     const struct azure_cloud *cloud = azure_auth_cloud(f->auth);
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    const char *url = NULL;
+    struct url_build b;
     switch (s->phase) {
     case ARM_TOKEN:
         azure_fetch_ask_managed(f, req, cloud->audience);
@@ -71,21 +74,27 @@ static enum http_next send(struct azure_fetch *f, struct http_request *req)
         azure_fetch_ask_managed(f, req, audience_of(f, s->vault_uri));
         return HTTP_SEND;
     case VAULT:
-        str_appendf(&b, "%s/subscriptions/", cloud->arm);
-        url_append_path_escaped(&b, v->subscription_id);
-        str_append(&b, "/resourceGroups/");
-        url_append_path_escaped(&b, v->resource_group);
-        str_append(&b, "/providers/Microsoft.KeyVault/vaults/");
-        url_append_path_escaped(&b, v->vault_name);
-        str_append(&b, "?api-version=2023-07-01");
+        url_build_begin(&b, cloud->arm);
+        url_build_path(&b, "path", "subscriptions");
+        url_build_segment(&b, "subscriptionID", v->subscription_id);
+        url_build_path(&b, "path", "resourceGroups");
+        url_build_segment(&b, "resourceGroup", v->resource_group);
+        url_build_path(&b, "path", "providers/Microsoft.KeyVault/vaults");
+        url_build_segment(&b, "vaultName", v->vault_name);
+        url_build_pair(&b, "api-version", "2023-07-01");
         break;
     case SECRET:
-        str_appendf(&b, "%s/secrets/", s->vault_uri);
-        url_append_path_escaped(&b, v->secret_name);
-        str_append(&b, "?api-version=7.4");
+        url_build_begin(&b, s->vault_uri);
+        url_build_path(&b, "path", "secrets");
+        url_build_segment(&b, "secretName", v->secret_name);
+        url_build_pair(&b, "api-version", "7.4");
         break;
     }
-    ask(f, req, str_buf_to_arena(&b, f->a));
+    if (url_build_end(&b, f->a, &url, err) != ERR_OK) {
+        (void)err_prefix(err, "auxiliaryTokenProvider");
+        return HTTP_DONE;
+    }
+    ask(f, req, url);
     return HTTP_SEND;
 }
 
@@ -166,7 +175,7 @@ enum http_next azure_vault_step(struct azure_fetch *f, struct http_request *req,
     if (f->more == NULL || resp == NULL) {
         f->more = ARENA_NEW(f->a, struct state);
         req->not_before_ms = 0;
-        return send(f, req);
+        return send(f, req, err);
     }
     struct state *s = f->more;
     if (resp->status == 200 && take(f, resp)) {
@@ -176,12 +185,12 @@ enum http_next azure_vault_step(struct azure_fetch *f, struct http_request *req,
         s->phase++;
         f->tries = 0;
         req->not_before_ms = 0;
-        return send(f, req);
+        return send(f, req, err);
     }
     /* The metadata service answers so in passing; vault and secret are not there. */
     bool absent = resp->status == 404 && (s->phase == VAULT || s->phase == SECRET);
     if (!absent && azure_fetch_again(f, req, resp, unit, err)) {
-        return send(f, req);
+        return send(f, req, err);
     }
     enum http_next next = azure_fetch_failed(f, req, resp, err);
     err->code = absent ? ERR_AUTH : err->code;

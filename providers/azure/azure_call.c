@@ -3,7 +3,7 @@
  *
  * BEGIN → (TOKEN →) SEND → POLL … → FINAL.  What an answer of a long-running operation means stands in azure_lro.c. */
 #include "common/base/str.h"
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_arm.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_errors.h"
@@ -99,16 +99,18 @@ static void close_gate(struct azure_call *c, bool write, int64_t for_ms)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-static const char *first_url(struct azure_call *c)
+/* ERR_INVALID for an ID with a part that cannot be one segment: it came from somebody's text. */
+static int first_url(struct azure_call *c, const char **ret, struct err *err)
 {
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_appendf(&b, "%s%s", c->arm->base, c->spec.id);
-    str_append(&b, c->spec.verb == AZURE_MIGRATE ? "/migrateToIpBased" : "");
-    url_append_param(&b, "api-version", azure_arm_version(c->arm, c->spec.kind));
-    if (c->spec.query != NULL) {
-        str_appendf(&b, "&%s", c->spec.query);
+    struct url_build b;
+    url_build_begin(&b, c->arm->base);
+    url_build_path(&b, "a part of the resource ID", c->spec.id);
+    if (c->spec.verb == AZURE_MIGRATE) {
+        url_build_path(&b, "action", "migrateToIpBased");
     }
-    return str_buf_to_arena(&b, c->a);
+    url_build_pair(&b, "api-version", azure_arm_version(c->arm, c->spec.kind));
+    url_build_built_query(&b, c->spec.query);
+    return url_build_end(&b, c->a, ret, err);
 }
 
 static void fill(struct azure_call *c, struct http_request *req, int64_t at_ms)
@@ -149,7 +151,9 @@ static enum http_next send_first(struct azure_call *c, struct http_request *req,
         err->retry_after_ms = closed_ms;
         return HTTP_DONE;
     }
-    c->url = c->url != NULL ? c->url : first_url(c);
+    if (c->url == NULL && first_url(c, &c->url, err) != ERR_OK) {
+        return HTTP_DONE;
+    }
     fill(c, req, at_ms > gate ? at_ms : gate);
     req->method = methods[c->spec.verb];
     req->mutates = writes(c);
@@ -179,12 +183,16 @@ static enum http_next send_poll(struct azure_call *c, struct http_request *req, 
 }
 
 /* The resource in its final form. */
-static enum http_next send_final(struct azure_call *c, struct http_request *req, int64_t at_ms)
+static enum http_next send_final(struct azure_call *c, struct http_request *req, int64_t at_ms,
+                                 struct err *err)
 {
     struct azure_call_spec spec = c->spec;
     c->spec.query = NULL;
-    c->url = first_url(c);
+    int rc = first_url(c, &c->url, err);
     c->spec = spec;
+    if (rc != ERR_OK) {
+        return HTTP_DONE;
+    }
     fill(c, req, at_ms);
     c->op_id = azure_arm_op_id(c->spec.kind, AZURE_GET);
     req->op = c->op_id;
@@ -199,7 +207,7 @@ static enum http_next send_again(struct azure_call *c, struct http_request *req,
     case POLL:
         return send_poll(c, req, at_ms);
     case FINAL:
-        return send_final(c, req, at_ms);
+        return send_final(c, req, at_ms, err);
     default:
         return send_first(c, req, at_ms, err);
     }
@@ -317,7 +325,7 @@ static enum http_next take_progress(struct azure_call *c, struct http_request *r
     if (c->spec.verb != AZURE_PUT) {
         return HTTP_DONE;
     }
-    return lro.has_resource ? take_resource(c, req, o, err) : send_final(c, req, 0);
+    return lro.has_resource ? take_resource(c, req, o, err) : send_final(c, req, 0, err);
 }
 
 static enum http_next take_body(struct azure_call *c, struct http_request *req,

@@ -10,14 +10,16 @@
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_names.h"
 
 #include <string.h>
 
-#define METADATA_PATH  "/metadata/endpoints?api-version=2019-05-01"
-#define METADATA_MAX   (1024 * 1024)
-#define METADATA_TRIES 4
-#define FILE_MAX       (1024 * 1024)
+#define METADATA_PATH    "metadata/endpoints"
+#define METADATA_VERSION "2019-05-01"
+#define METADATA_MAX     (1024 * 1024)
+#define METADATA_TRIES   4
+#define FILE_MAX         (1024 * 1024)
 
 struct azure_cloud azure_cloud_by_name(struct arena *a, const char *name)
 {
@@ -131,11 +133,15 @@ static int ask_metadata(struct arena *a, const struct azure_config *c,
     struct ask ask = {.clock = reach->clock, .a = a};
     struct http_job job = {.step = step, .arg = &ask, .cancel = reach->cancel};
     struct http_job *jobs[] = {&job};
+    struct url_build url;
+    url_build_begin(&url, c->resource_manager_endpoint);
+    url_build_path(&url, "path", METADATA_PATH);
+    url_build_pair(&url, "api-version", METADATA_VERSION);
     job.req = (struct http_request){
         .api = REQUEST_API_METADATA,
         .op = "endpoints",
         .method = "GET",
-        .url = arena_printf(a, "%s" METADATA_PATH, without_slash(a, c->resource_manager_endpoint)),
+        .url = url_build_text(&url, a),
         .connect_ms = 5000, /* a start waits for it */
         .total_ms = 15000,
         .max_body = METADATA_MAX,

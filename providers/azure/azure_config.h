@@ -11,6 +11,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/strset.h"
+#include "common/lb/name_rules.h"
 #include "providers/azure/azure_selector.h"
 
 #include <stdbool.h>
@@ -126,6 +127,9 @@ struct azure_config {
     int32_t shared_probe_port;
     const char *shared_probe_path;
     bool mutate_ip_tags; /* enableIPTagMutationForExistingPublicIP */
+    /* what annotations may name besides the configured ones; without `has` everything, as upstream */
+    struct name_list allowed_groups;        /* allowedResourceGroups */
+    struct name_list allowed_subscriptions; /* allowedSubscriptions */
     /* tags (6.12) */
     const char *tags;
     const struct azure_kv *tags_map;

@@ -6,6 +6,7 @@
  * a person should look at although the controller would start.  Opens no connection. */
 #include "common/base/str.h"
 #include "providers/azure/azure_config_keys.h"
+#include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_provider.h"
 
 #include <stdlib.h>
@@ -151,6 +152,31 @@ static void check_needed(struct arena *a, const struct tt_open_args *args,
     }
 }
 
+/* Items of the lists that confine which no name can equal. */
+static void check_allowed(struct arena *a, const struct tt_open_args *args,
+                          const struct azure_config *c)
+{
+    const struct {
+        const char *key;
+        const struct name_list *list;
+        enum azure_name_kind kind;
+    } rows[] = {
+        {"allowedResourceGroups", &c->allowed_groups, AZURE_NAME_GROUP},
+        {"allowedSubscriptions", &c->allowed_subscriptions, AZURE_NAME_SUBSCRIPTION},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        for (size_t n = 0; n < rows[i].list->n; n++) {
+            const char *item = rows[i].list->items[n];
+            const struct name_rule *r = azure_name_rule(rows[i].kind);
+            if (!name_rule_holds(r, item)) {
+                finding(args, TT_LOG_WARNING, where_is(a, args, rows[i].key),
+                        arena_printf(a, "%s \"%.100s\" is not %s: it allows nothing", rows[i].key,
+                                     item, r->what));
+            }
+        }
+    }
+}
+
 static void check_values(struct arena *a, const struct tt_open_args *args,
                          const struct azure_config *c)
 {
@@ -259,6 +285,7 @@ int32_t azure_config_check(const struct tt_open_args *args, struct tt_result *re
     }
     check_needed(a, args, &c);
     check_values(a, args, &c);
+    check_allowed(a, args, &c);
     check_cloud(a, args, &c);
     check_multi_slb(a, args, &c);
     check_credentials(a, args, &c, &env);

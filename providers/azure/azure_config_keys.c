@@ -87,6 +87,9 @@ const struct azure_key azure_config_keys[] = {
     KEY("clusterServiceSharedLoadBalancerHealthProbePath", TEXT, c.shared_probe_path),
     KEY("enableIPTagMutationForExistingPublicIP", SWITCH, c.mutate_ip_tags),
     KEY("serviceGatewayEnabled", SWITCH, c.service_gateway),
+    /* what annotations of Services may name; trimtab's own */
+    KEY("allowedResourceGroups", NAMES, c.allowed_groups),
+    KEY("allowedSubscriptions", NAMES, c.allowed_subscriptions),
     /* tags */
     KEY("tags", TEXT, c.tags),
     KEY("tagsMap", MAP, tags_map),

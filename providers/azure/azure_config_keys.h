@@ -24,6 +24,7 @@ enum azure_key_type {
     AZURE_KEY_LIST,     /* struct json_object * */
     AZURE_KEY_BLOCK, /* a structure of its own, read by the table `below`; it begins with `bool given` */
     AZURE_KEY_WORD, /* const char *; only text: Go's decoder spells out numbers for outer structures alone */
+    AZURE_KEY_NAMES, /* struct name_list: a list of texts; absent is not empty */
 };
 /* Its offset says that the value is checked and dropped. */
 #define AZURE_KEY_UNUSED ((size_t)-1)

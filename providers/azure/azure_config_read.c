@@ -167,6 +167,23 @@ static bool is_map_of_scalars(struct arena *a, struct json_object *v)
     return true;
 }
 
+static bool read_names(struct arena *a, struct json_object *v, struct name_list *ret)
+{
+    if (!json_object_is_type(v, json_type_array)) {
+        return false;
+    }
+    size_t n = json_len(v);
+    const char **items = ARENA_ARRAY(a, const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *item = json_object_array_get_idx(v, i);
+        if (!json_object_is_type(item, json_type_string) || !read_text(a, item, &items[i])) {
+            return false;
+        }
+    }
+    *ret = (struct name_list){.items = items, .n = n, .has = true};
+    return true;
+}
+
 static bool read_value(struct arena *a, enum azure_key_type type, struct json_object *v, void *at)
 {
     switch (type) {
@@ -190,6 +207,8 @@ static bool read_value(struct arena *a, enum azure_key_type type, struct json_ob
         return read_tree(v, json_type_object, at);
     case AZURE_KEY_LIST:
         return read_tree(v, json_type_array, at);
+    case AZURE_KEY_NAMES:
+        return read_names(a, v, at);
     case AZURE_KEY_BLOCK:
         *(bool *)at = true; /* its members are read by its own table */
         return json_object_is_type(v, json_type_object);
@@ -200,11 +219,17 @@ static bool read_value(struct arena *a, enum azure_key_type type, struct json_ob
 static const char *wanted(enum azure_key_type type)
 {
     static const char *const words[] = {
-        [AZURE_KEY_TEXT] = "text",          [AZURE_KEY_SWITCH] = "true or false",
-        [AZURE_KEY_FLAG] = "true or false", [AZURE_KEY_NUMBER] = "a whole number of 32 bits",
-        [AZURE_KEY_REAL] = "a number",      [AZURE_KEY_MAP] = "a mapping of texts",
-        [AZURE_KEY_OBJECT] = "a mapping",   [AZURE_KEY_LIST] = "a list",
-        [AZURE_KEY_BLOCK] = "a mapping",    [AZURE_KEY_WORD] = "text",
+        [AZURE_KEY_TEXT] = "text",
+        [AZURE_KEY_SWITCH] = "true or false",
+        [AZURE_KEY_FLAG] = "true or false",
+        [AZURE_KEY_NUMBER] = "a whole number of 32 bits",
+        [AZURE_KEY_REAL] = "a number",
+        [AZURE_KEY_MAP] = "a mapping of texts",
+        [AZURE_KEY_OBJECT] = "a mapping",
+        [AZURE_KEY_LIST] = "a list",
+        [AZURE_KEY_BLOCK] = "a mapping",
+        [AZURE_KEY_WORD] = "text",
+        [AZURE_KEY_NAMES] = "a list of texts",
     };
     return words[type];
 }
@@ -287,6 +312,7 @@ union dropped {
     double real;
     struct azure_flag flag;
     struct json_object *tree;
+    struct name_list names;
 };
 
 static int read_block(struct arena *a, struct json_object *o, const struct azure_key *row,
@@ -312,6 +338,8 @@ static void read_null(const struct azure_key *row, void *at)
         *(struct azure_flag *)at = (struct azure_flag){0};
     } else if (row->type == AZURE_KEY_LIST || row->type == AZURE_KEY_MAP) {
         *(struct json_object **)at = NULL;
+    } else if (row->type == AZURE_KEY_NAMES) {
+        *(struct name_list *)at = (struct name_list){0};
     } else if (row->type == AZURE_KEY_BLOCK) {
         *(bool *)at = false;
     }

@@ -9,6 +9,7 @@
 #include "providers/azure/azure_access_rules.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_desired.h"
+#include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_node_rules.h"
 #include "providers/azure/azure_session.h"
 #include "providers/azure/azure_targets.h"
@@ -109,7 +110,8 @@ static void explain_nodes(struct lb_explain *b, struct azure_session *x)
 static int check(struct arena *a, const struct azure_naming *naming, const struct azure_service *s,
                  struct err *err)
 {
-    int rc = azure_service_check(s, err);
+    int rc = azure_names_check(a, naming->config, s->in, NULL, err);
+    rc = rc == ERR_OK ? azure_service_check(s, err) : rc;
     rc = rc == ERR_OK ? azure_access_check(azure_access_read(a, s), err) : rc;
     return rc == ERR_OK ? azure_lb_check(naming, s, err) : rc;
 }

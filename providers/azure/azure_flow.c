@@ -11,6 +11,7 @@
 #include "providers/azure/azure_lb_desired.h"
 #include "providers/azure/azure_members.h"
 #include "providers/azure/azure_metrics.h"
+#include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_sync.h"
 
 #include "common/base/str.h"
@@ -97,7 +98,9 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
         tell(y, it, it->service->findings, it->service->n_findings);
         tell(y, it, access->findings, access->n_findings);
     }
-    if (azure_service_check(it->service, &item->err) != ERR_OK ||
+    if (azure_names_check(a, &y->p->config, item->in->service, item->in->previous, &item->err) !=
+            ERR_OK ||
+        azure_service_check(it->service, &item->err) != ERR_OK ||
         azure_access_check(access, &item->err) != ERR_OK ||
         azure_lb_check(&y->p->naming, it->service, &item->err) != ERR_OK) {
         return; /* its error is its result */

@@ -2,6 +2,7 @@
 /* azure_members_gather.c: see azure_members_gather.h. */
 #include "providers/azure/azure_members_gather.h"
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_members_nic_plan.h"
 #include "providers/azure/azure_members_vmss_plan.h"
 #include "providers/azure/azure_observe.h"
@@ -115,8 +116,9 @@ static void find_machine(struct arena *a, const struct azure_members *m,
             const char *set = str_lower(a, azure_doc_id(m->sets.items[i]));
             node->set = node->model = set;
             node->vm_set = azure_doc_name(m->sets.items[i]);
-            node->machine = arena_printf(a, "%s/virtualmachines/%lld", set,
-                                         (long long)azure_vmss_instance_id(node->node->name));
+            const char *instance =
+                arena_printf(a, "%lld", (long long)azure_vmss_instance_id(node->node->name));
+            node->machine = URL_RESOURCE_PATH(a, set, "virtualmachines", instance);
             return;
         }
     }

@@ -10,6 +10,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_service.h"
 
 #define INTERNAL_SUFFIX  "-internal"
@@ -137,19 +138,20 @@ const char *azure_lb_base(struct arena *a, const char *lb)
 
 /* ---- IDs ----------------------------------------------------------------------------------------- */
 
+/* A resource of `type` in a group of the networks' subscription. */
 static const char *network_id(struct arena *a, const struct azure_naming *n, const char *group,
-                              const char *rest)
+                              const char *type, const char *name)
 {
-    return arena_printf(a, "/subscriptions/%s/resourceGroups/%s/providers/Microsoft.Network/%s",
-                        n->config->network_subscription_id, group, rest);
+    return URL_RESOURCE_PATH(a, "", "subscriptions", n->config->network_subscription_id,
+                             "resourceGroups", group, "providers", "Microsoft.Network", type, name);
 }
 
 /* The parts of a balancer: "loadBalancers/LB/KIND/NAME". */
 static const char *part_id(struct arena *a, const struct azure_naming *n, const char *lb,
                            const char *kind, const char *name)
 {
-    return network_id(a, n, n->config->lb_resource_group,
-                      arena_printf(a, "loadBalancers/%s/%s/%s", lb, kind, name));
+    return URL_RESOURCE_PATH(a, network_id(a, n, n->config->lb_resource_group, "loadBalancers", lb),
+                             kind, name);
 }
 
 const char *azure_frontend_id(struct arena *a, const struct azure_naming *n, const char *lb,
@@ -173,18 +175,18 @@ const char *azure_probe_id(struct arena *a, const struct azure_naming *n, const 
 const char *azure_pip_id(struct arena *a, const struct azure_naming *n, const char *group,
                          const char *pip)
 {
-    return network_id(a, n, group, arena_printf(a, "publicIPAddresses/%s", pip));
+    return network_id(a, n, group, "publicIPAddresses", pip);
 }
 
 const char *azure_vnet_id(struct arena *a, const struct azure_naming *n)
 {
-    return network_id(a, n, n->config->vnet_resource_group,
-                      arena_printf(a, "virtualNetworks/%s", n->config->vnet_name));
+    return network_id(a, n, n->config->vnet_resource_group, "virtualNetworks",
+                      n->config->vnet_name);
 }
 
 const char *azure_subnet_id(struct arena *a, const struct azure_naming *n, const char *subnet)
 {
-    return arena_printf(a, "%s/subnets/%s", azure_vnet_id(a, n), subnet);
+    return URL_RESOURCE_PATH(a, azure_vnet_id(a, n), "subnets", subnet);
 }
 
 bool azure_id_eq(const char *x, const char *y)

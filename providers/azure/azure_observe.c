@@ -2,6 +2,7 @@
 /* azure_observe.c: what is there (azure_observe.h); and what each stage needs to know. */
 #include "providers/azure/azure_observe.h"
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_frontend_rules.h"
 #include "providers/azure/azure_members.h"
@@ -369,8 +370,8 @@ static void need_nsg(struct azure_sync *y)
 static void need_zones(struct azure_sync *y)
 {
     azure_need(y, AZURE_PROVIDERS,
-               arena_printf(y->s->a, "/subscriptions/%s/providers/Microsoft.Compute",
-                            y->p->config.network_subscription_id));
+               URL_RESOURCE_PATH(y->s->a, "", "subscriptions", y->p->config.network_subscription_id,
+                                 "providers", "Microsoft.Compute"));
 }
 
 static bool some_take_part(const struct azure_sync *y, bool want)

@@ -2,6 +2,7 @@
 /* azure_predict.c: what a plan has written so far, laid over what was read (azure_predict.h). */
 #include "providers/azure/azure_predict.h"
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_doc.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static void name_elements(struct arena *a, struct json_object *doc, const char *
             const char *name =
                 json_object_is_type(o, json_type_object) ? json_str(o, "name") : NULL;
             if (name != NULL && json_str(o, "id") == NULL) {
-                json_add_str(o, "id", arena_printf(a, "%s/%s/%s", id, key, name));
+                json_add_str(o, "id", URL_RESOURCE_PATH(a, id, key, name));
             }
         }
     }

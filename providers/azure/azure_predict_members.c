@@ -6,6 +6,7 @@
 #include "providers/azure/azure_predict.h"
 
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_names.h"
 
@@ -58,8 +59,8 @@ static void join_configs(const struct joining *j, const char *interface,
     AZURE_EACH (config, configs) {
         AZURE_EACH (ref, azure_array(config, REFS)) {
             if (azure_id_eq(azure_doc_id(ref), j->pool)) {
-                const char *id = arena_printf(j->y->s->a, "%s/ipConfigurations/%s", interface,
-                                              azure_doc_name(config));
+                const char *id = URL_RESOURCE_PATH(j->y->s->a, interface, "ipConfigurations",
+                                                   azure_doc_name(config));
                 (void)json_object_array_add(j->members, azure_ref_new(id));
             }
         }
@@ -75,8 +76,7 @@ static void join(const struct joining *j, enum azure_kind kind, const char *id,
     }
     AZURE_EACH (nic, json_path(doc, "properties.networkProfileConfiguration."
                                     "networkInterfaceConfigurations")) {
-        join_configs(j,
-                     arena_printf(j->y->s->a, "%s/networkInterfaces/%s", id, azure_doc_name(nic)),
+        join_configs(j, URL_RESOURCE_PATH(j->y->s->a, id, "networkInterfaces", azure_doc_name(nic)),
                      azure_array(nic, "ipConfigurations"));
     }
 }
@@ -85,7 +85,7 @@ static void join(const struct joining *j, enum azure_kind kind, const char *id,
 static void machine_written(struct azure_sync *y, enum azure_kind kind, const char *id,
                             struct json_object *doc)
 {
-    const char *prefix = arena_printf(y->s->a, "%s/", id);
+    const char *prefix = URL_RESOURCE_PATH(y->s->a, id, "");
     for (size_t i = 0; i < y->lbs.n; i++) {
         struct json_object *lb = editable(y, azure_doc_id(y->lbs.items[i]));
         struct json_object *pool;
@@ -134,7 +134,7 @@ static bool leave(struct json_object *nic, const char *pools)
 struct json_object *azure_predict_detached(struct azure_sync *y, struct json_object *nics,
                                            const char *lb)
 {
-    const char *pools = arena_printf(y->s->a, "%s/backendAddressPools/", lb);
+    const char *pools = URL_RESOURCE_PATH(y->s->a, lb, "backendAddressPools", "");
     struct json_object *now = azure_own(y->s->a, json_object_new_array());
     struct json_object *o;
     AZURE_EACH (o, nics) {

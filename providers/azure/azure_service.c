@@ -13,6 +13,7 @@
 #include "common/base/str.h"
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
+#include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_text.h"
 
 #define FINDINGS_MAX       24
@@ -52,6 +53,14 @@ static const char *filled(struct reader *r, const char *name)
     const char *value = azure_annotation(r->in, name);
     const char *trimmed = value == NULL ? "" : str_trim_unicode(r->arena, value);
     return trimmed[0] == '\0' ? NULL : trimmed;
+}
+
+/* The same for a name; one that cannot be a segment of an ID counts as absent, so that what stands can be taken down.  A
+ * Service that is wanted is refused for it (azure_names_check()). */
+static const char *name_of(struct reader *r, const char *name)
+{
+    const char *value = filled(r, name);
+    return azure_name_is_segment(value) ? value : NULL;
 }
 
 /* Anything but "true" is false; azure_annotation_hints() tells what is neither. */
@@ -152,7 +161,7 @@ static void read_public_ips(struct reader *r)
         out->pip_prefix_id[f] = azure_service_pip_prefix_id(r->in, (enum azure_family)f);
     }
     out->pip_group =
-        str_or(filled(r, "azure-load-balancer-resource-group"), r->naming->config->resource_group);
+        str_or(name_of(r, "azure-load-balancer-resource-group"), r->naming->config->resource_group);
     out->dns_label = azure_annotation(r->in, "azure-dns-label-name");
     out->pip_tags = azure_annotation(r->in, "azure-pip-tags");
     out->ip_tags = azure_annotation(r->in, "azure-pip-ip-tags");
@@ -289,9 +298,9 @@ static void read_pls(struct reader *r)
     out->pls_create = azure_text_true(filled(r, "azure-pls-create"));
     out->pls_proxy_protocol = flag(r, "azure-pls-proxy-protocol");
     out->pls_group =
-        str_or(filled(r, "azure-pls-resource-group"), r->naming->config->pls_resource_group);
-    out->pls_name = filled(r, "azure-pls-name");
-    out->pls_subnet = filled(r, "azure-pls-ip-configuration-subnet");
+        str_or(name_of(r, "azure-pls-resource-group"), r->naming->config->pls_resource_group);
+    out->pls_name = name_of(r, "azure-pls-name");
+    out->pls_subnet = name_of(r, "azure-pls-ip-configuration-subnet");
     if (out->pls_subnet == NULL) {
         out->pls_subnet = out->subnet;
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/base/str.h"
+#include "providers/azure/azure_name_rules.h"
 
 const char *azure_annotation(const struct tt_service *s, const char *name)
 {
@@ -60,7 +61,7 @@ const char *azure_service_subnet(struct arena *a, const struct tt_service *s)
         return NULL;
     }
     const char *trimmed = str_trim_unicode(a, subnet);
-    return trimmed[0] == '\0' ? NULL : trimmed;
+    return azure_name_is_segment(trimmed) ? trimmed : NULL; /* an impossible one counts as absent */
 }
 
 /* The one of two annotations that speaks for a family.  A single-stack Service may use the plain key whatever its
@@ -82,10 +83,12 @@ static const char *of_family(const struct tt_service *s, const char *plain, cons
 
 const char *azure_service_pip_name(const struct tt_service *s, enum azure_family f)
 {
-    return of_family(s, "azure-pip-name", "azure-pip-name-ipv6", f);
+    const char *name = of_family(s, "azure-pip-name", "azure-pip-name-ipv6", f);
+    return azure_name_is_segment(name) ? name : NULL;
 }
 
 const char *azure_service_pip_prefix_id(const struct tt_service *s, enum azure_family f)
 {
-    return of_family(s, "azure-pip-prefix-id", "azure-pip-prefix-id-ipv6", f);
+    const char *id = of_family(s, "azure-pip-prefix-id", "azure-pip-prefix-id-ipv6", f);
+    return azure_name_is_id(id) ? id : NULL;
 }

@@ -9,6 +9,7 @@
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_observe.h"
 #include "providers/azure/azure_pls_rules.h"
+#include "providers/azure/azure_tags_rules.h"
 
 #include "common/base/map.h"
 #include "common/base/str.h"
@@ -312,6 +313,33 @@ static void open_subnet(struct linking *l, const struct azure_item *it, struct j
     map_set(l->subnets, str_lower(a, id), NULL);
 }
 
+/* A link is written by PUT, which would point one of that name here, whoever made it.  One of this Service's own that
+ * stands elsewhere may come. */
+static int check_name_is_free(const struct linking *l, const struct azure_item *it,
+                              struct json_object *doc, const char *id, struct err *err)
+{
+    struct azure_sync *y = l->y;
+    const char *name = azure_doc_name(doc);
+    struct json_object *o;
+    AZURE_EACH (o, azure_seen_list(y, AZURE_PLSS, links_scope(y, it->service))) {
+        if (azure_eq(azure_doc_name(o), name) &&
+            !azure_pls_is_ours(o, y->p->naming.cluster, it->service->key)) {
+            return err_set(err, ERR_EXISTS,
+                           "private link service %s is there already, on another frontend; it "
+                           "belongs to %s",
+                           name, str_or(azure_tag(o, AZURE_PLS_TAG_OWNER), "(nobody)"));
+        }
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        if (azure_id_eq(l->links[i].id, id)) {
+            return err_set(err, ERR_EXISTS,
+                           "private link service %s is being made for another frontend, of %s",
+                           name, l->links[i].item->item->key);
+        }
+    }
+    return ERR_OK;
+}
+
 static int link_frontend(struct linking *l, struct azure_item *it, struct json_object *frontend,
                          struct err *err)
 {
@@ -333,6 +361,14 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
     if (rc != ERR_OK || doc == NULL) {
         return rc;
     }
+    const char *link_id =
+        azure_arm_id(a, &y->p->arm, AZURE_PLSS, it->service->pls_group, azure_doc_name(doc));
+    if (ask.existing == NULL) {
+        rc = check_name_is_free(l, it, doc, link_id, err);
+        if (rc != ERR_OK) {
+            return rc;
+        }
+    }
     struct json_object *subnet = subnet_of(y, it, &subnet_id);
     if (subnet == NULL) {
         return err_set(err, ERR_NOT_FOUND, "subnet %s of the private link service does not exist",
@@ -342,7 +378,7 @@ static int link_frontend(struct linking *l, struct azure_item *it, struct json_o
     map_set(l->made, str_lower(a, id), doc);
     l->links[l->n++] = (struct planned_link){
         .item = it,
-        .id = azure_arm_id(a, &y->p->arm, AZURE_PLSS, it->service->pls_group, azure_doc_name(doc)),
+        .id = link_id,
         .was = was,
         .doc = doc,
     };

@@ -3,6 +3,7 @@
 #include "providers/gce/gce_api.h"
 
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_call.h"
 #include "providers/gce/gce_links.h"
 
@@ -165,17 +166,17 @@ static const char *place_path(struct arena *a, const struct gce_api *api, enum g
 {
     switch (collections[c].place) {
     case REGIONAL:
-        return arena_printf(a, "projects/%s/regions/%s", api->project, api->region);
+        return URL_RESOURCE_PATH(a, "projects", api->project, "regions", api->region);
     case GLOBAL:
-        return arena_printf(a, "projects/%s/global", api->project);
+        return URL_RESOURCE_PATH(a, "projects", api->project, "global");
     case REGIONAL_NETWORK:
-        return arena_printf(a, "projects/%s/regions/%s", api->network_project, api->region);
+        return URL_RESOURCE_PATH(a, "projects", api->network_project, "regions", api->region);
     case GLOBAL_NETWORK:
-        return arena_printf(a, "projects/%s/global", api->network_project);
+        return URL_RESOURCE_PATH(a, "projects", api->network_project, "global");
     case ZONAL:
-        return arena_printf(a, "projects/%s/zones/%s", api->project, zone);
+        return URL_RESOURCE_PATH(a, "projects", api->project, "zones", zone);
     case PROJECT:
-        return arena_printf(a, "projects/%s", api->project);
+        return URL_RESOURCE_PATH(a, "projects", api->project);
     case PROJECTS:
         break;
     }
@@ -209,17 +210,17 @@ const char *gce_call_path(struct arena *a, const struct gce_api *api, const stru
 {
     const char *place = place_path(a, api, s->collection, s->zone);
     if (collections[s->collection].place == PROJECTS) {
-        return arena_printf(a, "%s/%s", place, s->name);
+        return URL_RESOURCE_PATH(a, place, s->name);
     }
     if (s->verb == GCE_LIST_ALL) {
-        place = arena_printf(a, "projects/%s/aggregated", api->project);
+        place = URL_RESOURCE_PATH(a, "projects", api->project, "aggregated");
     }
-    const char *path = arena_printf(a, "%s/%s", place, collections[s->collection].name);
+    const char *path = URL_RESOURCE_PATH(a, place, collections[s->collection].name);
     if (s->name != NULL) {
-        path = arena_printf(a, "%s/%s", path, s->name);
+        path = URL_RESOURCE_PATH(a, path, s->name);
     }
     if (verbs[s->verb].action != NULL) {
-        path = arena_printf(a, "%s/%s", path, verbs[s->verb].action);
+        path = URL_RESOURCE_PATH(a, path, verbs[s->verb].action);
     }
     return path;
 }
@@ -227,8 +228,8 @@ const char *gce_call_path(struct arena *a, const struct gce_api *api, const stru
 const char *gce_wait_path(struct arena *a, const struct gce_api *api, const struct gce_call_spec *s,
                           const char *operation)
 {
-    return arena_printf(a, "%s/operations/%s/wait", place_path(a, api, s->collection, s->zone),
-                        operation);
+    return URL_RESOURCE_PATH(a, place_path(a, api, s->collection, s->zone), "operations", operation,
+                             "wait");
 }
 
 struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api)
@@ -236,7 +237,8 @@ struct gce_api gce_api_beta(struct arena *a, const struct gce_api *api)
     static const char v1[] = "/v1/";
     struct gce_api beta = *api;
     if (str_has_suffix(api->base, v1)) {
-        beta.base = arena_printf(a, "%.*s/beta/", (int)(strlen(api->base) - strlen(v1)), api->base);
+        beta.base =
+            url_join(a, arena_strndup(a, api->base, strlen(api->base) - strlen(v1)), "/beta/");
         beta.version = "beta";
     }
     return beta;
@@ -251,6 +253,6 @@ char *gce_api_link(struct arena *a, const struct gce_api *api, enum gce_collecti
 char *gce_api_zonal_link(struct arena *a, const struct gce_api *api, enum gce_collection c,
                          const char *zone, const char *name)
 {
-    return arena_printf(a, "%s%s/%s/%s", api->base, place_path(a, api, c, zone),
-                        collections[c].name, name);
+    return url_join(a, api->base,
+                    URL_RESOURCE_PATH(a, place_path(a, api, c, zone), collections[c].name, name));
 }

@@ -8,6 +8,7 @@
 #include "common/base/file.h"
 #include "common/base/json.h"
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_auth.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static const char *from_env(const struct gce_auth_config *cfg, const char *name)
 const char *gce_metadata_base(struct arena *a, const char *(*env)(const char *name))
 {
     const char *host = env != NULL ? env("GCE_METADATA_HOST") : getenv("GCE_METADATA_HOST");
-    return arena_printf(a, "http://%s", str_or(host, METADATA_ADDRESS));
+    return url_join(a, "http://", str_or(host, METADATA_ADDRESS));
 }
 
 static const char *dup_member(struct arena *a, struct json_object *o, const char *name)

@@ -10,6 +10,7 @@
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
 #include "common/net/url.h"
+#include "common/net/url_build.h"
 
 #include <string.h>
 
@@ -78,17 +79,18 @@ static const char *oauth_word(struct gce_fetch *f, const struct http_response *r
 static enum http_next ask_metadata(struct gce_fetch *f, struct http_request *req)
 {
     const struct gce_credentials *c = gce_auth_credentials(f->auth);
-    _cleanup_(str_buf_done) struct str_buf url = STR_BUF_INIT;
-    str_appendf(&url, "%s%s", c->metadata_base, TOKEN_PATH);
+    struct url_build url;
+    url_build_begin(&url, c->metadata_base);
+    url_build_path(&url, "path", TOKEN_PATH);
     if (c->metadata_scopes) {
-        url_append_param(&url, "scopes", SCOPE);
+        url_build_pair(&url, "scopes", SCOPE);
     }
     f->headers[0] = (struct http_header){"Metadata-Flavor", "Google"};
     *req = (struct http_request){
         .api = REQUEST_API_METADATA,
         .op = "token",
         .method = "GET",
-        .url = str_buf_to_arena(&url, f->a),
+        .url = url_build_text(&url, f->a),
         .headers = f->headers,
         .n_headers = 1,
         .connect_ms = 2000,
@@ -153,27 +155,20 @@ static enum http_next ask_with_jwt(struct gce_fetch *f, struct http_request *req
     if (jwt_sign(f->a, c->key, c->key_id, claims, &jwt, err) != ERR_OK) {
         return HTTP_DONE;
     }
-    return post_form(f, req,
-                     arena_printf(f->a,
-                                  "assertion=%s&grant_type="
-                                  "urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer",
-                                  jwt));
-}
-
-static void form_value(struct str_buf *b, const char *name, const char *value)
-{
-    str_appendf(b, "%s%s=", b->len == 0 ? "" : "&", name);
-    url_append_query_escaped(b, value);
+    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
+    url_append_pair(&b, "assertion", jwt);
+    url_append_pair(&b, "grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
+    return post_form(f, req, str_buf_to_arena(&b, f->a));
 }
 
 static enum http_next ask_as_user(struct gce_fetch *f, struct http_request *req)
 {
     const struct gce_credentials *c = gce_auth_credentials(f->auth);
     _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    form_value(&b, "client_id", c->client_id);
-    form_value(&b, "client_secret", c->client_secret);
-    form_value(&b, "grant_type", "refresh_token");
-    form_value(&b, "refresh_token", gce_auth_refresh_token(f->auth, f->a));
+    url_append_pair(&b, "client_id", c->client_id);
+    url_append_pair(&b, "client_secret", c->client_secret);
+    url_append_pair(&b, "grant_type", "refresh_token");
+    url_append_pair(&b, "refresh_token", gce_auth_refresh_token(f->auth, f->a));
     return post_form(f, req, str_buf_to_arena(&b, f->a));
 }
 

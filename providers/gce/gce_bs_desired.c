@@ -5,6 +5,7 @@
 
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_names.h"
 
 int gce_bs_desired_make(struct arena *a, const struct gce_bs_facts *f,
@@ -101,12 +102,13 @@ struct gce_firewall gce_bs_firewall_for(struct arena *a, const struct gce_bs_des
 char *gce_bs_link(struct arena *a, const struct gce_bs_facts *f, const char *where,
                   const char *collection, const char *name)
 {
-    return arena_printf(a, "%s%s/%s/%s/%s", f->projects_base, f->project, where, collection, name);
+    const char *place = url_join(a, URL_RESOURCE_PATH(a, f->projects_base, f->project), where);
+    return URL_RESOURCE_PATH(a, place, collection, name);
 }
 
 char *gce_bs_region(struct arena *a, const struct gce_bs_facts *f)
 {
-    return arena_printf(a, "regions/%s", f->region);
+    return URL_RESOURCE_PATH(a, "regions", f->region);
 }
 
 const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f, const char *found,
@@ -121,8 +123,8 @@ const char *gce_bs_subnetwork(struct arena *a, const struct gce_bs_facts *f, con
     if (str_is_empty(annotated)) {
         return f->subnetwork;
     }
-    return arena_printf(a, "%s%s/regions/%s/subnetworks/%s", f->projects_base, f->network_project,
-                        f->region, annotated);
+    return URL_RESOURCE_PATH(a, f->projects_base, f->network_project, "regions", f->region,
+                             "subnetworks", annotated);
 }
 
 struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
@@ -132,7 +134,7 @@ struct gce_strs gce_bs_groups(struct arena *a, const struct gce_bs_facts *f,
     const char **links = ARENA_ARRAY(a, const char *, zones->n);
     for (size_t i = 0; i < zones->n; i++) {
         links[i] =
-            gce_bs_link(a, f, arena_printf(a, "zones/%s", zones->items[i]), collection, name);
+            gce_bs_link(a, f, URL_RESOURCE_PATH(a, "zones", zones->items[i]), collection, name);
     }
     struct str_set sorted = str_set_make(a, links, zones->n);
     return gce_strs_of(a, sorted.items, sorted.n);

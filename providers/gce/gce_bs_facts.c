@@ -7,6 +7,7 @@
  * for the network that a Service names (gce_network.h). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
 #include "providers/gce/gce_l4lb_config.h"
@@ -65,8 +66,8 @@ static const char *subnetwork_of(struct lb_sync *s, const struct gce_bs_item *b)
         (!internal && !gce_l4_wants_v6(b->in.service, b->facts.flags.dual_stack_netlb))) {
         return "";
     }
-    return arena_printf(s->a, "%s%s/regions/%s/subnetworks/%s", b->facts.projects_base,
-                        b->facts.network_project, b->facts.region, name);
+    return URL_RESOURCE_PATH(s->a, b->facts.projects_base, b->facts.network_project, "regions",
+                             b->facts.region, "subnetworks", name);
 }
 
 static void find_groups(struct lb_sync *s, struct gce_bs_item *b)

@@ -9,6 +9,7 @@
 #include "providers/gce/gce_bs_ensure_plan.h"
 
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_links.h"
 
 /* ---- NEGs -------------------------------------------------------------------------------------------------- */
@@ -186,8 +187,8 @@ int gce_bs_plan_ensure(struct lb_plan *p, const struct gce_bs_facts *f,
 static const char *group_link(const struct bs_emit *e, const char *zone, const char *collection,
                               const char *name)
 {
-    return arena_printf(e->a, "%s%s/zones/%s/%s/%s", e->f->projects_base, e->f->project, zone,
-                        collection, name);
+    return URL_RESOURCE_PATH(e->a, e->f->projects_base, e->f->project, "zones", zone, collection,
+                             name);
 }
 
 /* Links of the NEGs that are there or are made, and are ours. */

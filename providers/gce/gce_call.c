@@ -3,7 +3,7 @@
 #include "providers/gce/gce_call.h"
 
 #include "common/base/str.h"
-#include "common/net/url.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_errors.h"
 
 #include <string.h>
@@ -61,22 +61,25 @@ void gce_call_begin(struct gce_call *c, const struct gce_api *api, const struct 
     retry_begin(&c->retry, &request_policy, c->began_ms);
 }
 
-static const char *finish_url(struct gce_call *c, const char *path, bool wait)
+/* ERR_INVALID for a path with a part that cannot be one segment: it came from somebody's text. */
+static int finish_url(struct gce_call *c, const char *path, bool wait, const char **ret,
+                      struct err *err)
 {
-    _cleanup_(str_buf_done) struct str_buf b = STR_BUF_INIT;
-    str_appendf(&b, "%s%s", c->api->base, path);
-    url_append_param(&b, "alt", "json");
+    struct url_build b;
+    url_build_begin(&b, c->api->base);
+    url_build_path(&b, "a part of the resource's path", path);
+    url_build_pair(&b, "alt", "json");
     if (!wait && c->spec.filter != NULL) {
-        url_append_param(&b, "filter", c->spec.filter);
+        url_build_pair(&b, "filter", c->spec.filter);
     }
     if (!wait && c->page != NULL) {
-        url_append_param(&b, "pageToken", c->page);
+        url_build_pair(&b, "pageToken", c->page);
     }
-    url_append_param(&b, "prettyPrint", "false");
+    url_build_pair(&b, "prettyPrint", "false");
     if (!wait && c->request_id[0] != '\0') {
-        url_append_param(&b, "requestId", c->request_id);
+        url_build_pair(&b, "requestId", c->request_id);
     }
-    return str_buf_to_arena(&b, c->a);
+    return url_build_end(&b, c->a, ret, err);
 }
 
 static void fill_common(struct gce_call *c, struct http_request *req, int64_t not_before_ms)
@@ -98,11 +101,14 @@ static void fill_common(struct gce_call *c, struct http_request *req, int64_t no
     };
 }
 
-static enum http_next send_call(struct gce_call *c, struct http_request *req, int64_t at_ms)
+static enum http_next send_call(struct gce_call *c, struct http_request *req, int64_t at_ms,
+                                struct err *err)
 {
     fill_common(c, req, at_ms);
     req->method = gce_verb_method(c->spec.verb);
-    req->url = finish_url(c, gce_call_path(c->a, c->api, &c->spec), false);
+    if (finish_url(c, gce_call_path(c->a, c->api, &c->spec), false, &req->url, err) != ERR_OK) {
+        return HTTP_DONE;
+    }
     req->mutates = gce_verb_mutates(c->spec.verb);
     if (c->body != NULL) {
         req->body = c->body;
@@ -122,11 +128,15 @@ static enum http_next send_call(struct gce_call *c, struct http_request *req, in
 }
 
 /* Waiting changes nothing: it is not fenced, so that an operation under way is seen to its end. */
-static enum http_next send_wait(struct gce_call *c, struct http_request *req, int64_t at_ms)
+static enum http_next send_wait(struct gce_call *c, struct http_request *req, int64_t at_ms,
+                                struct err *err)
 {
     fill_common(c, req, at_ms);
     req->method = "POST";
-    req->url = finish_url(c, gce_wait_path(c->a, c->api, &c->spec, c->operation), true);
+    const char *path = gce_wait_path(c->a, c->api, &c->spec, c->operation);
+    if (finish_url(c, path, true, &req->url, err) != ERR_OK) {
+        return HTTP_DONE;
+    }
     req->idle_ms = WAIT_IDLE_MS;
     req->total_ms = WAIT_TOTAL_MS;
     c->op_id = gce_operations_id(c->spec.collection);
@@ -136,9 +146,10 @@ static enum http_next send_wait(struct gce_call *c, struct http_request *req, in
     return HTTP_SEND;
 }
 
-static enum http_next send_again(struct gce_call *c, struct http_request *req, int64_t at_ms)
+static enum http_next send_again(struct gce_call *c, struct http_request *req, int64_t at_ms,
+                                 struct err *err)
 {
-    return c->operation != NULL ? send_wait(c, req, at_ms) : send_call(c, req, at_ms);
+    return c->operation != NULL ? send_wait(c, req, at_ms, err) : send_call(c, req, at_ms, err);
 }
 
 static enum http_next done(struct gce_call *c, const struct err *err)
@@ -155,7 +166,7 @@ static enum http_next failed(struct gce_call *c, struct http_request *req, struc
     bool again = err->code == ERR_TRANSIENT || err->code == ERR_THROTTLED;
     if (again && retry_next(&c->retry, now, err->retry_after_ms, rng_unit(c->api->rng), &at)) {
         err_clear(err);
-        return send_again(c, req, at);
+        return send_again(c, req, at, err);
     }
     return done(c, err);
 }
@@ -188,7 +199,7 @@ static enum http_next take_operation(struct gce_call *c, struct http_request *re
         retry_begin(&c->retry, &wait_policy, now);
     }
     c->operation = name;
-    return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0);
+    return send_wait(c, req, early ? now + WAIT_EARLY_MS : 0, err);
 }
 
 /* What stands around the items; in *err why it is no page of a list. */
@@ -229,7 +240,7 @@ static enum http_next take_page(struct gce_call *c, struct http_request *req, st
         return done(c, err);
     }
     retry_begin(&c->retry, &request_policy, clock_now_ms(c->api->clock));
-    return send_call(c, req, 0);
+    return send_call(c, req, 0, err);
 }
 
 /* The token was refused.  Of several calls at the same time the first gets a new one, the others take that. */
@@ -283,7 +294,7 @@ static enum http_next fetch_token(struct gce_call *c, struct http_request *req,
         (void)err_set(err, ERR_AUTH, "access token: it is expired already");
         return done(c, err);
     }
-    return send_again(c, req, 0);
+    return send_again(c, req, 0, err);
 }
 
 static enum http_next get_token(struct gce_call *c, struct http_request *req, struct err *err)
@@ -317,7 +328,7 @@ enum http_next gce_call_step(struct gce_call *c, struct http_request *req,
             return get_token(c, req, err);
         }
         c->wait = (struct gce_wait){0};
-        return send_again(c, req, 0);
+        return send_again(c, req, 0, err);
     }
     return c->phase == TOKEN ? fetch_token(c, req, resp, err) : take_answer(c, req, resp, err);
 }

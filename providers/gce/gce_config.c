@@ -29,6 +29,7 @@ static const struct gcfg_key keys[] = {
     KEY("container-api-endpoint", container_api_endpoint, GCFG_STR),
     KEY("local-zone", local_zone, GCFG_STR),
     KEY("alpha-features", alpha_features, GCFG_STRS),
+    KEY("allowed-projects", allowed_projects, GCFG_STRS),
     {0},
 };
 

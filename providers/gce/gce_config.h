@@ -31,6 +31,8 @@ struct gce_config {
     const char *local_zone;
     struct gcfg_list node_tags; /* targetTags of firewalls */
     struct gcfg_list alpha_features;
+    /* trimtab's own: projects that annotations may name besides the configured ones; none given: any */
+    struct gcfg_list allowed_projects;
     bool regional;
     bool multizone;
 };

@@ -141,7 +141,8 @@ static void check_repeated(struct arena *a, const struct tt_open_args *args, con
 {
     for (size_t i = 1; i < l->n; i++) {
         const struct gcfg_entry *e = &l->entries[i];
-        bool is_list = e->key == NULL || is_entry(e, "node-tags") || is_entry(e, "alpha-features");
+        bool is_list = e->key == NULL || is_entry(e, "node-tags") ||
+                       is_entry(e, "alpha-features") || is_entry(e, "allowed-projects");
         for (size_t k = i; !is_list && k > 0; k--) {
             const struct gcfg_entry *before = &l->entries[k - 1];
             if (str_eq_nocase(before->section, e->section) && str_eq_nocase(before->key, e->key)) {
@@ -159,9 +160,25 @@ static void check_empty(struct arena *a, const struct tt_open_args *args, const 
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct gcfg_entry *e = &l->entries[i];
-        if (e->key != NULL && str_is_empty(e->value)) {
+        if (e->key != NULL && str_is_empty(e->value) && !is_entry(e, "allowed-projects")) {
             finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
                     arena_printf(a, "%s is empty, which counts as not set", e->key));
+        }
+    }
+}
+
+/* An empty one allows the cluster's own alone. */
+static void check_projects(struct arena *a, const struct tt_open_args *args, const struct lines *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct gcfg_entry *e = &l->entries[i];
+        if (is_entry(e, "allowed-projects") && !str_is_empty(e->value) &&
+            !gce_project_holds(a, e->value)) {
+            finding(args, TT_LOG_WARNING, arena_printf(a, "%s:%d", file_of(args), e->line),
+                    arena_printf(a,
+                                 "allowed-projects \"%.100s\" is no project: it allows nothing; "
+                                 "repeat the key for more",
+                                 e->value));
         }
     }
 }
@@ -211,6 +228,7 @@ static int check(struct arena *a, const struct tt_open_args *args, struct err *e
     }
     check_repeated(a, args, &lines);
     check_empty(a, args, &lines);
+    check_projects(a, args, &lines);
     check_url(a, args, where_is(a, args, &lines, "api-endpoint"), "api-endpoint", c.api_endpoint);
     if (!str_eq(c.token_url, "nil")) {
         check_url(a, args, where_is(a, args, &lines, "token-url"), "token-url", c.token_url);

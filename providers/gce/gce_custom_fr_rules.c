@@ -5,6 +5,7 @@
 #include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/base/strset.h"
+#include "common/net/url_build.h"
 
 #include <string.h>
 
@@ -16,7 +17,7 @@
 static bool is_word(const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-.:";
-    return *text != '\0' && text[strspn(text, allowed)] == '\0';
+    return url_segment_fault(text) == NULL && text[strspn(text, allowed)] == '\0';
 }
 
 /* A link is to a forwarding rule of a region, or to a global one. */

@@ -5,6 +5,7 @@
 #include "common/base/str.h"
 #include "common/lb/request_count.h"
 #include "common/net/retry.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_links.h"
 
 #include <string.h>
@@ -27,11 +28,15 @@ static int metadata_get(struct arena *a, struct http *http, const char *base, co
                         const char **ret, struct err *err)
 {
     const struct http_header headers[] = {{"Metadata-Flavor", "Google"}};
+    struct url_build url;
+    url_build_begin(&url, base);
+    url_build_path(&url, "path", "computeMetadata/v1");
+    url_build_path(&url, "path", path);
     struct http_request req = {
         .api = REQUEST_API_METADATA,
         .op = path,
         .method = "GET",
-        .url = arena_printf(a, "%s/computeMetadata/v1/%s", base, path),
+        .url = url_build_text(&url, a),
         .headers = headers,
         .n_headers = 1,
         .connect_ms = 2000,
@@ -142,12 +147,12 @@ static void finish(struct arena *a, const struct gce_config *c, const char *netw
     f->on_xpn = !str_eq(f->project, f->network_project);
     f->network_url = strchr(network, '/') != NULL
                          ? network
-                         : arena_printf(a, "%sprojects/%s/global/networks/%s", base,
-                                        f->network_project, network);
+                         : URL_RESOURCE_PATH(a, base, "projects", f->network_project, "global",
+                                             "networks", network);
     f->subnetwork_url = *subnetwork == '\0' || strchr(subnetwork, '/') != NULL
                             ? subnetwork
-                            : arena_printf(a, "%sprojects/%s/regions/%s/subnetworks/%s", base,
-                                           f->network_project, f->region, subnetwork);
+                            : URL_RESOURCE_PATH(a, base, "projects", f->network_project, "regions",
+                                                f->region, "subnetworks", subnetwork);
 }
 
 int gce_facts_find(struct arena *a, const struct gce_config *c, const char *metadata_base,

@@ -9,6 +9,7 @@
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/gce/gce_l4_metrics.h"
+#include "providers/gce/gce_name_rules.h"
 #include "providers/gce/gce_neg_observe.h"
 #include "providers/gce/gce_ops.h"
 #include "providers/gce/gce_service_rules.h"
@@ -112,6 +113,18 @@ static void guard(struct lb_sync *s, struct lb_item *item)
                         &(struct tt_kv){"type", d->guard_race ? "race" : "migration"}, 1, 1);
 }
 
+/* Of a Service that is built, before anything is read for it.  One that goes is cleaned up whatever it says. */
+static int check_names(struct lb_sync *s, struct lb_item *item)
+{
+    const struct gce_provider *p = provider_of(s);
+    if (item->in->verb == TT_VERB_DELETE || gce_item_of(item)->decision.kind == GCE_KIND_NONE) {
+        return ERR_OK;
+    }
+    const struct gce_name_scope scope = gce_provider_name_scope(p);
+    gce_item_of(item)->bs.in.kind = gce_item_of(item)->decision.kind; /* failed() asks for it */
+    return gce_names_check(s->a, &scope, item->in->service, item->in->previous, &item->err);
+}
+
 static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *err)
 {
     struct gce_item *g = ARENA_NEW(s->a, struct gce_item);
@@ -120,6 +133,9 @@ static int facts_of_item(struct lb_sync *s, struct lb_item *item, struct err *er
     gce_flow_decide(s, item);
     if (item->err.code != ERR_OK) {
         return ERR_OK;
+    }
+    if (check_names(s, item) != ERR_OK) {
+        return ERR_OK; /* its error is its result */
     }
     guard(s, item);
     find_formers(item);

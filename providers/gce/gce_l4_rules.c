@@ -8,6 +8,7 @@
 #include "common/base/str.h"
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_service_rules.h"
 
 #include <string.h>
@@ -153,7 +154,8 @@ const char *gce_l4_subnet(const struct tt_service *s, bool ilb)
     if (value == NULL && ilb) {
         value = svc_annotation(s, GCE_ANN_SUBNET);
     }
-    return str_nonnull(value);
+    /* An impossible name counts as absent where a Service is taken down; gce_names_check() refuses one that is wanted. */
+    return url_segment_fault(value) == NULL ? value : "";
 }
 
 int gce_l4_subnetwork_check(const struct gce_subnetwork *s, bool internal, struct err *err)
@@ -239,7 +241,7 @@ struct gce_strs gce_l4_address_names(struct arena *a, const struct tt_service *s
     char **items = value == NULL ? NULL : str_split(a, value, ',', &n);
     for (size_t i = 0; i < n && i < ADDRESS_NAMES_MAX; i++) {
         const char *name = str_trim_unicode(a, items[i]);
-        if (*name != '\0') {
+        if (url_segment_fault(name) == NULL) { /* as gce_l4_subnet() */
             out.items[out.n++] = name;
         }
     }

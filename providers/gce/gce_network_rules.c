@@ -3,6 +3,7 @@
 #include "providers/gce/gce_network_rules.h"
 
 #include "common/base/str.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_links.h"
 
 #include <string.h>
@@ -87,9 +88,9 @@ int gce_network_place_of(struct arena *a, const struct gce_network_links *l, con
     if (rc == ERR_OK) {
         *ret = (struct gce_network_place){
             .network =
-                arena_printf(a, "%s%s/global/networks/%s", l->projects_base, l->project, vpc),
-            .subnetwork = arena_printf(a, "%s%s/regions/%s/subnetworks/%s", l->projects_base,
-                                       l->project, l->region, subnet)};
+                URL_RESOURCE_PATH(a, l->projects_base, l->project, "global", "networks", vpc),
+            .subnetwork = URL_RESOURCE_PATH(a, l->projects_base, l->project, "regions", l->region,
+                                            "subnetworks", subnet)};
     }
     return rc;
 }

@@ -78,6 +78,15 @@ static void fill_api(struct gce_provider *p)
     };
 }
 
+struct gce_name_scope gce_provider_name_scope(const struct gce_provider *p)
+{
+    const struct gcfg_list *projects = &p->config.allowed_projects;
+    return (struct gce_name_scope){
+        .project = p->facts.project,
+        .network_project = p->facts.network_project,
+        .projects = {.items = projects->items, .n = projects->n, .has = projects->n > 0}};
+}
+
 static void fill_tp_facts(struct gce_provider *p)
 {
     const struct gcfg_list *tags = &p->config.node_tags;

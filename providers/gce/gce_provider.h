@@ -18,6 +18,7 @@
 #include "providers/gce/gce_facts.h"
 #include "providers/gce/gce_gauges.h"
 #include "providers/gce/gce_groups.h"
+#include "providers/gce/gce_name_rules.h"
 #include "providers/gce/gce_neg_mirror.h"
 #include "providers/gce/gce_options.h"
 #include "providers/gce/gce_snapshot.h"
@@ -90,6 +91,8 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
  * (gce_config_check.c) */
 int gce_config_load(struct arena *a, const struct tt_open_args *args, struct gce_config *ret,
                     struct gce_options *ret_options, struct err *err) _warn_unused_;
+/* Whose things a Service may name, by the configuration and what was found of the cluster. */
+struct gce_name_scope gce_provider_name_scope(const struct gce_provider *p);
 int32_t gce_config_check(const struct tt_open_args *args, struct tt_result *result);
 
 /* What the descriptor (gce_descriptor.c) is made of. */

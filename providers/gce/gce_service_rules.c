@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/base/strset.h"
 #include "common/lb/service_rules.h"
+#include "common/net/url_build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,8 @@ bool gce_svc_wants_global_access(const struct tt_service *s)
 
 const char *gce_svc_subnet(const struct tt_service *s)
 {
-    return str_nonnull(svc_annotation(s, GCE_ANN_SUBNET));
+    const char *name = svc_annotation(s, GCE_ANN_SUBNET);
+    return url_segment_fault(name) == NULL ? name : ""; /* an impossible name counts as absent */
 }
 
 bool gce_svc_tier_is_set(const struct tt_service *s)

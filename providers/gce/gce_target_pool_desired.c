@@ -5,6 +5,7 @@
  * here, before the first request that changes something.  Pure. */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "common/net/url_build.h"
 #include "providers/gce/gce_firewall_diff.h"
 #include "providers/gce/gce_service_rules.h"
 #include "providers/gce/gce_target_pool.h"
@@ -44,8 +45,8 @@ static int desired_rule(struct arena *a, const struct gce_tp_facts *facts,
         .ip = "",
         .protocol = protocol,
         .port_range = range,
-        .target = arena_printf(a, "%s%s/regions/%s/targetPools/%s", facts->projects_base,
-                               facts->project, facts->region, d->names.lb),
+        .target = URL_RESOURCE_PATH(a, facts->projects_base, facts->project, "regions",
+                                    facts->region, "targetPools", d->names.lb),
         .backend_service = "",
         .scheme = "",
         .tier = gce_tier_wire(d->tier),
@@ -57,8 +58,8 @@ static int desired_rule(struct arena *a, const struct gce_tp_facts *facts,
 static void desired_pool(struct arena *a, const struct gce_tp_facts *facts,
                          const struct gce_tp_input *in, struct gce_tp_desired *d)
 {
-    const char *check = arena_printf(a, "%s%s/global/httpHealthChecks/%s", facts->projects_base,
-                                     facts->project, d->check.name);
+    const char *check = URL_RESOURCE_PATH(a, facts->projects_base, facts->project, "global",
+                                          "httpHealthChecks", d->check.name);
     d->pool = (struct gce_pool){
         .name = d->names.lb,
         .description = d->names.description,

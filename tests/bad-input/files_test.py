@@ -94,6 +94,8 @@ FINDINGS = [
     (b"[global]\nnode-tags = t\napi-endpoint = ftp://x\n", ["bad.conf:3: api-endpoint is no http:// or https:// URL"]),
     (b"[global]\nnode-tags = t\nnode-tags = u\nlocal-zone = a-b1-c\nproject-id = p\nLocal-Zone = a-b1-d\n",
      ["warning: bad.conf:6: Local-Zone is set again: line 4 no longer counts"]),
+    (b"[global]\nnode-tags = t\nallowed-projects = p\nallowed-projects = a,b\n",
+     ['bad.conf:4: allowed-projects "a,b" is no project: it allows nothing']),
     (b"[global]\nnode-tags = t\nproject-id =\n", ["warning: bad.conf:3: project-id is empty, which counts as not set"]),
     (b"[global]\nnode-tags = t\ntoken-url = :bad\ntoken-body = planted-secret-one\n", ["token-url is no http://"]),
 ]

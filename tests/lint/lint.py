@@ -12,7 +12,9 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import tap  # noqa: E402  pylint: disable=wrong-import-position
+from urls import rule_urls  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 MAX_FILE = 700
 MAX_FUNCTION = 80

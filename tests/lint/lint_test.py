@@ -49,6 +49,21 @@ CASES = [
     ("prefix", "the code of a layer", {"sim/a.c": HEAD + FUNC % '    return err_prefix(err, "x");\n'}, "the code itself"),
     ("prefix", "one of two codes", {"sim/a.c": HEAD + FUNC % '    return rc == 0 ? 0 : err_prefix(err, "x");\n'}, "the code itself"),
     ("prefix", "only the text", {"sim/a.c": HEAD + FUNC % '    (void)err_prefix(err, "x");\n'}, None),
+    ("urls", "a printed path", {"providers/azure/a.c": HEAD + FUNC % '    id = arena_printf(a, "/subscriptions/%s/x", s);\n'}, "a path"),
+    ("urls", "a printed path on two lines", {"providers/gce/a.c": HEAD + FUNC % (
+        '    id = arena_printf(a,\n        "projects/%s"\n        "/regions/%s", p, r);\n')}, "a path"),
+    ("urls", "a path from two names", {"providers/gce/a.c": include("common/net/url_build.h") + FUNC % (
+        '    p = arena_printf(a, "%s/%s", place, name);\n')}, "a path"),
+    ("urls", "a printed URL", {"controller/a.c": HEAD + FUNC % '    x = arena_printf(a, "https://%s", host);\n'}, "a URL"),
+    ("urls", "a macro in a path", {"controller/a.c": HEAD + FUNC % '    str_appendf(&b, "%s" ROOT "/roles/%s", s, r);\n'}, "a path"),
+    ("urls", "a printed query", {"providers/aws/a.c": HEAD + FUNC % '    str_appendf(&b, "?$expand=%s", x);\n'}, "a query"),
+    ("urls", "a query by hand", {"providers/aws/a.c": HEAD + FUNC % '    str_append(&b, "&service=");\n'}, "by hand"),
+    ("urls", "a URL glued together", {"providers/aws/a.c": HEAD + FUNC % '    r.url = arena_printf(a, "%s%s", base, path);\n'}, "printed"),
+    ("urls", "escaping by hand", {"controller/a.c": HEAD + FUNC % "    url_append_path_escaped(&b, name);\n"}, "outside common/net"),
+    ("urls", "keys, messages, comments and files", {"controller/a.c": HEAD + "/* \"/api/%s\" */\n" + FUNC % (
+        '    k = arena_printf(a, "%s/%s", ns, name);\n    e = err_set(err, 1, "GET /x/%s", n);\n'
+        '    m = arena_printf(a, "see %s://%s/path/%s for more", p, q, r);\n    f = arena_printf(a, "%s/.aws/config", home);\n')}, None),
+    ("urls", "the builder itself", {"common/net/url_build.c": HEAD + FUNC % '    str_appendf(b, "/x/%s", s);\n'}, None),
     ("marks", "a promise", {"sim/a.c": HEAD + "/* TO" "DO: later */\n"}, "TO" "DO"),
     ("marks", "a path of one machine", {"docs/a.md": "see /ro" "ot/x\n"}, "a path of one machine"),
     ("abi", "a header with a GNU extension", {"common/include/trimtab/types.h": "typedef int t[0];\n"}, "does not compile"),

@@ -97,6 +97,15 @@ static void load__warnings_of_the_start(void **state)
         {"[Globl]\na=b\n", "aws.conf:1: unknown section [Globl] is ignored; [Global], "
                            "[ServiceOverride \"label\"] and [Trimtab] are read\n"},
         {"[Trimtab]\nNLBTags\nMixedProtocols = yes\n", ""},
+        {"[Trimtab]\nAllowedSecurityGroups = sg-1\nAllowedSecurityGroups = sg-2\n"
+         "AllowedBuckets = logs\n",
+         ""},
+        {"[Global]\nAllowedBuckets = logs\n",
+         "aws.conf:2: unknown key \"AllowedBuckets\" in [Global] is ignored; it belongs in "
+         "[Trimtab]\n"},
+        {"[Trimtab]\nAllowedBucket = logs\n",
+         "aws.conf:2: unknown key \"AllowedBucket\" in [Trimtab] is ignored; did you mean "
+         "\"AllowedBuckets\"?\n"},
         {"[Trimtab]\nNLBTag = true\n", "aws.conf:2: unknown key \"NLBTag\" in [Trimtab] is "
                                        "ignored; did you mean \"NLBTags\"?\n"},
         {"[Global]\nNLBTags = true\n",
@@ -164,6 +173,12 @@ static void check__findings(void **state)
         {"", "", false},
         {"Region=eu-west-1\n", "aws.conf:6: Region is set again: line 2 no longer counts\n", false},
         {"NodeIPFamilies=ipv4\nNodeIPFamilies=ipv6\n", "", false},
+        {"[Trimtab]\nAllowedBuckets=logs\nAllowedBuckets=more\nAllowedSecurityGroups=\n", "",
+         false},
+        {"[Trimtab]\nAllowedSecurityGroups=sg-1,sg-2\n",
+         "aws.conf:7: AllowedSecurityGroups \"sg-1,sg-2\" is not the id of a security group: it "
+         "allows nothing; repeat the key for more\n",
+         false},
         {"NodeIPFamilies=dual\n",
          "aws.conf:6: NodeIPFamilies \"dual\" is skipped; want ipv4 or ipv6\n", false},
         {"ElbSecurityGroup=\n", "aws.conf:6: ElbSecurityGroup is empty, which counts as not set\n",

@@ -171,6 +171,21 @@ static void multi_slb__selectors_and_placement(void **state)
     assert_int_equal(c.pool_update_interval_s, 30);
 }
 
+static void allowed__lists__absent_is_not_empty(void **state)
+{
+    struct arena *a = *state;
+    struct azure_config c;
+    assert_int_equal(parse(a, "location: x\n", &c, NULL), ERR_OK);
+    assert_false(c.allowed_groups.has || c.allowed_subscriptions.has);
+    assert_int_equal(
+        parse(a, "allowedResourceGroups: []\nallowedSubscriptions: [a, \"b\"]\n", &c, NULL),
+        ERR_OK);
+    assert_true(c.allowed_groups.has);
+    assert_int_equal(c.allowed_groups.n, 0);
+    assert_int_equal(c.allowed_subscriptions.n, 2);
+    same_text("second", c.allowed_subscriptions.items[1], "b");
+}
+
 static void unknown_keys__are_told_with_path_and_line(void **state)
 {
     struct arena *a = *state;
@@ -305,6 +320,7 @@ UNIT_MAIN(config)
         PURE_TEST(start__what_stops_it__is_told_with_line_and_key),
         PURE_TEST(multi_slb__1_3__checks),
         PURE_TEST(multi_slb__selectors_and_placement),
+        PURE_TEST(allowed__lists__absent_is_not_empty),
         PURE_TEST(unknown_keys__are_told_with_path_and_line),
         PURE_TEST(size__what_nobody_writes_is_refused_in_time),
         PURE_TEST(environment__1_1__overrides_what_is_not_empty),

@@ -45,17 +45,28 @@ static int decode(struct arena *a, const char *text, struct err *err)
 /* Which values each type takes; JSON is YAML, so one spelling serves both. */
 static const struct {
     const char *value;
-    const char *types; /* of enum azure_key_type, as letters: T S F N R M O L B W */
+    const char *types; /* of enum azure_key_type, as letters: T S F N R M O L B W A */
 } values[] = {
-    {"\"" MARK "\"", "TW"}, {"\"5\"", "TW"},       {"true", "TSF"}, {"false", "TSF"},
-    {"5", "TNR"},           {"-3", "TNR"},         {"5.5", "TR"},   {"99999999999", "TR"},
-    {"[\"" MARK "\"]", ""}, {"[]", "L"},           {"{}", "MOB"},   {"null", "TSFNRMOLBW"},
-    {"{\"a\": {}}", "OB"},  {"{\"a\": 1}", "MOB"},
+    {"\"" MARK "\"", "TW"},
+    {"\"5\"", "TW"},
+    {"true", "TSF"},
+    {"false", "TSF"},
+    {"5", "TNR"},
+    {"-3", "TNR"},
+    {"5.5", "TR"},
+    {"99999999999", "TR"},
+    {"[\"" MARK "\"]", "A"},
+    {"[]", "LA"},
+    {"{}", "MOB"},
+    {"null", "TSFNRMOLBWA"},
+    {"[\"" MARK "\", 5]", ""},
+    {"{\"a\": {}}", "OB"},
+    {"{\"a\": 1}", "MOB"},
 };
 
 static char letter_of(enum azure_key_type type)
 {
-    static const char letters[] = "?TSFNRMOLBW";
+    static const char letters[] = "?TSFNRMOLBWA";
     return letters[type];
 }
 

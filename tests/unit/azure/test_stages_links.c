@@ -151,6 +151,43 @@ static void internal_to_external__link_with_it(void **state)
     stage_rig_settled(r);
 }
 
+/* A PUT would point the other's link here, and the deletion would take it away. */
+static void named_by_another__stays_where_it_is(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_two_balancers(r);
+    struct rig_service *theirs = stage_rig_add(
+        r, "theirs", "{" CREATE "," INTERNAL ",\"azure-pls-name\":\"their-link\"}", NULL);
+    stage_rig_run(r);
+    const char *before = stands_on(r, "their-link");
+    struct rig_service *ours = stage_rig_add(
+        r, "ours", "{" CREATE "," INTERNAL ",\"azure-pls-name\":\"THEIR-link\"}", NULL);
+    ensure(r, ours, ours->annotations);
+    assert_int_equal(ours->code, TT_EXISTS);
+    same_text("ours", ours->message,
+              "private link service THEIR-link is there already, on another frontend; it belongs "
+              "to default/theirs");
+    same_text("stays", stands_on(r, "their-link"), before);
+    ours->verb = TT_VERB_DELETE;
+    stage_rig_run(r);
+    same_text("is not taken along", stands_on(r, "their-link"), before);
+    succeeded(theirs);
+}
+
+static void named_twice_in_one_batch__the_first_has_it(void **state)
+{
+    struct stage_rig *r = *state;
+    stage_rig_two_balancers(r);
+    const char *same = "{" CREATE "," INTERNAL ",\"azure-pls-name\":\"link\"}";
+    struct rig_service *one = stage_rig_add(r, "one", same, NULL);
+    struct rig_service *two = stage_rig_add(r, "two", same, NULL);
+    stage_rig_run(r);
+    bool first = one->code == TT_OK;
+    assert_int_equal(first ? two->code : one->code, TT_EXISTS);
+    assert_int_equal(first ? one->code : two->code, TT_OK);
+    same_text("link", stands_on(r, "link"), first ? "lb1-internal/aone" : "lb1-internal/atwo");
+}
+
 static void deleted__link_before_frontend(void **state)
 {
     struct stage_rig *r = *state;
@@ -173,6 +210,8 @@ UNIT_MAIN(stages_links)
         RIG_TEST(cannot_move__keeps_its_link),
         RIG_TEST(half_moved__only_the_link_on_the_old_one_goes),
         RIG_TEST(internal_to_external__link_with_it),
+        RIG_TEST(named_by_another__stays_where_it_is),
+        RIG_TEST(named_twice_in_one_batch__the_first_has_it),
         RIG_TEST(deleted__link_before_frontend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,11 @@ static void config__C8_C9__lists_repeat_the_key(void **state)
     assert_int_equal(c.node_tags.n, 2);
     same_text("C9", c.node_tags.items[1], "b");
     assert_int_equal(c.alpha_features.n, 2);
+    assert_int_equal(c.allowed_projects.n, 0);
+    assert_int_equal(parse(a, "[global]\nallowed-projects = p\nAllowed-Projects = q\n", &c, NULL),
+                     ERR_OK);
+    assert_int_equal(c.allowed_projects.n, 2);
+    same_text("allowed-projects", c.allowed_projects.items[1], "q");
     assert_int_equal(parse(a, "[global]\nnode-tags = a,b\n", &c, NULL), ERR_OK);
     assert_int_equal(c.node_tags.n, 1);
     same_text("C9", c.node_tags.items[0], "a,b");

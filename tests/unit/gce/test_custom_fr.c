@@ -48,6 +48,9 @@ static void refs__names_and_links__sorted_and_each_once(void **state)
         {"a/b", "bad:a/b"},
         {"a?alt=media", "bad:a?alt=media"},
         {"a%2f..", "bad:a%2f.."},
+        {"..", "bad:.."},
+        {"projects/../global/forwardingRules/a", "bad:projects/../global/forwardingRules/a"},
+        {"projects/q/regions/./forwardingRules/a", "bad:projects/q/regions/./forwardingRules/a"},
         {"j,i,h,g,f,e,d,c,b,a,l,k",
          "p/r/a p/r/b p/r/c p/r/d p/r/e p/r/f p/r/g p/r/h p/r/i p/r/j more:k more:l"},
     };

@@ -496,6 +496,10 @@ static void kube_path__v195_names__kept_inside_their_segment(void **state)
         {"v1", "demo", "services", "..", NULL, NULL},
         {"v1", "demo", "services", "a/b", NULL, NULL},
         {"v1", "demo", "services", "a%b", NULL, NULL},
+        {"v1", "demo", "services", "a?watch=1", NULL, NULL},
+        {"v1", "demo", "services", "a#b", NULL, NULL},
+        {"v1", "demo", "services", "a\nb", NULL, NULL},
+        {"v1/../..", "demo", "services", "a", NULL, NULL},
         {"v1", "..", "services", "a", NULL, NULL},
         {"v1", "demo", "services", "", NULL, NULL},
     };

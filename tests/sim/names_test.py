@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two tenants and names: one writes hostile texts into every field that names something; nothing of the other's is reached.
+
+    names_test.py TRIMTAB_SIM TRIMTAB CLOUD [TEST…]     (TAP on stdout)
+
+The texts come with new Services, as edits of one that works, and with a restart; then all of them go.  The cloud's log of
+requests holds no path but those of the cluster's own things, the cloud is byte for byte what it was, and the owner is told.
+"""
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402  pylint: disable=wrong-import-position
+from controller_world import CONFIG, World  # noqa: E402  pylint: disable=wrong-import-position
+
+PROGRAMS, CLOUD = sys.argv[1:3], sys.argv[3]
+HOSTILE = ["rg/../../1111", "rg/..?$expand=", "#", "../../networkSecurityGroups/nsg", "x?y=",
+           "default/../../..?alt=media#", "..", "%2e%2e", "a%2Fb", "a\nb"]
+AZURE = "service.beta.kubernetes.io/azure-"
+AWS = "service.beta.kubernetes.io/aws-load-balancer-"
+GKE = "networking.gke.io/"
+# Every annotation that names something, and what stands around the name in it.
+FIELDS = {
+    "azure": {**{AZURE + n: "%s" for n in (
+        "load-balancer-internal-subnet", "load-balancer-resource-group", "load-balancer-mode", "pip-name", "pip-name-ipv6",
+        "pip-prefix-id", "pip-prefix-id-ipv6", "dns-label-name", "allowed-service-tags", "pls-resource-group", "pls-name",
+        "pls-ip-configuration-subnet", "pls-fqdns", "pls-visibility", "pls-auto-approval")},
+        AZURE + "pip-tags": "k/%s=v", AZURE + "pip-ip-tags": "k/%s=v"},
+    "gce": {GKE + n: "%s" for n in ("load-balancer-ip-addresses", "load-balancer-subnet", "internal-load-balancer-subnet",
+                                    "ip-collection-v6")},
+    "aws": {**{AWS + n: "%s" for n in ("security-groups", "extra-security-groups", "eip-allocations", "subnets", "ssl-cert",
+                                       "ssl-negotiation-policy", "access-log-s3-bucket-name", "access-log-s3-bucket-prefix")}},
+}[CLOUD]
+# Those that become a part of a path get every text, the others two each.
+PATHS = ("resource-group", "pls-name", "prefix-id", "-addresses", "-subnet", "-security-groups")
+# A Service that asks for what it gets anyway, and whose other annotations make the names count.
+PLAIN = {"azure": {AZURE + "load-balancer-internal": "true"}, "gce": {GKE + "load-balancer-type": "Internal"},
+         "aws": {AWS + "type": "nlb"}}[CLOUD]
+FLAGS = {"azure": [], "gce": ["--run-l4-controller"], "aws": []}[CLOUD]
+# What a request may lead to: things of the cluster's own subscription and group, project, or the one path of AWS.
+OWN = {
+    "azure": re.compile(r"/subscriptions/[\w-]+/(resourceGroups/(?i:{group})/)?providers/Microsoft\.(Network|Compute)(/[\w.()-]+)*"),
+    "gce": re.compile(r"/compute/(v1|beta)/projects/{project}/[a-z][\w-]*(/[\w-]+)*"),
+    "aws": re.compile(r"/"),
+}[CLOUD]
+KUBE = re.compile(r"/(api|apis|healthz|version|openapi)(/[\w.:-]*[\w:-])*")
+# What another tenant has and shares, or not: annotation, value for "theirs" or "shared", the key that confines it.
+SHARED = {
+    "azure": [(AZURE + "load-balancer-resource-group", "%s", "allowedResourceGroups"),
+              (AZURE + "pls-resource-group", "%s", "allowedResourceGroups"),
+              (AZURE + "pls-auto-approval", "%s", "allowedSubscriptions")],
+    "gce": [(GKE + "ip-collection-v6", "projects/%s/regions/us-central1/publicDelegatedPrefixes/p", "allowed-projects")],
+    "aws": [(AWS + "security-groups", "sg-%s", "AllowedSecurityGroups"),
+            (AWS + "extra-security-groups", "sg-%s", "AllowedSecurityGroups"),
+            (AWS + "access-log-s3-bucket-name", "%s", "AllowedBuckets")],
+}[CLOUD]
+
+
+def theirs(w):
+    """Services of ours that name what stands for the other tenant's."""
+    if CLOUD == "azure":
+        w.create("public", {"annotations": {}})
+        w.until_address("public")
+        (pip,) = [p.split("/")[-1] for p in w.cloud("publicIPAddresses")]
+        (subnet,) = [p.split("/")[-1] for p in w.cloud("subnets")] or ["subnet"]
+        w.create("link", {"annotations": {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}})
+        w.until("the link stands", lambda: w.cloud("privateLinkServices"))
+        return [("by-link", {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}),
+                ("by-name", {AZURE + "pip-name": pip}),
+                ("by-address", {AZURE + "load-balancer-ipv4": w.address("public")}),
+                ("by-subnet", {**PLAIN, AZURE + "load-balancer-internal-subnet": subnet})]
+    if CLOUD == "gce":
+        return [("by-address", {**PLAIN, GKE + "load-balancer-ip-addresses": list(w.cloud("forwardingRules"))[0].split("/")[-1]}),
+                ("by-subnet", {**PLAIN, GKE + "load-balancer-subnet": "default"})]
+    (group, *_) = [r for r in re.findall(r"sg-[0-9a-f]+", w.state())]
+    return [("by-group", {AWS + "type": "nlb", AWS + "security-groups": group}),
+            ("by-group-classic", {AWS + "security-groups": group})]
+
+
+class Tenants(World):
+    """One cluster with a Service of each tenant, both served."""
+
+    def __init__(self, confined=False):
+        self.logs = tempfile.mkdtemp(prefix="trimtab-names-")
+        self.traffic, self.kube = os.path.join(self.logs, "cloud"), os.path.join(self.logs, "kube")
+        super().__init__(PROGRAMS, "--nodes=2", f"--traffic-log={self.traffic}", f"--kube-log={self.kube}", cloud=CLOUD)
+        if confined:
+            self.confine()
+        self.start()
+        for name in ("theirs", "ours"):
+            self.create(name, {"annotations": PLAIN})
+        for name in ("theirs", "ours"):
+            self.until_address(name)
+
+    def __exit__(self, *what):
+        super().__exit__(*what)
+        shutil.rmtree(self.logs)
+
+    def confine(self):
+        """Lets Services name things of the tenant that is allowed to share, and of nobody else."""
+        path = os.path.join(self.conf, CONFIG[CLOUD])
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        if CLOUD == "azure":
+            text = json.dumps({**json.loads(text), "allowedResourceGroups": ["shared"], "allowedSubscriptions": []})
+        elif CLOUD == "gce":
+            text += "\n[global]\nallowed-projects = shared\n"
+        else:
+            text += "\n[Trimtab]\nAllowedSecurityGroups = sg-shared\nAllowedBuckets = shared\n"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def start(self, *flags):
+        return super().start(*FLAGS, *flags)
+
+    def state(self):
+        return json.dumps(self.must("GET", "/sim/state")[CLOUD], sort_keys=True)
+
+    def documents(self):
+        """The same without etags: a shared document that was written there and back has another one."""
+        return re.sub(r'"etag": "[^,}]*"', '"etag": 0', self.state())
+
+    @staticmethod
+    def requests(log):
+        with open(log, encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+    def until_refused(self, name, key, text, since=0):
+        """A Warning event names the field and what is wanted."""
+        def told():
+            return [e for e in self.events(name) if e[0] == "Warning" and key in e[2] and "want " in e[2]]
+        return self.until(f"{name} is refused for {key} {text!r}", lambda: len(told()) > since and told())
+
+    def strangers(self):
+        """Requests that lead to another thing than one of the cluster's own."""
+        if CLOUD == "azure":
+            with open(os.path.join(self.conf, "azure.json"), encoding="utf-8") as f:
+                own = re.compile(OWN.pattern.replace("{group}", re.escape(json.load(f)["resourceGroup"])))
+        elif CLOUD == "gce":
+            with open(os.path.join(self.conf, "gce.conf"), encoding="utf-8") as f:
+                own = re.compile(OWN.pattern.replace("{project}", re.search(r"project-id *= *\"?([\w-]+)", f.read()).group(1)))
+        else:
+            own = OWN
+        bad, requests = [], self.requests(self.traffic)
+        assert requests
+        for r in self.requests(self.kube):
+            if not KUBE.fullmatch(r["path"].partition("?")[0]):
+                bad.append(f"{r['method']} {r['path']}")
+        for r in requests:
+            path, _, query = r["path"].partition("?")
+            if not own.fullmatch(path) or re.search(r"expand=$|alt=media|y=", query):
+                bad.append(f"{r['method']} {r['path']}")
+        return bad
+
+
+def test_new_services__refused_and_nothing_is_reached():
+    with Tenants() as w:
+        before = w.state()
+        names = {}
+        for k, (key, form) in enumerate(FIELDS.items()):
+            for t, text in enumerate(HOSTILE if key.endswith(PATHS) else HOSTILE[k % 5::5]):
+                if CLOUD == "aws" and key.endswith("-subnets") and text != "a\nb":
+                    continue  # Name tags may hold anything that prints; they are looked up, not sent
+                name = f"new-{k}-{t}"
+                names[name] = (key, text)
+                w.create(name, {"annotations": {**PLAIN, key: form % text}})
+        for name, (key, text) in names.items():
+            w.until_refused(name, key, text)
+        assert [n for n in names if w.address(n)] == []
+        assert w.state() == before
+        for name in names:
+            w.delete(name)
+        for name in names:
+            w.until_gone(name)
+        assert w.state() == before
+        assert w.strangers() == []
+
+
+def test_edits_of_a_working_service__refused_and_it_stays():
+    with Tenants() as w:
+        before = w.state()
+        address = w.address("ours")
+        for key, form in FIELDS.items():
+            if CLOUD == "aws" and key.endswith("-subnets"):
+                continue
+            told = len([e for e in w.events("ours") if key in e[2]])
+            w.patch("ours", {"metadata": {"annotations": {key: form % HOSTILE[0]}}})
+            w.until_refused("ours", key, HOSTILE[0], told)
+            w.patch("ours", {"metadata": {"annotations": {key: None}}})
+        assert (w.address("ours"), w.state()) == (address, before)
+        assert w.strangers() == []
+
+
+def test_things_of_the_other__as_they_were_when_the_namer_has_gone():
+    with Tenants() as w:
+        for i, (name, annotations) in enumerate(theirs(w)):
+            before = w.documents()
+            w.create(name, {"annotations": annotations}, ports=[{"port": 8100 + i}])
+            w.until(f"{name} is served or refused", lambda: w.address(name) or [
+                e for e in w.events(name) if e[0] == "Warning"])
+            assert w.address("theirs") is not None
+            w.delete(name)
+            w.until_gone(name)
+            assert w.documents() == before, name
+        assert w.strangers() == []
+
+
+def test_confined__what_the_lists_do_not_name_is_refused():
+    with Tenants(confined=True) as w:
+        before = w.state()
+        for i, (key, form, config_key) in enumerate(SHARED):
+            w.create(f"lists-{i}", {"annotations": {**PLAIN, key: form % "theirs"}})
+            w.until_event(f"lists-{i}", "SyncLoadBalancerFailed", config_key)
+        assert w.state() == before
+        assert w.strangers() == []
+
+
+def test_restart__a_hostile_name_on_a_standing_service_is_refused_and_deletion_ends():
+    key = next(k for k in FIELDS if k.endswith(("resource-group", "ip-addresses", "-security-groups")))
+    with Tenants() as w:
+        before = w.state()
+        address = w.address("ours")
+        w.stop()
+        w.patch("ours", {"metadata": {"annotations": {key: HOSTILE[0]}}})
+        w.start()
+        if CLOUD != "aws":  # names become no paths there: a standing one is only looked up
+            w.until_refused("ours", key, HOSTILE[0])
+            assert (w.address("ours"), w.state()) == (address, before)
+        w.delete("ours")
+        w.until_gone("ours")
+        assert w.address("theirs") is not None
+        assert w.strangers() == []
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(tap.tests_of(globals(), sys.argv[4:])))
