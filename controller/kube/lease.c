@@ -301,7 +301,7 @@ static void on_trouble(void *arg, const struct err *why)
  * server that answers or does not.  Without a watch nothing is lost but time.  Source: none upstream; docs/adr/0014. */
 static struct object_watch *watch(struct lease_lock *l)
 {
-    static const char *const members[] = {"metadata", "spec.holderIdentity", NULL};
+    static const char *const members[] = {"spec.holderIdentity", NULL};
     struct object_watch *w = NULL;
     struct err err = ERR_INIT;
     char *collection = NULL;

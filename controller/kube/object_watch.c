@@ -43,10 +43,19 @@ struct object_watch {
 
 static bool on_body(struct http_job *job, int status, const char *bytes, size_t n);
 
+/* Not all of metadata: others may write what they like into managedFields. */
 static const char *const event_members[] = {
-    "type",           "object.kind",    "object.metadata",
-    "object.status",  "object.message", "object.reason",
-    "object.details", "object.code",    NULL,
+    "type",
+    "object.kind",
+    "object.metadata.name",
+    "object.metadata.resourceVersion",
+    "object.metadata.annotations", /* the end mark */
+    "object.status",
+    "object.message",
+    "object.reason",
+    "object.details",
+    "object.code",
+    NULL,
 };
 
 /* --- out ------------------------------------------------------------------------------------------- */
@@ -116,16 +125,16 @@ static bool is_end_of_state(struct json_object *meta)
     return str_eq(json_str(json_member(meta, "annotations"), END_OF_STATE), "true");
 }
 
-static bool on_event(void *arg, const char *text, size_t n, bool too_large)
+static bool on_event(void *arg, const struct cutter_item *item)
 {
     struct object_watch *w = arg;
     struct json_object *event _cleanup_(json_putp) = NULL;
     struct err err = ERR_INIT;
     const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
-    if (too_large) {
-        return end_stream(w, "it is too large");
+    if (item->broken != NULL) {
+        return end_stream(w, item->broken);
     }
-    if (json_parse(text, n, &limits, &event, &err) != ERR_OK) {
+    if (json_parse(item->text, item->n, &limits, &event, &err) != ERR_OK) {
         return end_stream(w, err.message);
     }
     const char *type = json_str(event, "type");

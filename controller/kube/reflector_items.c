@@ -30,8 +30,7 @@ struct event {
     const char *name;               /* of the type, as sent */
     const struct json_view *object; /* as sent, without members that nobody asks for */
     const char *rv;                 /* of the object, or NULL */
-    const char *text;               /* the whole event, for messages */
-    size_t n;
+    const struct cutter_item *item; /* the whole event */
 };
 
 const char *const reflector_head_members[] = {
@@ -110,15 +109,28 @@ static bool is_our_list(struct reflector *x)
     return false;
 }
 
-/* `text` is what is shown of it when it cannot be read. */
-static void put_listed(struct reflector *x, const struct json_view *item, const char *text,
-                       size_t n)
+/* The object, if all that is wanted of it is there. */
+static struct kube_object *decode(struct reflector *x, const struct json_view *item,
+                                  const char *broken, struct err *err)
 {
     struct kube_object *o = NULL;
+    if (broken != NULL) {
+        (void)err_set(err, ERR_INVALID, "%s %s: %s", resource(x),
+                      str_or(key_of(x->item_arena, item), "without a name"), broken);
+        return NULL;
+    }
+    (void)!kube_object_decode_view(kube_store_kind(x->store), x->item_arena, item, &o, err);
+    return o;
+}
+
+/* `cut` is what is shown of it when it cannot be read. */
+static void put_listed(struct reflector *x, const struct json_view *item,
+                       const struct cutter_item *cut)
+{
     struct err err = ERR_INIT;
-    if (kube_object_decode_view(kube_store_kind(x->store), x->item_arena, item, &o, &err) !=
-        ERR_OK) {
-        skip_item(x, err.message, text, n);
+    struct kube_object *o = decode(x, item, cut->broken, &err);
+    if (o == NULL) {
+        skip_item(x, err.message, cut->text, cut->n);
         o = known_as(x, item); /* what we knew of it stays */
     }
     if (o != NULL) {
@@ -126,19 +138,7 @@ static void put_listed(struct reflector *x, const struct json_view *item, const 
     }
 }
 
-static void take_item(struct reflector *x, const char *text, size_t n)
-{
-    const struct json_view *item;
-    struct err err = ERR_INIT;
-    arena_reset(x->item_arena);
-    if (json_view_parse(x->item_arena, text, n, NULL, &item, &err) != ERR_OK) {
-        skip_item(x, err.message, text, n);
-        return;
-    }
-    put_listed(x, item, text, n);
-}
-
-bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
+bool reflector_on_item(void *arg, const struct cutter_item *item)
 {
     struct reflector *x = arg;
     if (json_cutter_count(x->list_cutter) == 1 && !is_our_list(x)) {
@@ -149,10 +149,13 @@ bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
                       LIST_ITEMS_MAX);
         return false;
     }
-    if (too_large) {
-        skip_item(x, "it is too large", text, n);
+    const struct json_view *view;
+    struct err err = ERR_INIT;
+    arena_reset(x->item_arena);
+    if (json_view_parse(x->item_arena, item->text, item->n, NULL, &view, &err) == ERR_OK) {
+        put_listed(x, view, item);
     } else {
-        take_item(x, text, n);
+        skip_item(x, err.message, item->text, item->n);
     }
     return true;
 }
@@ -187,7 +190,7 @@ static bool is_one_too_many(struct reflector *x, const struct kube_object *o)
 
 /* An event of a streaming list before its end mark. */
 static bool stage(struct reflector *x, bool deleted, const struct json_view *object,
-                  const char *text, size_t n)
+                  const struct cutter_item *item)
 {
     if (deleted) {
         const char *key = key_of(x->item_arena, object);
@@ -197,7 +200,7 @@ static bool stage(struct reflector *x, bool deleted, const struct json_view *obj
         return true;
     }
     x->listed++;
-    put_listed(x, object, text, n);
+    put_listed(x, object, item);
     if (kube_store_staged(x->store) > LIST_ITEMS_MAX) {
         (void)err_set(&x->stream_err, ERR_INVALID, "the streaming list has more than %u objects",
                       LIST_ITEMS_MAX);
@@ -207,12 +210,12 @@ static bool stage(struct reflector *x, bool deleted, const struct json_view *obj
 }
 
 /* ADDED, MODIFIED, DELETED.  False ends the watch. */
-static bool apply(struct reflector *x, bool deleted, const struct json_view *object)
+static bool apply(struct reflector *x, bool deleted, const struct json_view *object,
+                  const char *broken)
 {
-    struct kube_object *o = NULL;
     struct err err = ERR_INIT;
-    if (kube_object_decode_view(kube_store_kind(x->store), x->item_arena, object, &o, &err) !=
-        ERR_OK) {
+    struct kube_object *o = decode(x, object, broken, &err);
+    if (o == NULL) {
         log_error(err.message, "Object of a watch event is left out",
                   LOG_S("resource", resource(x)), LOG_B("deleted", deleted));
         o = deleted ? known_as(x, object) : NULL;
@@ -265,7 +268,7 @@ static bool collect(struct reflector *x, const struct event *e)
     }
     if (e->type == EVENT_PUT || e->type == EVENT_DELETED) {
         reflector_watch_event(&x->rules, NULL);
-        return stage(x, e->type == EVENT_DELETED, e->object, e->text, e->n);
+        return stage(x, e->type == EVENT_DELETED, e->object, e->item);
     }
     if (e->type != EVENT_BOOKMARK || !is_end_mark(e->object)) {
         reflector_watch_event(&x->rules, NULL);
@@ -287,7 +290,7 @@ static bool follow(struct reflector *x, const struct event *e)
         return true;
     }
     if (e->type == EVENT_PUT || e->type == EVENT_DELETED) {
-        if (!apply(x, e->type == EVENT_DELETED, e->object)) {
+        if (!apply(x, e->type == EVENT_DELETED, e->object, e->item->broken)) {
             return false;
         }
     } else if (e->type != EVENT_BOOKMARK) {
@@ -308,23 +311,19 @@ static enum event_type type_of(const char *name)
                                                              : EVENT_UNKNOWN;
 }
 
-bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large)
+bool reflector_on_event(void *arg, const struct cutter_item *item)
 {
     struct reflector *x = arg;
     const struct json_view *event;
     struct err err = ERR_INIT;
-    if (too_large) {
-        return end_undecodable(x, "it is too large");
-    }
     arena_reset(x->item_arena);
-    if (json_view_parse(x->item_arena, text, n, NULL, &event, &err) != ERR_OK) {
+    if (json_view_parse(x->item_arena, item->text, item->n, NULL, &event, &err) != ERR_OK) {
         return end_undecodable(x, err.message);
     }
     struct event e = {
         .name = json_view_str(event, "type"),
         .object = json_view_member(event, "object"),
-        .text = text,
-        .n = n,
+        .item = item,
     };
     if (e.name == NULL || e.object == NULL || e.object->type != JSON_V_OBJECT) {
         return end_undecodable(x, "it lacks a type or an object");

@@ -52,7 +52,7 @@ static void trouble(void *arg, const struct err *err)
 
 static void start(struct watcher *w, const struct api_step *steps, size_t n)
 {
-    static const char *const members[] = {"kind", "metadata", "data", NULL};
+    static const char *const members[] = {"data", NULL};
     *w = (struct watcher){.api = fake_api_start(steps, n), .rng = rng_seeded_new(1)};
     mutex_init(&w->lock);
     const struct object_watch_args args = {

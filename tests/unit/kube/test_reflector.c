@@ -186,7 +186,7 @@ static void kube_reflectors__bad_first_list__error_then_good_one(void **state)
          "the answer is no ServiceList but a PodList"},
         {{.body = STATUS("403", "Forbidden")}, "said so"},
         {{.body = "[]"}, "want a JSON object"},
-        {{.body = deep}, "nested deeper than 64"},
+        {{.body = deep}, "ended in the middle, after 0 items"},
         {{.body = with_nul, .body_len = sizeof with_nul - 1}, "want a value, got 0x00"},
         {{.way = API_CUT, .body = "{'kind':'ServiceList','items':["}, "was cut"},
         {{.way = API_DROP}, "closed the connection without an answer"},
@@ -392,7 +392,8 @@ static void reflector_on_event__endless_new_objects__watch_ends(void **state)
                            "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"namespace\":\"demo\","
                            "\"name\":\"s%07u\",\"uid\":\"u\",\"resourceVersion\":\"%u\"}}}",
                            n, n + 1);
-        go_on = reflector_on_event(x, text, (size_t)len, false);
+        const struct cutter_item item = {.text = text, .n = (size_t)len};
+        go_on = reflector_on_event(x, &item);
         n += go_on;
     }
     assert_int_equal(n, LIST_ITEMS_MAX);
@@ -565,7 +566,7 @@ static void kube_reflectors__item_without_end__cut_off_at_the_cap(void **state)
     do {
         (void)!kube_reflectors_wait_synced(r, clock_now_ms(clock_real()) + 20, &err);
     } while (strstr(err.message, "not sent its lists") != NULL);
-    assert_non_null(strstr(err.message, "one item is larger than 16777216"));
+    assert_non_null(strstr(err.message, "one item is larger than 67108864"));
     kube_reflectors_free(r);
     kube_store_free(store);
     raw_server_stop(server);

@@ -331,7 +331,8 @@ static void reflector_on_event__endless_stream__ends_at_the_cap(void **state)
                          "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"namespace\":\"d\","
                          "\"name\":\"s%07zu\",\"resourceVersion\":\"1\"}}}",
                          i);
-        go_on = reflector_on_event(&x, line, (size_t)n, false);
+        const struct cutter_item item = {.text = line, .n = (size_t)n};
+        go_on = reflector_on_event(&x, &item);
     }
     assert_int_equal(i, LIST_ITEMS_MAX + 1);
     assert_non_null(strstr(x.stream_err.message, "more than 100000 objects"));
