@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/cancel.h"
+#include "common/base/json_shallow.h"
 #include "common/base/log.h"
 #include "common/net/http.h"
 #include "controller/kube/client.h"
@@ -23,6 +24,7 @@
 #define SILENT_MS ((int64_t)3 * 60 * 1000) /* bookmarks come about every minute */
 /* Events are cut as they come: this only ends a server that never stops. */
 #define STREAM_BODY_MAX ((size_t)1 << 30)
+#define READ_DEPTH      60 /* all that is read of it is nested less deeply */
 #define END_OF_STATE    "k8s.io/initial-events-end"
 
 struct object_watch {
@@ -197,7 +199,9 @@ static void take_read(struct object_watch *w, const struct http_response *resp, 
 {
     struct json_object *o _cleanup_(json_putp) = NULL;
     const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
-    if (json_parse(resp->body, resp->body_len, &limits, &o, err) != ERR_OK) {
+    size_t n = resp->body_len;
+    const char *body = json_shallow(w->arena, resp->body, &n, READ_DEPTH);
+    if (json_parse(body, n, &limits, &o, err) != ERR_OK) {
         (void)err_prefix(err, "the answer is not the JSON that was asked for");
         return;
     }

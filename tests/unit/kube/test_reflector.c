@@ -75,7 +75,8 @@ static const char *contents(struct arena *a, struct kube_store *s)
     struct str_buf b = STR_BUF_INIT;
     struct kube_snapshot *snap = kube_store_snapshot(s);
     for (size_t i = 0; i < snap->n; i++) {
-        str_appendf(&b, "%s@%s ", snap->objects[i]->key, snap->objects[i]->resource_version);
+        str_appendf(&b, "%s@%s%s ", snap->objects[i]->key, snap->objects[i]->resource_version,
+                    snap->objects[i]->unreadable != NULL ? "!" : "");
     }
     kube_snapshot_unref(snap);
     const char *text = str_buf_to_arena(&b, a);
@@ -273,7 +274,7 @@ static void kube_reflectors__retry_after__same_request_again(void **state)
 }
 
 /* One object that cannot be read neither stops the others nor takes away what is known of it. */
-static void kube_reflectors__bad_object__left_out_and_known_one_kept(void **state)
+static void kube_reflectors__bad_object__known_but_unreadable(void **state)
 {
     const struct api_step steps[] = {
         {.body = LIST("10", SVC("a", "1") "," SVC("b", "2"))},
@@ -290,7 +291,7 @@ static void kube_reflectors__bad_object__left_out_and_known_one_kept(void **stat
     struct world w = START(steps);
     fake_api_wait(w.api, 4);
     assert_string_equal(target(*state, &w, 2), "?resourceVersion=12");
-    assert_string_equal(contents(*state, w.store), "demo/a@1 demo/b@2 ");
+    assert_string_equal(contents(*state, w.store), "demo/a@11! demo/b@2 ");
     world_stop(&w);
 }
 
@@ -638,7 +639,7 @@ UNIT_MAIN(reflector)
         KUBE_TEST(kube_reflectors__expired_lists__newest_at_once),
         KUBE_TEST(kube_reflectors__too_large_version__newest_at_once),
         KUBE_TEST(kube_reflectors__retry_after__same_request_again),
-        KUBE_TEST(kube_reflectors__bad_object__left_out_and_known_one_kept),
+        KUBE_TEST(kube_reflectors__bad_object__known_but_unreadable),
         KUBE_TEST(kube_reflectors__broken_watch__resumed_or_listed),
         KUBE_TEST(kube_reflectors__undecodable_deletion__known_object_deleted),
         KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
