@@ -112,6 +112,8 @@ static int take_object(struct lease_lock *l, const struct kube_response *resp, s
         json_object_put(o);
         return ERR_TRANSIENT;
     }
+    /* The server keeps them when they are not sent; what came is not whole where they are nested deeply (client.h). */
+    json_object_object_del(json_member(o, "metadata"), "managedFields");
     json_object_put(l->object);
     l->object = o;
     return ERR_OK;

@@ -331,6 +331,35 @@ static void kube_object_take__nul_in_an_annotation__only_that_is_spoilt(void **s
     kube_object_unref(o);
 }
 
+/* Parsers of answers have a cap on nesting; what is nested more deeply is nothing that they look for. */
+static void kube_client_do__deep_managed_fields__answer_can_be_parsed(void **state)
+{
+    struct arena *a = *state;
+    struct kube_response resp;
+    struct json_object *o = NULL;
+    struct err err = ERR_INIT;
+    const char *deep = arena_printf(a, "%s%s", repeated(a, "[", 5000), repeated(a, "]", 5000));
+    const struct api_step steps[] = {
+        {.body = arena_printf(a, "{'metadata':{'managedFields':[%s],'name':'c'},'data':{'k':'v'}}",
+                              deep)},
+    };
+    struct fake_api *api = fake_api_start(steps, ARRAY_LEN(steps));
+    struct kube_client *client =
+        kube_client_new(&(struct kube_client_args){.observe = kube_ignore_sent,
+                                                   .config = fake_api_config(api),
+                                                   .user_agent = "test/1",
+                                                   .qps = -1,
+                                                   .clock = fake_api_clock(api)});
+    const struct kube_request req = {.method = "GET",
+                                     .path = "/api/v1/namespaces/demo/configmaps/c"};
+    assert_int_equal(kube_client_do(client, a, &req, NULL, &resp, &err), ERR_OK);
+    assert_int_equal(json_parse_arena(a, resp.body, resp.body_len, NULL, &o, &err), ERR_OK);
+    assert_string_equal(json_str(json_member(o, "data"), "k"), "v");
+    assert_string_equal(json_str(json_member(o, "metadata"), "name"), "c");
+    kube_client_free(client);
+    fake_api_stop(api);
+}
+
 UNIT_MAIN(hostile_objects)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +368,7 @@ UNIT_MAIN(hostile_objects)
         KUBE_TEST(kube_object_take__after_a_good_one__lost_fields_stay),
         KUBE_TEST(kube_object_take__never_read__absent_and_careful),
         KUBE_TEST(kube_object_take__nul_in_an_annotation__only_that_is_spoilt),
+        KUBE_TEST(kube_client_do__deep_managed_fields__answer_can_be_parsed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
