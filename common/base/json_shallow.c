@@ -3,8 +3,11 @@
 #include "common/base/json_shallow.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "common/base/plain_run.h"
+
+#define NUL "\\u0000"
 
 /* Where a scan stands; `at` is the next byte. */
 struct scan {
@@ -48,8 +51,31 @@ static bool find(struct scan *s, size_t depth, size_t least)
     return false;
 }
 
+/* In strings, where an escape is; the replacement is as long. */
+static void replace_nuls(char *text, size_t n)
+{
+    size_t len = strlen(NUL);
+    for (size_t at = 0; at + len <= n; at += text[at] == '\\' ? 2 : 1) {
+        if (memcmp(text + at, NUL, len) == 0) {
+            memcpy(text + at, "\\ufffd", len);
+        }
+    }
+}
+
+static const char *without_nuls(struct arena *a, const char *text, size_t n)
+{
+    if (memmem(text, n, NUL, strlen(NUL)) == NULL) {
+        return text;
+    }
+    char *copy = arena_calloc(a, 1, n + 1);
+    memcpy(copy, text, n);
+    replace_nuls(copy, n);
+    return copy;
+}
+
 const char *json_shallow(struct arena *a, const char *text, size_t *n, size_t depth)
 {
+    text = without_nuls(a, text, *n);
     struct scan s = {.text = text, .n = *n};
     char *copy = NULL;
     size_t len = 0;
