@@ -116,7 +116,7 @@ static void note_unreadable(struct cmd_session *s, const struct kube_object *o)
         return;
     }
     fprintf(stderr, "warning: %s %s: part of it cannot be read: %s\n", kube_kind_name(o->kind),
-            o->key, o->unreadable);
+            str_clean(s->a, o->key), str_clean(s->a, o->unreadable));
     if (o->kind == KUBE_SERVICE) {
         s->unreadable = cmd_grow(s->a, s->unreadable, s->n_unreadable, &s->cap_unreadable,
                                  sizeof(*s->unreadable));
