@@ -578,13 +578,16 @@ static int start_working(struct app *a, struct err *err)
         rc = watch_config(a, err);
     }
     if (rc == ERR_OK) {
-        a->live = (struct metrics_live){.metrics = a->metrics,
-                                        .client = a->client,
-                                        .board = a->board,
-                                        .orphan_guard = a->orphan_guard,
-                                        .queue = a->queue,
-                                        .workers = a->workers,
-                                        .fanout = a->watch.fanout};
+        a->live = (struct metrics_live){
+            .metrics = a->metrics,
+            .client = a->client,
+            .board = a->board,
+            .orphan_guard = a->orphan_guard,
+            .queue = a->queue,
+            .workers = a->workers,
+            .fanout = a->watch.fanout,
+            .stores = {
+                [KUBE_SERVICE] = a->services, [KUBE_NODE] = a->nodes, [KUBE_SLICE] = a->slices}};
         metrics_live_begin(&a->live);
         mutex_lock(&a->lock);
         a->running = true;

@@ -129,6 +129,7 @@ extern const size_t metrics_process_n;
 #define METRIC_QUEUE_KEYS      "trimtab_queue_keys"
 #define METRIC_SERVICES        "trimtab_services"
 #define METRIC_KEPT            "trimtab_load_balancers_kept"
+#define METRIC_UNREADABLE      "trimtab_unreadable_objects"
 #define METRIC_WRITE_CONFLICTS "trimtab_service_write_conflicts_total"
 #define METRIC_API_TOKENS      "trimtab_api_tokens"
 #define METRIC_API_WAIT        "trimtab_api_wait_seconds_total"

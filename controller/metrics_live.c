@@ -30,6 +30,14 @@ static void collect_ages(struct metrics *m, const char *queue, const struct work
     set(m, METRIC_QUEUE_LONGEST, "name", queue, (double)ages->longest_ms / 1000);
 }
 
+static void collect_unreadable(struct metrics *m, struct kube_store *const *stores)
+{
+    for (int i = 0; i < KUBE_KIND_MAX; i++) {
+        size_t n = stores[i] == NULL ? 0 : kube_store_unreadable(stores[i]);
+        set(m, METRIC_UNREADABLE, "resource", kube_kind_resource((enum kube_kind)i), (double)n);
+    }
+}
+
 static void collect(void *arg, struct metrics *m)
 {
     const struct metrics_live *l = arg;
@@ -39,6 +47,7 @@ static void collect(void *arg, struct metrics *m)
     board_counts(l->board, services);
     collect_services(m, services);
     metrics_set(m, METRIC_KEPT, NULL, 0, (double)orphan_guard_count(l->orphan_guard));
+    collect_unreadable(m, l->stores);
     const struct queue_counts n = queue_counts(l->queue);
     collect_queue(m, &n);
     workers_publish(l->workers);
@@ -66,6 +75,7 @@ void metrics_live_end(struct metrics_live *l)
     metrics_remove_collector(l->metrics, collect, l);
     collect_services(l->metrics, none);
     metrics_set(l->metrics, METRIC_KEPT, NULL, 0, 0);
+    collect_unreadable(l->metrics, (struct kube_store *const[KUBE_KIND_MAX]){0});
     collect_queue(l->metrics, &(struct queue_counts){0});
     collect_ages(l->metrics, "service", &(struct work_ages){0});
     collect_ages(l->metrics, "node", &(struct work_ages){0});

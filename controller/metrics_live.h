@@ -8,6 +8,7 @@
 
 #include "controller/board.h"
 #include "controller/kube/client.h"
+#include "controller/kube/store.h"
 #include "controller/metrics.h"
 #include "controller/node_fanout.h"
 #include "controller/queue.h"
@@ -22,6 +23,7 @@ struct metrics_live {
     struct queue *queue;
     struct workers *workers;
     struct node_fanout *fanout;
+    struct kube_store *stores[KUBE_KIND_MAX]; /* NULL: that kind is not watched */
 };
 void metrics_live_begin(struct metrics_live *l);
 /* Sets what was counted to 0.  One that was not begun (all zero) is fine, and ending twice. */

@@ -26,6 +26,7 @@ static const char *const plan_labels[] = {"result"};
 static const char *const operation_labels[] = {"verb", "kind", "result"};
 static const char *const reason_labels[] = {"reason"};
 static const char *const state_labels[] = {"state"};
+static const char *const resource_labels[] = {"resource"};
 static const char *const api_labels[] = {"api"};
 static const char *const kind_labels[] = {"kind"};
 
@@ -150,6 +151,12 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_GAUGE,
      .help = "Services that this process deals with, by the state that /status shows",
      LABELS(state_labels)},
+    {.name = METRIC_UNREADABLE,
+     .type = TT_METRIC_GAUGE,
+     .help =
+         "Objects of the API server of which something cannot be read; they keep what was known of "
+         "them",
+     LABELS(resource_labels)},
     {.name = METRIC_API_TOKENS,
      .type = TT_METRIC_GAUGE,
      .help =

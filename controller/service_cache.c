@@ -13,6 +13,7 @@ struct known {
     struct service_known k; /* owns k.state */
     char *foreign_uid;
     char *let_go_uid;
+    uint64_t unreadable; /* as last told, 0: it could be read */
 };
 
 struct service_cache {
@@ -100,6 +101,7 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
         e->k.has_endpoints = false;
         e->k.drift = 0;
     }
+    e->unreadable = same && state->unreadable != NULL ? e->unreadable : 0;
     e->k.state = kube_object_ref(state);
     mutex_unlock(&c->lock);
     kube_object_unref(old);
@@ -124,6 +126,18 @@ bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t 
     if (e != NULL) {
         news = e->k.drift != digest;
         e->k.drift = digest;
+    }
+    mutex_unlock(&c->lock);
+    return news;
+}
+
+bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint64_t digest)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    bool news = e != NULL && e->unreadable != digest;
+    if (e != NULL) {
+        e->unreadable = digest;
     }
     mutex_unlock(&c->lock);
     return news;

@@ -58,6 +58,8 @@ void service_cache_set_endpoints(struct service_cache *c, const char *key, uint6
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
 /* What a look found; true when that is something else than before.  An entry that is not there keeps nothing. */
 bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest);
+/* Something of it cannot be read; `digest` of why, not 0.  True when that was not known of this entry. */
+bool service_cache_set_unreadable(struct service_cache *c, const char *key, uint64_t digest);
 /* `uid` carried another controller's class when it lost its type: the finalizer is that controller's. */
 void service_cache_mark_foreign(struct service_cache *c, const char *key, const char *uid);
 /* Finalizers were taken off the object `uid`.  Until they are put there again, or it is seen without, a view of it that

@@ -82,6 +82,7 @@ static void decide(struct sync_batch *b, struct sync_item *item)
         f.cleanup = scope_needs_cleanup(scope, item->svc);
         f.holds = scope_holds(scope, item->svc);
         f.deleting = item->svc->deleted_us != 0;
+        f.unreadable = item->obj->unreadable != NULL;
         f.cached = k->state != NULL && str_eq(k->state->uid, item->obj->uid);
         f.not_our_finalizer = k->foreign;
         f.same_backends = f.cached && backends_are_known(b, item);
@@ -92,7 +93,7 @@ static void decide(struct sync_batch *b, struct sync_item *item)
             k->state != NULL && orphan_guard_keeps(b->s->orphan_guard, k->state->uid, NULL, NULL);
     }
     if (item->looks && item->reasons == 0) {
-        bool may = sync_may_look(b, item, f.same_backends);
+        bool may = !f.unreadable && sync_may_look(b, item, f.same_backends);
         item->todo = may ? SYNC_LOOK : SYNC_NOTHING;
         return;
     }
@@ -145,7 +146,8 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
 {
     struct kube_object *old = item->known.state;
 
-    if (item->obj == NULL || old == NULL || str_eq(old->uid, item->obj->uid) || !item->known.ours) {
+    if (item->obj == NULL || old == NULL || str_eq(old->uid, item->obj->uid) || !item->known.ours ||
+        item->obj->uid[0] == '\0') { /* who can tell? */
         return;
     }
     if (orphan_guard_keeps(b->s->orphan_guard, old->uid, NULL, NULL)) {
@@ -234,6 +236,11 @@ static void remember(struct sync_batch *b, struct sync_item *item)
 
 static void before(struct sync_batch *b, struct sync_item *item)
 {
+    bool has_backends = item->todo == SYNC_ENSURE || item->todo == SYNC_UPDATE;
+
+    if (has_backends && !sync_slices_are_known(item)) {
+        return;
+    }
     switch (item->todo) {
     case SYNC_ENSURE:
         remember(b, item);
@@ -256,6 +263,9 @@ static void before(struct sync_batch *b, struct sync_item *item)
             sync_event_begin(item);
         }
         item->joins = true;
+        break;
+    case SYNC_UNREADABLE:
+        sync_unreadable_before(item);
         break;
     case SYNC_KEEP:
     case SYNC_FORGET:

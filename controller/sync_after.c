@@ -238,6 +238,7 @@ void sync_after(struct sync_batch *b, struct sync_item *item)
     case SYNC_FORGET:
         forget(item);
         break;
+    case SYNC_UNREADABLE:
     case SYNC_NOTHING:
     case SYNC_LOOK:
         break;
@@ -396,6 +397,11 @@ static void report_failure(struct sync_item *item, int64_t delay_ms)
 void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
+
+    if (item->todo == SYNC_UNREADABLE) {
+        sync_unreadable_settle(b, item);
+        return;
+    }
     struct sync_outcome o = sync_outcome(item->err.code, item->err.retry_after_ms);
     const struct tt_kv labels[] = {{"verb", sync_todo_word(item->todo)},
                                    {"result", err_code_name(item->err.code)}};

@@ -13,6 +13,7 @@ const char *sync_todo_word(enum sync_do todo)
         return "update";
     case SYNC_NOTHING:
     case SYNC_LOOK:
+    case SYNC_UNREADABLE:
     case SYNC_FORGET:
     case SYNC_KEEP:
         return "none";
@@ -24,7 +25,8 @@ const char *sync_todo_word(enum sync_do todo)
 void sync_board_begin(const struct sync_item *item)
 {
     bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_LOOK &&
-                 item->todo != SYNC_FORGET && item->todo != SYNC_KEEP;
+                 item->todo != SYNC_UNREADABLE && item->todo != SYNC_FORGET &&
+                 item->todo != SYNC_KEEP;
 
     if (item->s->board != NULL && calls && item->todo != SYNC_DELETE_IF_EXISTS) {
         board_begin(item->s->board, item->key, sync_todo_word(item->todo));

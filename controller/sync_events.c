@@ -75,6 +75,7 @@ void sync_event_begin(struct sync_item *item)
     case SYNC_UPDATE:
     case SYNC_LOOK:
     case SYNC_KEEP:
+    case SYNC_UNREADABLE:
     case SYNC_FORGET:
     case SYNC_NOTHING:
         break;

@@ -3,6 +3,7 @@
  *
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
  * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
+ * sync_unreadable.c Services and endpoints that cannot be read;
  * sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
  * shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
@@ -104,6 +105,15 @@ void sync_drift_schedule(const struct sync_item *item, bool soon);
 /* --- sync_left.c ------------------------------------------------------------------------------------ */
 /* Is this the key of syncer_ask_left()?  Then it is dealt with. */
 bool sync_left(const struct syncer *s, const struct queue_batch *batch);
+
+/* --- sync_unreadable.c ------------------------------------------------------------------------------ */
+/* For SYNC_UNREADABLE: item->err says what cannot be read. */
+void sync_unreadable_before(struct sync_item *item);
+/* Tells user, board and log; once for each reason.  It is not tried again: its mending is a change. */
+void sync_unreadable_settle(const struct sync_batch *b, struct sync_item *item);
+/* False: one of its EndpointSlices cannot be read and was not known before, so nobody can tell which nodes have endpoints;
+ * item->err says so. */
+bool sync_slices_are_known(struct sync_item *item);
 
 /* --- sync_kube.c ------------------------------------------------------------------------------------ */
 int sync_add_finalizer(struct sync_item *item, struct err *err);

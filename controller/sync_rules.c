@@ -101,8 +101,19 @@ static enum sync_do decide_unwanted(const struct sync_facts *f)
     return f->holds ? SYNC_DELETE_IF_EXISTS : SYNC_NOTHING;
 }
 
+/* Only its deletion is sure to be meant.  What it has is cleaned up then by its name and uid. */
+static bool must_wait(const struct sync_facts *f)
+{
+    return f->found && f->unreadable && !f->deleting;
+}
+
 enum sync_do sync_decide(const struct sync_facts *f)
 {
+    if (must_wait(f)) {
+        bool others = f->foreign || f->not_our_finalizer;
+        bool concerns = (f->wants || f->holds || f->was_ours) && (!others || f->was_ours);
+        return concerns ? SYNC_UNREADABLE : SYNC_NOTHING;
+    }
     if (!f->found) {
         if (!f->cached) {
             return SYNC_NOTHING;

@@ -46,6 +46,7 @@ enum sync_do {
     SYNC_DELETE,           /* clean up, then let go of the finalizers */
     SYNC_DELETE_IF_EXISTS, /* ask the provider first; when there is nothing, the Service is left alone */
     SYNC_LOOK,             /* whether somebody else changed it: plan, change nothing */
+    SYNC_UNREADABLE,       /* something of it cannot be read: tell, change nothing */
     SYNC_DELETE_VANISHED, /* the object is gone; the last known state says what to clean up */
     SYNC_KEEP, /* the same, but nobody was seen to delete it: its load balancer stays (orphan_guard.h) */
 };
@@ -57,6 +58,7 @@ struct sync_facts {
     bool cleanup;           /* scope_needs_cleanup() */
     bool holds;             /* scope_holds() */
     bool deleting;          /* it has a deletionTimestamp */
+    bool unreadable;        /* something of it cannot be read (controller/kube/object.h) */
     bool cached;            /* this process dealt with this key before, same UID */
     bool was_ours;          /* … and it was ours then */
     bool kept;              /* not found: orphan_guard_keeps() */

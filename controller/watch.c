@@ -70,6 +70,19 @@ static void services_lost(void *arg, struct kube_object *const *objects, size_t 
     }
 }
 
+/* Something of it cannot be read, for another reason than before; or it can be read again. */
+static bool reads_otherwise(const struct watch *w, const struct kube_object *old_obj,
+                            const struct kube_object *cur)
+{
+    const struct sync_scope *scope = &w->syncer->scope;
+    const char *before = old_obj == NULL ? NULL : old_obj->unreadable;
+    bool concerns = scope_wants(scope, cur->service) || scope_holds(scope, cur->service) ||
+                    (old_obj != NULL && scope_wants(scope, old_obj->service));
+
+    return concerns && !(before == NULL && cur->unreadable == NULL) &&
+           !str_eq(before, cur->unreadable);
+}
+
 static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
 {
     struct watch *w = arg;
@@ -87,6 +100,7 @@ static void service_changed(void *arg, struct kube_object *old_obj, struct kube_
     }
     uint32_t reasons = scope_reasons(&s->scope, old_obj == NULL ? NULL : old_obj->service,
                                      cur->service, atomic_load(&w->started), &what);
+    reasons |= reads_otherwise(w, old_obj, cur) ? TT_REASON_SPEC : 0;
     if (reasons == 0) {
         return;
     }

@@ -10,7 +10,7 @@
 
 #include "common/base/json_view.h"
 
-#define JSON_DEPTH_CEILING 512 /* whatever the limits say: containers that are open at once */
+#define JSON_DEPTH_CEILING 1024 /* whatever the limits say: containers that are open at once */
 
 /* Each function gets the `arg` of json_grammar_read().  Texts are valid UTF-8, borrowed for the call.  `in_place`: the
  * text stands so in the document, with a quote behind it; else it is NUL-terminated. */

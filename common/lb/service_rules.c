@@ -37,6 +37,11 @@ bool svc_wants_lb_of(const struct tt_service *s, const char *const *classes, siz
     return false; /* a class that is present but empty counts as somebody else's, too */
 }
 
+bool svc_is_unreadable(const struct tt_service *s)
+{
+    return TT_HAS(s, flags) && (s->flags & TT_SERVICE_UNREADABLE) != 0;
+}
+
 bool svc_has_finalizer(const struct tt_service *s, const char *finalizer)
 {
     for (uint32_t i = 0; i < s->n_finalizers; i++) {

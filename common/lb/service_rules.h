@@ -29,6 +29,8 @@ bool svc_wants_lb(const struct tt_service *s);
 /* The same, where `classes` (n of them) count as ours too. */
 bool svc_wants_lb_of(const struct tt_service *s, const char *const *classes, size_t n);
 bool svc_has_finalizer(const struct tt_service *s, const char *finalizer);
+/* Something of it cannot be read (TT_SERVICE_UNREADABLE): it may use anything that Services share. */
+bool svc_is_unreadable(const struct tt_service *s);
 /* §1.4: carries the cleanup finalizer and is being deleted or is no LoadBalancer any more. */
 bool svc_needs_cleanup(const struct tt_service *s);
 /* §1.5.  *ret_what (may be NULL) names the first difference in user's words ("spec.ports"), or NULL. */

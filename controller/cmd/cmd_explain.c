@@ -79,6 +79,10 @@ static struct answer explain_one(struct cmd_session *s, const char *key, size_t 
 {
     struct answer r = {.key = key};
     struct cmd_said said = {0};
+    if (!cmd_session_can_read(s, key, &r.err)) {
+        r.bad = true;
+        return r;
+    }
     if (explain_unwanted(s, &r, columns)) {
         return r;
     }

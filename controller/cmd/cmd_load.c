@@ -3,6 +3,7 @@
  *
  * A live cluster is read once, by the controller's own reflectors, which end when the first lists are in.  Decoding is the
  * controller's own, so what is planned here is what the controller would see. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,10 +109,41 @@ static bool wants_cluster(const struct cmd_args *a)
     return !names_no_cluster(a) || (str_is_empty(a->nodes_file) && str_is_empty(a->state_file));
 }
 
+/* As a warning on stderr; of Services it is remembered. */
+static void note_unreadable(struct cmd_session *s, const struct kube_object *o)
+{
+    if (o->unreadable == NULL) {
+        return;
+    }
+    fprintf(stderr, "warning: %s %s: part of it cannot be read: %s\n", kube_kind_name(o->kind),
+            str_clean(s->a, o->key), str_clean(s->a, o->unreadable));
+    if (o->kind == KUBE_SERVICE) {
+        s->unreadable = cmd_grow(s->a, s->unreadable, s->n_unreadable, &s->cap_unreadable,
+                                 sizeof(*s->unreadable));
+        s->unreadable[s->n_unreadable++] = (struct cmd_note){o->key, o->unreadable};
+    }
+}
+
+bool cmd_session_can_read(const struct cmd_session *s, const char *key, struct err *err)
+{
+    for (size_t i = 0; i < s->n_unreadable; i++) {
+        if (str_eq(s->unreadable[i].key, key) && cmd_session_service(s, key)->deleted_us == 0) {
+            (void)err_set(
+                err, ERR_INVALID,
+                "part of the Service cannot be read: %s; its load balancer is left as it is "
+                "until that is mended or the Service is deleted",
+                s->unreadable[i].text);
+            return false;
+        }
+    }
+    return true;
+}
+
 static void take_services(struct cmd_session *s, const struct kube_snapshot *all)
 {
     for (size_t i = 0; i < all->n; i++) {
         arena_defer(s->a, unref_object, kube_object_ref(all->objects[i]));
+        note_unreadable(s, all->objects[i]);
         cmd_load_service(s, all->views[i]);
     }
 }
@@ -122,6 +154,7 @@ static void take_nodes(struct cmd_session *s, const struct kube_snapshot *all)
     s->n_nodes = (uint32_t)all->n;
     for (size_t i = 0; i < all->n; i++) {
         arena_defer(s->a, unref_object, kube_object_ref(all->objects[i]));
+        note_unreadable(s, all->objects[i]);
         s->nodes[i] = all->views[i];
     }
 }
@@ -266,6 +299,26 @@ static int read_state(struct cmd_session *s, struct err *err)
     return code;
 }
 
+/* One of many objects of a saved state or a list: what cannot be read of it is told, and the others are not hurt. */
+static int load_one_of_many(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
+                            struct kube_object **ret, struct err *err)
+{
+    const struct json_view tree = json_view_of_tree(o);
+    const struct kube_salvage how = {0};
+    if (json_path(o, "metadata.resourceVersion") == NULL) {
+        return cmd_load_decode(s, kind, o, ret, err);
+    }
+    struct kube_object *object =
+        kube_object_take(kind, s->a, json_view_whole(s->a, &tree), &how, err);
+    if (object == NULL) {
+        return err->code;
+    }
+    arena_defer(s->a, unref_object, object);
+    note_unreadable(s, object);
+    *ret = object;
+    return ERR_OK;
+}
+
 static int take_node_objects(struct cmd_session *s, const char *file, struct json_object **items,
                              size_t n, struct err *err)
 {
@@ -273,7 +326,7 @@ static int take_node_objects(struct cmd_session *s, const char *file, struct jso
     int code = ERR_OK;
     for (size_t i = 0; code == ERR_OK && i < n; i++) {
         struct kube_object *o = NULL;
-        code = cmd_load_decode(s, KUBE_NODE, items[i], &o, err);
+        code = load_one_of_many(s, KUBE_NODE, items[i], &o, err);
         if (code == ERR_OK) {
             nodes[i] = o->node;
         } else {
@@ -314,7 +367,7 @@ static int read_world_services(struct cmd_session *s, struct err *err)
     struct json_object *items = json_path(s->world, "kubernetes.services");
     for (size_t i = 0; i < json_len(items); i++) {
         struct kube_object *o = NULL;
-        int code = cmd_load_decode(s, KUBE_SERVICE, json_object_array_get_idx(items, i), &o, err);
+        int code = load_one_of_many(s, KUBE_SERVICE, json_object_array_get_idx(items, i), &o, err);
         if (code != ERR_OK) {
             (void)err_prefix(err, "%s", s->args.state_file);
             return code;

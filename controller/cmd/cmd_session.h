@@ -52,6 +52,8 @@ struct cmd_session {
         *slices;         /* of a live cluster, where they concern what is asked about; else NULL */
     const char **wanted; /* keys that the command is about; sorted, each once */
     size_t n_wanted, cap_wanted;
+    struct cmd_note *unreadable; /* Services of which something cannot be read, and what */
+    size_t n_unreadable, cap_unreadable;
     struct cmd_note *notes; /* what stands in for what the API server would choose */
     size_t n_notes, cap_notes;
     bool told_no_create,
@@ -87,6 +89,9 @@ void cmd_session_done(struct cmd_session *s);
 struct sync_scope cmd_session_scope(const struct cmd_session *s);
 /* The Service of a key, or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
+/* False: something of it cannot be read, and it is not being deleted, so that the controller would leave its load balancer as it
+ * is; *err says so. */
+bool cmd_session_can_read(const struct cmd_session *s, const char *key, struct err *err);
 /* Prints "error: …" to stderr, and after a misused command line where to look; returns 1. */
 int cmd_session_fail(const struct cmd_session *s, const struct err *err);
 /* The exit code of a command that printed its answer: `status`; says on stderr when the deadline is why it is 1. */

@@ -210,7 +210,14 @@ static void ask_all(struct asking *x)
     size_t done = 0;
     cmd_wait_for(s->wait, "planning");
     for (size_t i = 0; i < s->n_wanted; i++) {
+        struct err err = ERR_INIT;
         x->batch_keys[i] = cmd_batch_key(s, s->wanted[i]);
+        x->asked[i] = !cmd_session_can_read(s, s->wanted[i], &err);
+        if (x->asked[i]) {
+            x->extra[x->n_extra++] = refused_plan(s->a, s->wanted[i], &err);
+            x->failed = true;
+            done++;
+        }
     }
     for (size_t i = 0; i < s->n_wanted; i++) {
         if (!x->asked[i]) {

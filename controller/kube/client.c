@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/json_shallow.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/map.h"
@@ -28,6 +29,7 @@
 #define WAIT_LOGGED_MS     50
 #define WAIT_SHOWN_MS      1000
 #define READY_EVERY_MS     1000 /* §3.4 WaitForAPIServer */
+#define BODY_DEPTH         60 /* parsers of answers go no deeper than 64, a list's own levels included */
 
 struct kube_client {
     struct kube_client_args args; /* user_agent is a copy */
@@ -302,8 +304,9 @@ static int do_call(struct call *call, struct kube_response *ret, struct err *err
     if (rc != ERR_OK) {
         return err_copy(err, &local);
     }
-    *ret = (struct kube_response){
-        .status = call->resp.status, .body = call->resp.body, .body_len = call->resp.body_len};
+    size_t n = call->resp.body_len;
+    const char *body = json_shallow(call->arena, call->resp.body, &n, BODY_DEPTH);
+    *ret = (struct kube_response){.status = call->resp.status, .body = body, .body_len = n};
     return ERR_OK;
 }
 

@@ -53,7 +53,8 @@ struct kube_request {
 };
 struct kube_response {
     int status;
-    const char *body; /* in the arena */
+    const char
+        *body; /* in the arena; what is nested deeper than 60 levels stands as 0 (json_shallow.h) */
     size_t body_len;
 };
 

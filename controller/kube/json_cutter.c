@@ -91,7 +91,9 @@ void json_cutter_reset(struct json_cutter *c)
     c->state = AT_TOP;
     c->depth = 0;
     c->in_item = false;
-    c->too_large = false;
+    c->is_nameless = false;
+    c->broken[0] = '\0';
+    c->deep = 0;
     c->at = 0;
     c->item_at = 0;
     c->n_items = 0;
@@ -128,13 +130,7 @@ static bool is_kept(const struct json_cutter *c)
 
 static void put(struct json_cutter *c, const char *bytes, size_t n)
 {
-    if (!c->in_item) {
-        str_append_n(&c->head, bytes, n);
-    } else if (c->item.len + n > CUTTER_KEPT_MAX) {
-        c->too_large = true;
-    } else if (!c->too_large) {
-        str_append_n(&c->item, bytes, n);
-    }
+    str_append_n(c->in_item ? &c->item : &c->head, bytes, n);
 }
 
 /* A comma, unless this is the first that goes out of its container. */
@@ -143,6 +139,8 @@ static void put_separator(struct json_cutter *c)
     struct level *top = c->depth > 0 ? &c->stack[c->depth - 1] : NULL;
     bool is_item_itself = c->in_item && c->depth == c->item_depth;
     if (top != NULL && !is_item_itself) {
+        top->member_at = c->item.len;
+        top->had_output = top->has_output;
         if (top->has_output) {
             put(c, ",", 1);
         }
@@ -183,7 +181,8 @@ static void begin_item(struct json_cutter *c)
     c->in_item = true;
     c->item_depth = c->depth;
     c->item_at = c->at;
-    c->too_large = false;
+    c->is_nameless = false;
+    c->broken[0] = '\0';
     c->value_keep = c->nodes[ROOT_ITEM].first_child < 0 ? KEEP_ALL : ROOT_ITEM;
     str_buf_reset(&c->item);
 }
@@ -193,9 +192,8 @@ static int check_caps(struct json_cutter *c, struct err *err)
     if (c->in_item && c->at - c->item_at > CUTTER_RAW_MAX) {
         return fail_cap(c, err, "one item is larger than", CUTTER_RAW_MAX);
     }
-    if (c->head.len > CUTTER_HEAD_MAX || c->name.len > CUTTER_HEAD_MAX * 4) {
-        return fail_cap(c, err, "the list's head or a member's name is larger than",
-                        CUTTER_HEAD_MAX);
+    if (c->head.len > CUTTER_HEAD_MAX) {
+        return fail_cap(c, err, "the list's head is larger than", CUTTER_HEAD_MAX);
     }
     return ERR_OK;
 }
@@ -206,9 +204,15 @@ static int end_item(struct json_cutter *c, struct err *err)
     if (rc != ERR_OK) {
         return rc;
     }
+    cutter_check_item(c);
     c->in_item = false;
     c->n_items++;
-    bool go_on = c->args.on_item(c->args.arg, str_buf_text(&c->item), c->item.len, c->too_large);
+    const struct cutter_item item = {
+        .text = str_buf_text(&c->item),
+        .n = c->item.len,
+        .broken = c->broken[0] != '\0' ? c->broken : NULL,
+    };
+    bool go_on = c->args.on_item(c->args.arg, &item);
     if (c->item.cap > BUFFER_KEEP) {
         str_buf_done(&c->item);
     }
@@ -229,10 +233,24 @@ static int end_value(struct json_cutter *c, struct err *err)
     return c->in_item && c->depth == c->item_depth ? end_item(c, err) : ERR_OK;
 }
 
+/* A container below the stack: nothing of it is kept. */
+static int open_deep(struct json_cutter *c, struct err *err)
+{
+    if (is_kept(c) && !c->in_item) {
+        return fail_cap(c, err, "nested deeper than", CUTTER_DEPTH_MAX);
+    }
+    if (is_kept(c)) {
+        cutter_break_field(c, "is nested deeper than", CUTTER_DEPTH_MAX, " levels");
+    }
+    c->deep = 1;
+    c->state = IN_DEEP;
+    return ERR_OK;
+}
+
 static int open_container(struct json_cutter *c, char bracket, struct err *err)
 {
     if (c->depth == CUTTER_DEPTH_MAX) {
-        return fail_cap(c, err, "nested deeper than", CUTTER_DEPTH_MAX);
+        return open_deep(c, err);
     }
     c->stack[c->depth++] = (struct level){.keep = c->value_keep, .is_array = bracket == '['};
     if (is_kept(c)) {
@@ -326,8 +344,42 @@ static void add_name(struct json_cutter *c, const char *bytes, size_t n)
     if (c->stack[c->depth - 1].keep == KEEP_NONE) {
         return;
     }
-    if (c->stack[c->depth - 1].keep == KEEP_ALL || c->name.len + n <= NAME_MAX_BYTES) {
+    size_t cap = c->stack[c->depth - 1].keep == KEEP_ALL ? CUTTER_NAME_MAX : NAME_MAX_BYTES;
+    if (c->name.len + n <= cap) {
         str_append_n(&c->name, bytes, n);
+    }
+}
+
+/* The byte that an escape stands for, and in *p where the text goes on; 0: none of ASCII. */
+static unsigned char escaped_byte(const char **p)
+{
+    static const char letters[] = "\"\\/bfnrt";
+    static const char meaning[] = "\"\\/\b\f\n\r\t";
+    const char *at = **p == '\0' ? NULL : strchr(letters, **p);
+    char digits[5] = "";
+    if (at != NULL) {
+        (*p)++;
+        return (unsigned char)meaning[at - letters];
+    }
+    if (**p != 'u' || strspn(*p + 1, "0123456789abcdefABCDEF") < 4) {
+        return 0;
+    }
+    memcpy(digits, *p + 1, 4);
+    *p += 5;
+    unsigned long rune = strtoul(digits, NULL, 16);
+    return rune < 0x80 ? (unsigned char)rune : 0;
+}
+
+/* Wanted names are ASCII: an escape that is none of it is the name of something else. */
+static void unescape(const char *name, struct str_buf *ret)
+{
+    const char *p = name;
+    while (*p != '\0') {
+        unsigned char b = (unsigned char)*p++;
+        if (b == '\\') {
+            b = escaped_byte(&p);
+        }
+        str_append_c(ret, b == 0 ? '?' : (char)b);
     }
 }
 
@@ -343,11 +395,29 @@ static int keep_of_name(const struct json_cutter *c)
     if (keep < 0) {
         return keep;
     }
-    if (c->name_escaped && c->name.len == c->name_len) {
-        return KEEP_ALL; /* nobody writes wanted names so, but the parser shall say what it means */
+    if (c->name.len != c->name_len) {
+        return KEEP_NONE;
     }
-    return c->name.len == c->name_len ? cutter_keep_of(c, keep, str_buf_text(&c->name), c->name.len)
-                                      : KEEP_NONE;
+    struct str_buf plain _cleanup_(str_buf_done) = STR_BUF_INIT;
+    if (c->name_escaped) { /* seldom: the parser says what it means, here it is known whether it is wanted */
+        unescape(str_buf_text(&c->name), &plain);
+        return cutter_keep_of(c, keep, str_buf_text(&plain), plain.len);
+    }
+    return cutter_keep_of(c, keep, str_buf_text(&c->name), c->name.len);
+}
+
+/* A name that does not fit, where all is kept. */
+static int long_name(struct json_cutter *c, struct err *err)
+{
+    if (!c->in_item) {
+        return fail_cap(c, err, "a member's name is longer than", CUTTER_NAME_MAX);
+    }
+    if (cutter_is_below_field(c)) {
+        cutter_break_field(c, "has a member name that is longer than", CUTTER_NAME_MAX, " bytes");
+    }
+    cutter_note_broken(c, NULL, "has a member name that is longer than", CUTTER_NAME_MAX, " bytes");
+    c->value_keep = KEEP_NONE;
+    return ERR_OK;
 }
 
 static int end_name(struct json_cutter *c, struct err *err)
@@ -361,6 +431,9 @@ static int end_name(struct json_cutter *c, struct err *err)
         c->has_items_member = true;
         c->items_next = true;
         return ERR_OK;
+    }
+    if (c->stack[c->depth - 1].keep == KEEP_ALL && c->name.len != c->name_len) {
+        return long_name(c, err);
     }
     c->value_keep = keep_of_name(c);
     if (is_kept(c)) {
@@ -446,11 +519,47 @@ static int in_text(struct json_cutter *c, const char *p, size_t n, size_t *ret_u
     return closes ? end_value(c, err) : ERR_OK;
 }
 
+/* Below the stack: strings and the number of brackets.  Always reads something. */
+static int in_deep(struct json_cutter *c, const char *p, size_t n, size_t *ret_used,
+                   struct err *err)
+{
+    size_t i = 0;
+    while (i < n && c->deep > 0) {
+        size_t run = c->state == IN_DEEP_STRING ? plain_run(p + i, n - i) : 0;
+        i += run;
+        if (i == n) {
+            break;
+        }
+        unsigned char b = (unsigned char)p[i++];
+        if (c->state != IN_DEEP && b < 0x20) {
+            return fail(c, err, "want no control byte inside a string", b);
+        }
+        if (c->state == IN_DEEP_ESCAPE) {
+            c->state = IN_DEEP_STRING;
+        } else if (c->state == IN_DEEP_STRING) {
+            c->state = b == '"' ? IN_DEEP : IN_DEEP_ESCAPE; /* what else ends a run */
+        } else if (b == '"') {
+            c->state = IN_DEEP_STRING;
+        } else if (b == '{' || b == '[') {
+            c->deep++;
+        } else if (b == '}' || b == ']') {
+            c->deep--;
+        } else if (!is_blank(b) && !is_scalar_byte(b) && b != ',' && b != ':') {
+            return fail(c, err, "want a value", b);
+        }
+    }
+    *ret_used = i;
+    return c->deep > 0 ? ERR_OK : end_value(c, err);
+}
+
 static int step(struct json_cutter *c, const char *p, size_t n, size_t *ret_used, struct err *err)
 {
     unsigned char b = (unsigned char)p[0];
     if (c->state >= IN_STRING && c->state <= IN_NAME_ESCAPE) {
         return in_text(c, p, n, ret_used, err);
+    }
+    if (c->state >= IN_DEEP && c->state <= IN_DEEP_ESCAPE) {
+        return in_deep(c, p, n, ret_used, err);
     }
     *ret_used = 1;
     if (c->state == IN_SCALAR) {
@@ -483,6 +592,7 @@ int json_cutter_feed(struct json_cutter *c, const char *bytes, size_t n, struct 
         if (rc != ERR_OK) {
             return rc;
         }
+        cutter_check_item(c);
         i += used;
         c->at += used;
     }

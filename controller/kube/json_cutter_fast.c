@@ -37,6 +37,8 @@ static inline void out_bytes(struct run *r, size_t from, size_t to)
 
 static inline void out_separator(struct run *r, struct level *top)
 {
+    top->member_at = (size_t)(r->out - r->c->item.data);
+    top->had_output = top->has_output;
     if (top->has_output) {
         *r->out++ = ',';
     }
@@ -181,7 +183,7 @@ size_t cutter_run(struct json_cutter *c, const char *p, size_t n)
         .depth = c->depth,
         .value_keep = c->value_keep,
     };
-    if (c->state > AT_NEXT || c->too_large || c->item.len + r.n > CUTTER_KEPT_MAX) {
+    if (c->state > AT_NEXT || c->is_nameless || c->item.len + r.n > CUTTER_KEPT_MAX) {
         return 0;
     }
     str_buf_reserve(&c->item, r.n + 1); /* a comma may have been read before */

@@ -2,7 +2,8 @@
 /* json_cutter_internal.h: the state that the cutter's two ways over bytes share.
  *
  *   json_cutter.c        the whole machine: every state, every error, everything that is kept
- *   json_cutter_fast.c   its short way through what is in order */
+ *   json_cutter_fast.c   its short way through what is in order
+ *   json_cutter_caps.c   fields that are too much */
 #ifndef TRIMTAB_KUBE_JSON_CUTTER_INTERNAL_H
 #define TRIMTAB_KUBE_JSON_CUTTER_INTERNAL_H
 
@@ -10,6 +11,8 @@
 
 #include "common/base/str.h"
 #include "controller/kube/json_cutter.h"
+
+#define CUTTER_BROKEN_MAX 256
 
 /* Instead of a node of the tree of names. */
 #define KEEP_ALL  (-1)
@@ -31,6 +34,9 @@ enum state {
     IN_NAME,
     IN_NAME_ESCAPE,
     IN_SCALAR, /* a number, true, false or null */
+    IN_DEEP,   /* below the stack, where everything is dropped */
+    IN_DEEP_STRING,
+    IN_DEEP_ESCAPE,
     BROKEN,
 };
 
@@ -46,6 +52,9 @@ struct level {
     bool is_array;
     bool has_output; /* something inside went out: a comma comes first */
     bool is_items;   /* the list's "items" */
+    /* of an object inside an item: the last member that went out */
+    size_t member_at; /* where it begins in the item's output, its comma included */
+    bool had_output;  /* before it */
 };
 
 struct json_cutter {
@@ -64,9 +73,11 @@ struct json_cutter {
     struct str_buf item; /* kept bytes of the item */
     struct str_buf head;
     bool in_item;
-    int item_depth; /* depth at which the item's container hangs */
-    size_t item_at; /* where it began */
-    bool too_large;
+    int item_depth;                 /* depth at which the item's container hangs */
+    size_t item_at;                 /* where it began */
+    char broken[CUTTER_BROKEN_MAX]; /* "": nothing of it is */
+    bool is_nameless;               /* even its short fields were too many: nothing of it is kept */
+    size_t deep;                    /* containers that are open below the stack */
 
     size_t at; /* bytes fed, for messages */
     size_t n_items;
@@ -98,6 +109,17 @@ static inline bool cutter_is_inside(const struct json_cutter *c)
 {
     return c->in_item && c->depth > c->item_depth;
 }
+
+/* json_cutter_caps.c.  Takes the item's output back to where the field at hand began, and puts a value there that no field of
+ * that name has.  The cutter drops what is still to come of the field.  "spec.ports <what> <cap><unit>" becomes the reason. */
+void cutter_break_field(struct json_cutter *c, const char *what, size_t cap, const char *unit);
+/* A member that comes now is a part of a field. */
+bool cutter_is_below_field(const struct json_cutter *c);
+/* The reason alone, unless the item has one; path NULL: of the item itself. */
+void cutter_note_broken(struct json_cutter *c, const char *path, const char *what, size_t cap,
+                        const char *unit);
+/* After each step: a step may go over a cap by what it was fed. */
+void cutter_check_item(struct json_cutter *c);
 
 /* json_cutter_fast.c: reads what it can of p[0..n), inside an item.  Returns how many bytes that were. */
 size_t cutter_run(struct json_cutter *c, const char *p, size_t n);

@@ -112,6 +112,8 @@ static int take_object(struct lease_lock *l, const struct kube_response *resp, s
         json_object_put(o);
         return ERR_TRANSIENT;
     }
+    /* The server keeps them when they are not sent; what came is not whole where they are nested deeply (client.h). */
+    json_object_object_del(json_member(o, "metadata"), "managedFields");
     json_object_put(l->object);
     l->object = o;
     return ERR_OK;
@@ -301,7 +303,7 @@ static void on_trouble(void *arg, const struct err *why)
  * server that answers or does not.  Without a watch nothing is lost but time.  Source: none upstream; docs/adr/0014. */
 static struct object_watch *watch(struct lease_lock *l)
 {
-    static const char *const members[] = {"metadata", "spec.holderIdentity", NULL};
+    static const char *const members[] = {"spec.holderIdentity", NULL};
     struct object_watch *w = NULL;
     struct err err = ERR_INIT;
     char *collection = NULL;

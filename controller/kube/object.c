@@ -14,7 +14,7 @@
 #include "controller/kube/object_internal.h"
 
 #define MAP_VALUE_MAX ((size_t)512 * 1024)
-#define MAP_ITEMS_MAX ((size_t)10000)
+#define MAP_ITEMS_MAX ((size_t)262144) /* the API server lets annotations have that many bytes */
 #define SHOWN_MAX     60
 
 static const struct kube_kind_ops *const kinds[KUBE_KIND_MAX] = {
@@ -54,6 +54,7 @@ struct kube_object *kube_object_ref(struct kube_object *o)
 void kube_object_unref(struct kube_object *o)
 {
     if (o != NULL && atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) == 1) {
+        kube_object_unref(o->base); /* which has none itself */
         free(o);
     }
 }
@@ -107,19 +108,38 @@ int raw_time(const char *text, const char *path, int64_t *ret, struct err *err)
     return ERR_OK;
 }
 
-int raw_conditions_finish(struct raw_condition *c, size_t n, struct err *err)
+int raw_conditions_finish(struct raw_condition *c, size_t *n, struct raw_lost *lost,
+                          struct err *err)
 {
     int rc = ERR_OK;
-    for (size_t i = 0; rc == ERR_OK && i < n; i++) {
+    bool cleared = false;
+    for (size_t i = 0; rc == ERR_OK && i < *n; i++) {
         rc = raw_time(c[i].last_transition, "status.conditions[].lastTransitionTime",
                       &c[i].last_transition_us, err);
     }
+    rc = raw_checked(rc, lost, "status.conditions", &cleared);
+    *n = cleared ? 0 : *n;
     return rc;
 }
 
 static int cmp_kv(const void *a, const void *b)
 {
     return strcmp(((const struct json_kv *)a)->key, ((const struct json_kv *)b)->key);
+}
+
+/* The API server stores a NUL in an annotation.  U+FFFD in its place: no reader takes that for a good value, and the other
+ * annotations are read. */
+static const char *without_nul(struct arena *a, const char *text, size_t n)
+{
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\0') {
+            str_append(&b, "\xef\xbf\xbd");
+        } else {
+            str_append_c(&b, text[i]);
+        }
+    }
+    return str_buf_to_arena(&b, a);
 }
 
 static int map_value(struct arena *a, const struct json_view *v, const char *path,
@@ -129,12 +149,12 @@ static int map_value(struct arena *a, const struct json_view *v, const char *pat
         return err_set(err, ERR_INVALID, "%s.%.*s: want a string, got %.*s", path, SHOWN_MAX,
                        v->name, SHOWN_MAX, json_view_shown(a, v));
     }
-    if (v->n > MAP_VALUE_MAX || v->has_nul) {
-        return err_set(err, ERR_INVALID, "%s.%.*s: want at most %zu bytes and no NUL", path,
-                       SHOWN_MAX, v->name, MAP_VALUE_MAX);
+    if (v->n > MAP_VALUE_MAX) {
+        return err_set(err, ERR_INVALID, "%s.%.*s: want at most %zu bytes", path, SHOWN_MAX,
+                       v->name, MAP_VALUE_MAX);
     }
     ret->key = v->name; /* borrowed from the item, which outlives the packing */
-    ret->value = v->text;
+    ret->value = v->has_nul ? without_nul(a, v->text, v->n) : v->text;
     return ERR_OK;
 }
 
@@ -192,27 +212,43 @@ static int check_segment(const char *s, const char *path, struct err *err)
     return ERR_OK;
 }
 
-int raw_meta_finish(struct arena *a, struct raw_meta *m, bool namespaced, struct err *err)
+int raw_meta_check(const struct raw_meta *m, bool namespaced, struct err *err)
 {
     int rc = check_segment(m->name, "metadata.name", err);
-    if (rc == ERR_OK && namespaced) {
-        rc = check_segment(m->ns, "metadata.namespace", err);
-    }
-    if (rc == ERR_OK && str_is_empty(m->resource_version)) {
+    return rc == ERR_OK && namespaced ? check_segment(m->ns, "metadata.namespace", err) : rc;
+}
+
+static int meta_map(struct arena *a, const struct json_view *map, struct raw_lost *lost,
+                    const char *path, struct json_kv **ret, size_t *ret_n, struct err *err)
+{
+    bool cleared = false;
+    int rc = raw_checked(raw_map(a, map, path, ret, ret_n, err), lost, path, &cleared);
+    *ret_n = cleared ? 0 : *ret_n;
+    return rc;
+}
+
+int raw_meta_finish(struct arena *a, struct raw_meta *m, struct raw_lost *lost, struct err *err)
+{
+    bool cleared = false;
+    int rc = ERR_OK;
+    if (str_is_empty(m->resource_version)) {
         rc = err_set(err, ERR_INVALID, "metadata.resourceVersion: is missing");
+        rc = raw_checked(rc, lost, "metadata.resourceVersion", &cleared);
     }
     if (rc == ERR_OK) {
         rc = raw_time(m->created, "metadata.creationTimestamp", &m->created_us, err);
+        rc = raw_checked(rc, lost, "metadata.creationTimestamp", &cleared);
     }
     if (rc == ERR_OK) {
         rc = raw_time(m->deleted, "metadata.deletionTimestamp", &m->deleted_us, err);
+        rc = raw_checked(rc, lost, "metadata.deletionTimestamp", &cleared);
     }
     if (rc == ERR_OK) {
-        rc = raw_map(a, m->label_map, "metadata.labels", &m->labels, &m->n_labels, err);
+        rc = meta_map(a, m->label_map, lost, "metadata.labels", &m->labels, &m->n_labels, err);
     }
     if (rc == ERR_OK) {
-        rc = raw_map(a, m->annotation_map, "metadata.annotations", &m->annotations,
-                     &m->n_annotations, err);
+        rc = meta_map(a, m->annotation_map, lost, "metadata.annotations", &m->annotations,
+                      &m->n_annotations, err);
     }
     return rc;
 }
@@ -268,9 +304,16 @@ const char *kube_object_name_in_key(const struct kube_object *o)
     return slash == NULL ? o->key : slash + 1;
 }
 
+/* What an object of which something is lost has beside its raw structure. */
+struct pack_with {
+    const char *unreadable;
+    struct kube_object *base;
+};
+
 static struct kube_object *pack_object(struct pack *p, enum kube_kind kind, const void *raw,
-                                       const struct raw_meta *m)
+                                       const struct pack_with *with)
 {
+    const struct raw_meta *m = raw; /* every raw structure begins with it */
     struct kube_object *o = PACK_ARRAY(p, struct kube_object, 1);
     const char *key = m->name;
     if (kinds[kind]->namespaced) {
@@ -279,7 +322,9 @@ static struct kube_object *pack_object(struct pack *p, enum kube_kind kind, cons
     o->kind = kind;
     o->key = pack_text(p, key);
     o->uid = pack_text(p, str_nonnull(m->uid));
-    o->resource_version = pack_text(p, m->resource_version);
+    o->resource_version = pack_text(p, str_nonnull(m->resource_version));
+    o->unreadable = pack_text(p, with->unreadable);
+    o->base = with->base;
     kinds[kind]->pack(p, o, raw);
     return o;
 }
@@ -303,24 +348,56 @@ int kube_object_decode(enum kube_kind kind, struct json_object *item, struct kub
     return kube_object_decode_view(kind, a, json_view_whole(a, &v), ret, err);
 }
 
+struct kube_object *kube_object_pack(enum kube_kind kind, struct arena *a, void *raw,
+                                     const char *unreadable, struct kube_object *base,
+                                     const struct raw_lost *lost)
+{
+    const struct pack_with with = {unreadable, base};
+    struct pack p;
+    pack_init(&p, a);
+    p.lost = lost;
+    (void)pack_object(&p, kind, raw, &with); /* measures */
+    size_t bytes = pack_allocate(&p);
+    struct kube_object *o = pack_object(&p, kind, raw, &with);
+    o->bytes = (uint32_t)bytes;
+    o->base = base == NULL ? NULL : kube_object_ref(base);
+    atomic_init(&o->refs, 1);
+    return o;
+}
+
+const struct kube_kind_ops *kube_kind_ops(enum kube_kind kind)
+{
+    return kinds[kind];
+}
+
+int kube_object_read(enum kube_kind kind, struct arena *a, const struct json_view *item,
+                     struct kube_object **ret, struct err *err)
+{
+    const struct kube_kind_ops *ops = kinds[kind];
+    void *raw = arena_calloc(a, 1, ops->raw_size);
+    int rc = json_decode_view(a, item, ops->fields, raw, JSON_SKIP_UNKNOWN, "", err);
+    if (rc == ERR_OK) {
+        rc = ops->finish(a, raw, NULL, err);
+    }
+    if (rc == ERR_OK) {
+        rc = raw_meta_check(raw, ops->namespaced, err);
+    }
+    if (rc == ERR_OK) {
+        rc = raw_meta_finish(a, raw, NULL, err);
+    }
+    if (rc == ERR_OK) {
+        *ret = kube_object_pack(kind, a, raw, NULL, NULL, NULL);
+    }
+    return rc;
+}
+
 int kube_object_decode_view(enum kube_kind kind, struct arena *a, const struct json_view *item,
                             struct kube_object **ret, struct err *err)
 {
-    const struct kube_kind_ops *ops = kinds[kind];
-    struct raw_meta *meta = NULL;
     struct err local = ERR_INIT; /* so that there is something to prefix when err is NULL */
-    void *raw = ops->decode(a, item, &meta, &local);
-    if (raw == NULL || raw_meta_finish(a, meta, ops->namespaced, &local) != ERR_OK) {
-        name_error(ops, item, &local);
+    if (kube_object_read(kind, a, item, ret, &local) != ERR_OK) {
+        name_error(kinds[kind], item, &local);
         return err_copy(err, &local);
     }
-    struct pack p;
-    pack_init(&p, a);
-    (void)pack_object(&p, kind, raw, meta); /* measures */
-    size_t bytes = pack_allocate(&p);
-    struct kube_object *o = pack_object(&p, kind, raw, meta);
-    o->bytes = (uint32_t)bytes;
-    atomic_init(&o->refs, 1);
-    *ret = o;
     return ERR_OK;
 }

@@ -119,16 +119,11 @@ static const char *const members[] = {
     NULL,
 };
 
-static void *node_decode(struct arena *a, const struct json_view *item, struct raw_meta **ret_meta,
-                         struct err *err)
+static int node_finish(struct arena *a, void *arg, struct raw_lost *lost, struct err *err)
 {
-    struct raw_node *raw = ARENA_NEW(a, struct raw_node);
-    int rc = json_decode_view(a, item, node_fields, raw, JSON_SKIP_UNKNOWN, "", err);
-    if (rc == ERR_OK) {
-        rc = raw_conditions_finish(raw->status.conditions, raw->status.n_conditions, err);
-    }
-    *ret_meta = &raw->meta;
-    return rc == ERR_OK ? raw : NULL;
+    struct raw_node *raw = arg;
+    (void)a;
+    return raw_conditions_finish(raw->status.conditions, &raw->status.n_conditions, lost, err);
 }
 
 static const struct tt_taint *pack_taints(struct pack *p, const struct raw_taint *t, size_t n)
@@ -178,6 +173,30 @@ static void pack_node_status(struct pack *p, struct tt_node *n, const struct raw
     n->machine_id = pack_text(p, str_nonnull(r->info.machine_id));
 }
 
+/* What is lost of a Node stays as it was, and else counts as absent: it keeps its place behind load balancers. */
+static const struct raw_carry carries[] = {
+    CARRY("metadata.creationTimestamp", tt_node, created_us),
+    CARRY("metadata.labels", tt_node, labels),
+    CARRY("metadata.labels", tt_node, n_labels),
+    CARRY("metadata.annotations", tt_node, annotations),
+    CARRY("metadata.annotations", tt_node, n_annotations),
+    CARRY("spec.providerID", tt_node, provider_id),
+    CARRY("spec.taints", tt_node, taints),
+    CARRY("spec.taints", tt_node, n_taints),
+    CARRY("spec.podCIDRs", tt_node, pod_cidrs),
+    CARRY("spec.podCIDRs", tt_node, n_pod_cidrs),
+    CARRY("spec.unschedulable", tt_node, unschedulable),
+    CARRY("status.conditions", tt_node, conditions),
+    CARRY("status.conditions", tt_node, n_conditions),
+    CARRY("status.addresses", tt_node, addresses),
+    CARRY("status.addresses", tt_node, n_addresses),
+    CARRY("status.nodeInfo.operatingSystem", tt_node, operating_system),
+    CARRY("status.nodeInfo.architecture", tt_node, architecture),
+    CARRY("status.nodeInfo.kubeletVersion", tt_node, kubelet_version),
+    CARRY("status.nodeInfo.systemUUID", tt_node, system_uuid),
+    CARRY("status.nodeInfo.machineID", tt_node, machine_id),
+};
+
 static void node_pack(struct pack *p, struct kube_object *o, const void *arg)
 {
     const struct raw_node *raw = arg;
@@ -196,7 +215,9 @@ static void node_pack(struct pack *p, struct kube_object *o, const void *arg)
     n->n_annotations = (uint32_t)m->n_annotations;
     pack_node_spec(p, n, &raw->spec);
     pack_node_status(p, n, &raw->status);
+    pack_carry(p, carries, ARRAY_LEN(carries), n, o->base == NULL ? NULL : o->base->node);
     n->flags = node_flags(n); /* harmless in the first run: its texts are the sources */
+    n->flags |= p->lost != NULL ? TT_NODE_UNREADABLE : 0;
 }
 
 const struct kube_kind_ops kube_node_ops = {
@@ -206,6 +227,8 @@ const struct kube_kind_ops kube_node_ops = {
     .word = "node",
     .namespaced = false,
     .members = members,
-    .decode = node_decode,
+    .fields = node_fields,
+    .raw_size = sizeof(struct raw_node),
+    .finish = node_finish,
     .pack = node_pack,
 };

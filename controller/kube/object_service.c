@@ -6,6 +6,7 @@
  * must have the right type.  Called by object.c only; pure. */
 #include <string.h>
 
+#include "common/lb/service_rules.h"
 #include "controller/kube/object_internal.h"
 
 struct raw_port {
@@ -226,24 +227,40 @@ static int check_targets(struct arena *a, const struct raw_service_spec *s, stru
     return ERR_OK;
 }
 
-static void *service_decode(struct arena *a, const struct json_view *item,
-                            struct raw_meta **ret_meta, struct err *err)
+/* A Service whose type cannot be read is treated as one that wants a load balancer: it counts as another user of what is
+ * shared, and what it may have is not taken for left behind.  One whose finalizers cannot be read may wait for us. */
+static void assume(struct raw_service *raw, const struct raw_lost *lost)
 {
-    struct raw_service *raw = ARENA_NEW(a, struct raw_service);
-    struct raw_service_spec *spec = &raw->spec;
-    int rc = json_decode_view(a, item, service_fields, raw, JSON_SKIP_UNKNOWN, "", err);
-    if (rc == ERR_OK) {
-        rc = check_targets(a, spec, err);
+    static const char *finalizers[] = {LB_CLEANUP_FINALIZER};
+    if (lost == NULL || lost->has_base) {
+        return;
     }
+    if (raw_is_lost(lost, "spec.type")) {
+        raw->spec.type = "LoadBalancer";
+    }
+    if (raw_is_lost(lost, "metadata.finalizers")) {
+        raw->meta.finalizers = finalizers;
+        raw->meta.n_finalizers = ARRAY_LEN(finalizers);
+    }
+}
+
+static int service_finish(struct arena *a, void *arg, struct raw_lost *lost, struct err *err)
+{
+    struct raw_service *raw = arg;
+    struct raw_service_spec *spec = &raw->spec;
+    bool cleared = false;
+    int rc = raw_checked(check_targets(a, spec, err), lost, "spec.ports", &cleared);
+    spec->n_ports = cleared ? 0 : spec->n_ports;
     if (rc == ERR_OK) {
         rc = raw_map(a, spec->selector_map, "spec.selector", &spec->selector, &spec->n_selector,
                      err);
+        rc = raw_checked(rc, lost, "spec.selector", &cleared);
     }
     if (rc == ERR_OK) {
-        rc = raw_conditions_finish(raw->status.conditions, raw->status.n_conditions, err);
+        rc = raw_conditions_finish(raw->status.conditions, &raw->status.n_conditions, lost, err);
     }
-    *ret_meta = &raw->meta;
-    return rc == ERR_OK ? raw : NULL;
+    assume(raw, lost);
+    return rc;
 }
 
 static const struct tt_port *pack_ports(struct pack *p, const struct raw_port *ports, size_t n)
@@ -349,6 +366,48 @@ static void pack_service_spec(struct pack *p, struct tt_service *s,
     pack_service_lists(p, s, r);
 }
 
+static const struct raw_carry carries[] = {
+    CARRY("metadata.creationTimestamp", tt_service, created_us),
+    CARRY("metadata.generation", tt_service, generation),
+    CARRY("metadata.labels", tt_service, labels),
+    CARRY("metadata.labels", tt_service, n_labels),
+    CARRY("metadata.annotations", tt_service, annotations),
+    CARRY("metadata.annotations", tt_service, n_annotations),
+    CARRY("metadata.annotations", tt_service, has_annotations),
+    CARRY("metadata.finalizers", tt_service, finalizers),
+    CARRY("metadata.finalizers", tt_service, n_finalizers),
+    CARRY("spec.type", tt_service, type),
+    CARRY("spec.loadBalancerClass", tt_service, lb_class),
+    CARRY("spec.ports", tt_service, ports),
+    CARRY("spec.ports", tt_service, n_ports),
+    CARRY("spec.sessionAffinity", tt_service, session_affinity),
+    CARRY("spec.sessionAffinityConfig.clientIP.timeoutSeconds", tt_service, affinity_timeout_s),
+    CARRY("spec.healthCheckNodePort", tt_service, health_check_node_port),
+    CARRY("spec.loadBalancerIP", tt_service, lb_ip),
+    CARRY("spec.loadBalancerSourceRanges", tt_service, source_ranges),
+    CARRY("spec.loadBalancerSourceRanges", tt_service, n_source_ranges),
+    CARRY("spec.loadBalancerSourceRanges", tt_service, has_source_ranges),
+    CARRY("spec.externalIPs", tt_service, external_ips),
+    CARRY("spec.externalIPs", tt_service, n_external_ips),
+    CARRY("spec.externalTrafficPolicy", tt_service, external_traffic_policy),
+    CARRY("spec.internalTrafficPolicy", tt_service, internal_traffic_policy),
+    CARRY("spec.ipFamilies", tt_service, ip_families),
+    CARRY("spec.ipFamilies", tt_service, n_ip_families),
+    CARRY("spec.ipFamilyPolicy", tt_service, ip_family_policy),
+    CARRY("spec.clusterIPs", tt_service, cluster_ips),
+    CARRY("spec.clusterIPs", tt_service, n_cluster_ips),
+    CARRY("spec.allocateLoadBalancerNodePorts", tt_service, allocate_node_ports),
+    CARRY("spec.publishNotReadyAddresses", tt_service, publish_not_ready),
+    CARRY("spec.trafficDistribution", tt_service, traffic_distribution),
+    CARRY("spec.externalName", tt_service, external_name),
+    CARRY("spec.selector", tt_service, selector),
+    CARRY("spec.selector", tt_service, n_selector),
+    CARRY("status.loadBalancer.ingress", tt_service, ingress),
+    CARRY("status.loadBalancer.ingress", tt_service, n_ingress),
+    CARRY("status.conditions", tt_service, conditions),
+    CARRY("status.conditions", tt_service, n_conditions),
+};
+
 static void service_pack(struct pack *p, struct kube_object *o, const void *arg)
 {
     const struct raw_service *raw = arg;
@@ -360,6 +419,8 @@ static void service_pack(struct pack *p, struct kube_object *o, const void *arg)
     s->n_ingress = (uint32_t)raw->status.lb.n_ingress;
     s->conditions = pack_conditions(p, raw->status.conditions, raw->status.n_conditions, false);
     s->n_conditions = (uint32_t)raw->status.n_conditions;
+    s->flags = p->lost != NULL ? TT_SERVICE_UNREADABLE : 0;
+    pack_carry(p, carries, ARRAY_LEN(carries), s, o->base == NULL ? NULL : o->base->service);
 }
 
 const struct kube_kind_ops kube_service_ops = {
@@ -369,6 +430,8 @@ const struct kube_kind_ops kube_service_ops = {
     .word = "service",
     .namespaced = true,
     .members = members,
-    .decode = service_decode,
+    .fields = service_fields,
+    .raw_size = sizeof(struct raw_service),
+    .finish = service_finish,
     .pack = service_pack,
 };

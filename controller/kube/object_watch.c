@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/base/cancel.h"
+#include "common/base/json_shallow.h"
 #include "common/base/log.h"
 #include "common/net/http.h"
 #include "common/net/url_build.h"
@@ -24,6 +25,7 @@
 #define SILENT_MS ((int64_t)3 * 60 * 1000) /* bookmarks come about every minute */
 /* Events are cut as they come: this only ends a server that never stops. */
 #define STREAM_BODY_MAX ((size_t)1 << 30)
+#define READ_DEPTH      60 /* all that is read of it is nested less deeply */
 #define END_OF_STATE    "k8s.io/initial-events-end"
 
 struct object_watch {
@@ -44,10 +46,19 @@ struct object_watch {
 
 static bool on_body(struct http_job *job, int status, const char *bytes, size_t n);
 
+/* Not all of metadata: others may write what they like into managedFields. */
 static const char *const event_members[] = {
-    "type",           "object.kind",    "object.metadata",
-    "object.status",  "object.message", "object.reason",
-    "object.details", "object.code",    NULL,
+    "type",
+    "object.kind",
+    "object.metadata.name",
+    "object.metadata.resourceVersion",
+    "object.metadata.annotations", /* the end mark */
+    "object.status",
+    "object.message",
+    "object.reason",
+    "object.details",
+    "object.code",
+    NULL,
 };
 
 /* --- out ------------------------------------------------------------------------------------------- */
@@ -120,16 +131,16 @@ static bool is_end_of_state(struct json_object *meta)
     return str_eq(json_str(json_member(meta, "annotations"), END_OF_STATE), "true");
 }
 
-static bool on_event(void *arg, const char *text, size_t n, bool too_large)
+static bool on_event(void *arg, const struct cutter_item *item)
 {
     struct object_watch *w = arg;
     struct json_object *event _cleanup_(json_putp) = NULL;
     struct err err = ERR_INIT;
     const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
-    if (too_large) {
-        return end_stream(w, "it is too large");
+    if (item->broken != NULL) {
+        return end_stream(w, item->broken);
     }
-    if (json_parse(text, n, &limits, &event, &err) != ERR_OK) {
+    if (json_parse(item->text, item->n, &limits, &event, &err) != ERR_OK) {
         return end_stream(w, err.message);
     }
     const char *type = json_str(event, "type");
@@ -192,7 +203,9 @@ static void take_read(struct object_watch *w, const struct http_response *resp, 
 {
     struct json_object *o _cleanup_(json_putp) = NULL;
     const struct json_limits limits = {.max_bytes = OBJECT_WATCH_BYTES_MAX, .max_values = 100000};
-    if (json_parse(resp->body, resp->body_len, &limits, &o, err) != ERR_OK) {
+    size_t n = resp->body_len;
+    const char *body = json_shallow(w->arena, resp->body, &n, READ_DEPTH);
+    if (json_parse(body, n, &limits, &o, err) != ERR_OK) {
         (void)err_prefix(err, "the answer is not the JSON that was asked for");
         return;
     }

@@ -27,7 +27,8 @@ struct object_watch_args {
     const char *user_agent;
     const char *collection; /* "/api/v1/namespaces/kube-system/configmaps" */
     const char *name;
-    /* Paths of members that are looked at, as json_cutter.h has them; NULL-terminated, static.  "metadata" is needed. */
+    /* Paths of members that are looked at, as json_cutter.h has them; NULL-terminated, static.  Of "metadata" an object has
+     * its name, resourceVersion and annotations. */
     const char *const *members;
     struct clock *clock;   /* NULL: the real one */
     struct rng *rng;       /* NULL: the kernel's */

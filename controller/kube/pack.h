@@ -17,6 +17,7 @@
 
 struct pack_text;
 struct pack_asked;
+struct raw_lost;
 
 struct pack {
     struct arena *arena;     /* scratch of the first run, and the tables */
@@ -33,7 +34,8 @@ struct pack {
         *asked; /* what the first run asked for, in order; the second gets the same again */
     size_t n_asked;
     size_t cap_asked;
-    size_t next_asked; /* of the second run */
+    size_t next_asked;           /* of the second run */
+    const struct raw_lost *lost; /* the decoders': NULL, or what the object lacks */
 };
 
 void pack_init(struct pack *p, struct arena *a);

@@ -97,8 +97,8 @@ bool reflector_on_body(struct http_job *job, int status, const char *bytes, size
 void reflector_streamed(struct reflector *x, const char *rv);
 
 /* reflector_items.c: the cutters' callbacks. */
-bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large);
-bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large);
+bool reflector_on_item(void *arg, const struct cutter_item *item);
+bool reflector_on_event(void *arg, const struct cutter_item *item);
 extern const char *const reflector_event_members[];
 extern const char *const reflector_head_members[];
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reflector_items.c: items of lists and events of watches into the store.
  *
- * An object that cannot be read is logged and left as it was: one bad object must neither stop the others nor
- * take a healthy one away.  An event that is no JSON ends the watch, because it may hide a version that would
- * otherwise be lost; the list that follows shows the truth.  A streaming list is a watch whose objects go into a
+ * An object of which something cannot be read is logged, and goes into the store as far as it can be read (object.h): one
+ * bad object must neither stop the others nor be taken for one that is gone.  Its name is looked for also in what the parser
+ * refuses.  Only an object without a name is left out of a list.  An event without one ends the watch, because it
+ * may hide a version that would otherwise be lost; the list that follows shows the truth.  A streaming list is a watch whose objects go into a
  * staged replace until its end mark; what does not look like our kind ends it, because publishing the rest would
  * delete what we know.
  * Source: controller.md §4.8 "Stream events".  Runs in the reflector thread. */
@@ -30,8 +31,8 @@ struct event {
     const char *name;               /* of the type, as sent */
     const struct json_view *object; /* as sent, without members that nobody asks for */
     const char *rv;                 /* of the object, or NULL */
-    const char *text;               /* the whole event, for messages */
-    size_t n;
+    const struct cutter_item *item; /* the whole event */
+    const struct reading *reading;
 };
 
 const char *const reflector_head_members[] = {
@@ -64,23 +65,113 @@ static const char *resource(const struct reflector *x)
     return kube_kind_resource(kube_store_kind(x->store));
 }
 
-/* Key of an object that did not decode, if it still says its name; in the arena. */
-static const char *key_of(struct arena *a, const struct json_view *item)
+/* Of a text that the parser refuses: what identifies its object, and says whether it is going. */
+static const char *const brief_members[] = {
+    "type",
+    "kind",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "metadata.resourceVersion",
+    "metadata.creationTimestamp",
+    "metadata.deletionTimestamp",
+    "metadata.finalizers",
+    "object.kind",
+    "object.metadata.name",
+    "object.metadata.namespace",
+    "object.metadata.uid",
+    "object.metadata.resourceVersion",
+    "object.metadata.creationTimestamp",
+    "object.metadata.deletionTimestamp",
+    "object.metadata.finalizers",
+    NULL,
+};
+
+/* One item or event as it was read. */
+struct reading {
+    const struct json_view *view;
+    const char *why; /* something of it cannot be read; NULL: not known yet */
+    bool brief;      /* the view has brief_members alone */
+};
+
+static bool take_brief(void *arg, const struct cutter_item *item)
 {
-    const struct json_view *meta = json_view_member(item, "metadata");
-    const char *ns = json_view_str(meta, "namespace");
-    const char *name = json_view_str(meta, "name");
-    if (name == NULL || ns == NULL) {
-        return name;
-    }
-    return arena_printf(a, "%s/%s", ns, name);
+    struct str_buf *text = arg;
+    str_buf_reset(text);
+    str_append_n(text, item->text, item->n);
+    return true;
 }
 
-/* What the store holds under the name of an object that could not be read; a reference or NULL. */
-static struct kube_object *known_as(struct reflector *x, const struct json_view *item)
+/* Cuts the text once more, so that what the parser stumbled over is out of its way. */
+static int read_brief(struct reflector *x, const struct cutter_item *item, struct reading *ret,
+                      struct err *err)
 {
-    const char *key = key_of(x->item_arena, item);
-    return key == NULL ? NULL : kube_store_get(x->store, key);
+    struct str_buf text _cleanup_(str_buf_done) = STR_BUF_INIT;
+    const struct cutter_args args = {
+        .mode = CUTTER_STREAM, .members = brief_members, .on_item = take_brief, .arg = &text};
+    struct json_cutter *c = json_cutter_new(&args);
+    int rc = json_cutter_feed(c, item->text, item->n, err);
+    json_cutter_free(c);
+    return rc != ERR_OK ? rc
+                        : json_view_parse(x->item_arena, str_buf_text(&text), text.len, NULL,
+                                          &ret->view, err);
+}
+
+/* False: not even the brief can be read; ret->why says so. */
+static bool read_item(struct reflector *x, const struct cutter_item *item, struct reading *ret)
+{
+    /* A NUL is the business of the field that has it. */
+    static const struct json_limits limits = {.allow_nul = true};
+    struct err err = ERR_INIT;
+    *ret = (struct reading){.why = item->broken};
+    if (json_view_parse(x->item_arena, item->text, item->n, &limits, &ret->view, &err) == ERR_OK) {
+        return true;
+    }
+    ret->why = arena_strdup(x->item_arena, err.message);
+    ret->brief = true;
+    return read_brief(x, item, ret, NULL) == ERR_OK;
+}
+
+/* --- objects ------------------------------------------------------------------------------------- */
+
+/* Says it once for each object and reason. */
+static void say_unreadable(struct reflector *x, const struct kube_object *o,
+                           const struct kube_object *known)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = SKIPPED_SAID_MAX};
+    bool again = known != NULL && str_eq(known->unreadable, o->unreadable);
+    bool says = x->replacing ? ++x->skipped <= SKIPPED_SAID_MAX /* reflector_job.c says how many */
+                             : log_limit_ok(&limit, reflectors_now(x->all));
+    if (again || !says) {
+        return;
+    }
+    log_error(
+        o->unreadable,
+        "Part of an object cannot be read; it keeps what is known of it, and nothing is changed "
+        "for it until it is mended",
+        LOG_S("resource", resource(x)), LOG_S("object", o->key),
+        LOG_S("resourceVersion", o->resource_version));
+}
+
+/* The object, whole or not; NULL when it has no name: *err says why.  A new reference. */
+static struct kube_object *read_object(struct reflector *x, const struct reading *r,
+                                       const struct json_view *object, struct err *err)
+{
+    enum kube_kind kind = kube_store_kind(x->store);
+    struct kube_object *o = NULL;
+    if (r->why == NULL && kube_object_read(kind, x->item_arena, object, &o, err) == ERR_OK) {
+        return o;
+    }
+    const char *why = r->why != NULL ? r->why : arena_strdup(x->item_arena, err->message);
+    const char *key = kube_item_key(kind, x->item_arena, object);
+    struct kube_object *known _cleanup_(kube_object_unrefp) =
+        key == NULL ? NULL : kube_store_get(x->store, key);
+    const struct kube_salvage how = {.why = why, .brief = r->brief, .known = known};
+    o = kube_object_take(kind, x->item_arena, object, &how, err);
+    if (o != NULL) {
+        say_unreadable(x, o, known);
+    }
+    return o;
 }
 
 /* --- lists --------------------------------------------------------------------------------------- */
@@ -110,35 +201,19 @@ static bool is_our_list(struct reflector *x)
     return false;
 }
 
-/* `text` is what is shown of it when it cannot be read. */
-static void put_listed(struct reflector *x, const struct json_view *item, const char *text,
-                       size_t n)
+static void put_listed(struct reflector *x, const struct reading *r, const struct json_view *object,
+                       const struct cutter_item *cut)
 {
-    struct kube_object *o = NULL;
     struct err err = ERR_INIT;
-    if (kube_object_decode_view(kube_store_kind(x->store), x->item_arena, item, &o, &err) !=
-        ERR_OK) {
-        skip_item(x, err.message, text, n);
-        o = known_as(x, item); /* what we knew of it stays */
-    }
-    if (o != NULL) {
+    struct kube_object *o = read_object(x, r, object, &err);
+    if (o == NULL) {
+        skip_item(x, err.message, cut->text, cut->n);
+    } else {
         kube_store_replace_put(x->store, o);
     }
 }
 
-static void take_item(struct reflector *x, const char *text, size_t n)
-{
-    const struct json_view *item;
-    struct err err = ERR_INIT;
-    arena_reset(x->item_arena);
-    if (json_view_parse(x->item_arena, text, n, NULL, &item, &err) != ERR_OK) {
-        skip_item(x, err.message, text, n);
-        return;
-    }
-    put_listed(x, item, text, n);
-}
-
-bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
+bool reflector_on_item(void *arg, const struct cutter_item *item)
 {
     struct reflector *x = arg;
     if (json_cutter_count(x->list_cutter) == 1 && !is_our_list(x)) {
@@ -149,10 +224,12 @@ bool reflector_on_item(void *arg, const char *text, size_t n, bool too_large)
                       LIST_ITEMS_MAX);
         return false;
     }
-    if (too_large) {
-        skip_item(x, "it is too large", text, n);
+    struct reading r;
+    arena_reset(x->item_arena);
+    if (read_item(x, item, &r)) {
+        put_listed(x, &r, r.view, item);
     } else {
-        take_item(x, text, n);
+        skip_item(x, r.why, item->text, item->n);
     }
     return true;
 }
@@ -186,18 +263,17 @@ static bool is_one_too_many(struct reflector *x, const struct kube_object *o)
 }
 
 /* An event of a streaming list before its end mark. */
-static bool stage(struct reflector *x, bool deleted, const struct json_view *object,
-                  const char *text, size_t n)
+static bool stage(struct reflector *x, const struct event *e)
 {
-    if (deleted) {
-        const char *key = key_of(x->item_arena, object);
+    if (e->type == EVENT_DELETED) {
+        const char *key = kube_item_key(kube_store_kind(x->store), x->item_arena, e->object);
         if (key != NULL) {
             kube_store_replace_take(x->store, key);
         }
         return true;
     }
     x->listed++;
-    put_listed(x, object, text, n);
+    put_listed(x, e->reading, e->object, e->item);
     if (kube_store_staged(x->store) > LIST_ITEMS_MAX) {
         (void)err_set(&x->stream_err, ERR_INVALID, "the streaming list has more than %u objects",
                       LIST_ITEMS_MAX);
@@ -207,20 +283,16 @@ static bool stage(struct reflector *x, bool deleted, const struct json_view *obj
 }
 
 /* ADDED, MODIFIED, DELETED.  False ends the watch. */
-static bool apply(struct reflector *x, bool deleted, const struct json_view *object)
+static bool apply(struct reflector *x, const struct event *e)
 {
-    struct kube_object *o = NULL;
     struct err err = ERR_INIT;
-    if (kube_object_decode_view(kube_store_kind(x->store), x->item_arena, object, &o, &err) !=
-        ERR_OK) {
-        log_error(err.message, "Object of a watch event is left out",
-                  LOG_S("resource", resource(x)), LOG_B("deleted", deleted));
-        o = deleted ? known_as(x, object) : NULL;
-    }
+    struct kube_object *o = read_object(x, e->reading, e->object, &err);
     if (o == NULL) {
+        log_error(err.message, "Object of a watch event is left out",
+                  LOG_S("resource", resource(x)), LOG_S("event", e->name));
         return true;
     }
-    if (deleted) {
+    if (e->type == EVENT_DELETED) {
         kube_store_delete(x->store, o);
     } else if (is_one_too_many(x, o)) {
         kube_object_unref(o);
@@ -265,7 +337,7 @@ static bool collect(struct reflector *x, const struct event *e)
     }
     if (e->type == EVENT_PUT || e->type == EVENT_DELETED) {
         reflector_watch_event(&x->rules, NULL);
-        return stage(x, e->type == EVENT_DELETED, e->object, e->text, e->n);
+        return stage(x, e);
     }
     if (e->type != EVENT_BOOKMARK || !is_end_mark(e->object)) {
         reflector_watch_event(&x->rules, NULL);
@@ -287,7 +359,7 @@ static bool follow(struct reflector *x, const struct event *e)
         return true;
     }
     if (e->type == EVENT_PUT || e->type == EVENT_DELETED) {
-        if (!apply(x, e->type == EVENT_DELETED, e->object)) {
+        if (!apply(x, e)) {
             return false;
         }
     } else if (e->type != EVENT_BOOKMARK) {
@@ -308,26 +380,22 @@ static enum event_type type_of(const char *name)
                                                              : EVENT_UNKNOWN;
 }
 
-bool reflector_on_event(void *arg, const char *text, size_t n, bool too_large)
+bool reflector_on_event(void *arg, const struct cutter_item *item)
 {
     struct reflector *x = arg;
-    const struct json_view *event;
-    struct err err = ERR_INIT;
-    if (too_large) {
-        return end_undecodable(x, "it is too large");
-    }
+    struct reading r;
     arena_reset(x->item_arena);
-    if (json_view_parse(x->item_arena, text, n, NULL, &event, &err) != ERR_OK) {
-        return end_undecodable(x, err.message);
+    if (!read_item(x, item, &r)) {
+        return end_undecodable(x, r.why);
     }
     struct event e = {
-        .name = json_view_str(event, "type"),
-        .object = json_view_member(event, "object"),
-        .text = text,
-        .n = n,
+        .name = json_view_str(r.view, "type"),
+        .object = json_view_member(r.view, "object"),
+        .item = item,
+        .reading = &r,
     };
     if (e.name == NULL || e.object == NULL || e.object->type != JSON_V_OBJECT) {
-        return end_undecodable(x, "it lacks a type or an object");
+        return end_undecodable(x, str_or(r.why, "it lacks a type or an object"));
     }
     e.type = type_of(e.name);
     e.rv = json_view_str(json_view_member(e.object, "metadata"), "resourceVersion");

@@ -284,7 +284,7 @@ static int read_head(struct reflector *x, struct json_object **ret, struct err *
 static void list_complete(struct reflector *x)
 {
     if (x->skipped > SKIPPED_SAID_MAX) {
-        log_warning("More objects of the list were left out", LOG_S("type", type_label(x)),
+        log_warning("More objects of the list cannot be read whole", LOG_S("type", type_label(x)),
                     LOG_I("objects", x->skipped));
     }
     kube_store_replace_end(x->store, true);

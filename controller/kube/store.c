@@ -35,6 +35,7 @@ struct kube_store {
     struct store_index by_service _guarded_by_(&lock); /* KUBE_SLICE only */
     struct kube_snapshot *cached _guarded_by_(&lock);  /* NULL after a change */
     uint64_t version _guarded_by_(&lock);              /* counts snapshots of all */
+    size_t unreadable _guarded_by_(&lock);             /* objects that were not read whole */
     bool synced _guarded_by_(&lock);
 };
 
@@ -101,6 +102,14 @@ size_t kube_store_count(struct kube_store *s)
 {
     mutex_lock(&s->lock);
     size_t n = s->by_key.n;
+    mutex_unlock(&s->lock);
+    return n;
+}
+
+size_t kube_store_unreadable(struct kube_store *s)
+{
+    mutex_lock(&s->lock);
+    size_t n = s->unreadable;
     mutex_unlock(&s->lock);
     return n;
 }
@@ -181,6 +190,13 @@ static void forget_snapshot(struct kube_store *s) _requires_(&s->lock)
     s->cached = NULL;
 }
 
+static void count_unreadable(struct kube_store *s, const struct kube_object *old_obj,
+                             const struct kube_object *cur) _requires_(&s->lock)
+{
+    s->unreadable += cur != NULL && cur->unreadable != NULL;
+    s->unreadable -= old_obj != NULL && old_obj->unreadable != NULL;
+}
+
 /* A label may have moved the slice to another Service: out with the old entry, in with the new. */
 static void index_by_service(struct kube_store *s, const struct kube_object *old_obj,
                              struct kube_object *cur) _requires_(&s->lock)
@@ -220,7 +236,8 @@ bool kube_store_is_quiet(const struct kube_store *s)
 /* Same object, same version: nobody is told, and the old block stays (§4.8: only a resync would be told). */
 static bool is_same(const struct kube_object *a, const struct kube_object *b)
 {
-    return strcmp(a->resource_version, b->resource_version) == 0 && strcmp(a->uid, b->uid) == 0;
+    return a->resource_version[0] != '\0' &&
+           strcmp(a->resource_version, b->resource_version) == 0 && strcmp(a->uid, b->uid) == 0;
 }
 
 static void put(struct kube_store *s, struct kube_object *o)
@@ -238,6 +255,7 @@ static void put(struct kube_store *s, struct kube_object *o)
         kube_object_ref(o); /* for the handlers: a reader may drop its own any time */
     struct kube_object *old_obj = store_index_put(&s->by_key, o, s->round);
     index_by_service(s, old_obj, o);
+    count_unreadable(s, old_obj, o);
     forget_snapshot(s);
     is_untold(s, 1);
     mutex_unlock(&s->lock);
@@ -258,6 +276,7 @@ static void delete_like(struct kube_store *s, struct kube_object *last)
     struct kube_object *old_obj = store_index_take(&s->by_key, last);
     if (old_obj != NULL) {
         index_by_service(s, old_obj, NULL);
+        count_unreadable(s, old_obj, NULL);
         forget_snapshot(s);
         is_untold(s, 1);
     }
@@ -353,6 +372,9 @@ static void take_unseen(struct kube_store *s, struct store_index *ret)
 {
     mutex_lock(&s->lock);
     store_index_take_before(&s->by_key, s->round, ret);
+    for (size_t i = 0; i < ret->n; i++) {
+        count_unreadable(s, ret->entries[i].object, NULL);
+    }
     if (ret->n > 0) {
         drop_strays_by_service(s);
         forget_snapshot(s);

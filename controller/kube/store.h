@@ -38,6 +38,8 @@ struct kube_object *kube_store_get(struct kube_store *s,
                                    const char *key) _warn_unused_; /* ref or NULL */
 bool kube_store_synced(struct kube_store *s);
 size_t kube_store_count(struct kube_store *s);
+/* How many of them were not read whole (object.h). */
+size_t kube_store_unreadable(struct kube_store *s);
 /* The handlers have been told of everything that readers can see. */
 bool kube_store_is_quiet(const struct kube_store *s);
 /* All objects sorted by key (namespace, then name); a shared immutable list, cached until the next change. */

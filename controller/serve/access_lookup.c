@@ -217,7 +217,7 @@ static int first_reading(struct access_lookup *l, struct err *err)
 
 static int start_watch(struct access_lookup *l, struct err *err)
 {
-    static const char *const members[] = {"kind", "metadata", "data", NULL};
+    static const char *const members[] = {"data", NULL};
     const struct object_watch_args args = {
         .config = access_api_config(l->args.api),
         .user_agent = l->args.user_agent,

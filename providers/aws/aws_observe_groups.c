@@ -312,6 +312,7 @@ struct others {
     size_t n_needed;
     size_t cap_needed;
     bool rules;
+    bool unsure;                   /* one of them cannot be read whole */
     const struct aws_doc *subnets; /* of the VPC, when `rules` */
 };
 
@@ -386,6 +387,7 @@ static void other_service(struct others *o, const struct tt_service *svc)
         return;
     }
     o->names[o->n_names++] = s->lb_name;
+    o->unsure = o->unsure || svc_is_unreadable(svc);
     for (size_t i = 0; i < s->groups.n; i++) {
         other_group(o, s, s->groups.items[i]);
     }
@@ -428,7 +430,7 @@ int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
     it->around.other_groups = str_set_make(y->s->a, o.groups.items, o.groups.n);
     it->around.other_mains = str_set_make(y->s->a, o.mains.items, o.mains.n);
     it->around.needed = aws_rules_sorted(y->s->a, o.needed, o.n_needed);
-    it->around.knows_needed = o.rules && rc == ERR_OK;
+    it->around.knows_needed = o.rules && rc == ERR_OK && !o.unsure;
     free(o.names);
     free(o.groups.items);
     free(o.mains.items);

@@ -134,6 +134,9 @@ bool gce_others_any(struct lb_sync *s, const struct tt_service *svc, gce_others_
         if (str_eq(all[i]->uid, svc->uid) || all[i]->deleted_us != 0) {
             continue;
         }
+        if (svc_is_unreadable(all[i])) {
+            return true; /* nobody can tell what it uses */
+        }
         gce_decide(&c, &d);
         if (is(all[i], &d, arg)) {
             return true;

@@ -32,7 +32,7 @@ bool gce_tp_others_want_node_check(const struct gce_provider *p, const struct tt
         const struct tt_service *s = all[i];
         int32_t port;
         if (!str_eq(s->uid, self->uid) && s->deleted_us == 0 &&
-            svc_health_check(s, &port) == NULL && is_ours(p, s)) {
+            (svc_is_unreadable(s) || (svc_health_check(s, &port) == NULL && is_ours(p, s)))) {
             return true;
         }
     }
@@ -102,7 +102,8 @@ static int read_all(struct lb_sync *s, const struct gce_tp_item *t, bool *ret, s
     p->host->services(p->host->ctx, s->call, &all, &n);
     for (uint32_t i = 0; i < n && !*ret && rc == ERR_OK; i++) {
         struct gce_names names;
-        if (str_eq(all[i]->uid, t->in.service->uid) || !is_ours(p, all[i])) {
+        bool may = svc_is_unreadable(all[i]) || is_ours(p, all[i]);
+        if (str_eq(all[i]->uid, t->in.service->uid) || !may) {
             continue;
         }
         gce_names_make(s->a, all[i], t->in.cluster_id, &names);

@@ -41,6 +41,14 @@ static const char *excerpt_of(const struct kube_request *r)
     return str_buf_to_arena(&b, r->arena);
 }
 
+/* What the client wrote is stored as it is, as the API server does; we keep no account of our own. */
+static void keep_managed_fields(struct json_object *meta)
+{
+    if (json_len(json_member(meta, "managedFields")) == 0) {
+        json_object_object_del(meta, "managedFields");
+    }
+}
+
 static struct json_object *unreadable(struct kube_request *r, const char *error)
 {
     return kube_status_bad_request("the object provided is unrecognized (must be of type %s): "
@@ -110,7 +118,8 @@ struct json_object *kube_read_body(struct kube_request *r, const struct kube_typ
     if (error) {
         return unreadable(r, error);
     }
-    if (json_parse_arena(r->arena, call->body, call->body_len, NULL, ret, &err) != ERR_OK) {
+    if (json_parse_arena(r->arena, call->body, call->body_len, &kube_json_limits, ret, &err) !=
+        ERR_OK) {
         return unreadable(r, arena_strdup(r->arena, err.message));
     }
     return NULL;
@@ -238,7 +247,7 @@ struct json_object *kube_read_object(struct kube_request *r, struct json_object 
         json_object_put(o);
         return refusal;
     }
-    json_object_object_del(json_member(o, "metadata"), "managedFields");
+    keep_managed_fields(json_member(o, "metadata"));
     json_object_object_del(json_member(o, "metadata"), "selfLink");
     json_object_object_del(o, "kind");
     json_object_object_del(o, "apiVersion");

@@ -158,10 +158,12 @@ static struct kube_obj *new_obj(char *key, struct json_object *o, int64_t rv)
     return obj;
 }
 
+const struct json_limits kube_json_limits = {.max_depth = 1000, .allow_nul = true};
+
 static struct json_object *parse_trusted(const char *text, size_t n)
 {
     struct json_object *tree = NULL;
-    if (json_parse(text, n, NULL, &tree, NULL) != ERR_OK) {
+    if (json_parse(text, n, &kube_json_limits, &tree, NULL) != ERR_OK) {
         return json_object_new_object(); /* we printed it ourselves */
     }
     return tree;

@@ -10,6 +10,7 @@
 #define TRIMTAB_SIM_KUBE_STORE_H
 
 #include "common/base/arena.h"
+#include "common/base/json.h"
 #include "common/base/str.h"
 
 #include <json-c/json.h>
@@ -85,6 +86,9 @@ void kube_obj_unref(struct kube_obj *o); /* NULL is fine */
 void kube_objs_free(struct kube_obj **objs, size_t n);
 /* `o` as it would be stored: metadata first, without kind and apiVersion. */
 void kube_db_print(struct str_buf *b, struct json_object *o);
+/* Of bodies and stored objects.  A real server takes 10,000 levels; a thousand are enough to see who chokes on them, and every
+ * thread of ours has the stack for them. */
+extern const struct json_limits kube_json_limits;
 /* A new tree of the object; of its metadata only. */
 struct json_object *kube_obj_tree(const struct kube_obj *o);
 struct json_object *kube_obj_meta(const struct kube_obj *o);

@@ -18,7 +18,7 @@ struct outcome {
     bool boundary;
 };
 
-static bool take(void *arg, const char *text, size_t n, bool too_large);
+static bool take(void *arg, const struct cutter_item *item);
 
 static struct json_cutter *cutter(enum cutter_mode mode, const char *const *members,
                                   struct outcome *out)
@@ -62,14 +62,14 @@ static void check_again(const char *text, size_t n)
     str_buf_done(&twice.items);
 }
 
-static bool take(void *arg, const char *text, size_t n, bool too_large)
+static bool take(void *arg, const struct cutter_item *item)
 {
     struct outcome *out = arg;
-    FUZZ_CHECK(strlen(text) == n && n <= CUTTER_KEPT_MAX);
-    str_append_n(&out->items, text, n);
-    str_append(&out->items, too_large ? "!\n" : "\n");
+    FUZZ_CHECK(strlen(item->text) == item->n && item->n <= CUTTER_KEPT_MAX);
+    str_append_n(&out->items, item->text, item->n);
+    str_appendf(&out->items, "%s\n", str_nonnull(item->broken));
     if (out->again) {
-        check_again(text, n);
+        check_again(item->text, item->n);
     }
     return true;
 }

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define TRIMTAB_ABI_MAJOR 1u
-#define TRIMTAB_ABI_MINOR 4u
+#define TRIMTAB_ABI_MINOR 5u
 
 #define TT_TEXT_MAX 1023u /* bytes of a message, an event text or a name that the host accepts */
 #define TT_LIST_MAX 10000u

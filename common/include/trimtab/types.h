@@ -87,6 +87,11 @@ struct tt_condition {
     int64_t observed_generation;
 };
 
+/* What tt_service.flags says. */
+/* Since 1.5.  Something of it cannot be read: it is as it was when it was last read whole, or absent.  It counts as another user
+ * of all that Services share; it is handed over for deletion alone. */
+#define TT_SERVICE_UNREADABLE 0x1u
+
 /* A Service as the API server serves it. */
 struct tt_service {
     size_t size;
@@ -136,7 +141,7 @@ struct tt_service {
     /* status */
     uint32_t n_ingress;
     uint32_t n_conditions;
-    uint32_t reserved_;
+    uint32_t flags; /* TT_SERVICE_…; since 1.5 (0 before) */
     const struct tt_ingress *ingress;
     const struct tt_condition *conditions;
 };
@@ -147,6 +152,8 @@ struct tt_service {
 #define TT_NODE_EXCLUDED 0x4u  /* label node.kubernetes.io/exclude-from-external-load-balancers */
 #define TT_NODE_TAINTED  0x8u  /* taint ToBeDeletedByClusterAutoscaler */
 #define TT_NODE_READY    0x10u /* condition Ready is True; does not count for eligibility */
+/* Since 1.5.  Something of it cannot be read: that is as it was when the Node was last read whole, or absent. */
+#define TT_NODE_UNREADABLE 0x20u
 
 struct tt_node_address {
     const char *type; /* "InternalIP", "ExternalIP", "Hostname", … */

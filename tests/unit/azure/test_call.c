@@ -218,6 +218,30 @@ static void list__pages(void **state)
     run_talks(state, talks, ARRAY_LEN(talks));
 }
 
+/* Whoever owns a scale set nests the settings of its extensions as he likes. */
+static void list__settings_nested_deeply__read(void **state)
+{
+    struct kit *k = *state;
+    _cleanup_(str_buf_done) struct str_buf deep = STR_BUF_INIT;
+    for (int i = 0; i < 200; i++) {
+        str_append(&deep, "{\"a\":[");
+    }
+    for (int i = 0; i < 200; i++) {
+        str_append(&deep, "]}");
+    }
+    const char *body = arena_printf(
+        k->a, "{\"value\":[{\"id\":\"/x\",\"properties\":{\"settings\":%s}}," PLAIN "]}",
+        str_buf_text(&deep));
+    const struct talk talks[] = {
+        {"somebody's settings",
+         AZURE_LIST,
+         {{"GET", ARM LBS V, 0, 200, NULL, NULL, body}},
+         ERR_OK,
+         NULL},
+    };
+    run_talks(state, talks, ARRAY_LEN(talks));
+}
+
 /* ---- writing (3.5) ----------------------------------------------------------------------------------------- */
 
 static void put__three_ways_to_wait(void **state)
@@ -607,6 +631,7 @@ UNIT_MAIN(call)
     const struct CMUnitTest tests[] = {
         KIT_TEST(get__answers),
         KIT_TEST(list__pages),
+        KIT_TEST(list__settings_nested_deeply__read),
         KIT_TEST(put__three_ways_to_wait),
         KIT_TEST(put__what_fails),
         KIT_TEST(delete__ends),

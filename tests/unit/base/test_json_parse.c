@@ -154,7 +154,7 @@ static void json_parse__a_million_brackets__refused_at_the_cap(void **state)
                    "column 65: nested too deeply");
     const struct json_limits huge = {.max_depth = 2000000000};
     assert_refused(json_parse(deep, n, &huge, &o, &err), &err, ERR_INVALID,
-                   "column 513: nested too deeply");
+                   "column 1025: nested too deeply");
 }
 
 static void json_parse__many_members__linear(void **state)

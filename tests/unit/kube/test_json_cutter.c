@@ -12,17 +12,18 @@
 #include "tests/support/unit.h"
 
 struct sink {
-    struct str_buf text; /* items, one per line */
+    struct str_buf text; /* items, one per line, a broken one with its reason */
     int stop_after;      /* -1: never */
-    size_t too_large;
 };
 
-static bool take(void *arg, const char *text, size_t n, bool too_large)
+static bool take(void *arg, const struct cutter_item *item)
 {
     struct sink *s = arg;
-    assert_int_equal(strlen(text), n);
-    s->too_large += too_large;
-    str_append_n(&s->text, text, n);
+    assert_int_equal(strlen(item->text), item->n);
+    str_append_n(&s->text, item->text, item->n);
+    if (item->broken != NULL) {
+        str_appendf(&s->text, " %s", item->broken);
+    }
     str_append(&s->text, "\n");
     return s->stop_after < 0 || s->stop_after-- > 0;
 }
@@ -76,7 +77,8 @@ static void json_cutter__wanted_paths__only_they_come_out(void **state)
         {"{'d':[[{'e':{'f':1}}]]}", "{'d':[[{'e':{'f':1}}]]}"},
         {"{'x':'}]\\\\','a':2}", "{'a':2}"}, /* brackets and escapes in what is dropped */
         {"{'x':'\\\"','a':'\\\"'}", "{'a':'\\\"'}"},
-        {"{'\\u0061':3,'a':4}", "{'\\u0061':3,'a':4}"}, /* an escaped name is left to the parser */
+        {"{'\\u0061':3,'x':4}", "{'\\u0061':3}"}, /* an escaped name is left to the parser … */
+        {"{'\\u0078\\n\\u00e4\\u2028':[3],'a':4}", "{'a':4}"}, /* … if it is a wanted one */
         {"{'aa':1,'':2,'a':3}", "{'a':3}"},
         {"5", "5"},
         {"'text'", "'text'"},
@@ -194,41 +196,157 @@ static int feed_repeated(struct json_cutter *c, const char *text, size_t times, 
     return rc;
 }
 
-static void json_cutter__nested_too_deep__refused_also_in_what_is_dropped(void **state)
+static char *repeated(struct arena *a, const char *text, size_t times)
 {
-    static const char *const members[] = {"a", NULL};
-    const char *const starts[] = {"{\"items\":[{\"a\":", "{\"items\":[{\"x\":"};
-    for (size_t i = 0; i < ARRAY_LEN(starts); i++) {
-        struct sink s = {.stop_after = -1};
-        struct err err = ERR_INIT;
-        struct json_cutter *c = list_cutter(&s, members);
-        assert_int_equal(feed_repeated(c, starts[i], 1, &err), ERR_OK);
-        assert_int_equal(feed_repeated(c, "[", 1000000, &err), ERR_INVALID);
-        assert_non_null(strstr(err.message, "nested deeper than 64"));
-        json_cutter_free(c);
-        str_buf_done(&s.text);
+    struct str_buf b _cleanup_(str_buf_done) = STR_BUF_INIT;
+    for (size_t i = 0; i < times; i++) {
+        str_append(&b, text);
     }
-    (void)state;
+    return str_buf_to_arena(&b, a);
 }
 
-static void json_cutter__huge_item__reported_and_the_list_goes_on(void **state)
+/* What comes out of three items, the second of which is `odd`; the same in chunks of any size. */
+static const char *between_good_ones(struct arena *a, bool stream, const char *odd)
 {
-    static const char *const members[] = {"a", "name", NULL};
+    static const char *const members[] = {
+        "metadata.name", "metadata.labels", "spec.ports", "flag", "name", NULL};
+    static const size_t chunks[] = {(size_t)1 << 26, 4093};
+    const char *good = "{\"metadata\":{\"name\":\"good\"}}";
+    const char *const shape =
+        stream ? "{\"object\":%s}\n{\"object\":%s}{\"object\":%s}" : "{\"items\":[%s,%s,%s]}";
+    const char *text = arena_printf(a, shape, good, odd, good);
+    const char *first = NULL;
+    size_t n = strlen(text);
+    for (size_t i = 0; i < ARRAY_LEN(chunks); i++) {
+        struct sink s = {.stop_after = -1};
+        struct json_cutter *c = stream ? stream_cutter(&s, members) : list_cutter(&s, members);
+        struct err err = ERR_INIT;
+        for (size_t at = 0; at < n; at += chunks[i]) {
+            assert_int_equal(
+                json_cutter_feed(c, text + at, n - at < chunks[i] ? n - at : chunks[i], &err),
+                ERR_OK);
+        }
+        assert_true(json_cutter_at_boundary(c));
+        assert_int_equal(json_cutter_count(c), 3);
+        const char *out = str_buf_to_arena(&s.text, a);
+        assert_true(s.text.cap < 2 * (CUTTER_KEPT_MAX + CUTTER_ROOM) + (1 << 20));
+        json_cutter_free(c);
+        str_buf_done(&s.text);
+        assert_string_equal(first == NULL ? out : first, out);
+        first = out;
+    }
+    return first;
+}
+
+/* A cap belongs to the item: what is not wanted counts for none of them. */
+static void json_cutter__unwanted_beyond_all_caps__skipped_without_counting(void **state)
+{
+    struct arena *a = *state;
+    char *big = repeated(a, "0123456789abcdef", 100000); /* 1.6 MB */
+    const char *const odd[] = {
+        arena_printf(a, "%s1%s", repeated(a, "[", 9000), repeated(a, "]", 9000)),
+        arena_printf(a, "%s1%s", repeated(a, "{\"f:a\":", 100000), repeated(a, "}", 100000)),
+        arena_printf(a, "%s\"]}\\\"\\\\\", -1.5e3 %s", repeated(a, "[{\"k\":", 5000),
+                     repeated(a, "}]", 5000)),
+        arena_printf(a, "{\"%s\":\"%s\"}", big, big),
+        arena_printf(a, "[%s1]", repeated(a, "1,", 1000000)),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+        const char *item = arena_printf(
+            a, "{\"x\":%s,\"metadata\":{\"managedFields\":%s,\"name\":\"odd\"},\"spec\":%s}",
+            odd[i], odd[i], odd[i][0] == '[' ? "{\"y\":1}" : odd[i]);
+        for (int stream = 0; stream < 2; stream++) {
+            const char *out = between_good_ones(a, stream != 0, item);
+            assert_null(strstr(out, " is "));
+            assert_non_null(strstr(out, "{\"metadata\":{\"name\":\"odd\"},\"spec\":{}}"));
+        }
+    }
+}
+
+struct broken_row {
+    const char *item;
+    const char *list; /* what comes out of it */
+};
+
+static void check_broken(struct arena *a, const struct broken_row *rows, size_t n)
+{
+    const char *good = "{\"metadata\":{\"name\":\"good\"}}";
+    for (size_t i = 0; i < n; i++) {
+        const char *want = quoted(a, rows[i].list);
+        assert_string_equal(between_good_ones(a, false, rows[i].item),
+                            arena_printf(a, "%s\n%s\n%s\n", good, want, good));
+        const char *space = strstr(want, " ");
+        assert_string_equal(between_good_ones(a, true, rows[i].item),
+                            arena_printf(a,
+                                         "{\"object\":%s}\n{\"object\":%.*s}%s\n{\"object\":%s}\n",
+                                         good, (int)(space - want), want, space, good));
+    }
+}
+
+/* … and what is wanted, and is too much, takes its field away and nothing else. */
+static void json_cutter__wanted_field_over_a_cap__only_it_is_left_out(void **state)
+{
+    struct arena *a = *state;
+    char *big = repeated(a, "0123456789abcdef", 300000); /* 4.8 MB */
+    char *pairs = repeated(a, "\"k\":\"0123456789abcdef\",", 300000);
+    char *deep = arena_printf(a, "%s1%s", repeated(a, "[", 200), repeated(a, "]", 200));
+    char *long_name = repeated(a, "n", CUTTER_NAME_MAX + 1);
+#define TOO_LARGE " is larger than 4194304 bytes"
+#define TOO_DEEP  " is nested deeper than 64 levels"
+    const struct broken_row rows[] = {
+        {arena_printf(a, "{\"metadata\":{\"labels\":{\"a\":\"%s\"},\"name\":\"odd\"}}", big),
+         "{'metadata':{'labels':true,'name':'odd'}} metadata.labels" TOO_LARGE},
+        {arena_printf(
+             a, "{\"metadata\":{\"name\":\"odd\",\"labels\":{%s\"z\":1}},\"spec\":{\"ports\":[1]}}",
+             pairs),
+         "{'metadata':{'name':'odd','labels':true},'spec':{'ports':[1]}} "
+         "metadata.labels" TOO_LARGE},
+        {arena_printf(a, "{\"metadata\":{\"name\":\"odd\",\"labels\":%s},\"spec\":{\"ports\":[2]}}",
+                      deep),
+         "{'metadata':{'name':'odd','labels':true},'spec':{'ports':[2]}} metadata.labels" TOO_DEEP},
+        {arena_printf(a,
+                      "{\"spec\":{\"ports\":\"%s\"},\"metadata\":{\"labels\":%s,\"name\":\"odd\"}}",
+                      big, deep),
+         "{'spec':{'ports':true},'metadata':{'labels':true,'name':'odd'}} spec.ports" TOO_LARGE},
+        {arena_printf(a, "{\"spec\":[%s],\"name\":\"odd\"}", deep),
+         "{'spec':true,'name':'odd'} spec" TOO_DEEP},
+        {arena_printf(a, "{\"flag\":tr%s,\"name\":\"odd\"}", big),
+         "{'flag':[],'name':'odd'} flag" TOO_LARGE},
+        {arena_printf(a, "{\"metadata\":{\"labels\":{\"a\":1,\"%s\":{\"b\":[]}},\"name\":\"odd\"}}",
+                      long_name),
+         "{'metadata':{'labels':true,'name':'odd'}} metadata.labels has a member name that is "
+         "longer than "
+         "65536 bytes"},
+    };
+    check_broken(a, rows, ARRAY_LEN(rows));
+}
+
+/* Short fields have room behind large ones, but not without end. */
+static void json_cutter__item_of_nothing_but_names__left_out_without_one(void **state)
+{
+    struct arena *a = *state;
+    const char *out = between_good_ones(
+        a, false,
+        arena_printf(a, "{%s\"name\":\"odd\"}", repeated(a, "\"name\":\"0123456789\",", 300000)));
+    assert_string_equal(out,
+                        "{\"metadata\":{\"name\":\"good\"}}\nnull it is larger than 4194304 bytes\n"
+                        "{\"metadata\":{\"name\":\"good\"}}\n");
+}
+
+static void json_cutter__head_nested_too_deep__refused(void **state)
+{
+    static const char *const head[] = {"a", NULL};
     struct sink s = {.stop_after = -1};
-    struct json_cutter *c = list_cutter(&s, members);
-    char chunk[1001];
-    memset(chunk, 'x', 1000);
-    chunk[1000] = '\0';
-    assert_int_equal(feed_repeated(c, "{\"items\":[{\"name\":\"big\",\"a\":\"", 1, NULL), ERR_OK);
-    assert_int_equal(feed_repeated(c, chunk, 5000, NULL), ERR_OK);
-    assert_int_equal(feed_repeated(c, "\"},", 1, NULL), ERR_OK);
-    assert_int_equal(s.too_large, 1);
-    assert_true(str_has_prefix(str_buf_text(&s.text), "{\"name\":\"big\",\"a\":\"xxx"));
-    assert_true(s.text.len <= CUTTER_KEPT_MAX + 1);
-    str_buf_reset(&s.text);
-    assert_int_equal(feed_repeated(c, "{\"a\":1}]}", 1, NULL), ERR_OK);
-    assert_string_equal(str_buf_text(&s.text), "{\"a\":1}\n");
-    assert_true(json_cutter_at_boundary(c));
+    struct err err = ERR_INIT;
+    const struct cutter_args args = {
+        .mode = CUTTER_LIST, .more_members = head, .on_item = take, .arg = &s};
+    struct json_cutter *c = json_cutter_new(&args);
+    assert_int_equal(feed_repeated(c, "{\"x\":", 1, &err), ERR_OK);
+    assert_int_equal(feed_repeated(c, "[", 100000, &err), ERR_OK);
+    assert_int_equal(feed_repeated(c, "]", 100000, &err), ERR_OK);
+    assert_int_equal(feed_repeated(c, ",\"a\":", 1, &err), ERR_OK);
+    assert_int_equal(feed_repeated(c, "[", 1000, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "nested deeper than 64"));
     json_cutter_free(c);
     str_buf_done(&s.text);
     (void)state;
@@ -240,15 +358,12 @@ static void json_cutter__item_without_end__refused_at_the_cap(void **state)
     struct err err = ERR_INIT;
     static const char *const members[] = {"a", NULL};
     struct json_cutter *c = stream_cutter(&s, members);
-    char chunk[4097];
-    memset(chunk, 'x', 4096);
-    chunk[4096] = '\0';
+    char *chunk = repeated(*state, "x", (size_t)1 << 20);
     assert_int_equal(feed_repeated(c, "{\"dropped\":\"", 1, NULL), ERR_OK);
-    assert_int_equal(feed_repeated(c, chunk, 10000, &err), ERR_INVALID);
+    assert_int_equal(feed_repeated(c, chunk, 100, &err), ERR_INVALID);
     assert_non_null(strstr(err.message, "one item is larger than"));
     json_cutter_free(c);
     str_buf_done(&s.text);
-    (void)state;
 }
 
 static void json_cutter__reader_stops__feeding_ends_cancelled(void **state)
@@ -424,8 +539,10 @@ UNIT_MAIN(json_cutter)
         KUBE_TEST(json_cutter__list_head__wanted_members_in_any_order),
         KUBE_TEST(json_cutter__no_json__refused_with_the_byte),
         KUBE_TEST(json_cutter__nul_bytes__refused_everywhere),
-        KUBE_TEST(json_cutter__nested_too_deep__refused_also_in_what_is_dropped),
-        KUBE_TEST(json_cutter__huge_item__reported_and_the_list_goes_on),
+        KUBE_TEST(json_cutter__unwanted_beyond_all_caps__skipped_without_counting),
+        KUBE_TEST(json_cutter__wanted_field_over_a_cap__only_it_is_left_out),
+        KUBE_TEST(json_cutter__item_of_nothing_but_names__left_out_without_one),
+        KUBE_TEST(json_cutter__head_nested_too_deep__refused),
         KUBE_TEST(json_cutter__item_without_end__refused_at_the_cap),
         KUBE_TEST(json_cutter__reader_stops__feeding_ends_cancelled),
         KUBE_TEST(json_cutter__v175_separators__same_events),

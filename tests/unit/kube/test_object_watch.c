@@ -52,7 +52,7 @@ static void trouble(void *arg, const struct err *err)
 
 static void start(struct watcher *w, const struct api_step *steps, size_t n)
 {
-    static const char *const members[] = {"kind", "metadata", "data", NULL};
+    static const char *const members[] = {"data", NULL};
     *w = (struct watcher){.api = fake_api_start(steps, n), .rng = rng_seeded_new(1)};
     mutex_init(&w->lock);
     const struct object_watch_args args = {
@@ -207,6 +207,32 @@ static const struct script scripts[] = {
      .heard = "! ! ! a ! b "},
 };
 
+/* Whoever may write the object may nest its managedFields: that is nobody's business. */
+static void object_watch__deep_managed_fields__object_is_seen(void **state)
+{
+    struct arena *a = *state;
+    struct str_buf deep _cleanup_(str_buf_done) = STR_BUF_INIT;
+    for (int i = 0; i < 5000; i++) {
+        str_append(&deep, "{'f:a':");
+    }
+    str_append(&deep, "{}");
+    for (int i = 0; i < 5000; i++) {
+        str_append(&deep, "}");
+    }
+    const char *form = "{'kind':'ConfigMap','metadata':{'managedFields':[%s],'name':'c',"
+                       "'resourceVersion':'%s'},'data':{'k':'%s'}}";
+    const char *first = arena_printf(a, form, str_buf_text(&deep), "7", "a");
+    const struct api_step steps[] = {
+        {.way = API_END, .body = arena_printf(a, "{'type':'ADDED','object':%s}" EXPIRED, first)},
+        {.body = arena_printf(a, form, str_buf_text(&deep), "8", "b")},
+        {.way = API_HANG},
+    };
+    struct watcher w;
+    start(&w, steps, ARRAY_LEN(steps));
+    finish(&w, 3, "a b ");
+    done(&w);
+}
+
 static void object_watch__trouble__is_survived(void **state)
 {
     (void)state;
@@ -325,6 +351,7 @@ UNIT_MAIN(object_watch)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object_watch__stream__asks_as_upstream_then_goes_on_from_the_last_version),
+        KUBE_TEST(object_watch__deep_managed_fields__object_is_seen),
         cmocka_unit_test(object_watch__trouble__is_survived),
         cmocka_unit_test(object_watch__stop_while_nothing_answers__ends),
         cmocka_unit_test(object_rules__watching_is_forbidden__polls_once_a_minute_at_the_latest),

@@ -75,7 +75,8 @@ static const char *contents(struct arena *a, struct kube_store *s)
     struct str_buf b = STR_BUF_INIT;
     struct kube_snapshot *snap = kube_store_snapshot(s);
     for (size_t i = 0; i < snap->n; i++) {
-        str_appendf(&b, "%s@%s ", snap->objects[i]->key, snap->objects[i]->resource_version);
+        str_appendf(&b, "%s@%s%s ", snap->objects[i]->key, snap->objects[i]->resource_version,
+                    snap->objects[i]->unreadable != NULL ? "!" : "");
     }
     kube_snapshot_unref(snap);
     const char *text = str_buf_to_arena(&b, a);
@@ -186,7 +187,7 @@ static void kube_reflectors__bad_first_list__error_then_good_one(void **state)
          "the answer is no ServiceList but a PodList"},
         {{.body = STATUS("403", "Forbidden")}, "said so"},
         {{.body = "[]"}, "want a JSON object"},
-        {{.body = deep}, "nested deeper than 64"},
+        {{.body = deep}, "ended in the middle, after 0 items"},
         {{.body = with_nul, .body_len = sizeof with_nul - 1}, "want a value, got 0x00"},
         {{.way = API_CUT, .body = "{'kind':'ServiceList','items':["}, "was cut"},
         {{.way = API_DROP}, "closed the connection without an answer"},
@@ -273,7 +274,7 @@ static void kube_reflectors__retry_after__same_request_again(void **state)
 }
 
 /* One object that cannot be read neither stops the others nor takes away what is known of it. */
-static void kube_reflectors__bad_object__left_out_and_known_one_kept(void **state)
+static void kube_reflectors__bad_object__known_but_unreadable(void **state)
 {
     const struct api_step steps[] = {
         {.body = LIST("10", SVC("a", "1") "," SVC("b", "2"))},
@@ -290,7 +291,7 @@ static void kube_reflectors__bad_object__left_out_and_known_one_kept(void **stat
     struct world w = START(steps);
     fake_api_wait(w.api, 4);
     assert_string_equal(target(*state, &w, 2), "?resourceVersion=12");
-    assert_string_equal(contents(*state, w.store), "demo/a@1 demo/b@2 ");
+    assert_string_equal(contents(*state, w.store), "demo/a@11! demo/b@2 ");
     world_stop(&w);
 }
 
@@ -392,7 +393,8 @@ static void reflector_on_event__endless_new_objects__watch_ends(void **state)
                            "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"namespace\":\"demo\","
                            "\"name\":\"s%07u\",\"uid\":\"u\",\"resourceVersion\":\"%u\"}}}",
                            n, n + 1);
-        go_on = reflector_on_event(x, text, (size_t)len, false);
+        const struct cutter_item item = {.text = text, .n = (size_t)len};
+        go_on = reflector_on_event(x, &item);
         n += go_on;
     }
     assert_int_equal(n, LIST_ITEMS_MAX);
@@ -565,7 +567,7 @@ static void kube_reflectors__item_without_end__cut_off_at_the_cap(void **state)
     do {
         (void)!kube_reflectors_wait_synced(r, clock_now_ms(clock_real()) + 20, &err);
     } while (strstr(err.message, "not sent its lists") != NULL);
-    assert_non_null(strstr(err.message, "one item is larger than 16777216"));
+    assert_non_null(strstr(err.message, "one item is larger than 67108864"));
     kube_reflectors_free(r);
     kube_store_free(store);
     raw_server_stop(server);
@@ -637,7 +639,7 @@ UNIT_MAIN(reflector)
         KUBE_TEST(kube_reflectors__expired_lists__newest_at_once),
         KUBE_TEST(kube_reflectors__too_large_version__newest_at_once),
         KUBE_TEST(kube_reflectors__retry_after__same_request_again),
-        KUBE_TEST(kube_reflectors__bad_object__left_out_and_known_one_kept),
+        KUBE_TEST(kube_reflectors__bad_object__known_but_unreadable),
         KUBE_TEST(kube_reflectors__broken_watch__resumed_or_listed),
         KUBE_TEST(kube_reflectors__undecodable_deletion__known_object_deleted),
         KUBE_TEST(kube_reflectors_wait_synced__nobody_listens__says_where_to_look),
