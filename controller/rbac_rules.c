@@ -41,7 +41,7 @@ struct rows {
     size_t n, cap;
 };
 
-static int read_verbs(const char *text, unsigned *ret, struct err *err)
+int rbac_read_verbs(const char *text, unsigned *ret, struct err *err)
 {
     unsigned mask = 0;
     for (const char *p = text; *p != '\0';) {
@@ -78,7 +78,7 @@ static int add_row(struct rows *rows, const struct tt_kube_kind *k, struct err *
 {
     unsigned verbs = 0;
     const char *slash = strchr(k->api_version, '/');
-    int code = read_verbs(k->verbs, &verbs, err);
+    int code = rbac_read_verbs(k->verbs, &verbs, err);
 
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s %s", k->api_version, k->resource);

@@ -43,6 +43,8 @@ struct rbac_rule {
 };
 extern const char *const rbac_verbs[];
 extern const size_t rbac_verbs_n;
+/* Reads "get,list" into bits as above.  INVALID names the verb that RBAC does not know. */
+int rbac_read_verbs(const char *text, unsigned *ret, struct err *err) _warn_unused_;
 
 /* All rules of those (`whose`: RBAC_…), sorted by namespace, name, group, resources; no verb on a resource twice.  INVALID: a kind of the provider has a
  * verb that RBAC does not know. */
