@@ -649,9 +649,14 @@ int controller_main(const char *program, int argc, char **argv,
     struct err err = ERR_INIT;
 
     log_setup(&(struct log_config){.fd = STDERR_FILENO});
-    if (peek.cloud_provider[0] != '\0' &&
-        plugin_open(peek.cloud_provider, peek.plugin_dir, builtins, n_builtins, &plugin, &err) !=
-            ERR_OK) {
+    const struct plugin_search search = {
+        .name = peek.cloud_provider,
+        .dir = peek.plugin_dir,
+        .allow_writable = peek.allow_writable,
+        .builtins = builtins,
+        .n_builtins = n_builtins,
+    };
+    if (peek.cloud_provider[0] != '\0' && plugin_open(&search, &plugin, &err) != ERR_OK) {
         return fail(&err);
     }
     int rc = main_with_plugin(program, argc, argv, plugin);

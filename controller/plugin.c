@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "controller/plugin_file.h"
 #include "controller/plugin_tables.h"
 
 #define SYMBOL        "tt_provider_descriptor"
@@ -154,29 +156,40 @@ static int load(const char *name, const char *path, struct plugin *p, struct err
     return plugin_check(fn(), name, path, &p->desc, err);
 }
 
-int plugin_open(const char *name, const char *dir, const struct tt_provider *const *builtins,
-                size_t n_builtins, struct plugin **ret, struct err *err)
+/* A plugin of the folder. */
+static int open_file(const struct plugin_search *search, struct plugin *p, struct err *err)
 {
+    _cleanup_(xfreep) char *path = xasprintf("%s/%s.so", search->dir, search->name);
     struct stat st;
 
-    if (!is_name(name)) {
-        return err_set(err, ERR_INVALID, "unknown cloud provider \"%s\"", name);
+    if (stat(path, &st) != 0) {
+        return not_found(search->name, path, search->builtins, search->n_builtins, err);
     }
-    struct plugin *p = xcalloc(1, sizeof(*p));
-    for (size_t i = 0; i < n_builtins; i++) {
-        if (strcmp(builtins[i]->name, name) == 0) {
-            int rc = plugin_check(builtins[i], name, "built-in provider", &p->desc, err);
-            if (rc != ERR_OK) {
-                plugin_free(p);
-                return rc;
-            }
-            *ret = p;
-            return ERR_OK;
+    if (!search->allow_writable && plugin_file_check(path, geteuid(), err) != ERR_OK) {
+        (void)err_prefix(err, "provider %s is not loaded", path);
+        return err->code;
+    }
+    return load(search->name, path, p, err);
+}
+
+static int open_wanted(const struct plugin_search *search, struct plugin *p, struct err *err)
+{
+    for (size_t i = 0; i < search->n_builtins; i++) {
+        if (strcmp(search->builtins[i]->name, search->name) == 0) {
+            return plugin_check(search->builtins[i], search->name, "built-in provider", &p->desc,
+                                err);
         }
     }
-    _cleanup_(xfreep) char *path = xasprintf("%s/%s.so", dir, name);
-    int rc = stat(path, &st) != 0 ? not_found(name, path, builtins, n_builtins, err)
-                                  : load(name, path, p, err);
+    return open_file(search, p, err);
+}
+
+int plugin_open(const struct plugin_search *search, struct plugin **ret, struct err *err)
+{
+    if (!is_name(search->name)) {
+        return err_set(err, ERR_INVALID, "unknown cloud provider \"%s\"", search->name);
+    }
+    struct plugin *p = xcalloc(1, sizeof(*p));
+    int rc = open_wanted(search, p, err);
     if (rc != ERR_OK) {
         plugin_free(p);
         return rc;

@@ -14,6 +14,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/str.h"
+#include "controller/plugin.h"
 
 #define CMD_PLAN         0x1u
 #define CMD_EXPLAIN      0x2u
@@ -37,6 +38,7 @@ struct cmd_args {
     const char *secret_key; /* --cloud-config-key */
     const char *cluster_name;
     const char *plugin_dir;
+    bool allow_writable_plugins;
     const char *kubeconfig;
     const char *context;
     const char *master;
@@ -88,7 +90,7 @@ extern const size_t cmd_flags_n;
 
 /* The values of --cloud-provider ("" when it is absent) and --provider-plugin-dir (or its default), before the provider's
  * options are known. */
-void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir);
+void cmd_args_peek(int argc, char *const *argv, struct plugin_search *ret);
 /* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x; did you mean --y?", "flag needs
  * an argument: --x", … */
 int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,

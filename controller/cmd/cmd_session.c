@@ -89,15 +89,17 @@ static bool asks_for_help(int argc, char *const *argv)
 int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage, int argc,
                       char *const *argv, bool *ret_done, struct err *err)
 {
-    const char *provider, *dir;
+    struct plugin_search search = {0};
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
     int code = ERR_OK;
     *s = (struct cmd_session){.a = arena_new(), .command = argv[0]};
     cmd_log_setup(0);
-    cmd_args_peek(argc, argv, &provider, &dir);
-    if (code == ERR_OK && !str_is_empty(provider)) {
-        code = plugin_open(provider, dir, builtins, n, &s->plugin, err);
+    cmd_args_peek(argc, argv, &search);
+    search.builtins = builtins;
+    search.n_builtins = n;
+    if (code == ERR_OK && !str_is_empty(search.name)) {
+        code = plugin_open(&search, &s->plugin, err);
     }
     *ret_done = asks_for_help(argc, argv);
     if (*ret_done) {

@@ -364,6 +364,7 @@ def test_explain(report, trimtab, folder, cluster):
 
 def main():
     report = tap.Report()
+    os.umask(0o022)  # what others may write is not loaded
     with tempfile.TemporaryDirectory() as scratch:
         try:
             trimtab, folder = install_and_build(scratch)

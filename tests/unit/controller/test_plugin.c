@@ -7,12 +7,17 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/attr.h"
 #include "controller/metrics.h"
 #include "controller/plugin.h"
+#include "controller/plugin_file.h"
 #include "tests/support/fake_provider.h"
 #include "tests/support/unit.h"
 
@@ -287,14 +292,66 @@ static void plugin_open__built_in__found_by_name(void **state)
     struct plugin *p = NULL;
     struct err err = ERR_INIT;
 
-    assert_int_equal(ERR_OK, plugin_open("fake", "/nowhere", builtins, 1, &p, &err));
+    struct plugin_search search = {
+        .name = "fake", .dir = "/nowhere", .builtins = builtins, .n_builtins = 1};
+
+    assert_int_equal(ERR_OK, plugin_open(&search, &p, &err));
     assert_string_equal("fake", p->desc.name);
     plugin_free(p);
-    assert_int_equal(ERR_NOT_FOUND, plugin_open("nope", "/nowhere", builtins, 1, &p, &err));
+    search.name = "nope";
+    assert_int_equal(ERR_NOT_FOUND, plugin_open(&search, &p, &err));
     assert_string_equal(
         "unknown cloud provider \"nope\": built in are: fake; there is no /nowhere/nope.so",
         err.message);
-    assert_int_equal(ERR_INVALID, plugin_open("../x", "/nowhere", builtins, 1, &p, &err));
+    search.name = "../x";
+    assert_int_equal(ERR_INVALID, plugin_open(&search, &p, &err));
+}
+
+/* A folder in /tmp, an empty file in it; each row changes modes and says whether the file may be loaded. */
+static void plugin_file__others_may_write__is_refused(void **state)
+{
+    static const struct {
+        mode_t folder, inner, file;
+        bool foreign;     /* as an account sees it that does not own them */
+        const char *want; /* the end of the path that is named; NULL: fine */
+    } rows[] = {
+        {0755, 0755, 0644, false, NULL},          {0755, 0755, 0664, false, "/inner/x.so"},
+        {0755, 0755, 0646, false, "/inner/x.so"}, {0755, 0775, 0644, false, "/inner"},
+        {0755, 0757, 0644, false, "/inner"},      {0757, 0755, 0644, false, "/tt-plugin"},
+        {01777, 0755, 0644, false, NULL},         {0755, 0755, 0755, true, "/tt-plugin"},
+    };
+    char folder[] = "/tmp/tt-plugin-XXXXXX";
+    struct err err = ERR_INIT;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    char *inner = xasprintf("%s/inner", folder);
+    char *file = xasprintf("%s/x.so", inner);
+    char *link = xasprintf("%s/link.so", folder);
+    assert_int_equal(0, mkdir(inner, 0755));
+    assert_int_equal(0, close(open(file, O_CREAT | O_WRONLY, 0644)));
+    assert_int_equal(0, symlink(file, link));
+    for (size_t i = 0; i < ARRAY_LEN(rows) * 2; i++) {
+        const char *want = rows[i / 2].want;
+        bool unknown = rows[i / 2].foreign && geteuid() == 0; /* root owns them: fine for all */
+        assert_int_equal(0, chmod(folder, rows[i / 2].folder));
+        assert_int_equal(0, chmod(inner, rows[i / 2].inner));
+        assert_int_equal(0, chmod(file, rows[i / 2].file));
+        err_clear(&err);
+        int rc = plugin_file_check(i % 2 == 0 ? file : link,
+                                   rows[i / 2].foreign ? geteuid() + 1 : geteuid(), &err);
+        bool good = want == NULL || unknown
+                        ? rc == ERR_OK
+                        : rc == ERR_FORBIDDEN && strstr(err.message, want) != NULL &&
+                              strstr(err.message, "--allow-writable-plugins") != NULL;
+        if (!good) {
+            fail_msg("row %zu: %d, \"%s\"", i, rc, err.message);
+        }
+    }
+    assert_int_equal(0, unlink(link) | unlink(file) | rmdir(inner) | rmdir(folder));
+    free(inner);
+    free(file);
+    free(link);
 }
 
 UNIT_MAIN(plugin)
@@ -310,6 +367,7 @@ UNIT_MAIN(plugin)
         T(plugin__metrics__are_what_prometheus_reads),
         T(plugin__names_of_objects__are_what_the_api_server_accepts),
         T(plugin_open__built_in__found_by_name),
+        T(plugin_file__others_may_write__is_refused),
     };
     return cmocka_run_group_tests_name("controller-plugin", tests, NULL, NULL);
 }
