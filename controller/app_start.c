@@ -237,7 +237,9 @@ static int open_once(struct app *a, struct err *err)
         return code;
     }
     struct host_call *c = host_call_begin(a->host, a->a, 1, PROVIDER_OPEN_MS, 0, NULL);
+    host_set_opening(a->host, true);
     int32_t rc = d->open(&args, &a->provider, host_call_result(c, 0));
+    host_set_opening(a->host, false);
     code = host_result_outcome(host_call_result(c, 0), rc, false, err);
     host_call_end(c);
     if (code != ERR_OK) {

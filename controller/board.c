@@ -199,7 +199,7 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
         e->failures = 0;
         e->create = e->change = e->delete_ = 0;
         set_text(&e->plan, NULL);
-    } else {
+    } else if (how->state != BOARD_SYNCING) {
         e->failing_us = e->failing_us == 0 ? now_us : e->failing_us;
         e->failures++;
     }

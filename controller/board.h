@@ -79,7 +79,7 @@ void board_begin(struct board *b, const char *key, const char *verb);
 void board_plan(struct board *b, const struct tt_plan *plan);
 /* How a sync ended.  `delay_ms` from now until it is tried again by itself; < 0: not. */
 struct board_end {
-    enum board_state state; /* READY, RETRYING, FAILED, ELSEWHERE */
+    enum board_state state; /* READY, RETRYING, FAILED, ELSEWHERE; SYNCING: the cloud is at work */
     int64_t took_ms;
     unsigned calls;
     int32_t code;

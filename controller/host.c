@@ -24,7 +24,9 @@ static int64_t host_wall_us(struct tt_host_ctx *h)
 
 static void host_random(struct tt_host_ctx *h, void *bytes, size_t n)
 {
-    rng_bytes(h->args.rng, bytes, n);
+    if (bytes != NULL) {
+        rng_bytes(h->args.rng, bytes, n);
+    }
 }
 
 static int32_t call_cancelled(const struct tt_call *call)
@@ -34,12 +36,17 @@ static int32_t call_cancelled(const struct tt_call *call)
     return cancel_fired(c->cancel) || clock_now_ms(c->host->args.clock) >= call->deadline_ms;
 }
 
+/* Without a call nothing says for how long, or for whom, something is changed: only open() may ask so. */
 static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call)
 {
     if (h->args.planning || (call != NULL && call->planning)) {
         return 0;
     }
-    if (call != NULL && call_cancelled(call)) {
+    if (call == NULL && !atomic_load(&h->opening)) {
+        host_log_fault(h, "may_mutate() was asked without a call, outside of open(): it says no");
+        return 0;
+    }
+    if (call != NULL && (call_cancelled(call) || atomic_load(&host_call_of(call)->refused))) {
         return 0;
     }
     return fence_may_mutate(h->args.fence);
@@ -47,9 +54,23 @@ static int32_t host_may_mutate(struct tt_host_ctx *h, const struct tt_call *call
 
 /* ---- snapshots ----------------------------------------------------------------------------------- */
 
+/* Where a provider gives no place for an answer, it gets none. */
+static bool has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n, const char *what)
+{
+    bool has = ret != NULL && ret_n != NULL;
+
+    if (!has) {
+        host_log_fault(h, what);
+    }
+    return has;
+}
+
 static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
                           const struct tt_service *const **ret, uint32_t *ret_n)
 {
+    if (!has_places(h, ret, ret_n, "services() was called with NULL for its answer")) {
+        return;
+    }
     *ret = h->args.fixed_services;
     *ret_n = h->args.n_fixed_services;
     if (h->args.fixed_services != NULL || h->args.services == NULL || call == NULL) {
@@ -73,6 +94,9 @@ static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
 static void host_nodes(struct tt_host_ctx *h, const struct tt_call *call,
                        const struct tt_node *const **ret, uint32_t *ret_n)
 {
+    if (!has_places(h, ret, ret_n, "nodes() was called with NULL for its answer")) {
+        return;
+    }
     *ret = h->args.fixed_nodes;
     *ret_n = h->args.n_fixed_nodes;
     if (h->args.fixed_nodes != NULL || h->args.nodes == NULL || call == NULL) {
@@ -92,10 +116,15 @@ static void host_slices(struct tt_host_ctx *h, const struct tt_call *call,
                         const struct tt_service *service, const struct tt_slice *const **ret,
                         uint32_t *ret_n, uint32_t *ret_known)
 {
+    if (!has_places(h, ret, ret_n, "slices() was called with NULL for its answer") ||
+        !has_places(h, ret_known, ret_known, "slices() was called with NULL for its answer")) {
+        return;
+    }
     *ret = NULL;
     *ret_n = 0;
     *ret_known = 0;
-    if (h->args.slices == NULL || call == NULL || service == NULL) {
+    if (h->args.slices == NULL || call == NULL || service == NULL || service->ns == NULL ||
+        service->name == NULL) {
         return;
     }
     struct host_call *c = host_call_of(call);
@@ -135,6 +164,7 @@ struct tt_host_ctx *host_new(const struct host_args *args)
     h->table.nodes = host_nodes;
     h->table.slices = host_slices;
     host_table_results(&h->table);
+    host_table_explain(&h->table);
     host_table_reports(&h->table);
     host_table_kube(&h->table);
     if (args->metrics != NULL && args->desc != NULL) {
@@ -142,6 +172,11 @@ struct tt_host_ctx *host_new(const struct host_args *args)
         /* a name that is taken stays the controller's: the plugin loader has said so */
     }
     return h;
+}
+
+void host_set_opening(struct tt_host_ctx *h, bool opening)
+{
+    atomic_store(&h->opening, opening);
 }
 
 void host_free(struct tt_host_ctx *h)

@@ -128,6 +128,8 @@ struct tt_host_ctx *host_new(const struct host_args *args) _warn_unused_;
 void host_free(struct tt_host_ctx *h); /* NULL is fine; the provider is closed */
 /* The table that the provider gets; valid until host_free(). */
 const struct tt_host *host_table(const struct tt_host_ctx *h);
+/* Around open(): until it has returned the provider may ask for writing without a call. */
+void host_set_opening(struct tt_host_ctx *h, bool opening);
 /* What is watched is known once the provider is open: before the first call that reads it. */
 void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices);
 

@@ -171,8 +171,13 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
 static void before_ensure(struct sync_batch *b, struct sync_item *item)
 {
     log_info(2, "Ensuring load balancer for service", LOG_S("service", item->key));
+    if (sync_validates(b->s) && sync_call_validate(item) != ERR_OK) {
+        return;
+    }
     if (!sync_reports_plans(b->s)) {
-        sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
+        if (!sync_goes_on(item)) {
+            sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
+        }
         item->began = true;
     }
     if (!sync_holds_finalizers(b->s) && sync_add_finalizer(item, &item->err) != ERR_OK) {
@@ -329,7 +334,7 @@ static void batch_run(struct sync_batch *b)
         }
         note_nodes(b, item);
         /* An item that failed on the way to the call has its error; one that needs no call has none. */
-        if (item->joins || item->err.code == ERR_OK) {
+        if (item->joins || item->refused || item->err.code == ERR_OK) {
             sync_after(b, item);
         }
         sync_settle(b, item);

@@ -32,6 +32,8 @@
 
 /* How long one call into the provider may take before it is cancelled. */
 #define SYNC_CALL_TIMEOUT_MS (30 * 60 * 1000)
+/* For how long the cloud may be at work for a Service (TT_IN_PROGRESS) before its owner is told. */
+#define SYNC_WAIT_MAX_MS (10 * 60 * 1000)
 /* --drift */
 enum sync_drift {
     SYNC_DRIFT_OFF = 0,

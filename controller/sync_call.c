@@ -110,6 +110,22 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     return code;
 }
 
+int sync_call_validate(struct sync_item *item)
+{
+    const struct syncer *s = item->s;
+
+    item->in = sync_item_in(item, item->svc, TT_VERB_ENSURE);
+    struct host_call *c =
+        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
+    host_call_item(c, 0, &item->in);
+    int32_t rc = s->desc->validate(s->provider, &item->in);
+    item->result = host_call_result(c, 0);
+    int code = host_result_outcome(item->result, rc, false, &item->err);
+    item->refused = code != ERR_OK;
+    host_call_end(c);
+    return code;
+}
+
 /* Members must have `in` filled but for the result. */
 static void call_provider(struct sync_batch *b, struct sync_item **items, uint32_t n,
                           provider_fn *fn, bool must_settle)

@@ -26,6 +26,19 @@ int cmd_validate(struct cmd_session *s, const char *key, struct err *err)
     return code;
 }
 
+bool cmd_validates(const struct cmd_session *s)
+{
+    const struct tt_provider *d = &s->plugin->desc;
+    return d->validate != NULL && (d->capabilities & TT_CAP_CHECKS_ITSELF) == 0;
+}
+
+int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err)
+{
+    const struct tt_service *svc = cmd_session_service(s, key);
+    return cmd_validates(s) && cmd_verb(s, svc) == TT_VERB_ENSURE ? cmd_validate(s, key, err)
+                                                                  : ERR_OK;
+}
+
 const char *cmd_batch_key(const struct cmd_session *s, const char *key)
 {
     const struct tt_provider *d = &s->plugin->desc;

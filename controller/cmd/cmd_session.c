@@ -271,7 +271,9 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
     cmd_wait_for(s->wait, arena_printf(s->a, "opening the provider %s", s->plugin->desc.name));
     call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_result *result = host_call_result(call, 0);
+    host_set_opening(s->host, true);
     code = s->plugin->desc.open(&s->open_args, &s->provider, result);
+    host_set_opening(s->host, false);
     host_call_end(call);
     cmd_wait_end(s->wait);
     s->opened = code == TT_OK;

@@ -51,6 +51,7 @@ REFUSED = {
     "option-type": ["option"],
     "option-binary": ["option"],
     "option-taken": ["option cloud-config"],
+    "metric-blank": ["metric 1", "acme members", "is not [a-zA-Z_:]"],
     "descriptor-null": ["tt_provider_descriptor"],
     "no-symbol": ["tt_provider_descriptor"],
     "absent": ["absent.so"],
@@ -72,6 +73,9 @@ EVENT = {
     "ingress-long": ["ingress"],
     "ingress-mode": ["ipMode"],
     "ingress-many": ["ingress"],
+    "ingress-word": ["999.1.1.1", "is not an IP address"],
+    "condition-word": ["is ready", "type that is not"],
+    "refused-spec": ["no port of that kind"],
     "result-missing": ["did not say"],
 }
 # Words of what `trimtab explain` says.

@@ -36,6 +36,7 @@
     WAY(OPTION_TYPE, "option-type")                                                                \
     WAY(OPTION_BINARY, "option-binary")                                                            \
     WAY(OPTION_TAKEN, "option-taken")                                                              \
+    WAY(METRIC_BLANK, "metric-blank")                                                              \
     WAY(DESCRIPTOR_NULL, "descriptor-null")
 
 /* open(): the controller does not start. */
@@ -59,6 +60,9 @@
     WAY(INGRESS_LONG, "ingress-long")                                                              \
     WAY(INGRESS_MODE, "ingress-mode")                                                              \
     WAY(INGRESS_MANY, "ingress-many")                                                              \
+    WAY(INGRESS_WORD, "ingress-word")                                                              \
+    WAY(CONDITION_WORD, "condition-word")                                                          \
+    WAY(REFUSED_SPEC, "refused-spec")                                                              \
     WAY(RESULT_MISSING, "result-missing")                                                          \
     WAY(EVENT_LONG, "event-long")
 

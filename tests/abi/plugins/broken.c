@@ -95,6 +95,13 @@ static int32_t broken_answer(const struct tt_service *service, struct tt_result 
     case INGRESS_LONG:
         in.ip = text;
         break;
+    case INGRESS_WORD:
+        in.ip = "999.1.1.1";
+        break;
+    case CONDITION_WORD:
+        host->result_condition(
+            result, &(struct tt_condition){.type = "is ready", .status = "True", .reason = "X"});
+        break;
     case INGRESS_MODE:
         in.ip_mode = "Sideways";
         break;
@@ -198,6 +205,13 @@ static int32_t broken_explain(void *provider, const struct tt_call *call,
     return TT_OK;
 }
 
+static int32_t broken_validate(void *provider, const struct tt_item *item)
+{
+    (void)provider;
+    host->result_fail(item->result, TT_INVALID, "no port of that kind", 0);
+    return TT_INVALID;
+}
+
 /* ---- the descriptor ------------------------------------------------------------------------------------- */
 #define UNLESS(absent, member) (way == (absent) ? NULL : (member))
 
@@ -249,6 +263,8 @@ static const struct tt_option *broken_options(void)
 /* Sets what is said of the provider as a whole. */
 static void describe(struct tt_provider *p)
 {
+    static const struct tt_metric metric = {.name = "acme members", .type = TT_METRIC_GAUGE};
+
     p->abi_major = way == WRONG_MAJOR ? TRIMTAB_ABI_MAJOR + 1 : TRIMTAB_ABI_MAJOR;
     p->abi_minor = way == LATER          ? TRIMTAB_ABI_MINOR + 7
                    : way == EXPLAIN_TEXT ? 3u
@@ -270,6 +286,8 @@ static void describe(struct tt_provider *p)
     p->n_finalizers = way == OWN_AFFAIR ? 1 : 0;
     p->options = broken_options();
     p->n_options = 1;
+    p->metrics = &metric;
+    p->n_metrics = way == METRIC_BLANK ? 1 : 0;
     p->codes = way == CODE_UNDECLARED ? 1u << TT_OK : 0;
 }
 
@@ -287,6 +305,7 @@ TT_EXPORT const struct tt_provider *tt_provider_descriptor(void)
         .ensure_load_balancer_deleted = UNLESS(NO_DELETE, broken_call),
         .batch_key = way == HALF_BATCH || way == RESULT_MISSING ? broken_key : NULL,
         .reconcile_batch = way == RESULT_MISSING ? broken_call : NULL,
+        .validate = way == REFUSED_SPEC ? broken_validate : NULL,
         .explain = way >= EXPLAIN_ROWS ? broken_explain : NULL,
     };
     describe(&descriptor.known);
