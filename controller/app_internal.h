@@ -15,6 +15,7 @@
 #include "controller/board.h"
 #include "controller/config_watch.h"
 #include "controller/fence.h"
+#include "controller/guard.h"
 #include "controller/kube/reflector.h"
 #include "controller/kube/user_agent.h"
 #include "controller/leases.h"
@@ -66,6 +67,8 @@ struct app {
     bool running;
 };
 
+/* Closes the provider, when it is open. */
+void app_close_provider(struct app *a);
 /* The metric running_managed_controllers, where the service controller is what runs. */
 void app_set_running(struct app *a, bool running);
 

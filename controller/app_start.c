@@ -237,7 +237,9 @@ static int open_once(struct app *a, struct err *err)
         return code;
     }
     struct host_call *c = host_call_begin(a->host, a->a, 1, PROVIDER_OPEN_MS, 0, NULL);
+    guard_set_fence(&a->fence.closed);
     host_set_opening(a->host, true);
+    host_call_enter(c, "open");
     int32_t rc = d->open(&args, &a->provider, host_call_result(c, 0));
     host_set_opening(a->host, false);
     code = host_result_outcome(host_call_result(c, 0), rc, false, err);
@@ -251,14 +253,6 @@ static int open_once(struct app *a, struct err *err)
     return ERR_OK;
 }
 
-static void close_provider(struct app *a)
-{
-    if (a->provider_open) {
-        a->args.provider->close(STEAL(a->provider));
-        a->provider_open = false;
-    }
-}
-
 /* A provider may want to write while it is opened.  Where the fence said no to that, whatever came of it: once more, when
  * this process leads. */
 static int open_provider(struct app *a, struct err *err)
@@ -270,7 +264,7 @@ static int open_provider(struct app *a, struct err *err)
         return rc;
     }
     log_info(0, "The provider writes when it is opened: opening it again when the lease is held");
-    close_provider(a);
+    app_close_provider(a);
     err_clear(err);
     rc = election_wait(a->args.election, a->cancel, err);
     return rc == ERR_OK ? open_once(a, err) : rc;
@@ -285,7 +279,11 @@ static size_t choose_leases(const struct app *a, const char *identity,
     size_t n = 0;
 
     for (uint32_t i = 0; i < d->n_leases && n < LEASE_KEEPER_LOCKS_MAX; i++) {
-        if (d->needs_lease != NULL && d->needs_lease(a->provider, &d->leases[i]) == 0) {
+        struct guard_mark mark = {.function = "needs_lease"};
+        guard_enter(&mark);
+        bool needs = d->needs_lease == NULL || d->needs_lease(a->provider, &d->leases[i]) != 0;
+        guard_leave(&mark);
+        if (!needs) {
             continue;
         }
         terms[n++] = (struct lease_terms){
@@ -375,6 +373,7 @@ static int check_config(void *arg, const struct config_texts *config, struct err
         return code;
     }
     struct host_call *c = host_call_begin(a->host, scratch, 1, PROVIDER_OPEN_MS, 0, NULL);
+    host_call_enter(c, "check_config");
     int32_t rc = d->check_config(&args, host_call_result(c, 0));
     code = host_result_outcome(host_call_result(c, 0), rc, false, err);
     host_call_end(c);

@@ -25,6 +25,7 @@
 #include "common/net/http.h"
 #include "controller/app.h"
 #include "controller/cmd.h"
+#include "controller/guard.h"
 #include "controller/identity.h"
 #include "controller/metrics_process.h"
 #include "controller/notify.h"
@@ -625,6 +626,9 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
         return fail_usage(program, &err);
     }
     set_up_log(o);
+    guard_install(&(struct guard_args){.provider = plugin == NULL ? "" : plugin->desc.name,
+                                       .json = strcmp(o->logging_format, "json") == 0,
+                                       .fd = STDERR_FILENO});
     if (o->help) {
         print_help(program, plugin);
     } else if (strcmp(o->version, "false") != 0) {
@@ -656,6 +660,7 @@ int controller_main(const char *program, int argc, char **argv,
         .builtins = builtins,
         .n_builtins = n_builtins,
     };
+    guard_install(&(struct guard_args){.provider = peek.cloud_provider, .fd = STDERR_FILENO});
     if (peek.cloud_provider[0] != '\0' && plugin_open(&search, &plugin, &err) != ERR_OK) {
         return fail(&err);
     }

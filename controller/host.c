@@ -251,6 +251,7 @@ struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32
     c->host = h;
     c->cancel = cancel_new(h->args.cancel);
     c->call_arg = call_arg;
+    c->mark = (struct guard_mark){0};
     c->results = arena_calloc(a, n_items, sizeof(*c->results));
     c->n_results = n_items;
     mutex_init(&c->lock);
@@ -296,6 +297,19 @@ struct tt_result *host_call_find(struct host_call *c, const char *key)
     return NULL;
 }
 
+void host_call_enter(struct host_call *c, const char *function)
+{
+    const char *first = c->n_results > 0 && c->results[0].key[0] != '\0' ? c->results[0].key : NULL;
+
+    c->mark = (struct guard_mark){.function = function, .key = first};
+    if (first != NULL && c->n_results > 1) {
+        mutex_lock(&c->lock);
+        c->mark.key = arena_printf(c->arena, "%s and %u more", first, c->n_results - 1);
+        mutex_unlock(&c->lock);
+    }
+    guard_enter(&c->mark);
+}
+
 const struct tt_call *host_call_abi(const struct host_call *c)
 {
     return &c->abi;
@@ -318,6 +332,9 @@ void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uin
 
 void host_call_end(struct host_call *c)
 {
+    if (c->mark.function != NULL) {
+        guard_leave(&c->mark);
+    }
     note_ended(c);
     mutex_lock(&c->lock);
     for (struct host_snapshot *s = c->services; s != NULL; s = s->next) {

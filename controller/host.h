@@ -143,6 +143,9 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in);
 struct tt_result *host_call_result(struct host_call *c, uint32_t i);
 /* The call is one of plan(): nothing may be changed in it.  Before it is made. */
 void host_call_set_planning(struct host_call *c);
+/* The thread is about to call the provider's `function` with it, until host_call_end(): when the process dies in there, its
+ * last line says so (guard.h). */
+void host_call_enter(struct host_call *c, const char *function);
 const struct tt_call *host_call_abi(const struct host_call *c);
 struct cancel *host_call_cancel(struct host_call *c);
 /* Requests to the cloud that were reported during the call. */

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "common/base/lock.h"
+#include "controller/guard.h"
 #include "controller/host.h"
 
 struct tt_host_ctx {
@@ -43,6 +44,7 @@ struct host_call {
     struct host_snapshot *slices _guarded_by_(lock);
     struct tt_result *results;
     uint32_t n_results;
+    struct guard_mark mark; /* of the thread that makes the call; function NULL: it was not made */
 };
 
 static inline struct host_call *host_call_of(const struct tt_call *call)

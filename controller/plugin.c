@@ -10,6 +10,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
+#include "controller/guard.h"
 #include "controller/plugin_file.h"
 #include "controller/plugin_tables.h"
 
@@ -141,7 +142,10 @@ static int not_found(const char *name, const char *path, const struct tt_provide
 
 static int load(const char *name, const char *path, struct plugin *p, struct err *err)
 {
+    struct guard_mark loading = {.function = "dlopen"}; /* its constructors run */
+    guard_enter(&loading);
     p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    guard_leave(&loading);
     if (p->handle == NULL) {
         return err_set(err, ERR_INVALID, "cannot load provider %s: %s", path, dlerror());
     }
@@ -153,7 +157,11 @@ static int load(const char *name, const char *path, struct plugin *p, struct err
         return err_set(err, ERR_INVALID, "%s is no provider: it does not export " SYMBOL "()",
                        path);
     }
-    return plugin_check(fn(), name, path, &p->desc, err);
+    struct guard_mark mark = {.function = SYMBOL};
+    guard_enter(&mark);
+    const struct tt_provider *found = fn();
+    guard_leave(&mark);
+    return plugin_check(found, name, path, &p->desc, err);
 }
 
 /* A plugin of the folder. */

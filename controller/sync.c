@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "controller/guard.h"
 #include "controller/sync_internal.h"
 
 void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n)
@@ -23,7 +24,11 @@ void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char
         return;
     }
     text[n - 1] = '\0';
+    char key[GUARD_KEY_MAX];
+    struct guard_mark mark = {.function = "batch_key", .key = guard_key(key, svc)};
+    guard_enter(&mark);
     int32_t rc = s->desc->batch_key(s->provider, svc, text, n);
+    guard_leave(&mark);
     if (rc == TT_OK && text[n - 1] == '\0' && host_text_ok(text, n - 1)) {
         return;
     }
@@ -43,7 +48,11 @@ int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_servic
         return -1;
     }
     if (s->desc->endpoints_delay_ms != NULL) {
+        char key[GUARD_KEY_MAX];
+        struct guard_mark mark = {.function = "endpoints_delay_ms", .key = guard_key(key, svc)};
+        guard_enter(&mark);
         delay_ms = s->desc->endpoints_delay_ms(s->provider, svc);
+        guard_leave(&mark);
     }
     if (delay_ms < 0) {
         return -1;

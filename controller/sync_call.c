@@ -96,6 +96,7 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     struct host_call *c =
         host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
     host_call_item(c, 0, &in);
+    host_call_enter(c, "get_load_balancer");
     int32_t rc = s->desc->get_load_balancer(s->provider, host_call_abi(c), &in);
     const struct tt_result *r = host_call_result(c, 0);
     int code = host_result_outcome(r, rc, false, err);
@@ -118,12 +119,21 @@ int sync_call_validate(struct sync_item *item)
     struct host_call *c =
         host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
     host_call_item(c, 0, &item->in);
+    host_call_enter(c, "validate");
     int32_t rc = s->desc->validate(s->provider, &item->in);
     item->result = host_call_result(c, 0);
     int code = host_result_outcome(item->result, rc, false, &item->err);
     item->refused = code != ERR_OK;
     host_call_end(c);
     return code;
+}
+
+static const char *name_of(const struct tt_provider *desc, provider_fn *fn)
+{
+    return fn == desc->ensure_load_balancer           ? "ensure_load_balancer"
+           : fn == desc->update_load_balancer         ? "update_load_balancer"
+           : fn == desc->ensure_load_balancer_deleted ? "ensure_load_balancer_deleted"
+                                                      : "reconcile_batch";
 }
 
 /* Members must have `in` filled but for the result. */
@@ -144,6 +154,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
+    host_call_enter(c, name_of(s->desc, fn));
     int32_t rc = fn(s->provider, host_call_abi(c), &batch);
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);

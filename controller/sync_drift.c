@@ -120,6 +120,7 @@ static void look_at(struct sync_batch *b, struct sync_item **items, uint32_t n)
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
+    host_call_enter(c, "plan");
     int32_t rc = s->desc->plan(s->provider, host_call_abi(c), &batch);
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, false, &items[i]->err);

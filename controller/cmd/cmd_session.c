@@ -13,6 +13,7 @@
 #include "common/lb/service_rules.h"
 #include "controller/config_source.h"
 #include "controller/fence.h"
+#include "controller/guard.h"
 #include "controller/options.h"
 #include "providers/builtin.h"
 
@@ -98,6 +99,7 @@ int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage
     cmd_args_peek(argc, argv, &search);
     search.builtins = builtins;
     search.n_builtins = n;
+    guard_install(&(struct guard_args){.provider = search.name, .fd = STDERR_FILENO});
     if (code == ERR_OK && !str_is_empty(search.name)) {
         code = plugin_open(&search, &s->plugin, err);
     }
@@ -272,6 +274,7 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
     call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_result *result = host_call_result(call, 0);
     host_set_opening(s->host, true);
+    host_call_enter(call, "open");
     code = s->plugin->desc.open(&s->open_args, &s->provider, result);
     host_set_opening(s->host, false);
     host_call_end(call);
@@ -287,8 +290,11 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
 
 void cmd_session_done(struct cmd_session *s)
 {
+    struct guard_mark mark = {.function = "close"};
     if (s->opened) {
+        guard_enter(&mark);
         s->plugin->desc.close(s->provider);
+        guard_leave(&mark);
     }
     host_free(s->host);
     kube_store_free(s->slices);

@@ -78,6 +78,10 @@ EVENT = {
     "refused-spec": ["no port of that kind"],
     "result-missing": ["did not say"],
 }
+# What a process that dies in ensure() says last, and how it ends.
+CRASH = {"crash-segv": ("SIGSEGV", -signal.SIGSEGV), "crash-stack": ("SIGSEGV", -signal.SIGSEGV),
+         "crash-bus": ("SIGBUS", -signal.SIGBUS), "crash-fpe": ("SIGFPE", -signal.SIGFPE),
+         "crash-abort": ("SIGABRT", -signal.SIGABRT), "crash-exit": ("exit(3)", 3)}
 # Words of what `trimtab explain` says.
 EXPLAIN_ERROR = {
     "right": ["cannot explain"],
@@ -222,7 +226,7 @@ def make_modules(scratch):
     """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
     folder = os.path.join(scratch, "modules")
     os.mkdir(folder)
-    for name in [*REFUSED, *EVENT, *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
+    for name in [*REFUSED, *EVENT, *CRASH, *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
         if name != "absent":
             shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
     return folder
@@ -322,6 +326,25 @@ def test_result(report, trimtab, folder, cluster, name, words):
                  None if problem is None else f"{problem}\n{program.text()}")
 
 
+def test_crash(report, trimtab, folder, cluster, name, cause, want):
+    """The line names provider, call and Service; the process ends as it would have without it."""
+    cluster.create(name)
+    for flags, line in (([], f'service="default/{name}" provider="{name}" call="ensure_load_balancer" cause="{cause}"'),
+                        (["--logging-format=json"], f'"service":"default/{name}","provider":"{name}",'
+                                                    f'"call":"ensure_load_balancer","cause":"{cause}"')):
+        program = controller(trimtab, cluster, name, folder, *flags)
+        code = program.wait()
+        sanitized = "Sanitizer" in program.text()
+        good = (code == want or (sanitized and code != 0)) and line in program.text()
+        if good and flags:
+            last = [text for text in program.errors if line in text][0]
+            good = json.loads(last)["msg"] == "The provider ends the process"
+        report.check(f"{name}: last words{' in JSON' if flags else ''}",
+                     None if good else f"exit {code}, want {want} and {line} in:\n{program.text()[-3000:]}")
+    done = explain(trimtab, name, cluster, folder)
+    report.check(f"{name}: commands live", None if done.returncode == 1 else str(done))
+
+
 def test_own(report, trimtab, folder, cluster):
     """A controller of the plugin's own: its finalizer alone, no event of ours, and it ends with the Service."""
     program = controller(trimtab, cluster, "own-affair", folder)
@@ -385,6 +408,12 @@ def main():
                 test_refused(report, trimtab, modules, cluster, name, words)
         finally:
             cluster.sim.stop()
+        for name, (cause, code) in CRASH.items():
+            cluster = Cluster(scratch)
+            try:
+                test_crash(report, trimtab, modules, cluster, name, cause, code)
+            finally:
+                cluster.sim.stop()
         cluster = Cluster(scratch)
         try:
             test_own(report, trimtab, modules, cluster)

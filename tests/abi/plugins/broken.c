@@ -2,9 +2,9 @@
 /* broken.c: plugins that are wrong in one way each (breaks.h); the module's file name chooses the way.
  *
  * Everything that the way does not name is right, so what the controller says can only be about that.  The file
- * name is also the provider's name.  Crashes are not tested: a plugin is trusted with the process, not with the
- * format of its answers.  run_plugin_test.py knows what each must lead to. */
+ * name is also the provider's name.  run_plugin_test.py knows what each must lead to. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,11 +66,44 @@ static int32_t broken_get(void *provider, const struct tt_call *call, const stru
     return TT_OK;
 }
 
+/* Returns only for a `before` that holds 2, and hands on 1: each turn takes more of the stack. */
+static int overflow(volatile char *before)
+{
+    volatile char here[4096];
+    here[0] = 1;
+    return before != NULL && before[0] == 2 ? 0 : overflow(here) + here[0];
+}
+
+static void crash(void)
+{
+    switch (way) {
+    case CRASH_SEGV:
+        *(volatile int *)NULL = 1;
+        break;
+    case CRASH_STACK:
+        (void)overflow(NULL);
+        break;
+    case CRASH_BUS:
+        (void)raise(SIGBUS);
+        break;
+    case CRASH_FPE:
+        (void)raise(SIGFPE);
+        break;
+    case CRASH_ABORT:
+        abort();
+    case CRASH_EXIT:
+        exit(3);
+    default:
+        break;
+    }
+}
+
 static int32_t broken_answer(const struct tt_service *service, struct tt_result *result)
 {
     char text[5000];
     struct tt_ingress in = {.ip = "192.0.2.1"};
     fill(text, sizeof text, 'x');
+    crash();
     switch (way) {
     case CODE_GARBAGE:
         return 99;
