@@ -21,6 +21,7 @@
 #include "controller/leases.h"
 #include "controller/metrics_live.h"
 #include "controller/node_fanout.h"
+#include "controller/quarantine.h"
 #include "controller/sync.h"
 #include "controller/watch.h"
 #include "controller/workers.h"
@@ -58,7 +59,8 @@ struct app {
     bool provider_open;
     struct syncer syncer;
     struct watch watch;
-    struct workers *workers; /* under `lock` where another thread looks */
+    struct quarantine_record quarantine; /* in `a`; as it was when this process began to work */
+    struct workers *workers;             /* under `lock` where another thread looks */
     char user_agent[USER_AGENT_MAX];
     char watch_agent[USER_AGENT_MAX];
     struct mutex lock;

@@ -172,6 +172,7 @@ static void make_host(struct app *a)
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .note_plans = a->args.options->service_annotations,
+        .counts_deaths = a->args.quarantines,
         .hooks = {.on_work = syncer_on_work,
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
@@ -351,6 +352,28 @@ static int wait_for_leases(struct app *a, struct err *err)
         rc = rc == ERR_OK ? leases_wait(a->leases, a->cancel, err) : rc;
     }
     return rc;
+}
+
+/* Which Services ended the processes before this one.  Without an answer all are tried. */
+static void read_quarantine(struct app *a)
+{
+    const struct quarantine_place place = {
+        .options = a->args.options, .client = a->root, .cancel = a->cancel};
+    struct err err = ERR_INIT;
+
+    if (!a->args.quarantines) {
+        return;
+    }
+    if (quarantine_read(&place, a->a, &a->quarantine, &err) != ERR_OK) {
+        log_warning("It is not known for which Services the provider ended the process before",
+                    LOG_S("reason", err.message));
+    }
+    for (size_t i = 0; i < a->quarantine.n; i++) {
+        const struct quarantine_entry *e = &a->quarantine.entries[i];
+        log_warning("The provider ended the process before", LOG_S("service", e->key),
+                    LOG_S("call", e->call), LOG_I("deaths", e->deaths));
+    }
+    a->syncer.quarantine = &a->quarantine;
 }
 
 bool app_lease_lost(struct app *a, struct err *ret)
@@ -609,6 +632,9 @@ int app_start(struct app *a, struct err *err)
     }
     if (rc == ERR_OK) {
         rc = wait_for_leases(a, err);
+    }
+    if (rc == ERR_OK) {
+        read_quarantine(a);
     }
     return rc == ERR_OK ? start_working(a, err) : rc;
 }

@@ -31,6 +31,7 @@
 #include "controller/notify.h"
 #include "controller/options.h"
 #include "controller/plugin.h"
+#include "controller/quarantine.h"
 #include "controller/serving.h"
 #include "controller/term.h"
 
@@ -579,7 +580,8 @@ static int run_app(const struct options *o, const struct plugin *plugin)
         .args = {.options = o,
                  .provider = &plugin->desc,
                  .metrics = metrics_new(),
-                 .opaque = plugin->handle != NULL,
+                 .opaque = plugin_is_loaded(plugin),
+                 .quarantines = plugin_is_loaded(plugin) && o->provider_quarantine,
                  .may_renew = may_renew},
         .base = event_base_new(),
     };
@@ -620,21 +622,27 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
         .program = program,
         .warn = warn_line,
     };
+    const char *death = getenv(GUARD_DEATH_ENV);
     int rc = 0;
 
     if (options_parse(&in, &o, &err) != ERR_OK) {
         return fail_usage(program, &err);
     }
     set_up_log(o);
+    /* The process that counts a death dies of one without being counted. */
+    bool counts = plugin_is_loaded(plugin) && o->provider_quarantine && death == NULL;
     guard_install(&(struct guard_args){.provider = plugin == NULL ? "" : plugin->desc.name,
                                        .json = strcmp(o->logging_format, "json") == 0,
-                                       .fd = STDERR_FILENO});
+                                       .fd = STDERR_FILENO,
+                                       .argv = counts ? argv : NULL});
     if (o->help) {
         print_help(program, plugin);
     } else if (strcmp(o->version, "false") != 0) {
         print_version(o->version);
     } else if (check_options(o, &err) != ERR_OK) {
         rc = fail_usage(program, &err);
+    } else if (death != NULL && plugin != NULL) {
+        rc = quarantine_report(o, &plugin->desc, death);
     } else {
         rc = log_begin_writing(&err) == ERR_OK ? run_controller(o, plugin) : fail(&err);
         (void)log_end_writing(LOG_END_MS);

@@ -11,6 +11,7 @@
 #include "common/base/str.h"
 #include "common/base/utf8.h"
 #include "controller/host_internal.h"
+#include "controller/quarantine_rules.h"
 
 static int64_t host_now_ms(struct tt_host_ctx *h)
 {
@@ -272,6 +273,7 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in)
 
     mutex_lock(&c->lock);
     r->service = in->service;
+    r->verb = in->verb;
     r->key = arena_printf(c->arena, "%s/%s", in->service->ns, in->service->name);
     mutex_unlock(&c->lock);
     in->result = r;
@@ -299,6 +301,7 @@ struct tt_result *host_call_find(struct host_call *c, const char *key)
 
 void host_call_enter(struct host_call *c, const char *function)
 {
+    const struct tt_host_ctx *h = c->host;
     const char *first = c->n_results > 0 && c->results[0].key[0] != '\0' ? c->results[0].key : NULL;
 
     c->mark = (struct guard_mark){.function = function, .key = first};
@@ -306,6 +309,13 @@ void host_call_enter(struct host_call *c, const char *function)
         mutex_lock(&c->lock);
         c->mark.key = arena_printf(c->arena, "%s and %u more", first, c->n_results - 1);
         mutex_unlock(&c->lock);
+    }
+    if (h->args.counts_deaths && first != NULL) {
+        const struct tt_result *r = &c->results[0];
+        bool several = c->n_results > 1;
+        c->mark.counted = several ? QUARANTINE_SEVERAL : first;
+        c->mark.digest =
+            several ? 1 : quarantine_digest(r->service, h->args.desc, r->verb == TT_VERB_DELETE);
     }
     guard_enter(&c->mark);
 }

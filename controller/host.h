@@ -41,6 +41,7 @@ struct tt_result {
     struct host_call *call;
     const struct tt_service *service; /* whose; NULL in open() and list_owned() */
     const char *key;                  /* "namespace/name"; "" as above */
+    uint32_t verb;                    /* TT_VERB_…; 0 as above */
     /* set by the provider */
     bool done;           /* result_done() or result_fail() was called */
     bool broken;         /* it handed over something that may not be: `message` says what */
@@ -113,7 +114,8 @@ struct host_args {
         cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */
     bool planning;         /* nothing may be changed, in no call */
     bool note_plans;       /* tt_result.changes is filled */
-    bool quiet;            /* plans and operations are not logged: sub-commands print them */
+    bool counts_deaths; /* a call says for which Service it is, as quarantine_rules.h counts it */
+    bool quiet;         /* plans and operations are not logged: sub-commands print them */
     struct host_hooks hooks;
     /* In place of stores, for sub-commands that read Services from files.  Sorted; NULL: the stores. */
     const struct tt_service *const *fixed_services;

@@ -67,6 +67,7 @@ struct options {
     const char *cluster_name;
     const char *plugin_dir; /* --provider-plugin-dir */
     bool allow_writable_plugins;
+    bool provider_quarantine;
     bool allow_untagged_cloud;
     bool repair_adopted; /* --repair-adopted */
     /* the API server */

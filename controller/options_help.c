@@ -90,9 +90,11 @@ void options_help(struct str_buf *b, const struct tt_option *extra, size_t n)
 const char *option_origin(const char *name)
 {
     static const char *const ours[] = {
-        "allow-writable-plugins", "drift",         "drift-period",        "provider-plugin-dir",
-        "repair-adopted",         "resync-period", "service-annotations", "service-conditions",
-        "strict-upstream-events",
+        "allow-writable-plugins", "drift",
+        "drift-period",           "provider-plugin-dir",
+        "provider-quarantine",    "repair-adopted",
+        "resync-period",          "service-annotations",
+        "service-conditions",     "strict-upstream-events",
     };
     static const char *const azure[] = {"cloud-config-key", "cloud-config-secret-name",
                                         "cloud-config-secret-namespace",

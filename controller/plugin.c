@@ -206,6 +206,11 @@ int plugin_open(const struct plugin_search *search, struct plugin **ret, struct 
     return ERR_OK;
 }
 
+bool plugin_is_loaded(const struct plugin *p)
+{
+    return p != NULL && p->handle != NULL;
+}
+
 void plugin_free(struct plugin *p)
 {
     if (p == NULL) {

@@ -37,6 +37,8 @@ struct plugin_search {
  * for). */
 int plugin_open(const struct plugin_search *search, struct plugin **ret,
                 struct err *err) _warn_unused_;
+/* From a file; false for a built-in one, and for NULL. */
+bool plugin_is_loaded(const struct plugin *p);
 /* After the provider was closed; NULL is fine. */
 void plugin_free(struct plugin *p);
 

@@ -281,6 +281,32 @@ static void before(struct sync_batch *b, struct sync_item *item)
 
 /* ---- the batch ----------------------------------------------------------------------------------- */
 
+/* A Service for which the provider ended the process again and again: true, and item->err says so. */
+static bool hold_back(struct sync_item *item)
+{
+    const struct syncer *s = item->s;
+    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET;
+    bool deletes = item->todo == SYNC_DELETE || item->todo == SYNC_DELETE_IF_EXISTS ||
+                   item->todo == SYNC_DELETE_VANISHED;
+
+    if (s->quarantine == NULL || s->quarantine->n == 0 || !calls) {
+        return false;
+    }
+    const struct quarantine_entry *e = quarantine_find(
+        s->quarantine, s->desc, item->key, quarantine_digest(item->svc, s->desc, deletes));
+    if (e == NULL) {
+        return false;
+    }
+    item->quarantined = true;
+    (void)err_set(
+        &item->err, ERR_BUG,
+        "quarantined: provider %s ended the process %d times in %s for this Service as it "
+        "is; it is called again when the Service is edited, with another version of the "
+        "provider, or with --provider-quarantine=false",
+        s->desc->name, e->deaths, e->call);
+    return true;
+}
+
 static void prepare(struct sync_batch *b, struct sync_item *item)
 {
     const char *ns = NULL;
@@ -296,7 +322,9 @@ static void prepare(struct sync_batch *b, struct sync_item *item)
     }
     decide(b, item);
     sync_board_begin(item);
-    before(b, item);
+    if (!hold_back(item)) {
+        before(b, item);
+    }
 }
 
 static void release(struct sync_item *item)

@@ -26,6 +26,7 @@
 #include "controller/node_sets.h"
 #include "controller/orphan_guard.h"
 #include "controller/progress.h"
+#include "controller/quarantine_rules.h"
 #include "controller/queue.h"
 #include "controller/service_cache.h"
 #include "controller/sync_rules.h"
@@ -64,8 +65,9 @@ struct syncer {
     struct kube_client *client;
     struct kube_events *events;
     struct metrics *metrics;
-    struct progress *progress; /* noted when a batch has ended; may be NULL */
-    struct board *board;       /* NULL: nobody looks */
+    struct progress *progress;                  /* noted when a batch has ended; may be NULL */
+    const struct quarantine_record *quarantine; /* NULL: nothing is counted */
+    struct board *board;                        /* NULL: nobody looks */
     struct sync_scope scope;
     bool strict_events;       /* --strict-upstream-events */
     bool conditions;          /* --service-conditions */

@@ -443,7 +443,7 @@ static struct sync_outcome outcome_of(const struct sync_item *item)
 {
     struct sync_outcome o = sync_outcome(item->err.code, item->err.retry_after_ms);
 
-    if (o.bug && item->result != NULL && item->result->broken) {
+    if (item->quarantined || (o.bug && item->result != NULL && item->result->broken)) {
         o.retry =
             RETRY_SLOW; /* the same answer comes again: only another Service or plugin helps */
     }
@@ -467,7 +467,8 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     if (item->todo == SYNC_ENSURE) {
         (void)service_cache_set_drift(s->cache, item->key, 0);
         /* One that validate() refused: other nodes do not help it, but what stands gets them. */
-        service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW && !item->refused);
+        service_cache_set_stuck(s->cache, item->key,
+                                o.retry == RETRY_SLOW && !item->refused && !item->quarantined);
     }
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);

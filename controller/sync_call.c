@@ -187,6 +187,7 @@ void sync_call_joined(struct sync_batch *b)
 {
     struct sync_item **members = ARENA_ARRAY(b->a, struct sync_item *, b->n);
     bool whole = b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL;
+    bool alone = sync_calls_alone(b->s);
     uint32_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
@@ -198,9 +199,11 @@ void sync_call_joined(struct sync_batch *b)
         members[n++] = item;
         if (!whole) {
             call_provider(b, &members[n - 1], 1, fn_for(b->s->desc, item->in.verb), false);
+        } else if (alone) {
+            call_provider(b, &members[n - 1], 1, b->s->desc->reconcile_batch, true);
         }
     }
-    if (whole && n > 0) {
+    if (whole && !alone && n > 0) {
         call_provider(b, members, n, b->s->desc->reconcile_batch, true);
     }
 }

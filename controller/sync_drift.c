@@ -145,12 +145,13 @@ static void settle(struct sync_batch *b, struct sync_item *item)
 void sync_look(struct sync_batch *b)
 {
     struct sync_item **members = ARENA_ARRAY(b->a, struct sync_item *, b->n);
-    bool whole = b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL;
+    bool whole =
+        b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL && !sync_calls_alone(b->s);
     uint32_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
         struct sync_item *item = &b->items[i];
-        if (item->todo != SYNC_LOOK || cancel_fired(b->s->cancel)) {
+        if (item->todo != SYNC_LOOK || item->quarantined || cancel_fired(b->s->cancel)) {
             continue;
         }
         members[n++] = item;

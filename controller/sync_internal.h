@@ -29,9 +29,10 @@ struct sync_item {
     size_t n_eligible;            /* nodes that take part */
     struct kube_snapshot *slices; /* NULL: not watched */
     /* on the way */
-    bool joins;   /* takes part in the provider's call */
-    bool refused; /* validate() refused it: err says why, and no call is made */
-    bool began;   /* the event that says "something happens" was sent */
+    bool joins;       /* takes part in the provider's call */
+    bool quarantined; /* the provider is not called for it: err says why */
+    bool refused;     /* validate() refused it: err says why, and no call is made */
+    bool began;       /* the event that says "something happens" was sent */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
@@ -65,6 +66,11 @@ struct sync_batch {
 static inline bool sync_reports_plans(const struct syncer *s)
 {
     return (s->desc->capabilities & TT_CAP_REPORTS_PLANS) != 0 && !s->strict_events;
+}
+/* Each Service is called for by itself, because processes died in calls for several. */
+static inline bool sync_calls_alone(const struct syncer *s)
+{
+    return s->quarantine != NULL && quarantine_wants_alone(s->quarantine, s->desc);
 }
 /* The provider's own ensure does not make the check of its validate(). */
 static inline bool sync_validates(const struct syncer *s)

@@ -37,6 +37,8 @@ const struct cmd_flag cmd_flags[] = {
      OFFSET(plugin_dir), 0, false},
     {"allow-writable-plugins", NULL, "load NAME.so although others may write it or its folder",
      ALL_CLOUD | CMD_RBAC, OFFSET(allow_writable_plugins), 0, false},
+    {"leader-elect", "BOOL", "as with the controller's flag of that name", CMD_RBAC,
+     OFFSET(leader_elect), 0, false},
     {"leader-elect-resource-name", "NAME", "as with the controller's flag of that name", CMD_RBAC,
      OFFSET(lease_name), 0, false},
     {"leader-elect-resource-namespace", "NAME", "as with the controller's flag of that name",

@@ -42,19 +42,20 @@ struct cmd_args {
     const char *kubeconfig;
     const char *context;
     const char *master;
-    const char *nodes_file;  /* --nodes */
-    const char *state_file;  /* --state */
-    struct cmd_list files;   /* -f */
-    const char *ns;          /* -n; NULL: not given */
-    bool all_namespaces;     /* -A */
-    bool server_dry_run;     /* --server-dry-run */
-    const char *validate;    /* --validate; NULL: strict */
-    const char *output;      /* "" or "json" */
-    const char *controllers; /* --controllers, comma separated; NULL: all */
-    const char *server;      /* --server */
-    const char *ca_file;     /* --certificate-authority */
-    bool insecure;           /* --insecure-skip-tls-verify */
-    const char *lease_name;  /* --leader-elect-resource-name */
+    const char *nodes_file;   /* --nodes */
+    const char *state_file;   /* --state */
+    struct cmd_list files;    /* -f */
+    const char *ns;           /* -n; NULL: not given */
+    bool all_namespaces;      /* -A */
+    bool server_dry_run;      /* --server-dry-run */
+    const char *validate;     /* --validate; NULL: strict */
+    const char *output;       /* "" or "json" */
+    const char *controllers;  /* --controllers, comma separated; NULL: all */
+    const char *server;       /* --server */
+    const char *ca_file;      /* --certificate-authority */
+    bool insecure;            /* --insecure-skip-tls-verify */
+    const char *leader_elect; /* --leader-elect; NULL: true */
+    const char *lease_name;   /* --leader-elect-resource-name */
     const char *lease_ns;
     const char *service_account; /* NAMESPACE/NAME */
     bool use_account;            /* --use-service-account-credentials */

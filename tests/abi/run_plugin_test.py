@@ -345,6 +345,61 @@ def test_crash(report, trimtab, folder, cluster, name, cause, want):
     report.check(f"{name}: commands live", None if done.returncode == 1 else str(done))
 
 
+def died_thrice(trimtab, folder, cluster, name, flags):
+    """Three processes die of the Service; the record that they leave."""
+    for _ in range(3):
+        program = controller(trimtab, cluster, name, folder, *flags)
+        code = program.wait()
+        if code != -signal.SIGSEGV or "The death in the provider is counted" not in program.text():
+            raise RuntimeError(f"exit {code}\n{program.text()}")
+
+
+def test_quarantine(report, trimtab, folder, elects):
+    """The fourth process lives and serves the others; an edit of the Service, or the flag, lifts the quarantine."""
+    name = "crash-segv"
+    what = "lease" if elects else "ConfigMap"
+    flags = [f"--leader-elect={str(elects).lower()}", "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s",
+             "--leader-elect-retry-period=200ms"]
+    cluster = Cluster(tempfile.mkdtemp(dir=os.path.dirname(folder)))
+    program = None
+    problem = None
+    try:
+        cluster.create(name)
+        died_thrice(trimtab, folder, cluster, name, flags)
+        place = ("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager" if elects
+                 else "/api/v1/namespaces/kube-system/configmaps/trimtab-quarantine")
+        found = cluster.call("GET", place)
+        record = json.loads(found["metadata"]["annotations"]["trimtab.io/quarantine"] if elects else found["data"]["record"])
+        if record["services"][f"default/{name}"]["deaths"] != 3:
+            problem = f"record {record}"
+        program = controller(trimtab, cluster, name, folder, *flags)
+        said = cluster.warning(name)
+        if f"quarantined: provider {name} ended the process 3 times in ensure_load_balancer" not in said:
+            problem = f"event: {said}"
+        cluster.create("other")
+        if cluster.address("other") != "192.0.2.1":
+            problem = "another Service is not served"
+        if program.process.poll() is not None:
+            problem = f"it ended: {program.process.returncode}"
+        # an edit: it is called again, and counts from one
+        cluster.call("PUT", f"{SERVICES}/{name}", {
+            **cluster.call("GET", f"{SERVICES}/{name}"), "spec": {"type": "LoadBalancer", "ports": [{"port": 81}]}})
+        code = program.wait()
+        if code != -signal.SIGSEGV:
+            problem = f"after an edit: exit {code}"
+        program = controller(trimtab, cluster, name, folder, *flags, "--provider-quarantine=false")
+        code = program.wait()
+        if code != -signal.SIGSEGV or "is counted" in program.text():
+            problem = f"without quarantine: exit {code}"
+    except Exception as e:
+        problem = repr(e)
+    text = program.text() if program is not None else ""
+    if program is not None:
+        program.stop()
+    cluster.sim.stop()
+    report.check(f"quarantine in a {what}", None if problem is None else f"{problem}\n{text[-4000:]}")
+
+
 def test_own(report, trimtab, folder, cluster):
     """A controller of the plugin's own: its finalizer alone, no event of ours, and it ends with the Service."""
     program = controller(trimtab, cluster, "own-affair", folder)
@@ -408,6 +463,8 @@ def main():
                 test_refused(report, trimtab, modules, cluster, name, words)
         finally:
             cluster.sim.stop()
+        for elects in (True, False):
+            test_quarantine(report, trimtab, modules, elects)
         for name, (cause, code) in CRASH.items():
             cluster = Cluster(scratch)
             try:
