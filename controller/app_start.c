@@ -15,6 +15,7 @@
 #include "controller/kube/unreachable.h"
 
 #define API_ROUND_MS     10000 /* between two lines about what is waited for */
+#define LATE_CALLS_MAX   8 /* threads that may be lost in a plugin before the process is ended */
 #define PROVIDER_OPEN_MS 120000
 
 static void observe_request(void *arg, const struct kube_sent *sent)
@@ -478,6 +479,9 @@ static void make_syncer(struct app *a)
 
     a->syncer = (struct syncer){
         .desc = d,
+        .call_timeout_ms = a->args.options->call_deadline_ms > 0 ? a->args.options->call_deadline_ms
+                                                                 : d->call_deadline_ms,
+        .late_max = a->args.opaque ? LATE_CALLS_MAX : 0,
         .provider = a->provider,
         .host = a->host,
         .clock = a->args.clock,

@@ -206,6 +206,20 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
     mutex_unlock(&b->lock);
 }
 
+void board_late(struct board *b, const char *key, const char *message)
+{
+    char *copy = short_copy(message, BOARD_MESSAGE_MAX);
+
+    mutex_lock(&b->lock);
+    struct entry *e = entry_of(b, key);
+    e->state = BOARD_FAILED;
+    e->code = TT_TRANSIENT;
+    e->next_us = 0;
+    e->failing_us = e->failing_us == 0 ? clock_wall_us(b->clock) : e->failing_us;
+    set_text(&e->message, copy);
+    mutex_unlock(&b->lock);
+}
+
 void board_drop(struct board *b, const char *key)
 {
     mutex_lock(&b->lock);

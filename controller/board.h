@@ -88,6 +88,8 @@ struct board_end {
     bool part; /* with READY: only its backends were dealt with; what failed before still does */
 };
 void board_end(struct board *b, const char *key, const struct board_end *how);
+/* The sync that runs does not come back: shown as something that needs attention until it ends. */
+void board_late(struct board *b, const char *key, const char *message);
 /* It has no load balancer any more, and wants none. */
 void board_drop(struct board *b, const char *key);
 

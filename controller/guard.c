@@ -6,6 +6,7 @@
 #include "controller/guard.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +24,8 @@
 #define LINE_MAX_    1024
 #define DEATH_MAX    1024
 #define ENV_MAX      1024
-#define WAIT_STEPS   500 /* of WAIT_STEP_NS: 5 s for the program that counts */
+#define ROOM_MS      1000 /* a log that nobody reads does not hold the end up */
+#define WAIT_STEPS   500  /* of WAIT_STEP_NS: 5 s for the program that counts */
 #define WAIT_STEP_NS 10000000
 #define DAY_S        86400
 
@@ -161,12 +163,9 @@ static void write_line(const char *cause, bool from_outside)
     put_pair(&l, "call", m != NULL ? m->function : "");
     put_pair(&l, "cause", cause);
     put(&l, g.args.json ? "}\n" : "\n");
-    for (size_t at = 0; at < l.n;) {
-        ssize_t n = write(g.args.fd, l.text + at, l.n - at);
-        if (n < 0 && errno != EINTR) {
-            return; /* nobody reads: die all the same */
-        }
-        at += n > 0 ? (size_t)n : 0;
+    struct pollfd room = {.fd = g.args.fd, .events = POLLOUT};
+    if (poll(&room, 1, ROOM_MS) == 1 && (room.revents & POLLOUT) != 0) {
+        (void)!write(g.args.fd, l.text, l.n); /* fits: a pipe with room takes more than a line */
     }
 }
 

@@ -236,10 +236,74 @@ int64_t host_calls_stuck_ms(struct tt_host_ctx *h, int64_t grace_ms)
     return ret;
 }
 
+unsigned host_calls_over(struct tt_host_ctx *h, int64_t grace_ms)
+{
+    int64_t now_ms = clock_now_ms(h->args.clock);
+    unsigned n = 0;
+
+    mutex_lock(&h->lock);
+    for (const struct host_call *c = h->open; c != NULL; c = c->next_open) {
+        n += now_ms > c->abi.deadline_ms + grace_ms;
+    }
+    mutex_unlock(&h->lock);
+    return n;
+}
+
+/* The texts are copied while the call is among the open ones: it cannot end meanwhile. */
+static struct host_late late_of(struct arena *a, const struct host_call *c, int64_t now_ms,
+                                bool over)
+{
+    uint32_t n = c->n_results < HOST_LATE_SERVICES ? c->n_results : HOST_LATE_SERVICES;
+    struct host_late late = {
+        .function = arena_strdup(a, c->mark.function),
+        .key = arena_strdup(a, str_nonnull(c->mark.key)),
+        .over = over,
+        .age_ms = now_ms - c->began_ms,
+        .services = arena_calloc(a, n, sizeof(*late.services)),
+    };
+
+    for (uint32_t i = 0; i < n && c->results[i].service != NULL; i++) {
+        const struct tt_service *s = c->results[i].service;
+        late.services[late.n_services++] = (struct tt_service){
+            .size = sizeof(*s),
+            .ns = arena_strdup(a, s->ns),
+            .name = arena_strdup(a, s->name),
+            .uid = arena_strdup(a, s->uid),
+            .resource_version = arena_strdup(a, s->resource_version),
+        };
+    }
+    return late;
+}
+
+struct host_looked host_calls_look(struct tt_host_ctx *h, struct arena *a, int64_t grace_ms)
+{
+    int64_t now_ms = clock_now_ms(h->args.clock);
+    struct host_looked ret = {0};
+    size_t n_open = 0;
+
+    mutex_lock(&h->lock);
+    for (const struct host_call *c = h->open; c != NULL; c = c->next_open) {
+        n_open++;
+    }
+    ret.calls = arena_calloc(a, n_open, sizeof(*ret.calls));
+    for (struct host_call *c = h->open; c != NULL; c = c->next_open) {
+        bool over = now_ms > c->abi.deadline_ms + grace_ms;
+        bool half = now_ms - c->began_ms >= (c->abi.deadline_ms - c->began_ms) / 2;
+        bool *told = over ? &c->told_over : &c->told_half;
+        ret.over += over;
+        if ((over || half) && !*told && atomic_load(&c->entered)) {
+            *told = true;
+            ret.calls[ret.n++] = late_of(a, c, now_ms, over);
+        }
+    }
+    mutex_unlock(&h->lock);
+    return ret;
+}
+
 struct host_call *host_call_begin(struct tt_host_ctx *h, struct arena *a, uint32_t n_items,
                                   int64_t timeout_ms, uint32_t waiting, void *call_arg)
 {
-    struct host_call *c = arena_alloc(a, sizeof(*c));
+    struct host_call *c = arena_calloc(a, 1, sizeof(*c));
 
     c->abi.size = sizeof(c->abi);
     c->abi.cluster_name = h->args.cluster_name;
@@ -318,6 +382,7 @@ void host_call_enter(struct host_call *c, const char *function)
             several ? 1 : quarantine_digest(r->service, h->args.desc, r->verb == TT_VERB_DELETE);
     }
     guard_enter(&c->mark);
+    atomic_store(&c->entered, true);
 }
 
 const struct tt_call *host_call_abi(const struct host_call *c)

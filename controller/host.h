@@ -155,6 +155,25 @@ unsigned host_call_requests(const struct host_call *c);
 /* Returns for how long the call has been open that is more than `grace_ms` beyond its time-out, the longest of all; 0: none is.
  * Any thread. */
 int64_t host_calls_stuck_ms(struct tt_host_ctx *h, int64_t grace_ms);
+/* A call that has used half of its time, or that is beyond its deadline by more than a grace; copies in the arena. */
+#define HOST_LATE_SERVICES 16
+struct host_late {
+    const char *function;
+    const char *key; /* for people, as in struct guard_mark; "" */
+    bool over;       /* beyond its deadline; false: half of its time is gone */
+    int64_t age_ms;
+    struct tt_service
+        *services; /* ns, name, uid and resource_version, of at most HOST_LATE_SERVICES */
+    size_t n_services;
+};
+struct host_looked {
+    struct host_late *calls; /* that became so since the last look */
+    size_t n;
+    unsigned over; /* how many are beyond it now */
+};
+/* How many calls are beyond their deadline by more than the grace. */
+unsigned host_calls_over(struct tt_host_ctx *h, int64_t grace_ms);
+struct host_looked host_calls_look(struct tt_host_ctx *h, struct arena *a, int64_t grace_ms);
 /* Nodes for tt_batch, as host->nodes() gives them. */
 void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uint32_t *ret_n);
 /* Gives snapshots back; the results stay readable as long as the arena. */

@@ -35,7 +35,9 @@ struct host_call {
     void *call_arg;
     int64_t began_ms;
     struct host_call *next_open; /* guarded by host->lock */
-    atomic_bool refused;         /* its plan may not be: nothing may be changed in it */
+    bool told_half, told_over;   /* guarded by host->lock: what host_calls_look() has said of it */
+    atomic_bool entered; /* `mark` and the results are filled: another thread may read them */
+    atomic_bool refused; /* its plan may not be: nothing may be changed in it */
     atomic_uint requests;
     struct mutex lock;
     struct arena *arena _guarded_by_(lock);

@@ -68,6 +68,7 @@ struct options {
     const char *plugin_dir; /* --provider-plugin-dir */
     bool allow_writable_plugins;
     bool provider_quarantine;
+    int64_t call_deadline_ms; /* --provider-call-deadline; 0: as the provider says */
     bool allow_untagged_cloud;
     bool repair_adopted; /* --repair-adopted */
     /* the API server */

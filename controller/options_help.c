@@ -91,10 +91,11 @@ const char *option_origin(const char *name)
 {
     static const char *const ours[] = {
         "allow-writable-plugins", "drift",
-        "drift-period",           "provider-plugin-dir",
-        "provider-quarantine",    "repair-adopted",
-        "resync-period",          "service-annotations",
-        "service-conditions",     "strict-upstream-events",
+        "drift-period",           "provider-call-deadline",
+        "provider-plugin-dir",    "provider-quarantine",
+        "repair-adopted",         "resync-period",
+        "service-annotations",    "service-conditions",
+        "strict-upstream-events",
     };
     static const char *const azure[] = {"cloud-config-key", "cloud-config-secret-name",
                                         "cloud-config-secret-namespace",

@@ -14,8 +14,9 @@
 #include "controller/plugin_file.h"
 #include "controller/plugin_tables.h"
 
-#define SYMBOL        "tt_provider_descriptor"
-#define SIZE_MAX_SANE 65536
+#define SYMBOL          "tt_provider_descriptor"
+#define SIZE_MAX_SANE   65536
+#define DEADLINE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 
 typedef const struct tt_provider *descriptor_fn(void);
 
@@ -102,6 +103,9 @@ int plugin_check(const struct tt_provider *found, const char *name, const char *
     int rc = check_texts(&d, name, origin, err);
     if (rc == ERR_OK) {
         rc = check_functions(&d, origin, err);
+    }
+    if (rc == ERR_OK && (d.call_deadline_ms < 0 || d.call_deadline_ms > DEADLINE_MAX_MS)) {
+        rc = err_set(err, ERR_INVALID, "%s: its call_deadline_ms is not 0 to 24 hours", origin);
     }
     if (rc == ERR_OK) {
         rc = plugin_check_tables(&d, origin, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_call.c: calls into the provider, one way for all: items in, results out.
  *
- * A call is cancelled at shutdown and after SYNC_CALL_TIMEOUT_MS.  A provider with reconcile_batch gets the keys of
+ * A call is cancelled at shutdown and after sync_call_timeout_ms().  A provider with reconcile_batch gets the keys of
  * one batch key at once; the others get one Service per call. */
 #include "common/base/str.h"
 #include "controller/sync_internal.h"
@@ -94,7 +94,7 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     }
     struct tt_item in = sync_item_in(item, svc, TT_VERB_DELETE);
     struct host_call *c =
-        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
+        host_call_begin(s->host, item->a, 1, sync_call_timeout_ms(s), sync_waiting(s, false), NULL);
     host_call_item(c, 0, &in);
     host_call_enter(c, "get_load_balancer");
     int32_t rc = s->desc->get_load_balancer(s->provider, host_call_abi(c), &in);
@@ -117,7 +117,7 @@ int sync_call_validate(struct sync_item *item)
 
     item->in = sync_item_in(item, item->svc, TT_VERB_ENSURE);
     struct host_call *c =
-        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
+        host_call_begin(s->host, item->a, 1, sync_call_timeout_ms(s), sync_waiting(s, false), NULL);
     host_call_item(c, 0, &item->in);
     host_call_enter(c, "validate");
     int32_t rc = s->desc->validate(s->provider, &item->in);
@@ -143,8 +143,8 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     const struct syncer *s = b->s;
     struct members members = {.items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
-    struct host_call *c =
-        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), &members);
+    struct host_call *c = host_call_begin(s->host, b->a, n, sync_call_timeout_ms(s),
+                                          sync_waiting(s, false), &members);
 
     for (uint32_t i = 0; i < n; i++) {
         host_call_item(c, i, &items[i]->in);

@@ -108,7 +108,7 @@ static void look_at(struct sync_batch *b, struct sync_item **items, uint32_t n)
     const struct syncer *s = b->s;
     struct looking looking = {.b = b, .items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
-    struct host_call *c = host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS,
+    struct host_call *c = host_call_begin(s->host, b->a, n, sync_call_timeout_ms(s),
                                           sync_waiting(s, true) + n - 1, &looking);
 
     host_call_set_planning(c);

@@ -226,7 +226,7 @@ def make_modules(scratch):
     """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
     folder = os.path.join(scratch, "modules")
     os.mkdir(folder)
-    for name in [*REFUSED, *EVENT, *CRASH, *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
+    for name in [*REFUSED, *EVENT, *CRASH, "call-hangs", *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
         if name != "absent":
             shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
     return folder
@@ -400,6 +400,29 @@ def test_quarantine(report, trimtab, folder, elects):
     report.check(f"quarantine in a {what}", None if problem is None else f"{problem}\n{text[-4000:]}")
 
 
+def test_hang(report, trimtab, folder, cluster):
+    """A call that never comes back: told at half of its time and at its end; the others are served by another thread."""
+    name = "call-hangs"
+    program = controller(trimtab, cluster, name, folder, "--provider-call-deadline=1s")
+    problem = None
+    try:
+        cluster.create(name)
+        said = cluster.warning(name)
+        if "call ensure_load_balancer has not come back after its deadline of 1 s" not in said:
+            problem = f"event: {said}"
+        cluster.create("other")
+        if cluster.address("other") != "192.0.2.1":
+            problem = "another Service is not served"
+    except Exception as e:
+        problem = repr(e)
+    program.stop()
+    for words in ('"A call into the provider has used half of its time" service="default/call-hangs" call="ensure_load_balancer"',
+                  '"A call into the provider is beyond its deadline"', '"A call into the provider does not end, leaving'):
+        if problem is None and words not in program.text():
+            problem = f"no line {words}"
+    report.check("call-hangs: the others are served", None if problem is None else f"{problem}\n{program.text()[-3000:]}")
+
+
 def test_own(report, trimtab, folder, cluster):
     """A controller of the plugin's own: its finalizer alone, no event of ours, and it ends with the Service."""
     program = controller(trimtab, cluster, "own-affair", folder)
@@ -471,6 +494,11 @@ def main():
                 test_crash(report, trimtab, modules, cluster, name, cause, code)
             finally:
                 cluster.sim.stop()
+        cluster = Cluster(scratch)
+        try:
+            test_hang(report, trimtab, modules, cluster)
+        finally:
+            cluster.sim.stop()
         cluster = Cluster(scratch)
         try:
             test_own(report, trimtab, modules, cluster)

@@ -483,11 +483,12 @@ struct tt_open_args {
 struct tt_provider {
     uint32_t abi_major; /* TRIMTAB_ABI_MAJOR it was built with; must equal the host's */
     uint32_t abi_minor;
-    size_t size;               /* sizeof(struct tt_provider) it was built with */
-    const char *name;          /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
-    const char *version;       /* free text, at most 63 bytes */
-    uint32_t capabilities;     /* TT_CAP_… */
-    uint32_t max_parallel;     /* most calls at once; 0 = no limit, 1 = a single worker */
+    size_t size;           /* sizeof(struct tt_provider) it was built with */
+    const char *name;      /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
+    const char *version;   /* free text, at most 63 bytes */
+    uint32_t capabilities; /* TT_CAP_… */
+    uint32_t
+        max_parallel; /* most calls at once, late ones (call_deadline_ms) apart; 0 = no limit, 1 = a single worker */
     uint32_t debounce_idle_ms; /* batches: sent when nothing new came for so long; 0 = 100 */
     uint32_t debounce_max_ms;  /* and at the latest after; 0 = 2000 */
     const struct tt_option *options;
@@ -572,8 +573,9 @@ struct tt_provider {
      * there, because one may have gone while no process watched.  Called once, after the first lists are in and the leases
      * are held; again, with back-off, as long as it fails (result_fail need not be called).  Blocks; may use kube_*. */
     int32_t (*list_left)(void *provider, const struct tt_call *call);
-    /* Since 1.5.  How long one call may take, in ms: the call's deadline_ms.  0: 15 minutes; the user's
-     * --provider-call-deadline wins.  A call that goes on after it keeps its Services and its thread until it returns. */
+    /* Since 1.5.  How long one call may take, in ms: the call's deadline_ms.  0: 4 minutes; the user's
+     * --provider-call-deadline wins.  A call that goes on after it keeps its Services and its thread until it returns; for
+     * the others another thread is started, so that more than max_parallel calls may be open then. */
     int64_t call_deadline_ms;
 };
 

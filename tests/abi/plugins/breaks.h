@@ -66,14 +66,15 @@
     WAY(RESULT_MISSING, "result-missing")                                                          \
     WAY(EVENT_LONG, "event-long")
 
-/* Ends of the process in ensure(): the last line names provider, call and Service. */
+/* Ends of the process in ensure(): the last line names provider, call and Service.  CALL_HANGS never comes back. */
 #define BREAKS_CRASH(WAY)                                                                          \
     WAY(CRASH_SEGV, "crash-segv")                                                                  \
     WAY(CRASH_STACK, "crash-stack")                                                                \
     WAY(CRASH_BUS, "crash-bus")                                                                    \
     WAY(CRASH_FPE, "crash-fpe")                                                                    \
     WAY(CRASH_ABORT, "crash-abort")                                                                \
-    WAY(CRASH_EXIT, "crash-exit")
+    WAY(CRASH_EXIT, "crash-exit")                                                                  \
+    WAY(CALL_HANGS, "call-hangs")
 
 /* explain(): the command says what is wrong.  Right are EXPLAIN_ROWS, with a row that is longer and one of a section that
  * this host does not know, and EXPLAIN_TEXT, a plugin of 1.3. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <trimtab/provider.h>
+#include <unistd.h>
 
 #include "tests/abi/plugins/breaks.h"
 
@@ -97,6 +98,11 @@ static void crash(const struct tt_service *service)
         abort();
     case CRASH_EXIT:
         exit(3);
+    case CALL_HANGS:
+        while (pause() != 0) {
+            /* it always says -1, after a signal */
+        }
+        break;
     default:
         break;
     }
@@ -325,6 +331,7 @@ static void describe(struct tt_provider *p)
     p->n_options = 1;
     p->metrics = &metric;
     p->n_metrics = way == METRIC_BLANK ? 1 : 0;
+    p->max_parallel = way == CALL_HANGS ? 1 : 0;
     p->codes = way == CODE_UNDECLARED ? 1u << TT_OK : 0;
 }
 
