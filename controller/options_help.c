@@ -93,6 +93,7 @@ const char *option_origin(const char *name)
         "allow-writable-plugins", "drift",
         "drift-period",           "provider-call-deadline",
         "provider-plugin-dir",    "provider-quarantine",
+        "orphan-guard",           "progress-deadline",
         "repair-adopted",         "resync-period",
         "service-annotations",    "service-conditions",
         "strict-upstream-events",
