@@ -91,26 +91,31 @@ static void print_sum(const struct cmd_session *s, size_t n)
     printf("\n%s\n", str_buf_text(&b));
 }
 
-/* The provider's validate() refuses it: a sync would not call. */
+/* The provider's validate() refuses it, or says that it is another controller's: a sync would not call. */
 static void print_refused(struct json_object *services, const char *key, const struct err *err)
 {
+    bool elsewhere = err->code == ERR_IMPLEMENTED_ELSEWHERE;
     if (services == NULL) {
         _cleanup_(str_buf_done) struct str_buf b = {.columns =
                                                         term_of(STDOUT_FILENO, false).columns};
-        str_appendf(&b, "Service %s\n  ! ", key);
+        str_appendf(&b, "Service %s\n  %s ", key, elsewhere ? "left alone:" : "!");
         str_append_wrapped(&b, err->message, 4, 4);
         puts(str_buf_text(&b));
         return;
     }
     struct json_object *o = json_object_new_object();
-    struct json_object *error = json_object_new_object();
     json_add_str(o, "service", key);
     json_add(o, "address", NULL);
     json_add(o, "because", json_object_new_array());
     json_add(o, "operations", NULL);
-    json_add_int(error, "code", err->code);
-    json_add_str(error, "message", err->message);
-    json_add(o, "error", error);
+    if (elsewhere) {
+        json_add_str(o, "left_alone", err->message);
+    } else {
+        struct json_object *error = json_object_new_object();
+        json_add_int(error, "code", err->code);
+        json_add_str(error, "message", err->message);
+        json_add(o, "error", error);
+    }
     json_object_array_add(services, o);
 }
 
