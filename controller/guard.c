@@ -141,7 +141,10 @@ static void put_head(struct line *l)
     put(l, ".");
     put_number(l, now.tv_nsec / 1000, 6);
     put(l, " ");
-    put_number(l, getpid(), 7);
+    for (int64_t least = 1000000; least > getpid() && least > 1; least /= 10) {
+        put(l, " "); /* seven columns */
+    }
+    put_number(l, getpid(), 1);
     put(l, " guard.c:1] \"");
 }
 
