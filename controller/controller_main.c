@@ -276,6 +276,7 @@ static bool run_once(struct run *r)
     bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);
     if (!app_stop(app, again ? RELOAD_MS : STOP_MS)) {
         /* A call into the provider hangs: its memory cannot be freed.  A reload becomes a restart. */
+        (void)log_flush(LOG_END_MS); /* else the line that says so is lost */
         _exit(again ? 1 : r->exit_code);
     }
     app_free(exchange_app(r, NULL));
