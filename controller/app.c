@@ -105,10 +105,7 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     }
     kube_reflectors_free(STEAL(a->reflectors)); /* their thread tells the fan-out of nodes */
     node_fanout_free(STEAL(a->watch.fanout));
-    if (a->provider_open) {
-        a->args.provider->close(STEAL(a->provider));
-        a->provider_open = false;
-    }
+    app_close_provider(a);
     if (a->events != NULL) {
         kube_events_free(STEAL(a->events), EVENTS_FLUSH_MS);
     }
@@ -118,11 +115,25 @@ bool app_stop(struct app *a, int64_t timeout_ms)
     return true;
 }
 
+void app_close_provider(struct app *a)
+{
+    struct guard_mark mark = {.function = "close"};
+
+    if (!a->provider_open) {
+        return;
+    }
+    guard_enter(&mark);
+    a->args.provider->close(STEAL(a->provider));
+    guard_leave(&mark);
+    a->provider_open = false;
+}
+
 void app_free(struct app *a)
 {
     if (a == NULL) {
         return;
     }
+    guard_set_fence(NULL);
     cancel_unhook(a->cancel, a->stop_hook);
     host_free(a->host);
     service_cache_free(a->cache);

@@ -35,9 +35,11 @@ struct app_args {
         election; /* started; NULL: no election, this process may always write.  Then the API server is waited
                                 * for as long as it takes */
     struct identity *identity; /* the process's, likewise */
+    bool quarantines;        /* the provider is a plugin whose deaths are counted (quarantine.h) */
     struct metrics *metrics; /* the process's, which outlives the app; NULL: the app has its own */
     struct progress *progress; /* the process's, likewise; NULL: nobody wants to know */
-    bool opaque;               /* the provider is a plugin: what its calls do inside is not seen */
+    bool
+        opaque; /* the provider is a plugin: what its calls do inside is not seen, and what hangs is replaced */
     /* Asked before the provider's leases are renewed (election.h); NULL: they always are. */
     bool (*may_renew)(void *arg, struct err *err);
     void *may_renew_arg;

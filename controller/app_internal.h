@@ -15,11 +15,13 @@
 #include "controller/board.h"
 #include "controller/config_watch.h"
 #include "controller/fence.h"
+#include "controller/guard.h"
 #include "controller/kube/reflector.h"
 #include "controller/kube/user_agent.h"
 #include "controller/leases.h"
 #include "controller/metrics_live.h"
 #include "controller/node_fanout.h"
+#include "controller/quarantine.h"
 #include "controller/sync.h"
 #include "controller/watch.h"
 #include "controller/workers.h"
@@ -57,7 +59,8 @@ struct app {
     bool provider_open;
     struct syncer syncer;
     struct watch watch;
-    struct workers *workers; /* under `lock` where another thread looks */
+    struct quarantine_record quarantine; /* in `a`; as it was when this process began to work */
+    struct workers *workers;             /* under `lock` where another thread looks */
     char user_agent[USER_AGENT_MAX];
     char watch_agent[USER_AGENT_MAX];
     struct mutex lock;
@@ -66,6 +69,8 @@ struct app {
     bool running;
 };
 
+/* Closes the provider, when it is open. */
+void app_close_provider(struct app *a);
 /* The metric running_managed_controllers, where the service controller is what runs. */
 void app_set_running(struct app *a, bool running);
 

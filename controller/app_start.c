@@ -15,6 +15,7 @@
 #include "controller/kube/unreachable.h"
 
 #define API_ROUND_MS     10000 /* between two lines about what is waited for */
+#define LATE_CALLS_MAX   8 /* threads that may be lost in a plugin before the process is ended */
 #define PROVIDER_OPEN_MS 120000
 
 static void observe_request(void *arg, const struct kube_sent *sent)
@@ -172,6 +173,7 @@ static void make_host(struct app *a)
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .note_plans = a->args.options->service_annotations,
+        .counts_deaths = a->args.quarantines,
         .hooks = {.on_work = syncer_on_work,
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
@@ -237,7 +239,11 @@ static int open_once(struct app *a, struct err *err)
         return code;
     }
     struct host_call *c = host_call_begin(a->host, a->a, 1, PROVIDER_OPEN_MS, 0, NULL);
+    guard_set_fence(&a->fence.closed);
+    host_set_opening(a->host, true);
+    host_call_enter(c, "open");
     int32_t rc = d->open(&args, &a->provider, host_call_result(c, 0));
+    host_set_opening(a->host, false);
     code = host_result_outcome(host_call_result(c, 0), rc, false, err);
     host_call_end(c);
     if (code != ERR_OK) {
@@ -247,14 +253,6 @@ static int open_once(struct app *a, struct err *err)
     a->provider_open = true;
     log_info(0, "Cloud provider is open", LOG_S("provider", d->name), LOG_S("version", d->version));
     return ERR_OK;
-}
-
-static void close_provider(struct app *a)
-{
-    if (a->provider_open) {
-        a->args.provider->close(STEAL(a->provider));
-        a->provider_open = false;
-    }
 }
 
 /* A provider may want to write while it is opened.  Where the fence said no to that, whatever came of it: once more, when
@@ -268,7 +266,7 @@ static int open_provider(struct app *a, struct err *err)
         return rc;
     }
     log_info(0, "The provider writes when it is opened: opening it again when the lease is held");
-    close_provider(a);
+    app_close_provider(a);
     err_clear(err);
     rc = election_wait(a->args.election, a->cancel, err);
     return rc == ERR_OK ? open_once(a, err) : rc;
@@ -283,7 +281,11 @@ static size_t choose_leases(const struct app *a, const char *identity,
     size_t n = 0;
 
     for (uint32_t i = 0; i < d->n_leases && n < LEASE_KEEPER_LOCKS_MAX; i++) {
-        if (d->needs_lease != NULL && d->needs_lease(a->provider, &d->leases[i]) == 0) {
+        struct guard_mark mark = {.function = "needs_lease"};
+        guard_enter(&mark);
+        bool needs = d->needs_lease == NULL || d->needs_lease(a->provider, &d->leases[i]) != 0;
+        guard_leave(&mark);
+        if (!needs) {
             continue;
         }
         terms[n++] = (struct lease_terms){
@@ -353,6 +355,28 @@ static int wait_for_leases(struct app *a, struct err *err)
     return rc;
 }
 
+/* Which Services ended the processes before this one.  Without an answer all are tried. */
+static void read_quarantine(struct app *a)
+{
+    const struct quarantine_place place = {
+        .options = a->args.options, .client = a->root, .cancel = a->cancel};
+    struct err err = ERR_INIT;
+
+    if (!a->args.quarantines) {
+        return;
+    }
+    if (quarantine_read(&place, a->a, &a->quarantine, &err) != ERR_OK) {
+        log_warning("It is not known for which Services the provider ended the process before",
+                    LOG_S("reason", err.message));
+    }
+    for (size_t i = 0; i < a->quarantine.n; i++) {
+        const struct quarantine_entry *e = &a->quarantine.entries[i];
+        log_warning("The provider ended the process before", LOG_S("service", e->key),
+                    LOG_S("call", e->call), LOG_I("deaths", e->deaths));
+    }
+    a->syncer.quarantine = &a->quarantine;
+}
+
 bool app_lease_lost(struct app *a, struct err *ret)
 {
     return election_why_lost(a->args.election, ret) || leases_why_lost(a->leases, ret);
@@ -373,6 +397,7 @@ static int check_config(void *arg, const struct config_texts *config, struct err
         return code;
     }
     struct host_call *c = host_call_begin(a->host, scratch, 1, PROVIDER_OPEN_MS, 0, NULL);
+    host_call_enter(c, "check_config");
     int32_t rc = d->check_config(&args, host_call_result(c, 0));
     code = host_result_outcome(host_call_result(c, 0), rc, false, err);
     host_call_end(c);
@@ -454,6 +479,9 @@ static void make_syncer(struct app *a)
 
     a->syncer = (struct syncer){
         .desc = d,
+        .call_timeout_ms = a->args.options->call_deadline_ms > 0 ? a->args.options->call_deadline_ms
+                                                                 : d->call_deadline_ms,
+        .late_max = a->args.opaque ? LATE_CALLS_MAX : 0,
         .provider = a->provider,
         .host = a->host,
         .clock = a->args.clock,
@@ -611,6 +639,9 @@ int app_start(struct app *a, struct err *err)
     }
     if (rc == ERR_OK) {
         rc = wait_for_leases(a, err);
+    }
+    if (rc == ERR_OK) {
+        read_quarantine(a);
     }
     return rc == ERR_OK ? start_working(a, err) : rc;
 }

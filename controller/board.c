@@ -199,10 +199,24 @@ void board_end(struct board *b, const char *key, const struct board_end *how)
         e->failures = 0;
         e->create = e->change = e->delete_ = 0;
         set_text(&e->plan, NULL);
-    } else {
+    } else if (how->state != BOARD_SYNCING) {
         e->failing_us = e->failing_us == 0 ? now_us : e->failing_us;
         e->failures++;
     }
+    mutex_unlock(&b->lock);
+}
+
+void board_late(struct board *b, const char *key, const char *message)
+{
+    char *copy = short_copy(message, BOARD_MESSAGE_MAX);
+
+    mutex_lock(&b->lock);
+    struct entry *e = entry_of(b, key);
+    e->state = BOARD_FAILED;
+    e->code = TT_TRANSIENT;
+    e->next_us = 0;
+    e->failing_us = e->failing_us == 0 ? clock_wall_us(b->clock) : e->failing_us;
+    set_text(&e->message, copy);
     mutex_unlock(&b->lock);
 }
 

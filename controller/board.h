@@ -79,7 +79,7 @@ void board_begin(struct board *b, const char *key, const char *verb);
 void board_plan(struct board *b, const struct tt_plan *plan);
 /* How a sync ended.  `delay_ms` from now until it is tried again by itself; < 0: not. */
 struct board_end {
-    enum board_state state; /* READY, RETRYING, FAILED, ELSEWHERE */
+    enum board_state state; /* READY, RETRYING, FAILED, ELSEWHERE; SYNCING: the cloud is at work */
     int64_t took_ms;
     unsigned calls;
     int32_t code;
@@ -88,6 +88,8 @@ struct board_end {
     bool part; /* with READY: only its backends were dealt with; what failed before still does */
 };
 void board_end(struct board *b, const char *key, const struct board_end *how);
+/* The sync that runs does not come back: shown as something that needs attention until it ends. */
+void board_late(struct board *b, const char *key, const char *message);
 /* It has no load balancer any more, and wants none. */
 void board_drop(struct board *b, const char *key);
 

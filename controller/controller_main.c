@@ -25,11 +25,13 @@
 #include "common/net/http.h"
 #include "controller/app.h"
 #include "controller/cmd.h"
+#include "controller/guard.h"
 #include "controller/identity.h"
 #include "controller/metrics_process.h"
 #include "controller/notify.h"
 #include "controller/options.h"
 #include "controller/plugin.h"
+#include "controller/quarantine.h"
 #include "controller/serving.h"
 #include "controller/term.h"
 
@@ -274,6 +276,7 @@ static bool run_once(struct run *r)
     bool again = r->exit_code == 0 && app_wants_reload(app) && !is_stopping(r);
     if (!app_stop(app, again ? RELOAD_MS : STOP_MS)) {
         /* A call into the provider hangs: its memory cannot be freed.  A reload becomes a restart. */
+        (void)log_flush(LOG_END_MS); /* else the line that says so is lost */
         _exit(again ? 1 : r->exit_code);
     }
     app_free(exchange_app(r, NULL));
@@ -578,7 +581,8 @@ static int run_app(const struct options *o, const struct plugin *plugin)
         .args = {.options = o,
                  .provider = &plugin->desc,
                  .metrics = metrics_new(),
-                 .opaque = plugin->handle != NULL,
+                 .opaque = plugin_is_loaded(plugin),
+                 .quarantines = plugin_is_loaded(plugin) && o->provider_quarantine,
                  .may_renew = may_renew},
         .base = event_base_new(),
     };
@@ -619,18 +623,27 @@ static int main_with_plugin(const char *program, int argc, char **argv, const st
         .program = program,
         .warn = warn_line,
     };
+    const char *death = getenv(GUARD_DEATH_ENV);
     int rc = 0;
 
     if (options_parse(&in, &o, &err) != ERR_OK) {
         return fail_usage(program, &err);
     }
     set_up_log(o);
+    /* The process that counts a death dies of one without being counted. */
+    bool counts = plugin_is_loaded(plugin) && o->provider_quarantine && death == NULL;
+    guard_install(&(struct guard_args){.provider = plugin == NULL ? "" : plugin->desc.name,
+                                       .json = strcmp(o->logging_format, "json") == 0,
+                                       .fd = STDERR_FILENO,
+                                       .argv = counts ? argv : NULL});
     if (o->help) {
         print_help(program, plugin);
     } else if (strcmp(o->version, "false") != 0) {
         print_version(o->version);
     } else if (check_options(o, &err) != ERR_OK) {
         rc = fail_usage(program, &err);
+    } else if (death != NULL && plugin != NULL) {
+        rc = quarantine_report(o, &plugin->desc, death);
     } else {
         rc = log_begin_writing(&err) == ERR_OK ? run_controller(o, plugin) : fail(&err);
         (void)log_end_writing(LOG_END_MS);
@@ -649,9 +662,15 @@ int controller_main(const char *program, int argc, char **argv,
     struct err err = ERR_INIT;
 
     log_setup(&(struct log_config){.fd = STDERR_FILENO});
-    if (peek.cloud_provider[0] != '\0' &&
-        plugin_open(peek.cloud_provider, peek.plugin_dir, builtins, n_builtins, &plugin, &err) !=
-            ERR_OK) {
+    const struct plugin_search search = {
+        .name = peek.cloud_provider,
+        .dir = peek.plugin_dir,
+        .allow_writable = peek.allow_writable,
+        .builtins = builtins,
+        .n_builtins = n_builtins,
+    };
+    guard_install(&(struct guard_args){.provider = peek.cloud_provider, .fd = STDERR_FILENO});
+    if (peek.cloud_provider[0] != '\0' && plugin_open(&search, &plugin, &err) != ERR_OK) {
         return fail(&err);
     }
     int rc = main_with_plugin(program, argc, argv, plugin);

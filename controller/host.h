@@ -41,6 +41,7 @@ struct tt_result {
     struct host_call *call;
     const struct tt_service *service; /* whose; NULL in open() and list_owned() */
     const char *key;                  /* "namespace/name"; "" as above */
+    uint32_t verb;                    /* TT_VERB_…; 0 as above */
     /* set by the provider */
     bool done;           /* result_done() or result_fail() was called */
     bool broken;         /* it handed over something that may not be: `message` says what */
@@ -113,7 +114,8 @@ struct host_args {
         cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */
     bool planning;         /* nothing may be changed, in no call */
     bool note_plans;       /* tt_result.changes is filled */
-    bool quiet;            /* plans and operations are not logged: sub-commands print them */
+    bool counts_deaths; /* a call says for which Service it is, as quarantine_rules.h counts it */
+    bool quiet;         /* plans and operations are not logged: sub-commands print them */
     struct host_hooks hooks;
     /* In place of stores, for sub-commands that read Services from files.  Sorted; NULL: the stores. */
     const struct tt_service *const *fixed_services;
@@ -128,6 +130,8 @@ struct tt_host_ctx *host_new(const struct host_args *args) _warn_unused_;
 void host_free(struct tt_host_ctx *h); /* NULL is fine; the provider is closed */
 /* The table that the provider gets; valid until host_free(). */
 const struct tt_host *host_table(const struct tt_host_ctx *h);
+/* Around open(): until it has returned the provider may ask for writing without a call. */
+void host_set_opening(struct tt_host_ctx *h, bool opening);
 /* What is watched is known once the provider is open: before the first call that reads it. */
 void host_set_slices(struct tt_host_ctx *h, struct kube_store *slices);
 
@@ -141,6 +145,9 @@ void host_call_item(struct host_call *c, uint32_t i, struct tt_item *in);
 struct tt_result *host_call_result(struct host_call *c, uint32_t i);
 /* The call is one of plan(): nothing may be changed in it.  Before it is made. */
 void host_call_set_planning(struct host_call *c);
+/* The thread is about to call the provider's `function` with it, until host_call_end(): when the process dies in there, its
+ * last line says so (guard.h). */
+void host_call_enter(struct host_call *c, const char *function);
 const struct tt_call *host_call_abi(const struct host_call *c);
 struct cancel *host_call_cancel(struct host_call *c);
 /* Requests to the cloud that were reported during the call. */
@@ -148,6 +155,25 @@ unsigned host_call_requests(const struct host_call *c);
 /* Returns for how long the call has been open that is more than `grace_ms` beyond its time-out, the longest of all; 0: none is.
  * Any thread. */
 int64_t host_calls_stuck_ms(struct tt_host_ctx *h, int64_t grace_ms);
+/* A call that has used half of its time, or that is beyond its deadline by more than a grace; copies in the arena. */
+#define HOST_LATE_SERVICES 16
+struct host_late {
+    const char *function;
+    const char *key; /* for people, as in struct guard_mark; "" */
+    bool over;       /* beyond its deadline; false: half of its time is gone */
+    int64_t age_ms;
+    struct tt_service
+        *services; /* ns, name, uid and resource_version, of at most HOST_LATE_SERVICES */
+    size_t n_services;
+};
+struct host_looked {
+    struct host_late *calls; /* that became so since the last look */
+    size_t n;
+    unsigned over; /* how many are beyond it now */
+};
+/* How many calls are beyond their deadline by more than the grace. */
+unsigned host_calls_over(struct tt_host_ctx *h, int64_t grace_ms);
+struct host_looked host_calls_look(struct tt_host_ctx *h, struct arena *a, int64_t grace_ms);
 /* Nodes for tt_batch, as host->nodes() gives them. */
 void host_call_nodes(struct host_call *c, const struct tt_node *const **ret, uint32_t *ret_n);
 /* Gives snapshots back; the results stay readable as long as the arena. */

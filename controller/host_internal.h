@@ -10,11 +10,14 @@
 #include <stdatomic.h>
 
 #include "common/base/lock.h"
+#include "controller/guard.h"
 #include "controller/host.h"
 
 struct tt_host_ctx {
     struct host_args args;
     struct tt_host table;
+    atomic_bool
+        opening; /* open() runs: the only time when a function may be asked without a call */
     struct mutex lock;
     struct host_call *open _guarded_by_(lock); /* calls that have not ended, linked by next_open */
 };
@@ -32,6 +35,9 @@ struct host_call {
     void *call_arg;
     int64_t began_ms;
     struct host_call *next_open; /* guarded by host->lock */
+    bool told_half, told_over;   /* guarded by host->lock: what host_calls_look() has said of it */
+    atomic_bool entered; /* `mark` and the results are filled: another thread may read them */
+    atomic_bool refused; /* its plan may not be: nothing may be changed in it */
     atomic_uint requests;
     struct mutex lock;
     struct arena *arena _guarded_by_(lock);
@@ -40,6 +46,7 @@ struct host_call {
     struct host_snapshot *slices _guarded_by_(lock);
     struct tt_result *results;
     uint32_t n_results;
+    struct guard_mark mark; /* of the thread that makes the call; function NULL: it was not made */
 };
 
 static inline struct host_call *host_call_of(const struct tt_call *call)
@@ -49,8 +56,28 @@ static inline struct host_call *host_call_of(const struct tt_call *call)
 
 /* Fill in the members of the table that the file implements. */
 void host_table_results(struct tt_host *t);
+void host_table_explain(struct tt_host *t);
 void host_table_reports(struct tt_host *t);
 void host_table_kube(struct tt_host *t);
+
+/* --- host_result.c ---------------------------------------------------------------------------------- */
+/* Returns whether `r` is there; a provider that handed NULL to the function `name` is told so in the log. */
+bool host_has_result(const struct tt_result *r, const char *name);
+/* The result is a fault of the provider from now on: "the provider handed over WHAT". */
+void host_break_result(struct tt_result *r, const char *what) _requires_(r->call->lock);
+/* A checked copy; NULL (and a broken result) when the text may not be. */
+const char *host_take_text(struct tt_result *r, const char *text, size_t max, const char *what)
+    _requires_(r->call->lock);
+
+/* --- host_plan.c ------------------------------------------------------------------------------------ */
+#define HOST_WHY_MAX 256
+/* May the plan, or the operation, be read?  False: `why` says what is wrong with it. */
+bool host_plan_ok(const struct tt_plan *plan, char why[HOST_WHY_MAX]);
+bool host_operation_ok(const struct tt_operation *op, char why[HOST_WHY_MAX]);
+
+/* --- host_report.c ---------------------------------------------------------------------------------- */
+/* Logs a fault of the provider that no result can carry; rate-limited. */
+void host_log_fault(struct tt_host_ctx *h, const char *what);
 
 /* The call's result for a key; NULL when the Service is not in the call. */
 struct tt_result *host_call_find(struct host_call *c, const char *key);

@@ -165,7 +165,8 @@ static int32_t get_fixed(struct tt_host_ctx *h, const struct tt_kube_ref *ref,
 static int32_t host_kube_get(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_kube_ref *ref, const struct tt_text_sink *ret)
 {
-    if (h->args.client == NULL && h->args.fixed_objects != NULL && ref != NULL && ret != NULL) {
+    if (h->args.client == NULL && h->args.fixed_objects != NULL && ref != NULL && ret != NULL &&
+        ret->put != NULL) {
         return get_fixed(h, ref, ret);
     }
     return ask_kube(h, call, ref, &(struct kube_ask){.verb = "get", .method = "GET"}, ret);
@@ -355,7 +356,8 @@ static int32_t host_hold_finalizers(struct tt_host_ctx *h, const struct tt_call 
     struct err err = ERR_INIT;
 
     if (call == NULL || item == NULL || item->service == NULL || item->result == NULL ||
-        n > HOST_FINALIZERS_MAX) {
+        item->result->call != host_call_of(call) || n > HOST_FINALIZERS_MAX ||
+        (n > 0 && names == NULL)) {
         return TT_BUG;
     }
     for (uint32_t i = 0; i < n; i++) {

@@ -4,14 +4,26 @@
  * A plan is logged as a plan, one line per Service with something to do, and each operation when it has ended
  * (ux.md, Log).  An empty plan says nothing. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "controller/host_internal.h"
+#include "controller/word_rules.h"
 
-#define LOG_VALUES_MAX 24
+#define LOG_VALUES_MAX    24
+#define METRIC_LABELS_MAX 64
+
+void host_log_fault(struct tt_host_ctx *h, const char *what)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = 5};
+
+    if (log_limit_ok(&limit, clock_now_ms(h->args.clock))) {
+        log_error(what, "Fault of the provider", LOG_S("provider", h->args.desc->name));
+    }
+}
 
 static void host_log(struct tt_host_ctx *h, uint32_t severity, int32_t v, const char *message,
                      const struct tt_kv *values, uint32_t n_values)
@@ -23,6 +35,7 @@ static void host_log(struct tt_host_ctx *h, uint32_t severity, int32_t v, const 
     if (message == NULL || !host_text_ok(message, TT_TEXT_MAX)) {
         return;
     }
+    n = values == NULL ? 0 : n;
     uint32_t used = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (values[i].key == NULL || !host_text_ok(values[i].key, 63)) {
@@ -50,10 +63,11 @@ static void host_event(struct tt_host_ctx *h, const struct tt_service *service, 
 {
     const char *component = str_or(h->args.desc->event_component, "service-controller");
 
-    if (service == NULL || reason == NULL || message == NULL || !host_text_ok(reason, 128) ||
-        !host_text_ok(message, TT_TEXT_MAX)) {
-        log_error("reason or message is absent, too long or not UTF-8",
-                  "Event of the provider is dropped", LOG_S("provider", h->args.desc->name));
+    if (service == NULL || str_is_empty(service->ns) || str_is_empty(service->name) ||
+        !word_is_reason(reason) || message == NULL || !host_text_ok(message, TT_TEXT_MAX)) {
+        host_log_fault(h,
+                       "an event was dropped: its Service or message is absent, its message is "
+                       "too long or not UTF-8, or its reason is not a word like AddressAssigned");
         return;
     }
     if (h->args.events == NULL || h->args.planning) {
@@ -65,10 +79,26 @@ static void host_event(struct tt_host_ctx *h, const struct tt_service *service, 
 
 /* ---- metrics ------------------------------------------------------------------------------------- */
 
+/* May a value be kept?  Infinity would stay in a sum for ever. */
+static bool is_metric_use(const struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
+                          uint32_t n)
+{
+    if (h->args.metrics == NULL || name == NULL || !host_text_ok(name, 200) ||
+        n > METRIC_LABELS_MAX || (n > 0 && labels == NULL)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (labels[i].key == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void host_metric_add(struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
                             uint32_t n, double value)
 {
-    if (h->args.metrics != NULL && name != NULL && host_text_ok(name, 200)) {
+    if (is_metric_use(h, name, labels, n) && isfinite(value)) {
         metrics_add(h->args.metrics, name, labels, n, value);
     }
 }
@@ -76,7 +106,7 @@ static void host_metric_add(struct tt_host_ctx *h, const char *name, const struc
 static void host_metric_set(struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
                             uint32_t n, double value)
 {
-    if (h->args.metrics != NULL && name != NULL && host_text_ok(name, 200)) {
+    if (is_metric_use(h, name, labels, n)) {
         metrics_set(h->args.metrics, name, labels, n, value);
     }
 }
@@ -84,7 +114,7 @@ static void host_metric_set(struct tt_host_ctx *h, const char *name, const struc
 static void host_metric_observe(struct tt_host_ctx *h, const char *name, const struct tt_kv *labels,
                                 uint32_t n, double value)
 {
-    if (h->args.metrics != NULL && name != NULL && host_text_ok(name, 200)) {
+    if (is_metric_use(h, name, labels, n) && isfinite(value)) {
         metrics_observe(h->args.metrics, name, labels, n, value);
     }
 }
@@ -146,10 +176,31 @@ static void note_plan(struct tt_result *r, const struct tt_plan *plan, const str
     }
 }
 
+/* No one was shown what is going to be done, so it is not done: the call's Services fail, and may_mutate() says no. */
+static void refuse_plan(struct tt_host_ctx *h, const struct tt_call *call, const char *why)
+{
+    log_error(why, "Fault of the provider: its plan is refused",
+              LOG_S("provider", h->args.desc->name));
+    if (call == NULL) {
+        return;
+    }
+    struct host_call *c = host_call_of(call);
+    atomic_store(&c->refused, true);
+    for (uint32_t i = 0; i < c->n_results; i++) {
+        struct tt_result *r = &c->results[i];
+        mutex_lock(&r->call->lock);
+        host_break_result(r, arena_printf(r->call->arena, "a plan with %s", why));
+        mutex_unlock(&r->call->lock);
+    }
+}
+
 static void host_report_plan(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_plan *plan)
 {
-    if (plan == NULL || plan->n_operations > TT_LIST_MAX || plan->n_services > TT_LIST_MAX) {
+    char why[HOST_WHY_MAX];
+
+    if (!host_plan_ok(plan, why)) {
+        refuse_plan(h, call, why);
         return;
     }
     if (h->args.hooks.on_plan != NULL) {
@@ -235,7 +286,13 @@ static void host_report_operation(struct tt_host_ctx *h, const struct tt_call *c
                                   const struct tt_operation *op, int32_t code, const char *message,
                                   int64_t took_ms)
 {
-    if (op == NULL || op->verb == TT_OP_KEEP) {
+    char why[HOST_WHY_MAX];
+
+    if (!host_operation_ok(op, why) || !host_text_ok(str_nonnull(message), 65536)) {
+        host_log_fault(h, "an operation was reported that cannot be read");
+        return;
+    }
+    if (op->verb == TT_OP_KEEP) {
         return;
     }
     if (!h->args.planning) {
@@ -301,28 +358,17 @@ static void host_report_finding(struct tt_host_ctx *h, uint32_t severity, const 
     }
 }
 
-static void host_report_owned(struct tt_host_ctx *h, const char *kind, const char *name,
-                              const char *owner, const char *detail)
-{
-    if (h->args.hooks.on_owned != NULL && kind != NULL && name != NULL &&
-        host_text_ok(kind, TT_TEXT_MAX) && host_text_ok(name, TT_TEXT_MAX)) {
-        h->args.hooks.on_owned(h->args.hooks.arg, kind, name, owner, detail);
-    }
-}
-
 static bool text_ok(const char *text)
 {
     return host_text_ok(str_nonnull(text), TT_TEXT_MAX);
 }
 
-static void host_report_resource(struct tt_host_ctx *h, const struct tt_call *call,
-                                 const struct tt_owned *o)
+static void host_report_owned(struct tt_host_ctx *h, const char *kind, const char *name,
+                              const char *owner, const char *detail)
 {
-    (void)call;
-    if (h->args.hooks.on_resource != NULL && o != NULL && TT_HAS(o, reserved_) &&
-        !str_is_empty(o->kind) && !str_is_empty(o->name) && text_ok(o->kind) && text_ok(o->name) &&
-        text_ok(o->place) && text_ok(o->owner) && text_ok(o->cost) && text_ok(o->command)) {
-        h->args.hooks.on_resource(h->args.hooks.arg, o);
+    if (h->args.hooks.on_owned != NULL && kind != NULL && name != NULL && text_ok(kind) &&
+        text_ok(name) && text_ok(owner) && text_ok(detail)) {
+        h->args.hooks.on_owned(h->args.hooks.arg, kind, name, owner, detail);
     }
 }
 
@@ -331,15 +377,29 @@ static bool name_ok(const char *text)
     return !str_is_empty(text) && host_text_ok(text, TT_TEXT_MAX) && strchr(text, '/') == NULL;
 }
 
+/* A Service that a provider put together: what the host reads of it. */
+static bool service_ok(const struct tt_service *s)
+{
+    return name_ok(s->ns) && name_ok(s->name) && text_ok(s->uid) && text_ok(s->type) &&
+           text_ok(s->lb_class);
+}
+
+static void host_report_resource(struct tt_host_ctx *h, const struct tt_call *call,
+                                 const struct tt_owned *o)
+{
+    (void)call;
+    if (h->args.hooks.on_resource != NULL && o != NULL && TT_HAS(o, reserved_) &&
+        !str_is_empty(o->kind) && !str_is_empty(o->name) && text_ok(o->kind) && text_ok(o->name) &&
+        text_ok(o->place) && text_ok(o->owner) && text_ok(o->cost) && text_ok(o->command) &&
+        (o->remove_as == NULL || service_ok(o->remove_as))) {
+        h->args.hooks.on_resource(h->args.hooks.arg, o);
+    }
+}
+
 static void host_report_left(struct tt_host_ctx *h, const struct tt_call *call,
                              const struct tt_service *service)
 {
-    bool ok = call != NULL && service != NULL && name_ok(service->ns) && name_ok(service->name) &&
-              host_text_ok(str_nonnull(service->uid), TT_TEXT_MAX) &&
-              host_text_ok(str_nonnull(service->type), TT_TEXT_MAX) &&
-              host_text_ok(str_nonnull(service->lb_class), TT_TEXT_MAX);
-
-    if (ok && h->args.hooks.on_left != NULL) {
+    if (call != NULL && service != NULL && service_ok(service) && h->args.hooks.on_left != NULL) {
         h->args.hooks.on_left(host_call_of(call)->call_arg, service);
     }
 }

@@ -5,14 +5,26 @@
  * mend that.  The lists here are compared with the descriptor where it has a say (finalizers, codes). */
 #include <string.h>
 
+#include "common/base/ip.h"
+#include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 #include "controller/host_internal.h"
+#include "controller/queue_rules.h"
+#include "controller/word_rules.h"
 
-#define HOST_PHRASE_MAX 65536
-#define HOST_EXPLAIN_MAX                                                                           \
-    ((size_t)4 * 1024 * 1024) /* texts and names of all rows; 10,000 nodes fit */
+bool host_has_result(const struct tt_result *r, const char *name)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = 3};
 
-static void break_result(struct tt_result *r, const char *what) _requires_(r->call->lock)
+    if (r == NULL && log_limit_ok(&limit, clock_now_ms(clock_real()))) {
+        log_error("the result is NULL", "Fault of the provider: nothing is taken",
+                  LOG_S("function", name));
+    }
+    return r != NULL;
+}
+
+void host_break_result(struct tt_result *r, const char *what)
 {
     if (!r->broken) {
         r->broken = true;
@@ -21,11 +33,10 @@ static void break_result(struct tt_result *r, const char *what) _requires_(r->ca
 }
 
 /* A checked copy; NULL (and a broken result) when the text may not be. */
-static const char *take_text(struct tt_result *r, const char *text, size_t max, const char *what)
-    _requires_(r->call->lock)
+const char *host_take_text(struct tt_result *r, const char *text, size_t max, const char *what)
 {
     if (text == NULL || !host_text_ok(text, max)) {
-        break_result(
+        host_break_result(
             r, arena_printf(r->call->arena, "%s that is absent, too long or not UTF-8", what));
         return NULL;
     }
@@ -36,24 +47,58 @@ static bool take_ports(struct tt_result *r, const struct tt_ingress *from, struc
     _requires_(r->call->lock)
 {
     if (from->n_ports > TT_LIST_MAX || (from->n_ports > 0 && from->ports == NULL)) {
-        break_result(r, "too many ports in an ingress");
+        host_break_result(r, "too many ports in an ingress");
         return false;
     }
     struct tt_port_status *ports = arena_calloc(r->call->arena, from->n_ports, sizeof(*ports));
     for (uint32_t i = 0; i < from->n_ports; i++) {
         const struct tt_port_status *p = &from->ports[i];
-        ports[i].protocol = take_text(r, p->protocol, 16, "a port's protocol");
+        ports[i].protocol = host_take_text(r, p->protocol, 16, "a port's protocol");
         ports[i].port = p->port;
+        if (!str_eq(p->protocol, "TCP") && !str_eq(p->protocol, "UDP") &&
+            !str_eq(p->protocol, "SCTP")) {
+            host_break_result(r, "a port's protocol that is not TCP, UDP or SCTP");
+        }
         if (p->error != NULL) {
-            ports[i].error = take_text(r, p->error, 316, "a port's error");
+            ports[i].error = host_take_text(r, p->error, 316, "a port's error");
         }
         if (p->port < 1 || p->port > 65535) {
-            break_result(r, "a port that is no port");
+            host_break_result(r, "a port that is no port");
         }
     }
     to->ports = ports;
     to->n_ports = from->n_ports;
     return !r->broken;
+}
+
+/* `what` that is not what the API server takes: it would refuse the whole status, each time. */
+static void refuse_word(struct tt_result *r, const char *what, const char *word, const char *want)
+    _requires_(r->call->lock)
+{
+    if (!r->broken) {
+        host_break_result(
+            r, arena_printf(r->call->arena, "%s that is not %s: \"%s\"", what, want, word));
+    }
+}
+
+/* Addresses, as strict as the API server is. */
+static void take_addresses(struct tt_result *r, const struct tt_ingress *from,
+                           struct tt_ingress *to) _requires_(r->call->lock)
+{
+    struct ip_addr ip;
+
+    if (!str_is_empty(from->ip)) {
+        to->ip = host_take_text(r, from->ip, 64, "an ingress ip");
+        if (to->ip != NULL && !ip_parse(to->ip, &ip)) {
+            refuse_word(r, "an ingress ip", to->ip, "an IP address");
+        }
+    }
+    if (!str_is_empty(from->hostname)) {
+        to->hostname = host_take_text(r, from->hostname, 253, "an ingress hostname");
+        if (to->hostname != NULL && !word_is_hostname(to->hostname)) {
+            refuse_word(r, "an ingress hostname", to->hostname, "a DNS name in lower case");
+        }
+    }
 }
 
 static void take_ingress(struct tt_result *r, const struct tt_ingress *from, struct tt_ingress *to)
@@ -62,18 +107,13 @@ static void take_ingress(struct tt_result *r, const struct tt_ingress *from, str
     bool has_ip = !str_is_empty(from->ip);
 
     if (!has_ip && str_is_empty(from->hostname)) {
-        break_result(r, "an ingress without ip and hostname");
+        host_break_result(r, "an ingress without ip and hostname");
         return;
     }
-    if (has_ip) {
-        to->ip = take_text(r, from->ip, 64, "an ingress ip");
-    }
-    if (!str_is_empty(from->hostname)) {
-        to->hostname = take_text(r, from->hostname, 253, "an ingress hostname");
-    }
+    take_addresses(r, from, to);
     if (!str_is_empty(from->ip_mode)) {
         if (!has_ip || (!str_eq(from->ip_mode, "VIP") && !str_eq(from->ip_mode, "Proxy"))) {
-            break_result(r, "an ipMode that is neither VIP nor Proxy, or has no ip");
+            host_break_result(r, "an ipMode that is neither VIP nor Proxy, or has no ip");
             return;
         }
         to->ip_mode = arena_strdup(r->call->arena, from->ip_mode);
@@ -83,9 +123,12 @@ static void take_ingress(struct tt_result *r, const struct tt_ingress *from, str
 
 static void result_ingress(struct tt_result *r, const struct tt_ingress *ingress, uint32_t n)
 {
+    if (!host_has_result(r, "result_ingress")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
     if (n > TT_LIST_MAX || (n > 0 && ingress == NULL)) {
-        break_result(r, "a list of ingresses that is too long");
+        host_break_result(r, "a list of ingresses that is too long");
     } else {
         struct tt_ingress *copy = arena_calloc(r->call->arena, n, sizeof(*copy));
         for (uint32_t i = 0; i < n; i++) {
@@ -98,40 +141,90 @@ static void result_ingress(struct tt_result *r, const struct tt_ingress *ingress
     mutex_unlock(&r->call->lock);
 }
 
-static void result_condition(struct tt_result *r, const struct tt_condition *condition)
+static bool is_status(const char *s)
 {
-    mutex_lock(&r->call->lock);
+    return str_eq(s, "True") || str_eq(s, "False") || str_eq(s, "Unknown");
+}
+
+/* `c` is the copy: texts are there unless the result is broken. */
+static void check_condition(struct tt_result *r, const struct tt_condition *c)
+    _requires_(r->call->lock)
+{
+    if (r->broken) {
+        return;
+    }
+    if (!word_is_qualified(c->type) || str_eq(c->type, REPORT_CONDITION)) {
+        refuse_word(r, "a condition's type", c->type, "a name like example.com/Ready of its own");
+    } else if (c->status != NULL && !is_status(c->status)) {
+        refuse_word(r, "a condition's status", c->status, "True, False or Unknown");
+    } else if (!str_is_empty(c->reason) && !word_is_reason(c->reason)) {
+        refuse_word(r, "a condition's reason", c->reason, "a word like Provisioning");
+    }
+}
+
+static void take_condition(struct tt_result *r, const struct tt_condition *condition)
+    _requires_(r->call->lock)
+{
     struct tt_condition c = *condition;
-    c.type = take_text(r, condition->type, 316, "a condition's type");
+
+    c.type = host_take_text(r, condition->type, 316, "a condition's type");
     c.status = condition->status == NULL
                    ? NULL
-                   : take_text(r, condition->status, 16, "a condition's status");
-    c.reason = take_text(r, str_nonnull(condition->reason), TT_TEXT_MAX, "a condition's reason");
-    c.message = take_text(r, str_nonnull(condition->message), TT_TEXT_MAX, "a condition's message");
+                   : host_take_text(r, condition->status, 16, "a condition's status");
+    c.reason =
+        host_take_text(r, str_nonnull(condition->reason), TT_TEXT_MAX, "a condition's reason");
+    c.message =
+        host_take_text(r, str_nonnull(condition->message), TT_TEXT_MAX, "a condition's message");
+    check_condition(r, &c);
     uint32_t at = 0;
     while (at < r->n_conditions && !str_eq(r->conditions[at].type, c.type)) {
         at++;
     }
     if (at == HOST_CONDITIONS_MAX) {
-        break_result(r, "too many conditions");
+        host_break_result(r, "too many conditions");
     } else if (!r->broken) {
         r->conditions[at] = c;
         r->n_conditions += at == r->n_conditions;
     }
+}
+
+static void result_condition(struct tt_result *r, const struct tt_condition *condition)
+{
+    if (!host_has_result(r, "result_condition")) {
+        return;
+    }
+    mutex_lock(&r->call->lock);
+    if (condition == NULL) {
+        host_break_result(r, "a condition that is NULL");
+    } else {
+        take_condition(r, condition);
+    }
     mutex_unlock(&r->call->lock);
+}
+
+/* The controller keeps reports of its own under these. */
+static bool is_own_annotation(const char *key)
+{
+    return str_eq(key, LB_LAST_PLAN_ANNOTATION) || str_eq(key, LB_LAST_ERROR_ANNOTATION);
 }
 
 static void result_annotation(struct tt_result *r, const char *key, const char *value)
 {
+    if (!host_has_result(r, "result_annotation")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
-    const char *k = take_text(r, key, 317, "an annotation's key");
-    const char *v = value == NULL ? NULL : take_text(r, value, 65536, "an annotation's value");
+    const char *k = host_take_text(r, key, 317, "an annotation's key");
+    if (k != NULL && (!word_is_qualified(k) || is_own_annotation(k))) {
+        refuse_word(r, "an annotation's key", k, "a name like example.com/name of its own");
+    }
+    const char *v = value == NULL ? NULL : host_take_text(r, value, 65536, "an annotation's value");
     uint32_t at = 0;
     while (at < r->n_annotations && !str_eq(r->annotations[at].key, k)) {
         at++;
     }
     if (at == HOST_ANNOTATIONS_MAX) {
-        break_result(r, "too many annotations");
+        host_break_result(r, "too many annotations");
     } else if (!r->broken) {
         r->annotations[at] = (struct tt_kv){.key = k, .value = v};
         r->n_annotations += at == r->n_annotations;
@@ -151,11 +244,14 @@ static bool owns_finalizer(const struct tt_provider *desc, const char *name)
 
 static void result_drop_finalizer(struct tt_result *r, const char *name)
 {
+    if (!host_has_result(r, "result_drop_finalizer")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
     if (name == NULL || !owns_finalizer(r->call->host->args.desc, name)) {
-        break_result(r, "a finalizer that its descriptor does not name");
+        host_break_result(r, "a finalizer that its descriptor does not name");
     } else if (r->n_drop_finalizers == HOST_FINALIZERS_MAX) {
-        break_result(r, "too many finalizers");
+        host_break_result(r, "too many finalizers");
     } else {
         r->drop_finalizers[r->n_drop_finalizers++] = arena_strdup(r->call->arena, name);
     }
@@ -164,6 +260,9 @@ static void result_drop_finalizer(struct tt_result *r, const char *name)
 
 static void result_exists(struct tt_result *r, int32_t exists)
 {
+    if (!host_has_result(r, "result_exists")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
     r->has_exists = true;
     r->exists = exists != 0;
@@ -178,193 +277,50 @@ static bool code_is_allowed(const struct tt_provider *desc, int32_t code)
     return desc->codes == 0 || code == TT_OK || code == TT_BUG || (desc->codes >> code & 1u) != 0;
 }
 
+/* A wait that ends: a provider that says INT64_MAX must not make a Service wait for ever.  `most` in ms. */
+static int64_t bounded_wait(const struct tt_result *r, int64_t asked_ms, int64_t most)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = 3};
+
+    if (asked_ms <= most) {
+        return asked_ms > 0 ? asked_ms : 0;
+    }
+    if (log_limit_ok(&limit, clock_now_ms(r->call->host->args.clock))) {
+        log_warning("The provider asks for a longer wait than there is: it is cut",
+                    LOG_S("service", r->key), LOG_I("askedMs", asked_ms), LOG_MS("cutTo", most));
+    }
+    return most;
+}
+
 static void result_fail(struct tt_result *r, int32_t code, const char *message,
                         int64_t retry_after_ms)
 {
+    if (!host_has_result(r, "result_fail")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
     r->done = true;
     if (code == TT_OK || !code_is_allowed(r->call->host->args.desc, code)) {
-        break_result(r,
-                     arena_printf(r->call->arena, "the code %d, which is none it may use", code));
+        host_break_result(
+            r, arena_printf(r->call->arena, "the code %d, which is none it may use", code));
     }
-    const char *text = take_text(r, str_nonnull(message), TT_TEXT_MAX, "a message");
+    const char *text = host_take_text(r, str_nonnull(message), TT_TEXT_MAX, "a message");
     if (!r->broken) {
         r->code = code;
         r->message = str_or(text, "no reason was given");
-        r->retry_after_ms = retry_after_ms;
+        r->retry_after_ms = bounded_wait(r, retry_after_ms, QUEUE_RETRY_ASKED_MAX_MS);
     }
     mutex_unlock(&r->call->lock);
 }
 
 static void result_resource(struct tt_result *r, const char *kind, const char *name)
 {
-    mutex_lock(&r->call->lock);
-    r->resource_kind = take_text(r, kind, TT_TEXT_MAX, "a resource's kind");
-    r->resource_name = take_text(r, name, TT_TEXT_MAX, "a resource's name");
-    mutex_unlock(&r->call->lock);
-}
-
-static void result_text(struct tt_result *r, const char *text)
-{
-    mutex_lock(&r->call->lock);
-    r->text = take_text(r, text, HOST_PHRASE_MAX, "a text");
-    mutex_unlock(&r->call->lock);
-}
-
-/* ---- rows of an explanation ---------------------------------------------------------------------- */
-
-/* Counts bytes that the result is about to keep; false (and a broken result) when they are too many. */
-static bool charge(struct tt_result *r, size_t n) _requires_(r->call->lock)
-{
-    if (n > HOST_EXPLAIN_MAX - r->rows_bytes) {
-        break_result(r, "an explanation of more than 4 MiB");
-        return false;
-    }
-    r->rows_bytes += n;
-    return true;
-}
-
-/* NULL stays NULL. */
-static const char *take_phrase(struct tt_result *r, const char *text) _requires_(r->call->lock)
-{
-    return text == NULL || !charge(r, strnlen(text, HOST_PHRASE_MAX) + 1)
-               ? NULL
-               : take_text(r, text, HOST_PHRASE_MAX, "a text of an explanation");
-}
-
-static const char *const *take_names(struct tt_result *r, const struct tt_explain_row *row)
-    _requires_(r->call->lock)
-{
-    if (row->n_names > TT_LIST_MAX || (row->n_names > 0 && row->names == NULL)) {
-        break_result(r, "too many names in an explanation");
-        return NULL;
-    }
-    if (!charge(r, row->n_names * sizeof(*row->names))) {
-        return NULL;
-    }
-    const char **names = ARENA_ARRAY(r->call->arena, const char *, row->n_names);
-    for (uint32_t i = 0; i < row->n_names && !r->broken; i++) {
-        const char *name = str_nonnull(row->names[i]);
-        if (charge(r, strnlen(name, TT_TEXT_MAX) + 1)) {
-            names[i] = take_text(r, row->names[i], TT_TEXT_MAX, "a name in an explanation");
-        }
-    }
-    return names;
-}
-
-/* The texts that a row of a section must have (provider.h). */
-struct row_rule {
-    const char *const
-        *subjects; /* the words of which the subject is one, NULL behind the last; NULL: any text */
-    bool subject, value, outcome; /* required */
-};
-
-static const struct row_rule *rule_of(uint32_t section)
-{
-    static const char *const verdicts[] = {"served", "loses", "elsewhere", "refused", "none", NULL};
-    static const char *const steps[] = {"client", "load balancer", "backend", "node", "pod", NULL};
-    static const char *const protocols[] = {"HTTP", "HTTPS", "TCP", NULL};
-    static const struct row_rule rules[] = {
-        [TT_EXPLAIN_ANSWER] = {.subjects = verdicts, .subject = true, .outcome = true},
-        [TT_EXPLAIN_DECISION] = {.subject = true},
-        [TT_EXPLAIN_NODES] = {.value = true},
-        [TT_EXPLAIN_ZONE] = {.subject = true},
-        [TT_EXPLAIN_NODES_RULE] = {.value = true},
-        [TT_EXPLAIN_LEFT_OUT] = {.subject = true, .outcome = true},
-        [TT_EXPLAIN_HOP] = {.subjects = steps, .subject = true},
-        [TT_EXPLAIN_HEALTH] = {.subjects = protocols, .subject = true},
-        [TT_EXPLAIN_ADDRESS] = {.value = true},
-        [TT_EXPLAIN_NOTE] = {.subject = true, .value = true},
-        [TT_EXPLAIN_WARNING] = {.value = true},
-    };
-
-    return section >= TT_EXPLAIN_ANSWER && section < ARRAY_LEN(rules) ? &rules[section] : NULL;
-}
-
-static bool is_one_of(const char *const *words, const char *text)
-{
-    while (*words != NULL && !str_eq(*words, text)) {
-        words++;
-    }
-    return *words != NULL;
-}
-
-/* Breaks the result when the row lacks a text of its section, or has a word that its section does not know. */
-static void check_row(struct tt_result *r, const struct tt_explain_row *row,
-                      const struct row_rule *rule) _requires_(r->call->lock)
-{
-    const char *lacks = rule->subject && row->subject == NULL   ? "subject"
-                        : rule->value && row->value == NULL     ? "value"
-                        : rule->outcome && row->outcome == NULL ? "outcome"
-                                                                : NULL;
-
-    if (lacks != NULL) {
-        break_result(r, arena_printf(r->call->arena,
-                                     "a row of section %u of an explanation without %s",
-                                     row->section, lacks));
-    } else if (rule->subjects != NULL && !is_one_of(rule->subjects, row->subject)) {
-        break_result(r,
-                     arena_printf(r->call->arena,
-                                  "a row of section %u of an explanation with an unknown subject",
-                                  row->section));
-    }
-}
-
-/* Whether it has all members of 1.4; a later row may have more. */
-static bool is_whole_row(const struct tt_explain_row *row)
-{
-    return row != NULL && TT_HAS(row, every_ms);
-}
-
-static void push_row(struct tt_result *r, const struct tt_explain_row *row)
-    _requires_(r->call->lock)
-{
-    if (r->n_rows == r->cap_rows) {
-        size_t cap = r->cap_rows == 0 ? 32 : r->cap_rows * 2;
-        struct tt_explain_row *rows = arena_calloc(r->call->arena, cap, sizeof(*rows));
-        if (r->n_rows > 0) {
-            memcpy(rows, r->rows, r->n_rows * sizeof(*rows));
-        }
-        r->rows = rows;
-        r->cap_rows = cap;
-    }
-    r->rows[r->n_rows++] = *row;
-}
-
-static void take_row(struct tt_result *r, const struct tt_explain_row *row,
-                     const struct row_rule *rule) _requires_(r->call->lock)
-{
-    check_row(r, row, rule);
-    if (r->broken) {
+    if (!host_has_result(r, "result_resource")) {
         return;
     }
-    const struct tt_explain_row copy = {.size = sizeof(copy),
-                                        .section = row->section,
-                                        .n_names = row->n_names,
-                                        .subject = take_phrase(r, row->subject),
-                                        .value = take_phrase(r, row->value),
-                                        .outcome = take_phrase(r, row->outcome),
-                                        .names = take_names(r, row),
-                                        .count = row->count,
-                                        .of = row->of,
-                                        .port = row->port,
-                                        .every_ms = row->every_ms};
-    if (!r->broken) {
-        push_row(r, &copy);
-    }
-}
-
-/* Rows of sections that this version does not know are skipped; a broken result takes no more. */
-static void result_row(struct tt_result *r, const struct tt_explain_row *row)
-{
     mutex_lock(&r->call->lock);
-    if (!is_whole_row(row)) {
-        break_result(r, "a row of an explanation that is too small");
-    } else if (r->n_rows == TT_LIST_MAX) {
-        break_result(r, "too many rows of an explanation");
-    } else if (!r->broken && rule_of(row->section) != NULL) {
-        take_row(r, row, rule_of(row->section));
-    }
+    r->resource_kind = host_take_text(r, kind, TT_TEXT_MAX, "a resource's kind");
+    r->resource_name = host_take_text(r, name, TT_TEXT_MAX, "a resource's name");
     mutex_unlock(&r->call->lock);
 }
 
@@ -372,6 +328,9 @@ static void result_row(struct tt_result *r, const struct tt_explain_row *row)
 
 static void result_own(struct tt_result *r, uint32_t bits)
 {
+    if (!host_has_result(r, "result_own")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
     r->own = bits; /* what this version does not know is not used */
     mutex_unlock(&r->call->lock);
@@ -379,13 +338,19 @@ static void result_own(struct tt_result *r, uint32_t bits)
 
 static void result_again(struct tt_result *r, int64_t after_ms)
 {
+    if (!host_has_result(r, "result_again")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
-    r->again_ms = after_ms > 0 ? after_ms : 0;
+    r->again_ms = bounded_wait(r, after_ms, QUEUE_AGAIN_MAX_MS);
     mutex_unlock(&r->call->lock);
 }
 
 static void result_done(struct tt_result *r)
 {
+    if (!host_has_result(r, "result_done")) {
+        return;
+    }
     mutex_lock(&r->call->lock);
     r->done = true;
     r->code = TT_OK;
@@ -405,8 +370,6 @@ void host_table_results(struct tt_host *t)
     t->result_exists = result_exists;
     t->result_fail = result_fail;
     t->result_resource = result_resource;
-    t->result_text = result_text;
-    t->result_row = result_row;
     t->result_done = result_done;
     t->result_own = result_own;
     t->result_again = result_again;

@@ -123,6 +123,9 @@ extern const size_t metrics_process_n;
 #define METRIC_RUNNING          "running_managed_controllers"
 #define METRIC_DRIFT            "trimtab_drift_found_total"
 
+#define METRIC_LATE_CALLS       "trimtab_provider_calls_late"
+#define METRIC_LATE_CALLS_TOTAL "trimtab_provider_calls_late_total"
+
 #define METRIC_PLANS           "trimtab_plans_total"
 #define METRIC_OPERATIONS      "trimtab_operations_total"
 #define METRIC_QUEUE_TAKEN     "trimtab_queue_taken_total"

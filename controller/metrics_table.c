@@ -167,6 +167,13 @@ const struct tt_metric metrics_own[] = {
      .type = TT_METRIC_COUNTER,
      .help = "Seconds that requests were held back by our own rate limit",
      LABELS(api_labels)},
+    {.name = METRIC_LATE_CALLS,
+     .type = TT_METRIC_GAUGE,
+     .help = "Calls into a plugin that are beyond their deadline now; each holds a thread and its "
+             "Services"},
+    {.name = METRIC_LATE_CALLS_TOTAL,
+     .type = TT_METRIC_COUNTER,
+     .help = "Calls into a plugin that went beyond their deadline"},
     {.name = METRIC_DRIFT,
      .type = TT_METRIC_COUNTER,
      .help = "Differences between load balancers and their Services that somebody else made, by "

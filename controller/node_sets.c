@@ -9,6 +9,7 @@
 #include "common/base/lock.h"
 #include "common/base/str.h"
 #include "common/lb/node_rules.h"
+#include "controller/guard.h"
 
 struct node_sets {
     struct mutex lock;
@@ -35,7 +36,15 @@ void node_sets_free(struct node_sets *c)
 static uint64_t digest_of(const struct tt_provider *desc, void *provider,
                           const struct tt_node *node)
 {
-    return desc->node_digest != NULL ? desc->node_digest(provider, node) : 0;
+    struct guard_mark mark = {.function = "node_digest"};
+
+    if (desc->node_digest == NULL) {
+        return 0;
+    }
+    guard_enter(&mark);
+    uint64_t digest = desc->node_digest(provider, node);
+    guard_leave(&mark);
+    return digest;
 }
 
 /* A sum, as nodes_fingerprint() is: a node that concerns nobody adds nothing. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/str.h"
 
 /* Where we are on the line. */
 struct cursor {
@@ -145,6 +146,10 @@ struct option_peek options_peek(struct arena *a, int argc, char *const *argv)
         if (use.def != NULL && use.value != NULL &&
             strcmp(use.def->name, "provider-plugin-dir") == 0) {
             peek.plugin_dir = use.value;
+        }
+        if (use.def != NULL && use.value != NULL &&
+            strcmp(use.def->name, "allow-writable-plugins") == 0) {
+            (void)str_to_go_bool(use.value, &peek.allow_writable); /* the parser complains */
         }
     }
     return peek;

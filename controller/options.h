@@ -66,6 +66,9 @@ struct options {
     bool dynamic_reloading;        /* --enable-dynamic-reloading */
     const char *cluster_name;
     const char *plugin_dir; /* --provider-plugin-dir */
+    bool allow_writable_plugins;
+    bool provider_quarantine;
+    int64_t call_deadline_ms; /* --provider-call-deadline; 0: as the provider says */
     bool allow_untagged_cloud;
     bool repair_adopted; /* --repair-adopted */
     /* the API server */
@@ -146,6 +149,7 @@ struct options {
 struct option_peek {
     const char *cloud_provider;
     const char *plugin_dir;
+    bool allow_writable; /* --allow-writable-plugins */
 };
 struct option_peek options_peek(struct arena *a, int argc, char *const *argv);
 

@@ -368,6 +368,9 @@ int options_validate(const struct options *o, struct err *err)
     }
     check_controllers(o, &p);
     check_config_source(o, &p);
+    if (o->call_deadline_ms < 0) {
+        problem(&p, "--provider-call-deadline must not be negative");
+    }
     check_numbers(o, &p);
     check_drift(o, &p);
     check_progress(o, &p);

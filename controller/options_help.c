@@ -90,15 +90,12 @@ void options_help(struct str_buf *b, const struct tt_option *extra, size_t n)
 const char *option_origin(const char *name)
 {
     static const char *const ours[] = {
-        "drift",
-        "drift-period",
-        "orphan-guard",
-        "progress-deadline",
-        "provider-plugin-dir",
-        "repair-adopted",
-        "resync-period",
-        "service-annotations",
-        "service-conditions",
+        "allow-writable-plugins", "drift",
+        "drift-period",           "provider-call-deadline",
+        "provider-plugin-dir",    "provider-quarantine",
+        "orphan-guard",           "progress-deadline",
+        "repair-adopted",         "resync-period",
+        "service-annotations",    "service-conditions",
         "strict-upstream-events",
     };
     static const char *const azure[] = {"cloud-config-key", "cloud-config-secret-name",

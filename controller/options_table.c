@@ -68,6 +68,9 @@ const struct option_def options_table[] = {
     OLD("allow-untagged-cloud", B, "false", CLOUD, AT(allow_untagged_cloud), "Start although the cluster has no cluster id",
         "This flag is deprecated and will be removed in a future release. A cluster-id will be required on cloud instances."),
     ROW("provider-plugin-dir", S, TRIMTAB_PLUGIN_DIR, CLOUD, AT(plugin_dir), "Where providers that are not built in are loaded from"),
+    ROW("allow-writable-plugins", B, "false", CLOUD, AT(allow_writable_plugins), "Load a provider from a file or folder that others may write"),
+    ROW("provider-call-deadline", D, "0s", CLOUD, AT(call_deadline_ms), "How long one call into the provider may take; 0: as the provider says, or 4m"),
+    ROW("provider-quarantine", B, "true", CLOUD, AT(provider_quarantine), "Do not call a plugin any more for a Service for which it ended the process three times in a row"),
     ROW("repair-adopted", B, "false", CLOUD, AT(repair_adopted), "Repair deviations from today's recommendations on load balancers that another controller made"),
     /* service controller */
     ROW("concurrent-service-syncs", I, "1", SERVICE, AT(concurrent_service_syncs), "How many Services are synced at the same time"),

@@ -6,15 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/arena.h"
 #include "common/base/str.h"
-#include "controller/kube/lease_keeper.h"
-#include "controller/options.h"
+#include "controller/guard.h"
+#include "controller/plugin_file.h"
+#include "controller/plugin_tables.h"
 
-#define SYMBOL        "tt_provider_descriptor"
-#define SIZE_MAX_SANE 65536
-#define TABLE_MAX     1000
+#define SYMBOL          "tt_provider_descriptor"
+#define SIZE_MAX_SANE   65536
+#define DEADLINE_MAX_MS ((int64_t)24 * 60 * 60 * 1000)
 
 typedef const struct tt_provider *descriptor_fn(void);
 
@@ -78,140 +80,6 @@ static int check_functions(const struct tt_provider *d, const char *origin, stru
     return ERR_OK;
 }
 
-static int check_table(const char *what, const void *table, uint32_t n, const char *origin,
-                       struct err *err)
-{
-    if (n > TABLE_MAX || (n > 0 && table == NULL)) {
-        return err_set(err, ERR_INVALID, "%s: its table of %s has %u entries%s", origin, what, n,
-                       table == NULL ? " but is NULL" : ", too many");
-    }
-    return ERR_OK;
-}
-
-static int check_names(const char *what, const char *const *names, uint32_t n, const char *origin,
-                       struct err *err)
-{
-    if (check_table(what, names, n, origin, err) != ERR_OK) {
-        return err->code;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        if (str_is_empty(names[i]) || strnlen(names[i], 318) > 317) {
-            return err_set(err, ERR_INVALID, "%s: entry %u of its %s is empty or too long", origin,
-                           i + 1, what);
-        }
-    }
-    return ERR_OK;
-}
-
-/* Absent, or something that can be shown. */
-static bool is_text(const char *text)
-{
-    size_t n = text == NULL ? 0 : strnlen(text, TT_TEXT_MAX + 1);
-
-    return n <= TT_TEXT_MAX && (n == 0 || str_is_utf8(text, n));
-}
-
-/* By an option of the same provider before it, or by a flag that every trimtab has. */
-static bool option_is_taken(const struct tt_provider *d, uint32_t i)
-{
-    for (uint32_t k = 0; k < i; k++) {
-        if (strcmp(d->options[k].name, d->options[i].name) == 0) {
-            return true;
-        }
-    }
-    for (size_t k = 0; k < options_table_n; k++) {
-        if (strcmp(options_table[k].name, d->options[i].name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int check_options(const struct tt_provider *d, const char *origin, struct err *err)
-{
-    if (check_table("options", d->options, d->n_options, origin, err) != ERR_OK) {
-        return err->code;
-    }
-    for (uint32_t i = 0; i < d->n_options; i++) {
-        const struct tt_option *o = &d->options[i];
-        if (o->name == NULL || !is_name(o->name)) {
-            return err_set(err, ERR_INVALID, "%s: the name of option %u is none", origin, i + 1);
-        }
-        if (o->type < TT_OPTION_STRING || o->type > TT_OPTION_LIST) {
-            return err_set(err, ERR_INVALID, "%s: option %s has the unknown type %u", origin,
-                           o->name, o->type);
-        }
-        if (!is_text(o->default_text) || !is_text(o->help)) {
-            return err_set(err, ERR_INVALID, "%s: a text of option %s is too long or not UTF-8",
-                           origin, o->name);
-        }
-        if (option_is_taken(d, i)) {
-            return err_set(err, ERR_INVALID,
-                           "%s: option %s is there twice, or a flag of trimtab's own", origin,
-                           o->name);
-        }
-    }
-    return ERR_OK;
-}
-
-static int check_leases(const struct tt_provider *d, const char *origin, struct err *err)
-{
-    if (check_table("leases", d->leases, d->n_leases, origin, err) != ERR_OK) {
-        return err->code;
-    }
-    if (d->n_leases > LEASE_KEEPER_LOCKS_MAX) {
-        return err_set(err, ERR_INVALID, "%s: it wants %u leases, at most %d can be held", origin,
-                       d->n_leases, LEASE_KEEPER_LOCKS_MAX);
-    }
-    for (uint32_t i = 0; i < d->n_leases; i++) {
-        if (str_is_empty(d->leases[i].ns) || str_is_empty(d->leases[i].name)) {
-            return err_set(err, ERR_INVALID, "%s: lease %u lacks namespace or name", origin, i + 1);
-        }
-    }
-    return ERR_OK;
-}
-
-static int check_tables(const struct tt_provider *d, const char *origin, struct err *err)
-{
-    int rc = check_options(d, origin, err);
-
-    if (rc == ERR_OK) {
-        rc = check_names("classes", d->classes, d->n_classes, origin, err);
-    }
-    if (rc == ERR_OK) {
-        rc = check_names("finalizers", d->finalizers, d->n_finalizers, origin, err);
-    }
-    if (rc == ERR_OK) {
-        rc = check_names("annotations of its own", d->own_annotations, d->n_own_annotations, origin,
-                         err);
-    }
-    if (rc == ERR_OK) {
-        rc = check_names("event reasons", d->event_reasons, d->n_event_reasons, origin, err);
-    }
-    if (rc == ERR_OK) {
-        rc = check_table("metrics", d->metrics, d->n_metrics, origin, err);
-    }
-    for (uint32_t i = 0; rc == ERR_OK && i < d->n_metrics; i++) {
-        const struct tt_metric *m = &d->metrics[i];
-        if (str_is_empty(m->name) || m->type < TT_METRIC_COUNTER || m->type > TT_METRIC_HISTOGRAM ||
-            m->n_labels > 16 || m->n_buckets > 100 || (m->n_labels > 0 && m->labels == NULL) ||
-            (m->n_buckets > 0 && m->buckets == NULL)) {
-            rc = err_set(err, ERR_INVALID, "%s: metric %u is not described well", origin, i + 1);
-        }
-    }
-    if (rc == ERR_OK) {
-        rc = check_table("kinds", d->kube_kinds, d->n_kube_kinds, origin, err);
-    }
-    for (uint32_t i = 0; rc == ERR_OK && i < d->n_kube_kinds; i++) {
-        const struct tt_kube_kind *k = &d->kube_kinds[i];
-        if (str_is_empty(k->api_version) || str_is_empty(k->resource) || str_is_empty(k->verbs)) {
-            rc = err_set(err, ERR_INVALID, "%s: kind %u lacks apiVersion, resource or verbs",
-                         origin, i + 1);
-        }
-    }
-    return rc == ERR_OK ? check_leases(d, origin, err) : rc;
-}
-
 int plugin_check(const struct tt_provider *found, const char *name, const char *origin,
                  struct tt_provider *ret, struct err *err)
 {
@@ -236,8 +104,11 @@ int plugin_check(const struct tt_provider *found, const char *name, const char *
     if (rc == ERR_OK) {
         rc = check_functions(&d, origin, err);
     }
+    if (rc == ERR_OK && (d.call_deadline_ms < 0 || d.call_deadline_ms > DEADLINE_MAX_MS)) {
+        rc = err_set(err, ERR_INVALID, "%s: its call_deadline_ms is not 0 to 24 hours", origin);
+    }
     if (rc == ERR_OK) {
-        rc = check_tables(&d, origin, err);
+        rc = plugin_check_tables(&d, origin, err);
     }
     if (rc == ERR_OK) {
         *ret = d;
@@ -275,7 +146,10 @@ static int not_found(const char *name, const char *path, const struct tt_provide
 
 static int load(const char *name, const char *path, struct plugin *p, struct err *err)
 {
+    struct guard_mark loading = {.function = "dlopen"}; /* its constructors run */
+    guard_enter(&loading);
     p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    guard_leave(&loading);
     if (p->handle == NULL) {
         return err_set(err, ERR_INVALID, "cannot load provider %s: %s", path, dlerror());
     }
@@ -287,38 +161,58 @@ static int load(const char *name, const char *path, struct plugin *p, struct err
         return err_set(err, ERR_INVALID, "%s is no provider: it does not export " SYMBOL "()",
                        path);
     }
-    return plugin_check(fn(), name, path, &p->desc, err);
+    struct guard_mark mark = {.function = SYMBOL};
+    guard_enter(&mark);
+    const struct tt_provider *found = fn();
+    guard_leave(&mark);
+    return plugin_check(found, name, path, &p->desc, err);
 }
 
-int plugin_open(const char *name, const char *dir, const struct tt_provider *const *builtins,
-                size_t n_builtins, struct plugin **ret, struct err *err)
+/* A plugin of the folder. */
+static int open_file(const struct plugin_search *search, struct plugin *p, struct err *err)
 {
+    _cleanup_(xfreep) char *path = xasprintf("%s/%s.so", search->dir, search->name);
     struct stat st;
 
-    if (!is_name(name)) {
-        return err_set(err, ERR_INVALID, "unknown cloud provider \"%s\"", name);
+    if (stat(path, &st) != 0) {
+        return not_found(search->name, path, search->builtins, search->n_builtins, err);
     }
-    struct plugin *p = xcalloc(1, sizeof(*p));
-    for (size_t i = 0; i < n_builtins; i++) {
-        if (strcmp(builtins[i]->name, name) == 0) {
-            int rc = plugin_check(builtins[i], name, "built-in provider", &p->desc, err);
-            if (rc != ERR_OK) {
-                plugin_free(p);
-                return rc;
-            }
-            *ret = p;
-            return ERR_OK;
+    if (!search->allow_writable && plugin_file_check(path, geteuid(), err) != ERR_OK) {
+        (void)err_prefix(err, "provider %s is not loaded", path);
+        return err->code;
+    }
+    return load(search->name, path, p, err);
+}
+
+static int open_wanted(const struct plugin_search *search, struct plugin *p, struct err *err)
+{
+    for (size_t i = 0; i < search->n_builtins; i++) {
+        if (strcmp(search->builtins[i]->name, search->name) == 0) {
+            return plugin_check(search->builtins[i], search->name, "built-in provider", &p->desc,
+                                err);
         }
     }
-    _cleanup_(xfreep) char *path = xasprintf("%s/%s.so", dir, name);
-    int rc = stat(path, &st) != 0 ? not_found(name, path, builtins, n_builtins, err)
-                                  : load(name, path, p, err);
+    return open_file(search, p, err);
+}
+
+int plugin_open(const struct plugin_search *search, struct plugin **ret, struct err *err)
+{
+    if (!is_name(search->name)) {
+        return err_set(err, ERR_INVALID, "unknown cloud provider \"%s\"", search->name);
+    }
+    struct plugin *p = xcalloc(1, sizeof(*p));
+    int rc = open_wanted(search, p, err);
     if (rc != ERR_OK) {
         plugin_free(p);
         return rc;
     }
     *ret = p;
     return ERR_OK;
+}
+
+bool plugin_is_loaded(const struct plugin *p)
+{
+    return p != NULL && p->handle != NULL;
 }
 
 void plugin_free(struct plugin *p)

@@ -8,6 +8,7 @@
 #ifndef TRIMTAB_CONTROLLER_PLUGIN_H
 #define TRIMTAB_CONTROLLER_PLUGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <trimtab/provider.h>
 
@@ -23,10 +24,21 @@ struct plugin {
 /* "azure, gce", or "none": for people. */
 const char *plugin_builtin_names(struct arena *a, const struct tt_provider *const *builtins,
                                  size_t n);
-/* ERR_INVALID (a name that is none, a descriptor that may not be), ERR_NOT_FOUND (no such provider; the text names those
- * that are built in and the file that was looked for). */
-int plugin_open(const char *name, const char *dir, const struct tt_provider *const *builtins,
-                size_t n_builtins, struct plugin **ret, struct err *err) _warn_unused_;
+/* Which provider is wanted, and where it may be. */
+struct plugin_search {
+    const char *name;    /* --cloud-provider */
+    const char *dir;     /* --provider-plugin-dir */
+    bool allow_writable; /* --allow-writable-plugins: files that others may write are loaded, too */
+    const struct tt_provider *const *builtins;
+    size_t n_builtins;
+};
+/* ERR_INVALID (a name that is none, a descriptor that may not be), ERR_FORBIDDEN (others may write to the file: see
+ * plugin_file.h), ERR_NOT_FOUND (no such provider; the text names those that are built in and the file that was looked
+ * for). */
+int plugin_open(const struct plugin_search *search, struct plugin **ret,
+                struct err *err) _warn_unused_;
+/* From a file; false for a built-in one, and for NULL. */
+bool plugin_is_loaded(const struct plugin *p);
 /* After the provider was closed; NULL is fine. */
 void plugin_free(struct plugin *p);
 

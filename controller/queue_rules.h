@@ -13,6 +13,9 @@
 #define QUEUE_RETRY_MAX_MS  300000
 /* A provider may ask for "at once"; less than this would be a hot loop (§1.21, deviation 6). */
 #define QUEUE_RETRY_FLOOR_MS 1000
+/* And for "never": what it asks for after a failure, and after all went well, is cut to these. */
+#define QUEUE_RETRY_ASKED_MAX_MS ((int64_t)60 * 60 * 1000)
+#define QUEUE_AGAIN_MAX_MS       ((int64_t)24 * 60 * 60 * 1000)
 
 /* base · 2^failures, at most max; no overflow for any count.  `failures` is the number of earlier ones. */
 int64_t queue_retry_delay_ms(int64_t base_ms, int64_t max_ms, int64_t failures);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "controller/quarantine_rules.h"
+
 const char *const rbac_verbs[] = {"get",    "list",  "watch",  "create",
                                   "update", "patch", "delete", "deletecollection"};
 const size_t rbac_verbs_n = ARRAY_LEN(rbac_verbs);
@@ -41,7 +43,7 @@ struct rows {
     size_t n, cap;
 };
 
-static int read_verbs(const char *text, unsigned *ret, struct err *err)
+int rbac_read_verbs(const char *text, unsigned *ret, struct err *err)
 {
     unsigned mask = 0;
     for (const char *p = text; *p != '\0';) {
@@ -78,7 +80,7 @@ static int add_row(struct rows *rows, const struct tt_kube_kind *k, struct err *
 {
     unsigned verbs = 0;
     const char *slash = strchr(k->api_version, '/');
-    int code = read_verbs(k->verbs, &verbs, err);
+    int code = rbac_read_verbs(k->verbs, &verbs, err);
 
     if (code != ERR_OK) {
         (void)err_prefix(err, "%s %s", k->api_version, k->resource);
@@ -114,6 +116,15 @@ static int add_lease(struct rows *rows, const char *ns, const char *name, struct
     return code != ERR_OK ? code : add_row(rows, &one, err);
 }
 
+/* With election the count is an annotation of the lease, which is updated anyway. */
+static int add_quarantine(struct rows *rows, const char *ns, struct err *err)
+{
+    const struct tt_kube_kind any = {"v1", "configmaps", ns, NULL, "create"};
+    const struct tt_kube_kind one = {"v1", "configmaps", ns, QUARANTINE_CONFIG_MAP, "get,update"};
+    int code = add_row(rows, &any, err);
+    return code != ERR_OK ? code : add_row(rows, &one, err);
+}
+
 /* Watches, leases, and the other account. */
 static int add_process(struct rows *rows, const struct rbac_input *in, struct err *err)
 {
@@ -128,6 +139,9 @@ static int add_process(struct rows *rows, const struct rbac_input *in, struct er
     }
     if (code == ERR_OK && in->lease_name != NULL) {
         code = add_lease(rows, in->lease_ns, in->lease_name, err);
+    }
+    if (code == ERR_OK && in->lease_name == NULL && in->quarantines) {
+        code = add_quarantine(rows, in->lease_ns, err);
     }
     for (size_t i = 0; code == ERR_OK && in->splits && i < ARRAY_LEN(account_kinds); i++) {
         code = add_row(rows, &account_kinds[i], err);

@@ -8,6 +8,7 @@
 #ifndef TRIMTAB_CONTROLLER_RBAC_RULES_H
 #define TRIMTAB_CONTROLLER_RBAC_RULES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <trimtab/provider.h>
 
@@ -18,7 +19,8 @@
 /* What the flags of the controller add. */
 struct rbac_input {
     const struct tt_provider *desc;
-    const char *lease_ns, *lease_name;   /* the controller's own lease; name NULL: no election */
+    const char *lease_ns, *lease_name; /* the controller's own lease; name NULL: no election */
+    bool quarantines; /* a plugin: without election its deaths are counted in a ConfigMap */
     const char *secret_ns, *secret_name; /* --cloud-config-secret-…; name NULL: none */
     const char *account_ns, *account;    /* the ServiceAccount; also the name of its roles */
     bool
@@ -43,6 +45,8 @@ struct rbac_rule {
 };
 extern const char *const rbac_verbs[];
 extern const size_t rbac_verbs_n;
+/* Reads "get,list" into bits as above.  INVALID names the verb that RBAC does not know. */
+int rbac_read_verbs(const char *text, unsigned *ret, struct err *err) _warn_unused_;
 
 /* All rules of those (`whose`: RBAC_…), sorted by namespace, name, group, resources; no verb on a resource twice.  INVALID: a kind of the provider has a
  * verb that RBAC does not know. */

@@ -96,6 +96,8 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     e->k.foreign = str_eq(e->foreign_uid, state->uid);
     if (!same) {
         e->k.stuck = false;
+        e->k.waits_ms = 0;
+        e->k.wait_told = false;
         e->k.has_nodes = false;
         e->k.by_own = false;
         e->k.has_endpoints = false;
@@ -113,6 +115,31 @@ void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuc
     struct known *e = map_get(c->entries, key);
     if (e != NULL) {
         e->k.stuck = stuck;
+    }
+    mutex_unlock(&c->lock);
+}
+
+int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_t now_ms)
+{
+    int64_t since_ms = 0;
+
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.waits_ms = e->k.waits_ms == 0 ? now_ms : e->k.waits_ms;
+        since_ms = e->k.waits_ms;
+    }
+    mutex_unlock(&c->lock);
+    return since_ms;
+}
+
+void service_cache_end_wait(struct service_cache *c, const char *key, bool told)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.waits_ms = told ? e->k.waits_ms : 0;
+        e->k.wait_told = told;
     }
     mutex_unlock(&c->lock);
 }

@@ -28,6 +28,8 @@ struct service_known {
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
         stuck; /* its last ensure was refused, and only a change helps: of it, or of its backends */
+    int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
+    bool wait_told;   /* its owner was told that this takes long */
     bool has_nodes;
     bool by_own;               /* what the provider says of nodes concerns it, too (TT_OWN_NODES) */
     struct node_digests nodes; /* that were last handed over */
@@ -56,6 +58,11 @@ bool service_known_has_nodes(const struct service_known *k, const struct node_di
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* How the ensure of an entry ended. */
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
+/* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps
+ * nothing) for an entry that is not there. */
+int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_t now_ms);
+/* It is not any more.  `told` true: it goes on, but its owner knows by now that it takes long. */
+void service_cache_end_wait(struct service_cache *c, const char *key, bool told);
 /* What a look found; true when that is something else than before.  An entry that is not there keeps nothing. */
 bool service_cache_set_drift(struct service_cache *c, const char *key, uint64_t digest);
 /* Something of it cannot be read; `digest` of why, not 0.  True when that was not known of this entry. */

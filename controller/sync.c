@@ -12,6 +12,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "controller/guard.h"
 #include "controller/sync_internal.h"
 
 void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char *text, size_t n)
@@ -23,7 +24,11 @@ void syncer_batch_key(const struct syncer *s, const struct tt_service *svc, char
         return;
     }
     text[n - 1] = '\0';
+    char key[GUARD_KEY_MAX];
+    struct guard_mark mark = {.function = "batch_key", .key = guard_key(key, svc)};
+    guard_enter(&mark);
     int32_t rc = s->desc->batch_key(s->provider, svc, text, n);
+    guard_leave(&mark);
     if (rc == TT_OK && text[n - 1] == '\0' && host_text_ok(text, n - 1)) {
         return;
     }
@@ -43,7 +48,11 @@ int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_servic
         return -1;
     }
     if (s->desc->endpoints_delay_ms != NULL) {
+        char key[GUARD_KEY_MAX];
+        struct guard_mark mark = {.function = "endpoints_delay_ms", .key = guard_key(key, svc)};
+        guard_enter(&mark);
         delay_ms = s->desc->endpoints_delay_ms(s->provider, svc);
+        guard_leave(&mark);
     }
     if (delay_ms < 0) {
         return -1;
@@ -173,8 +182,13 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
 static void before_ensure(struct sync_batch *b, struct sync_item *item)
 {
     log_info(2, "Ensuring load balancer for service", LOG_S("service", item->key));
+    if (sync_validates(b->s) && sync_call_validate(item) != ERR_OK) {
+        return;
+    }
     if (!sync_reports_plans(b->s)) {
-        sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
+        if (!sync_goes_on(item)) {
+            sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");
+        }
         item->began = true;
     }
     if (!sync_holds_finalizers(b->s) && sync_add_finalizer(item, &item->err) != ERR_OK) {
@@ -277,6 +291,32 @@ static void before(struct sync_batch *b, struct sync_item *item)
 
 /* ---- the batch ----------------------------------------------------------------------------------- */
 
+/* A Service for which the provider ended the process again and again: true, and item->err says so. */
+static bool hold_back(struct sync_item *item)
+{
+    const struct syncer *s = item->s;
+    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET;
+    bool deletes = item->todo == SYNC_DELETE || item->todo == SYNC_DELETE_IF_EXISTS ||
+                   item->todo == SYNC_DELETE_VANISHED;
+
+    if (s->quarantine == NULL || s->quarantine->n == 0 || !calls) {
+        return false;
+    }
+    const struct quarantine_entry *e = quarantine_find(
+        s->quarantine, s->desc, item->key, quarantine_digest(item->svc, s->desc, deletes));
+    if (e == NULL) {
+        return false;
+    }
+    item->quarantined = true;
+    (void)err_set(
+        &item->err, ERR_BUG,
+        "quarantined: provider %s ended the process %d times in %s for this Service as it "
+        "is; it is called again when the Service is edited, with another version of the "
+        "provider, or with --provider-quarantine=false",
+        s->desc->name, e->deaths, e->call);
+    return true;
+}
+
 static void prepare(struct sync_batch *b, struct sync_item *item)
 {
     const char *ns = NULL;
@@ -292,7 +332,9 @@ static void prepare(struct sync_batch *b, struct sync_item *item)
     }
     decide(b, item);
     sync_board_begin(item);
-    before(b, item);
+    if (!hold_back(item)) {
+        before(b, item);
+    }
 }
 
 static void release(struct sync_item *item)
@@ -339,7 +381,7 @@ static void batch_run(struct sync_batch *b)
         }
         note_nodes(b, item);
         /* An item that failed on the way to the call has its error; one that needs no call has none. */
-        if (item->joins || item->err.code == ERR_OK) {
+        if (item->joins || item->refused || item->err.code == ERR_OK) {
             sync_after(b, item);
         }
         sync_settle(b, item);

@@ -26,12 +26,16 @@
 #include "controller/node_sets.h"
 #include "controller/orphan_guard.h"
 #include "controller/progress.h"
+#include "controller/quarantine_rules.h"
 #include "controller/queue.h"
 #include "controller/service_cache.h"
 #include "controller/sync_rules.h"
 
-/* How long one call into the provider may take before it is cancelled. */
-#define SYNC_CALL_TIMEOUT_MS (30 * 60 * 1000)
+/* How long one call into the provider may take before it is cancelled, where neither flag nor descriptor say so.  Less than
+ * the default of --progress-deadline: the thread that stands in for a call that hangs begins before the leader lets go. */
+#define SYNC_CALL_TIMEOUT_MS (4 * 60 * 1000)
+/* For how long the cloud may be at work for a Service (TT_IN_PROGRESS) before its owner is told. */
+#define SYNC_WAIT_MAX_MS (10 * 60 * 1000)
 /* --drift */
 enum sync_drift {
     SYNC_DRIFT_OFF = 0,
@@ -62,9 +66,13 @@ struct syncer {
     struct kube_client *client;
     struct kube_events *events;
     struct metrics *metrics;
-    struct progress *progress; /* noted when a batch has ended; may be NULL */
-    struct board *board;       /* NULL: nobody looks */
+    struct progress *progress;                  /* noted when a batch has ended; may be NULL */
+    const struct quarantine_record *quarantine; /* NULL: nothing is counted */
+    struct board *board;                        /* NULL: nobody looks */
     struct sync_scope scope;
+    int64_t call_timeout_ms; /* 0: SYNC_CALL_TIMEOUT_MS */
+    unsigned
+        late_max; /* so many calls may be beyond their deadline, and are replaced; 0: none (built-in) */
     bool strict_events;       /* --strict-upstream-events */
     bool conditions;          /* --service-conditions */
     bool annotations;         /* --service-annotations */
@@ -73,6 +81,11 @@ struct syncer {
     int64_t drift_period_ms;  /* --drift-period */
     int64_t drift_offset_ms;  /* random, below the period */
 };
+
+static inline int64_t sync_call_timeout_ms(const struct syncer *s)
+{
+    return s->call_timeout_ms > 0 ? s->call_timeout_ms : SYNC_CALL_TIMEOUT_MS;
+}
 
 /* Deals with everything in the batch and tells the queue what is next for each key (but not that it is done). */
 void syncer_process(const struct syncer *s, const struct queue_batch *batch);

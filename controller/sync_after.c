@@ -12,6 +12,12 @@ static bool did_something(const struct sync_item *item)
     return item->began || (item->result != NULL && item->result->planned > 0);
 }
 
+/* The cloud is at work, and says when to ask again: no failure.  Upstream tells that as one. */
+static bool sync_waits(const struct sync_item *item)
+{
+    return item->err.code == ERR_IN_PROGRESS && !item->s->strict_events;
+}
+
 /* Another controller's business: no failure. */
 static void note_elsewhere(struct sync_item *item)
 {
@@ -33,7 +39,9 @@ static void after_failed_ensure(struct sync_item *item)
                       item->result->hold_failure);
         return;
     }
-    err_prefix(&item->err, "failed to ensure load balancer");
+    if (!sync_waits(item)) {
+        err_prefix(&item->err, "failed to ensure load balancer");
+    }
 }
 
 static void after_ensure(struct sync_item *item)
@@ -105,6 +113,9 @@ static void after_update(struct sync_batch *b, struct sync_item *item)
         err_clear(&item->err);
         return;
     }
+    if (sync_waits(item)) {
+        return;
+    }
     item->told = true;
     if (item->err.code != ERR_CANCELLED) {
         sync_event_update_failed(b, item);
@@ -129,6 +140,9 @@ static bool leave_to_others(struct sync_item *item)
 static void after_vanished(struct sync_item *item)
 {
     if (item->err.code == ERR_IMPLEMENTED_ELSEWHERE && leave_to_others(item)) {
+        return;
+    }
+    if (sync_waits(item)) {
         return;
     }
     item->told = true;
@@ -166,6 +180,9 @@ static void after_delete(struct sync_item *item)
             return;
         }
         note_elsewhere(item);
+    }
+    if (sync_waits(item)) {
+        return;
     }
     if (item->err.code != ERR_OK) {
         err_prefix(&item->err, "failed to delete load balancer");
@@ -270,6 +287,12 @@ static void log_failed(const struct sync_item *item, const struct sync_outcome *
     if (item->result != NULL && item->result->resource_name != NULL) {
         resource = arena_printf(item->a, "%s %s", str_nonnull(item->result->resource_kind),
                                 item->result->resource_name);
+    }
+    if (o->waits) {
+        log_info(item->known.waits_ms == 0 ? 0 : 2, "Service waits for the cloud",
+                 LOG_S("service", item->key), LOG_S("resource", resource),
+                 LOG_S("message", item->err.message), LOG_MS("retryIn", delay_ms));
+        return;
     }
     if (o->retry == RETRY_AFTER) {
         log_warning("Service is not ready, asking again later", LOG_S("service", item->key),
@@ -394,6 +417,41 @@ static void report_failure(struct sync_item *item, int64_t delay_ms)
     }
 }
 
+/* A wait that goes on and on is told as a failure, once. */
+static void judge_wait(const struct sync_item *item, struct sync_outcome *o)
+{
+    const struct syncer *s = item->s;
+
+    if (!o->waits || s->strict_events) {
+        o->tell = o->tell || o->waits;
+        o->waits = false;
+        if (item->known.waits_ms != 0) {
+            service_cache_end_wait(s->cache, item->key, false);
+        }
+        return;
+    }
+    int64_t now_ms = clock_now_ms(s->clock);
+    int64_t since_ms = service_cache_note_wait(s->cache, item->key, now_ms);
+    if (since_ms == 0 || now_ms - since_ms < SYNC_WAIT_MAX_MS) {
+        return;
+    }
+    o->waits = false;
+    o->tell = !item->known.wait_told;
+    service_cache_end_wait(s->cache, item->key, true);
+}
+
+static struct sync_outcome outcome_of(const struct sync_item *item)
+{
+    struct sync_outcome o = sync_outcome(item->err.code, item->err.retry_after_ms);
+
+    if (item->quarantined || (o.bug && item->result != NULL && item->result->broken)) {
+        o.retry =
+            RETRY_SLOW; /* the same answer comes again: only another Service or plugin helps */
+    }
+    judge_wait(item, &o);
+    return o;
+}
+
 void sync_settle(struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = b->s;
@@ -402,7 +460,7 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
         sync_unreadable_settle(b, item);
         return;
     }
-    struct sync_outcome o = sync_outcome(item->err.code, item->err.retry_after_ms);
+    struct sync_outcome o = outcome_of(item);
     const struct tt_kv labels[] = {{"verb", sync_todo_word(item->todo)},
                                    {"result", err_code_name(item->err.code)}};
 
@@ -414,7 +472,9 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
         (void)service_cache_set_drift(s->cache, item->key, 0);
-        service_cache_set_stuck(s->cache, item->key, o.retry == RETRY_SLOW);
+        /* One that validate() refused: other nodes do not help it, but what stands gets them. */
+        service_cache_set_stuck(s->cache, item->key,
+                                o.retry == RETRY_SLOW && !item->refused && !item->quarantined);
     }
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);

@@ -69,7 +69,9 @@ void sync_board_end(const struct sync_batch *b, const struct sync_item *item,
     enum board_state fine = item->elsewhere ? BOARD_ELSEWHERE : BOARD_READY;
     board_end(s->board, item->key,
               &(struct board_end){
-                  .state = ok ? fine : failed,
+                  .state = ok               ? fine
+                           : outcome->waits ? BOARD_SYNCING
+                                            : failed,
                   .took_ms = clock_now_ms(s->clock) - b->started_ms,
                   .calls = item->requests,
                   .code = item->err.code,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sync_call.c: calls into the provider, one way for all: items in, results out.
  *
- * A call is cancelled at shutdown and after SYNC_CALL_TIMEOUT_MS.  A provider with reconcile_batch gets the keys of
+ * A call is cancelled at shutdown and after sync_call_timeout_ms().  A provider with reconcile_batch gets the keys of
  * one batch key at once; the others get one Service per call. */
 #include "common/base/str.h"
 #include "controller/sync_internal.h"
@@ -94,8 +94,9 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     }
     struct tt_item in = sync_item_in(item, svc, TT_VERB_DELETE);
     struct host_call *c =
-        host_call_begin(s->host, item->a, 1, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), NULL);
+        host_call_begin(s->host, item->a, 1, sync_call_timeout_ms(s), sync_waiting(s, false), NULL);
     host_call_item(c, 0, &in);
+    host_call_enter(c, "get_load_balancer");
     int32_t rc = s->desc->get_load_balancer(s->provider, host_call_abi(c), &in);
     const struct tt_result *r = host_call_result(c, 0);
     int code = host_result_outcome(r, rc, false, err);
@@ -110,6 +111,31 @@ int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *re
     return code;
 }
 
+int sync_call_validate(struct sync_item *item)
+{
+    const struct syncer *s = item->s;
+
+    item->in = sync_item_in(item, item->svc, TT_VERB_ENSURE);
+    struct host_call *c =
+        host_call_begin(s->host, item->a, 1, sync_call_timeout_ms(s), sync_waiting(s, false), NULL);
+    host_call_item(c, 0, &item->in);
+    host_call_enter(c, "validate");
+    int32_t rc = s->desc->validate(s->provider, &item->in);
+    item->result = host_call_result(c, 0);
+    int code = host_result_outcome(item->result, rc, false, &item->err);
+    item->refused = code != ERR_OK;
+    host_call_end(c);
+    return code;
+}
+
+static const char *name_of(const struct tt_provider *desc, provider_fn *fn)
+{
+    return fn == desc->ensure_load_balancer           ? "ensure_load_balancer"
+           : fn == desc->update_load_balancer         ? "update_load_balancer"
+           : fn == desc->ensure_load_balancer_deleted ? "ensure_load_balancer_deleted"
+                                                      : "reconcile_batch";
+}
+
 /* Members must have `in` filled but for the result. */
 static void call_provider(struct sync_batch *b, struct sync_item **items, uint32_t n,
                           provider_fn *fn, bool must_settle)
@@ -117,8 +143,8 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
     const struct syncer *s = b->s;
     struct members members = {.items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
-    struct host_call *c =
-        host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS, sync_waiting(s, false), &members);
+    struct host_call *c = host_call_begin(s->host, b->a, n, sync_call_timeout_ms(s),
+                                          sync_waiting(s, false), &members);
 
     for (uint32_t i = 0; i < n; i++) {
         host_call_item(c, i, &items[i]->in);
@@ -128,6 +154,7 @@ static void call_provider(struct sync_batch *b, struct sync_item **items, uint32
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
+    host_call_enter(c, name_of(s->desc, fn));
     int32_t rc = fn(s->provider, host_call_abi(c), &batch);
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, must_settle, &items[i]->err);
@@ -160,6 +187,7 @@ void sync_call_joined(struct sync_batch *b)
 {
     struct sync_item **members = ARENA_ARRAY(b->a, struct sync_item *, b->n);
     bool whole = b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL;
+    bool alone = sync_calls_alone(b->s);
     uint32_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
@@ -171,9 +199,11 @@ void sync_call_joined(struct sync_batch *b)
         members[n++] = item;
         if (!whole) {
             call_provider(b, &members[n - 1], 1, fn_for(b->s->desc, item->in.verb), false);
+        } else if (alone) {
+            call_provider(b, &members[n - 1], 1, b->s->desc->reconcile_batch, true);
         }
     }
-    if (whole && n > 0) {
+    if (whole && !alone && n > 0) {
         call_provider(b, members, n, b->s->desc->reconcile_batch, true);
     }
 }

@@ -108,7 +108,7 @@ static void look_at(struct sync_batch *b, struct sync_item **items, uint32_t n)
     const struct syncer *s = b->s;
     struct looking looking = {.b = b, .items = items, .n = n};
     const struct tt_item **ins = ARENA_ARRAY(b->a, const struct tt_item *, n);
-    struct host_call *c = host_call_begin(s->host, b->a, n, SYNC_CALL_TIMEOUT_MS,
+    struct host_call *c = host_call_begin(s->host, b->a, n, sync_call_timeout_ms(s),
                                           sync_waiting(s, true) + n - 1, &looking);
 
     host_call_set_planning(c);
@@ -120,6 +120,7 @@ static void look_at(struct sync_batch *b, struct sync_item **items, uint32_t n)
         ins[i] = &items[i]->in;
     }
     const struct tt_batch batch = sync_batch_in(b, ins, n);
+    host_call_enter(c, "plan");
     int32_t rc = s->desc->plan(s->provider, host_call_abi(c), &batch);
     for (uint32_t i = 0; i < n; i++) {
         (void)host_result_outcome(items[i]->result, rc, false, &items[i]->err);
@@ -144,12 +145,13 @@ static void settle(struct sync_batch *b, struct sync_item *item)
 void sync_look(struct sync_batch *b)
 {
     struct sync_item **members = ARENA_ARRAY(b->a, struct sync_item *, b->n);
-    bool whole = b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL;
+    bool whole =
+        b->batch_key[0] != '\0' && b->s->desc->reconcile_batch != NULL && !sync_calls_alone(b->s);
     uint32_t n = 0;
 
     for (size_t i = 0; i < b->n; i++) {
         struct sync_item *item = &b->items[i];
-        if (item->todo != SYNC_LOOK || cancel_fired(b->s->cancel)) {
+        if (item->todo != SYNC_LOOK || item->quarantined || cancel_fired(b->s->cancel)) {
             continue;
         }
         members[n++] = item;

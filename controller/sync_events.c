@@ -60,6 +60,9 @@ void sync_event_begin(struct sync_item *item)
         return;
     }
     item->began = true;
+    if (sync_goes_on(item)) {
+        return;
+    }
     switch (item->todo) {
     case SYNC_ENSURE:
         sync_event_normal(item, "EnsuringLoadBalancer", "Ensuring load balancer");

@@ -30,8 +30,10 @@ struct sync_item {
     size_t n_eligible;            /* nodes that take part */
     struct kube_snapshot *slices; /* NULL: not watched */
     /* on the way */
-    bool joins; /* takes part in the provider's call */
-    bool began; /* the event that says "something happens" was sent */
+    bool joins;       /* takes part in the provider's call */
+    bool quarantined; /* the provider is not called for it: err says why */
+    bool refused;     /* validate() refused it: err says why, and no call is made */
+    bool began;       /* the event that says "something happens" was sent */
     struct tt_item in;
     struct tt_result *result; /* of the last call; NULL before */
     unsigned requests;        /* to the cloud, that its call (or its batch's) made */
@@ -66,9 +68,25 @@ static inline bool sync_reports_plans(const struct syncer *s)
 {
     return (s->desc->capabilities & TT_CAP_REPORTS_PLANS) != 0 && !s->strict_events;
 }
+/* Each Service is called for by itself, because processes died in calls for several. */
+static inline bool sync_calls_alone(const struct syncer *s)
+{
+    return s->quarantine != NULL && quarantine_wants_alone(s->quarantine, s->desc);
+}
+/* The provider's own ensure does not make the check of its validate(). */
+static inline bool sync_validates(const struct syncer *s)
+{
+    return s->desc->validate != NULL && (s->desc->capabilities & TT_CAP_CHECKS_ITSELF) == 0;
+}
 static inline bool sync_holds_finalizers(const struct syncer *s)
 {
     return (s->desc->capabilities & TT_CAP_HOLDS_FINALIZERS) != 0;
+}
+
+/* The cloud has been at work for it since an earlier sync (TT_IN_PROGRESS): that it begins was said then. */
+static inline bool sync_goes_on(const struct sync_item *item)
+{
+    return item->known.waits_ms != 0 && !item->s->strict_events;
 }
 
 /* What of the Service the provider called its own affair (TT_OWN_…) in its last call. */
@@ -81,6 +99,8 @@ static inline bool sync_owns(const struct sync_item *item, uint32_t bit)
 /* Asks the provider whether a load balancer exists.  The err is the provider's. */
 int sync_call_get(struct sync_item *item, const struct tt_service *svc, bool *ret_exists,
                   struct err *err);
+/* Asks the provider's validate() whether the Service asks for something possible; the outcome is in item->err. */
+int sync_call_validate(struct sync_item *item);
 /* Deletes what belonged to item->svc, an object that was replaced.  The outcome is in item->err. */
 void sync_call_delete_old(struct sync_batch *b, struct sync_item *item);
 /* Calls the provider for all items that join; fills each one's result and err. */

@@ -74,7 +74,8 @@ static void ask(const struct syncer *s)
     _cleanup_(arena_freep) struct arena *a = arena_new();
     struct err err = ERR_INIT;
     struct host_call *c =
-        host_call_begin(s->host, a, 1, SYNC_CALL_TIMEOUT_MS, 0, (void *)(uintptr_t)s);
+        host_call_begin(s->host, a, 1, sync_call_timeout_ms(s), 0, (void *)(uintptr_t)s);
+    host_call_enter(c, "list_left");
     int32_t rc = s->desc->list_left(s->provider, host_call_abi(c));
 
     int code = host_result_outcome(host_call_result(c, 0), rc, false, &err);

@@ -53,9 +53,11 @@ static struct report_outcome outcome_of(const struct sync_item *item)
 
     return (struct report_outcome){
         .code = item->err.code,
-        .message = failed
-                       ? arena_printf(item->a, "Error syncing load balancer: %s", item->err.message)
-                       : "",
+        .message =
+            !failed ? ""
+            : item->err.code == ERR_IN_PROGRESS
+                ? item->err.message
+                : arena_printf(item->a, "Error syncing load balancer: %s", item->err.message),
         .has_address = item->svc->n_ingress > 0,
         .generation = item->svc->generation,
     };

@@ -149,7 +149,9 @@ struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms)
     default:
         break;
     }
-    if (retry_after_ms > 0 || code == TT_IN_PROGRESS) {
+    o.waits = code == TT_IN_PROGRESS;
+    o.tell = !o.waits;
+    if (retry_after_ms > 0 || o.waits) {
         o.retry = RETRY_AFTER;
         o.after_ms = queue_retry_after_ms(retry_after_ms);
     }

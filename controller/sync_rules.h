@@ -82,6 +82,7 @@ struct sync_outcome {
     int64_t after_ms; /* RETRY_AFTER */
     bool tell;        /* an event for the user */
     bool bug;         /* a fault of the program or plugin: an error in the log */
+    bool waits;       /* the cloud is at work: no failure, as long as it does not take too long */
 };
 /* `code` as TT_…; IMPLEMENTED_ELSEWHERE is no failure. */
 struct sync_outcome sync_outcome(int32_t code, int64_t retry_after_ms);

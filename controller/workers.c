@@ -9,6 +9,7 @@
 #include "common/base/arena.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
+#include "controller/late_calls.h"
 
 /* A call is cancelled after its time-out; who is not back by then and this much later does not come back. */
 #define STUCK_GRACE_MS (2 * 60 * 1000)
@@ -20,6 +21,9 @@
 struct busy {
     size_t n; /* keys; 0: it waits */
     int64_t since_ms;
+    pthread_t thread;
+    bool gone;   /* it has ended */
+    bool joined; /* and is joined */
 };
 
 struct workers {
@@ -27,19 +31,66 @@ struct workers {
     unsigned most;
     struct mutex lock;
     struct cond ended_one;
-    pthread_t *threads _guarded_by_(lock);
-    struct busy *busy _guarded_by_(lock); /* `most` of them */
+    struct busy *busy _guarded_by_(lock); /* one for each of `room` threads */
+    unsigned room _guarded_by_(lock);
     unsigned n _guarded_by_(lock);
     unsigned named _guarded_by_(lock); /* threads that have their place in `busy` */
     unsigned ended _guarded_by_(lock);
+    bool ending _guarded_by_(lock);
+    bool late_calls_run _guarded_by_(lock);
+    struct late_calls
+        *late_calls; /* NULL: nobody looks; of the thread that starts and ends the workers */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
 };
 
 static void *worker_thread(void *arg);
 
+/* Threads that are in a call beyond its deadline; others stand in for so many of them. */
+static unsigned late(const struct workers *w) _requires_(w->lock)
+{
+    unsigned n =
+        w->late_calls_run ? host_calls_over(w->syncer->host, late_calls_grace_ms(w->syncer)) : 0;
+
+    return n < w->syncer->late_max ? n : w->syncer->late_max;
+}
+
+/* Threads that can take work, or are at it in time. */
+static unsigned able(const struct workers *w) _requires_(w->lock)
+{
+    unsigned alive = w->n - w->ended;
+    unsigned n_late = late(w);
+
+    return alive > n_late ? alive - n_late : 0;
+}
+
+static void make_room(struct workers *w) _requires_(w->lock)
+{
+    if (w->n < w->room) {
+        return;
+    }
+    w->room = w->room * 2;
+    w->busy = xrealloc(w->busy, w->room * sizeof(*w->busy));
+    memset(&w->busy[w->n], 0, (w->room - w->n) * sizeof(*w->busy));
+}
+
+/* Frees what the system keeps of threads that have ended: all they still do is return. */
+static void join_gone(struct workers *w) _requires_(w->lock)
+{
+    for (unsigned i = 0; i < w->named; i++) {
+        if (w->busy[i].gone && !w->busy[i].joined) {
+            pthread_join(w->busy[i].thread, NULL);
+            w->busy[i].joined = true;
+        }
+    }
+}
+
 static int start_one(struct workers *w, struct err *err) _requires_(w->lock)
 {
-    int rc = pthread_create(&w->threads[w->n], NULL, worker_thread, w);
+    pthread_t thread;
+
+    join_gone(w);
+    make_room(w);
+    int rc = pthread_create(&thread, NULL, worker_thread, w);
 
     if (rc != 0) {
         return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
@@ -53,11 +104,28 @@ static void start_more(struct workers *w)
     struct err err = ERR_INIT;
 
     mutex_lock(&w->lock);
-    if (w->n < w->most && w->ended == 0 && start_one(w, &err) != ERR_OK) {
-        log_error(err.message, "Fewer workers than wanted", LOG_I("workers", w->n));
-        w->most = w->n;
+    if (able(w) < w->most && !w->ending && start_one(w, &err) != ERR_OK) {
+        log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
+        w->most = able(w) > 0 ? able(w) : 1;
     }
     mutex_unlock(&w->lock);
+}
+
+/* From the thread that looks at calls: another thread for the one that is lost. */
+static void late_changed(void *arg, unsigned n)
+{
+    if (n > 0) {
+        start_more(arg);
+    }
+}
+
+/* Whether this thread is one too many, because a late one came back. */
+static bool is_surplus(struct workers *w)
+{
+    mutex_lock(&w->lock);
+    bool surplus = able(w) > w->most;
+    mutex_unlock(&w->lock);
+    return surplus;
 }
 
 static void observe(struct workers *w, int64_t since_ms, const char *metric)
@@ -71,7 +139,8 @@ static void observe(struct workers *w, int64_t since_ms, const char *metric)
 static void set_busy(struct workers *w, unsigned me, size_t n, int64_t since_ms)
 {
     mutex_lock(&w->lock);
-    w->busy[me] = (struct busy){.n = n, .since_ms = since_ms};
+    w->busy[me].n = n;
+    w->busy[me].since_ms = since_ms;
     mutex_unlock(&w->lock);
 }
 
@@ -80,14 +149,17 @@ struct work_ages workers_ages(struct workers *w)
     int64_t now_ms = clock_now_ms(w->syncer->clock);
     struct work_ages ret = {0};
 
-    ret.stuck_ms = host_calls_stuck_ms(w->syncer->host, STUCK_GRACE_MS);
+    int64_t stuck_ms = host_calls_stuck_ms(w->syncer->host, STUCK_GRACE_MS);
     mutex_lock(&w->lock);
+    bool replaced = w->late_calls_run && late(w) < w->syncer->late_max;
+    ret.stuck_ms = replaced ? 0 : stuck_ms; /* others work in their place */
     for (unsigned i = 0; i < w->named; i++) {
         int64_t age_ms = w->busy[i].n > 0 ? now_ms - w->busy[i].since_ms : 0;
         ret.sum_ms += age_ms * (int64_t)w->busy[i].n;
         ret.longest_ms = age_ms > ret.longest_ms ? age_ms : ret.longest_ms;
         int64_t calls = (int64_t)w->busy[i].n * CALLS_PER_KEY;
-        if (age_ms > calls * SYNC_CALL_TIMEOUT_MS + STUCK_GRACE_MS && age_ms > ret.stuck_ms) {
+        if (!replaced && age_ms > calls * sync_call_timeout_ms(w->syncer) + STUCK_GRACE_MS &&
+            age_ms > ret.stuck_ms) {
             ret.stuck_ms = age_ms;
         }
     }
@@ -144,8 +216,9 @@ static void *worker_thread(void *arg)
 
     mutex_lock(&w->lock);
     unsigned me = w->named++;
+    w->busy[me].thread = pthread_self();
     mutex_unlock(&w->lock);
-    while (queue_get(q, &batch, &others_idle)) {
+    while (!is_surplus(w) && queue_get(q, &batch, &others_idle)) {
         int64_t taken_ms = clock_now_ms(w->syncer->clock);
         if (!others_idle) {
             start_more(w);
@@ -163,6 +236,7 @@ static void *worker_thread(void *arg)
     }
     mutex_lock(&w->lock);
     w->ended++;
+    w->busy[me].gone = true;
     cond_broadcast(&w->ended_one);
     mutex_unlock(&w->lock);
     return NULL;
@@ -177,17 +251,25 @@ struct workers *workers_new(const struct syncer *syncer, unsigned most)
     mutex_init(&w->lock);
     cond_init(&w->ended_one);
     mutex_lock(&w->lock);
-    w->threads = xcalloc(w->most, sizeof(*w->threads));
-    w->busy = xcalloc(w->most, sizeof(*w->busy));
+    w->room = w->most;
+    w->busy = xcalloc(w->room, sizeof(*w->busy));
     mutex_unlock(&w->lock);
     return w;
 }
 
 int workers_start(struct workers *w, struct err *err)
 {
+    const struct late_calls_args args = {.syncer = w->syncer, .changed = late_changed, .arg = w};
+
     mutex_lock(&w->lock);
     int rc = start_one(w, err);
     mutex_unlock(&w->lock);
+    if (rc == ERR_OK && w->syncer->late_max > 0) {
+        rc = late_calls_start(&args, &w->late_calls, err);
+        mutex_lock(&w->lock);
+        w->late_calls_run = rc == ERR_OK;
+        mutex_unlock(&w->lock);
+    }
     return rc;
 }
 
@@ -196,7 +278,9 @@ bool workers_end(struct workers *w, int64_t real_until_ms)
     if (w == NULL) {
         return true;
     }
+    late_calls_end(STEAL(w->late_calls));
     mutex_lock(&w->lock);
+    w->ending = true;
     while (w->ended < w->n && clock_now_ms(clock_real()) < real_until_ms) {
         clock_wait(clock_real(), &w->ended_one, &w->lock, real_until_ms);
     }
@@ -206,10 +290,7 @@ bool workers_end(struct workers *w, int64_t real_until_ms)
         return false;
     }
     mutex_lock(&w->lock);
-    for (unsigned i = 0; i < w->n; i++) {
-        pthread_join(w->threads[i], NULL); /* it has nothing more to do but to return */
-    }
-    free(w->threads);
+    join_gone(w);
     free(w->busy);
     mutex_unlock(&w->lock);
     cond_done(&w->ended_one);

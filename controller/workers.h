@@ -2,7 +2,9 @@
 /* workers.h: the threads that take batches from the queue, started when they are needed.
  *
  * One waits at first; whenever one takes work and no other waits, another is started, up to the limit
- * (--concurrent-service-syncs and the provider's max_parallel).  So a quiet cluster costs one thread.
+ * (--concurrent-service-syncs and the provider's max_parallel).  So a quiet cluster costs one thread.  With a plugin a thread
+ * that is in a call beyond its deadline is replaced by another one (late_calls.h), up to syncer.late_max of them; when it
+ * comes back, one ends.
  * Thread-safe. */
 #ifndef TRIMTAB_CONTROLLER_WORKERS_H
 #define TRIMTAB_CONTROLLER_WORKERS_H

@@ -6,6 +6,7 @@
  * owners; `n` is its identity.  Part of plan_print.h.  Pure. */
 #include "common/lb/plan_print.h"
 
+#include <assert.h>
 #include <string.h>
 
 static const char *verb_word(uint32_t verb)
@@ -14,7 +15,8 @@ static const char *verb_word(uint32_t verb)
                                         [TT_OP_CHANGE] = "change",
                                         [TT_OP_DELETE] = "delete",
                                         [TT_OP_KEEP] = "keep"};
-    return verb >= TT_OP_CREATE && verb <= TT_OP_KEEP ? words[verb] : "unknown";
+    assert(verb >= TT_OP_CREATE && verb <= TT_OP_KEEP); /* the host refuses plans with others */
+    return words[verb];
 }
 
 /* Text or null: the member is always there. */
@@ -109,7 +111,7 @@ struct json_object *plan_print_json(const struct tt_plan *plan)
     int64_t counts[TT_OP_KEEP + 1] = {0};
     for (uint32_t i = 0; i < plan->n_operations; i++) {
         uint32_t verb = plan->operations[i]->verb;
-        counts[verb <= TT_OP_KEEP ? verb : 0]++;
+        counts[verb]++;
     }
     struct json_object *services = json_object_new_array();
     for (uint32_t i = 0; i < plan->n_services; i++) {

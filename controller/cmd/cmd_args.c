@@ -35,6 +35,10 @@ const struct cmd_flag cmd_flags[] = {
      ALL_CLOUD, OFFSET(cluster_name), 0, false},
     {"provider-plugin-dir", "DIR", "where NAME.so is looked for", ALL_CLOUD | CMD_RBAC,
      OFFSET(plugin_dir), 0, false},
+    {"allow-writable-plugins", NULL, "load NAME.so although others may write it or its folder",
+     ALL_CLOUD | CMD_RBAC, OFFSET(allow_writable_plugins), 0, false},
+    {"leader-elect", "BOOL", "as with the controller's flag of that name", CMD_RBAC,
+     OFFSET(leader_elect), 0, false},
     {"leader-elect-resource-name", "NAME", "as with the controller's flag of that name", CMD_RBAC,
      OFFSET(lease_name), 0, false},
     {"leader-elect-resource-namespace", "NAME", "as with the controller's flag of that name",
@@ -414,15 +418,20 @@ static const char *default_plugin_dir(void)
     return "";
 }
 
-void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir)
+void cmd_args_peek(int argc, char *const *argv, struct plugin_search *ret)
 {
     struct {
         const char *name;
         const char **at;
-    } wanted[] = {{"cloud-provider", ret_provider}, {"provider-plugin-dir", ret_dir}};
-    *ret_provider = "";
-    *ret_dir = default_plugin_dir();
+    } wanted[] = {{"cloud-provider", &ret->name}, {"provider-plugin-dir", &ret->dir}};
+    ret->name = "";
+    ret->dir = default_plugin_dir();
     for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++) {
+        if (str_has_prefix(argv[i], "--") && flag_is(argv[i] + 2, "allow-writable-plugins")) {
+            const char *eq = strchr(argv[i], '=');
+            ret->allow_writable = true;
+            (void)str_to_go_bool(eq != NULL ? eq + 1 : "true", &ret->allow_writable);
+        }
         for (size_t k = 0; k < ARRAY_LEN(wanted); k++) {
             if (!str_has_prefix(argv[i], "--") || !flag_is(argv[i] + 2, wanted[k].name)) {
                 continue;

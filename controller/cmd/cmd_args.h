@@ -14,6 +14,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/base/str.h"
+#include "controller/plugin.h"
 
 #define CMD_PLAN         0x1u
 #define CMD_EXPLAIN      0x2u
@@ -37,22 +38,24 @@ struct cmd_args {
     const char *secret_key; /* --cloud-config-key */
     const char *cluster_name;
     const char *plugin_dir;
+    bool allow_writable_plugins;
     const char *kubeconfig;
     const char *context;
     const char *master;
-    const char *nodes_file;  /* --nodes */
-    const char *state_file;  /* --state */
-    struct cmd_list files;   /* -f */
-    const char *ns;          /* -n; NULL: not given */
-    bool all_namespaces;     /* -A */
-    bool server_dry_run;     /* --server-dry-run */
-    const char *validate;    /* --validate; NULL: strict */
-    const char *output;      /* "" or "json" */
-    const char *controllers; /* --controllers, comma separated; NULL: all */
-    const char *server;      /* --server */
-    const char *ca_file;     /* --certificate-authority */
-    bool insecure;           /* --insecure-skip-tls-verify */
-    const char *lease_name;  /* --leader-elect-resource-name */
+    const char *nodes_file;   /* --nodes */
+    const char *state_file;   /* --state */
+    struct cmd_list files;    /* -f */
+    const char *ns;           /* -n; NULL: not given */
+    bool all_namespaces;      /* -A */
+    bool server_dry_run;      /* --server-dry-run */
+    const char *validate;     /* --validate; NULL: strict */
+    const char *output;       /* "" or "json" */
+    const char *controllers;  /* --controllers, comma separated; NULL: all */
+    const char *server;       /* --server */
+    const char *ca_file;      /* --certificate-authority */
+    bool insecure;            /* --insecure-skip-tls-verify */
+    const char *leader_elect; /* --leader-elect; NULL: true */
+    const char *lease_name;   /* --leader-elect-resource-name */
     const char *lease_ns;
     const char *service_account; /* NAMESPACE/NAME */
     bool use_account;            /* --use-service-account-credentials */
@@ -88,7 +91,7 @@ extern const size_t cmd_flags_n;
 
 /* The values of --cloud-provider ("" when it is absent) and --provider-plugin-dir (or its default), before the provider's
  * options are known. */
-void cmd_args_peek(int argc, char *const *argv, const char **ret_provider, const char **ret_dir);
+void cmd_args_peek(int argc, char *const *argv, struct plugin_search *ret);
 /* Parses argv[1…] (argv[0] is the name of the sub-command).  ERR_INVALID: "unknown flag: --x; did you mean --y?", "flag needs
  * an argument: --x", … */
 int cmd_args_parse(struct arena *a, unsigned command, int argc, char *const *argv,

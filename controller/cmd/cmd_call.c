@@ -20,10 +20,24 @@ int cmd_validate(struct cmd_session *s, const char *key, struct err *err)
     struct host_call *call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_item item = {.size = sizeof item, .verb = cmd_verb(s, svc), .service = svc};
     host_call_item(call, 0, &item);
+    host_call_enter(call, "validate");
     int32_t rc = s->plugin->desc.validate(s->provider, &item);
     int code = host_result_outcome(item.result, rc, false, err);
     host_call_end(call);
     return code;
+}
+
+bool cmd_validates(const struct cmd_session *s)
+{
+    const struct tt_provider *d = &s->plugin->desc;
+    return d->validate != NULL && (d->capabilities & TT_CAP_CHECKS_ITSELF) == 0;
+}
+
+int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err)
+{
+    const struct tt_service *svc = cmd_session_service(s, key);
+    return cmd_validates(s) && cmd_verb(s, svc) == TT_VERB_ENSURE ? cmd_validate(s, key, err)
+                                                                  : ERR_OK;
 }
 
 const char *cmd_batch_key(const struct cmd_session *s, const char *key)
@@ -61,6 +75,7 @@ void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_f
         items[i] = &all[i];
     }
     host_call_nodes(call, &batch.nodes, &batch.n_nodes);
+    host_call_enter(call, fn == s->plugin->desc.plan ? "plan" : "explain");
     int32_t rc = fn(s->provider, host_call_abi(call), &batch);
     for (size_t i = 0; i < b->n; i++) {
         b->said[i] = (struct cmd_said){.text = all[i].result->text,

@@ -32,6 +32,10 @@ int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, struct cmd
              struct err *err) _warn_unused_;
 /* Returns the answer of the provider's validate() to the Service; ERR_OK when it has none. */
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
+/* Is validate() asked before a plan?  Not where the provider's plan makes its check. */
+bool cmd_validates(const struct cmd_session *s);
+/* What validate() says of a Service that is to be planned, where it is asked at all; ERR_OK for one that goes away. */
+int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* TT_VERB_… that a sync of this Service would use. */
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc);
 

@@ -98,6 +98,7 @@ static int check(struct cmd_session *s, struct err *err)
     }
     call = host_call_begin(s->host, s->a, 1, 10000, 0, NULL);
     struct tt_result *result = host_call_result(call, 0);
+    host_call_enter(call, "check_config");
     code = s->plugin->desc.check_config(&s->open_args, result);
     code = host_result_outcome(result, code, false, err);
     host_call_end(call);

@@ -222,6 +222,7 @@ int orphans_list(struct orphans *o, struct err *err)
     o->n = 0;
     cmd_wait_for(s->wait, "listing what is ours");
     host_call_set_planning(c);
+    host_call_enter(c, "list_owned");
     int32_t code = s->plugin->desc.list_owned(s->provider, host_call_abi(c));
     host_call_end(c);
     cmd_wait_end(s->wait);

@@ -178,6 +178,7 @@ static int delete_one(struct orphans *o, const struct tt_service *svc, struct er
 
     host_call_item(c, 0, &item);
     host_call_nodes(c, &batch.nodes, &batch.n_nodes);
+    host_call_enter(c, "ensure_load_balancer_deleted");
     int32_t rc = d->ensure_load_balancer_deleted(s->provider, host_call_abi(c), &batch);
     int code = host_result_outcome(item.result, rc, false, err);
     host_call_end(c);

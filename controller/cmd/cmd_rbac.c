@@ -45,10 +45,17 @@ static int read_input(struct cmd_session *s, struct rbac_input *ret, struct err 
     if (slash == NULL) {
         return err_set(err, ERR_INVALID, "--service-account=%s: want NAMESPACE/NAME", account);
     }
+    bool elects = true;
+    if (args->leader_elect != NULL && !str_to_go_bool(args->leader_elect, &elects)) {
+        return err_set(err, ERR_INVALID, "--leader-elect=%s: want true or false",
+                       args->leader_elect);
+    }
     *ret = (struct rbac_input){
         .desc = &s->plugin->desc,
         .lease_ns = str_or(args->lease_ns, flag_default("leader-elect-resource-namespace")),
-        .lease_name = str_or(args->lease_name, flag_default("leader-elect-resource-name")),
+        .lease_name =
+            elects ? str_or(args->lease_name, flag_default("leader-elect-resource-name")) : NULL,
+        .quarantines = plugin_is_loaded(s->plugin),
         .secret_ns = str_or(args->secret_ns, "kube-system"),
         .secret_name = args->secret_name,
         .account_ns = arena_printf(s->a, "%.*s", (int)(slash - account), account),

@@ -13,6 +13,7 @@
 #include "common/lb/service_rules.h"
 #include "controller/config_source.h"
 #include "controller/fence.h"
+#include "controller/guard.h"
 #include "controller/options.h"
 #include "providers/builtin.h"
 
@@ -89,15 +90,18 @@ static bool asks_for_help(int argc, char *const *argv)
 int cmd_session_begin(struct cmd_session *s, unsigned command, const char *usage, int argc,
                       char *const *argv, bool *ret_done, struct err *err)
 {
-    const char *provider, *dir;
+    struct plugin_search search = {0};
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
     int code = ERR_OK;
     *s = (struct cmd_session){.a = arena_new(), .command = argv[0]};
     cmd_log_setup(0);
-    cmd_args_peek(argc, argv, &provider, &dir);
-    if (code == ERR_OK && !str_is_empty(provider)) {
-        code = plugin_open(provider, dir, builtins, n, &s->plugin, err);
+    cmd_args_peek(argc, argv, &search);
+    search.builtins = builtins;
+    search.n_builtins = n;
+    guard_install(&(struct guard_args){.provider = search.name, .fd = STDERR_FILENO});
+    if (code == ERR_OK && !str_is_empty(search.name)) {
+        code = plugin_open(&search, &s->plugin, err);
     }
     *ret_done = asks_for_help(argc, argv);
     if (*ret_done) {
@@ -269,7 +273,10 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
     cmd_wait_for(s->wait, arena_printf(s->a, "opening the provider %s", s->plugin->desc.name));
     call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
     struct tt_result *result = host_call_result(call, 0);
+    host_set_opening(s->host, true);
+    host_call_enter(call, "open");
     code = s->plugin->desc.open(&s->open_args, &s->provider, result);
+    host_set_opening(s->host, false);
     host_call_end(call);
     cmd_wait_end(s->wait);
     s->opened = code == TT_OK;
@@ -283,8 +290,11 @@ int cmd_session_open(struct cmd_session *s, struct err *err)
 
 void cmd_session_done(struct cmd_session *s)
 {
+    struct guard_mark mark = {.function = "close"};
     if (s->opened) {
+        guard_enter(&mark);
         s->plugin->desc.close(s->provider);
+        guard_leave(&mark);
     }
     host_free(s->host);
     kube_store_free(s->slices);

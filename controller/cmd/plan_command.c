@@ -76,28 +76,65 @@ static void print_unplanned(struct cmd_session *s, struct json_object *services,
     json_object_array_add(services, o);
 }
 
-/* The last line of the text. */
-static void print_sum(const struct cmd_session *s)
+/* The last line of the text: `n` Services that the provider takes. */
+static void print_sum(const struct cmd_session *s, size_t n)
 {
     _cleanup_(str_buf_done) struct str_buf line = STR_BUF_INIT;
     _cleanup_(str_buf_done) struct str_buf b = {.columns = term_of(STDOUT_FILENO, false).columns};
-    if (s->n_wanted == 0) {
-        puts("Plan: nothing to do.");
+    if (n == 0) {
+        printf("%sPlan: nothing to do.\n", s->n_wanted > 0 ? "\n" : "");
         return;
     }
-    str_appendf(&line, "Plan: %zu Service%s would be synced. Nothing has been changed.",
-                s->n_wanted, s->n_wanted == 1 ? "" : "s");
+    str_appendf(&line, "Plan: %zu Service%s would be synced. Nothing has been changed.", n,
+                n == 1 ? "" : "s");
     str_append_wrapped(&b, str_buf_text(&line), 0, 0);
     printf("\n%s\n", str_buf_text(&b));
 }
 
+/* The provider's validate() refuses it, or says that it is another controller's: a sync would not call. */
+static void print_refused(struct json_object *services, const char *key, const struct err *err)
+{
+    bool elsewhere = err->code == ERR_IMPLEMENTED_ELSEWHERE;
+    if (services == NULL) {
+        _cleanup_(str_buf_done) struct str_buf b = {.columns =
+                                                        term_of(STDOUT_FILENO, false).columns};
+        str_appendf(&b, "Service %s\n  %s ", key, elsewhere ? "left alone:" : "!");
+        str_append_wrapped(&b, err->message, 4, 4);
+        puts(str_buf_text(&b));
+        return;
+    }
+    struct json_object *o = json_object_new_object();
+    json_add_str(o, "service", key);
+    json_add(o, "address", NULL);
+    json_add(o, "because", json_object_new_array());
+    json_add(o, "operations", NULL);
+    if (elsewhere) {
+        json_add_str(o, "left_alone", err->message);
+    } else {
+        struct json_object *error = json_object_new_object();
+        json_add_int(error, "code", err->code);
+        json_add_str(error, "message", err->message);
+        json_add(o, "error", error);
+    }
+    json_object_array_add(services, o);
+}
+
 static int plan_unplanned(struct cmd_session *s)
 {
+    bool refused = false;
+    size_t n = 0;
     bool json = str_eq(s->args.output, "json");
     struct json_object *out = json_object_new_object();
     struct json_object *services = json_object_new_array();
     for (size_t i = 0; i < s->n_wanted; i++) {
-        print_unplanned(s, json ? services : NULL, s->wanted[i]);
+        struct err err = ERR_INIT;
+        if (cmd_may_plan(s, s->wanted[i], &err) == ERR_OK) {
+            print_unplanned(s, json ? services : NULL, s->wanted[i]);
+            n++;
+        } else {
+            print_refused(json ? services : NULL, s->wanted[i], &err);
+            refused |= err.code != ERR_IMPLEMENTED_ELSEWHERE;
+        }
     }
     json_add_int(out, "format_version", JSON_FORMAT_VERSION);
     json_add(out, "services", services);
@@ -110,10 +147,10 @@ static int plan_unplanned(struct cmd_session *s)
         json_add(out, "summary", summary);
         puts(json_text(s->a, out, JSON_PRETTY));
     } else {
-        print_sum(s);
+        print_sum(s, n);
     }
     json_object_put(out);
-    return s->n_wanted > 0 ? 2 : 0;
+    return refused ? 1 : n > 0 ? 2 : 0;
 }
 
 /* A Service about which nothing can be planned, as a plan that says so. */
@@ -172,6 +209,25 @@ static void plan_batch(struct asking *x, struct cmd_batch *b)
     }
 }
 
+/* Takes those out of the batch that the provider's validate() refuses; each becomes a plan that says so. */
+static void leave_out_refused(struct asking *x, struct cmd_batch *b)
+{
+    struct cmd_session *s = x->s;
+    const char **services = ARENA_ARRAY(s->a, const char *, b->n);
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        struct err err = ERR_INIT;
+        if (cmd_may_plan(s, b->services[i], &err) == ERR_OK) {
+            services[n++] = b->services[i];
+        } else {
+            x->extra[x->n_extra++] = refused_plan(s->a, b->services[i], &err);
+            x->failed |= err.code != ERR_IMPLEMENTED_ELSEWHERE;
+        }
+    }
+    b->services = services;
+    b->n = n;
+}
+
 /* The Service at `first` and, where it is synced in a batch, all later ones of that. */
 static struct cmd_batch batch_of(struct asking *x, size_t first)
 {
@@ -222,8 +278,11 @@ static void ask_all(struct asking *x)
     for (size_t i = 0; i < s->n_wanted; i++) {
         if (!x->asked[i]) {
             struct cmd_batch batch = batch_of(x, i);
-            plan_batch(x, &batch);
             done += batch.n;
+            leave_out_refused(x, &batch);
+            if (batch.n > 0) {
+                plan_batch(x, &batch);
+            }
             cmd_wait_count(s->wait, done, s->n_wanted);
         }
     }
@@ -262,7 +321,7 @@ int cmd_plan(int argc, char **argv)
     if (code == ERR_OK && !done) {
         code = cmd_session_load(&s, &err);
     }
-    if (code == ERR_OK && !done && s.plugin->desc.plan != NULL) {
+    if (code == ERR_OK && !done && (s.plugin->desc.plan != NULL || cmd_validates(&s))) {
         code = cmd_session_open(&s, &err);
     }
     if (code != ERR_OK) {

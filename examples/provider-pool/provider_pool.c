@@ -422,6 +422,16 @@ static void row(const struct pool *p, struct tt_result *result, uint32_t section
     p->host->result_row(result, &r);
 }
 
+/* For a host before 1.4, which knows no rows. */
+static void explain_in_text(const struct pool *p, struct tt_result *result,
+                            const struct tt_service *s, const char *answer)
+{
+    char line[1024];
+    (void)snprintf(line, sizeof line, "%s/%s %s\n", s->ns, s->name,
+                   answer); /* what is too long is cut */
+    p->host->result_text(result, line);
+}
+
 /* The rows become text for people and members for programs.  Reads nothing but the Services, and changes nothing. */
 static int32_t pool_explain(void *provider, const struct tt_call *call,
                             const struct tt_batch *batch)
@@ -432,28 +442,29 @@ static int32_t pool_explain(void *provider, const struct tt_call *call,
         struct tt_result *result = batch->items[i]->result;
         const struct tt_service *s = batch->items[i]->service;
         char ip[INET_ADDRSTRLEN] = "";
-        char answer[540];
         struct failure f;
         (void)pthread_mutex_lock(&p->lock);
         uint32_t at = owned_index(p, s->uid);
         (void)pthread_mutex_unlock(&p->lock);
-        if (!TT_HAS(p->host, result_row)) {
-            p->host->result_text(result, "An address of the pool.\n");
-            continue;
-        }
         if (at != NO_ADDRESS) {
             address_text(p, at, ip);
         }
-        if (check_spec(p, s, &f) != TT_OK) {
+        int refused = check_spec(p, s, &f) != TT_OK;
+        char answer[sizeof f.message + 16] = "gets an address of the pool.";
+        if (refused) {
             (void)snprintf(answer, sizeof answer, "is refused: %s.", f.message);
-            row(p, result, TT_EXPLAIN_ANSWER, "refused", "address of the pool", answer);
-        } else {
-            row(p, result, TT_EXPLAIN_ANSWER, "served", "address of the pool",
-                "gets an address of the pool.");
         }
-        row(p, result, TT_EXPLAIN_DECISION, "spec.loadBalancerIP",
-            s->lb_ip != NULL && s->lb_ip[0] != '\0' ? s->lb_ip : "not set",
-            s->lb_ip != NULL && s->lb_ip[0] != '\0' ? "this one" : "the first that is free");
+        if (!TT_HAS(p->host, result_row)) {
+            explain_in_text(p, result, s, answer);
+            continue;
+        }
+        row(p, result, TT_EXPLAIN_ANSWER, refused ? "refused" : "served", "address of the pool",
+            answer);
+        int asks = s->lb_ip != NULL && s->lb_ip[0] != '\0';
+        row(p, result, TT_EXPLAIN_DECISION, "spec.loadBalancerIP", asks ? s->lb_ip : "not set",
+            refused ? "cannot be given"
+            : asks  ? "this one"
+                    : "the first that is free");
         if (at != NO_ADDRESS) {
             row(p, result, TT_EXPLAIN_DECISION, "has", ip, "stays");
             row(p, result, TT_EXPLAIN_ADDRESS, NULL, ip, NULL);

@@ -122,7 +122,7 @@ const struct tt_provider tt_aws_provider = {
     .size = sizeof(struct tt_provider),
     .name = "aws",
     .version = TRIMTAB_VERSION,
-    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS,
+    .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_CHECKS_ITSELF,
     .event_reasons = event_reasons,
     .n_event_reasons = ARRAY_LEN(event_reasons),
     .event_component = "aws-cloud-provider",
@@ -137,6 +137,7 @@ const struct tt_provider tt_aws_provider = {
     .plan = aws_plan,
     .explain = aws_explain,
     .list_owned = aws_list_owned,
+    .call_deadline_ms = (int64_t)30 * 60 * 1000,
     .validate = aws_validate,
     .check_config = aws_config_check,
 };

@@ -219,7 +219,7 @@ const struct tt_provider tt_azure_provider = {
     .name = "azure",
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_WANTS_ENDPOINTS |
-                    TT_CAP_BULK | TT_CAP_READS_SECRET,
+                    TT_CAP_BULK | TT_CAP_READS_SECRET | TT_CAP_CHECKS_ITSELF,
     .max_parallel = 1,
     .debounce_idle_ms = 300, /* kubectl deletes five Services a second: they are to be one batch */
     .debounce_max_ms = 4000, /* about what one write of a balancer takes */
@@ -241,6 +241,7 @@ const struct tt_provider tt_azure_provider = {
     .plan = plan,
     .explain = azure_explain,
     .list_owned = azure_list_owned,
+    .call_deadline_ms = (int64_t)30 * 60 * 1000,
     .validate = azure_validate,
     .check_config = azure_config_check,
     .endpoints_delay_ms = endpoints_delay_ms,

@@ -117,7 +117,7 @@ const struct tt_provider tt_gce_provider = {
     .name = "gce",
     .version = TRIMTAB_VERSION,
     .capabilities = TT_CAP_HOLDS_FINALIZERS | TT_CAP_REPORTS_PLANS | TT_CAP_BULK |
-                    TT_CAP_WANTS_ENDPOINTS | TT_CAP_MORE_PARTS,
+                    TT_CAP_WANTS_ENDPOINTS | TT_CAP_MORE_PARTS | TT_CAP_CHECKS_ITSELF,
     .options = gce_option_table,
     .n_options = GCE_OPTION_COUNT,
     .classes = classes,
@@ -144,6 +144,7 @@ const struct tt_provider tt_gce_provider = {
     .plan = gce_plan,
     .explain = gce_explain,
     .list_owned = gce_list_owned,
+    .call_deadline_ms = (int64_t)30 * 60 * 1000,
     .validate = gce_validate,
     .check_config = gce_config_check,
     .endpoints_delay_ms = endpoints_delay_ms,

@@ -51,6 +51,7 @@ REFUSED = {
     "option-type": ["option"],
     "option-binary": ["option"],
     "option-taken": ["option cloud-config"],
+    "metric-blank": ["metric 1", "acme members", "is not [a-zA-Z_:]"],
     "descriptor-null": ["tt_provider_descriptor"],
     "no-symbol": ["tt_provider_descriptor"],
     "absent": ["absent.so"],
@@ -72,8 +73,15 @@ EVENT = {
     "ingress-long": ["ingress"],
     "ingress-mode": ["ipMode"],
     "ingress-many": ["ingress"],
+    "ingress-word": ["999.1.1.1", "is not an IP address"],
+    "condition-word": ["is ready", "type that is not"],
+    "refused-spec": ["no port of that kind"],
     "result-missing": ["did not say"],
 }
+# What a process that dies in ensure() says last, and how it ends.
+CRASH = {"crash-segv": ("SIGSEGV", -signal.SIGSEGV), "crash-stack": ("SIGSEGV", -signal.SIGSEGV),
+         "crash-bus": ("SIGBUS", -signal.SIGBUS), "crash-fpe": ("SIGFPE", -signal.SIGFPE),
+         "crash-abort": ("SIGABRT", -signal.SIGABRT), "crash-exit": ("exit(3)", 3)}
 # Words of what `trimtab explain` says.
 EXPLAIN_ERROR = {
     "right": ["cannot explain"],
@@ -218,7 +226,7 @@ def make_modules(scratch):
     """A folder with a module for each way of being wrong; the module knows its way by the name of its file."""
     folder = os.path.join(scratch, "modules")
     os.mkdir(folder)
-    for name in [*REFUSED, *EVENT, *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
+    for name in [*REFUSED, *EVENT, *CRASH, "call-hangs", *SERVED, *EXPLAINED, *EXPLAIN_ERROR, "own-affair"]:
         if name != "absent":
             shutil.copyfile(NO_SYMBOL if name == "no-symbol" else BROKEN, os.path.join(folder, name + ".so"))
     return folder
@@ -318,6 +326,103 @@ def test_result(report, trimtab, folder, cluster, name, words):
                  None if problem is None else f"{problem}\n{program.text()}")
 
 
+def test_crash(report, trimtab, folder, cluster, name, cause, want):
+    """The line names provider, call and Service; the process ends as it would have without it."""
+    cluster.create(name)
+    for flags, line in (([], f'service="default/{name}" provider="{name}" call="ensure_load_balancer" cause="{cause}"'),
+                        (["--logging-format=json"], f'"service":"default/{name}","provider":"{name}",'
+                                                    f'"call":"ensure_load_balancer","cause":"{cause}"')):
+        program = controller(trimtab, cluster, name, folder, *flags)
+        code = program.wait()
+        sanitized = "Sanitizer" in program.text()
+        good = (code == want or (sanitized and code != 0)) and line in program.text()
+        if good and flags:
+            last = [text for text in program.errors if line in text][0]
+            good = json.loads(last)["msg"] == "The provider ends the process"
+        report.check(f"{name}: last words{' in JSON' if flags else ''}",
+                     None if good else f"exit {code}, want {want} and {line} in:\n{program.text()[-3000:]}")
+    done = explain(trimtab, name, cluster, folder)
+    report.check(f"{name}: commands live", None if done.returncode == 1 else str(done))
+
+
+def died_thrice(trimtab, folder, cluster, name, flags):
+    """Three processes die of the Service; the record that they leave."""
+    for _ in range(3):
+        program = controller(trimtab, cluster, name, folder, *flags)
+        code = program.wait()
+        if code != -signal.SIGSEGV or "The death in the provider is counted" not in program.text():
+            raise RuntimeError(f"exit {code}\n{program.text()}")
+
+
+def test_quarantine(report, trimtab, folder, elects):
+    """The fourth process lives and serves the others; an edit of the Service, or the flag, lifts the quarantine."""
+    name = "crash-segv"
+    what = "lease" if elects else "ConfigMap"
+    flags = [f"--leader-elect={str(elects).lower()}", "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s",
+             "--leader-elect-retry-period=200ms"]
+    cluster = Cluster(tempfile.mkdtemp(dir=os.path.dirname(folder)))
+    program = None
+    problem = None
+    try:
+        cluster.create(name)
+        died_thrice(trimtab, folder, cluster, name, flags)
+        place = ("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager" if elects
+                 else "/api/v1/namespaces/kube-system/configmaps/trimtab-quarantine")
+        found = cluster.call("GET", place)
+        record = json.loads(found["metadata"]["annotations"]["trimtab.io/quarantine"] if elects else found["data"]["record"])
+        if record["services"][f"default/{name}"]["deaths"] != 3:
+            problem = f"record {record}"
+        program = controller(trimtab, cluster, name, folder, *flags)
+        said = cluster.warning(name)
+        if f"quarantined: provider {name} ended the process 3 times in ensure_load_balancer" not in said:
+            problem = f"event: {said}"
+        cluster.create("other")
+        if cluster.address("other") != "192.0.2.1":
+            problem = "another Service is not served"
+        if program.process.poll() is not None:
+            problem = f"it ended: {program.process.returncode}"
+        # an edit: it is called again, and counts from one
+        cluster.call("PUT", f"{SERVICES}/{name}", {
+            **cluster.call("GET", f"{SERVICES}/{name}"), "spec": {"type": "LoadBalancer", "ports": [{"port": 81}]}})
+        code = program.wait()
+        if code != -signal.SIGSEGV:
+            problem = f"after an edit: exit {code}"
+        program = controller(trimtab, cluster, name, folder, *flags, "--provider-quarantine=false")
+        code = program.wait()
+        if code != -signal.SIGSEGV or "is counted" in program.text():
+            problem = f"without quarantine: exit {code}"
+    except Exception as e:
+        problem = repr(e)
+    text = program.text() if program is not None else ""
+    if program is not None:
+        program.stop()
+    cluster.sim.stop()
+    report.check(f"quarantine in a {what}", None if problem is None else f"{problem}\n{text[-4000:]}")
+
+
+def test_hang(report, trimtab, folder, cluster):
+    """A call that never comes back: told at half of its time and at its end; the others are served by another thread."""
+    name = "call-hangs"
+    program = controller(trimtab, cluster, name, folder, "--provider-call-deadline=1s")
+    problem = None
+    try:
+        cluster.create(name)
+        said = cluster.warning(name)
+        if "call ensure_load_balancer has not come back after its deadline of 1 s" not in said:
+            problem = f"event: {said}"
+        cluster.create("other")
+        if cluster.address("other") != "192.0.2.1":
+            problem = "another Service is not served"
+    except Exception as e:
+        problem = repr(e)
+    program.stop()
+    for words in ('"A call into the provider has used half of its time" service="default/call-hangs" call="ensure_load_balancer"',
+                  '"A call into the provider is beyond its deadline"', '"A call into the provider does not end, leaving'):
+        if problem is None and words not in program.text():
+            problem = f"no line {words}"
+    report.check("call-hangs: the others are served", None if problem is None else f"{problem}\n{program.text()[-3000:]}")
+
+
 def test_own(report, trimtab, folder, cluster):
     """A controller of the plugin's own: its finalizer alone, no event of ours, and it ends with the Service."""
     program = controller(trimtab, cluster, "own-affair", folder)
@@ -364,6 +469,7 @@ def test_explain(report, trimtab, folder, cluster):
 
 def main():
     report = tap.Report()
+    os.umask(0o022)  # what others may write is not loaded
     with tempfile.TemporaryDirectory() as scratch:
         try:
             trimtab, folder = install_and_build(scratch)
@@ -378,6 +484,19 @@ def main():
             test_pool_config(report, trimtab, folder, cluster, scratch)
             for name, words in REFUSED.items():
                 test_refused(report, trimtab, modules, cluster, name, words)
+        finally:
+            cluster.sim.stop()
+        for elects in (True, False):
+            test_quarantine(report, trimtab, modules, elects)
+        for name, (cause, code) in CRASH.items():
+            cluster = Cluster(scratch)
+            try:
+                test_crash(report, trimtab, modules, cluster, name, cause, code)
+            finally:
+                cluster.sim.stop()
+        cluster = Cluster(scratch)
+        try:
+            test_hang(report, trimtab, modules, cluster)
         finally:
             cluster.sim.stop()
         cluster = Cluster(scratch)

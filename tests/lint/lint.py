@@ -288,7 +288,7 @@ def rule_state(tree):
     """No mutable state at file scope (log limits excepted)."""
     bad = []
     for f in tree.code("common/", "controller/", "providers/", "sim/"):
-        if f in ("controller/app.c", "common/base/log.c"):
+        if f in ("controller/app.c", "common/base/log.c", "controller/guard.c"):  # a signal handler gets no argument
             continue
         bare = tree.bare(f)
         for m in re.finditer(r"^(?:static )?(?!typedef|extern|return|struct \w+ \{|enum|union|_Static_assert|static_assert)"

@@ -508,6 +508,14 @@ def test_plan__provider_that_cannot_plan():
         r = run("check-config", *pool[:3])
         assert r.returncode in (0, 1), r
         assert w.service_writes() == {"services.create": 2, "services.delete": 1}
+        w.create("foreign", {}, loadBalancerIP="203.0.113.1")
+        r = run("plan", "foreign", *pool)
+        assert r.returncode == 1 and "Service default/foreign\n  ! spec.loadBalancerIP is not in the pool: 203.0.113.1" in r.stdout, r
+        answer = json.loads(run("plan", "foreign", *pool, "-o", "json").stdout)
+        shape(answer)
+        assert "not in the pool" in answer["services"][0]["error"]["message"], answer
+        r = run("explain", "foreign", *pool)
+        assert r.stdout.startswith("default/foreign is refused: spec.loadBalancerIP is not in the pool: 203.0.113.1.\n"), r
 
 
 # --- explain ------------------------------------------------------------------------------------------------

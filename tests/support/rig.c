@@ -382,7 +382,9 @@ int rig_prepare(struct rig *r, struct err *err)
 {
     size_t n = 0;
     const struct tt_provider *const *builtins = trimtab_builtin_providers(&n);
-    int rc = plugin_open(r->cloud->name, "", builtins, n, &r->plugin, err);
+    const struct plugin_search search = {
+        .name = r->cloud->name, .dir = "", .builtins = builtins, .n_builtins = n};
+    int rc = plugin_open(&search, &r->plugin, err);
     if (rc == ERR_OK) {
         rc = parse_flags(r, err);
     }

@@ -274,7 +274,7 @@ struct tt_host {
     void (*random)(struct tt_host_ctx *ctx, void *bytes, size_t n);
 
     /* 1: a mutation may be sent now.  To be asked right before each one (fencing: a replica that lost its
-     * lease gets 0; the call should then end with TT_CANCELLED). */
+     * lease gets 0; the call should then end with TT_CANCELLED).  `call` may be NULL inside open(); after it NULL gets 0. */
     int32_t (*may_mutate)(struct tt_host_ctx *ctx, const struct tt_call *call);
 
     /* Immutable snapshots, valid until the call returns.  services(): all that the controller has, of every
@@ -318,7 +318,8 @@ struct tt_host {
                                const struct tt_item *item, const char *const *names, uint32_t n);
 
     /* What is about to be done (or would be, while planning), once per plan, before its first mutation; an empty
-     * plan may be reported too.  A provider with TT_CAP_REPORTS_PLANS calls it in every ensure, update and
+     * plan may be reported too.  One with more than TT_LIST_MAX operations, an unknown verb, or a text that is absent or not
+     * UTF-8 is refused: the call's Services fail, and may_mutate() says 0 in it from then on.  A provider with TT_CAP_REPORTS_PLANS calls it in every ensure, update and
      * delete; the events that say "something happens" follow from it. */
     void (*report_plan)(struct tt_host_ctx *ctx, const struct tt_call *call,
                         const struct tt_plan *plan);
@@ -331,7 +332,7 @@ struct tt_host {
     void (*report_call)(struct tt_host_ctx *ctx, const struct tt_call *call, const char *api,
                         const char *op, int32_t status, int64_t took_ms);
 
-    /* Results of one Service.  Later settings replace earlier ones; nothing set on failure is used, but for
+    /* Results of one Service; with `result` NULL nothing is taken.  Later settings replace earlier ones; nothing set on failure is used, but for
      * finalizers and conditions.  With TT_IMPLEMENTED_ELSEWHERE (since 1.2) annotations are, too: a provider may take
      * back what it had written. */
     void (*result_ingress)(struct tt_result *result, const struct tt_ingress *ingress, uint32_t n);
@@ -342,11 +343,14 @@ struct tt_host {
     void (*result_drop_finalizer)(struct tt_result *result,
                                   const char *name); /* ours, not the controller's */
     void (*result_exists)(struct tt_result *result, int32_t exists); /* get_load_balancer */
+    /* `retry_after_ms` 0: as the code says; at most an hour is waited.  TT_IN_PROGRESS is told as a failure only after ten
+     * minutes of it. */
     void (*result_fail)(struct tt_result *result, int32_t code, const char *message,
                         int64_t retry_after_ms);
     /* Names what holds the result back, for events and metrics: kind and name of the cloud resource. */
     void (*result_resource)(struct tt_result *result, const char *kind, const char *name);
-    void (*result_text)(struct tt_result *result, const char *text); /* explain: whole lines */
+    /* explain: whole lines; texts of several calls stand below each other (before 1.5 the last one counted). */
+    void (*result_text)(struct tt_result *result, const char *text);
     /* The Service is settled: a batch result without failure.  Singles need not call it. */
     void (*result_done)(struct tt_result *result);
 
@@ -365,7 +369,7 @@ struct tt_host {
     int32_t (*kube_each)(struct tt_host_ctx *ctx, const struct tt_call *call,
                          const struct tt_kube_ref *ref, const char *label_selector,
                          const struct tt_text_sink *each);
-    /* Since 1.2.  An ensure or update that ended well: the Service is ensured again after so many ms (at least 1000) without a cause,
+    /* Since 1.2.  An ensure or update that ended well: the Service is ensured again after so many ms (1000 to a day) without a cause,
      * with TT_REASON_RESYNC; 0: it is not.  Later settings replace earlier ones; what was said in an earlier call ends
      * with the next ensure that ends well.  --resync-period counts beside it, the earlier moment wins.  Add jitter. */
     void (*result_again)(struct tt_result *result, int64_t after_ms);
@@ -440,6 +444,9 @@ struct tt_lease {
 #define TT_CAP_READS_SECRET     0x10u /* open() uses secret_text beside config_text (since 1.1) */
 /* It runs more than the service controller's part, so that this one alone can be switched off (since 1.2). */
 #define TT_CAP_MORE_PARTS 0x20u
+/* Its ensure and its plan refuse what validate() refuses, and say so themselves: validate() is asked by explain alone
+ * (since 1.5). */
+#define TT_CAP_CHECKS_ITSELF 0x40u
 
 /* What open() and check_config() get. */
 struct tt_open_args {
@@ -476,11 +483,12 @@ struct tt_open_args {
 struct tt_provider {
     uint32_t abi_major; /* TRIMTAB_ABI_MAJOR it was built with; must equal the host's */
     uint32_t abi_minor;
-    size_t size;               /* sizeof(struct tt_provider) it was built with */
-    const char *name;          /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
-    const char *version;       /* free text, at most 63 bytes */
-    uint32_t capabilities;     /* TT_CAP_… */
-    uint32_t max_parallel;     /* most calls at once; 0 = no limit, 1 = a single worker */
+    size_t size;           /* sizeof(struct tt_provider) it was built with */
+    const char *name;      /* "gce": [a-z0-9-], at most 63; what --cloud-provider names */
+    const char *version;   /* free text, at most 63 bytes */
+    uint32_t capabilities; /* TT_CAP_… */
+    uint32_t
+        max_parallel; /* most calls at once, late ones (call_deadline_ms) apart; 0 = no limit, 1 = a single worker */
     uint32_t debounce_idle_ms; /* batches: sent when nothing new came for so long; 0 = 100 */
     uint32_t debounce_max_ms;  /* and at the latest after; 0 = 2000 */
     const struct tt_option *options;
@@ -538,7 +546,9 @@ struct tt_provider {
      * names; what is known to be another cluster's is left out.  Reads only; host->services() says which Services there are.
      * Failure: the code, after report_finding() with TT_LOG_ERROR, which says why: there is no result to fail. */
     int32_t (*list_owned)(void *provider, const struct tt_call *call);
-    /* Optional.  Pure check of one Service: TT_OK, TT_INVALID with a message, TT_IMPLEMENTED_ELSEWHERE. */
+    /* Optional.  Pure check of one Service: TT_OK, TT_INVALID with a message, TT_IMPLEMENTED_ELSEWHERE.  Asked by explain, and
+     * (since 1.5, without TT_CAP_CHECKS_ITSELF) before each ensure and plan: what it refuses is neither planned nor made, and
+     * a load balancer that the Service has already stays as it is.  Not asked before updates of backends and deletions. */
     int32_t (*validate)(void *provider, const struct tt_item *item);
     /* Optional.  Reads the configuration without opening: findings through the host; TT_INVALID when it would
      * not start.  No network. */
@@ -563,6 +573,10 @@ struct tt_provider {
      * there, because one may have gone while no process watched.  Called once, after the first lists are in and the leases
      * are held; again, with back-off, as long as it fails (result_fail need not be called).  Blocks; may use kube_*. */
     int32_t (*list_left)(void *provider, const struct tt_call *call);
+    /* Since 1.5.  How long one call may take, in ms: the call's deadline_ms.  0: 4 minutes; the user's
+     * --provider-call-deadline wins.  A call that goes on after it keeps its Services and its thread until it returns; for
+     * the others another thread is started, so that more than max_parallel calls may be open then. */
+    int64_t call_deadline_ms;
 };
 
 /* The one exported symbol.  Called once, from the main thread; the descriptor is static. */

@@ -36,6 +36,7 @@
     WAY(OPTION_TYPE, "option-type")                                                                \
     WAY(OPTION_BINARY, "option-binary")                                                            \
     WAY(OPTION_TAKEN, "option-taken")                                                              \
+    WAY(METRIC_BLANK, "metric-blank")                                                              \
     WAY(DESCRIPTOR_NULL, "descriptor-null")
 
 /* open(): the controller does not start. */
@@ -59,8 +60,21 @@
     WAY(INGRESS_LONG, "ingress-long")                                                              \
     WAY(INGRESS_MODE, "ingress-mode")                                                              \
     WAY(INGRESS_MANY, "ingress-many")                                                              \
+    WAY(INGRESS_WORD, "ingress-word")                                                              \
+    WAY(CONDITION_WORD, "condition-word")                                                          \
+    WAY(REFUSED_SPEC, "refused-spec")                                                              \
     WAY(RESULT_MISSING, "result-missing")                                                          \
     WAY(EVENT_LONG, "event-long")
+
+/* Ends of the process in ensure(): the last line names provider, call and Service.  CALL_HANGS never comes back. */
+#define BREAKS_CRASH(WAY)                                                                          \
+    WAY(CRASH_SEGV, "crash-segv")                                                                  \
+    WAY(CRASH_STACK, "crash-stack")                                                                \
+    WAY(CRASH_BUS, "crash-bus")                                                                    \
+    WAY(CRASH_FPE, "crash-fpe")                                                                    \
+    WAY(CRASH_ABORT, "crash-abort")                                                                \
+    WAY(CRASH_EXIT, "crash-exit")                                                                  \
+    WAY(CALL_HANGS, "call-hangs")
 
 /* explain(): the command says what is wrong.  Right are EXPLAIN_ROWS, with a row that is longer and one of a section that
  * this host does not know, and EXPLAIN_TEXT, a plugin of 1.3. */
@@ -76,6 +90,7 @@
     BREAKS_DESCRIPTOR(WAY)                                                                         \
     BREAKS_OPEN(WAY)                                                                               \
     BREAKS_RESULT(WAY)                                                                             \
+    BREAKS_CRASH(WAY)                                                                              \
     BREAKS_EXPLAIN(WAY)
 
 #endif

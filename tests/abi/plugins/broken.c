@@ -2,14 +2,15 @@
 /* broken.c: plugins that are wrong in one way each (breaks.h); the module's file name chooses the way.
  *
  * Everything that the way does not name is right, so what the controller says can only be about that.  The file
- * name is also the provider's name.  Crashes are not tested: a plugin is trusted with the process, not with the
- * format of its answers.  run_plugin_test.py knows what each must lead to. */
+ * name is also the provider's name.  run_plugin_test.py knows what each must lead to. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <trimtab/provider.h>
+#include <unistd.h>
 
 #include "tests/abi/plugins/breaks.h"
 
@@ -66,11 +67,53 @@ static int32_t broken_get(void *provider, const struct tt_call *call, const stru
     return TT_OK;
 }
 
+/* Returns only for a `before` that holds 2, and hands on 1: each turn takes more of the stack. */
+static int overflow(volatile char *before)
+{
+    volatile char here[4096];
+    here[0] = 1;
+    return before != NULL && before[0] == 2 ? 0 : overflow(here) + here[0];
+}
+
+/* For the Service that has the way's name; others are served. */
+static void crash(const struct tt_service *service)
+{
+    if (strcmp(service->name, way_names[way]) != 0) {
+        return;
+    }
+    switch (way) {
+    case CRASH_SEGV:
+        *(volatile int *)NULL = 1;
+        break;
+    case CRASH_STACK:
+        (void)overflow(NULL);
+        break;
+    case CRASH_BUS:
+        (void)raise(SIGBUS);
+        break;
+    case CRASH_FPE:
+        (void)raise(SIGFPE);
+        break;
+    case CRASH_ABORT:
+        abort();
+    case CRASH_EXIT:
+        exit(3);
+    case CALL_HANGS:
+        while (pause() != 0) {
+            /* it always says -1, after a signal */
+        }
+        break;
+    default:
+        break;
+    }
+}
+
 static int32_t broken_answer(const struct tt_service *service, struct tt_result *result)
 {
     char text[5000];
     struct tt_ingress in = {.ip = "192.0.2.1"};
     fill(text, sizeof text, 'x');
+    crash(service);
     switch (way) {
     case CODE_GARBAGE:
         return 99;
@@ -94,6 +137,13 @@ static int32_t broken_answer(const struct tt_service *service, struct tt_result 
         break;
     case INGRESS_LONG:
         in.ip = text;
+        break;
+    case INGRESS_WORD:
+        in.ip = "999.1.1.1";
+        break;
+    case CONDITION_WORD:
+        host->result_condition(
+            result, &(struct tt_condition){.type = "is ready", .status = "True", .reason = "X"});
         break;
     case INGRESS_MODE:
         in.ip_mode = "Sideways";
@@ -198,6 +248,13 @@ static int32_t broken_explain(void *provider, const struct tt_call *call,
     return TT_OK;
 }
 
+static int32_t broken_validate(void *provider, const struct tt_item *item)
+{
+    (void)provider;
+    host->result_fail(item->result, TT_INVALID, "no port of that kind", 0);
+    return TT_INVALID;
+}
+
 /* ---- the descriptor ------------------------------------------------------------------------------------- */
 #define UNLESS(absent, member) (way == (absent) ? NULL : (member))
 
@@ -249,6 +306,8 @@ static const struct tt_option *broken_options(void)
 /* Sets what is said of the provider as a whole. */
 static void describe(struct tt_provider *p)
 {
+    static const struct tt_metric metric = {.name = "acme members", .type = TT_METRIC_GAUGE};
+
     p->abi_major = way == WRONG_MAJOR ? TRIMTAB_ABI_MAJOR + 1 : TRIMTAB_ABI_MAJOR;
     p->abi_minor = way == LATER          ? TRIMTAB_ABI_MINOR + 7
                    : way == EXPLAIN_TEXT ? 3u
@@ -270,6 +329,9 @@ static void describe(struct tt_provider *p)
     p->n_finalizers = way == OWN_AFFAIR ? 1 : 0;
     p->options = broken_options();
     p->n_options = 1;
+    p->metrics = &metric;
+    p->n_metrics = way == METRIC_BLANK ? 1 : 0;
+    p->max_parallel = way == CALL_HANGS ? 1 : 0;
     p->codes = way == CODE_UNDECLARED ? 1u << TT_OK : 0;
 }
 
@@ -287,6 +349,7 @@ TT_EXPORT const struct tt_provider *tt_provider_descriptor(void)
         .ensure_load_balancer_deleted = UNLESS(NO_DELETE, broken_call),
         .batch_key = way == HALF_BATCH || way == RESULT_MISSING ? broken_key : NULL,
         .reconcile_batch = way == RESULT_MISSING ? broken_call : NULL,
+        .validate = way == REFUSED_SPEC ? broken_validate : NULL,
         .explain = way >= EXPLAIN_ROWS ? broken_explain : NULL,
     };
     describe(&descriptor.known);

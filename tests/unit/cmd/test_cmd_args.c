@@ -240,7 +240,10 @@ static void cmd_args_peek__broken_lines__what_can_be_read(void **state)
     (void)state;
     static const struct {
         const char *line, *provider, *dir;
+        bool allow_writable;
     } rows[] = {
+        {"plan --cloud-provider=a --allow-writable-plugins", "a", TRIMTAB_PLUGIN_DIR, true},
+        {"plan --cloud-provider=a --allow-writable-plugins=false", "a", TRIMTAB_PLUGIN_DIR, false},
         {"plan --cloud-provider=a --provider-plugin-dir /p", "a", "/p"},
         {"plan --nonsense --cloud_provider b", "b", TRIMTAB_PLUGIN_DIR},
         {"plan --cloud-provider", "", TRIMTAB_PLUGIN_DIR},
@@ -250,11 +253,11 @@ static void cmd_args_peek__broken_lines__what_can_be_read(void **state)
         _cleanup_(arena_freep) struct arena *a = arena_new();
         size_t n = 0;
         char **words = str_split(a, rows[i].line, ' ', &n);
-        const char *provider;
-        const char *dir;
-        cmd_args_peek((int)n, words, &provider, &dir);
-        assert_string_equal(rows[i].provider, provider);
-        assert_string_equal(rows[i].dir, dir);
+        struct plugin_search search = {0};
+        cmd_args_peek((int)n, words, &search);
+        assert_string_equal(rows[i].provider, search.name);
+        assert_string_equal(rows[i].dir, search.dir);
+        assert_int_equal(rows[i].allow_writable, search.allow_writable);
     }
 }
 

@@ -57,6 +57,23 @@ static void rbac__a_provider_without_tables__the_controllers_own_rules_only(void
     assert_null(strstr(text, "kind: Role\n"));
 }
 
+/* With election the lease carries the count; what may be done to that is granted anyway. */
+static void rbac__a_plugin__counts_deaths_in_a_config_map_without_election(void **state)
+{
+    (void)state;
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const struct tt_provider d = {.name = "x"};
+    struct rbac_input in = input(&d);
+
+    in.quarantines = true;
+    const char *text = printed(a, &in);
+    want_line(text, "resources: [configmaps], resourceNames: [trimtab-quarantine], verbs: [get, "
+                    "update]}\n");
+    want_line(text, "resources: [configmaps], verbs: [create]}\n");
+    in.lease_name = "trimtab";
+    assert_null(strstr(printed(a, &in), "configmaps"));
+}
+
 static void rbac__endpoints_and_leases__as_the_descriptor_and_the_flags_say(void **state)
 {
     (void)state;
@@ -180,6 +197,7 @@ UNIT_MAIN(rbac_rules)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rbac__a_provider_without_tables__the_controllers_own_rules_only),
+        cmocka_unit_test(rbac__a_plugin__counts_deaths_in_a_config_map_without_election),
         cmocka_unit_test(rbac__endpoints_and_leases__as_the_descriptor_and_the_flags_say),
         cmocka_unit_test(rbac__rows_about_one_thing__joined_and_nothing_twice),
         cmocka_unit_test(rbac__a_verb_that_is_none__refused_with_its_kind),

@@ -229,6 +229,7 @@ static void sync__vector_102__retry_after__count_unchanged(void **state)
 {
     struct stand *r = *state;
 
+    r->syncer.strict_events = true; /* what upstream makes of it */
     fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_IN_PROGRESS,
                                                            "LB create in progress", 42000, false});
     stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
