@@ -33,6 +33,7 @@ struct lease_lock {
     struct json_object *object;   /* as read or written last; NULL: unknown or absent */
     char shown[LEASE_HOLDER_MAX]; /* whose name was logged */
     int64_t warned_ms;            /* when trouble with taking it was logged; 0: never */
+    int64_t refused_ms;           /* since when it is answered with 403; 0: it is not */
     bool unsure;                  /* a write had no answer: it may have been done */
     bool was_told;                /* the last try of acquire() followed from news of the watch */
     int64_t limit_ms;             /* no request of this attempt goes on after it */
@@ -355,6 +356,7 @@ static bool wait_for_try(struct lease_lock *l, struct cancel *cancel)
 static void warn_not_taken(struct lease_lock *l, const struct err *why)
 {
     int64_t now_ms = clock_now_ms(l->clock);
+    l->refused_ms = why->code != ERR_FORBIDDEN ? 0 : l->refused_ms == 0 ? now_ms : l->refused_ms;
     if (why->code == ERR_CONFLICT || why->code == ERR_CANCELLED ||
         (l->warned_ms != 0 && now_ms - l->warned_ms < WARN_EVERY_MS)) {
         return;
@@ -362,7 +364,8 @@ static void warn_not_taken(struct lease_lock *l, const struct err *why)
     l->warned_ms = now_ms;
     log_warning("Acquiring the lease did not succeed, trying again", LOG_S("lock", l->label),
                 LOG_S("code", err_code_name(why->code)), LOG_S("err", why->message));
-    if (why->code == ERR_FORBIDDEN) { /* whoever refuses need not say so in words */
+    /* Whoever refuses need not say so in words; a server that is just starting refuses for a moment. */
+    if (why->code == ERR_FORBIDDEN && now_ms - l->refused_ms >= WARN_EVERY_MS) {
         log_warning("The API server refuses the lease (403): the account needs the role that "
                     "'trimtab rbac' prints",
                     LOG_S("lock", l->label));

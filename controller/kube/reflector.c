@@ -14,6 +14,8 @@
 #include "controller/kube/reflector_internal.h"
 #include "controller/kube/unreachable.h"
 
+#define SCOUT_MS         5000 /* at most so long nobody asks whether the server is there again */
+#define WAKE_SPREAD_MS   1000 /* over which all ask again when it is */
 #define SAY_EVERY_MS     1000
 #define SAY_EVERY_MAX_MS ((int64_t)60 * 1000)
 
@@ -184,13 +186,42 @@ static void failed_to_reach(struct kube_reflectors *r, const struct err *why)
     }
 }
 
+/* Each of them sleeps for a back-off of its own, up to half a minute, for a server that is there again.  A little later
+ * than now, and not all at once: a large fleet comes back at the same moment.  Those that ended stay asleep. */
+static void wake_all(struct kube_reflectors *r)
+{
+    int64_t now_ms = reflectors_now(r);
+    for (size_t i = 0; i < r->n && !r->args.gives_up; i++) {
+        int64_t at_ms = now_ms + (int64_t)(reflectors_unit(r) * WAKE_SPREAD_MS);
+        struct reflector *x = &r->items[i];
+        if (x->job.req.not_before_ms > at_ms) {
+            x->job.req.not_before_ms = at_ms;
+            reflector_hurry(&x->rules, at_ms);
+        }
+    }
+}
+
 static void end_of_silence(struct kube_reflectors *r)
 {
     if (r->reach.tries > 0) {
+        wake_all(r);
         log_info(0, "The API server can be reached again", LOG_S("server", r->args.config->server),
                  LOG_MS("after", reflectors_now(r) - r->reach.since_ms));
         r->reach = (struct reach){0};
     }
+}
+
+int64_t reflectors_not_before(struct kube_reflectors *r, struct reflector *x, int64_t wanted_ms)
+{
+    if (r->reach.tries == 0 || x != &r->items[0]) {
+        return wanted_ms;
+    }
+    int64_t scout_ms = reflectors_now(r) + (int64_t)((1 + reflectors_unit(r)) * SCOUT_MS / 2);
+    if (wanted_ms <= scout_ms) {
+        return wanted_ms;
+    }
+    reflector_hurry(&x->rules, scout_ms);
+    return scout_ms;
 }
 
 void reflectors_reached(struct kube_reflectors *r)

@@ -80,6 +80,9 @@ struct kube_reflectors {
 /* reflector.c */
 double reflectors_unit(struct kube_reflectors *r);
 int64_t reflectors_now(struct kube_reflectors *r);
+/* When the next request of `x` may be sent, if its own back-off says `wanted_ms`.  While the server cannot be reached, the
+ * first reflector looks every few seconds, for all of them. */
+int64_t reflectors_not_before(struct kube_reflectors *r, struct reflector *x, int64_t wanted_ms);
 /* A request had an answer, or failed with *err; `unreached`: no byte of an answer came. */
 void reflectors_reached(struct kube_reflectors *r);
 void reflectors_failed(struct kube_reflectors *r, const struct err *err, bool unreached);

@@ -159,7 +159,7 @@ static enum http_next send_next(struct reflector *x)
     if (x->ask.begins_list) {
         begin_replace(x);
     }
-    return send_ask(x, x->ask.not_before_ms);
+    return send_ask(x, reflectors_not_before(r, x, x->ask.not_before_ms));
 }
 
 /* --- in ------------------------------------------------------------------------------------------ */

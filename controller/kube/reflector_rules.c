@@ -152,6 +152,13 @@ enum reflector_say reflector_list_failed(struct reflector_rules *r, enum reflect
 
 /* --- watches ------------------------------------------------------------------------------------- */
 
+void reflector_hurry(struct reflector_rules *r, int64_t at_ms)
+{
+    r->not_before_ms = r->not_before_ms < at_ms ? r->not_before_ms : at_ms;
+    r->watch_began_ms = r->watch_began_ms < at_ms ? r->watch_began_ms : at_ms;
+    r->watch_byte_ms = r->watch_byte_ms < at_ms ? r->watch_byte_ms : at_ms;
+}
+
 static void next_watch(struct reflector_rules *r, int64_t now_ms, double unit,
                        struct reflector_request *ret)
 {

@@ -124,6 +124,8 @@ void reflector_watch_event(struct reflector_rules *r, const char *rv);
 void reflector_initial_end(struct reflector_rules *r, const char *rv);
 /* A streaming list is under way and its end mark has not come. */
 bool reflector_is_collecting(const struct reflector_rules *r);
+/* The request that reflector_next() gave is sent at `at_ms`, earlier than it said. */
+void reflector_hurry(struct reflector_rules *r, int64_t at_ms);
 /* Bytes of a watch came. */
 void reflector_watch_bytes(struct reflector_rules *r, int64_t now_ms);
 /* For how long a watch may be silent from now on, in ms. */

@@ -7,7 +7,10 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "common/base/log.h"
 #include "common/base/str.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
@@ -276,6 +279,43 @@ static void lease_acquire__held_by_another__waits_until_it_runs_out(void **state
     world_stop(&w);
 }
 
+/* How often the advice about the role is in the log of a process that is refused `n` times and then gets its lease. */
+static int advices_after_refusals(int n)
+{
+    struct api_step steps[16] = {{0}};
+    for (int i = 0; i < n; i++) {
+        steps[i] = (struct api_step){
+            .status = 403, .body = "{'kind':'Status','reason':'Forbidden','message':'not yet'}"};
+    }
+    steps[n] = (struct api_step)ABSENT;
+    steps[n + 1] = (struct api_step){.status = 201, .body = BODY("7", "me")};
+    int fd = memfd_create("log", MFD_CLOEXEC);
+    log_setup(&(struct log_config){.fd = fd});
+    struct world w = world_start(steps, (size_t)n + 2);
+    struct job j = {.fn = lease_lock_acquire, .w = &w};
+    job_run(&j);
+    assert_int_equal(j.rc, ERR_OK);
+    world_stop(&w);
+    log_setup(&(struct log_config){.fd = STDERR_FILENO});
+    char text[16384] = "";
+    assert_true(pread(fd, text, sizeof text - 1, 0) > 0);
+    close(fd);
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, "'trimtab rbac'")) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+/* A server that is just starting has not read its roles yet. */
+static void lease_acquire__refused_for_a_moment__no_advice_about_roles(void **state)
+{
+    (void)state;
+    assert_int_equal(advices_after_refusals(1), 0);
+    assert_int_equal(advices_after_refusals(2), 0);
+    assert_true(advices_after_refusals(9) > 0); /* 2 to 4.4 s apart: for 16 s at least */
+}
+
 static void lease_acquire__cancelled__ends_at_once(void **state)
 {
     START({.body = BODY("7", "you")});
@@ -457,6 +497,7 @@ UNIT_MAIN(lease)
         cmocka_unit_test(lease_try__two_candidates__the_slower_one_does_not_lead),
         cmocka_unit_test(lease_try__odd_answers__nothing_is_believed),
         cmocka_unit_test(lease_acquire__held_by_another__waits_until_it_runs_out),
+        cmocka_unit_test(lease_acquire__refused_for_a_moment__no_advice_about_roles),
         cmocka_unit_test(lease_acquire__cancelled__ends_at_once),
         cmocka_unit_test(lease_keep__server_fails__closed_after_the_deadline_then_lost),
         cmocka_unit_test(lease_is_held__no_renewal_for_the_deadline__no_until_the_next),
