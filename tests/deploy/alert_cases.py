@@ -214,6 +214,30 @@ DRIFT = [
     ("in a gap it started anew and found it again", {**of(FOUND, "3x10 _x69 3x60", **RULE), **of(STARTED, "-9000x10 _x69 4500x60")},
      [(81, [group(**RULE)]), (90, [group(**RULE)])]),
 ]
+KEPT_GAUGE = "trimtab_load_balancers_kept"
+KEPT = [
+    ("three are kept", of(KEPT_GAUGE, "0x10 3x90"), [(9, NONE), (11, [group()]), (60, [group()])]),
+    ("they came back", of(KEPT_GAUGE, "0x10 3x20 0x60"), [(20, [group()]), (40, NONE)]),
+    ("none is", of(KEPT_GAUGE, "0x100"), [(60, NONE)]),
+    ("in one of two clusters", {**of(KEPT_GAUGE, "0x100", "east"), **of(KEPT_GAUGE, "3x100", "west")}, [(20, [group("west")])]),
+    ("before the first scrape", {}, [(40, NONE)]),
+]
+ODD = {"resource": "services"}
+UNREADABLE_GAUGE = "trimtab_unreadable_objects"
+UNREADABLE = [
+    ("a Service", of(UNREADABLE_GAUGE, "0x10 1x90", **ODD), [(15, NONE), (25, [group(**ODD)]), (60, [group(**ODD)])]),
+    ("it is mended within minutes", of(UNREADABLE_GAUGE, "0x10 1x5 0x90", **ODD), [(14, NONE), (30, NONE)]),
+    ("none is", of(UNREADABLE_GAUGE, "0x100", **ODD), [(60, NONE)]),
+    ("in one of two clusters", {**of(UNREADABLE_GAUGE, "0x100", "east", **ODD), **of(UNREADABLE_GAUGE, "2x100", "west", **ODD)},
+     [(20, [group("west", **ODD)])]),
+]
+LATE_GAUGE = "trimtab_provider_calls_late"
+LATE = [
+    ("one does not come back", of(LATE_GAUGE, "0x10 1x90"), [(13, NONE), (17, [group()]), (60, [group()])]),
+    ("one came late", of(LATE_GAUGE, "0x10 1x2 0x90"), [(12, NONE), (30, NONE)]),
+    ("none is", of(LATE_GAUGE, "0x100"), [(60, NONE)]),
+    ("of one of two replicas", {**of(LATE_GAUGE, "0x100", instance="a"), **of(LATE_GAUGE, "1x100", instance="b")}, [(20, [group()])]),
+]
 TTL = "rest_client_exec_plugin_ttl_seconds"
 CREDENTIALS = [
     ("the plugin gives no newer one", of(TTL, "100 40 0-60x30"), [(1, NONE), (4, [at()])]),
@@ -233,5 +257,6 @@ CASES = {
     "TrimtabDown": DOWN, "TrimtabReplicaDown": REPLICA_DOWN, "TrimtabNoLeader": NO_LEADER, "TrimtabNoLeaderSeen": NO_LEADER_SEEN,
     "TrimtabCrashLoop": CRASH_LOOP,
     "TrimtabSyncFailing": SYNC_FAILING, "TrimtabQueueOld": QUEUE_OLD, "TrimtabCloudThrottled": THROTTLED,
-    "TrimtabKubeApiErrors": KUBE, "TrimtabDrift": DRIFT, "TrimtabCredentialsExpiring": CREDENTIALS, "TrimtabMemoryHigh": MEMORY,
+    "TrimtabKubeApiErrors": KUBE, "TrimtabDrift": DRIFT, "TrimtabLoadBalancersKept": KEPT,
+    "TrimtabObjectsUnreadable": UNREADABLE, "TrimtabProviderCallsLate": LATE, "TrimtabCredentialsExpiring": CREDENTIALS, "TrimtabMemoryHigh": MEMORY,
 }
