@@ -191,6 +191,11 @@ bool app_check_workers(void *app, char *why, size_t n)
     return stuck_ms == 0;
 }
 
+bool app_is_running(struct app *a)
+{
+    return is_running(a);
+}
+
 void app_work(struct app *a, struct progress_work *ret)
 {
     *ret = (struct progress_work){0};

@@ -64,6 +64,8 @@ void app_look(struct app *a, struct arena *arena, struct status_view *ret);
 /* The check "workers" (a health_check_fn of serve/health.h; `app` a struct app): fails while a worker is beyond the time-out
  * of its calls.  Any thread, as long as the app is not freed. */
 bool app_check_workers(void *app, char *why, size_t n);
+/* Whether its workers run: it has read its first lists, and its provider is open.  Any thread, likewise. */
+bool app_is_running(struct app *a);
 /* What lies before it, for progress_check(); nothing while it does not run.  Any thread, as long as the app is not freed. */
 void app_work(struct app *a, struct progress_work *ret);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without

@@ -170,6 +170,7 @@ static void make_host(struct app *a)
         .events = a->events,
         .services = a->services,
         .nodes = a->nodes,
+        .orphan_guard = a->orphan_guard,
         .cluster_name = a->args.options->cluster_name,
         .cleanup_finalizer = LB_CLEANUP_FINALIZER,
         .note_plans = a->args.options->service_annotations,

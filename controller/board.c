@@ -212,12 +212,16 @@ void board_late(struct board *b, const char *key, const char *message)
 
     mutex_lock(&b->lock);
     struct entry *e = entry_of(b, key);
-    e->state = BOARD_FAILED;
-    e->code = TT_TRANSIENT;
-    e->next_us = 0;
-    e->failing_us = e->failing_us == 0 ? clock_wall_us(b->clock) : e->failing_us;
-    set_text(&e->message, copy);
+    if (e->state ==
+        BOARD_SYNCING) { /* else it came back a moment ago, or was a look, which shows nothing */
+        e->state = BOARD_FAILED;
+        e->code = TT_TRANSIENT;
+        e->next_us = 0;
+        e->failing_us = e->failing_us == 0 ? clock_wall_us(b->clock) : e->failing_us;
+        set_text(&e->message, STEAL(copy));
+    }
     mutex_unlock(&b->lock);
+    free(copy);
 }
 
 void board_drop(struct board *b, const char *key)

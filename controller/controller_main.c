@@ -46,10 +46,14 @@
 
 /* ---- before anything runs ------------------------------------------------------------------------ */
 
+/* Behind all lines of the log, and like them without waiting for a reader. */
 static int fail(const struct err *err)
 {
-    (void)log_flush(LOG_END_MS); /* the error is the last line */
-    fprintf(stderr, "error: %s\n", err->message);
+    _cleanup_(str_buf_done) struct str_buf text = STR_BUF_INIT;
+
+    str_appendf(&text, "error: %s", err->message);
+    log_plain(str_buf_text(&text));
+    (void)log_flush(LOG_END_MS);
     return 1;
 }
 
@@ -464,6 +468,8 @@ static bool may_renew(void *arg, struct err *err)
     mutex_lock(&r->lock);
     if (r->app != NULL) {
         app_work(r->app, &work);
+        work.waiting +=
+            !app_is_running(r->app); /* who leads and does not come to work is in the way */
     }
     mutex_unlock(&r->lock);
     if (progress_check(&r->progress, &work, why, sizeof(why))) {

@@ -52,6 +52,7 @@ static atomic_flag dying = ATOMIC_FLAG_INIT;
 static _Atomic(atomic_bool *) fence_closed;
 static _Thread_local struct guard_mark *mark;
 static _Thread_local bool has_stack;
+static _Thread_local bool is_mine; /* this thread is the one that is dying */
 
 /* ---- a line without stdio ------------------------------------------------------------------------ */
 
@@ -237,6 +238,14 @@ static void last_words(const char *cause, bool from_outside)
 
 /* ---- the ends ------------------------------------------------------------------------------------ */
 
+/* Another thread has the last word, and counts: ending the process now would end that. */
+static void wait_for_the_end(void)
+{
+    for (;;) {
+        (void)pause();
+    }
+}
+
 /* Afterwards the signal is what it was before, and pending: it is delivered when this returns. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -249,11 +258,18 @@ static void on_signal(int number, siginfo_t *info, void *context)
             continue;
         }
         if (!atomic_flag_test_and_set(&dying)) {
+            is_mine = true;
             last_words(fatal[i].name, from_outside);
+        } else if (!is_mine) {
+            wait_for_the_end();
         }
         (void)sigaction(number, &g.before[i], NULL);
     }
     (void)raise(number);
+    /* The kernel spares process 1 of a container what would end others: a leader that may change nothing must not stay. */
+    if (getpid() == 1) {
+        _exit(128 + number);
+    }
     errno = saved;
 }
 
@@ -267,6 +283,7 @@ static void on_end(int status, void *arg)
         atomic_flag_test_and_set(&dying)) {
         return;
     }
+    is_mine = true;
     put(&cause, "exit(");
     put_number(&cause, status & 0xff, 1);
     put(&cause, ")");
@@ -314,6 +331,9 @@ void guard_install(const struct guard_args *args)
 
     g.args = *args;
     take_environment();
+    /* Functions run in the reverse order: the last one is before those of a plugin and of the libraries that it loaded,
+     * while nobody's destructors have run.  The first one that runs is the only one that does anything. */
+    (void)on_exit(on_end, NULL);
     if (g.installed) {
         return;
     }
@@ -325,7 +345,6 @@ void guard_install(const struct guard_args *args)
     for (size_t i = 0; i < ARRAY_LEN(fatal); i++) {
         (void)sigaction(fatal[i].number, &action, &g.before[i]); /* cannot fail: valid signals */
     }
-    (void)on_exit(on_end, NULL);
 }
 
 void guard_set_fence(atomic_bool *closed)

@@ -66,6 +66,43 @@ static bool has_places(struct tt_host_ctx *h, const void *ret, const void *ret_n
     return has;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct tt_service *x = *(const struct tt_service *const *)a;
+    const struct tt_service *y = *(const struct tt_service *const *)b;
+    int order = strcmp(x->ns, y->ns);
+
+    return order != 0 ? order : strcmp(x->name, y->name);
+}
+
+/* The Services that there are, and those that are gone while their load balancers are kept: they use what they share. */
+static void fill_services(struct tt_host_ctx *h, struct host_call *c, struct host_snapshot *s)
+{
+    size_t n_kept = 0;
+    struct kube_object **kept = orphan_guard_services(h->args.orphan_guard, c->arena, &n_kept);
+
+    s->views = s->snapshot->views;
+    s->n = s->snapshot->n;
+    if (n_kept == 0) {
+        return;
+    }
+    const void **all = ARENA_ARRAY(c->arena, const void *, s->n + n_kept);
+    size_t n = s->n;
+    if (n > 0) {
+        memcpy(all, s->snapshot->views, n * sizeof(*all));
+    }
+    for (size_t i = 0; i < n_kept; i++) {
+        _cleanup_(kube_object_unrefp) struct kube_object *now =
+            kube_store_get(h->args.services, kept[i]->key);
+        if (now == NULL) { /* else another has its name, and only one can be told */
+            all[n++] = kept[i]->service;
+        }
+    }
+    qsort(all, n, sizeof(*all), by_name);
+    s->views = all;
+    s->n = n;
+}
+
 static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
                           const struct tt_service *const **ret, uint32_t *ret_n)
 {
@@ -85,10 +122,11 @@ static void host_services(struct tt_host_ctx *h, const struct tt_call *call,
     } else {
         struct host_snapshot *s = ARENA_NEW(c->arena, struct host_snapshot);
         *s = (struct host_snapshot){.snapshot = now, .next = c->services};
+        fill_services(h, c, s);
         c->services = s; /* the older ones stay: the provider may still look at them */
     }
-    *ret = (const struct tt_service *const *)c->services->snapshot->views;
-    *ret_n = (uint32_t)c->services->snapshot->n;
+    *ret = (const struct tt_service *const *)c->services->views;
+    *ret_n = (uint32_t)c->services->n;
     mutex_unlock(&c->lock);
 }
 

@@ -26,6 +26,7 @@
 #include "controller/kube/events.h"
 #include "controller/kube/store.h"
 #include "controller/metrics.h"
+#include "controller/orphan_guard.h"
 #include "controller/progress.h"
 #include "controller/report_rules.h"
 
@@ -109,6 +110,7 @@ struct host_args {
     struct kube_store *services; /* stores may be NULL: empty snapshots */
     struct kube_store *nodes;
     struct kube_store *slices;
+    struct orphan_guard *orphan_guard; /* its Services are among services(); NULL: there are none */
     const char *cluster_name;
     const char *
         cleanup_finalizer; /* the controller's, or NULL: hold_finalizers adds only the named ones */

@@ -25,6 +25,8 @@ struct tt_host_ctx {
 /* What the provider was shown, kept for the length of the call: all Services, or slices of one. */
 struct host_snapshot {
     struct kube_snapshot *snapshot;
+    const void *const *views; /* of the snapshot, and of what is kept beside it */
+    size_t n;
     struct host_snapshot *next;
 };
 

@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "common/base/arena.h"
 #include "common/base/attr.h"
+#include "controller/kube/object.h"
 
 /* One list must lack at least so many … */
 #define ORPHAN_GUARD_LEAST 3
@@ -30,8 +32,11 @@ void orphan_guard_free(struct orphan_guard *g); /* NULL is fine */
 bool orphan_guard_trips(size_t n_lost, size_t n_known);
 /* A list lacks these Services, which want load balancers of ours and were not being deleted, of `n_known` such.  True:
  * they are kept from now on. */
-bool orphan_guard_lost(struct orphan_guard *g, const char *const *uids, size_t n_lost,
+bool orphan_guard_lost(struct orphan_guard *g, struct kube_object *const *services, size_t n_lost,
                        size_t n_known);
+/* The Services that are kept, as they were seen last: they are users of shared things still.  `ret` holds references, which
+ * the arena gives back; NULL when there are none. */
+struct kube_object **orphan_guard_services(struct orphan_guard *g, struct arena *a, size_t *ret_n);
 /* Is the load balancer of this Service kept?  *ret_lost and *ret_known (may be NULL) are what the list lacked. */
 bool orphan_guard_keeps(struct orphan_guard *g, const char *uid, size_t *ret_lost,
                         size_t *ret_known);

@@ -24,7 +24,7 @@ bool progress_check(struct progress *p, const struct progress_work *work, char *
 {
     int64_t now_ms = clock_now_ms(p->clock);
     int64_t unchecked_ms = now_ms - atomic_exchange(&p->checked_ms, now_ms);
-    bool idle = work->waiting == 0 && (work->processing == 0 || work->calls_in_time);
+    bool idle = work->processing == 0 ? work->waiting == 0 : work->calls_in_time;
 
     if (p->deadline_ms == 0) {
         return true;

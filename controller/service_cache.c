@@ -28,6 +28,7 @@ static void known_free(void *p)
     struct known *e = p;
 
     kube_object_unref(e->k.state);
+    kube_object_unref(e->k.accepted);
     free(e->foreign_uid);
     free(e->let_go_uid);
     free(e);
@@ -68,6 +69,12 @@ void service_cache_free(struct service_cache *c)
     free(c);
 }
 
+void service_known_done(struct service_known *k)
+{
+    kube_object_unref(STEAL(k->state));
+    kube_object_unref(STEAL(k->accepted));
+}
+
 struct service_known service_cache_get(struct service_cache *c, const char *key)
 {
     struct service_known ret = {0};
@@ -78,6 +85,9 @@ struct service_known service_cache_get(struct service_cache *c, const char *key)
         ret = e->k;
         if (ret.state != NULL) {
             ret.state = kube_object_ref(ret.state);
+        }
+        if (ret.accepted != NULL) {
+            ret.accepted = kube_object_ref(ret.accepted);
         }
     }
     mutex_unlock(&c->lock);
@@ -90,11 +100,13 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     mutex_lock(&c->lock);
     struct known *e = entry_get(c, key);
     struct kube_object *old = e->k.state;
+    struct kube_object *accepted = NULL; /* that goes */
     bool same = old != NULL && str_eq(old->uid, state->uid);
 
     e->k.ours = ours || (same && e->k.ours);
     e->k.foreign = str_eq(e->foreign_uid, state->uid);
     if (!same) {
+        accepted = STEAL(e->k.accepted);
         e->k.stuck = false;
         e->k.waits_ms = 0;
         e->k.wait_told = false;
@@ -107,16 +119,23 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     e->k.state = kube_object_ref(state);
     mutex_unlock(&c->lock);
     kube_object_unref(old);
+    kube_object_unref(accepted);
 }
 
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
+    struct kube_object *old = NULL;
     if (e != NULL) {
         e->k.stuck = stuck;
     }
+    if (e != NULL && !stuck && e->k.state != NULL) {
+        old = e->k.accepted;
+        e->k.accepted = kube_object_ref(e->k.state);
+    }
     mutex_unlock(&c->lock);
+    kube_object_unref(old);
 }
 
 int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_t now_ms)
@@ -269,7 +288,7 @@ void service_cache_drop_known(struct service_cache *c, const char *key)
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
     if (e != NULL && (e->foreign_uid != NULL || e->let_go_uid != NULL)) {
-        kube_object_unref(e->k.state);
+        service_known_done(&e->k);
         e->k = (struct service_known){.cached = true, .foreign = e->foreign_uid != NULL};
     } else {
         (void)map_remove(c->entries, key); /* absent is fine */

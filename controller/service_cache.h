@@ -20,10 +20,12 @@
 
 struct service_cache;
 
-/* A copy of an entry; unref `state` after use. */
+/* A copy of an entry; service_known_done() after use. */
 struct service_known {
     bool cached;               /* there is an entry; else the rest is zero */
     struct kube_object *state; /* NULL: only marked */
+    struct kube_object
+        *accepted; /* as it was at its last ensure that was not refused; NULL: there was none */
     bool ours; /* it was synced as ours (wanted a load balancer), or we put the finalizer there */
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
@@ -42,6 +44,8 @@ struct service_known {
 struct service_cache *service_cache_new(void) _warn_unused_;
 void service_cache_free(struct service_cache *c); /* NULL is fine */
 
+/* Gives back the references of a copy; the rest stays. */
+void service_known_done(struct service_known *k);
 struct service_known service_cache_get(struct service_cache *c, const char *key);
 /* The object that is about to be synced (a reference is taken); `ours` is only ever set, not taken back, as long as
  * the UID stays. */
@@ -56,7 +60,7 @@ bool service_cache_set_by_own(struct service_cache *c, const char *key, bool by_
 /* Is this what an entry (with has_nodes) was given, as far as it concerns it? */
 bool service_known_has_nodes(const struct service_known *k, const struct node_digests *nodes);
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
-/* How the ensure of an entry ended. */
+/* How the ensure of an entry ended; one that was not refused (`stuck`) accepted the object as it was set last. */
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps
  * nothing) for an entry that is not there. */

@@ -160,8 +160,11 @@ static void clean_up_replaced(struct sync_batch *b, struct sync_item *item)
         return;
     }
     if (orphan_guard_keeps(b->s->orphan_guard, old->uid, NULL, NULL)) {
+        sync_event_kept(item, "The load balancer of the older Service of this name is kept: a list "
+                              "of the API server lacked many Services at once, and nobody was seen "
+                              "to delete them. trimtab orphans lists it");
         service_cache_drop(b->s->cache, item->key);
-        kube_object_unref(old);
+        service_known_done(&item->known);
         item->known = (struct service_known){0};
         return;
     }
@@ -295,7 +298,8 @@ static void before(struct sync_batch *b, struct sync_item *item)
 static bool hold_back(struct sync_item *item)
 {
     const struct syncer *s = item->s;
-    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET;
+    bool calls = item->todo != SYNC_NOTHING && item->todo != SYNC_FORGET &&
+                 item->todo != SYNC_KEEP && item->todo != SYNC_UNREADABLE;
     bool deletes = item->todo == SYNC_DELETE || item->todo == SYNC_DELETE_IF_EXISTS ||
                    item->todo == SYNC_DELETE_VANISHED;
 
@@ -340,7 +344,7 @@ static void prepare(struct sync_batch *b, struct sync_item *item)
 static void release(struct sync_item *item)
 {
     kube_object_unref(item->obj);
-    kube_object_unref(item->known.state);
+    service_known_done(&item->known);
     kube_snapshot_unref(item->slices);
 }
 

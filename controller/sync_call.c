@@ -41,7 +41,8 @@ static uint32_t verb_of(enum sync_do todo)
 struct tt_item sync_item_in(const struct sync_item *item, const struct tt_service *svc,
                             uint32_t verb)
 {
-    const struct kube_object *state = item->known.state;
+    /* A refused edit is no state that the load balancer ever had: tried again, it is an edit still. */
+    const struct kube_object *state = item->known.accepted;
     struct tt_item in = {
         .size = sizeof(in), .verb = verb, .reasons = item->reasons, .service = svc};
 

@@ -41,7 +41,7 @@ static void note_gone(const struct syncer *s, const char *key, const struct tt_s
         log_info(2, "A Service went while nobody watched", LOG_S("service", key));
         service_cache_set(s->cache, key, object, true);
     }
-    kube_object_unref(known.state);
+    service_known_done(&known);
 }
 
 void syncer_on_left(void *call_arg, const struct tt_service *service)

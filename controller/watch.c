@@ -32,7 +32,7 @@ static void service_gone(struct watch *w, const struct kube_object *old_obj)
         syncer_batch_key(s, old_obj->service, batch_key, sizeof(batch_key));
         queue_add(s->queue, old_obj->key, batch_key, TT_REASON_CLEANUP);
     }
-    kube_object_unref(known.state);
+    service_known_done(&known);
 }
 
 /* Those whose deletion nobody saw.  A deletionTimestamp is an order, a list that lacks one is none. */
@@ -46,22 +46,21 @@ static void services_lost(void *arg, struct kube_object *const *objects, size_t 
     const struct watch *w = arg;
     const struct syncer *s = w->syncer;
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    const char **uids = ARENA_ARRAY(a, const char *, n);
-    struct kube_snapshot *left = kube_store_snapshot(s->services);
+    struct kube_object **wanted = ARENA_ARRAY(a, struct kube_object *, n);
+    struct kube_snapshot *known = kube_store_snapshot(s->services);
     size_t n_lost = 0;
     size_t n_known = 0;
 
     for (size_t i = 0; i < n; i++) {
         if (may_be_kept(s, objects[i]->service)) {
-            uids[n_lost++] = objects[i]->uid;
+            wanted[n_lost++] = objects[i];
         }
     }
-    for (size_t i = 0; i < left->n; i++) {
-        n_known += may_be_kept(s, left->views[i]);
+    for (size_t i = 0; i < known->n; i++) {
+        n_known += may_be_kept(s, known->views[i]);
     }
-    kube_snapshot_unref(left);
-    n_known += n_lost;
-    if (orphan_guard_lost(s->orphan_guard, uids, n_lost, n_known)) {
+    kube_snapshot_unref(known);
+    if (orphan_guard_lost(s->orphan_guard, wanted, n_lost, n_known)) {
         log_error("nobody was seen to delete them",
                   "A list of Services lacks many at once: their "
                   "load balancers are kept (--orphan-guard)",

@@ -119,11 +119,22 @@ static void late_changed(void *arg, unsigned n)
     }
 }
 
-/* Whether this thread is one too many, because a late one came back. */
-static bool is_surplus(struct workers *w)
+static void count_ended(struct workers *w, unsigned me) _requires_(w->lock)
+{
+    w->ended++;
+    w->busy[me].gone = true;
+    cond_broadcast(&w->ended_one);
+}
+
+/* Whether this thread is one too many, because a late one came back.  Then it is counted out at once: of two that ask, one
+ * stays. */
+static bool is_surplus(struct workers *w, unsigned me)
 {
     mutex_lock(&w->lock);
     bool surplus = able(w) > w->most;
+    if (surplus) {
+        count_ended(w, me);
+    }
     mutex_unlock(&w->lock);
     return surplus;
 }
@@ -218,7 +229,13 @@ static void *worker_thread(void *arg)
     unsigned me = w->named++;
     w->busy[me].thread = pthread_self();
     mutex_unlock(&w->lock);
-    while (!is_surplus(w) && queue_get(q, &batch, &others_idle)) {
+    while (true) {
+        if (is_surplus(w, me)) {
+            return NULL;
+        }
+        if (!queue_get(q, &batch, &others_idle)) {
+            break;
+        }
         int64_t taken_ms = clock_now_ms(w->syncer->clock);
         if (!others_idle) {
             start_more(w);
@@ -235,9 +252,7 @@ static void *worker_thread(void *arg)
         workers_publish(w);
     }
     mutex_lock(&w->lock);
-    w->ended++;
-    w->busy[me].gone = true;
-    cond_broadcast(&w->ended_one);
+    count_ended(w, me);
     mutex_unlock(&w->lock);
     return NULL;
 }

@@ -106,6 +106,15 @@ void log_write(enum log_severity sev, int v, const char *file, int line, const c
     }
 }
 
+void log_plain(const char *text)
+{
+    struct str_buf line _cleanup_(str_buf_done) = STR_BUF_INIT;
+    str_appendf(&line, "%s\n", text);
+    if (!atomic_load(&has_writer) || !log_writer_put(&writer, line.data, line.len)) {
+        log_writer_write(config.fd, line.data, line.len);
+    }
+}
+
 static void tell_lost(struct str_buf *b, uint64_t n)
 {
     const struct log_kv kvs[] = {LOG_I("lines", n), {0}};

@@ -62,6 +62,8 @@ void log_setup(const struct log_config *cfg);
 /* From here on a thread writes the lines, and whoever logs never waits for the reader of the log (log_writer.h).  After
  * log_setup(), whose fd it uses.  TRANSIENT: there is no thread; lines are written as before. */
 int log_begin_writing(struct err *err) _warn_unused_;
+/* One line as it is, without head, where the log goes: the error with which a program ends.  `text` without its newline. */
+void log_plain(const char *text);
 /* Waits until the lines so far are written, at most `patience_ms`: for what is printed beside the log.  False: they are not. */
 bool log_flush(int64_t patience_ms);
 /* The last lines get `patience_ms`; whoever logs later writes himself.  Without a begin nothing happens.  False: the reader

@@ -120,7 +120,7 @@ int names_check(struct arena *a, const struct name_fields *f, const struct tt_se
     for (size_t i = 0; i < f->n; i++) {
         const struct name_field *field = &f->fields[i];
         const char *value = svc_annotation(s, field->key);
-        if (str_is_empty(value)) {
+        if (str_is_empty(value) || (f->counts != NULL && !f->counts(f->arg, field, s))) {
             continue;
         }
         struct name_seen seen = {.field = field,

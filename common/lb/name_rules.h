@@ -72,6 +72,9 @@ struct name_fields {
     size_t n;
     /* What else must hold for a name that follows its rule: the same codes and message.  May be NULL. */
     int (*also)(void *arg, const struct name_seen *seen, struct err *err);
+    /* Does this Service's kind of load balancer use the field at all?  What nobody reads harms nobody, and a load balancer
+     * that works is not held up for it.  NULL: each one counts. */
+    bool (*counts)(void *arg, const struct name_field *field, const struct tt_service *s);
     void *arg;
 };
 /* Checks every field of the table that the Service has.  `previous`: the Service as it was synced before, or NULL.

@@ -98,7 +98,9 @@ static void print_refused(struct json_object *services, const char *key, const s
     if (services == NULL) {
         _cleanup_(str_buf_done) struct str_buf b = {.columns =
                                                         term_of(STDOUT_FILENO, false).columns};
-        str_appendf(&b, "Service %s\n  %s ", key, elsewhere ? "left alone:" : "!");
+        str_append(&b, "Service ");
+        str_append_clean(&b, key, STR_BREAKS_SHOWN);
+        str_append(&b, elsewhere ? "\n  left alone: " : "\n  ! ");
         str_append_wrapped(&b, err->message, 4, 4);
         puts(str_buf_text(&b));
         return;

@@ -194,6 +194,7 @@ static void wake_all(struct kube_reflectors *r)
     for (size_t i = 0; i < r->n && !r->args.gives_up; i++) {
         int64_t at_ms = now_ms + (int64_t)(reflectors_unit(r) * WAKE_SPREAD_MS);
         struct reflector *x = &r->items[i];
+        x->send_at_ms = x->send_at_ms < at_ms ? x->send_at_ms : at_ms;
         if (x->job.req.not_before_ms > at_ms) {
             x->job.req.not_before_ms = at_ms;
             reflector_hurry(&x->rules, at_ms);

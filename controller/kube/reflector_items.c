@@ -3,8 +3,7 @@
  *
  * An object of which something cannot be read is logged, and goes into the store as far as it can be read (object.h): one
  * bad object must neither stop the others nor be taken for one that is gone.  Its name is looked for also in what the parser
- * refuses.  Only an object without a name is left out of a list.  An event without one ends the watch, because it
- * may hide a version that would otherwise be lost; the list that follows shows the truth.  A streaming list is a watch whose objects go into a
+ * refuses.  Only an object without a name is left out, of a list and of a watch: no API server sends one.  A streaming list is a watch whose objects go into a
  * staged replace until its end mark; what does not look like our kind ends it, because publishing the rest would
  * delete what we know.
  * Source: controller.md §4.8 "Stream events".  Runs in the reflector thread. */

@@ -322,10 +322,20 @@ static struct kube_object *share(struct kube_store *s, struct kube_object *o)
     return ours;
 }
 
+static bool replaces_another(struct kube_store *s, const struct kube_object *o)
+{
+    mutex_lock(&s->lock);
+    const struct index_entry *e = store_index_find(&s->by_key, o);
+    bool replaces = e != NULL && !str_eq(e->object->uid, o->uid);
+    mutex_unlock(&s->lock);
+    return replaces;
+}
+
 void kube_store_replace_put(struct kube_store *s, struct kube_object *o)
 {
     assert(s->replacing);
-    if (!s->is_staged) {
+    /* What takes another's place waits for the end of the list, too: how many are lost is known only then. */
+    if (!s->is_staged && !replaces_another(s, o)) {
         put(s, o);
         return;
     }
@@ -407,21 +417,40 @@ static void publish_staged(struct kube_store *s)
     store_index_init(&s->staged, store_cmp_key);
 }
 
-static void tell_lost(struct kube_store *s, const struct store_index *gone)
+/* What the list that is complete now does not hold: absent, or another object by that name. */
+static bool is_lost(struct kube_store *s, const struct index_entry *e)
 {
-    if (gone->n == 0) {
+    const struct index_entry *next = store_index_find(&s->staged, e->object);
+    return next != NULL ? !str_eq(next->object->uid, e->object->uid) : e->round != s->round;
+}
+
+static void tell_lost(struct kube_store *s)
+{
+    bool asked = false;
+    for (size_t i = 0; i < s->n_handlers; i++) {
+        asked = asked || s->handlers[i].lost != NULL;
+    }
+    if (!asked) {
         return;
     }
-    struct kube_object **objects = xcalloc(gone->n, sizeof(struct kube_object *));
-    for (size_t i = 0; i < gone->n; i++) {
-        objects[i] = gone->entries[i].object;
-    }
-    for (size_t i = 0; i < s->n_handlers; i++) {
-        if (s->handlers[i].lost != NULL) {
-            s->handlers[i].lost(s->handlers[i].arg, objects, gone->n);
+    mutex_lock(&s->lock);
+    struct kube_object **lost = xcalloc(s->by_key.n + 1, sizeof(struct kube_object *));
+    size_t n = 0;
+    for (size_t i = 0; i < s->by_key.n; i++) {
+        if (is_lost(s, &s->by_key.entries[i])) {
+            lost[n++] = kube_object_ref(s->by_key.entries[i].object);
         }
     }
-    free(objects);
+    mutex_unlock(&s->lock);
+    for (size_t i = 0; n > 0 && i < s->n_handlers; i++) {
+        if (s->handlers[i].lost != NULL) {
+            s->handlers[i].lost(s->handlers[i].arg, lost, n);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        kube_object_unref(lost[i]);
+    }
+    free(lost);
 }
 
 void kube_store_replace_end(struct kube_store *s, bool complete)
@@ -432,11 +461,11 @@ void kube_store_replace_end(struct kube_store *s, bool complete)
         store_index_init(&s->staged, store_cmp_key);
         return;
     }
+    tell_lost(s);
     publish_staged(s);
     struct store_index gone;
     store_index_init(&gone, store_cmp_key);
     take_unseen(s, &gone);
-    tell_lost(s, &gone);
     for (size_t i = 0; i < gone.n; i++) {
         tell(s, gone.entries[i].object, NULL);
     }

@@ -18,8 +18,8 @@ struct kube_store;
 struct kube_handler {
     /* old NULL: added; cur NULL: deleted (old is the last known state). */
     void (*changed)(void *arg, struct kube_object *old_obj, struct kube_object *cur);
-    /* A complete list lacks these `n` objects, which the store has no more; comes before `changed` for each of them.  May
-     * be NULL. */
+    /* A complete list lacks these `n` objects, or has others (with another UID) in their places.  The store has them still;
+     * comes before `changed` for each of them.  May be NULL. */
     void (*lost)(void *arg, struct kube_object *const *objects, size_t n);
     /* After the first complete list was delivered. */
     void (*synced)(void *arg);

@@ -42,7 +42,8 @@ static void item_begin(struct aws_sync *y, struct aws_item *it, struct lb_item *
         item->settled = true; /* success, nothing is done (7.3) */
         return;
     }
-    if (it->want && it->service->kind != AWS_ELSEWHERE &&
+    /* Nodes follow whatever it says. */
+    if (item->in->verb == TT_VERB_ENSURE && it->service->kind != AWS_ELSEWHERE &&
         aws_names_check(y->s->a, &y->p->config, item->in->service, item->in->previous,
                         &item->err) != ERR_OK) {
         return; /* its error is its result; nothing was read or changed */

@@ -23,13 +23,12 @@ static const struct name_rule rules[AWS_NAME_KINDS] = {
     [AWS_NAME_POLICY] = {"the name of a policy", "1 to 128 letters, digits, '_', '.' and '-'", 1,
                          128, ALNUM, ALNUM "_.-", ALNUM, false},
     [AWS_NAME_BUCKET] = {"the name of a bucket",
-                         "3 to 63 small letters, digits, '.' and '-'; begins and ends with a "
-                         "letter or digit",
-                         3, 63, "a-z0-9", "a-z0-9.-", "a-z0-9", false},
+                         "3 to 63 small letters, digits, '.' and '-'; of an old bucket up to 255, "
+                         "capitals and '_', too",
+                         3, 255, ALNUM, ALNUM "._-", ALNUM "_", false},
     [AWS_NAME_BUCKET_PREFIX] = {"a prefix in a bucket",
-                                "1 to 255 letters, digits and '!-_.*\\'()/', no slash at its ends",
-                                1, 255, ALNUM "!_.*'()-", ALNUM "!_.*'()/-", ALNUM "!_.*'()-",
-                                false},
+                                "1 to 255 characters, no '.' or '..' between slashes", 1, 255,
+                                " -~", " -~", " -~", true},
     [AWS_NAME_LABEL] =
         {"the key of a label",
          "letters, digits, '-', '_' and '.', perhaps with a domain and '/' before it", 1, 317,
@@ -130,11 +129,19 @@ static int also(void *arg, const struct name_seen *seen, struct err *err)
     return check_allowed(k, seen, err);
 }
 
+static bool counts(void *arg, const struct name_field *field, const struct tt_service *s)
+{
+    bool logs = false;
+    (void)arg;
+    return (field->kind != AWS_NAME_BUCKET && field->kind != AWS_NAME_BUCKET_PREFIX) ||
+           aws_annotation_bool(s, "access-log-enabled", &logs, NULL) != ERR_OK || logs;
+}
+
 int aws_names_check(struct arena *a, const struct aws_config *c, const struct tt_service *s,
                     const struct tt_service *previous, struct err *err)
 {
     struct check k = {.a = a, .c = c};
     const struct name_fields all = {
-        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .arg = &k};
+        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
     return names_check(a, &all, s, previous, err);
 }

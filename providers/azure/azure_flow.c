@@ -98,9 +98,11 @@ static void item_begin(struct azure_sync *y, struct azure_item *it, struct lb_it
         tell(y, it, it->service->findings, it->service->n_findings);
         tell(y, it, access->findings, access->n_findings);
     }
-    if (azure_names_check(a, &y->p->config, item->in->service, item->in->previous, &item->err) !=
-            ERR_OK ||
-        azure_service_check(it->service, &item->err) != ERR_OK ||
+    /* Nodes follow whatever it says: what reads a name takes an impossible one for absent. */
+    bool named = item->in->verb != TT_VERB_ENSURE ||
+                 azure_names_check(a, &y->p->config, item->in->service, item->in->previous,
+                                   &item->err) == ERR_OK;
+    if (!named || azure_service_check(it->service, &item->err) != ERR_OK ||
         azure_access_check(access, &item->err) != ERR_OK ||
         azure_lb_check(&y->p->naming, it->service, &item->err) != ERR_OK) {
         return; /* its error is its result */

@@ -7,6 +7,7 @@
 #include "common/base/str.h"
 #include "common/net/url_build.h"
 #include "providers/azure/azure_service.h"
+#include "providers/azure/azure_text.h"
 
 #define ALNUM "a-zA-Z0-9"
 #define NETWORK_PATTERN                                                                            \
@@ -30,8 +31,8 @@ static const struct name_rule rules[AZURE_NAME_KINDS] = {
                           "3 to 63 small letters, digits and '-'; begins with a letter, ends with "
                           "a letter or digit",
                           3, 63, "a-z", "a-z0-9-", "a-z0-9", false},
-    [AZURE_NAME_FQDN] = {"a domain name", "1 to 253 letters, digits, '-' and '.'", 1, 253, ALNUM,
-                         ALNUM ".-", ALNUM, false},
+    [AZURE_NAME_FQDN] = {"a domain name", "1 to 253 letters, digits, '-', '_', '*' and '.'", 1, 253,
+                         ALNUM "_*", ALNUM "_*.-", ALNUM, false},
     [AZURE_NAME_SUBSCRIPTION] = {"the ID of a subscription", "letters, digits and '-'", 1, 64,
                                  ALNUM, ALNUM "-", ALNUM, false},
     [AZURE_NAME_SERVICE_TAG] = {"a service tag", "letters, digits, '.', '_' and '-'", 1, 120, ALNUM,
@@ -176,11 +177,25 @@ static int also(void *arg, const struct name_seen *seen, struct err *err)
     }
 }
 
+static bool counts(void *arg, const struct name_field *field, const struct tt_service *s)
+{
+    const struct check *k = arg;
+    const char *name = field->key + strlen(AZURE_ANNOTATION_PREFIX);
+    if (str_eq(name, "azure-load-balancer-internal-subnet")) {
+        return azure_service_is_internal(s);
+    }
+    if (str_eq(name, "azure-load-balancer-mode")) {
+        return !k->c->standard_sku;
+    }
+    return !str_has_prefix(name, "azure-pls-") ||
+           azure_text_true(azure_annotation(s, "azure-pls-create"));
+}
+
 int azure_names_check(struct arena *a, const struct azure_config *c, const struct tt_service *s,
                       const struct tt_service *previous, struct err *err)
 {
     struct check k = {.a = a, .c = c};
     const struct name_fields all = {
-        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .arg = &k};
+        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
     return names_check(a, &all, s, previous, err);
 }

@@ -392,7 +392,8 @@ int32_t gce_validate(void *provider, const struct tt_item *item)
                              "another controller serves this kind of load balancer", 0);
         return TT_IMPLEMENTED_ELSEWHERE;
     }
-    const struct gce_name_scope scope = gce_provider_name_scope(p);
+    struct gce_name_scope scope = gce_provider_name_scope(p);
+    scope.target_pool = d.kind == GCE_KIND_TARGET_POOL;
     if (!d.teardown && (gce_names_check(a, &scope, item->service, item->previous, &err) != ERR_OK ||
                         check_kind(a, p, item->service, d.kind, &err) != ERR_OK)) {
         p->host->result_fail(item->result, err.code, err.message, 0);

@@ -113,14 +113,16 @@ static void guard(struct lb_sync *s, struct lb_item *item)
                         &(struct tt_kv){"type", d->guard_race ? "race" : "migration"}, 1, 1);
 }
 
-/* Of a Service that is built, before anything is read for it.  One that goes is cleaned up whatever it says. */
+/* Of a Service that is built, before anything is read for it.  One that goes is cleaned up whatever it says, and nodes follow
+ * whatever it says: what reads a name takes an impossible one for absent. */
 static int check_names(struct lb_sync *s, struct lb_item *item)
 {
     const struct gce_provider *p = provider_of(s);
-    if (item->in->verb == TT_VERB_DELETE || gce_item_of(item)->decision.kind == GCE_KIND_NONE) {
+    if (item->in->verb != TT_VERB_ENSURE || gce_item_of(item)->decision.kind == GCE_KIND_NONE) {
         return ERR_OK;
     }
-    const struct gce_name_scope scope = gce_provider_name_scope(p);
+    struct gce_name_scope scope = gce_provider_name_scope(p);
+    scope.target_pool = gce_item_of(item)->decision.kind == GCE_KIND_TARGET_POOL;
     gce_item_of(item)->bs.in.kind = gce_item_of(item)->decision.kind; /* failed() asks for it */
     return gce_names_check(s->a, &scope, item->in->service, item->in->previous, &item->err);
 }

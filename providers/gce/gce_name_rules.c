@@ -117,6 +117,13 @@ static int also(void *arg, const struct name_seen *seen, struct err *err)
     }
 }
 
+static bool counts(void *arg, const struct name_field *field, const struct tt_service *s)
+{
+    const struct check *k = arg;
+    (void)s;
+    return !k->scope->target_pool || field->kind != NAME;
+}
+
 /* It goes into the filter of a list as it is; the API server takes any text for it. */
 static int check_ip(const struct tt_service *s, struct err *err)
 {
@@ -132,7 +139,7 @@ int gce_names_check(struct arena *a, const struct gce_name_scope *scope, const s
 {
     struct check k = {.a = a, .scope = scope};
     const struct name_fields all = {
-        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .arg = &k};
+        .fields = fields, .n = ARRAY_LEN(fields), .also = also, .counts = counts, .arg = &k};
     int rc = check_ip(s, err);
     return rc == ERR_OK ? names_check(a, &all, s, previous, err) : rc;
 }

@@ -24,6 +24,7 @@ struct gce_name_scope {
     const char *project;         /* the cluster's own: always allowed */
     const char *network_project; /* of a Shared VPC; likewise */
     struct name_list projects;   /* allowed-projects; absent: any, as upstream */
+    bool target_pool; /* the kind of load balancer that reads neither subnet nor addresses */
 };
 /* Checks every annotation of `s` that names something.  `previous`: as it was synced before, or NULL (name_rules.h).
  * ERR_INVALID with the field and the pattern, or with the key of gce.conf that does not allow it. */

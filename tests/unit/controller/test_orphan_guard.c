@@ -33,12 +33,12 @@ static void trips__at_least_three_and_more_than_a_third(void **state)
 
 static void functions__without_a_guard__keep_nothing(void **state)
 {
-    static const char *const uids[] = {"a", "b", "c"};
+    struct kube_object *const services[3] = {NULL}; /* nobody looks at them */
     (void)state;
     struct orphan_guard *off = orphan_guard_new(false);
-    assert_false(orphan_guard_lost(off, uids, 3, 3));
+    assert_false(orphan_guard_lost(off, services, 3, 3));
     assert_false(orphan_guard_keeps(off, "a", NULL, NULL));
-    assert_false(orphan_guard_lost(NULL, uids, 3, 3));
+    assert_false(orphan_guard_lost(NULL, services, 3, 3));
     assert_false(orphan_guard_keeps(NULL, "a", NULL, NULL));
     assert_int_equal(orphan_guard_count(NULL), 0);
     orphan_guard_seen(NULL, "a");
@@ -182,6 +182,67 @@ static void gone_otherwise__deleted_as_ever(void **state)
     end(r);
 }
 
+/* A list in which many names stand for other Services: the older ones are kept, and the new ones are made. */
+static void list__other_uids_in_their_places__the_older_ones_are_kept(void **state)
+{
+    (void)state;
+    for (int staged = 0; staged < 2; staged++) {
+        struct stand *r = stand_with(4, true);
+        struct kube_store *s = r->syncer.services;
+        struct kube_object *other[4];
+        for (int i = 0; i < 4; i++) { /* decoded by the stand in another store */
+            const char *name = arena_printf(r->a, "s%d", i);
+            const char *meta = i == 3 ? NULL : arena_printf(r->a, "\"uid\":\"other-%d\"", i);
+            r->syncer.services = kube_store_new(KUBE_SERVICE);
+            stand_service(r, name, STAND_LB, meta, NULL);
+            other[i] = kube_store_get(r->syncer.services, arena_printf(r->a, "demo/%s", name));
+            kube_store_free(r->syncer.services);
+        }
+        r->syncer.services = s;
+        if (staged == 1) {
+            kube_store_replace_begin_staged(s);
+        } else {
+            kube_store_replace_begin(s);
+        }
+        for (int i = 0; i < 4; i++) {
+            kube_store_replace_put(s, other[i]);
+        }
+        kube_store_replace_end(s, true);
+        stand_run(r);
+        assert_null(strstr(stand_story(r), "delete"));
+        assert_non_null(strstr(stand_story(r), "ensure demo/s0"));
+        assert_int_equal(orphan_guard_count(r->syncer.orphan_guard), 3);
+        assert_non_null(strstr(stand_events(r), "Warning LoadBalancerKept"));
+        end(r);
+    }
+}
+
+/* They still use what they share: the provider is told of them. */
+static void list__kept__among_the_services_that_the_provider_sees(void **state)
+{
+    (void)state;
+    struct stand *r = stand_with(4, true);
+    host_free(r->host);
+    r->host = host_new(&(struct host_args){.desc = &r->provider->desc,
+                                           .clock = r->clock,
+                                           .fence = &r->fence,
+                                           .services = r->syncer.services,
+                                           .orphan_guard = r->syncer.orphan_guard});
+    r->syncer.host = r->host;
+    fake_provider_attach(r->provider, host_table(r->host));
+    list_without(r, three, 3);
+    struct host_call *c = host_call_begin(r->host, r->a, 1, 1000, 0, NULL);
+    const struct tt_service *const *all = NULL;
+    uint32_t n = 0;
+    host_table(r->host)->services(r->host, host_call_abi(c), &all, &n);
+    assert_int_equal(n, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_string_equal(all[i]->name, arena_printf(r->a, "s%u", i));
+    }
+    host_call_end(c);
+    end(r);
+}
+
 /* One of the three was seen to be deleted: two are left, which are too few. */
 static void list__a_deletion_was_seen__does_not_count(void **state)
 {
@@ -204,6 +265,8 @@ UNIT_MAIN(orphan_guard)
         cmocka_unit_test(list__service_comes_back__ensured_again_not_deleted),
         cmocka_unit_test(list__name_is_taken_by_another__the_kept_one_is_not_deleted),
         cmocka_unit_test(gone_otherwise__deleted_as_ever),
+        cmocka_unit_test(list__other_uids_in_their_places__the_older_ones_are_kept),
+        cmocka_unit_test(list__kept__among_the_services_that_the_provider_sees),
         cmocka_unit_test(list__a_deletion_was_seen__does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
