@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aws_observe_groups.c: the security groups that a sync looks at, and what other Services need of them.
+/* aws_observe_groups.c: the security groups that a sync looks at.
  *
  * Groups of the cluster come in one list, with their rules; a group of a node that has no tag of the cluster is asked for by
  * id.  Whose group names the own one as a source is asked only when the own one could not be deleted (7.4): that is seen by
- * a Service that goes, has no balancer any more, and still has its group.  Where something may be taken away, the other
- * Services are asked what they need (4.11, FIX). */
+ * a Service that goes, has no balancer any more, and still has its group. */
 #include "common/base/str.h"
-#include "common/lb/service_rules.h"
 #include "providers/aws/aws_memory.h"
 #include "providers/aws/aws_sync.h"
 
@@ -158,19 +156,18 @@ static const char *untagged_ids(struct arena *a, const struct aws_item *it,
     return set.n > 0 ? str_set_text(a, &set, ",") : NULL;
 }
 
-/* Of either kind, or both when the type was changed. */
-static bool is_own_group(const struct aws_sync *y, const struct aws_item *it,
-                         const struct aws_group *g)
+bool aws_is_own_group(const struct aws_sync *y, const struct aws_item *it,
+                      const struct aws_group *g)
 {
     return (str_eq(g->name, it->service->classic_group) ||
             str_eq(g->name, it->service->nlb_group)) &&
            aws_tags_are_owned(&y->p->naming, &g->tags);
 }
 
-static bool has_own_group(const struct aws_sync *y, const struct aws_item *it)
+bool aws_has_own_group(const struct aws_sync *y, const struct aws_item *it)
 {
     for (size_t i = 0; i < it->around.n_groups; i++) {
-        if (is_own_group(y, it, it->around.groups[i])) {
+        if (aws_is_own_group(y, it, it->around.groups[i])) {
             return true;
         }
     }
@@ -180,14 +177,14 @@ static bool has_own_group(const struct aws_sync *y, const struct aws_item *it)
 static int observe_referring(struct aws_sync *y, struct aws_item *it, struct err *err)
 {
     bool stuck = !it->want && it->seen.classic == NULL && it->seen.nlb == NULL;
-    if (!stuck || !has_own_group(y, it)) {
+    if (!stuck || !aws_has_own_group(y, it)) {
         return ERR_OK;
     }
     struct aws_need *needs = ARENA_ARRAY(y->s->a, struct aws_need, it->around.n_groups);
     const struct aws_doc **docs = ARENA_ARRAY(y->s->a, const struct aws_doc *, it->around.n_groups);
     size_t n = 0;
     for (size_t i = 0; i < it->around.n_groups; i++) {
-        if (is_own_group(y, it, it->around.groups[i])) {
+        if (aws_is_own_group(y, it, it->around.groups[i])) {
             needs[n++] = (struct aws_need){.kind = AWS_DOC_GROUPS_REFERRING,
                                            .key = it->around.groups[i]->id,
                                            .not_older_ms = aws_sync_not_older(y)};
@@ -256,184 +253,4 @@ int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err)
         take_groups(y, it, docs, n);
     }
     return observe_referring(y, it, err);
-}
-
-/* ---- other Services --------------------------------------------------------------------------------------------------- */
-
-static bool is_node_port(const struct aws_service *s, int32_t port)
-{
-    for (size_t i = 0; i < s->n_ports; i++) {
-        if (s->ports[i].node_port == port) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Rules that let our probes in may let another balancer's in, too: who comes second needs none of his own. */
-static bool has_health_rules(struct aws_sync *y, const struct aws_item *it)
-{
-    const char *ours = arena_printf(y->s->a, AWS_RULE_HEALTH "%s", it->service->lb_name);
-    for (size_t i = 0; i < it->around.n_groups; i++) {
-        const struct aws_rules *rules = &it->around.groups[i]->rules;
-        for (size_t k = 0; k < rules->n; k++) {
-            const struct aws_rule *r = &rules->items[k];
-            if (str_eq(r->description, ours) && !is_node_port(it->service, r->from)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Only health checks can need the same rule as another Service's: node ports are one Service's own.  What the Service asked for
- * before its last edit is seen by its rules. */
-static bool shares_health_port(struct aws_sync *y, const struct aws_item *it)
-{
-    const char *port = svc_annotation(it->service->in, AWS_ANNOTATION "healthcheck-port");
-    return y->p->naming.probe_mode == AWS_PROBE_SHARED ||
-           (!str_is_empty(port) && !str_eq(port, "traffic-port")) || has_health_rules(y, it);
-}
-
-/* Ids of groups. */
-struct other_ids {
-    const char **items;
-    size_t n;
-    size_t cap;
-};
-struct others {
-    struct aws_sync *y;
-    struct aws_item *it;
-    const char **names;
-    size_t n_names;
-    struct other_ids groups; /* that they name */
-    struct other_ids mains;  /* those of classic balancers */
-    struct aws_rule *needed;
-    size_t n_needed;
-    size_t cap_needed;
-    bool rules;
-    bool unsure;                   /* one of them cannot be read whole */
-    const struct aws_doc *subnets; /* of the VPC, when `rules` */
-};
-
-static void add_id(struct other_ids *ids, const char *id)
-{
-    if (ids->n == ids->cap) {
-        ids->cap = ids->cap == 0 ? 8 : 2 * ids->cap;
-        ids->items = xrealloc(ids->items, ids->cap * sizeof(*ids->items));
-    }
-    ids->items[ids->n++] = id;
-}
-
-static void other_group(struct others *o, const struct aws_service *s, const char *id)
-{
-    add_id(&o->groups, id);
-    if (s->kind == AWS_CLASSIC) {
-        add_id(&o->mains, id);
-    }
-}
-
-static void other_rule(struct others *o, const char *protocol, int32_t port, const char *cidr)
-{
-    if (o->n_needed == o->cap_needed) {
-        o->cap_needed = o->cap_needed == 0 ? 16 : 2 * o->cap_needed;
-        o->needed = xrealloc(o->needed, o->cap_needed * sizeof(*o->needed));
-    }
-    o->needed[o->n_needed++] = (struct aws_rule){.protocol = protocol,
-                                                 .from = port,
-                                                 .to = port,
-                                                 .peer = AWS_PEER_CIDR,
-                                                 .source = cidr,
-                                                 .user = "",
-                                                 .description = ""};
-}
-
-/* Health rules of an NLB of another Service, from every subnet: which ones it has is not known here. */
-static void other_rules(struct others *o, const struct aws_service *s)
-{
-    static const char *const any[] = {"any"};
-    const struct aws_texts one = {.items = any, .n = 1};
-    const struct aws_subnet *subnets = o->subnets->items;
-    struct aws_service plain = *s; /* how many subnets it has does not matter here */
-    struct aws_nlb_want want;
-    struct err err = ERR_INIT;
-    plain.has_allocations = plain.has_addresses = false;
-    if (s->kind != AWS_NLB || aws_nlb_desired(o->y->s->a, &o->y->p->naming, &plain, one,
-                                              (struct aws_texts){0}, &want, &err) != ERR_OK) {
-        return;
-    }
-    int64_t port = 0;
-    bool own = str_eq(want.health.port, "traffic-port");
-    for (size_t i = 0; i < want.n_ports; i++) {
-        for (size_t k = 0; k < o->subnets->n && (own || str_to_i64(want.health.port, &port)); k++) {
-            other_rule(o, "tcp", own ? want.ports[i].node_port : (int32_t)port, subnets[k].cidr);
-        }
-        const char *protocol = want.ports[i].protocol;
-        bool both = str_eq(protocol, "TCP_UDP");
-        for (size_t k = 0; k < s->ranges.n; k++) {
-            other_rule(o, str_eq(protocol, "UDP") ? "udp" : "tcp", want.ports[i].node_port,
-                       s->ranges.items[k]);
-            if (both) {
-                other_rule(o, "udp", want.ports[i].node_port, s->ranges.items[k]);
-            }
-        }
-    }
-}
-
-static void other_service(struct others *o, const struct tt_service *svc)
-{
-    const struct aws_service *s = aws_service_read(o->y->s->a, &o->y->p->naming, svc);
-    if (s->kind == AWS_ELSEWHERE || str_eq(s->key, o->it->service->key)) {
-        return;
-    }
-    o->names[o->n_names++] = s->lb_name;
-    o->unsure = o->unsure || svc_is_unreadable(svc);
-    for (size_t i = 0; i < s->groups.n; i++) {
-        other_group(o, s, s->groups.items[i]);
-    }
-    for (size_t i = 0; i < s->extra_groups.n; i++) {
-        other_group(o, s, s->extra_groups.items[i]);
-    }
-    if (s->groups.n == 0 && s->kind == AWS_CLASSIC && !str_is_empty(o->y->p->naming.shared_group)) {
-        other_group(o, s, o->y->p->naming.shared_group);
-    }
-    if (o->rules && s->err.code == ERR_OK) {
-        other_rules(o, s);
-    }
-}
-
-/* Asked only where something is taken away: others must not lose it. */
-int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err)
-{
-    bool looks =
-        (!it->want || it->seen.nlb != NULL || it->seen.classic != NULL || has_own_group(y, it)) &&
-        !aws_sync_asks_lists(y, it);
-    if (!looks) {
-        return ERR_OK;
-    }
-    const struct tt_service *const *all = NULL;
-    uint32_t n = 0;
-    y->p->host->services(y->p->host->ctx, y->s->call, &all, &n);
-    struct others o = {.y = y, .it = it, .rules = shares_health_port(y, it)};
-    o.names = xcalloc((size_t)n + 1, sizeof(*o.names));
-    /* Not for around.places: a balancer that keeps its subnets is planned without those of the VPC. */
-    struct aws_need subnets = {.kind = AWS_DOC_SUBNETS,
-                               .not_older_ms = y->scope->started_ms - AWS_FACTS_AGE_MS};
-    int rc = o.rules ? aws_sync_read_facts(y, &subnets, 1, err) : ERR_OK;
-    o.subnets = subnets.doc;
-    for (uint32_t i = 0; rc == ERR_OK && i < n; i++) {
-        if (svc_wants_lb(all[i])) {
-            other_service(&o, all[i]);
-        }
-    }
-    it->around.other_names = str_set_make(y->s->a, o.names, o.n_names);
-    it->around.other_groups = str_set_make(y->s->a, o.groups.items, o.groups.n);
-    it->around.other_mains = str_set_make(y->s->a, o.mains.items, o.mains.n);
-    it->around.needed = aws_rules_sorted(y->s->a, o.needed, o.n_needed);
-    it->around.knows_needed = o.rules && rc == ERR_OK && !o.unsure;
-    free(o.names);
-    free(o.groups.items);
-    free(o.mains.items);
-    free(o.needed);
-    return rc;
 }

@@ -67,7 +67,7 @@ struct aws_surroundings {
     /* Other Services of the cluster with a load balancer of ours: */
     struct str_set other_names; /* names of their load balancers */
     struct str_set
-        other_groups;           /* security groups that they name, by annotation or configuration */
+        other_groups; /* security groups that they name, that were made for them, or that they have */
     struct str_set other_mains; /* those of classic ones: nodes let their traffic in by them */
     /* … and rules in node groups that they need, whatever their description; sorted */
     struct aws_rules needed;

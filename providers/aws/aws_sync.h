@@ -71,8 +71,13 @@ int aws_observe_target_groups(struct aws_sync *y, struct aws_item *it, struct er
 int aws_observe_tags(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* The groups, places and instances that a sync of this Service looks at (aws_observe_around.c). */
 int aws_observe_around(struct aws_sync *y, struct aws_item *it, struct err *err);
-/* Security groups, and what other Services need of them (aws_observe_groups.c). */
+/* Security groups (aws_observe_groups.c). */
 int aws_observe_groups(struct aws_sync *y, struct aws_item *it, struct err *err);
+/* Was it made for this Service's balancer, of either kind?  Both are there when the type was changed. */
+bool aws_is_own_group(const struct aws_sync *y, const struct aws_item *it,
+                      const struct aws_group *g);
+bool aws_has_own_group(const struct aws_sync *y, const struct aws_item *it);
+/* What other load balancers need of them (aws_observe_others.c): around.other_*, around.needed. */
 int aws_observe_others(struct aws_sync *y, struct aws_item *it, struct err *err);
 /* How old what is looked at may be, as aws_need.not_older_ms: balancers and all that is compared. */
 int64_t aws_sync_not_older(const struct aws_sync *y);

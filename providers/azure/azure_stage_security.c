@@ -15,6 +15,7 @@
 
 #include "common/base/map.h"
 #include "common/base/str.h"
+#include "common/lb/service_rules.h"
 
 struct batch {
     struct azure_sync *y;
@@ -76,10 +77,99 @@ static const struct azure_service *up_to_date(struct batch *b, const struct azur
     return s;
 }
 
+/* ---- what stands ------------------------------------------------------------------------------------------- */
+
+/* Of a Service whose ports and addresses are known, or of one of the batch? */
+static bool is_of_known(const struct azure_sync *y, const char *rule)
+{
+    for (size_t i = 0; i < y->s->n_items; i++) {
+        if (y->items[i].service != NULL && azure_has_prefix(rule, y->items[i].service->base)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < y->n_services; i++) {
+        if (!svc_is_unreadable(y->services[i]->in) &&
+            azure_has_prefix(rule, y->services[i]->base)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *frontend_address(struct azure_sync *y, struct json_object *lb, const char *id)
+{
+    struct json_object *o;
+    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
+        if (azure_id_eq(azure_doc_id(o), id)) {
+            struct json_object *pip = azure_pip_by_id(&y->pips, azure_ref(o, "publicIPAddress"));
+            const char *own = azure_prop_str(o, "privateIPAddress");
+            return pip != NULL ? azure_pip_address(pip) : str_nonnull(own);
+        }
+    }
+    return "";
+}
+
+/* The Service that a load balancing rule was made for, as far as the rule tells. */
+static const struct azure_service *service_of_rule(struct azure_sync *y, struct json_object *rule)
+{
+    static const struct tt_kv on_nodes = {
+        .key = "service.beta.kubernetes.io/azure-disable-load-balancer-floating-ip",
+        .value = "true"};
+    struct arena *a = y->s->a;
+    struct tt_service *in = ARENA_NEW(a, struct tt_service);
+    struct tt_port *port = ARENA_NEW(a, struct tt_port);
+    bool floats = azure_prop_bool(rule, "enableFloatingIP", false);
+    *port = (struct tt_port){
+        .name = "",
+        .protocol = str_upper(a, str_nonnull(azure_prop_str(rule, "protocol"))),
+        .port = (int32_t)azure_prop_int(rule, "frontendPort", 0),
+        .node_port = (int32_t)azure_prop_int(rule, "backendPort", 0),
+    };
+    *in = (struct tt_service){
+        .size = sizeof(*in),
+        .ns = "",
+        .name = azure_doc_name(rule),
+        .uid = azure_doc_name(rule),
+        .type = "LoadBalancer",
+        .lb_ip = "",
+        .ports = port,
+        .n_ports = 1,
+        .annotations = &on_nodes,
+        .n_annotations = floats ? 0 : 1,
+        .has_annotations = 1,
+    };
+    return azure_service_read(a, &y->p->naming, in);
+}
+
+/* Load balancing rules that stand for a Service that cannot be read, or that no list shows: its traffic goes on. */
+static void gather_standing(struct batch *b)
+{
+    struct azure_sync *y = b->y;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        struct json_object *rule;
+        AZURE_EACH (rule, azure_array(y->lbs.items[i], "loadBalancingRules")) {
+            const char *id = azure_ref(rule, "frontendIPConfiguration");
+            if (id == NULL || is_of_known(y, azure_doc_name(rule))) {
+                continue;
+            }
+            const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
+            ip[0] = frontend_address(y, y->lbs.items[i], id);
+            b->members[b->in.n_members++] = (struct azure_nsg_member){
+                .access = azure_access_read(y->s->a, service_of_rule(y, rule)),
+                .assigned = {.items = ip, .n = ip[0][0] != '\0'},
+            };
+        }
+    }
+}
+
 static void gather_members(struct batch *b, bool cleaned)
 {
     struct azure_sync *y = b->y;
-    b->members = ARENA_ARRAY(y->s->a, struct azure_nsg_member, y->n_services + 1);
+    size_t most = y->n_services + 1;
+    for (size_t i = 0; i < y->lbs.n; i++) {
+        most += json_len(azure_array(y->lbs.items[i], "loadBalancingRules"));
+    }
+    b->members = ARENA_ARRAY(y->s->a, struct azure_nsg_member, most);
     for (size_t i = 0; i < y->n_services; i++) {
         bool known;
         const struct azure_service *s = up_to_date(b, y->services[i], &known);
@@ -89,6 +179,7 @@ static void gather_members(struct batch *b, bool cleaned)
             .cleaned = cleaned && is_going(y, s->key),
         };
     }
+    gather_standing(b);
     b->in.members = b->members;
 }
 

@@ -318,6 +318,15 @@ static const struct tt_service *decode(struct stage_rig *r, const struct rig_ser
         }
     }
     full->ingress = ingress;
+    if (s->unreadable) {
+        *full = (struct tt_service){.size = sizeof(*full),
+                                    .ns = full->ns,
+                                    .name = full->name,
+                                    .uid = full->uid,
+                                    .type = "",
+                                    .lb_ip = "",
+                                    .flags = TT_SERVICE_UNREADABLE};
+    }
     return full;
 }
 

@@ -24,6 +24,7 @@ struct rig_service {
     const char *spec;        /* members, or NULL: one TCP port 80 */
     uint32_t verb;           /* TT_VERB_… in the next run; 0: not in the batch */
     bool gone;               /* no Service any more */
+    bool unreadable;         /* only its name and uid are known */
     const char *ns;          /* NULL: default */
     const char *hosts;  /* nodes with its endpoints, blank separated; NULL: they are not known */
     uint32_t reasons;   /* TT_REASON_… of the next run */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_shared.c: two Services, "web" and "other".  "web" points at a thing of "other" and goes, or is edited: "other" keeps
+ * its group and its way to nodes, byte for byte. */
+#include "tests/support/unit.h"
+#include "tests/unit/aws/flow_kit.h"
+
+#define OTHER_UID  "22222222-2222-3333-4444-555555555555"
+#define OTHER_NAME "a2222222222223333444455555555555"
+#define OTHERS_OWN "sg-other"
+
+/* Nodes let in the group, which "other" has for itself. */
+#define OTHERS_GROUPS                                                                              \
+    FLOW_GROUPS(FLOW_NODES_GROUP(FLOW_PAIR("sg-own") FLOW_PAIR(OTHERS_OWN))                        \
+                    FLOW_GROUP(OTHERS_OWN, "k8s-elb-" OTHER_NAME, FLOW_OURS, "")                   \
+                        FLOW_GROUP("sg-own", "k8s-elb-" NAME, FLOW_OURS, ""))
+/* The same, by a person's group; whether another uses it only its balancer says. */
+#define PERSONS_GROUPS                                                                             \
+    FLOW_GROUPS(FLOW_NODES_GROUP(FLOW_PAIR(OTHERS_OWN))                                            \
+                    FLOW_GROUP(OTHERS_OWN, "of-a-person", FLOW_OURS, ""))
+
+#define BALANCER(name, group)                                                                      \
+    "<member><LoadBalancerName>" name "</LoadBalancerName><DNSName>d.example</DNSName>"            \
+    "<Scheme>internet-facing</Scheme><VPCId>vpc-1</VPCId><Subnets><member>subnet-1</member>"       \
+    "<member>subnet-2</member></Subnets><SecurityGroups><member>" group                            \
+    "</member></SecurityGroups><Instances><member><InstanceId>i-n1</InstanceId></member>"          \
+    "</Instances><ListenerDescriptions><member><Listener><Protocol>TCP</Protocol>"                 \
+    "<InstanceProtocol>TCP</InstanceProtocol><LoadBalancerPort>80</LoadBalancerPort>"              \
+    "<InstancePort>30080</InstancePort></Listener></member></ListenerDescriptions>"                \
+    "<HealthCheck><Target>TCP:30080</Target><Interval>10</Interval><Timeout>5</Timeout>"           \
+    "<UnhealthyThreshold>6</UnhealthyThreshold><HealthyThreshold>2</HealthyThreshold>"             \
+    "</HealthCheck></member>"
+#define BALANCERS(members) "<LoadBalancerDescriptions>" members "</LoadBalancerDescriptions>"
+
+enum other {
+    OTHER_PLAIN,      /* a classic balancer with a group of its own */
+    OTHER_NLB,        /* was edited into another kind; its classic balancer still stands */
+    OTHER_ELSEWHERE,  /* was handed to another controller */
+    OTHER_GOES,       /* is being deleted, and is not yet gone */
+    OTHER_UNREADABLE, /* nothing but its name and uid is known */
+    OTHER_UNKNOWN,    /* is not in the list: another cluster's, or lost by the API server */
+    OTHER_GONE,       /* has no balancer either */
+};
+
+static const struct tt_service *other_service(struct flow_kit *k, enum other how)
+{
+    static const char *const finalizers[] = {"service.kubernetes.io/load-balancer-cleanup"};
+    static const char *const annotations[] = {[OTHER_NLB] = "{\"type\":\"nlb\"}",
+                                              [OTHER_ELSEWHERE] = "{\"type\":\"external\"}",
+                                              [OTHER_GONE] = NULL};
+    struct tt_service *s =
+        arena_memdup(k->a, aws_test_object(k->a, annotations[how], NULL), sizeof(*s));
+    s->name = "other";
+    s->uid = OTHER_UID;
+    if (how == OTHER_GOES) {
+        s->type = "ClusterIP";
+        s->finalizers = finalizers;
+        s->n_finalizers = 1;
+    }
+    s->flags |= how == OTHER_UNREADABLE ? TT_SERVICE_UNREADABLE : 0;
+    return s;
+}
+
+static void sync_beside(struct flow_kit *k, enum other how, uint32_t verb, const char *annotations,
+                        struct flow_row *rows)
+{
+    const struct tt_service *other = other_service(k, how);
+    k->services = &other;
+    k->n_services = how < OTHER_UNKNOWN;
+    k->rows = rows;
+    k->nodes = "n1";
+    (void)flow_kit_asked(k);
+    if (flow_kit_sync(k, verb, verb == TT_VERB_DELETE ? TT_REASON_CLEANUP : TT_REASON_SPEC,
+                      aws_test_object(k->a, annotations, NULL)) != TT_OK) {
+        fail_msg("%d: %s", (int)how, k->r.message);
+    }
+}
+
+/* How often nodes lose a rule that lets the group in, and how often the group itself is changed. */
+static void assert_touched(struct flow_kit *k, enum other how, size_t revoked)
+{
+    const char *asked = flow_kit_asked(k);
+    size_t n = 0;
+    for (const char *at = asked; (at = strstr(at, "RevokeSecurityGroupIngress")) != NULL; at++) {
+        const char *end = strchr(at, '\n');
+        const char *hit = strstr(at, "GroupId=" OTHERS_OWN);
+        n += hit != NULL && (end == NULL || hit < end);
+    }
+    if (n != revoked || strstr(asked, "DeleteSecurityGroup GroupId=" OTHERS_OWN) != NULL) {
+        fail_msg("%d: %zu revoked\n%s", (int)how, n, asked);
+    }
+}
+
+static void deletion__names_the_own_group_of_another__its_way_to_nodes_stays(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row stands[] = {
+        {"elb DescribeLoadBalancers LoadBalancerNames", 0, BALANCERS(BALANCER(NAME, OTHERS_OWN)),
+         0},
+        {"elb DescribeLoadBalancers", 0,
+         BALANCERS(BALANCER(NAME, OTHERS_OWN) BALANCER(OTHER_NAME, OTHERS_OWN)), 0},
+        {"tag-key", 0, OTHERS_GROUPS, 0},
+        {NULL, 0, NULL, 0}};
+    for (enum other how = OTHER_PLAIN; how <= OTHER_UNKNOWN; how++) {
+        sync_beside(k, how, TT_VERB_DELETE, "{\"security-groups\":\"" OTHERS_OWN "\"}", stands);
+        assert_touched(k, how, 0);
+    }
+}
+
+/* The balancer of "other" could not be made yet: its name alone tells. */
+static void deletion__names_a_group_whose_balancer_is_still_to_come__it_stays(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {{"tag-key", 0, OTHERS_GROUPS, 0}, {NULL, 0, NULL, 0}};
+    for (enum other how = OTHER_PLAIN; how <= OTHER_UNREADABLE; how++) {
+        sync_beside(k, how, TT_VERB_DELETE, "{\"security-groups\":\"" OTHERS_OWN "\"}", rows);
+        assert_touched(k, how, 0);
+    }
+}
+
+static void edit__no_longer_names_the_own_group_of_another__its_way_to_nodes_stays(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"elb DescribeLoadBalancerAttributes", 0, FLOW_CLASSIC_ATTRIBUTES, 0},
+        {"elb DescribeLoadBalancers LoadBalancerNames", 0, BALANCERS(BALANCER(NAME, OTHERS_OWN)),
+         0},
+        {"elb DescribeLoadBalancers", 0,
+         BALANCERS(BALANCER(NAME, OTHERS_OWN) BALANCER(OTHER_NAME, OTHERS_OWN)), 0},
+        {"tag-key", 0, OTHERS_GROUPS, 0},
+        {NULL, 0, NULL, 0}};
+    for (enum other how = OTHER_PLAIN; how <= OTHER_UNKNOWN; how++) {
+        sync_beside(k, how, TT_VERB_ENSURE, "{}", rows);
+        assert_true(flow_kit_count(k, "ApplySecurityGroups") > 0);
+        assert_touched(k, how, 0);
+    }
+}
+
+/* The annotation of "other" no longer names the group, and its balancer still has it. */
+static void deletion__group_of_a_person_that_another_balancer_has__stays(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row stands[] = {
+        {"elb DescribeLoadBalancers LoadBalancerNames", 0, BALANCERS(""), 0},
+        {"elb DescribeLoadBalancers", 0, BALANCERS(BALANCER(OTHER_NAME, OTHERS_OWN)), 0},
+        {"tag-key", 0, PERSONS_GROUPS, 0},
+        {NULL, 0, NULL, 0}};
+    static struct flow_row gone[] = {{"tag-key", 0, PERSONS_GROUPS, 0}, {NULL, 0, NULL, 0}};
+    for (enum other how = OTHER_PLAIN; how <= OTHER_UNKNOWN; how++) {
+        sync_beside(k, how, TT_VERB_DELETE, "{\"security-groups\":\"" OTHERS_OWN "\"}", stands);
+        assert_touched(k, how, 0);
+    }
+    sync_beside(k, OTHER_GONE, TT_VERB_DELETE, "{\"security-groups\":\"" OTHERS_OWN "\"}", gone);
+    assert_touched(k, OTHER_GONE, 1);
+}
+
+/* Nodes of one group let those of another in: a Service that names the nodes' group takes no such rule along. */
+static void deletion__names_a_group_of_nodes__nodes_reach_each_other(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"tag-key", 0,
+         FLOW_GROUPS(FLOW_NODES_GROUP("")
+                         FLOW_GROUP("sg-masters", "masters", FLOW_OURS, FLOW_PAIR("sg-nodes"))),
+         0},
+        {NULL, 0, NULL, 0}};
+    sync_beside(k, OTHER_GONE, TT_VERB_DELETE, "{\"security-groups\":\"sg-nodes\"}", rows);
+    assert_int_equal(flow_kit_count(k, "Revoke"), 0);
+}
+
+/* "other" cannot be read and has the group that was made for "web". */
+static void deletion__own_group_that_an_unreadable_one_has__stays(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"elb DescribeLoadBalancers LoadBalancerNames", 0, BALANCERS(BALANCER(NAME, "sg-own")), 0},
+        {"elb DescribeLoadBalancers", 0,
+         BALANCERS(BALANCER(NAME, "sg-own") BALANCER(OTHER_NAME, "sg-own")), 0},
+        {"tag-key", 0, OTHERS_GROUPS, 0},
+        {NULL, 0, NULL, 0}};
+    sync_beside(k, OTHER_UNREADABLE, TT_VERB_DELETE, "{}", rows);
+    assert_int_equal(flow_kit_count(k, "elb DeleteLoadBalancer"), 1);
+    assert_int_equal(flow_kit_count(k, "Revoke"), 0);
+    assert_int_equal(flow_kit_count(k, "DeleteSecurityGroup"), 0);
+    sync_beside(k, OTHER_PLAIN, TT_VERB_DELETE, "{}", rows);
+    assert_int_equal(flow_kit_count(k, "DeleteSecurityGroup GroupId=sg-own"), 1);
+}
+
+/* A rule for probes bears the name of the Service that came first; the second relies on it. */
+static void deletion__probes_that_another_may_need__stay(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"tag-key", 0,
+         FLOW_GROUPS(FLOW_NODES_GROUP(
+             FLOW_RULE("tcp", "10256", "10.0.1.0/24", "kubernetes.io/rule/nlb/health=" NAME))),
+         0},
+        {NULL, 0, NULL, 0}};
+    static const struct {
+        enum other how;
+        size_t revoked;
+    } cases[] = {{OTHER_UNREADABLE, 0}, {OTHER_PLAIN, 1}, {OTHER_GONE, 1}};
+    k->config = "ClusterServiceLoadBalancerHealthProbeMode=Shared";
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        sync_beside(k, cases[i].how, TT_VERB_DELETE, "{\"type\":\"nlb\"}", rows);
+        assert_int_equal(flow_kit_count(k, "Revoke"), cases[i].revoked);
+    }
+}
+
+/* What an NLB asks for cannot be made out since its last edit, but it stands and is probed. */
+static void deletion__probes_beside_a_service_that_is_wrong__stay(void **state)
+{
+    struct flow_kit *k = *state;
+    static struct flow_row rows[] = {
+        {"tag-key", 0,
+         FLOW_GROUPS(FLOW_NODES_GROUP(
+             FLOW_RULE("tcp", "9000", "10.0.1.0/24", "kubernetes.io/rule/nlb/health=" NAME))),
+         0},
+        {NULL, 0, NULL, 0}};
+    struct tt_service other =
+        *aws_test_object(k->a, "{\"type\":\"nlb\",\"healthcheck-interval\":\"often\"}", NULL);
+    const struct tt_service *all = &other;
+    other.name = "other";
+    other.uid = OTHER_UID;
+    k->services = &all;
+    k->n_services = 1;
+    k->rows = rows;
+    k->nodes = "n1";
+    assert_int_equal(flow_kit_sync(k, TT_VERB_DELETE, TT_REASON_CLEANUP,
+                                   aws_test_object(k->a, "{\"type\":\"nlb\"}", NULL)),
+                     TT_OK);
+    assert_int_equal(flow_kit_count(k, "Revoke"), 0);
+}
+
+UNIT_MAIN(shared)
+{
+    const struct CMUnitTest tests[] = {
+        FLOW_TEST(deletion__names_the_own_group_of_another__its_way_to_nodes_stays),
+        FLOW_TEST(deletion__names_a_group_whose_balancer_is_still_to_come__it_stays),
+        FLOW_TEST(edit__no_longer_names_the_own_group_of_another__its_way_to_nodes_stays),
+        FLOW_TEST(deletion__group_of_a_person_that_another_balancer_has__stays),
+        FLOW_TEST(deletion__names_a_group_of_nodes__nodes_reach_each_other),
+        FLOW_TEST(deletion__own_group_that_an_unreadable_one_has__stays),
+        FLOW_TEST(deletion__probes_that_another_may_need__stay),
+        FLOW_TEST(deletion__probes_beside_a_service_that_is_wrong__stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
