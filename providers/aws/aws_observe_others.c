@@ -4,7 +4,7 @@
  * A group is shared when another Service names it, when it was made for another Service (its name says so), or when another
  * classic balancer has it in the cloud.  An annotation alone does not decide: a Service may name a group that is another's
  * own, and what a Service says now may not be carried out yet.  Balancers are listed only where a rule may be taken away from
- * nodes and nothing else says that the group is shared (docs/spec/aws.md 4.11, FIX). */
+ * nodes and nothing else says that the group is shared (4.11, FIX). */
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
 #include "providers/aws/aws_groups_plan.h"
