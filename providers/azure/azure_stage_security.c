@@ -101,7 +101,9 @@ static const char *frontend_address(struct azure_sync *y, struct json_object *lb
     struct json_object *o;
     AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
         if (azure_id_eq(azure_doc_id(o), id)) {
-            struct json_object *pip = azure_pip_by_id(&y->pips, azure_ref(o, "publicIPAddress"));
+            const char *public_id = azure_ref(o, "publicIPAddress"); /* NULL: an internal one */
+            struct json_object *pip =
+                public_id == NULL ? NULL : azure_pip_by_id(&y->pips, public_id);
             const char *own = azure_prop_str(o, "privateIPAddress");
             return pip != NULL ? azure_pip_address(pip) : str_nonnull(own);
         }
