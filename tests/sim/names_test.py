@@ -27,7 +27,7 @@ GKE = "networking.gke.io/"
 # Every annotation that names something, and what stands around the name in it.
 FIELDS = {
     "azure": {**{AZURE + n: "%s" for n in (
-        "load-balancer-internal-subnet", "load-balancer-resource-group", "load-balancer-mode", "pip-name", "pip-name-ipv6",
+        "load-balancer-internal-subnet", "load-balancer-resource-group", "pip-name", "pip-name-ipv6",
         "pip-prefix-id", "pip-prefix-id-ipv6", "dns-label-name", "allowed-service-tags", "pls-resource-group", "pls-name",
         "pls-ip-configuration-subnet", "pls-fqdns", "pls-visibility", "pls-auto-approval")},
         AZURE + "pip-tags": "k/%s=v", AZURE + "pip-ip-tags": "k/%s=v"},
@@ -59,6 +59,20 @@ SHARED = {
             (AWS + "extra-security-groups", "sg-%s", "AllowedSecurityGroups"),
             (AWS + "access-log-s3-bucket-name", "%s", "AllowedBuckets")],
 }[CLOUD]
+
+
+def names(key, text):
+    """Annotations in which `key` names something, and in which that counts."""
+    if key.startswith(AZURE + "pls-"):
+        return {**PLAIN, AZURE + "pls-create": "true", key: text}
+    if key.startswith(AWS + "access-log-"):
+        return {**PLAIN, AWS + "access-log-enabled": "true", key: text}
+    return {**PLAIN, key: text}
+
+
+def may_be_anything(key, text):
+    """Name tags and prefixes may hold anything that prints; they are looked up or sent as values."""
+    return key.startswith(AWS) and key.endswith(("-subnets", "-prefix")) and text != "a\nb"
 
 
 def theirs(w):
@@ -161,21 +175,21 @@ class Tenants(World):
 def test_new_services__refused_and_nothing_is_reached():
     with Tenants() as w:
         before = w.state()
-        names = {}
+        created = {}
         for k, (key, form) in enumerate(FIELDS.items()):
             for t, text in enumerate(HOSTILE if key.endswith(PATHS) else HOSTILE[k % 5::5]):
-                if CLOUD == "aws" and key.endswith("-subnets") and text != "a\nb":
-                    continue  # Name tags may hold anything that prints; they are looked up, not sent
+                if may_be_anything(key, text):
+                    continue
                 name = f"new-{k}-{t}"
-                names[name] = (key, text)
-                w.create(name, {"annotations": {**PLAIN, key: form % text}})
-        for name, (key, text) in names.items():
+                created[name] = (key, text)
+                w.create(name, {"annotations": names(key, form % text)})
+        for name, (key, text) in created.items():
             w.until_refused(name, key, text)
-        assert [n for n in names if w.address(n)] == []
+        assert [n for n in created if w.address(n)] == []
         assert w.state() == before
-        for name in names:
+        for name in created:
             w.delete(name)
-        for name in names:
+        for name in created:
             w.until_gone(name)
         assert w.state() == before
         assert w.strangers() == []
@@ -186,12 +200,13 @@ def test_edits_of_a_working_service__refused_and_it_stays():
         before = w.state()
         address = w.address("ours")
         for key, form in FIELDS.items():
-            if CLOUD == "aws" and key.endswith("-subnets"):
+            if may_be_anything(key, HOSTILE[0]):
                 continue
             told = len([e for e in w.events("ours") if key in e[2]])
-            w.patch("ours", {"metadata": {"annotations": {key: form % HOSTILE[0]}}})
+            edit = names(key, form % HOSTILE[0])
+            w.patch("ours", {"metadata": {"annotations": edit}})
             w.until_refused("ours", key, HOSTILE[0], told)
-            w.patch("ours", {"metadata": {"annotations": {key: None}}})
+            w.patch("ours", {"metadata": {"annotations": {k: PLAIN.get(k) for k in edit}}})
         assert (w.address("ours"), w.state()) == (address, before)
         assert w.strangers() == []
 
@@ -214,7 +229,7 @@ def test_confined__what_the_lists_do_not_name_is_refused():
     with Tenants(confined=True) as w:
         before = w.state()
         for i, (key, form, config_key) in enumerate(SHARED):
-            w.create(f"lists-{i}", {"annotations": {**PLAIN, key: form % "theirs"}})
+            w.create(f"lists-{i}", {"annotations": names(key, form % "theirs")})
             w.until_event(f"lists-{i}", "SyncLoadBalancerFailed", config_key)
         assert w.state() == before
         assert w.strangers() == []
