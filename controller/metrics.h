@@ -124,7 +124,7 @@ extern const size_t metrics_process_n;
 #define METRIC_DRIFT            "trimtab_drift_found_total"
 
 #define METRIC_LATE_CALLS       "trimtab_provider_calls_late"
-#define METRIC_LATE_CALLS_TOTAL "trimtab_provider_calls_late_total"
+#define METRIC_LATE_CALLS_TOTAL "trimtab_provider_late_calls_total"
 
 #define METRIC_PLANS           "trimtab_plans_total"
 #define METRIC_OPERATIONS      "trimtab_operations_total"

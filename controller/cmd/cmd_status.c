@@ -164,7 +164,8 @@ static int fetch(struct ask *q, struct kube_response *ret, struct err *err)
     const struct kube_request req = {.method = "GET",
                                      .path = "/status",
                                      .query = query_of(q),
-                                     .timeout_ms = cmd_wait_left_ms(q->wait),
+                                     /* a little longer: it is the wait that ends, and says so */
+                                     .timeout_ms = cmd_wait_left_ms(q->wait) + 1000,
                                      .timeout_untold = true,
                                      .max_body = ANSWER_MAX,
                                      .no_retry = true};

@@ -9,15 +9,39 @@
 
 #define ALNUM LOWER UPPER DIGITS
 
+/* Of a Service with which every field counts. */
 static int check(struct arena *a, const struct azure_config *c, const char *annotations,
                  bool stands, const struct tt_service *previous, struct err *err)
 {
-    struct tt_service s = *azure_test_service(a, "s", annotations, NULL);
+    const char *all = arena_printf(
+        a, "{\"azure-load-balancer-internal\":\"true\",\"azure-pls-create\":\"true\",%s",
+        annotations + 1);
+    struct tt_service s = *azure_test_service(a, "s", all, NULL);
+    struct azure_config basic = *c;
+    basic.standard_sku = false;
     static const struct tt_ingress address = {.ip = "192.0.2.1"};
     s.ingress = stands ? &address : NULL;
     s.n_ingress = stands;
     err_clear(err);
-    return azure_names_check(a, c, &s, previous, err);
+    return azure_names_check(a, &basic, &s, previous, err);
+}
+
+/* What the kind of load balancer does not read holds nobody up. */
+static void names__fields_that_nobody_reads__refuse_nothing(void **state)
+{
+    struct arena *a = *state;
+    static const char *const rows[] = {
+        "{\"azure-load-balancer-internal-subnet\":\"/subscriptions/a/b\"}",
+        "{\"azure-load-balancer-mode\":\"a/b\"}", "{\"azure-pls-name\":\"a/b\"}",
+        "{\"azure-pls-resource-group\":\"a/b\"}"};
+    struct azure_config c = azure_test_config();
+    c.standard_sku = true;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct err err = ERR_INIT;
+        assert_int_equal(
+            azure_names_check(a, &c, azure_test_service(a, "s", rows[i], NULL), NULL, &err),
+            ERR_OK);
+    }
 }
 
 static void names__legal__pass(void **state)
@@ -242,6 +266,7 @@ UNIT_MAIN(name_rules)
         cmocka_unit_test(names__legal__pass),
         PURE_TEST(names__recorded_worlds__pass_as_new),
         PURE_TEST(names__recorded_clouds__hold_the_patterns),
+        PURE_TEST(names__fields_that_nobody_reads__refuse_nothing),
         PURE_TEST(names__hostile__refused_in_every_field),
         PURE_TEST(names__odd_but_harmless__only_a_new_one_is_refused),
         PURE_TEST(names__allowed_lists__confine),

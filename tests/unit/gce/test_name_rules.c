@@ -135,6 +135,18 @@ static void names__hostile__refused_in_every_field(void **state)
     }
 }
 
+/* A target pool has no subnet, and no addresses but the one of the spec. */
+static void names__fields_that_nobody_reads__refuse_nothing(void **state)
+{
+    struct gce_name_scope pool = open_scope;
+    struct err err = ERR_INIT;
+    pool.target_pool = true;
+    assert_int_equal(check(*state, &pool, SUBNET, "projects/p/regions/r/subnetworks/s", true, &err),
+                     ERR_OK);
+    assert_int_equal(check(*state, &pool, IP_ADDRESSES, "a/b", true, &err), ERR_OK);
+    assert_int_equal(check(*state, &open_scope, IP_ADDRESSES, "a/b", true, &err), ERR_INVALID);
+}
+
 static void names__address_of_the_spec__no_filter(void **state)
 {
     struct arena *a = *state;
@@ -208,6 +220,7 @@ UNIT_MAIN(name_rules)
         cmocka_unit_test(names__legal__pass),
         PURE_TEST(names__recorded_worlds__pass_as_new),
         PURE_TEST(names__recorded_clouds__hold_the_patterns),
+        PURE_TEST(names__fields_that_nobody_reads__refuse_nothing),
         PURE_TEST(names__hostile__refused_in_every_field),
         PURE_TEST(names__address_of_the_spec__no_filter),
         PURE_TEST(names__allowed_projects__confine),
