@@ -66,7 +66,7 @@ void app_look(struct app *a, struct arena *arena, struct status_view *ret);
 bool app_check_workers(void *app, char *why, size_t n);
 /* Whether its workers run: it has read its first lists, and its provider is open.  Any thread, likewise. */
 bool app_is_running(struct app *a);
-/* What lies before it, for progress_check(); nothing while it does not run.  Any thread, as long as the app is not freed. */
+/* Counts the work that waits, for progress_check(); none while the app does not run.  Any thread, as long as the app is not freed. */
 void app_work(struct app *a, struct progress_work *ret);
 /* Ends everything.  False: a call into the provider did not end within `timeout_ms`; then the process must exit without
  * app_free().  Queued events are written, if that takes less than a moment. */

@@ -111,7 +111,7 @@ bool log_writer_put(struct log_writer *w, const char *line, size_t n)
         str_append_n(&w->waiting, line, n);
         cond_broadcast(&w->changed);
     } else if (running) {
-        w->lost++; /* also what would fit, until the loss is told: the order holds */
+        w->lost++; /* lines that would fit are dropped, too, until a line tells the loss */
         w->lost_ever++;
     }
     mutex_unlock(&w->lock);

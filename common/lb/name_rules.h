@@ -70,7 +70,7 @@ struct name_seen {
 struct name_fields {
     const struct name_field *fields;
     size_t n;
-    /* What else must hold for a name that follows its rule: the same codes and message.  May be NULL. */
+    /* A further check of a name that follows its rule, with the same codes and message.  May be NULL. */
     int (*also)(void *arg, const struct name_seen *seen, struct err *err);
     /* Does this Service's kind of load balancer use the field at all?  What nobody reads harms nobody, and a load balancer
      * that works is not held up for it.  NULL: each one counts. */

@@ -26,7 +26,7 @@ static unsigned char decoded(const char *s, size_t n, size_t *ret_len)
     return (unsigned char)((high - digits) << 4 | (low - digits));
 }
 
-/* What stands between two separators, while a path is read: is it "." or ".."? */
+/* The segment of a path that is being read: is it "." or ".."? */
 struct segment {
     size_t dots;
     bool others;

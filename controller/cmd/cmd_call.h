@@ -34,7 +34,7 @@ int cmd_call(struct cmd_session *s, const char *key, cmd_call_fn *fn, struct cmd
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* Is validate() asked before a plan?  Not where the provider's plan makes its check. */
 bool cmd_validates(const struct cmd_session *s);
-/* What validate() says of a Service that is to be planned, where it is asked at all; ERR_OK for one that goes away. */
+/* Asks validate() about a Service that is to be planned, if the provider has it; ERR_OK for one that goes away. */
 int cmd_may_plan(struct cmd_session *s, const char *key, struct err *err) _warn_unused_;
 /* TT_VERB_… that a sync of this Service would use. */
 uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc);

@@ -299,7 +299,7 @@ static int read_state(struct cmd_session *s, struct err *err)
     return code;
 }
 
-/* One of many objects of a saved state or a list: what cannot be read of it is told, and the others are not hurt. */
+/* One of many objects of a saved state or a list: a warning names what cannot be read, and the others are used. */
 static int load_one_of_many(struct cmd_session *s, enum kube_kind kind, struct json_object *o,
                             struct kube_object **ret, struct err *err)
 {

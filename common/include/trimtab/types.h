@@ -87,7 +87,7 @@ struct tt_condition {
     int64_t observed_generation;
 };
 
-/* What tt_service.flags says. */
+/* Bits of tt_service.flags. */
 /* Since 1.5.  Something of it cannot be read: it is as it was when it was last read whole, or absent.  It counts as another user
  * of all that Services share; it is handed over for deletion alone. */
 #define TT_SERVICE_UNREADABLE 0x1u
