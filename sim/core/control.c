@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "sim/reach/reach.h"
+
 struct control {
     const char *method;
     const char *path; /* "/sim/nodes/" + rest when it ends in '/' */
@@ -45,6 +47,17 @@ static void get_state(struct sim_call *call, const char *rest)
     (void)rest;
     struct json_object *world = sim_dump(call->sim);
     char *text = json_text(call->arena, world, JSON_SORTED_PRETTY);
+    json_object_put(world);
+    sim_answer_text(call, 200, "application/json", text);
+}
+
+static void get_reach(struct sim_call *call, const char *rest)
+{
+    (void)rest;
+    struct json_object *world = sim_dump(call->sim);
+    struct json_object *reach = reach_of_world(world);
+    char *text = json_text(call->arena, reach, JSON_PRETTY);
+    json_object_put(reach);
     json_object_put(world);
     sim_answer_text(call, 200, "application/json", text);
 }
@@ -263,7 +276,7 @@ static const struct control controls[] = {
     {"DELETE", "/sim/faults", delete_faults}, {"DELETE", "/sim/faults/", delete_fault},
     {"POST", "/sim/nodes", post_nodes},       {"DELETE", "/sim/nodes/", delete_node},
     {"PUT", "/sim/pods/", put_pods},          {"GET", "/sim/settings/", get_settings},
-    {"PUT", "/sim/settings/", put_settings},
+    {"PUT", "/sim/settings/", put_settings},  {"GET", "/sim/reach", get_reach},
 };
 
 bool sim_control_claims(const char *path)

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reach.h: who can reach what, from the state of a cloud alone.
+ *
+ *     world (GET /sim/state) ── reach_gce() · reach_azure() · reach_aws() ──▶ struct reach ── reach_json() ──▶ GET /sim/reach
+ *
+ * The judge of load balancers: a packet from a client to an address, protocol and port passes listeners, rules and
+ * permissions as the cloud documents them, and arrives at targets, or nowhere and for a reason.  Services are never looked
+ * at: what one asked for is the question of who compares.  A port of a target is that at which the packet arrives there.
+ *
+ *     {"203.0.113.10": {"TCP/80": {"from": "internet", "clients": ["0.0.0.0/0"], "why": null,
+ *                                  "targets": [{"target": "node-1:30080", "healthy": true}]}}}
+ *
+ * Source: interfaces.md "trimtab-sim", GET /sim/reach.  Pure: a function of the world. */
+#ifndef TRIMTAB_SIM_REACH_REACH_H
+#define TRIMTAB_SIM_REACH_REACH_H
+
+#include "common/base/arena.h"
+#include "common/base/json.h"
+#include "sim/reach/ranges.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why nobody reaches anything; `why` of a port. */
+#define REACH_NO_LISTENER   "listener missing"
+#define REACH_NO_RULE       "no rule"
+#define REACH_NO_TARGET     "no target"
+#define REACH_NO_PERMISSION "no permission"
+
+struct reach;
+struct reach_port;
+
+/* Texts and ports live in `a`. */
+struct reach *reach_new(struct arena *a);
+struct arena *reach_arena(struct reach *r);
+
+/* Ports of an address; low 0 is all of them, printed as a star. */
+struct reach_listener {
+    const char *address; /* canonical IP, or the host name in small letters */
+    const char *protocol; /* "TCP", "UDP", …; NULL with `why`: the address has no listener at all */
+    uint16_t low, high;
+    bool internal; /* from the network alone */
+    /* Why it leads nowhere, if that is known before any target is looked at: REACH_NO_LISTENER, REACH_NO_RULE; or NULL. */
+    const char *why;
+};
+/* Adds it, or finds the one with the same address, protocol and ports, whose `why` is kept if both have one. */
+struct reach_port *reach_listen(struct reach *r, const struct reach_listener *l);
+/* A target behind it: "node-1:30080" (IPv6: "[fd00::1]:80" where the target is an address), and the clients whose packets it gets, after every rule on their way.
+ * `permitted` empty: nobody, for want of a permission.  The same target twice: whoever reaches it by either. */
+void reach_target(struct reach_port *p, const char *target, bool healthy,
+                  struct reach_ranges permitted);
+
+/* One implementation for each cloud: adds all its load balancers' addresses, those of other owners, too. */
+void reach_gce(struct reach *r, struct json_object *world);
+void reach_azure(struct reach *r, struct json_object *world);
+void reach_aws(struct reach *r, struct json_object *world);
+
+/* The document above, sorted; a new reference.  `clients` of a port: who reaches one of its targets at least. */
+struct json_object *reach_json(struct reach *r);
+/* All clouds of a world; a new reference. */
+struct json_object *reach_of_world(struct json_object *world);
+
+#endif
