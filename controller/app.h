@@ -43,6 +43,9 @@ struct app_args {
     /* Asked before the provider's leases are renewed (election.h); NULL: they always are. */
     bool (*may_renew)(void *arg, struct err *err);
     void *may_renew_arg;
+    /* For tests: each plan that the provider reports, in the worker's thread; borrowed for the call.  NULL: nobody wants it. */
+    void (*on_plan)(void *arg, const struct tt_plan *plan);
+    void *on_plan_arg;
 };
 
 struct app *app_new(const struct app_args *args) _warn_unused_;

@@ -153,7 +153,11 @@ static void make_stores(struct app *a)
 
 static void note_plan(void *arg, const struct tt_plan *plan)
 {
-    board_plan(arg, plan);
+    const struct app *a = arg;
+    board_plan(a->board, plan);
+    if (a->args.on_plan != NULL) {
+        a->args.on_plan(a->args.on_plan_arg, plan);
+    }
 }
 
 static void make_host(struct app *a)
@@ -179,7 +183,7 @@ static void make_host(struct app *a)
                   .on_left = syncer_on_left,
                   .on_planned = syncer_on_planned,
                   .on_plan = note_plan,
-                  .arg = a->board},
+                  .arg = a},
     });
 }
 

@@ -77,6 +77,15 @@ static bool reads(const char *op)
     return false;
 }
 
+bool fault_call_writes(const char *call)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    size_t n = 0;
+    char **words = str_split(a, call, ' ', &n);
+    bool cloud = str_eq(words[0], "gce") || str_eq(words[0], "azure") || str_eq(words[0], "aws");
+    return cloud && !reads(words[1]);
+}
+
 /* Makes something, or adds to it: what it names may be too new for AWS to know of it. */
 static bool adds(const char *op)
 {

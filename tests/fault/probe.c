@@ -35,6 +35,8 @@ struct probe {
     struct rng *storm;                                        /* NULL: never stormed */
     void (*listener)(void *arg, const struct sim_call *call); /* NULL: none */
     void *listener_arg;
+    void (*watcher)(void *arg, const struct sim_call *call); /* NULL: none */
+    void *watcher_arg;
 };
 
 /* ---- calls --------------------------------------------------------------------------------------- */
@@ -138,10 +140,12 @@ static void strike(struct probe *p, const struct sim_call *call, enum fault_effe
         add_fault(call->sim, arena_printf(a, "{\"do\":\"refuse\",\"status\":%d}", status));
         break;
     case EFFECT_DOWN:
-        add_fault(call->sim, arena_printf(a,
-                                          "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,"
-                                          "\"do\":\"refuse\",\"status\":%d}",
-                                          call->op, call->path, status));
+        add_fault(call->sim,
+                  arena_printf(a, "{\"match\":{\"op\":\"%s\",\"path\":\"%s\"},\"count\":0,%s",
+                               call->op, call->path,
+                               kind->fault != NULL
+                                   ? kind->fault + 1
+                                   : arena_printf(a, "\"do\":\"refuse\",\"status\":%d}", status)));
         break;
     case EFFECT_FAULT:
         add_fault(call->sim, kind->fault);
@@ -256,8 +260,13 @@ static void hook(void *arg, const struct sim_call *call, bool after)
             p->listener(p->listener_arg, call);
         }
         before_call(p, call);
-    } else if (str_eq(call->op, "services.status.patch")) {
+        return;
+    }
+    if (str_eq(call->op, "services.status.patch")) {
         note_addresses(p, call->sim);
+    }
+    if (p->watcher != NULL) {
+        p->watcher(p->watcher_arg, call);
     }
 }
 
@@ -286,6 +295,20 @@ struct ear {
     void (*fn)(void *arg, const struct sim_call *call);
     void *arg;
 };
+
+static void lend_eye(struct sim *s, void *arg)
+{
+    const struct ear *eye = arg;
+    (void)s;
+    eye->probe->watcher = eye->fn;
+    eye->probe->watcher_arg = eye->arg;
+}
+
+void probe_watch(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg)
+{
+    struct ear eye = {p, fn, arg};
+    rig_in_sim(p->rig, lend_eye, &eye);
+}
 
 static void lend_ear(struct sim *s, void *arg)
 {

@@ -12,8 +12,8 @@
 /* What may befall a call. */
 enum fault_effect {
     EFFECT_REFUSED = 0, /* this one */
-    EFFECT_DOWN,        /* this one and all like it, until healed */
-    EFFECT_LOST,        /* it is done, its answer never comes */
+    EFFECT_DOWN, /* this one and all like it, until healed; refused as `fault` says, if it does */
+    EFFECT_LOST, /* it is done, its answer never comes */
     EFFECT_KILLED_BEFORE,
     EFFECT_KILLED_AFTER,
     EFFECT_FAULT, /* what `fault` says befalls this one */
@@ -39,12 +39,15 @@ struct fault_kind {
     enum fault_effect effect;
     int status; /* of the refusal */
     enum fault_scope scope;
-    const char *fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT only */
+    const char *
+        fault; /* JSON, as POST /sim/faults takes it; EFFECT_FAULT and, without match and count, EFFECT_DOWN */
 };
 extern const struct fault_kind fault_kinds[];
 const struct fault_kind *fault_kind_find(const char *name); /* NULL: no such kind */
 
 /* One call: "gce compute.firewalls.insert projects/p/global/firewalls #1". */
+/* The call changes something in a cloud. */
+bool fault_call_writes(const char *call);
 bool fault_kind_fits(const struct fault_kind *k, const char *call);
 
 struct probe;
@@ -54,6 +57,8 @@ struct probe *probe_new(struct rig *r, struct names *names) _warn_unused_;
 void probe_free(struct probe *p); /* the rig must be gone */
 /* `fn` is called in the simulator's thread before each call of the controller. */
 void probe_listen(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg);
+/* The same after each of its calls has had its effect, before it hears of it. */
+void probe_watch(struct probe *p, void (*fn)(void *arg, const struct sim_call *call), void *arg);
 /* For who listens: that fault befalls this very call. */
 void probe_strike_now(const struct sim_call *call, const char *fault);
 /* Forgets what was written down, and lets that call fail when it comes (NULL: none). */

@@ -396,9 +396,19 @@ int rig_prepare(struct rig *r, struct err *err)
     log_setup(&(struct log_config){
         .fd = r->log_fd, .verbosity = (int)r->options->verbosity, .vmodule = r->options->vmodule});
     r->rng = rng_seeded_new(++r->starts);
-    r->app = app_new(&(struct app_args){
-        .options = r->options, .provider = &r->plugin->desc, .clock = rig_clock(r), .rng = r->rng});
+    r->app = app_new(&(struct app_args){.options = r->options,
+                                        .provider = &r->plugin->desc,
+                                        .clock = rig_clock(r),
+                                        .rng = r->rng,
+                                        .on_plan = r->on_plan,
+                                        .on_plan_arg = r->on_plan_arg});
     return ERR_OK;
+}
+
+void rig_on_plan(struct rig *r, void (*fn)(void *arg, const struct tt_plan *plan), void *arg)
+{
+    r->on_plan = fn;
+    r->on_plan_arg = arg;
 }
 
 int rig_start(struct rig *r, struct err *err)

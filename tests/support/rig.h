@@ -35,6 +35,7 @@
 
 struct app; /* controller/app.h */
 struct rig;
+struct tt_plan;
 
 /* How far rig_settle() may move the fake clock. */
 #define RIG_NOW   0       /* not at all */
@@ -69,6 +70,8 @@ int rig_start(struct rig *r, struct err *err) _warn_unused_;
  * jumped to, and when `over` says so, the controller is told to end.  `over` may be NULL. */
 int rig_start_unless(struct rig *r, bool (*over)(void *arg), void *arg,
                      struct err *err) _warn_unused_;
+/* `fn` is called for each plan of the controllers that are started from now on, in their worker's thread. */
+void rig_on_plan(struct rig *r, void (*fn)(void *arg, const struct tt_plan *plan), void *arg);
 /* As after SIGTERM.  False: it did not end within 10 s; then its memory is lost, and the process had better end. */
 bool rig_stop(struct rig *r);
 /* Comes to rest: nothing is being done or due, and the controller's stores hold what the API server has.  What is due

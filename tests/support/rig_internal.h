@@ -13,6 +13,7 @@ struct event_base;
 struct rig_cloud;
 struct http;
 struct plugin;
+struct tt_plan;
 
 struct rig {
     struct arena *a;
@@ -36,6 +37,8 @@ struct rig {
     struct options *options;
     struct app *app;
     uint64_t starts;
+    void (*on_plan)(void *arg, const struct tt_plan *plan); /* NULL: nobody wants it */
+    void *on_plan_arg;
 };
 
 /* "KEY VERSION" of every Service and Node of the API server, and of every EndpointSlice with `slices`, in the order of a

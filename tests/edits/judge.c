@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* judge.c: see judge.h. */
+#include "tests/edits/judge.h"
+
+#include "common/base/str.h"
+#include "tests/edits/edits.h"
+#include "tests/edits/served.h"
+#include "tests/fault/world.h"
+
+static bool has(const struct judge *j, enum edit_effect e)
+{
+    return (j->effects & e) != 0;
+}
+
+static const char *host_of(struct judge const *j, struct json_object *service)
+{
+    const char *host = service == NULL ? NULL : world_published_address(service);
+    return arena_strdup(j->a, host);
+}
+
+static bool has_port(struct json_object *service, const struct served_port *p)
+{
+    struct served_port all[SERVED_PORTS_MAX];
+    size_t n = service == NULL ? 0 : served_ports(service, all);
+    size_t joined = served_ports_join(all, n, p, 1);
+    return joined == n;
+}
+
+static struct reach_ranges everybody(const struct judge *j)
+{
+    return reach_ranges_all(j->a, true, false);
+}
+
+/* Who must be served all the time at that port. */
+static struct reach_ranges kept(const struct judge *j, struct json_object *after,
+                                struct json_object *reach_after, const struct served_port *p)
+{
+    struct reach_ranges was = served_clients(j->a, j->reach_before, host_of(j, j->before), p);
+    struct reach_ranges now = served_clients(j->a, reach_after, host_of(j, after), p);
+    if (!has_port(after, p) || has(j, EDIT_LEAVES)) {
+        return REACH_NOBODY;
+    }
+    if (has(j, EDIT_ADMITS) || has(j, EDIT_MOVES)) {
+        return reach_ranges_and(j->a, was, now);
+    }
+    return reach_ranges_and(j->a, was, served_allowed(j->a, after, everybody(j)));
+}
+
+static void course_of_port(const struct judge *j, struct json_object *after,
+                           struct json_object *reach_after, const struct served_port *p,
+                           size_t from)
+{
+    const char *old = host_of(j, j->before);
+    const char *new = host_of(j, after);
+    struct reach_ranges must = kept(j, after, reach_after, p);
+    for (size_t i = from; i < history_len(j->history); i++) {
+        const struct moment *m = history_at(j->history, i);
+        struct reach_ranges are = served_clients(j->a, m->reach, old, p);
+        if (has(j, EDIT_MOVES)) {
+            are = reach_ranges_or(j->a, are, served_clients(j->a, m->reach, new, p));
+        }
+        struct reach_ranges lost = reach_ranges_minus(j->a, must, are);
+        if (!reach_ranges_empty(lost)) {
+            j->report(j->arg, arena_printf(j->a, "E1: %s of %s is not served to %s after %s",
+                                           served_port_text(j->a, p), old,
+                                           served_ranges_text(j->a, lost), m->after));
+            return;
+        }
+    }
+}
+
+void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  bool announced)
+{
+    size_t from = announced ? history_len(j->history) - 1 : 0;
+    struct served_port ports[SERVED_PORTS_MAX];
+    size_t n = served_ports(j->before, ports);
+    const char *old = host_of(j, j->before);
+    const char *new = host_of(j, after);
+    for (size_t i = 0; i < n; i++) {
+        course_of_port(j, after, reach_after, &ports[i], from);
+    }
+    if (!has(j, EDIT_MOVES) && !has(j, EDIT_LEAVES) && !str_eq(old, new)) {
+        j->report(j->arg,
+                  arena_printf(j->a, "E1: the address was %s and is %s", old, str_or(new, "none")));
+    }
+}
+
+void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+               bool good)
+{
+    struct served_port ports[SERVED_PORTS_MAX];
+    struct served_port mine[SERVED_PORTS_MAX];
+    const char *host = host_of(j, after);
+    size_t n_mine = served_ports(after, mine);
+    size_t n = served_ports(j->before, ports);
+    n = served_ports_join(ports, n, mine, n_mine);
+    if (!good || has(j, EDIT_LEAVES)) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct reach_ranges are = served_clients(j->a, reach_after, host, &ports[i]);
+        struct reach_ranges want =
+            has_port(after, &ports[i]) ? served_allowed(j->a, after, everybody(j)) : REACH_NOBODY;
+        bool ok = has(j, EDIT_ADMITS) || reach_ranges_equal(are, want);
+        if (!ok) {
+            j->report(j->arg,
+                      arena_printf(j->a, "E6: in the end %s of %s is served to %s; asked for: %s",
+                                   served_port_text(j->a, &ports[i]), str_or(host, "no address"),
+                                   served_ranges_text(j->a, are), served_ranges_text(j->a, want)));
+        }
+    }
+}
+
+/* The nodes behind the first port that has any. */
+static const char *nodes_of(const struct judge *j, struct json_object *service,
+                            struct json_object *reach)
+{
+    struct served_port ports[SERVED_PORTS_MAX];
+    size_t n = served_ports(service, ports);
+    for (size_t i = 0; i < n; i++) {
+        const char *nodes = served_nodes(j->a, reach, host_of(j, service), &ports[i]);
+        if (*nodes != '\0') {
+            return nodes;
+        }
+    }
+    return "";
+}
+
+void judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
+                   struct json_object *reach, const char *when)
+{
+    const char *mine = nodes_of(j, web, reach);
+    const char *theirs = nodes_of(j, near, reach);
+    if (!has(j, EDIT_MEMBERS) && !str_eq(mine, theirs)) {
+        j->report(j->arg, arena_printf(j->a, "E3: %s: behind web are \"%s\", behind near \"%s\"",
+                                       when, mine, theirs));
+    }
+}
+
+void judge_back(const struct judge *j, struct json_object *after, struct json_object *reach_after)
+{
+    struct served_port ports[SERVED_PORTS_MAX];
+    size_t n = served_ports(j->before, ports);
+    const char *old = host_of(j, j->before);
+    const char *new = host_of(j, after);
+    if (!str_eq(old, new) && !has(j, EDIT_MOVES)) {
+        j->report(j->arg, arena_printf(j->a, "E2: taken back, the address was %s and is %s", old,
+                                       str_or(new, "none")));
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct reach_ranges was = served_clients(j->a, j->reach_before, old, &ports[i]);
+        struct reach_ranges are = served_clients(j->a, reach_after, new, &ports[i]);
+        if (!reach_ranges_equal(was, are)) {
+            j->report(j->arg,
+                      arena_printf(j->a, "E2: taken back, %s is served to %s, and was to %s",
+                                   served_port_text(j->a, &ports[i]), served_ranges_text(j->a, are),
+                                   served_ranges_text(j->a, was)));
+        }
+    }
+}

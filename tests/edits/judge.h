@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* judge.h: what must hold while and after a Service is edited, by reach alone (trial.h).  Pure. */
+#ifndef TRIMTAB_TESTS_EDITS_JUDGE_H
+#define TRIMTAB_TESTS_EDITS_JUDGE_H
+
+#include "common/base/arena.h"
+#include "common/base/json.h"
+#include "tests/edits/history.h"
+
+#include <stdbool.h>
+
+struct judge {
+    struct arena *a;
+    struct history *history;
+    struct json_object *before;       /* the Service before the edit */
+    struct json_object *reach_before; /* owned */
+    unsigned effects;                 /* enum edit_effect */
+    void (*report)(void *arg, const char *line);
+    void *arg;
+};
+
+/* E1: at every moment of the history, or only in its last one if a plan has announced an interruption, whoever both Services
+ * let in is served; the address stays unless another one was asked for. */
+void judge_course(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+                  bool announced);
+/* E6: in the end each port is served to whom the Service lets in and to nobody else (`good`), and the ports that it does
+ * not have any more to nobody. */
+void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
+               bool good);
+/* E3: web has the nodes that near has. */
+void judge_members(const struct judge *j, struct json_object *web, struct json_object *near,
+                   struct json_object *reach, const char *when);
+/* E2: the edit has been taken back. */
+void judge_back(const struct judge *j, struct json_object *after, struct json_object *reach_after);
+
+#endif

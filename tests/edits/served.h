@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* served.h: what GET /sim/reach says about one address, protocol and port, and what a Service asks for.  Pure. */
+#ifndef TRIMTAB_TESTS_EDITS_SERVED_H
+#define TRIMTAB_TESTS_EDITS_SERVED_H
+
+#include "common/base/arena.h"
+#include "common/base/json.h"
+#include "sim/reach/ranges.h"
+
+#define SERVED_PORTS_MAX 32
+
+struct served_port {
+    const char *protocol; /* "TCP" */
+    int port;
+};
+/* The ports of a Service; returns how many. */
+size_t served_ports(struct json_object *service, struct served_port out[SERVED_PORTS_MAX]);
+/* Adds those of `more` that are not yet among the first `n`; returns how many there are. */
+size_t served_ports_join(struct served_port out[SERVED_PORTS_MAX], size_t n,
+                         const struct served_port *more, size_t n_more);
+/* Who reaches that port of `host` (NULL: nobody). */
+struct reach_ranges served_clients(struct arena *a, struct json_object *reach, const char *host,
+                                   const struct served_port *p);
+/* Names of the targets there without their ports, as one text: "node-0 node-1". */
+const char *served_nodes(struct arena *a, struct json_object *reach, const char *host,
+                         const struct served_port *p);
+/* Whom the Service lets in by its source ranges; everybody of the families of `all` if it has none, or none that can be
+ * read. */
+struct reach_ranges served_allowed(struct arena *a, struct json_object *service,
+                                   struct reach_ranges all);
+/* "TCP/80". */
+const char *served_port_text(struct arena *a, const struct served_port *p);
+const char *served_ranges_text(struct arena *a, struct reach_ranges x);
+
+#endif

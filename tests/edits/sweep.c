@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.c: fault-edits, which edits working Services in every way, also while calls fail.
+ *
+ *     fault-edits                        this run's part: a twentieth of the edits, a small part of their faults (sample.h)
+ *     fault-edits --all                  everything, as TRIMTAB_SAMPLE=all
+ *     fault-edits --cloud azure          that cloud's kinds (gce)
+ *     fault-edits --kind K [--field GLOB] [--value TEXT]   all of that, without faults
+ *     fault-edits … --fault NAME [--call N]                with that fault at every call, or at one; "all" are all faults
+ *     fault-edits … --verbose            with the controller's log
+ *     fault-edits --list                 kinds, fields, values and faults
+ *
+ * known.txt names what is known to be wrong, by globs over "E1 KIND FIELD VALUE [+ FAULT]"; it may only shrink: with --all a
+ * line that nothing meets is a failure.  What is asserted is in trial.h and judge.h.  Output is TAP, one test per kind; in the end what was tried and what never was. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/file.h"
+#include "common/base/map.h"
+#include "common/base/str.h"
+#include "tests/edits/trial.h"
+#include "tests/fault/pool.h"
+#include "tests/support/sample.h"
+
+#define PARALLEL      4
+#define PART_CI       20
+#define PART_QUICK    200
+#define FAULTS_FACTOR 20 /* of an edit's faults so many times fewer are tried */
+#define STORY_MAX     (4 << 20)
+#define WORLD_MAX     (64 << 20)
+
+struct sweep {
+    struct arena *a;
+    const char *dir;
+    const char *cloud, *kind, *field, *value, *fault, *call;
+    bool list, verbose, all;
+    unsigned parallel;
+    struct sample edits, faults;
+    char **known;
+    size_t n_known;
+    bool *met; /* lines of known.txt */
+    /* of the kind that is tried */
+    struct json_object *start;
+    size_t bad, known_bad;
+    /* of all */
+    size_t n_kinds, n_failed_kinds, n_edits, n_refused, n_points, n_past, n_found, n_known_found;
+};
+
+enum job_what { JOB_START, JOB_EDIT, JOB_COLD, JOB_FAULT };
+struct job {
+    struct sweep *s;
+    enum job_what what;
+    struct trial_args args;
+    size_t number; /* of the call, from 1 */
+};
+
+/* ---- children ------------------------------------------------------------------------------------ */
+
+static int child(void *arg)
+{
+    const struct job *j = arg;
+    switch (j->what) {
+    case JOB_START:
+        return trial_start(j->args.edit.kind, j->args.dir);
+    case JOB_EDIT:
+        return trial_edit(&j->args);
+    case JOB_COLD:
+        return trial_cold(&j->args);
+    case JOB_FAULT:
+        return trial_fault(&j->args);
+    }
+    return TRIAL_BROKEN;
+}
+
+/* ---- findings ------------------------------------------------------------------------------------ */
+
+static bool is_known(struct sweep *s, const char *finding)
+{
+    bool known = false;
+    for (size_t i = 0; i < s->n_known; i++) {
+        bool hit = *s->known[i] != '\0' && *s->known[i] != '#' && str_glob(s->known[i], finding);
+        s->met[i] = s->met[i] || hit;
+        known = known || hit;
+    }
+    return known;
+}
+
+static const char *name_of(const struct job *j)
+{
+    const char *name = edit_name(j->s->a, &j->args.edit);
+    if (j->what == JOB_FAULT) {
+        return arena_printf(j->s->a, "%s + %s", name, j->args.fault->name);
+    }
+    return name;
+}
+
+static void say_again(const struct job *j)
+{
+    printf("#   again: fault-edits --kind %s --field '%s' --value '%s'", j->args.edit.kind->name,
+           j->args.edit.field->name, j->args.edit.value->json);
+    if (j->what == JOB_FAULT) {
+        printf(" --fault %s --call %zu", j->args.fault->name, j->number);
+    }
+    printf("\n");
+}
+
+static void take_line(struct sweep *s, const struct job *j, const char *line)
+{
+    bool finding = line[0] == 'E' && line[1] >= '1' && line[1] <= '7' && line[2] == ':';
+    if (!finding) {
+        return;
+    }
+    const char *key = arena_printf(s->a, "%.2s %s", line, name_of(j));
+    bool known = is_known(s, key);
+    s->n_found += !known;
+    s->n_known_found += known;
+    s->bad += !known;
+    printf("# %s%s:%s\n", known ? "known: " : "FOUND: ", key, line + 3);
+    if (!known) {
+        say_again(j);
+    }
+}
+
+static void job_ended(void *arg, struct pool_job *pj)
+{
+    struct sweep *s = arg;
+    const struct job *j = pj->arg;
+    char *text = NULL;
+    size_t n = 0;
+    s->n_past += pj->code == TRIAL_PAST;
+    s->n_refused += pj->code == TRIAL_REFUSED && j->what == JOB_EDIT;
+    if (pj->code == TRIAL_FOUND &&
+        file_read(s->a, pj->file, STORY_MAX, &text, &n, NULL) == ERR_OK) {
+        size_t n_lines = 0;
+        char **lines = str_split(s->a, text, '\n', &n_lines);
+        for (size_t i = 0; i < n_lines; i++) {
+            take_line(s, j, lines[i]);
+        }
+    }
+    bool broken = pj->code == TRIAL_BROKEN || pj->code > TRIAL_PAST;
+    if (broken) {
+        char key[16] = "E0";
+        bool known = is_known(s, arena_printf(s->a, "%s %s", key, name_of(j)));
+        s->bad += !known;
+        s->n_found += !known;
+        s->n_known_found += known;
+        printf("# %s: %s: code %d\n", known ? "known, broken" : "BROKEN", name_of(j), pj->code);
+        if (!known) {
+            say_again(j);
+        }
+    }
+    if (s->verbose || (broken && s->bad < 3)) {
+        pool_print_story(pj);
+    }
+    (void)unlink(pj->file);
+}
+
+/* ---- one kind ------------------------------------------------------------------------------------ */
+
+struct jobs {
+    struct pool_job *at;
+    size_t n;
+};
+
+static void add(struct sweep *s, struct jobs *jobs, const struct job *j)
+{
+    jobs->at = xrealloc(jobs->at, (jobs->n + 1) * sizeof(jobs->at[0]));
+    jobs->at[jobs->n] =
+        (struct pool_job){.fn = child,
+                          .arg = arena_memdup(s->a, j, sizeof(*j)),
+                          .file = arena_printf(s->a, "%s/out.%zu", s->dir, jobs->n)};
+    jobs->n++;
+}
+
+static void run(struct sweep *s, struct jobs *jobs)
+{
+    pool_run(jobs->at, jobs->n, s->parallel, job_ended, s);
+    free(jobs->at);
+    *jobs = (struct jobs){0};
+}
+
+static bool is_chosen(const struct sweep *s, const struct edit *e)
+{
+    if ((s->field != NULL && !str_glob(s->field, e->field->name)) ||
+        (s->value != NULL && strstr(e->value->json, s->value) == NULL)) {
+        return false;
+    }
+    return s->kind != NULL || sample_takes(&s->edits, edit_name(s->a, e));
+}
+
+static void add_faults(struct sweep *s, struct jobs *jobs, const struct job *of)
+{
+    char *text = NULL;
+    size_t n = 0;
+    const char *path = arena_printf(s->a, "%s/%s.calls", s->dir, of->args.file);
+    if (file_read(s->a, path, STORY_MAX, &text, &n, NULL) != ERR_OK) {
+        return; /* the API server did not take the edit, or the trial broke */
+    }
+    char **calls = str_split(s->a, text, '\n', &n);
+    for (size_t c = 0; c < n; c++) {
+        for (const struct fault_kind *k = edit_faults; *text != '\0' && k->name != NULL; k++) {
+            bool wanted = s->fault != NULL ? str_eq(s->fault, "all") || str_eq(s->fault, k->name)
+                                           : s->kind == NULL;
+            struct job j = *of;
+            j.what = JOB_FAULT;
+            j.number = c + 1;
+            j.args.call = calls[c];
+            j.args.fault = k;
+            if (!wanted || !fault_call_writes(calls[c]) || !fault_kind_fits(k, calls[c]) ||
+                (s->call != NULL && strtoul(s->call, NULL, 10) != c + 1) ||
+                (s->fault == NULL &&
+                 !sample_takes(&s->faults, arena_printf(s->a, "%s %s", name_of(&j), calls[c])))) {
+                continue;
+            }
+            s->n_points++;
+            add(s, jobs, &j);
+        }
+    }
+}
+
+static bool make_start(struct sweep *s, const struct edit_kind *k)
+{
+    struct jobs jobs = {0};
+    char *text = NULL;
+    size_t n = 0;
+    const struct job j = {.s = s,
+                          .what = JOB_START,
+                          .args = {.dir = s->dir,
+                                   .edit = {.kind = k,
+                                            .field = &edit_fields_spec[0],
+                                            .value = &edit_fields_spec[0].values[0]}}};
+    add(s, &jobs, &j);
+    run(s, &jobs);
+    const char *path = arena_printf(s->a, "%s/%s.start", s->dir, k->name);
+    return file_read(s->a, path, WORLD_MAX, &text, &n, NULL) == ERR_OK &&
+           json_parse_arena(s->a, text, n, NULL, &s->start, NULL) == ERR_OK;
+}
+
+static void try_kind(struct sweep *s, const struct edit_kind *k)
+{
+    struct jobs first = {0};
+    struct jobs second = {0};
+    struct edit e;
+    double cpu_s = pool_cpu_s();
+    size_t edits = s->n_edits;
+    size_t points = s->n_points;
+    s->bad = 0;
+    bool ok = make_start(s, k);
+    struct job *chosen = NULL;
+    size_t n = 0;
+    for (size_t i = 0; ok && edit_at(k, i, &e); i++) {
+        if (is_chosen(s, &e)) {
+            struct job j = {.s = s,
+                            .what = JOB_EDIT,
+                            .args = {.dir = s->dir,
+                                     .edit = e,
+                                     .file = arena_printf(s->a, "%s-%zu", k->name, i),
+                                     .start = s->start,
+                                     .verbose = s->verbose}};
+            chosen = xrealloc(chosen, (n + 1) * sizeof(*chosen));
+            chosen[n++] = j;
+            add(s, &first, &j);
+        }
+    }
+    s->n_edits += n;
+    run(s, &first);
+    for (size_t i = 0; i < n; i++) {
+        struct job cold = chosen[i];
+        cold.what = JOB_COLD;
+        bool taken = access(arena_printf(s->a, "%s/%s.end", s->dir, cold.args.file), R_OK) == 0;
+        if (taken && s->fault == NULL) {
+            add(s, &second, &cold);
+        }
+        add_faults(s, &second, &chosen[i]);
+    }
+    run(s, &second);
+    free(chosen);
+    s->n_kinds++;
+    ok = ok && s->bad == 0;
+    s->n_failed_kinds += !ok;
+    printf("# %s: %zu edits, %zu faults, %zu findings, %.1f CPU s\n", k->name, s->n_edits - edits,
+           s->n_points - points, s->bad, pool_cpu_s() - cpu_s);
+    printf("%s %zu - %s\n", ok ? "ok" : "not ok", s->n_kinds, k->name);
+    (void)fflush(stdout);
+}
+
+/* ---- the command line ---------------------------------------------------------------------------- */
+
+static void list(void)
+{
+    struct arena *a = arena_new();
+    for (const struct edit_kind *k = edit_kinds; k->name != NULL; k++) {
+        struct edit e;
+        for (size_t i = 0; edit_at(k, i, &e); i++) {
+            printf("%-11s %s\n", edit_nature_name(e.value->nature), edit_name(a, &e));
+        }
+    }
+    for (const struct fault_kind *f = edit_faults; f->name != NULL; f++) {
+        printf("fault       %s\n", f->name);
+    }
+    arena_free(a);
+}
+
+static const char *value_of(int argc, char **argv, int *i)
+{
+    if (*i + 1 >= argc) {
+        fprintf(stderr, "%s wants a value\n", argv[*i]);
+        exit(2);
+    }
+    return argv[++*i];
+}
+
+static void parse(struct sweep *s, int argc, char **argv)
+{
+    struct err err = ERR_INIT;
+    if (sample_from_env(PART_CI, PART_QUICK, &s->edits, &err) != ERR_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(2);
+    }
+    const struct {
+        const char *flag;
+        const char **value;
+    } flags[] = {{"--cloud", &s->cloud}, {"--kind", &s->kind},   {"--field", &s->field},
+                 {"--value", &s->value}, {"--fault", &s->fault}, {"--call", &s->call}};
+    for (int i = 1; i < argc; i++) {
+        bool taken = false;
+        for (size_t k = 0; k < ARRAY_LEN(flags) && !taken; k++) {
+            taken = str_eq(argv[i], flags[k].flag);
+            if (taken) {
+                *flags[k].value = value_of(argc, argv, &i);
+            }
+        }
+        s->all = s->all || str_eq(argv[i], "--all");
+        s->list = s->list || str_eq(argv[i], "--list");
+        s->verbose = s->verbose || str_eq(argv[i], "--verbose");
+        if (!taken && !str_eq(argv[i], "--all") && !str_eq(argv[i], "--list") &&
+            !str_eq(argv[i], "--verbose")) {
+            fprintf(stderr, "unknown argument %s\n", argv[i]);
+            exit(2);
+        }
+    }
+    s->edits.parts = s->all ? 1 : s->edits.parts;
+    s->all = s->edits.parts == 1;
+    s->faults = s->edits;
+    s->faults.parts = s->all ? 1 : FAULTS_FACTOR;
+    if (s->kind != NULL && edit_kind_find(s->kind) == NULL) {
+        fprintf(stderr, "no kind %s; see --list\n", s->kind);
+        exit(2);
+    }
+}
+
+static void read_known(struct sweep *s)
+{
+    char *text = NULL;
+    size_t n = 0;
+    struct err err = ERR_INIT;
+    if (file_read(s->a, TRIMTAB_EDITS_KNOWN, STORY_MAX, &text, &n, &err) != ERR_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(2);
+    }
+    s->known = str_split(s->a, text, '\n', &s->n_known);
+    s->met = ARENA_ARRAY(s->a, bool, s->n_known + 1);
+}
+
+static bool takes_kind(const struct sweep *s, const struct edit_kind *k)
+{
+    return s->kind != NULL ? str_eq(s->kind, k->name) : str_eq(s->cloud, k->cloud);
+}
+
+/* With --all a line of known.txt about this cloud that nothing met is a failure. */
+static void judge_known(struct sweep *s)
+{
+    bool ok = true;
+    for (size_t i = 0; s->all && s->kind == NULL && i < s->n_known; i++) {
+        bool ours = str_glob(arena_printf(s->a, "E? %s-*", s->cloud), s->known[i]);
+        if (ours && !s->met[i]) {
+            ok = false;
+            printf("# known.txt: nothing meets \"%s\" any more: take it out\n", s->known[i]);
+        }
+    }
+    s->n_kinds++;
+    s->n_failed_kinds += !ok;
+    printf("%s %zu - every line of known.txt is true\n", ok ? "ok" : "not ok", s->n_kinds);
+}
+
+static void remove_dir(const char *dir)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    DIR *d = opendir(dir);
+    for (struct dirent *e = d != NULL ? readdir(d) : NULL; e != NULL; e = readdir(d)) {
+        if (e->d_name[0] != '.') {
+            (void)unlink(arena_printf(a, "%s/%s", dir, e->d_name));
+        }
+    }
+    if (d != NULL) {
+        closedir(d);
+    }
+    (void)rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+    char dir[] = "/tmp/trimtab-edits-XXXXXX";
+    struct sweep s = {.a = arena_new(), .cloud = "gce", .parallel = PARALLEL};
+    size_t planned = 1;
+    parse(&s, argc, argv);
+    if (s.list) {
+        list();
+        arena_free(s.a);
+        return 0;
+    }
+    (void)setenv("TRIMTAB_TEST_DATA", TRIMTAB_TEST_DATA, 0); /* meson test has set it */
+    read_known(&s);
+    if (mkdtemp(dir) == NULL) {
+        perror(dir);
+        return 1;
+    }
+    s.dir = dir;
+    for (const struct edit_kind *k = edit_kinds; k->name != NULL; k++) {
+        planned += takes_kind(&s, k);
+    }
+    printf("1..%zu\n", planned);
+    if (s.kind == NULL) {
+        sample_print(&s.edits, stdout);
+    }
+    for (const struct edit_kind *k = edit_kinds; k->name != NULL; k++) {
+        if (takes_kind(&s, k)) {
+            try_kind(&s, k);
+        }
+    }
+    judge_known(&s);
+    printf("# %zu edits (%zu refused by the API server), %zu faults (%zu did not come), %zu "
+           "findings, %zu known, %.1f CPU s\n",
+           s.n_edits, s.n_refused, s.n_points, s.n_past, s.n_found, s.n_known_found, pool_cpu_s());
+    remove_dir(dir);
+    arena_free(s.a);
+    return s.n_failed_kinds == 0 ? 0 : 1;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trial.c: see trial.h.  The way of a run: start, edit, nodes, back.  What is asserted on the way is in judge.c. */
+#include "tests/edits/trial.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/file.h"
+#include "tests/edits/history.h"
+#include "tests/edits/judge.h"
+#include "tests/edits/served.h"
+#include "tests/fault/stage.h"
+#include "tests/fault/world.h"
+#include "trimtab/provider.h"
+
+#define STATE_MAX (64 << 20)
+#define SERVICE   "/api/v1/namespaces/default/services/web"
+#define SOON_MS   60000 /* nodes come and go within it, whatever else is wrong */
+
+struct trial {
+    struct stage s;
+    struct err err;
+    const struct trial_args *args;
+    struct history *h;
+    size_t found;
+    atomic_bool announced; /* a plan of the edit said that traffic is interrupted */
+};
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static const char *file_of(struct trial *t, const char *name, const char *ext)
+{
+    return arena_printf(t->s.a, "%s/%s.%s", t->args->dir, name, ext);
+}
+
+static int write_text(struct trial *t, const char *ext, const char *text)
+{
+    return file_write_atomic(file_of(t, t->args->file, ext), text, strlen(text), 0600, &t->err);
+}
+
+static int read_text(struct trial *t, const char *ext, char **ret)
+{
+    size_t n = 0;
+    return file_read(t->s.a, file_of(t, t->args->file, ext), STATE_MAX, ret, &n, &t->err);
+}
+
+/* ---- the rig ------------------------------------------------------------------------------------- */
+
+static int open_kind(struct trial *t, const struct edit_kind *k, struct json_object *world)
+{
+    t->s.cloud = k->cloud;
+    t->s.config = str_eq(k->cloud, "aws") ? k->config : NULL;
+    t->s.site = str_eq(k->cloud, "azure") ? site_find(NULL) : NULL;
+    return stage_open(&t->s, world, k->flags);
+}
+
+static void open_trial(struct trial *t, const struct trial_args *args)
+{
+    *t = (struct trial){.err = ERR_INIT, .args = args};
+    t->s = stage_new(&t->err);
+    t->s.kind = args->fault;
+}
+
+static enum trial_code close_trial(struct trial *t, int rc, enum trial_code code)
+{
+    if (rc != ERR_OK) {
+        printf("%s\n", t->err.message);
+        code = TRIAL_BROKEN;
+    }
+    if (t->args->verbose && t->s.rig != NULL) {
+        printf("%s", rig_log(t->s.rig));
+    }
+    struct history *h = t->h;
+    stage_done(&t->s);
+    history_free(h);
+    return code != TRIAL_OK ? code : t->found > 0 ? TRIAL_FOUND : TRIAL_OK;
+}
+
+/* In a worker's thread.  The cloud leaves no other way, and plan says so: E1 allows it. */
+static void on_plan(void *arg, const struct tt_plan *plan)
+{
+    struct trial *t = arg;
+    for (uint32_t i = 0; i < plan->n_services; i++) {
+        const struct tt_plan_service *s = plan->services[i];
+        for (uint32_t k = 0; str_eq(s->key, "default/web") && k < s->n_effects; k++) {
+            if (strstr(s->effects[k], "interrupted") != NULL) {
+                atomic_store(&t->announced, true);
+            }
+        }
+    }
+}
+
+static int begin(struct trial *t)
+{
+    int rc = open_kind(t, t->args->edit.kind, t->args->start);
+    if (rc == ERR_OK) {
+        rig_on_plan(t->s.rig, on_plan, t);
+        t->h = history_new(t->s.rig, t->s.probe);
+    }
+    return rc;
+}
+
+/* The Service as it is now, also while a dead controller lets nobody be heard; arena. */
+static struct json_object *service_now(struct trial *t, const char *name)
+{
+    struct json_object *services = json_path(rig_world(t->s.rig), "kubernetes.services");
+    for (size_t i = 0; i < json_len(services); i++) {
+        struct json_object *s = json_object_array_get_idx(services, i);
+        struct json_object *meta = json_member(s, "metadata");
+        if (str_eq(json_str(meta, "name"), name) &&
+            str_eq(json_str(meta, "namespace"), "default")) {
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* ---- the start ----------------------------------------------------------------------------------- */
+
+enum trial_code trial_start(const struct edit_kind *k, const char *dir)
+{
+    const struct trial_args args = {.dir = dir, .edit = {.kind = k}, .file = k->name};
+    struct trial t;
+    open_trial(&t, &args);
+    int rc = open_kind(&t, k, NULL);
+    if (rc == ERR_OK) {
+        struct json_object *world = rig_world(t.s.rig);
+        rc = world_add_foreign(t.s.a, world, &t.err);
+        if (rc == ERR_OK && k->flags != NULL) {
+            world_remove_service(world, "rbs"); /* of ingress-gce, whose part is played here */
+        }
+        rc = rc == ERR_OK ? rig_load(t.s.rig, world, &t.err) : rc;
+    }
+    const struct step steps[] = {{STEP_CREATE, "near", k->near}, {STEP_CREATE, "web", k->web}};
+    for (size_t i = 0; i < ARRAY_LEN(steps) && rc == ERR_OK; i++) {
+        rc = stage_step(&t.s, &steps[i]);
+    }
+    rc = rc == ERR_OK ? stage_start(&t.s) : rc;
+    rc = rc == ERR_OK ? stage_settle(&t.s, RIG_LATER) : rc;
+    if (rc == ERR_OK) {
+        rc = write_text(&t, "start", json_text(t.s.a, rig_world(t.s.rig), JSON_COMPACT));
+    }
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
+/* ---- an edit ------------------------------------------------------------------------------------- */
+
+/* Makes it heard: a controller that has died is replaced.  The status of the last answer. */
+static int edit_now(struct trial *t, const char *patch)
+{
+    int status = 0;
+    for (int i = 0; i < 3; i++) {
+        status = rig_kube(t->s.rig, "PATCH", SERVICE, patch, NULL);
+        if (status != 0 && status < 500) {
+            return status;
+        }
+        if (probe_is_dead(t->s.probe) && stage_restart(&t->s) != ERR_OK) {
+            return 0;
+        }
+    }
+    return status;
+}
+
+/* The merge patch that takes `patch` back from `service`. */
+static const char *inverse(struct arena *a, struct json_object *service, const char *patch)
+{
+    struct json_object *tree = NULL;
+    if (json_parse_arena(a, patch, strlen(patch), NULL, &tree, NULL) != ERR_OK) {
+        abort(); /* a row of the tables is no JSON */
+    }
+    bool spec = json_member(tree, "spec") != NULL;
+    struct json_object *was =
+        spec ? json_member(service, "spec") : json_path(service, "metadata.annotations");
+    struct json_object *members =
+        spec ? json_member(tree, "spec") : json_path(tree, "metadata.annotations");
+    struct json_object *back = json_object_new_object();
+    json_object_object_foreach(members, key, value)
+    {
+        struct json_object *old = json_member(was, key);
+        (void)value;
+        json_add(back, key, old != NULL ? json_object_get(old) : NULL);
+    }
+    if (spec && json_member(json_member(tree, "spec"), "externalTrafficPolicy") != NULL) {
+        json_add(back, "healthCheckNodePort", NULL);
+    }
+    const char *text = json_text(a, back, JSON_COMPACT);
+    json_object_put(back);
+    return spec ? arena_printf(a, "{\"spec\":%s}", text)
+                : arena_printf(a, "{\"metadata\":{\"annotations\":%s}}", text);
+}
+
+static void report(void *arg, const char *line)
+{
+    struct trial *t = arg;
+    t->found++;
+    printf("%s\n", line);
+}
+
+static struct judge judge_of(struct trial *t, struct json_object *before, struct json_object *reach)
+{
+    return (struct judge){.a = t->s.a,
+                          .history = t->h,
+                          .before = before,
+                          .effects = t->args->edit.value->effects,
+                          .reach_before = json_object_get(reach),
+                          .report = report,
+                          .arg = t};
+}
+
+static int run_start(struct trial *t)
+{
+    int rc = stage_start(&t->s);
+    rc = rc == ERR_OK ? stage_settle(&t->s, RIG_LATER) : rc;
+    if (rc == ERR_OK && rig_mutations(t->s.rig) > 0) {
+        rc = err_set(&t->err, ERR_BUG, "the start is not at rest");
+    }
+    return rc;
+}
+
+/* E3: a node comes and goes, and web follows as near does. */
+static int nodes_come_and_go(struct trial *t, const struct judge *j)
+{
+    struct json_object *names = NULL;
+    if (rig_kube(t->s.rig, "POST", "/sim/nodes", "{\"count\":1}", &names) / 100 != 2) {
+        return err_set(&t->err, ERR_BUG, "no node can be added");
+    }
+    const char *text = json_text(t->s.a, names, JSON_COMPACT);
+    json_object_put(names);
+    int rc = stage_settle(&t->s, SOON_MS);
+    if (rc == ERR_OK) {
+        judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
+                      "a node came");
+    }
+    rc = rc == ERR_OK && rig_kube(t->s.rig, "DELETE", "/sim/nodes/node-2", NULL, NULL) / 100 != 2
+             ? err_set(&t->err, ERR_BUG, "no node can be removed (%s)", text)
+             : rc;
+    rc = rc == ERR_OK ? stage_settle(&t->s, SOON_MS) : rc;
+    if (rc == ERR_OK) {
+        judge_members(j, service_now(t, "web"), service_now(t, "near"), history_now(t->h),
+                      "a node left");
+    }
+    return rc;
+}
+
+/* E2: as it was before; then nothing is left to do. */
+static int take_back(struct trial *t, const struct judge *j, const char *patch)
+{
+    history_begin(t->h);
+    int status = edit_now(t, inverse(t->s.a, j->before, patch));
+    if (status / 100 != 2) {
+        return err_set(&t->err, ERR_BUG, "the edit cannot be taken back: %d", status);
+    }
+    int rc = stage_settle(&t->s, RIG_LATER);
+    if (rc != ERR_OK) {
+        return rc;
+    }
+    judge_back(j, service_now(t, "web"), history_now(t->h));
+    rc = stage_check_second_plan(&t->s);
+    if (rc == ERR_CONFLICT) {
+        report(t, arena_printf(t->s.a, "E2: taken back, %s", t->err.message));
+        err_clear(&t->err);
+        rc = ERR_OK;
+    }
+    return rc;
+}
+
+enum trial_code trial_edit(const struct trial_args *args)
+{
+    struct trial t;
+    open_trial(&t, args);
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    const char *patch = edit_patch(t.s.a, &args->edit);
+    struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    history_begin(t.h);
+    probe_begin(t.s.probe, NULL, NULL);
+    if (edit_now(&t, patch) / 100 != 2) {
+        return close_trial(&t, ERR_OK, TRIAL_REFUSED);
+    }
+    rc = stage_settle(&t.s, RIG_LATER);
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    size_t n = 0;
+    const char **calls = probe_calls(t.s.probe, t.s.a, &n);
+    struct json_object *end = rig_world(t.s.rig);
+    struct json_object *reach = history_now(t.h);
+    judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
+    judge_end(&j, service_now(&t, "web"), reach, args->edit.value->nature == EDIT_GOOD);
+    rc = write_text(&t, "end", world_text(t.s.a, end, t.s.names));
+    rc = rc == ERR_OK ? write_text(&t, "reach", json_text(t.s.a, reach, JSON_COMPACT)) : rc;
+    rc = rc == ERR_OK ? write_text(&t, "calls", str_join(t.s.a, calls, n, "\n")) : rc;
+    if ((args->edit.value->effects & EDIT_LEAVES) == 0) {
+        rc = rc == ERR_OK ? nodes_come_and_go(&t, &j) : rc;
+        rc = rc == ERR_OK ? take_back(&t, &j, patch) : rc;
+    }
+    rc = rc == ERR_OK ? stage_check_log(&t.s) : rc;
+    json_object_put(j.reach_before);
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
+/* ---- the same while nobody looks ------------------------------------------------------------------ */
+
+/* E4: an edit is carried out whenever it was made. */
+enum trial_code trial_cold(const struct trial_args *args)
+{
+    struct trial t;
+    char *want = NULL;
+    open_trial(&t, args);
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? read_text(&t, "end", &want) : rc;
+    if (rc == ERR_OK && edit_now(&t, edit_patch(t.s.a, &args->edit)) / 100 != 2) {
+        return close_trial(&t, rc, TRIAL_REFUSED);
+    }
+    rc = rc == ERR_OK ? stage_start(&t.s) : rc;
+    rc = rc == ERR_OK ? stage_settle(&t.s, RIG_LATER) : rc;
+    if (rc == ERR_OK) {
+        const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
+        const char *diff = world_difference(t.s.a, want, got);
+        if (diff != NULL) {
+            report(&t,
+                   arena_printf(t.s.a, "E4: made while no controller ran, it ends otherwise:%.600s",
+                                diff));
+        }
+    }
+    return close_trial(&t, rc, TRIAL_OK);
+}
+
+/* ---- the same with a fault ------------------------------------------------------------------------ */
+
+/* E1 while the fault lasts and after; in the end the same as without it. */
+static int run_fault(struct trial *t, struct judge *j, const char *patch)
+{
+    const struct trial_args *args = t->args;
+    bool down = args->fault->effect == EFFECT_DOWN;
+    t->s.began_ms = clock_now_ms(rig_clock(t->s.rig));
+    probe_begin(t->s.probe, args->fault, args->call);
+    history_begin(t->h);
+    if (edit_now(t, patch) / 100 != 2) {
+        return err_set(&t->err, ERR_BUG, "the edit is not taken");
+    }
+    int rc = stage_settle(&t->s, down ? STAGE_HEALED_MS / 2 : RIG_LATER);
+    if (rc == ERR_OK && down) {
+        judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
+        history_begin(t->h);
+        probe_heal(t->s.probe);
+        rc = stage_settle(&t->s, RIG_LATER);
+    }
+    if (rc == ERR_OK) {
+        judge_course(j, service_now(t, "web"), history_now(t->h), atomic_load(&t->announced));
+    }
+    return rc;
+}
+
+enum trial_code trial_fault(const struct trial_args *args)
+{
+    struct trial t;
+    char *want = NULL;
+    open_trial(&t, args);
+    int rc = begin(&t);
+    rc = rc == ERR_OK ? read_text(&t, "end", &want) : rc;
+    rc = rc == ERR_OK ? run_start(&t) : rc;
+    if (rc != ERR_OK) {
+        return close_trial(&t, rc, TRIAL_OK);
+    }
+    struct judge j = judge_of(&t, service_now(&t, "web"), history_now(t.h));
+    rc = run_fault(&t, &j, edit_patch(t.s.a, &args->edit));
+    bool met = probe_fired(t.s.probe);
+    if (rc == ERR_OK) {
+        const char *got = world_text(t.s.a, rig_world(t.s.rig), t.s.names);
+        const char *diff = world_difference(t.s.a, want, got);
+        if (diff != NULL) {
+            report(&t, arena_printf(t.s.a, "E4: the fault is over, and it ends otherwise:%.600s",
+                                    diff));
+        }
+        rc = stage_check_log(&t.s);
+    }
+    json_object_put(j.reach_before);
+    return close_trial(&t, rc, met || t.found > 0 ? TRIAL_OK : TRIAL_PAST);
+}
