@@ -122,6 +122,16 @@ void service_cache_set(struct service_cache *c, const char *key, struct kube_obj
     kube_object_unref(accepted);
 }
 
+void service_cache_set_behind(struct service_cache *c, const char *key, bool behind)
+{
+    mutex_lock(&c->lock);
+    struct known *e = map_get(c->entries, key);
+    if (e != NULL) {
+        e->k.behind = behind;
+    }
+    mutex_unlock(&c->lock);
+}
+
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck)
 {
     mutex_lock(&c->lock);

@@ -30,6 +30,7 @@ struct service_known {
     bool foreign; /* its finalizer is another controller's: it carried that one's class */
     bool
         stuck; /* its last ensure was refused, and only a change helps: of it, or of its backends */
+    bool behind;      /* the last update of its backends, after an ensure that failed, failed too */
     int64_t waits_ms; /* since when the cloud is at work for it, by the clock; 0: it is not */
     bool wait_told;   /* its owner was told that this takes long */
     bool has_nodes;
@@ -62,6 +63,8 @@ bool service_known_has_nodes(const struct service_known *k, const struct node_di
 void service_cache_set_endpoints(struct service_cache *c, const char *key, uint64_t fingerprint);
 /* How the ensure of an entry ended; one that was not refused (`stuck`) accepted the object as it was set last. */
 void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck);
+/* Whether its backends are behind, see struct service_known. */
+void service_cache_set_behind(struct service_cache *c, const char *key, bool behind);
 /* The cloud is at work for it (TT_IN_PROGRESS).  Returns since when, by the clock: `now_ms` the first time; 0 (and keeps
  * nothing) for an entry that is not there. */
 int64_t service_cache_note_wait(struct service_cache *c, const char *key, int64_t now_ms);

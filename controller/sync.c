@@ -63,7 +63,7 @@ int64_t syncer_endpoints_delay_ms(const struct syncer *s, const struct tt_servic
 
 /* ---- load and decide ----------------------------------------------------------------------------- */
 
-static bool backends_are_known(const struct sync_batch *b, const struct sync_item *item)
+bool sync_backends_are_known(const struct sync_batch *b, const struct sync_item *item)
 {
     const struct service_known *k = &item->known;
 
@@ -94,7 +94,7 @@ static void decide(struct sync_batch *b, struct sync_item *item)
         f.unreadable = item->obj->unreadable != NULL;
         f.cached = k->state != NULL && str_eq(k->state->uid, item->obj->uid);
         f.not_our_finalizer = k->foreign;
-        f.same_backends = f.cached && backends_are_known(b, item);
+        f.same_backends = f.cached && sync_backends_are_known(b, item);
         f.stuck = f.cached && k->stuck;
     } else {
         f.cached = k->cached;
@@ -370,6 +370,7 @@ static void batch_run(struct sync_batch *b)
     }
     int64_t called_ms = clock_now_ms(b->s->clock);
     sync_call_joined(b);
+    sync_upkeep(b);
     sync_look(b);
     double took_s = (double)(clock_now_ms(b->s->clock) - called_ms) / 1000;
     for (size_t i = 0; i < b->n; i++) {

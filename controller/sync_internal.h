@@ -3,7 +3,7 @@
  *
  * The parts: sync.c the order of things; sync_call.c calls into the provider; sync_report.c what a Service says of its load
  * balancer; sync_drift.c looks whether somebody else changed something; sync_left.c Services that went while nobody watched;
- * sync_unreadable.c Services and endpoints that cannot be read;
+ * sync_unreadable.c Services and endpoints that cannot be read; sync_upkeep.c the nodes of those that are refused;
  * sync_kube.c patches; sync_after.c what an outcome means; sync_events.c the words of events; sync_board.c what /status
  * shows. */
 #ifndef TRIMTAB_CONTROLLER_SYNC_INTERNAL_H
@@ -125,6 +125,12 @@ void sync_drift_schedule(const struct sync_item *item, bool soon);
 /* --- sync_left.c ------------------------------------------------------------------------------------ */
 /* Is this the key of syncer_ask_left()?  Then it is dealt with. */
 bool sync_left(const struct syncer *s, const struct queue_batch *batch);
+
+/* --- sync_upkeep.c ---------------------------------------------------------------------------------- */
+/* Updates the backends of what stands and could not be ensured in this batch. */
+void sync_upkeep(struct sync_batch *b);
+/* Nodes and endpoints are those that were handed over before this sync. */
+bool sync_backends_are_known(const struct sync_batch *b, const struct sync_item *item);
 
 /* --- sync_unreadable.c ------------------------------------------------------------------------------ */
 /* For SYNC_UNREADABLE: item->err says what cannot be read. */

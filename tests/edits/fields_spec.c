@@ -4,19 +4,23 @@
  * What the API server itself refuses is tried, too, and counted apart: it never reaches the controller. */
 #include "tests/edits/edits.h"
 
-#define HTTP "{\"name\":\"http\",\"port\":80}"
+#define LOCAL "\"externalTrafficPolicy\":\"Local\",\"healthCheckNodePort\":32101"
+#define HTTP  "{\"name\":\"http\",\"port\":80}"
 
 const struct edit_field edit_fields_spec[] = {
     {"*",
      "spec.ports",
-     {{EDIT_GOOD, "[" HTTP ",{\"name\":\"https\",\"port\":8443}]"},
+     {{EDIT_GOOD, "[" HTTP ",{\"name\":\"https\",\"port\":8443,\"nodePort\":32443}]"},
       {EDIT_GOOD, "[" HTTP "]"},
-      {EDIT_GOOD, "[" HTTP ",{\"name\":\"https\",\"port\":443},{\"name\":\"more\",\"port\":444}]"},
-      {EDIT_GOOD, "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\"}]"},
+      {EDIT_GOOD,
+       "[" HTTP
+       ",{\"name\":\"https\",\"port\":443},{\"name\":\"more\",\"port\":444,\"nodePort\":32444}]"},
+      {EDIT_GOOD, "[{\"name\":\"udp\",\"port\":80,\"protocol\":\"UDP\",\"nodePort\":32081}]"},
       {EDIT_GOOD,
        "[{\"name\":\"http\",\"port\":80,\"nodePort\":32080},{\"name\":\"https\",\"port\":443}]",
        EDIT_PORTS},
-      {EDIT_IMPOSSIBLE, "[" HTTP ",{\"name\":\"dns\",\"port\":53,\"protocol\":\"UDP\"}]"},
+      {EDIT_IMPOSSIBLE,
+       "[" HTTP ",{\"name\":\"dns\",\"port\":53,\"protocol\":\"UDP\",\"nodePort\":32053}]"},
       {EDIT_IMPOSSIBLE, "[" HTTP ",{\"name\":\"s\",\"port\":132,\"protocol\":\"SCTP\"}]"},
       {EDIT_BAD, "[]"},
       {EDIT_BAD, "[{\"name\":\"http\",\"port\":0}]"}}},
@@ -37,9 +41,7 @@ const struct edit_field edit_fields_spec[] = {
       {EDIT_BAD, "\"192.0.2.0/33\""},
       {EDIT_BAD, "\"192.0.2.0/24;10.0.0.0/8\""}}},
     {"*", "spec.sessionAffinity", {{EDIT_GOOD, "\"ClientIP\""}, {EDIT_BAD, "\"clientip\""}}},
-    {"*",
-     "spec.externalTrafficPolicy",
-     {{EDIT_GOOD, "\"Local\"", EDIT_MEMBERS}, {EDIT_BAD, "\"Nearby\""}}},
+    {"*", "spec.externalTrafficPolicy", {{EDIT_BAD, "\"Nearby\""}}},
     {"*",
      "spec.loadBalancerIP",
      {{EDIT_IMPOSSIBLE, "\"192.0.2.77\""}, {EDIT_BAD, "\"none\""}, {EDIT_BLANK, "\" \""}}},
@@ -53,7 +55,7 @@ const struct edit_field edit_fields_spec[] = {
        "{\"ipFamilyPolicy\":\"RequireDualStack\",\"ipFamilies\":[\"IPv4\",\"IPv6\"]}"},
       {EDIT_GOOD,
        "{\"sessionAffinity\":\"ClientIP\",\"loadBalancerSourceRanges\":[\"192.0.2.0/24\"]}"},
-      {EDIT_GOOD, "{\"externalTrafficPolicy\":\"Local\",\"ports\":[" HTTP "]}", EDIT_MEMBERS},
+      {EDIT_GOOD, "{" LOCAL ",\"ports\":[" HTTP "]}", EDIT_MEMBERS},
       {EDIT_IMPOSSIBLE, "{\"loadBalancerIP\":\"192.0.2.77\",\"ports\":[" HTTP "]}"}}},
     {"*", "spec.allocateLoadBalancerNodePorts", {{EDIT_GOOD, "false"}}},
     {"*", "spec.internalTrafficPolicy", {{EDIT_GOOD, "\"Local\""}}},

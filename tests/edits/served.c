@@ -94,7 +94,10 @@ struct reach_ranges served_allowed(struct arena *a, struct json_object *service,
     const char *note = json_str(json_path(service, "metadata.annotations"), RANGES_NOTE);
     struct reach_ranges allowed = REACH_NOBODY;
     if (json_len(ranges) > 0) {
-        allowed = reach_ranges_of_list(a, ranges);
+        for (size_t i = 0; i < json_len(ranges); i++) {
+            const char *one = json_object_get_string(json_object_array_get_idx(ranges, i));
+            allowed = reach_ranges_or(a, allowed, reach_ranges_of(a, str_trim(a, one)));
+        }
     } else if (note != NULL) {
         size_t n = 0;
         char **words = str_split(a, note, ',', &n);

@@ -85,7 +85,8 @@ static void on_plan(void *arg, const struct tt_plan *plan)
     for (uint32_t i = 0; i < plan->n_services; i++) {
         const struct tt_plan_service *s = plan->services[i];
         for (uint32_t k = 0; str_eq(s->key, "default/web") && k < s->n_effects; k++) {
-            if (strstr(s->effects[k], "interrupted") != NULL) {
+            if (strstr(s->effects[k], "interrupted") != NULL ||
+                strstr(s->effects[k], "Traffic stops") != NULL) {
                 atomic_store(&t->announced, true);
             }
         }
@@ -195,7 +196,7 @@ static void report(void *arg, const char *line)
 {
     struct trial *t = arg;
     t->found++;
-    printf("%s\n", line);
+    printf("%s\n", str_replace(t->s.a, line, "\n", " "));
 }
 
 static struct judge judge_of(struct trial *t, struct json_object *before, struct json_object *reach)
