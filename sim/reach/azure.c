@@ -184,7 +184,7 @@ static bool is_used_elsewhere(const struct azure *z, const struct azure_doc *doc
 
 void reach_azure(struct reach *r, struct json_object *world)
 {
-    if (json_member(world, "azure") == NULL) {
+    if (!json_object_is_type(json_member(world, "azure"), json_type_object)) {
         return;
     }
     struct azure z = read_world(reach_arena(r), world);
