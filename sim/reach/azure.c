@@ -93,9 +93,10 @@ static const char *const types[AZURE_TYPES_MAX] = {
     [AZURE_NICS] = "microsoft.network/networkinterfaces",
     [AZURE_MACHINES] = "microsoft.compute/virtualmachines",
     [AZURE_INSTANCES] = "microsoft.compute/virtualmachinescalesets/virtualmachines",
+    [AZURE_TAGS] = "microsoft.network/locations/servicetags",
 };
 
-/* ".../providers/namespace/type/name/type/name", against "namespace/type/type". */
+/* ".../providers/namespace/type/name/type/name", against "namespace/type/type"; the last name may be absent. */
 static bool is_of_type(const char *id, const char *type)
 {
     static const char providers[] = "/providers/";
@@ -107,11 +108,11 @@ static bool is_of_type(const char *id, const char *type)
     at += n;
     for (type += n; *type == '/'; type += n) {
         n = 1 + strcspn(type + 1, "/");
-        if (strncmp(at, type, n) != 0 || at[n] != '/' || at[n + 1] == '\0') {
+        if (strncmp(at, type, n) != 0 || (at[n] != '/' && at[n] != '\0')) {
             return false;
         }
-        at += n + 1;
-        at += strcspn(at, "/");
+        at += n;
+        at += *at == '/' ? 1 + strcspn(at + 1, "/") : 0;
     }
     return *at == '\0';
 }
@@ -156,6 +157,7 @@ static struct azure read_world(struct arena *a, struct json_object *world)
         .by_address = azure_map(a),
         .public_ips = azure_map(a),
         .pools = azure_map(a),
+        .tags = azure_map(a),
         .seen = azure_map(a),
     };
     sort_documents(&z, json_member(world, "azure"));

@@ -37,6 +37,7 @@ enum azure_type {
     AZURE_NICS,
     AZURE_MACHINES,
     AZURE_INSTANCES,
+    AZURE_TAGS, /* answers of "Service Tags - List", which a world may hold */
     AZURE_TYPES_MAX,
 };
 struct azure {
@@ -50,6 +51,7 @@ struct azure {
     struct map *behind_nat; /* id of a NAT rule or NAT pool → the same */
     struct map *by_config;  /* id of an IP configuration → struct azure_nic */
     struct map *by_address; /* id of a network, a blank, address → struct azure_nic */
+    struct map *tags;       /* name of a service tag in small letters → struct reach_ranges */
     struct map *public_ips; /* id → the document, borrowed */
     struct map *pools; /* id → the document of a pool that the world lists by itself, borrowed */
     struct map *seen;  /* id of a public IP → NULL: a frontend or a machine has it */

@@ -3,7 +3,8 @@
  *
  * The rules of a group are tried by rising priority, and the first that fits decides; three default rules come last and
  * let in what comes from the network and the load balancer's probes.  A packet passes the group of its subnet and that of
- * its NIC.  Service tags other than the three below, and application security groups, stand for nobody. */
+ * its NIC.  Service tags other than the three below stand for what the world's lists of tags say, else for nobody, as do
+ * application security groups. */
 #include "sim/reach/azure.h"
 
 #include <string.h>
@@ -39,26 +40,31 @@ struct azure_group {
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-static void add_tag(struct prefixes *x, const char *text)
+static void add_tag(struct azure *z, struct prefixes *x, const char *text)
 {
+    const struct reach_ranges *listed =
+        text != NULL ? map_get(z->tags, azure_key(z->a, text)) : NULL;
+    if (listed != NULL) {
+        x->ranges = reach_ranges_or(z->a, x->ranges, *listed);
+    }
     x->any = x->any || str_eq(text, "*") || str_eq_nocase(text, "Any");
     x->network = x->network || str_eq_nocase(text, "VirtualNetwork");
     x->internet = x->internet || str_eq_nocase(text, "Internet");
     x->balancer = x->balancer || str_eq_nocase(text, "AzureLoadBalancer");
 }
 
-static struct prefixes prefixes_of(struct arena *a, struct json_object *p, const char *one_name,
+static struct prefixes prefixes_of(struct azure *z, struct json_object *p, const char *one_name,
                                    const char *many_name)
 {
     const char *one = json_str(p, one_name);
     struct json_object *many = json_member(p, many_name);
-    struct prefixes x = {.ranges = reach_ranges_of(a, one)};
-    add_tag(&x, one);
-    for (size_t i = 0; i < json_len(many); i++) {
-        add_tag(&x, json_object_get_string(json_object_array_get_idx(many, i)));
-    }
+    struct prefixes x = {.ranges = reach_ranges_of(z->a, one)};
     if (json_len(many) > 0) {
-        x.ranges = reach_ranges_or(a, x.ranges, reach_ranges_of_list(a, many));
+        x.ranges = reach_ranges_or(z->a, x.ranges, reach_ranges_of_list(z->a, many));
+    }
+    add_tag(z, &x, one);
+    for (size_t i = 0; i < json_len(many); i++) {
+        add_tag(z, &x, json_object_get_string(json_object_array_get_idx(many, i)));
     }
     return x;
 }
@@ -91,8 +97,9 @@ static struct ports ports_of(struct arena *a, struct json_object *p, const char 
     return ports;
 }
 
-static struct rule rule_of(struct arena *a, struct json_object *p)
+static struct rule rule_of(struct azure *z, struct json_object *p)
 {
+    struct arena *a = z->a;
     const char *protocol = json_str(p, "protocol");
     return (struct rule){
         .priority = json_int(p, "priority", 0),
@@ -100,8 +107,8 @@ static struct rule rule_of(struct arena *a, struct json_object *p)
         .protocol = str_eq(protocol, "*") ? NULL : str_nonnull(protocol),
         .from_ports = ports_of(a, p, "sourcePortRange", "sourcePortRanges"),
         .to_ports = ports_of(a, p, "destinationPortRange", "destinationPortRanges"),
-        .from = prefixes_of(a, p, "sourceAddressPrefix", "sourceAddressPrefixes"),
-        .to = prefixes_of(a, p, "destinationAddressPrefix", "destinationAddressPrefixes"),
+        .from = prefixes_of(z, p, "sourceAddressPrefix", "sourceAddressPrefixes"),
+        .to = prefixes_of(z, p, "destinationAddressPrefix", "destinationAddressPrefixes"),
     };
 }
 
@@ -130,15 +137,16 @@ static void add_defaults(struct arena *a, struct azure_group *g)
     g->rules[g->n++] = rule;
 }
 
-static struct azure_group *group_of(struct arena *a, struct json_object *body)
+static struct azure_group *group_of(struct azure *z, struct json_object *body)
 {
+    struct arena *a = z->a;
     struct json_object *rules = json_path(body, "properties.securityRules");
     struct azure_group *g = ARENA_NEW(a, struct azure_group);
     g->rules = ARENA_ARRAY(a, struct rule, json_len(rules) + 3);
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *p = json_member(json_object_array_get_idx(rules, i), "properties");
         if (str_eq_nocase(json_str(p, "direction"), "Inbound")) {
-            g->rules[g->n++] = rule_of(a, p);
+            g->rules[g->n++] = rule_of(z, p);
         }
     }
     if (g->n > 0) {
@@ -148,11 +156,26 @@ static struct azure_group *group_of(struct arena *a, struct json_object *body)
     return g;
 }
 
+/* {"values": [{"name": "Storage", "properties": {"addressPrefixes": […]}}]} */
+static void read_tags(struct azure *z, struct json_object *list)
+{
+    struct json_object *values = json_member(list, "values");
+    for (size_t i = 0; i < json_len(values); i++) {
+        struct json_object *o = json_object_array_get_idx(values, i);
+        struct reach_ranges *ranges = ARENA_NEW(z->a, struct reach_ranges);
+        *ranges = reach_ranges_of_list(z->a, json_path(o, "properties.addressPrefixes"));
+        map_set(z->tags, azure_key(z->a, str_nonnull(json_str(o, "name"))), ranges);
+    }
+}
+
 void azure_read_groups(struct azure *z)
 {
+    for (size_t i = 0; i < z->docs[AZURE_TAGS].n; i++) {
+        read_tags(z, z->docs[AZURE_TAGS].at[i].body);
+    }
     const struct azure_docs *docs = &z->docs[AZURE_GROUPS];
     for (size_t i = 0; i < docs->n; i++) {
-        map_set(z->groups, docs->at[i].id, group_of(z->a, docs->at[i].body));
+        map_set(z->groups, docs->at[i].id, group_of(z, docs->at[i].body));
     }
 }
 

@@ -135,89 +135,87 @@ static void rules(void **state)
 static void pools(void **state)
 {
     (void)state;
-    static const struct azure_row
-        rows[] =
-            {
-                {"one machine is not in the pool", LEAVE("2"),
-                 "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80"},
-                {"an empty pool", LEAVE("1") ", " LEAVE("2"),
-                 "203.0.113.1 TCP/80 internet no target"},
-                {"another pool",
-                 BALANCER(
-                     RULES(RULE("f", "Tcp", "80", "80", POOL("x"))) ", " POOLS("{'name': 'x'}")),
-                 "203.0.113.1 TCP/80 internet no target"},
-                {"the pool of the other family",
-                 OPEN ", " BALANCER(RULES(RULE("f", "Tcp", "80", "80", POOL("k6")))),
-                 "203.0.113.1 TCP/80 internet no target"},
-                {"by address",
-                 BALANCER(
-                     BY_ADDRESS(MEMBER("10.240.1.2", "") ", " MEMBER("10.240.1.1", "")) ", " TO_I),
-                 SERVED},
-                {"by an address that no machine has",
-                 BALANCER(
-                     BY_ADDRESS(MEMBER("10.240.1.1", "") ", " MEMBER("10.240.1.9", "")) ", " TO_I),
-                 "203.0.113.1 TCP/80 internet 0.0.0.0/0 > !10.240.1.9:80 node-1:80"},
-                {"by an address of another network",
-                 BALANCER(BY_ADDRESS(
-                     MEMBER("10.240.1.1", ", 'virtualNetwork': " REF(VNET "x"))) ", " TO_I),
-                 "203.0.113.1 TCP/80 internet ? > !10.240.1.1:80 no permission"},
-                {"a member that is taken down",
-                 BALANCER(BY_ADDRESS(MEMBER("10.240.1.1", ", 'adminState': 'Down'") ", " MEMBER(
-                     "10.240.1.2", ", 'adminState': 'None'")) ", " TO_I),
-                 "203.0.113.1 TCP/80 internet 0.0.0.0/0 > !node-1:80 node-2:80"},
-                {"a member that is up without a probe",
-                 BALANCER(
-                     BY_ADDRESS(
-                         MEMBER("10.240.1.1", ", 'adminState': 'Up'") ", " MEMBER(
-                             "10.240.1.2", "")) ", 'probes': [], " TO_I),
-                 "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80 !node-2:80"},
-                {"a pool that the world lists by itself",
-                 BALANCER(POOLS("{'name': 'i'}") ", " TO_I) ", " DOC(
-                     LB "/backendAddressPools/i",
-                     "'virtualNetwork': " REF(VNET) ", 'loadBalancerBackendAddresses': [" MEMBER(
-                         "10.240.1.1", "") "]"),
-                 "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80"},
-                {"two pools",
-                 BALANCER(POOLS("{'name': 'k'}, {'name': 'j', 'properties': "
-                                "{'virtualNetwork': " REF(VNET) ", 'loadBalancerBackendAddresses': "
-                                                                "[" MEMBER("10.240.1.9", "") "]}}") ", " RULES(
-                     RULE("f", "Tcp", "80", "80",
-                          FLOATING
-                          ", 'backendAddressPools': [" REF(LB "/backendAddressPools/k") ", " REF(
-                              LB "/backendAddressPools/j") "]"))),
-                 "203.0.113.1 TCP/80 internet 0.0.0.0/0 > !10.240.1.9:80 node-1:80 node-2:80"},
-                {"a machine by two configurations of its NIC",
-                 DOC(NET "/networkInterfaces/nic-1",
-                     "'ipConfigurations': [{'name': 'a', 'properties': "
-                     "{'loadBalancerBackendAddressPools': " IDS(
-                         LB
-                         "/backendAddressPools/k") ", 'subnet': " REF(VNET
-                                                                      "/subnets/sn") "}}, "
-                                                                                     "{'name': "
-                                                                                     "'b', "
-                                                                                     "'properties':"
-                                                                                     " {'"
-                                                                                     "loadBalancerB"
-                                                                                     "ackendAddress"
-                                                                                     "Pools': " IDS(
-                                                                                         LB
-                                                                                         "/backendA"
-                                                                                         "ddressPoo"
-                                                                                         "ls/k") ","
-                                                                                                 " "
-                                                                                                 "'"
-                                                                                                 "s"
-                                                                                                 "u"
-                                                                                                 "b"
-                                                                                                 "n"
-                                                                                                 "e"
-                                                                                                 "t"
-                                                                                                 "'"
-                                                                                                 ":"
-                                                                                                 " " REF(VNET
-                                                                                                         "/subnets/sn") "}}]"),
-                 SERVED},
-            };
+    static const struct azure_row rows[] = {
+        {"one machine is not in the pool", LEAVE("2"),
+         "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80"},
+        {"an empty pool", LEAVE("1") ", " LEAVE("2"), "203.0.113.1 TCP/80 internet no target"},
+        {"another pool",
+         BALANCER(RULES(RULE("f", "Tcp", "80", "80", POOL("x"))) ", " POOLS("{'name': 'x'}")),
+         "203.0.113.1 TCP/80 internet no target"},
+        {"the pool of the other family",
+         OPEN ", " BALANCER(RULES(RULE("f", "Tcp", "80", "80", POOL("k6")))),
+         "203.0.113.1 TCP/80 internet no target"},
+        {"by address",
+         BALANCER(BY_ADDRESS(MEMBER("10.240.1.2", "") ", " MEMBER("10.240.1.1", "")) ", " TO_I),
+         SERVED},
+        {"by an address that no machine has",
+         BALANCER(BY_ADDRESS(MEMBER("10.240.1.1", "") ", " MEMBER("10.240.1.9", "")) ", " TO_I),
+         "203.0.113.1 TCP/80 internet 0.0.0.0/0 > !10.240.1.9:80 node-1:80"},
+        {"by an address of another network",
+         BALANCER(BY_ADDRESS(MEMBER("10.240.1.1", ", 'virtualNetwork': " REF(VNET "x"))) ", " TO_I),
+         "203.0.113.1 TCP/80 internet ? > !10.240.1.1:80 no permission"},
+        {"a member that is taken down",
+         BALANCER(BY_ADDRESS(MEMBER("10.240.1.1", ", 'adminState': 'Down'") ", " MEMBER(
+             "10.240.1.2", ", 'adminState': 'None'")) ", " TO_I),
+         "203.0.113.1 TCP/80 internet 0.0.0.0/0 > !node-1:80 node-2:80"},
+        {"a member that is up without a probe",
+         BALANCER(BY_ADDRESS(MEMBER("10.240.1.1", ", 'adminState': 'Up'") ", " MEMBER(
+             "10.240.1.2", "")) ", 'probes': [], " TO_I),
+         "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80 !node-2:80"},
+        {"a pool that the world lists by itself",
+         BALANCER(POOLS("{'name': 'i'}") ", " TO_I) ", " DOC(
+             LB "/backendAddressPools/i",
+             "'virtualNetwork': " REF(VNET) ", 'loadBalancerBackendAddresses': [" MEMBER(
+                 "10.240.1.1", "") "]"),
+         "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80"},
+        {"two pools",
+         BALANCER(POOLS(
+             "{'name': 'k'}, {'name': 'j', 'properties': "
+             "{'virtualNetwork': " REF(
+                 VNET) ", 'loadBalancerBackendAddresses': "
+                       "[" MEMBER("10.240.1.9",
+                                  "") "]}}") ", " RULES(RULE("f", "Tcp", "80", "80",
+                                                             FLOATING ", 'backendAddressPools': "
+                                                                      "[" REF(LB "/backendAddressPo"
+                                                                                 "ols/k") ", " REF(
+                                                                          LB "/backendAddressPools/"
+                                                                             "j") "]"))),
+         "203.0.113.1 TCP/80 internet 0.0.0.0/0 > !10.240.1.9:80 node-1:80 node-2:80"},
+        {"a machine by two configurations of its NIC",
+         DOC(NET "/networkInterfaces/nic-1",
+             "'ipConfigurations': [{'name': 'a', 'properties': "
+             "{'loadBalancerBackendAddressPools': " IDS(
+                 LB
+                 "/backendAddressPools/k") ", 'subnet': " REF(VNET
+                                                              "/subnets/sn") "}}, "
+                                                                             "{'name': "
+                                                                             "'b', "
+                                                                             "'properties':"
+                                                                             " {'"
+                                                                             "loadBalancerB"
+                                                                             "ackendAddress"
+                                                                             "Pools': " IDS(
+                                                                                 LB
+                                                                                 "/backendA"
+                                                                                 "ddressPoo"
+                                                                                 "ls/k") ","
+                                                                                         " "
+                                                                                         "'"
+                                                                                         "s"
+                                                                                         "u"
+                                                                                         "b"
+                                                                                         "n"
+                                                                                         "e"
+                                                                                         "t"
+                                                                                         "'"
+                                                                                         ":"
+                                                                                         " " REF(
+                                                                                             VNET
+                                                                                             "/subn"
+                                                                                             "ets/"
+                                                                                             "sn") "}}]"),
+         SERVED},
+    };
     azure_check_rows(rows, ARRAY_LEN(rows));
 }
 

@@ -35,6 +35,13 @@ static void sources(void **state)
         {"probes are no clients", GROUP(ALLOW("500", "AzureLoadBalancer", HERE, "80")), SHUT},
         {"a service tag of which nothing is known", GROUP(ALLOW("500", "AzureCloud", HERE, "80")),
          SHUT},
+        {"a service tag that the world explains",
+         GROUP(ALLOW("500", "storage.EastUS", HERE,
+                     "80")) ", '/subscriptions/s/providers/"
+                            "Microsoft.Network/locations/eastus/serviceTags': {'values': [{'name': "
+                            "'Storage.EastUS', 'properties': {'addressPrefixes': ['192.0.2.0/24', "
+                            "'2001:db8::/32']}}]}",
+         SERVED("192.0.2.0/24")},
         {"a tag in small letters", GROUP(ALLOW("500", "internet", HERE, "80")),
          SERVED("0.0.0.0/0")},
         {"an application security group",
