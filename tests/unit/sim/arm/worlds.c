@@ -271,6 +271,28 @@ static void world__of_addresses__pools_are_in_their_balancers(void **state)
     fixture_stop(f);
 }
 
+static void world__addresses_of_instances__are_kept(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("addresses", NULL);
+    struct json_object *world = NULL;
+    const char *config = str_lower(f->a, NIC_CFG);
+    fixture_must(f, "GET", "/sim/state", NULL);
+    assert_int_equal(json_parse_arena(f->a, f->text, strlen(f->text), NULL, &world, NULL), ERR_OK);
+    struct json_object *addresses = json_member(world, "azure_addresses");
+    assert_string_equal(json_str(addresses, config), "10.240.1.0");
+    json_add_str(addresses, config, "10.240.7.7");
+    fixture_must(f, "PUT", "/sim/state", json_text(f->a, world, JSON_COMPACT));
+    arm_must(f, "GET", VMSS "/virtualMachines/0/networkInterfaces/nic?api-version=2018-10-01",
+             NULL);
+    assert_string_equal(arm_text(f, "properties.ipConfigurations.0.properties.privateIPAddress"),
+                        "10.240.7.7");
+    fixture_must(f, "DELETE", "/sim/nodes/vmss000000", NULL);
+    fixture_must(f, "GET", "/sim/state", NULL);
+    assert_null(strstr(f->text, "10.240.7.7"));
+    fixture_stop(f);
+}
+
 static void world__of_availability_sets__nodes_are_machines(void **state)
 {
     (void)state;
@@ -373,6 +395,7 @@ UNIT_MAIN(worlds)
         cmocka_unit_test(counts__by_operation__polls_and_refusals_too),
         cmocka_unit_test(world__recorded__keeps_etags_addresses_and_members),
         cmocka_unit_test(world__of_addresses__pools_are_in_their_balancers),
+        cmocka_unit_test(world__addresses_of_instances__are_kept),
         cmocka_unit_test(world__of_availability_sets__nodes_are_machines),
         cmocka_unit_test(world__of_nonsense__is_loaded),
     };
