@@ -25,25 +25,21 @@
     "{'name': '" name                                                                              \
     "', 'properties': {'subnet': " REF(VNET "/subnets/sn") ", 'privateIPAddress': '" address "'}}"
 
-static const char base[] = "{" DOC(VNET, "'addressSpace': {'addressPrefixes': ['10.0.0.0/8', "
-                                         "'fd00::/48']}") ", " DOC(
-    VNET "/subnets/sn",
-    "'addressPrefixes': ['10.240.0.0/16', 'fd00::/64'], "
-    "'networkSecurityGroup': " REF(
-        NSG)) ", " GROUP(ALLOW("500", "Internet", "203.0.113.1",
-                               "80")) ", " MACHINE("1") ", " MACHINE("2") ", " PUBLIC_IP("pip",
-                                                                                         "203.0."
-                                                                                         "113.1") ", " PUBLIC_IP("pip6",
-                                                                                                                 "2001:db8:1::1") ", "
-                                                                                                                                  "'" LB
-                                                                                                                                  "': {'sku': {'name': 'Standard'}, 'properties': {'frontendIPConfigurations': [" FRONT(
-                                                                                                                                      "f",
-                                                                                                                                      "pip") ", " FRONT("f6",
-                                                                                                                                                        "pip6") ", " INNER("g",
-                                                                                                                                                                           "10.240.0.4") ", " INNER("g6",
-                                                                                                                                                                                                    "fd00::4") "], 'backendAddressPools': [{'name': 'k'}, {'name': 'k6'}], "
-                                                                                                                                                                                                               "'probes': [{'name': 'p', 'properties': {'protocol': 'Tcp', 'port': 30080}}], " RULES(
-                                                                                                                                                                                                                   USUAL) "}}}";
+static const char
+    base
+        [] =
+            "{" DOC(VNET, "'addressSpace': {'addressPrefixes': ['10.0.0.0/8', "
+                          "'fd00::/48']}") ", " DOC(VNET "/subnets/sn",
+                                                    "'addressPrefixes': ['10.240.0.0/16', "
+                                                    "'fd00::/64'], "
+                                                    "'networkSecurityGroup': " REF(
+                                                        NSG)) ", " GROUP(ALLOW("500", "Internet", "203.0.113.1", "80")) ", " MACHINE("1") ", " MACHINE("2") ", " PUBLIC_IP("pip", "203.0."
+                                                                                                                                                                                  "113.1") ", " PUBLIC_IP("pip6", "2001:db8:1::1") ", "
+                                                                                                                                                                                                                                   "'" LB "': {'sku': {'name': 'Standard'}, 'properties': {'frontendIPConfigurations': [" FRONT("f", "pip") ", " FRONT("f6", "pip6") ", " INNER("g",
+                                                                                                                                                                                                                                                                                                                                                                                "10.240.0.4") ", " INNER("g6",
+                                                                                                                                                                                                                                                                                                                                                                                                         "fd00::4") "], 'backendAddressPools': [{'name': 'k'}, {'name': 'k6'}], "
+                                                                                                                                                                                                                                                                                                                                                                                                                    "'probes': [{'name': 'p', 'properties': {'protocol': 'Tcp', 'port': 30080}}], " RULES(
+                                                                                                                                                                                                                                                                                                                                                                                                                        USUAL) "}}}";
 
 /* --- worlds --------------------------------------------------------------------------------------- */
 
