@@ -25,21 +25,25 @@
     "{'name': '" name                                                                              \
     "', 'properties': {'subnet': " REF(VNET "/subnets/sn") ", 'privateIPAddress': '" address "'}}"
 
-static const char
-    base
-        [] =
-            "{" DOC(VNET, "'addressSpace': {'addressPrefixes': ['10.0.0.0/8', "
-                          "'fd00::/48']}") ", " DOC(VNET "/subnets/sn",
-                                                    "'addressPrefixes': ['10.240.0.0/16', "
-                                                    "'fd00::/64'], "
-                                                    "'networkSecurityGroup': " REF(
-                                                        NSG)) ", " GROUP(ALLOW("500", "Internet", "203.0.113.1", "80")) ", " MACHINE("1") ", " MACHINE("2") ", " PUBLIC_IP("pip", "203.0."
-                                                                                                                                                                                  "113.1") ", " PUBLIC_IP("pip6", "2001:db8:1::1") ", "
-                                                                                                                                                                                                                                   "'" LB "': {'sku': {'name': 'Standard'}, 'properties': {'frontendIPConfigurations': [" FRONT("f", "pip") ", " FRONT("f6", "pip6") ", " INNER("g",
-                                                                                                                                                                                                                                                                                                                                                                                "10.240.0.4") ", " INNER("g6",
-                                                                                                                                                                                                                                                                                                                                                                                                         "fd00::4") "], 'backendAddressPools': [{'name': 'k'}, {'name': 'k6'}], "
-                                                                                                                                                                                                                                                                                                                                                                                                                    "'probes': [{'name': 'p', 'properties': {'protocol': 'Tcp', 'port': 30080}}], " RULES(
-                                                                                                                                                                                                                                                                                                                                                                                                                        USUAL) "}}}";
+#define FRONTS                                                                                     \
+    "'frontendIPConfigurations': [" FRONT("f", "pip") ", " FRONT("f6", "pip6") ", " INNER(         \
+        "g", "10.240.0.4") ", " INNER("g6", "fd00::4") "]"
+#define THE_PROBE "{'name': 'p', 'properties': {'protocol': 'Tcp', 'port': 30080}}"
+
+static const char *const base[] = {
+    DOC(VNET, "'addressSpace': {'addressPrefixes': ['10.0.0.0/8', 'fd00::/48']}"),
+    DOC(VNET "/subnets/sn", "'addressPrefixes': ['10.240.0.0/16', 'fd00::/64'], "
+                            "'networkSecurityGroup': " REF(NSG)),
+    GROUP(ALLOW("500", "Internet", "203.0.113.1", "80")),
+    MACHINE("1"),
+    MACHINE("2"),
+    PUBLIC_IP("pip", "203.0.113.1"),
+    PUBLIC_IP("pip6", "2001:db8:1::1"),
+    "'" LB "': {'sku': {'name': 'Standard'}, 'properties': {" FRONTS ", " RULES(
+        USUAL) ", "
+               "'backendAddressPools': [{'name': 'k'}, {'name': 'k6'}], 'probes': [" THE_PROBE
+               "]}}",
+};
 
 /* --- worlds --------------------------------------------------------------------------------------- */
 
@@ -76,7 +80,8 @@ struct json_object *azure_world(const char *edit)
 {
     struct arena *a = arena_new();
     struct json_object *world = json_object_new_object();
-    struct json_object *azure = parse(base);
+    const char *documents = str_join(a, base, ARRAY_LEN(base), ", ");
+    struct json_object *azure = parse(arena_printf(a, "{%s}", documents));
     struct json_object *patch = parse(arena_printf(a, "{%s}", edit));
     merge(azure, patch);
     json_object_put(patch);
