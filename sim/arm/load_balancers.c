@@ -264,6 +264,32 @@ static bool check_frontends(struct frontends *f)
                f->q->id);
 }
 
+/* The family of a frontend: of its address, its prefix, or as it says. */
+static bool is_ipv6_frontend(struct arm_request *q, struct json_object *p)
+{
+    const char *ip = arm_ref(p, "publicIPAddress"), *prefix = arm_ref(p, "publicIPPrefix");
+    const struct arm_resource *res = arm_get(q->arm, ip ? ip : prefix);
+    const char *version =
+        res ? json_str(json_member(res->body, "properties"), "publicIPAddressVersion") : NULL;
+    return ip || prefix ? str_eq_nocase(version, "IPv6") : is_ipv6(p);
+}
+
+/* Azure has no balancer of IPv6 alone. */
+static bool check_families(struct arm_request *q, struct json_object *p)
+{
+    struct json_object *fips = json_member(p, "frontendIPConfigurations");
+    size_t n = json_len(fips), n_ipv6 = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct json_object *o = json_object_array_get_idx(fips, i);
+        n_ipv6 += is_ipv6_frontend(q, json_member(o, "properties"));
+    }
+    return n_ipv6 == 0 || n_ipv6 < n ||
+           arm_refuse(q, 400, "AtleastOneIpV4RequiredForIpV6LbFrontendIpConfiguration",
+                      "At least one IPv4 frontend ipConfiguration is required for an IPv6 frontend "
+                      "ipConfiguration on the load balancer '%s'",
+                      q->id);
+}
+
 /* A frontend goes: no private link service may stand on it any more. */
 static bool check_gone(struct arm_request *q, struct json_object *old, struct json_object *p)
 {
@@ -300,7 +326,8 @@ bool arm_lb_put(struct arm_request *q, struct json_object *old, struct json_obje
     arm_links_free(f.links);
     map_free(f.used);
     map_free(f.addresses);
-    return ok && arm_lb_check_pools(q, old, body) && arm_lb_check_rules(q, body);
+    return ok && check_families(q, p) && arm_lb_check_pools(q, old, body) &&
+           arm_lb_check_rules(q, body);
 }
 
 /* --- deleting ------------------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* module.c: the Azure Resource Manager as a module of the simulator: its life, its part of a world, its configuration.
  *
- * A world's member "azure" maps ids to documents, "sim.azure" holds settings.  Loading takes documents as they are and gives
- * them what the API would have added: defaults, ids of sub-resources, back-references.  Without a world, `--cloud azure`
+ * A world's member "azure" maps ids to documents, "azure_addresses" the IP configurations of scale sets' instances to their
+ * addresses, "sim.azure" holds settings.  Loading takes documents as they are and gives them what the API would have added: defaults, ids of sub-resources, back-references.  Without a world, `--cloud azure`
  * seeds a network and a scale set.  Source: interfaces.md, "World". */
 #include "sim/arm/arm.h"
 
@@ -218,6 +218,21 @@ static void read_config(struct arm *arm, struct arena *a, const char *text)
     set_text(&arm->network_tenant, json_str(o, "networkResourceTenantID"));
 }
 
+/* An instance's document does not tell its address. */
+static void load_addresses(struct arm *arm, struct arena *a, struct json_object *addresses)
+{
+    if (json_object_is_type(addresses, json_type_object)) {
+        json_object_object_foreach(addresses, id, address)
+        {
+            struct ip_addr ip;
+            const char *text = address ? json_object_get_string(address) : "";
+            if (ip_parse(text, &ip)) {
+                map_set(arm->addresses, arm_id_key(a, id), xstrdup(text));
+            }
+        }
+    }
+}
+
 static bool count_one(struct arm_resource *res, void *arg)
 {
     (void)res;
@@ -275,6 +290,7 @@ static int module_load(void *state, struct json_object *world, struct err *err)
         if (n == 0 && str_eq(sim_cfg(arm->sim)->cloud, "azure")) {
             arm_seed(arm);
         }
+        load_addresses(arm, a, json_member(world, "azure_addresses"));
         arm_addresses_give(arm, json_path(world, "kubernetes.nodes"));
         dress_all(arm);
     }
@@ -288,16 +304,39 @@ static bool dump_one(struct arm_resource *res, void *arg)
     return true;
 }
 
+struct addresses {
+    struct arm *arm;
+    struct arena *a;
+    struct json_object *found;
+};
+
+static bool dump_address(const struct arm_ip_config *c, void *arg)
+{
+    struct addresses *x = arg;
+    const char *key = arm_id_key(x->a, c->id);
+    json_add_str(x->found, key, map_get(x->arm->addresses, key));
+    return true;
+}
+
+static void add_unless_empty(struct json_object *world, const char *name, struct json_object *o)
+{
+    if (json_object_object_length(o) > 0) {
+        json_add(world, name, o);
+    } else {
+        json_object_put(o);
+    }
+}
+
 static void module_dump(void *state, struct json_object *world)
 {
     struct arm *arm = state;
     struct json_object *azure = json_object_new_object();
+    struct addresses x = {.arm = arm, .a = arena_new(), .found = json_object_new_object()};
     arm_each(arm, NULL, dump_one, azure);
-    if (json_object_object_length(azure) > 0) {
-        json_add(world, "azure", azure);
-    } else {
-        json_object_put(azure);
-    }
+    arm_each_ip_config(arm, x.a, dump_address, &x);
+    arena_free(x.a);
+    add_unless_empty(world, "azure", azure);
+    add_unless_empty(world, "azure_addresses", x.found);
 }
 
 /* --- for the frame -------------------------------------------------------------------------------- */

@@ -66,6 +66,11 @@ static void nodes__new__join_what_the_model_names(void **state)
     fixture_stop(f);
 }
 
+#define INNER(name, version)                                                                       \
+    "{\"name\":\"" name                                                                            \
+    "\",\"properties\":{\"subnet\":" ID(SUBNET) ",\"privateIPAddressVersion\":\"IPv" version       \
+                                                "\"}}"
+
 static void nodes__dual_stack__have_two_addresses(void **state)
 {
     (void)state;
@@ -75,9 +80,7 @@ static void nodes__dual_stack__have_two_addresses(void **state)
     assert_string_equal(arm_text(f, "status.addresses.0.address"), "10.240.1.0");
     assert_string_equal(arm_text(f, "status.addresses.1.address"), "fd00:db8:deca::100");
     arm_must(f, "PUT", NET "/loadBalancers/in",
-             "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
-             "\"frontendIPConfigurations\":[{\"name\":\"g\",\"properties\":{\"subnet\":" ID(
-                 SUBNET) ",\"privateIPAddressVersion\":\"IPv6\"}}]}}");
+             LB_OF("Standard", INNER("g", "6") "," INNER("h", "4"), K, "", ""));
     assert_string_equal(
         arm_text(f, "properties.frontendIPConfigurations.0.properties.privateIPAddress"),
         "fd00:db8:deca::4");
@@ -85,6 +88,33 @@ static void nodes__dual_stack__have_two_addresses(void **state)
              "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
              "\"publicIPAddressVersion\":\"IPv6\"}}");
     assert_string_equal(arm_text(f, "properties.ipAddress"), "2603:1030:20e::4");
+    fixture_stop(f);
+}
+
+#define NO_IPV4 "AtleastOneIpV4RequiredForIpV6LbFrontendIpConfiguration"
+
+static void balancer__of_ipv6__needs_a_frontend_of_ipv4(void **state)
+{
+    (void)state;
+    struct sim_config cfg = {.nodes = 1, .ipv4 = true, .ipv6 = true};
+    struct fixture *f = arm_start("families", &cfg);
+    const char *in = NET "/loadBalancers/in";
+    const char *pip6 = NET "/publicIPAddresses/pip6";
+    const char *six = LB_OF("Standard", FRONT("f", NET "/publicIPAddresses/pip6"), K, "", "");
+    const char *both =
+        LB_OF("Standard", FRONT("f", NET "/publicIPAddresses/pip6") "," FRONT("g", PIP), K, "", "");
+    arm_must(f, "PUT", PIP, PIP_BODY);
+    arm_must(f, "PUT", pip6,
+             "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"properties\":{"
+             "\"publicIPAddressVersion\":\"IPv6\"}}");
+    arm_expect(f, "public", arm_call(f, "PUT", LB, six), 400, NO_IPV4);
+    arm_expect(f, "private", arm_call(f, "PUT", in, LB_OF("Standard", INNER("g", "6"), K, "", "")),
+               400, NO_IPV4);
+    arm_must(f, "PUT", LB, both);
+    arm_expect(f, "the last one goes", arm_call(f, "PUT", LB, six), 400, NO_IPV4);
+    assert_non_null(strstr(f->text, "is required for an IPv6 frontend"));
+    arm_must(f, "PUT", LB, LB_OF("Standard", FRONT("g", PIP), K, "", ""));
+    arm_must(f, "PUT", LB, LB_OF("Standard", "", K, "", ""));
     fixture_stop(f);
 }
 
@@ -271,6 +301,28 @@ static void world__of_addresses__pools_are_in_their_balancers(void **state)
     fixture_stop(f);
 }
 
+static void world__addresses_of_instances__are_kept(void **state)
+{
+    (void)state;
+    struct fixture *f = arm_start("addresses", NULL);
+    struct json_object *world = NULL;
+    const char *config = str_lower(f->a, NIC_CFG);
+    fixture_must(f, "GET", "/sim/state", NULL);
+    assert_int_equal(json_parse_arena(f->a, f->text, strlen(f->text), NULL, &world, NULL), ERR_OK);
+    struct json_object *addresses = json_member(world, "azure_addresses");
+    assert_string_equal(json_str(addresses, config), "10.240.1.0");
+    json_add_str(addresses, config, "10.240.7.7");
+    fixture_must(f, "PUT", "/sim/state", json_text(f->a, world, JSON_COMPACT));
+    arm_must(f, "GET", VMSS "/virtualMachines/0/networkInterfaces/nic?api-version=2018-10-01",
+             NULL);
+    assert_string_equal(arm_text(f, "properties.ipConfigurations.0.properties.privateIPAddress"),
+                        "10.240.7.7");
+    fixture_must(f, "DELETE", "/sim/nodes/vmss000000", NULL);
+    fixture_must(f, "GET", "/sim/state", NULL);
+    assert_null(strstr(f->text, "10.240.7.7"));
+    fixture_stop(f);
+}
+
 static void world__of_availability_sets__nodes_are_machines(void **state)
 {
     (void)state;
@@ -365,6 +417,7 @@ UNIT_MAIN(worlds)
         cmocka_unit_test(nodes__come_and_go__with_their_instances),
         cmocka_unit_test(nodes__new__join_what_the_model_names),
         cmocka_unit_test(nodes__dual_stack__have_two_addresses),
+        cmocka_unit_test(balancer__of_ipv6__needs_a_frontend_of_ipv4),
         cmocka_unit_test(provider_document__zones__of_the_region),
         cmocka_unit_test(list__longer_than_a_page__next_link),
         cmocka_unit_test(list__of_a_group_or_a_subscription__what_is_in_it),
@@ -373,6 +426,7 @@ UNIT_MAIN(worlds)
         cmocka_unit_test(counts__by_operation__polls_and_refusals_too),
         cmocka_unit_test(world__recorded__keeps_etags_addresses_and_members),
         cmocka_unit_test(world__of_addresses__pools_are_in_their_balancers),
+        cmocka_unit_test(world__addresses_of_instances__are_kept),
         cmocka_unit_test(world__of_availability_sets__nodes_are_machines),
         cmocka_unit_test(world__of_nonsense__is_loaded),
     };
