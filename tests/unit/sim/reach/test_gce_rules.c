@@ -90,6 +90,10 @@ static void ports(void **state)
          "{'regions/r/forwardingRules/web': {'portRange': null}, 'global/firewalls/probes': null,"
          "'global/firewalls/web': {'allowed': [{'IPProtocol': 'all'}]}}",
          "203.0.113.1 TCP/* internet 0.0.0.0/0 -> node-0:* node-1:*"},
+        {"texts that are no ports", GCE_GROUPS,
+         "{'regions/r/forwardingRules/web': {'portRange': null, 'ports': ['', '0', '70000', null,"
+         "'90-80', '80']}}",
+         SERVED},
         {"a protocol without ports", GCE_GROUPS,
          "{'regions/r/forwardingRules/web': {'IPProtocol': 'ESP', 'portRange': null},"
          "'regions/r/backendServices/groups': {'protocol': 'UNSPECIFIED'},"
