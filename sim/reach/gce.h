@@ -74,7 +74,8 @@ const char *gce_name(const char *path); /* "…/instances/n" → "n", borrowed *
 /* The address of a text with or without a prefix length; false: there is none. */
 bool gce_address(struct arena *a, const char *text, struct ip_addr *ret);
 const char *gce_address_text(struct arena *a, const struct ip_addr *ip);
-/* Does an array of texts hold this one, or any of those? */
+/* One of an array of texts; "" if it is none.  Does such an array hold this one, or any of those? */
+const char *gce_text_at(struct json_object *array, size_t i);
 bool gce_has_text(struct json_object *array, const char *text);
 bool gce_have_common(struct json_object *x, struct json_object *y);
 

@@ -70,7 +70,7 @@ static void read_traffic(struct gce *g, struct gce_firewall *f, struct json_obje
             f->traffic[f->n_traffic++] = (struct traffic){protocol, true, 0, GCE_PORT_LAST};
         }
         for (size_t k = 0; k < json_len(ports); k++) {
-            const char *text = json_object_get_string(json_object_array_get_idx(ports, k));
+            const char *text = gce_text_at(ports, k);
             char *rest = NULL;
             int low = (int)strtol(text, &rest, 10);
             int high = *rest == '-' ? (int)strtol(rest + 1, NULL, 10) : low;

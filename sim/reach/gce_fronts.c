@@ -84,7 +84,7 @@ static void add_protocol(struct fronts *f, struct front front)
         add_range(f, front, range);
     }
     for (size_t i = 0; front.protocol->has_ports && i < json_len(ports); i++) {
-        add_range(f, front, json_object_get_string(json_object_array_get_idx(ports, i)));
+        add_range(f, front, gce_text_at(ports, i));
     }
 }
 
@@ -161,7 +161,7 @@ static size_t read_steered(struct arena *a, const struct front *fronts, size_t n
     for (size_t i = 0; i < n; i++) {
         struct json_object *ranges = source_ranges(&fronts[i]);
         for (size_t k = 0; k < json_len(ranges); k++) {
-            const char *text = json_object_get_string(json_object_array_get_idx(ranges, k));
+            const char *text = gce_text_at(ranges, k);
             struct ip_net net = {0};
             if (!ip_net_parse(text, &net) && ip_parse(text, &net.addr)) {
                 net.prefix = (uint8_t)(net.addr.len * 8);
