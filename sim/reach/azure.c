@@ -48,7 +48,7 @@ const char *azure_key(struct arena *a, const char *id)
     return id != NULL ? str_lower(a, id) : NULL;
 }
 
-const char *azure_ref(struct arena *a, struct json_object *o, const char *member)
+const char *reach_azure_ref(struct arena *a, struct json_object *o, const char *member)
 {
     return azure_key(a, json_str(json_member(json_member(o, "properties"), member), "id"));
 }
@@ -179,8 +179,8 @@ static struct azure read_world(struct arena *a, struct json_object *world)
 /* It hangs on a NAT gateway, a machine or another thing that is not a load balancer. */
 static bool is_used_elsewhere(const struct azure *z, const struct azure_doc *doc)
 {
-    const char *holder = azure_ref(z->a, doc->body, "ipConfiguration");
-    return map_has(z->seen, doc->id) || azure_ref(z->a, doc->body, "natGateway") != NULL ||
+    const char *holder = reach_azure_ref(z->a, doc->body, "ipConfiguration");
+    return map_has(z->seen, doc->id) || reach_azure_ref(z->a, doc->body, "natGateway") != NULL ||
            (holder != NULL && strstr(holder, "/loadbalancers/") == NULL);
 }
 

@@ -71,7 +71,7 @@ struct map *azure_map(struct arena *a);
 /* An id in small letters; NULL for NULL. */
 const char *azure_key(struct arena *a, const char *id);
 /* properties.X.id of an object, in small letters, or NULL. */
-const char *azure_ref(struct arena *a, struct json_object *o, const char *member);
+const char *reach_azure_ref(struct arena *a, struct json_object *o, const char *member);
 /* The id without its last two segments; "" if it has no more. */
 const char *azure_parent(struct arena *a, const char *id);
 /* After the last '/'. */

@@ -66,10 +66,10 @@ static struct map *named(struct balancer *b, const char *member)
 static void read_frontend(struct balancer *b, struct json_object *o)
 {
     struct azure *z = b->z;
-    const char *public = azure_ref(z->a, o, "publicIPAddress");
+    const char *public = reach_azure_ref(z->a, o, "publicIPAddress");
     struct json_object *ip = public != NULL ? map_get(z->public_ips, public) : NULL;
     struct frontend *f = ARENA_NEW(z->a, struct frontend);
-    f->internal = public == NULL && azure_ref(z->a, o, "subnet") != NULL;
+    f->internal = public == NULL && reach_azure_ref(z->a, o, "subnet") != NULL;
     f->address = f->internal ? json_str(json_member(o, "properties"), "privateIPAddress")
                              : json_str(json_member(ip, "properties"), "ipAddress");
     f->address = azure_address(z->a, f->address);
@@ -86,7 +86,7 @@ static void read_frontend(struct balancer *b, struct json_object *o)
 static void *referred(const struct balancer *b, const struct map *items, struct json_object *rule,
                       const char *member)
 {
-    const char *id = azure_ref(b->z->a, rule, member);
+    const char *id = reach_azure_ref(b->z->a, rule, member);
     return id != NULL ? map_get(items, azure_name(id)) : NULL;
 }
 
@@ -113,11 +113,11 @@ static void add_addresses(struct flow *f, struct json_object *pool)
 {
     struct azure *z = f->b->z;
     struct json_object *list = json_path(pool, "properties.loadBalancerBackendAddresses");
-    const char *pools_network = azure_ref(z->a, pool, "virtualNetwork");
+    const char *pools_network = reach_azure_ref(z->a, pool, "virtualNetwork");
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *o = json_object_array_get_idx(list, i);
         struct json_object *p = json_member(o, "properties");
-        const char *network = azure_ref(z->a, o, "virtualNetwork");
+        const char *network = reach_azure_ref(z->a, o, "virtualNetwork");
         const struct azure_nic *nic =
             azure_nic_at(z, network != NULL ? network : pools_network, json_str(p, "ipAddress"));
         if (nic != NULL) {
@@ -321,7 +321,7 @@ static void reach_rule(struct balancer *b, struct json_object *rule)
     struct flow f;
     struct json_object *p = json_member(rule, "properties");
     struct json_object *many = json_member(p, "backendAddressPools");
-    const char *one = azure_ref(b->z->a, rule, "backendAddressPool");
+    const char *one = reach_azure_ref(b->z->a, rule, "backendAddressPool");
     if (!begin_flow(&f, b, rule)) {
         return;
     }
@@ -344,8 +344,8 @@ static void reach_nat(struct balancer *b, const char *list, struct json_object *
     struct flow f;
     const char *id = azure_key(b->z->a, arena_printf(b->z->a, "%s/%s/%s", b->id, list,
                                                      str_nonnull(json_str(rule, "name"))));
-    const char *config = azure_ref(b->z->a, rule, "backendIPConfiguration");
-    const char *pool = azure_ref(b->z->a, rule, "backendAddressPool");
+    const char *config = reach_azure_ref(b->z->a, rule, "backendIPConfiguration");
+    const char *pool = reach_azure_ref(b->z->a, rule, "backendAddressPool");
     if (!begin_flow(&f, b, rule)) {
         return;
     }

@@ -133,9 +133,9 @@ static void add_config(struct reading *rd, const struct nic_source *source, stru
     struct json_object *p = json_member(o, "properties");
     const char *id = azure_key(z->a, arena_printf(z->a, "%s/ipconfigurations/%s", source->id,
                                                   str_nonnull(json_str(o, "name"))));
-    const char *subnet = azure_ref(z->a, o, "subnet");
-    const char *group = azure_ref(z->a, source->o, "networkSecurityGroup");
-    const char *public = azure_ref(z->a, o, "publicIPAddress");
+    const char *subnet = reach_azure_ref(z->a, o, "subnet");
+    const char *group = reach_azure_ref(z->a, source->o, "networkSecurityGroup");
+    const char *public = reach_azure_ref(z->a, o, "publicIPAddress");
     struct azure_nic *nic = ARENA_NEW(z->a, struct azure_nic);
     nic->machine = source->machine != NULL ? source->machine->name : NULL;
     nic->runs = source->machine != NULL && source->machine->runs;
@@ -168,7 +168,7 @@ static void read_nics(struct reading *rd)
 {
     const struct azure_docs *docs = &rd->z->docs[AZURE_NICS];
     for (size_t i = 0; i < docs->n; i++) {
-        const char *owner = azure_ref(rd->z->a, docs->at[i].body, "virtualMachine");
+        const char *owner = reach_azure_ref(rd->z->a, docs->at[i].body, "virtualMachine");
         const struct machine *m = map_get(rd->by_nic, docs->at[i].id);
         m = m == NULL && owner != NULL ? map_get(rd->machines, owner) : m;
         add_nic(rd, &(struct nic_source){docs->at[i].id, owner, m, docs->at[i].body});

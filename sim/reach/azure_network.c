@@ -26,7 +26,7 @@ static struct reach_ranges space_of(struct arena *a, struct json_object *network
 static void add_subnet(struct azure *z, const char *id, struct json_object *body)
 {
     struct json_object *p = json_member(body, "properties");
-    const char *group = azure_ref(z->a, body, "networkSecurityGroup");
+    const char *group = reach_azure_ref(z->a, body, "networkSecurityGroup");
     struct azure_subnet *s = ARENA_NEW(z->a, struct azure_subnet);
     s->network_id = azure_parent(z->a, id);
     s->network = map_get(z->networks, s->network_id);
