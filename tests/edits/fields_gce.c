@@ -3,7 +3,23 @@
 #include "tests/edits/edits.h"
 
 const struct edit_field edit_fields_gce[] = {
-    {"gce-*",
+    {"gce-internal-*",
+     "networking.gke.io/load-balancer-type",
+     {{EDIT_CASE, "\"internal\""},
+      {EDIT_CASE, "\"INTERNAL\"", EDIT_MOVES}, /* upstream reads these as external */
+      {EDIT_BAD, "\"internl\"", EDIT_MOVES},
+      {EDIT_BLANK, "\"\"", EDIT_MOVES},
+      {EDIT_BLANK, "\" Internal\"", EDIT_MOVES},
+      {EDIT_CASE, "\"External\"", EDIT_MOVES}}},
+    {"gce-external-*",
+     "networking.gke.io/load-balancer-type",
+     {{EDIT_CASE, "\"internal\"", EDIT_MOVES},
+      {EDIT_CASE, "\"INTERNAL\""},
+      {EDIT_BAD, "\"internl\""},
+      {EDIT_BLANK, "\"\""},
+      {EDIT_BLANK, "\" Internal\""},
+      {EDIT_CASE, "\"External\""}}},
+    {"gce-target-pool",
      "networking.gke.io/load-balancer-type",
      {{EDIT_CASE, "\"internal\"", EDIT_MOVES},
       {EDIT_CASE, "\"INTERNAL\""},

@@ -31,6 +31,19 @@ static struct reach_ranges everybody(const struct judge *j)
     return reach_ranges_all(j->a, true, false);
 }
 
+/* Whom a Service without source ranges has let in: an internal address of Azure is reached from its network alone. */
+static struct reach_ranges anybody(const struct judge *j)
+{
+    struct reach_ranges was = REACH_NOBODY;
+    struct served_port ports[SERVED_PORTS_MAX];
+    size_t n = served_ports(j->before, ports);
+    for (size_t i = 0; i < n; i++) {
+        was = reach_ranges_or(
+            j->a, was, served_clients(j->a, j->reach_before, host_of(j, j->before), &ports[i]));
+    }
+    return was;
+}
+
 /* Who must be served all the time at that port. */
 static struct reach_ranges kept(const struct judge *j, struct json_object *after,
                                 struct json_object *reach_after, const struct served_port *p)
@@ -86,6 +99,14 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
     }
 }
 
+/* Everybody who is wanted is served, and nobody else from outside.  What is inside the network, a cloud may let in by rules
+ * of its own: Azure's default rules, and the rules for health checks of a network load balancer without groups. */
+static bool fits(const struct judge *j, struct reach_ranges are, struct reach_ranges want)
+{
+    struct reach_ranges may = reach_ranges_or(j->a, want, reach_ranges_of(j->a, "10.0.0.0/8"));
+    return reach_ranges_within(j->a, want, are) && reach_ranges_within(j->a, are, may);
+}
+
 void judge_end(const struct judge *j, struct json_object *after, struct json_object *reach_after,
                bool good)
 {
@@ -101,9 +122,8 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
     for (size_t i = 0; i < n; i++) {
         struct reach_ranges are = served_clients(j->a, reach_after, host, &ports[i]);
         struct reach_ranges want =
-            has_port(after, &ports[i]) ? served_allowed(j->a, after, everybody(j)) : REACH_NOBODY;
-        bool ok = has(j, EDIT_ADMITS) || reach_ranges_equal(are, want);
-        if (!ok) {
+            has_port(after, &ports[i]) ? served_allowed(j->a, after, anybody(j)) : REACH_NOBODY;
+        if (!has(j, EDIT_ADMITS) && !has(j, EDIT_MOVES) && !fits(j, are, want)) {
             j->report(j->arg,
                       arena_printf(j->a, "E6: in the end %s of %s is served to %s; asked for: %s",
                                    served_port_text(j->a, &ports[i]), str_or(host, "no address"),

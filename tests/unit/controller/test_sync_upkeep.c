@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_sync_upkeep.c: nodes follow what stands while its Service is refused (controller/sync_upkeep.c). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "common/base/arena.h"
+#include "tests/support/unit.h"
+#include "tests/unit/controller/stand.h"
+
+#define STANDS STAND_STATUS("203.0.113.1")
+#define EDITED "\"generation\":2," STAND_WITH_F
+
+static void refuse(struct stand *r, int32_t code)
+{
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_ENSURE, code, "not so", 0, false});
+}
+
+/* web stands with one node; then it is edited, and the edit is refused. */
+static struct stand *refused_edit(uint32_t capabilities, int32_t code)
+{
+    struct stand *r = stand_new(capabilities);
+    stand_node(r, "node1", NULL, NULL);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    fake_provider_forget(r->provider);
+    refuse(r, code);
+    stand_service(r, "web", STAND_LB ",\"sessionAffinity\":\"ClientIP\"", EDITED, STANDS);
+    stand_run(r);
+    return r;
+}
+
+/* The edit came with no other nodes: there is nothing to keep up. */
+static void upkeep__same_nodes__one_call(void **state)
+{
+    (void)state;
+    struct stand *r = refused_edit(0, TT_INVALID);
+    assert_string_equal(stand_story(r), "ensure demo/web");
+    stand_free(r);
+}
+
+static void upkeep__other_nodes__update_by_the_last_good_wish(void **state)
+{
+    (void)state;
+    static const int32_t codes[] = {TT_INVALID, TT_FORBIDDEN, TT_QUOTA};
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++) {
+        struct stand *r = refused_edit(0, codes[i]);
+        fake_provider_forget(r->provider);
+        refuse(r, codes[i]);
+        stand_node(r, "node2", NULL, NULL);
+        stand_add(r, "web", TT_REASON_RESYNC);
+        stand_run(r);
+        assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
+        struct fake_call c = fake_provider_call(r->provider, TT_VERB_UPDATE, 0);
+        assert_string_equal(c.nodes, "node1 node2");
+        stand_free(r);
+    }
+}
+
+/* A new process: it never saw a wish that was accepted, and goes by what stands. */
+static void upkeep__refused_from_the_start(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+    stand_node(r, "node1", NULL, NULL);
+    refuse(r, TT_INVALID);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    assert_string_equal(stand_story(r), "ensure demo/web, update demo/web");
+    stand_free(r);
+}
+
+/* What does not stand, waits, or is somebody else's has no nodes of ours to keep. */
+static void upkeep__not_called_for(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t code;
+        const char *status;
+    } rows[] = {{TT_INVALID, NULL},
+                {TT_IN_PROGRESS, STANDS},
+                {TT_CANCELLED, STANDS},
+                {TT_IMPLEMENTED_ELSEWHERE, STANDS}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stand *r = stand_new(0);
+        stand_node(r, "node1", NULL, NULL);
+        refuse(r, rows[i].code);
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, rows[i].status);
+        stand_run(r);
+        assert_string_equal(stand_story(r), "ensure demo/web");
+        stand_free(r);
+    }
+}
+
+/* An update that fails is made again with the next ensure, also without other nodes. */
+static void upkeep__failed__again_with_the_next_try(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(0);
+    stand_node(r, "node1", NULL, NULL);
+    refuse(r, TT_INVALID);
+    refuse(r, TT_INVALID);
+    refuse(r, TT_INVALID);
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_UPDATE, TT_TRANSIENT, "later", 0, false});
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    for (int i = 0; i < 2; i++) {
+        fake_provider_forget(r->provider);
+        stand_add(r, "web", TT_REASON_RESYNC);
+        stand_run(r);
+        assert_string_equal(stand_story(r),
+                            i == 0 ? "ensure demo/web, update demo/web" : "ensure demo/web");
+    }
+    stand_free(r);
+}
+
+/* The owner hears of the refusal; the update of nodes is no second failure and no second success. */
+static void upkeep__events(void **state)
+{
+    (void)state;
+    struct stand *r = stand_new(TT_CAP_REPORTS_PLANS);
+    stand_node(r, "node1", NULL, NULL);
+    refuse(r, TT_INVALID);
+    fake_provider_answer(r->provider,
+                         (struct fake_answer){TT_VERB_UPDATE, TT_TRANSIENT, "later", 0, false});
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, STANDS);
+    stand_run(r);
+    assert_string_equal(
+        stand_events(r),
+        "Normal EnsuringLoadBalancer Ensuring load balancer\n"
+        "Warning SyncLoadBalancerFailed Error syncing load balancer: failed to ensure load "
+        "balancer: not so\n");
+    stand_free(r);
+}
+
+UNIT_MAIN(sync_upkeep)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(upkeep__same_nodes__one_call),
+        cmocka_unit_test(upkeep__other_nodes__update_by_the_last_good_wish),
+        cmocka_unit_test(upkeep__refused_from_the_start),
+        cmocka_unit_test(upkeep__not_called_for),
+        cmocka_unit_test(upkeep__failed__again_with_the_next_try),
+        cmocka_unit_test(upkeep__events),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
