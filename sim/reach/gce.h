@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce.h: what the parts of the judge of Google's load balancers know of each other.  Private to sim/reach/gce*.c.
  *
- *     gce.c            reads rules and addresses, and asks the others
+ *     gce.c            reads rules and addresses, and calls the others
  *     gce_world.c      resources by link, machines and their interfaces
  *     gce_firewalls.c  which clients the firewalls let through to a machine
  *     gce_targets.c    the machines behind a rule, and whether they are healthy
@@ -44,7 +44,7 @@ struct gce_machine {
 };
 
 struct gce_firewall;
-/* Firewall rules in the order in which they are asked. */
+/* Firewall rules in the order in which they apply. */
 struct gce_firewalls {
     const struct gce_firewall **at;
     size_t n;
@@ -74,7 +74,8 @@ const char *gce_name(const char *path); /* "…/instances/n" → "n", borrowed *
 /* The address of a text with or without a prefix length; false: there is none. */
 bool gce_address(struct arena *a, const char *text, struct ip_addr *ret);
 const char *gce_address_text(struct arena *a, const struct ip_addr *ip);
-/* Does an array of texts hold this one, or any of those? */
+/* One of an array of texts; "" if it is none.  Does such an array hold this one, or any of those? */
+const char *gce_text_at(struct json_object *array, size_t i);
 bool gce_has_text(struct json_object *array, const char *text);
 bool gce_have_common(struct json_object *x, struct json_object *y);
 

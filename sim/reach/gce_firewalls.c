@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_firewalls.c: which clients the firewall rules of a network let through to a machine.
  *
- * Rules for ingress are asked by priority, the lower number first, and at one priority those that deny before those that
+ * Rules for ingress apply by priority, the lower number first, and at one priority those that deny before those that
  * allow; the first that matches decides; what none matches is denied.  A rule matches a packet by its network, source,
  * destination, protocol and port, and the machine by tags or service accounts.  Sources are ranges, tags and accounts, of
  * which one must match; without any they are all of IPv4.  Without destinations a rule is about every one.
@@ -70,7 +70,7 @@ static void read_traffic(struct gce *g, struct gce_firewall *f, struct json_obje
             f->traffic[f->n_traffic++] = (struct traffic){protocol, true, 0, GCE_PORT_LAST};
         }
         for (size_t k = 0; k < json_len(ports); k++) {
-            const char *text = json_object_get_string(json_object_array_get_idx(ports, k));
+            const char *text = gce_text_at(ports, k);
             char *rest = NULL;
             int low = (int)strtol(text, &rest, 10);
             int high = *rest == '-' ? (int)strtol(rest + 1, NULL, 10) : low;

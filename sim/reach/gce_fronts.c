@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_fronts.c: ports of forwarding rules, cut where a verdict changes.
  *
- * Each rule gives one front or several: a range of ports of one protocol.  The cloud asks in this order: of rules with an
+ * Each rule gives one front or several: a range of ports of one protocol.  The cloud chooses in this order: of rules with an
  * address in common those of the packet's own protocol before one of L3_DEFAULT; among rules with the same ports, which
  * differ in their source ranges only (traffic steering), the one with the longest range that holds the client, and the
  * one without ranges for all others.
@@ -84,7 +84,7 @@ static void add_protocol(struct fronts *f, struct front front)
         add_range(f, front, range);
     }
     for (size_t i = 0; front.protocol->has_ports && i < json_len(ports); i++) {
-        add_range(f, front, json_object_get_string(json_object_array_get_idx(ports, i)));
+        add_range(f, front, gce_text_at(ports, i));
     }
 }
 
@@ -161,7 +161,7 @@ static size_t read_steered(struct arena *a, const struct front *fronts, size_t n
     for (size_t i = 0; i < n; i++) {
         struct json_object *ranges = source_ranges(&fronts[i]);
         for (size_t k = 0; k < json_len(ranges); k++) {
-            const char *text = json_object_get_string(json_object_array_get_idx(ranges, k));
+            const char *text = gce_text_at(ranges, k);
             struct ip_net net = {0};
             if (!ip_net_parse(text, &net) && ip_parse(text, &net.addr)) {
                 net.prefix = (uint8_t)(net.addr.len * 8);

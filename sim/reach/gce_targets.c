@@ -63,7 +63,7 @@ static bool probes_pass(struct gce *g, const struct gce_rule *rule, struct json_
                         const char *holder, const struct gce_class *class)
 {
     for (size_t i = 0; i < json_len(checks); i++) {
-        const char *link = json_object_get_string(json_object_array_get_idx(checks, i));
+        const char *link = gce_text_at(checks, i);
         struct json_object *check = gce_find(g, link, holder, NULL);
         struct gce_packet probe = {TCP, check != NULL ? port_of_check(check) : 0, rule->ipv6};
         if (probe.port == 0 ||
@@ -123,7 +123,7 @@ static void add_pool(struct collector *c, struct json_object *pool)
     struct json_object *instances = json_member(pool, "instances");
     make_room(c, json_len(instances));
     for (size_t i = 0; i < json_len(instances); i++) {
-        const char *link = json_object_get_string(json_object_array_get_idx(instances, i));
+        const char *link = gce_text_at(instances, i);
         const struct gce_machine *m = gce_machine(c->g, link, c->holder);
         add_machine(c, m, m != NULL ? gce_machine_nic(m, NULL, NULL) : NULL);
     }

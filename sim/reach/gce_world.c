@@ -92,15 +92,15 @@ const char *gce_address_text(struct arena *a, const struct ip_addr *ip)
     return arena_strdup(a, text);
 }
 
-static const char *text_at(struct json_object *array, size_t i)
+const char *gce_text_at(struct json_object *array, size_t i)
 {
-    return json_object_get_string(json_object_array_get_idx(array, i));
+    return str_nonnull(json_object_get_string(json_object_array_get_idx(array, i)));
 }
 
 bool gce_has_text(struct json_object *array, const char *text)
 {
     for (size_t i = 0; text != NULL && i < json_len(array); i++) {
-        if (str_eq(text_at(array, i), text)) {
+        if (str_eq(gce_text_at(array, i), text)) {
             return true;
         }
     }
@@ -110,7 +110,7 @@ bool gce_has_text(struct json_object *array, const char *text)
 bool gce_have_common(struct json_object *x, struct json_object *y)
 {
     for (size_t i = 0; i < json_len(x); i++) {
-        if (gce_has_text(y, text_at(x, i))) {
+        if (gce_has_text(y, gce_text_at(x, i))) {
             return true;
         }
     }
@@ -126,7 +126,7 @@ static const struct gce_class *class_of(struct gce *g, const struct gce_machine 
     struct json_object *accounts = json_member(m->body, "serviceAccounts");
     str_appendf(&key, "%s", str_nonnull(network));
     for (size_t i = 0; i < json_len(m->tags); i++) {
-        str_appendf(&key, " %s", text_at(m->tags, i));
+        str_appendf(&key, " %s", gce_text_at(m->tags, i));
     }
     for (size_t i = 0; i < json_len(accounts); i++) {
         str_appendf(&key, " @%s",

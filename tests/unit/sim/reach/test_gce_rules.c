@@ -90,6 +90,10 @@ static void ports(void **state)
          "{'regions/r/forwardingRules/web': {'portRange': null}, 'global/firewalls/probes': null,"
          "'global/firewalls/web': {'allowed': [{'IPProtocol': 'all'}]}}",
          "203.0.113.1 TCP/* internet 0.0.0.0/0 -> node-0:* node-1:*"},
+        {"texts that are no ports", GCE_GROUPS,
+         "{'regions/r/forwardingRules/web': {'portRange': null, 'ports': ['', '0', '70000', null,"
+         "'90-80', '80']}}",
+         SERVED},
         {"a protocol without ports", GCE_GROUPS,
          "{'regions/r/forwardingRules/web': {'IPProtocol': 'ESP', 'portRange': null},"
          "'regions/r/backendServices/groups': {'protocol': 'UNSPECIFIED'},"
@@ -115,7 +119,7 @@ static void all_protocols(void **state)
     (void)state;
     static const struct gce_row rows[] = {
         {"TCP and UDP are always shown", GCE_GROUPS, "{" L3 "}", TCP_80_OPEN UDP_CLOSED},
-        {"others where somebody may send them", GCE_GROUPS,
+        {"others where a client may send them", GCE_GROUPS,
          "{" L3 ", 'global/firewalls/ping': {'network': 'global/networks/default',"
          "'sourceRanges': ['192.0.2.0/24'], 'allowed': [{'IPProtocol': 'icmp'},"
          "{'IPProtocol': '132', 'ports': ['9']}]}}",

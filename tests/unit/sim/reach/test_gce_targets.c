@@ -82,6 +82,12 @@ static void interfaces(void **state)
          "{" LAB ", 'regions/r/forwardingRules/web': {'network': null,"
          "'subnetwork': 'regions/r/subnetworks/lab'}}",
          "10.0.0.9 TCP/80 network 192.0.2.0/24 -> node-0:80!"},
+        {"a network of another project", GCE_GROUPS,
+         "{'zones/r-a/instances/node-0': {'networkInterfaces': [{'network':"
+         "    'projects/host/global/networks/default', 'networkIP': '10.0.1.0'}]},"
+         "'global/firewalls/host': {'network': 'projects/host/global/networks/default',"
+         "    'sourceRanges': ['192.0.2.0/24'], 'allowed': [{'IPProtocol': 'tcp'}]}}",
+         OUTSIDE "node-0:80!(192.0.2.0/24) node-1:80"},
         {"without any it is nic0", GCE_INSIDE,
          "{" LAB ", 'regions/r/forwardingRules/web': {'network': null}}", INSIDE BOTH},
     };
