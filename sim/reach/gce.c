@@ -13,16 +13,16 @@
  * out, their addresses, too.  `clients` of an internal rule are those that the firewalls let through, of the network and all
  * that is connected to it, wherever that is: allowGlobalAccess and the subnetworks' ranges do not narrow them.
  *
- * Why nobody reaches anything:
+ * `why` no packet arrives:
  *
  *     listener missing   an address is reserved and no rule (and no machine) has it
  *     no rule            a rule leads nowhere: its pool or service is gone, or has another protocol or scheme
  *     no target          the pool, or each group, is empty or has only machines that are gone
- *     no permission      machines are there, and the firewalls let nobody in
+ *     no permission      machines are there, and the firewalls let no client in
  *
  * `healthy` follows from the cloud's state alone (gce_targets.c); which machines have pods, and what they answer, is not that.
- * An unhealthy target keeps its clients: with none healthy the cloud sends to all.  Failover groups and backup pools are
- * asked like others.  Left out, since no world has them: firewall policies, and routes.  Two internal rules with one address
+ * An unhealthy target keeps its clients: with none healthy the cloud sends to all.  Failover groups
+ * count like others, backup pools do not count.  Left out, since no world has them: firewall policies, and routes.  Two internal rules with one address
  * in two networks share its entry.
  *
  * Source: the documentation of VPC firewall rules, forwarding rules, target pools, pass-through load balancers and

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce.h: what the parts of the judge of Google's load balancers know of each other.  Private to sim/reach/gce*.c.
  *
- *     gce.c            reads rules and addresses, and asks the others
+ *     gce.c            reads rules and addresses, and calls the others
  *     gce_world.c      resources by link, machines and their interfaces
  *     gce_firewalls.c  which clients the firewalls let through to a machine
  *     gce_targets.c    the machines behind a rule, and whether they are healthy
@@ -44,7 +44,7 @@ struct gce_machine {
 };
 
 struct gce_firewall;
-/* Firewall rules in the order in which they are asked. */
+/* Firewall rules in the order in which they apply. */
 struct gce_firewalls {
     const struct gce_firewall **at;
     size_t n;

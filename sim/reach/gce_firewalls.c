@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_firewalls.c: which clients the firewall rules of a network let through to a machine.
  *
- * Rules for ingress are asked by priority, the lower number first, and at one priority those that deny before those that
+ * Rules for ingress apply by priority, the lower number first, and at one priority those that deny before those that
  * allow; the first that matches decides; what none matches is denied.  A rule matches a packet by its network, source,
  * destination, protocol and port, and the machine by tags or service accounts.  Sources are ranges, tags and accounts, of
  * which one must match; without any they are all of IPv4.  Without destinations a rule is about every one.

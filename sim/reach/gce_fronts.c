@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gce_fronts.c: ports of forwarding rules, cut where a verdict changes.
  *
- * Each rule gives one front or several: a range of ports of one protocol.  The cloud asks in this order: of rules with an
+ * Each rule gives one front or several: a range of ports of one protocol.  The cloud chooses in this order: of rules with an
  * address in common those of the packet's own protocol before one of L3_DEFAULT; among rules with the same ports, which
  * differ in their source ranges only (traffic steering), the one with the longest range that holds the client, and the
  * one without ranges for all others.

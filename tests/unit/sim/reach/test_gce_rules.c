@@ -119,7 +119,7 @@ static void all_protocols(void **state)
     (void)state;
     static const struct gce_row rows[] = {
         {"TCP and UDP are always shown", GCE_GROUPS, "{" L3 "}", TCP_80_OPEN UDP_CLOSED},
-        {"others where somebody may send them", GCE_GROUPS,
+        {"others where a client may send them", GCE_GROUPS,
          "{" L3 ", 'global/firewalls/ping': {'network': 'global/networks/default',"
          "'sourceRanges': ['192.0.2.0/24'], 'allowed': [{'IPProtocol': 'icmp'},"
          "{'IPProtocol': '132', 'ports': ['9']}]}}",

@@ -171,7 +171,7 @@ static bool is_needless(size_t world, const char *path)
     return false;
 }
 
-/* Every other rule is missed by somebody when it is taken away. */
+/* Without any of the other rules the document is another one. */
 static void each_firewall_matters(void **state)
 {
     (void)state;
