@@ -286,11 +286,7 @@ void sim_options_usage(FILE *to)
     fprintf(
         to,
         "\nControl: GET|DELETE /sim/calls, GET|PUT /sim/state, GET|POST|DELETE /sim/faults[/ID],\n"
-<<<<<<< HEAD
-        "GET /sim/reach, POST /sim/nodes, DELETE /sim/nodes/NAME, PUT /sim/pods/NAMESPACE/SERVICE;\n"
-=======
         "GET /sim/reach, POST /sim/nodes, DELETE /sim/nodes/NAME, PUT "
         "/sim/pods/NAMESPACE/SERVICE;\n"
->>>>>>> h2-rgce
         "see docs/simulator.md.\n");
 }
