@@ -99,6 +99,15 @@ void judge_course(const struct judge *j, struct json_object *after, struct json_
     }
 }
 
+/* Without source ranges: whom it let in before. */
+static struct reach_ranges wanted(const struct judge *j, struct json_object *service)
+{
+    struct reach_ranges named = served_allowed(j->a, service, everybody(j));
+    bool none = reach_ranges_equal(named, everybody(j)) &&
+                json_len(json_path(service, "spec.loadBalancerSourceRanges")) == 0;
+    return none ? anybody(j) : named;
+}
+
 /* Everybody who is wanted is served, and nobody else from outside.  What is inside the network, a cloud may let in by rules
  * of its own: Azure's default rules, and the rules for health checks of a network load balancer without groups. */
 static bool fits(const struct judge *j, struct reach_ranges are, struct reach_ranges want)
@@ -121,8 +130,7 @@ void judge_end(const struct judge *j, struct json_object *after, struct json_obj
     }
     for (size_t i = 0; i < n; i++) {
         struct reach_ranges are = served_clients(j->a, reach_after, host, &ports[i]);
-        struct reach_ranges want =
-            has_port(after, &ports[i]) ? served_allowed(j->a, after, anybody(j)) : REACH_NOBODY;
+        struct reach_ranges want = has_port(after, &ports[i]) ? wanted(j, after) : REACH_NOBODY;
         if (!has(j, EDIT_ADMITS) && !has(j, EDIT_MOVES) && !fits(j, are, want)) {
             j->report(j->arg,
                       arena_printf(j->a, "E6: in the end %s of %s is served to %s; asked for: %s",
