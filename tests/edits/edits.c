@@ -80,19 +80,61 @@ bool edit_at(const struct edit_kind *k, size_t i, struct edit *ret)
     return false;
 }
 
+static bool is_spec(const struct edit_field *f)
+{
+    return str_has_prefix(f->name, "spec");
+}
+
+bool edit_pair(const struct edit *one, const struct edit *other, struct edit *ret)
+{
+    const struct edit_field *f = one->field;
+    const struct edit_field *g = other->field;
+    bool whole = str_eq(f->name, "spec") || str_eq(g->name, "spec");
+    if (str_eq(f->name, g->name) || (whole && is_spec(f) && is_spec(g)) ||
+        ((one->value->effects | other->value->effects) & EDIT_LEAVES) != 0) {
+        return false;
+    }
+    *ret = *one;
+    ret->field2 = g;
+    ret->value2 = other->value;
+    return true;
+}
+
+unsigned edit_effects(const struct edit *e)
+{
+    return e->value->effects | (e->value2 != NULL ? e->value2->effects : 0);
+}
+
+bool edit_is_good(const struct edit *e)
+{
+    return e->value->nature == EDIT_GOOD && (e->value2 == NULL || e->value2->nature == EDIT_GOOD);
+}
+
 const char *edit_name(struct arena *a, const struct edit *e)
 {
-    return arena_printf(a, "%s %s %s", e->kind->name, e->field->name, e->value->json);
+    const char *one = arena_printf(a, "%s %s %s", e->kind->name, e->field->name, e->value->json);
+    return e->field2 == NULL ? one
+                             : arena_printf(a, "%s & %s %s", one, e->field2->name, e->value2->json);
+}
+
+/* Its member in the object that the patch has for it. */
+static const char *member(struct arena *a, const struct edit_field *f, const struct edit_value *v)
+{
+    if (str_eq(f->name, "spec")) {
+        return arena_printf(a, "%.*s", (int)strlen(v->json) - 2, v->json + 1); /* without braces */
+    }
+    const char *name = is_spec(f) ? f->name + strlen("spec.") : f->name;
+    return arena_printf(a, "\"%s\":%s", name, v->json);
 }
 
 const char *edit_patch(struct arena *a, const struct edit *e)
 {
-    if (str_eq(e->field->name, "spec")) {
-        return arena_printf(a, "{\"spec\":%s}", e->value->json);
+    const char *spec = is_spec(e->field) ? member(a, e->field, e->value) : "";
+    const char *notes = is_spec(e->field) ? "" : member(a, e->field, e->value);
+    if (e->field2 != NULL) {
+        const char *more = member(a, e->field2, e->value2);
+        const char **to = is_spec(e->field2) ? &spec : &notes;
+        *to = **to == '\0' ? more : arena_printf(a, "%s,%s", *to, more);
     }
-    return str_has_prefix(e->field->name, "spec.")
-               ? arena_printf(a, "{\"spec\":{\"%s\":%s}}", e->field->name + strlen("spec."),
-                              e->value->json)
-               : arena_printf(a, "{\"metadata\":{\"annotations\":{\"%s\":%s}}}", e->field->name,
-                              e->value->json);
+    return arena_printf(a, "{\"spec\":{%s},\"metadata\":{\"annotations\":{%s}}}", spec, notes);
 }

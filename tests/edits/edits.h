@@ -60,18 +60,25 @@ extern const struct edit_field edit_fields_gce[];
 extern const struct edit_field edit_fields_azure[];
 extern const struct edit_field edit_fields_aws[];
 
-/* One case. */
+/* One case: an edit of one field, or of two at once. */
 struct edit {
     const struct edit_kind *kind;
     const struct edit_field *field;
     const struct edit_value *value;
+    const struct edit_field *field2; /* NULL: one alone */
+    const struct edit_value *value2;
 };
 
 const struct edit_kind *edit_kind_find(const char *name); /* NULL: no such kind */
 const char *edit_nature_name(enum edit_nature n);
 /* The i-th case of a kind; false: there are no more. */
 bool edit_at(const struct edit_kind *k, size_t i, struct edit *ret);
-/* "gce-target-pool spec.sessionAffinity "ClientIP"". */
+/* Both at once; false: they cannot be, because they are about the same field. */
+bool edit_pair(const struct edit *one, const struct edit *other, struct edit *ret);
+unsigned edit_effects(const struct edit *e);
+/* Everything of it can be carried out. */
+bool edit_is_good(const struct edit *e);
+/* "gce-target-pool spec.sessionAffinity "ClientIP"", with " & …" for a second one. */
 const char *edit_name(struct arena *a, const struct edit *e);
 /* The merge patch that makes the edit. */
 const char *edit_patch(struct arena *a, const struct edit *e);

@@ -5,6 +5,7 @@
  *     fault-edits --all                  everything, as TRIMTAB_SAMPLE=all
  *     fault-edits --cloud azure          that cloud's kinds (gce)
  *     fault-edits --kind K [--field GLOB] [--value TEXT]   all of that, without faults
+ *     fault-edits … --and-field GLOB [--and-value TEXT]    each of these together with each of those
  *     fault-edits … --fault NAME [--call N]                with that fault at every call, or at one; "all" are all faults
  *     fault-edits … --verbose            with the controller's log
  *     fault-edits --list                 kinds, fields, values and faults
@@ -17,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/clock.h"
 #include "common/base/file.h"
-#include "common/base/map.h"
 #include "common/base/str.h"
 #include "tests/edits/trial.h"
 #include "tests/fault/pool.h"
@@ -28,13 +29,15 @@
 #define PART_CI       20
 #define PART_QUICK    200
 #define FAULTS_FACTOR 20 /* of an edit's faults so many times fewer are tried */
+#define PAIRS         2  /* of each kind in a run */
+#define PAIRS_ALL     200
 #define STORY_MAX     (4 << 20)
 #define WORLD_MAX     (64 << 20)
 
 struct sweep {
     struct arena *a;
     const char *dir;
-    const char *cloud, *kind, *field, *value, *fault, *call;
+    const char *cloud, *kind, *field, *value, *field2, *value2, *fault, *call;
     bool list, verbose, all;
     unsigned parallel;
     struct sample edits, faults;
@@ -43,7 +46,7 @@ struct sweep {
     bool *met; /* lines of known.txt */
     /* of the kind that is tried */
     struct json_object *start;
-    size_t bad, known_bad;
+    size_t bad;
     /* of all */
     size_t n_kinds, n_failed_kinds, n_edits, n_refused, n_points, n_past, n_found, n_known_found;
 };
@@ -98,8 +101,12 @@ static const char *name_of(const struct job *j)
 
 static void say_again(const struct job *j)
 {
-    printf("#   again: fault-edits --kind %s --field '%s' --value '%s'", j->args.edit.kind->name,
-           j->args.edit.field->name, j->args.edit.value->json);
+    const struct edit *e = &j->args.edit;
+    printf("#   again: fault-edits --kind %s --field '%s' --value '%s'", e->kind->name,
+           e->field->name, e->value->json);
+    if (e->field2 != NULL) {
+        printf(" --and-field '%s' --and-value '%s'", e->field2->name, e->value2->json);
+    }
     if (j->what == JOB_FAULT) {
         printf(" --fault %s --call %zu", j->args.fault->name, j->number);
     }
@@ -181,13 +188,16 @@ static void run(struct sweep *s, struct jobs *jobs)
     *jobs = (struct jobs){0};
 }
 
+static bool is_about(const struct edit *e, const char *field, const char *value)
+{
+    return (field == NULL || str_glob(field, e->field->name)) &&
+           (value == NULL || strstr(e->value->json, value) != NULL);
+}
+
 static bool is_chosen(const struct sweep *s, const struct edit *e)
 {
-    if ((s->field != NULL && !str_glob(s->field, e->field->name)) ||
-        (s->value != NULL && strstr(e->value->json, s->value) == NULL)) {
-        return false;
-    }
-    return s->kind != NULL || sample_takes(&s->edits, edit_name(s->a, e));
+    return is_about(e, s->field, s->value) &&
+           (s->kind != NULL || sample_takes(&s->edits, edit_name(s->a, e)));
 }
 
 static void add_faults(struct sweep *s, struct jobs *jobs, const struct job *of)
@@ -238,49 +248,98 @@ static bool make_start(struct sweep *s, const struct edit_kind *k)
            json_parse_arena(s->a, text, n, NULL, &s->start, NULL) == ERR_OK;
 }
 
-static void try_kind(struct sweep *s, const struct edit_kind *k)
+struct chosen {
+    struct job *at;
+    size_t n;
+};
+
+static void choose(struct sweep *s, struct chosen *c, const struct edit *e)
+{
+    struct job j = {.s = s,
+                    .what = JOB_EDIT,
+                    .args = {.dir = s->dir, .edit = *e, .start = s->start, .verbose = s->verbose}};
+    j.args.file = arena_printf(s->a, "%s-%zu", e->kind->name, c->n);
+    c->at = xrealloc(c->at, (c->n + 1) * sizeof(*c->at));
+    c->at[c->n++] = j;
+}
+
+/* Pairs by the turn; with --and-field those that were asked for. */
+static void choose_pairs(struct sweep *s, struct chosen *c, const struct edit_kind *k)
+{
+    struct edit one, other, both;
+    size_t n = 0;
+    while (edit_at(k, n, &one)) {
+        n++;
+    }
+    struct rng *rng = rng_seeded_new(s->edits.turn + 1);
+    for (size_t i = 0; s->kind == NULL && i < (s->all ? PAIRS_ALL : PAIRS);) {
+        (void)edit_at(k, rng_below(rng, n), &one);
+        (void)edit_at(k, rng_below(rng, n), &other);
+        if (edit_pair(&one, &other, &both)) {
+            choose(s, c, &both);
+            i++;
+        }
+    }
+    for (size_t i = 0; s->field2 != NULL && i < n; i++) {
+        (void)edit_at(k, i, &one);
+        for (size_t m = 0; is_chosen(s, &one) && m < n; m++) {
+            (void)edit_at(k, m, &other);
+            if (is_about(&other, s->field2, s->value2) && edit_pair(&one, &other, &both)) {
+                choose(s, c, &both);
+            }
+        }
+    }
+    rng_free(rng);
+}
+
+static void choose_edits(struct sweep *s, struct chosen *c, const struct edit_kind *k)
+{
+    struct edit e;
+    for (size_t i = 0; s->field2 == NULL && edit_at(k, i, &e); i++) {
+        if (is_chosen(s, &e)) {
+            choose(s, c, &e);
+        }
+    }
+    choose_pairs(s, c, k);
+}
+
+static void try_edits(struct sweep *s, const struct chosen *c)
 {
     struct jobs first = {0};
     struct jobs second = {0};
-    struct edit e;
-    double cpu_s = pool_cpu_s();
-    size_t edits = s->n_edits;
-    size_t points = s->n_points;
-    s->bad = 0;
-    bool ok = make_start(s, k);
-    struct job *chosen = NULL;
-    size_t n = 0;
-    for (size_t i = 0; ok && edit_at(k, i, &e); i++) {
-        if (is_chosen(s, &e)) {
-            struct job j = {.s = s,
-                            .what = JOB_EDIT,
-                            .args = {.dir = s->dir,
-                                     .edit = e,
-                                     .file = arena_printf(s->a, "%s-%zu", k->name, i),
-                                     .start = s->start,
-                                     .verbose = s->verbose}};
-            chosen = xrealloc(chosen, (n + 1) * sizeof(*chosen));
-            chosen[n++] = j;
-            add(s, &first, &j);
-        }
+    for (size_t i = 0; i < c->n; i++) {
+        add(s, &first, &c->at[i]);
     }
-    s->n_edits += n;
     run(s, &first);
-    for (size_t i = 0; i < n; i++) {
-        struct job cold = chosen[i];
+    for (size_t i = 0; i < c->n; i++) {
+        struct job cold = c->at[i];
         cold.what = JOB_COLD;
         bool taken = access(arena_printf(s->a, "%s/%s.end", s->dir, cold.args.file), R_OK) == 0;
         if (taken && s->fault == NULL) {
             add(s, &second, &cold);
         }
-        add_faults(s, &second, &chosen[i]);
+        add_faults(s, &second, &c->at[i]);
     }
     run(s, &second);
-    free(chosen);
+    s->n_edits += c->n;
+}
+
+static void try_kind(struct sweep *s, const struct edit_kind *k)
+{
+    struct chosen c = {0};
+    double cpu_s = pool_cpu_s();
+    size_t points = s->n_points;
+    s->bad = 0;
+    bool ok = make_start(s, k);
+    if (ok) {
+        choose_edits(s, &c, k);
+        try_edits(s, &c);
+    }
+    free(c.at);
     s->n_kinds++;
     ok = ok && s->bad == 0;
     s->n_failed_kinds += !ok;
-    printf("# %s: %zu edits, %zu faults, %zu findings, %.1f CPU s\n", k->name, s->n_edits - edits,
+    printf("# %s: %zu edits, %zu faults, %zu findings, %.1f CPU s\n", k->name, c.n,
            s->n_points - points, s->bad, pool_cpu_s() - cpu_s);
     printf("%s %zu - %s\n", ok ? "ok" : "not ok", s->n_kinds, k->name);
     (void)fflush(stdout);
@@ -322,8 +381,9 @@ static void parse(struct sweep *s, int argc, char **argv)
     const struct {
         const char *flag;
         const char **value;
-    } flags[] = {{"--cloud", &s->cloud}, {"--kind", &s->kind},   {"--field", &s->field},
-                 {"--value", &s->value}, {"--fault", &s->fault}, {"--call", &s->call}};
+    } flags[] = {{"--cloud", &s->cloud},      {"--kind", &s->kind},       {"--field", &s->field},
+                 {"--value", &s->value},      {"--fault", &s->fault},     {"--call", &s->call},
+                 {"--and-field", &s->field2}, {"--and-value", &s->value2}};
     for (int i = 1; i < argc; i++) {
         bool taken = false;
         for (size_t k = 0; k < ARRAY_LEN(flags) && !taken; k++) {
@@ -345,6 +405,8 @@ static void parse(struct sweep *s, int argc, char **argv)
     s->all = s->edits.parts == 1;
     s->faults = s->edits;
     s->faults.parts = s->all ? 1 : FAULTS_FACTOR;
+    s->faults.turn =
+        s->edits.turn / s->edits.parts; /* another part each time that the edits begin anew */
     if (s->kind != NULL && edit_kind_find(s->kind) == NULL) {
         fprintf(stderr, "no kind %s; see --list\n", s->kind);
         exit(2);

@@ -164,18 +164,9 @@ static int edit_now(struct trial *t, const char *patch)
     return status;
 }
 
-/* The merge patch that takes `patch` back from `service`. */
-static const char *inverse(struct arena *a, struct json_object *service, const char *patch)
+/* The members of `was` that `members` has: values, or null for what was not there; a new reference. */
+static struct json_object *values_before(struct json_object *was, struct json_object *members)
 {
-    struct json_object *tree = NULL;
-    if (json_parse_arena(a, patch, strlen(patch), NULL, &tree, NULL) != ERR_OK) {
-        abort(); /* a row of the tables is no JSON */
-    }
-    bool spec = json_member(tree, "spec") != NULL;
-    struct json_object *was =
-        spec ? json_member(service, "spec") : json_path(service, "metadata.annotations");
-    struct json_object *members =
-        spec ? json_member(tree, "spec") : json_path(tree, "metadata.annotations");
     struct json_object *back = json_object_new_object();
     json_object_object_foreach(members, key, value)
     {
@@ -183,13 +174,26 @@ static const char *inverse(struct arena *a, struct json_object *service, const c
         (void)value;
         json_add(back, key, old != NULL ? json_object_get(old) : NULL);
     }
-    if (spec && json_member(json_member(tree, "spec"), "externalTrafficPolicy") != NULL) {
-        json_add(back, "healthCheckNodePort", NULL);
+    return back;
+}
+
+/* The merge patch that takes `patch` back from `service`. */
+static const char *inverse(struct arena *a, struct json_object *service, const char *patch)
+{
+    struct json_object *tree = NULL;
+    if (json_parse_arena(a, patch, strlen(patch), NULL, &tree, NULL) != ERR_OK) {
+        abort(); /* a row of the tables is no JSON */
     }
-    const char *text = json_text(a, back, JSON_COMPACT);
-    json_object_put(back);
-    return spec ? arena_printf(a, "{\"spec\":%s}", text)
-                : arena_printf(a, "{\"metadata\":{\"annotations\":%s}}", text);
+    struct json_object *spec =
+        values_before(json_member(service, "spec"), json_member(tree, "spec"));
+    struct json_object *notes = values_before(json_path(service, "metadata.annotations"),
+                                              json_path(tree, "metadata.annotations"));
+    const char *text =
+        arena_printf(a, "{\"spec\":%s,\"metadata\":{\"annotations\":%s}}",
+                     json_text(a, spec, JSON_COMPACT), json_text(a, notes, JSON_COMPACT));
+    json_object_put(spec);
+    json_object_put(notes);
+    return text;
 }
 
 static void report(void *arg, const char *line)
@@ -204,7 +208,7 @@ static struct judge judge_of(struct trial *t, struct json_object *before, struct
     return (struct judge){.a = t->s.a,
                           .history = t->h,
                           .before = before,
-                          .effects = t->args->edit.value->effects,
+                          .effects = edit_effects(&t->args->edit),
                           .reach_before = json_object_get(reach),
                           .report = report,
                           .arg = t};
@@ -292,11 +296,11 @@ enum trial_code trial_edit(const struct trial_args *args)
     struct json_object *end = rig_world(t.s.rig);
     struct json_object *reach = history_now(t.h);
     judge_course(&j, service_now(&t, "web"), reach, atomic_load(&t.announced));
-    judge_end(&j, service_now(&t, "web"), reach, args->edit.value->nature == EDIT_GOOD);
+    judge_end(&j, service_now(&t, "web"), reach, edit_is_good(&args->edit));
     rc = write_text(&t, "end", world_text(t.s.a, end, t.s.names));
     rc = rc == ERR_OK ? write_text(&t, "reach", json_text(t.s.a, reach, JSON_COMPACT)) : rc;
     rc = rc == ERR_OK ? write_text(&t, "calls", str_join(t.s.a, calls, n, "\n")) : rc;
-    if ((args->edit.value->effects & EDIT_LEAVES) == 0) {
+    if ((edit_effects(&args->edit) & EDIT_LEAVES) == 0) {
         rc = rc == ERR_OK ? nodes_come_and_go(&t, &j) : rc;
         rc = rc == ERR_OK ? take_back(&t, &j, patch) : rc;
     }
