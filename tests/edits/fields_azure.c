@@ -3,6 +3,7 @@
 #include "tests/edits/edits.h"
 
 #define A(x) "service.beta.kubernetes.io/azure-" x
+#define P(x) "service.beta.kubernetes.io/port_80_" x
 
 const struct edit_field edit_fields_azure[] = {
     {"azure-external",
@@ -77,6 +78,32 @@ const struct edit_field edit_fields_azure[] = {
     {"azure-*", A("load-balancer-configurations"), {{EDIT_BAD, "\"nope\""}}},
     {"azure-*", A("pls-create"), {{EDIT_GOOD, "\"true\""}, {EDIT_BLANK, "\" true\""}}},
     {"azure-*", A("pls-name"), {{EDIT_GOOD, "\"mine\""}}},
+    {"azure-*", A("pip-name-ipv6"), {{EDIT_IMPOSSIBLE, "\"missing\""}}},
+    {"azure-*", A("pip-prefix-id-ipv6"), {{EDIT_BAD, "\"nonsense\""}}},
+    {"azure-*",
+     A("load-balancer-ipv6"),
+     {{EDIT_IMPOSSIBLE, "\"2001:db8::7\""}, {EDIT_BAD, "\"none\""}}},
+    {"azure-*",
+     P("no_lb_rule"),
+     {{EDIT_GOOD, "\"true\"", EDIT_ADMITS}, {EDIT_BAD, "\"maybe\"", EDIT_ADMITS}}},
+    {"azure-*", P("no_probe_rule"), {{EDIT_GOOD, "\"true\""}, {EDIT_BAD, "\"maybe\""}}},
+    {"azure-*", P("health-probe_protocol"), {{EDIT_GOOD, "\"http\""}, {EDIT_BAD, "\"ftp\""}}},
+    {"azure-*",
+     P("health-probe_port"),
+     {{EDIT_GOOD, "\"443\""}, {EDIT_IMPOSSIBLE, "\"99999\""}, {EDIT_BAD, "\"nope\""}}},
+    {"azure-*", P("health-probe_num-of-probe"), {{EDIT_GOOD, "\"3\""}, {EDIT_BAD, "\"x\""}}},
+    {"azure-*", P("health-probe_request-path"), {{EDIT_GOOD, "\"/ready\""}}},
+    {"azure-*", A("pls-resource-group"), {{EDIT_IMPOSSIBLE, "\"nope\""}, {EDIT_BAD, "\"a/b\""}}},
+    {"azure-*", A("pls-ip-configuration-subnet"), {{EDIT_BAD, "\"nope\""}}},
+    {"azure-*",
+     A("pls-ip-configuration-ip-address-count"),
+     {{EDIT_GOOD, "\"2\""}, {EDIT_IMPOSSIBLE, "\"9\""}}},
+    {"azure-*", A("pls-ip-configuration-ip-address"), {{EDIT_BAD, "\"nowhere\""}}},
+    {"azure-*", A("pls-fqdns"), {{EDIT_GOOD, "\"shop.example.com\""}}},
+    {"azure-*", A("pls-proxy-protocol"), {{EDIT_GOOD, "\"true\""}}},
+    {"azure-*", A("pls-visibility"), {{EDIT_GOOD, "\"*\""}}},
+    {"azure-*", A("pls-auto-approval"), {{EDIT_BAD, "\"me\""}}},
+    {"azure-*", A("shared-securityrule"), {{EDIT_GOOD, "\"false\""}}},
     {"azure-*", A("load-balancer-intern"), {{EDIT_BAD, "\"true\""}}},
     {"azure-external", "spec.loadBalancerIP", {{EDIT_GOOD, "\"20.0.0.200\"", EDIT_MOVES}}},
     {0},

@@ -68,6 +68,9 @@ const struct edit_field edit_fields_gce[] = {
      {{EDIT_GOOD, "\"pods-per-node\""}, {EDIT_BAD, "\"pods\""}}},
     {"gce-*", "networking.gke.io/l4-strong-session-affinity", {{EDIT_GOOD, "\"enabled\""}}},
     {"gce-*", "networking.gke.io/l4lb-config", {{EDIT_IMPOSSIBLE, "\"missing\""}}},
+    {"gce-*",
+     "networking.gke.io/ip-collection-v6",
+     {{EDIT_IMPOSSIBLE, "\"missing\""}, {EDIT_BAD, "\"a/../b\""}}},
     {"gce-*", "networking.gke.io/load-balancer-typ", {{EDIT_BAD, "\"Internal\""}}},
     {0},
 };
