@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c: a request to the resource manager from its arrival to its answer.
  *
- * Token, allowance, route, api-version, subscription, group, body; then the action or the generic verb; then the answer: the
+ * Token, allowance, route, api-version, subscription, group, locks, body, policies; then the action or the generic verb; then the answer: the
  * document, a list, or a refusal.  Writes are answered by operations.c.  At --latency cloud answers travel as long as the
  * cloud's. */
 #include "sim/arm/arm.h"
@@ -254,7 +254,7 @@ void arm_handle(void *state, struct sim_call *call)
     q->picked = map_new(NULL);
     arena_defer(q->a, free_map, q->picked);
     bool ok = arm_token_check(q) && arm_throttle(q) && arm_route(q) && check_version(q) &&
-              check_place(q) && read_body(q);
+              check_place(q) && arm_check_locks(q) && read_body(q) && arm_check_policies(q);
     if (ok) {
         q->res = arm_get(q->arm, q->id);
         ok = run_verb(q);
