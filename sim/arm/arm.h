@@ -199,6 +199,7 @@ void arm_each(const struct arm *arm, const char *type,
 bool arm_group_known(const struct arm *arm, const char *subscription, const char *group);
 bool arm_subscription_known(const struct arm *arm, const char *subscription);
 void arm_group_add(struct arm *arm, const char *subscription, const char *group);
+void arm_group_remove(struct arm *arm, const char *subscription, const char *group);
 /* The group as it was first written, or as given. */
 const char *arm_group_name(const struct arm *arm, const char *subscription, const char *group);
 
@@ -279,6 +280,13 @@ bool arm_check_name(struct arm_request *q, bool exists);
 bool arm_check_etag(struct arm_request *q, const char *current);
 /* Removes what an answer's schema does not have, such as an etag of a kind without. */
 void arm_prune(int type, struct json_object *o);
+
+/* --- groups.c ------------------------------------------------------------------------------------- */
+
+/* The name of the operation if the call is about resource groups themselves, or NULL. */
+const char *arm_groups_op(struct sim_call *call);
+/* Serves such a call; false: refused. */
+bool arm_groups_run(struct arm_request *q);
 
 /* --- guards.c ------------------------------------------------------------------------------------- */
 

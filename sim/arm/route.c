@@ -143,5 +143,6 @@ void arm_name_call(void *state, struct sim_call *call)
     (void)state;
     const struct arm_op *op =
         split(call->arena, call->path, &p) ? find(call->method, &p, &other) : NULL;
-    call->op = op ? op->id : call->op;
+    const char *groups = op ? NULL : arm_groups_op(call);
+    call->op = op ? op->id : groups ? groups : call->op;
 }
