@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* guards.c: locks and policies, which stand before every resource provider.
+/* guards.c: locks and policies, which the resource manager checks before a resource provider sees the request.
  *
  * Settings name them: "locks": [{"scope": ID, "level": "CanNotDelete" | "ReadOnly"}], inherited by all below the scope, and
  * "policies": [{"type", "name", "reason", "scope", "required_tag"}], which deny writes of a type, or only of documents without

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.c: who can reach what through Azure's load balancers: reads the world and walks it; see azure.h for the parts.
+/* azure.c: reachability through Azure's load balancers: reads the world and walks its documents; see azure.h for the parts.
  *
  * Owns the sorting of documents by their type, and small helpers that all parts use. */
 #include "sim/reach/azure.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.h: what the parts of reach_azure() know of each other, under the prefix az_.  Private to sim/reach/azure*.c.
+/* azure.h: the interface between the parts of reach_azure(), under the prefix az_.  Private to sim/reach/azure*.c.
  *
  *     az_network.c   virtual networks and subnets
  *     azure_groups.c    network security groups: which packets pass
@@ -53,8 +53,9 @@ struct az {
     struct map *by_address; /* id of a network, a blank, address → struct az_nic */
     struct map *tags;       /* name of a service tag in small letters → struct reach_ranges */
     struct map *public_ips; /* id → the document, borrowed */
-    struct map *pools; /* id → the document of a pool that the world lists by itself, borrowed */
-    struct map *seen;  /* id of a public IP → NULL: a frontend or a machine has it */
+    struct map *
+        pools; /* id → the document of a pool that the world lists apart from its balancer, borrowed */
+    struct map *seen; /* id of a public IP → NULL: a frontend or a machine has it */
 };
 
 /* Pointers to arena objects, in the order in which they came. */
@@ -72,7 +73,7 @@ struct map *az_map(struct arena *a);
 const char *az_key(struct arena *a, const char *id);
 /* properties.X.id of an object, in small letters, or NULL. */
 const char *az_ref(struct arena *a, struct json_object *o, const char *member);
-/* The id without its last two segments; "" if it has no more. */
+/* The id without its last two segments; "" if there are fewer. */
 const char *az_parent(struct arena *a, const char *id);
 /* After the last '/'. */
 const char *az_name(const char *id);
@@ -101,12 +102,13 @@ const struct az_subnet *az_subnet_of(struct az *z, const char *network,
 
 /* A packet on its way into a machine. */
 struct az_packet {
-    const char *protocol;       /* "TCP", "UDP", "SCTP" */
-    uint16_t low, high;         /* destination ports: all of them must pass */
-    const struct ip_addr *to;   /* its destination; NULL: not known */
-    bool ipv6;                  /* its family */
-    bool from_internet;         /* it came through a public address */
-    bool closed_without_groups; /* a Standard balancer's public side opens nothing by itself */
+    const char *protocol;     /* "TCP", "UDP", "SCTP" */
+    uint16_t low, high;       /* destination ports: all of them must pass */
+    const struct ip_addr *to; /* its destination; NULL: not known */
+    bool ipv6;                /* its family */
+    bool from_internet;       /* it came through a public address */
+    bool
+        closed_without_groups; /* a public frontend of a Standard balancer: closed where no group is */
 };
 /* The groups that a packet passes, and the network in which they stand; each may be NULL. */
 struct az_gate {
@@ -136,13 +138,14 @@ struct az_nic {
 };
 /* Fills in_pool, behind_nat, by_config and by_address; networks and groups must be there. */
 void az_read_machines(struct az *z);
-/* The IP configuration that has this address in a network (NULL: in any); made up (without machine) if none has it; NULL if it is no address. */
+/* Returns the IP configuration that has this address in a network (NULL: in any network).  If none has it, returns a new one
+ * without a machine; NULL if the text is not an address. */
 const struct az_nic *az_nic_at(struct az *z, const char *network, const char *address);
 struct az_gate az_gate_of(const struct az_nic *nic);
 
 /* --- load balancers (azure_balancers.c) ----------------------------------------------------------- */
 
-/* Adds what can be reached through one balancer; all of the above must be there. */
+/* Adds the ports and targets of one balancer to `r`; networks, groups and machines must be read. */
 void az_reach_balancer(struct az *z, struct reach *r, const struct az_doc *doc);
 
 #endif

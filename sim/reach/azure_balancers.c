@@ -3,8 +3,9 @@
  *
  * A packet to a frontend's address needs a balancing rule or an inbound NAT rule for its protocol and port.  It arrives at a
  * machine of the rule's pools: with floating IP at the frontend's own address and port, else at the machine's address and
- * the backend port.  There the security groups of subnet and NIC decide.  A Standard balancer's public side opens nothing
- * by itself, a Basic one's everything.  Healthy is a machine that runs and that the balancer's probe can reach. */
+ * the backend port.  There the security groups of subnet and NIC decide; without any, a public frontend of a Standard
+ * balancer is closed and one of a Basic balancer is open.  A target is healthy if its machine runs and the balancer's probe
+ * can reach it. */
 #include "sim/reach/azure.h"
 
 #define LAST_PORT 65535
@@ -62,7 +63,7 @@ static struct map *named(struct balancer *b, const char *member)
     return m;
 }
 
-/* A prefix of public addresses is no address: only outbound rules use it. */
+/* A frontend with a prefix of public addresses has no address of its own: only outbound rules use it. */
 static void read_frontend(struct balancer *b, struct json_object *o)
 {
     struct az *z = b->z;
@@ -126,7 +127,7 @@ static void add_addresses(struct flow *f, struct json_object *pool)
     }
 }
 
-/* False if the balancer has no such pool. */
+/* Adds the members of a pool; returns false if the balancer lacks it. */
 static bool add_pool(struct flow *f, const char *id)
 {
     struct az *z = f->b->z;
@@ -249,7 +250,8 @@ static void listen_on(const struct flow *f, uint16_t low, uint16_t high, bool al
     each_target(f, low, high, add_target, port);
 }
 
-/* All ports at once: what holds for all of them, and by range what the groups let through beyond that. */
+/* Adds a listener for all ports at once, with the clients that may use every one of them, and one for each range of ports
+ * that the groups open to other clients. */
 static void listen_on_all(const struct flow *f)
 {
     bool *bounds = ARENA_ARRAY(f->b->z->a, bool, LAST_PORT + 2);
@@ -295,7 +297,7 @@ static void each_protocol(struct flow *f, const char *protocol)
     }
 }
 
-/* Fills what balancing rules and NAT rules have in common; false if the frontend has no address. */
+/* Fills the part that balancing rules and NAT rules share.  Returns false if the frontend has no address. */
 static bool begin_flow(struct flow *f, struct balancer *b, struct json_object *rule)
 {
     struct json_object *p = json_member(rule, "properties");

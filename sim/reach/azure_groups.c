@@ -3,8 +3,8 @@
  *
  * The rules of a group are tried by rising priority, and the first that fits decides; three default rules come last and
  * let in what comes from the network and the load balancer's probes.  A packet passes the group of its subnet and that of
- * its NIC.  Service tags other than the three below stand for what the world's lists of tags say, else for nobody, as do
- * application security groups. */
+ * its NIC.  Service tags other than the three below match the addresses that the world's lists of tags name, without such a list
+ * none; application security groups match none. */
 #include "sim/reach/azure.h"
 
 #include <string.h>
@@ -118,7 +118,7 @@ static int compare_rules(const void *x, const void *y)
     return (p->priority > q->priority) - (p->priority < q->priority);
 }
 
-/* AllowVnetInBound, AllowAzureLoadBalancerInBound, DenyAllInBound: every group has them, and nobody can change them. */
+/* AllowVnetInBound, AllowAzureLoadBalancerInBound, DenyAllInBound: every group has them, and Azure lets them neither change nor go. */
 static void add_defaults(struct arena *a, struct az_group *g)
 {
     struct ports all = {.at = ARENA_NEW(a, struct port_range), .n = 1};

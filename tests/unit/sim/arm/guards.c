@@ -13,7 +13,7 @@
 #define TAGGED                                                                                     \
     "{\"location\":\"eastus\",\"sku\":{\"name\":\"Standard\"},\"tags\":{\"Owner\":\"x\"}}"
 
-/* Each row: settings, a request, and what comes of it. */
+/* A request under some settings, and its answer. */
 static const struct {
     const char *what, *settings;
     const char *method, *id, *body;
