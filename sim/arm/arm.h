@@ -70,6 +70,8 @@ struct arm_refusal {
     const char *code;                 /* "InvalidResourceReference" */
     const char *message;              /* arena */
     const char *detail_code, *detail; /* one entry of error.details, or NULL */
+    const char *target;               /* error.target, or NULL */
+    const char *policy, *policy_id;   /* the assignment that denies it, or NULL */
     int retry_after_s;                /* 0: none is sent */
 };
 
@@ -197,6 +199,7 @@ void arm_each(const struct arm *arm, const char *type,
 bool arm_group_known(const struct arm *arm, const char *subscription, const char *group);
 bool arm_subscription_known(const struct arm *arm, const char *subscription);
 void arm_group_add(struct arm *arm, const char *subscription, const char *group);
+void arm_group_remove(struct arm *arm, const char *subscription, const char *group);
 /* The group as it was first written, or as given. */
 const char *arm_group_name(const struct arm *arm, const char *subscription, const char *group);
 
@@ -277,6 +280,22 @@ bool arm_check_name(struct arm_request *q, bool exists);
 bool arm_check_etag(struct arm_request *q, const char *current);
 /* Removes what an answer's schema does not have, such as an etag of a kind without. */
 void arm_prune(int type, struct json_object *o);
+
+/* --- groups.c ------------------------------------------------------------------------------------- */
+
+/* The name of the operation if the call is about resource groups themselves, or NULL. */
+const char *arm_groups_op(struct sim_call *call);
+/* Serves such a call; false: refused. */
+bool arm_groups_run(struct arm_request *q);
+
+/* --- guards.c ------------------------------------------------------------------------------------- */
+
+/* The members "locks" and "policies" of settings are as they must be. */
+int arm_guards_check(struct json_object *settings, struct err *err) _warn_unused_;
+/* No lock forbids the request; false: refused. */
+bool arm_check_locks(struct arm_request *q);
+/* No policy denies what the request writes (its body must be read); false: refused. */
+bool arm_check_policies(struct arm_request *q);
 
 /* --- operations.c --------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* handle.c: a request to the resource manager from its arrival to its answer.
  *
- * Token, allowance, route, api-version, subscription, group, body; then the action or the generic verb; then the answer: the
+ * Token, allowance, route, api-version, subscription, group, locks, body, policies; then the action or the generic verb; then the answer: the
  * document, a list, or a refusal.  Writes are answered by operations.c.  At --latency cloud answers travel as long as the
  * cloud's. */
 #include "sim/arm/arm.h"
@@ -245,6 +245,24 @@ static void free_map(void *m)
     map_free(m);
 }
 
+/* A call about documents, from its route to its answer's body. */
+static bool run_on_documents(struct arm_request *q)
+{
+    if (!arm_route(q) || !check_version(q) || !check_place(q) || !arm_check_locks(q) ||
+        !read_body(q) || !arm_check_policies(q)) {
+        return false;
+    }
+    q->res = arm_get(q->arm, q->id);
+    if (!run_verb(q)) {
+        return false;
+    }
+    if (!str_eq(q->call->method, "GET")) {
+        arm_operations_answer(q);
+    }
+    arm_prune(q->status == 204 ? -1 : q->op->answer, q->answer);
+    return true;
+}
+
 void arm_handle(void *state, struct sim_call *call)
 {
     struct arm_request *q = ARENA_NEW(call->arena, struct arm_request);
@@ -253,20 +271,12 @@ void arm_handle(void *state, struct sim_call *call)
     q->a = call->arena;
     q->picked = map_new(NULL);
     arena_defer(q->a, free_map, q->picked);
-    bool ok = arm_token_check(q) && arm_throttle(q) && arm_route(q) && check_version(q) &&
-              check_place(q) && read_body(q);
-    if (ok) {
-        q->res = arm_get(q->arm, q->id);
-        ok = run_verb(q);
-    }
-    if (!ok) {
-        json_object_put(q->answer);
-        answer(q, q->refusal.status, arm_refusal_json(&q->refusal));
+    bool of_groups = arm_groups_op(call) != NULL;
+    if (arm_token_check(q) && arm_throttle(q) &&
+        (of_groups ? arm_groups_run(q) : run_on_documents(q))) {
+        answer(q, q->status ? q->status : 200, q->answer);
         return;
     }
-    if (!str_eq(call->method, "GET")) {
-        arm_operations_answer(q);
-    }
-    arm_prune(q->status == 204 ? -1 : q->op->answer, q->answer);
-    answer(q, q->status ? q->status : 200, q->answer);
+    json_object_put(q->answer);
+    answer(q, q->refusal.status, arm_refusal_json(&q->refusal));
 }

@@ -274,7 +274,7 @@ static bool is_ipv6_frontend(struct arm_request *q, struct json_object *p)
     return ip || prefix ? str_eq_nocase(version, "IPv6") : is_ipv6(p);
 }
 
-/* Azure has no balancer of IPv6 alone. */
+/* Azure refuses a balancer whose frontends are all of IPv6. */
 static bool check_families(struct arm_request *q, struct json_object *p)
 {
     struct json_object *fips = json_member(p, "frontendIPConfigurations");

@@ -81,6 +81,8 @@ static int check_settings(struct json_object *settings, struct err *err)
         {"throttle", json_type_object, {NULL}},
         {"claims", json_type_string, {NULL}},
         {"identities", json_type_array, {NULL}},
+        {"locks", json_type_array, {NULL}},
+        {"policies", json_type_array, {NULL}},
     };
     json_object_object_foreach(settings, name, value)
     {
@@ -101,7 +103,7 @@ static int check_settings(struct json_object *settings, struct err *err)
                            json_object_to_json_string(value));
         }
     }
-    return ERR_OK;
+    return arm_guards_check(settings, err);
 }
 
 static void take_settings(struct arm *arm, struct json_object *settings)

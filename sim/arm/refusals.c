@@ -69,6 +69,20 @@ struct json_object *arm_error_json(const char *code, const char *message)
     return error_with(code, message, NULL);
 }
 
+/* [{"type": "PolicyViolation", "info": {…}}] */
+static struct json_object *violation(const struct arm_refusal *r)
+{
+    struct json_object *list = json_object_new_array(), *item = json_object_new_object();
+    struct json_object *info = json_object_new_object();
+    json_add_str(info, "policyAssignmentName", r->policy);
+    json_add_str(info, "policyAssignmentId", r->policy_id);
+    json_add_str(info, "policyDefinitionEffect", "deny");
+    json_add_str(item, "type", "PolicyViolation");
+    json_add(item, "info", info);
+    json_object_array_add(list, item);
+    return list;
+}
+
 struct json_object *arm_refusal_json(const struct arm_refusal *r)
 {
     struct json_object *details = json_object_new_array();
@@ -78,7 +92,12 @@ struct json_object *arm_refusal_json(const struct arm_refusal *r)
         json_add_str(item, "message", r->detail);
         json_object_array_add(details, item);
     }
-    return error_with(r->code, r->message, details);
+    struct json_object *body = error_with(r->code, r->message, details);
+    json_add_str(json_member(body, "error"), "target", r->target);
+    if (r->policy) {
+        json_add(json_member(body, "error"), "additionalInfo", violation(r));
+    }
+    return body;
 }
 
 struct json_object *arm_error_body(void *state, const struct sim_call *call, int status,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* route.c: from a path to an operation of the schema packs, and to the id of what it is about.
  *
- * Literal segments are compared without case, as ARM does, and one slash at the end does not matter; the id takes the
- * spelling of the packs, and of the resource group as it was first written. */
+ * Literal segments are compared without case, as ARM does, and one slash at the end does not matter; "." and ".." are no
+ * segments, however they are escaped.  The id takes the spelling of the packs, and of the resource group as it was first
+ * written. */
 #include "sim/arm/arm.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ static bool split(struct arena *a, const char *raw, struct path *ret)
     ret->segments = str_split(a, arena_strndup(a, raw + 1, len), '/', &ret->n);
     for (size_t i = 0; i < ret->n; i++) {
         ret->segments[i] = url_unescape(a, ret->segments[i], false);
-        if (!ret->segments[i] || !*ret->segments[i] || strchr(ret->segments[i], '/')) {
+        const char *text = ret->segments[i];
+        if (!text || !*text || strchr(text, '/') || str_eq(text, ".") || str_eq(text, "..")) {
             return false;
         }
     }
@@ -141,5 +143,6 @@ void arm_name_call(void *state, struct sim_call *call)
     (void)state;
     const struct arm_op *op =
         split(call->arena, call->path, &p) ? find(call->method, &p, &other) : NULL;
-    call->op = op ? op->id : call->op;
+    const char *groups = op ? NULL : arm_groups_op(call);
+    call->op = op ? op->id : groups ? groups : call->op;
 }

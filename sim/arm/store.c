@@ -146,6 +146,13 @@ void arm_group_add(struct arm *arm, const char *subscription, const char *group)
     arena_free(a);
 }
 
+void arm_group_remove(struct arm *arm, const char *subscription, const char *group)
+{
+    struct arena *a = arena_new();
+    (void)map_remove(arm->groups, group_key(a, subscription, group));
+    arena_free(a);
+}
+
 const char *arm_group_name(const struct arm *arm, const char *subscription, const char *group)
 {
     struct arena *a = arena_new();

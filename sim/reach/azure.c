@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.c: who can reach what through Azure's load balancers: reads the world and walks it; see azure.h for the parts.
+/* azure.c: reachability through Azure's load balancers: reads the world and walks its documents; see azure.h for the parts.
  *
  * Owns the sorting of documents by their type, and small helpers that all parts use. */
 #include "sim/reach/azure.h"
@@ -8,7 +8,7 @@
 
 /* --- helpers -------------------------------------------------------------------------------------- */
 
-void azure_push(struct arena *a, struct azure_list *list, void *item)
+void az_push(struct arena *a, struct az_list *list, void *item)
 {
     if (list->n == list->room) {
         void **more = ARENA_ARRAY(a, void *, 2 * list->room + 8);
@@ -21,11 +21,11 @@ void azure_push(struct arena *a, struct azure_list *list, void *item)
     list->at[list->n++] = item;
 }
 
-struct azure_list *azure_list_of(struct arena *a, struct map *lists, const char *key)
+struct az_list *az_list_of(struct arena *a, struct map *lists, const char *key)
 {
-    struct azure_list *list = map_get(lists, key);
+    struct az_list *list = map_get(lists, key);
     if (list == NULL) {
-        list = ARENA_NEW(a, struct azure_list);
+        list = ARENA_NEW(a, struct az_list);
         map_set(lists, key, list);
     }
     return list;
@@ -36,24 +36,24 @@ static void free_map(void *m)
     map_free(m);
 }
 
-struct map *azure_map(struct arena *a)
+struct map *az_map(struct arena *a)
 {
     struct map *m = map_new(NULL);
     arena_defer(a, free_map, m);
     return m;
 }
 
-const char *azure_key(struct arena *a, const char *id)
+const char *az_key(struct arena *a, const char *id)
 {
     return id != NULL ? str_lower(a, id) : NULL;
 }
 
-const char *reach_azure_ref(struct arena *a, struct json_object *o, const char *member)
+const char *az_ref(struct arena *a, struct json_object *o, const char *member)
 {
-    return azure_key(a, json_str(json_member(json_member(o, "properties"), member), "id"));
+    return az_key(a, json_str(json_member(json_member(o, "properties"), member), "id"));
 }
 
-const char *azure_parent(struct arena *a, const char *id)
+const char *az_parent(struct arena *a, const char *id)
 {
     size_t n = strlen(id);
     for (int cut = 0; cut < 2 && n > 0; cut++) {
@@ -64,13 +64,13 @@ const char *azure_parent(struct arena *a, const char *id)
     return arena_strndup(a, id, n);
 }
 
-const char *azure_name(const char *id)
+const char *az_name(const char *id)
 {
     const char *slash = strrchr(id, '/');
     return slash != NULL ? slash + 1 : id;
 }
 
-const char *azure_address(struct arena *a, const char *text)
+const char *az_address(struct arena *a, const char *text)
 {
     struct ip_addr ip;
     char canonical[IP_TEXT_MAX];
@@ -117,10 +117,10 @@ static bool is_of_type(const char *id, const char *type)
     return *at == '\0';
 }
 
-static void add_doc(struct azure *z, struct azure_docs *docs, struct azure_doc doc)
+static void add_doc(struct az *z, struct az_docs *docs, struct az_doc doc)
 {
     if (docs->n == docs->room) {
-        struct azure_doc *more = ARENA_ARRAY(z->a, struct azure_doc, 2 * docs->room + 8);
+        struct az_doc *more = ARENA_ARRAY(z->a, struct az_doc, 2 * docs->room + 8);
         if (docs->n > 0) {
             memcpy(more, docs->at, docs->n * sizeof(docs->at[0]));
         }
@@ -130,11 +130,11 @@ static void add_doc(struct azure *z, struct azure_docs *docs, struct azure_doc d
     docs->at[docs->n++] = doc;
 }
 
-static void sort_documents(struct azure *z, struct json_object *azure)
+static void sort_documents(struct az *z, struct json_object *azure)
 {
     json_object_object_foreach(azure, id, body)
     {
-        struct azure_doc doc = {azure_key(z->a, id), body};
+        struct az_doc doc = {az_key(z->a, id), body};
         for (size_t type = 0; type < AZURE_TYPES_MAX; type++) {
             if (is_of_type(doc.id, types[type])) {
                 add_doc(z, &z->docs[type], doc);
@@ -143,22 +143,22 @@ static void sort_documents(struct azure *z, struct json_object *azure)
     }
 }
 
-static struct azure read_world(struct arena *a, struct json_object *world)
+static struct az read_world(struct arena *a, struct json_object *world)
 {
-    struct azure z = {
+    struct az z = {
         .a = a,
         .world = world,
-        .networks = azure_map(a),
-        .subnets = azure_map(a),
-        .groups = azure_map(a),
-        .in_pool = azure_map(a),
-        .behind_nat = azure_map(a),
-        .by_config = azure_map(a),
-        .by_address = azure_map(a),
-        .public_ips = azure_map(a),
-        .pools = azure_map(a),
-        .tags = azure_map(a),
-        .seen = azure_map(a),
+        .networks = az_map(a),
+        .subnets = az_map(a),
+        .groups = az_map(a),
+        .in_pool = az_map(a),
+        .behind_nat = az_map(a),
+        .by_config = az_map(a),
+        .by_address = az_map(a),
+        .public_ips = az_map(a),
+        .pools = az_map(a),
+        .tags = az_map(a),
+        .seen = az_map(a),
     };
     sort_documents(&z, json_member(world, "azure"));
     for (size_t i = 0; i < z.docs[AZURE_PUBLIC_IPS].n; i++) {
@@ -168,19 +168,19 @@ static struct azure read_world(struct arena *a, struct json_object *world)
     for (size_t i = 0; i < z.docs[AZURE_POOLS].n; i++) {
         map_set(z.pools, z.docs[AZURE_POOLS].at[i].id, z.docs[AZURE_POOLS].at[i].body);
     }
-    azure_read_groups(&z);
-    azure_read_networks(&z);
-    azure_read_machines(&z);
+    az_read_groups(&z);
+    az_read_networks(&z);
+    az_read_machines(&z);
     return z;
 }
 
 /* --- the walk ------------------------------------------------------------------------------------- */
 
 /* It hangs on a NAT gateway, a machine or another thing that is not a load balancer. */
-static bool is_used_elsewhere(const struct azure *z, const struct azure_doc *doc)
+static bool is_used_elsewhere(const struct az *z, const struct az_doc *doc)
 {
-    const char *holder = reach_azure_ref(z->a, doc->body, "ipConfiguration");
-    return map_has(z->seen, doc->id) || reach_azure_ref(z->a, doc->body, "natGateway") != NULL ||
+    const char *holder = az_ref(z->a, doc->body, "ipConfiguration");
+    return map_has(z->seen, doc->id) || az_ref(z->a, doc->body, "natGateway") != NULL ||
            (holder != NULL && strstr(holder, "/loadbalancers/") == NULL);
 }
 
@@ -189,14 +189,14 @@ void reach_azure(struct reach *r, struct json_object *world)
     if (!json_object_is_type(json_member(world, "azure"), json_type_object)) {
         return;
     }
-    struct azure z = read_world(reach_arena(r), world);
+    struct az z = read_world(reach_arena(r), world);
     for (size_t i = 0; i < z.docs[AZURE_BALANCERS].n; i++) {
-        azure_reach_balancer(&z, r, &z.docs[AZURE_BALANCERS].at[i]);
+        az_reach_balancer(&z, r, &z.docs[AZURE_BALANCERS].at[i]);
     }
     for (size_t i = 0; i < z.docs[AZURE_PUBLIC_IPS].n; i++) {
-        const struct azure_doc *doc = &z.docs[AZURE_PUBLIC_IPS].at[i];
+        const struct az_doc *doc = &z.docs[AZURE_PUBLIC_IPS].at[i];
         const char *address =
-            azure_address(z.a, json_str(json_member(doc->body, "properties"), "ipAddress"));
+            az_address(z.a, json_str(json_member(doc->body, "properties"), "ipAddress"));
         if (address != NULL && !is_used_elsewhere(&z, doc)) {
             (void)reach_listen(
                 r, &(struct reach_listener){.address = address, .why = REACH_NO_LISTENER});

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure.h: what the parts of reach_azure() know of each other.  Private to sim/reach/azure*.c.
+/* azure.h: the interface between the parts of reach_azure(), under the prefix az_.  Private to sim/reach/azure*.c.
  *
- *     azure_network.c   virtual networks and subnets
+ *     az_network.c   virtual networks and subnets
  *     azure_groups.c    network security groups: which packets pass
  *     azure_machines.c  machines' IP configurations: their names, addresses and pools
  *     azure_balancers.c load balancers: frontends, rules, NAT rules, pools, probes
@@ -19,15 +19,15 @@
 
 /* --- the world ------------------------------------------------------------------------------------ */
 
-struct azure_doc {
+struct az_doc {
     const char *id; /* in small letters */
     struct json_object *body;
 };
-struct azure_docs {
-    struct azure_doc *at; /* in the order of the world */
+struct az_docs {
+    struct az_doc *at; /* in the order of the world */
     size_t n, room;
 };
-enum azure_type {
+enum az_type {
     AZURE_BALANCERS = 0,
     AZURE_POOLS,
     AZURE_PUBLIC_IPS,
@@ -40,109 +40,112 @@ enum azure_type {
     AZURE_TAGS, /* answers of "Service Tags - List", which a world may hold */
     AZURE_TYPES_MAX,
 };
-struct azure {
+struct az {
     struct arena *a;
     struct json_object *world;
-    struct azure_docs docs[AZURE_TYPES_MAX];
-    struct map *networks;   /* id → struct azure_network */
-    struct map *subnets;    /* id → struct azure_subnet */
-    struct map *groups;     /* id → struct azure_group */
-    struct map *in_pool;    /* id of a pool → struct azure_list of struct azure_nic */
+    struct az_docs docs[AZURE_TYPES_MAX];
+    struct map *networks;   /* id → struct az_network */
+    struct map *subnets;    /* id → struct az_subnet */
+    struct map *groups;     /* id → struct az_group */
+    struct map *in_pool;    /* id of a pool → struct az_list of struct az_nic */
     struct map *behind_nat; /* id of a NAT rule or NAT pool → the same */
-    struct map *by_config;  /* id of an IP configuration → struct azure_nic */
-    struct map *by_address; /* id of a network, a blank, address → struct azure_nic */
+    struct map *by_config;  /* id of an IP configuration → struct az_nic */
+    struct map *by_address; /* id of a network, a blank, address → struct az_nic */
     struct map *tags;       /* name of a service tag in small letters → struct reach_ranges */
     struct map *public_ips; /* id → the document, borrowed */
-    struct map *pools; /* id → the document of a pool that the world lists by itself, borrowed */
-    struct map *seen;  /* id of a public IP → NULL: a frontend or a machine has it */
+    struct map *
+        pools; /* id → the document of a pool that the world lists apart from its balancer, borrowed */
+    struct map *seen; /* id of a public IP → NULL: a frontend or a machine has it */
 };
 
 /* Pointers to arena objects, in the order in which they came. */
-struct azure_list {
+struct az_list {
     void **at;
     size_t n, room;
 };
-void azure_push(struct arena *a, struct azure_list *list, void *item);
+void az_push(struct arena *a, struct az_list *list, void *item);
 /* The list of that key, made when there is none. */
-struct azure_list *azure_list_of(struct arena *a, struct map *lists, const char *key);
+struct az_list *az_list_of(struct arena *a, struct map *lists, const char *key);
 
 /* A map that goes with the arena. */
-struct map *azure_map(struct arena *a);
+struct map *az_map(struct arena *a);
 /* An id in small letters; NULL for NULL. */
-const char *azure_key(struct arena *a, const char *id);
+const char *az_key(struct arena *a, const char *id);
 /* properties.X.id of an object, in small letters, or NULL. */
-const char *reach_azure_ref(struct arena *a, struct json_object *o, const char *member);
-/* The id without its last two segments; "" if it has no more. */
-const char *azure_parent(struct arena *a, const char *id);
+const char *az_ref(struct arena *a, struct json_object *o, const char *member);
+/* The id without its last two segments; "" if there are fewer. */
+const char *az_parent(struct arena *a, const char *id);
 /* After the last '/'. */
-const char *azure_name(const char *id);
+const char *az_name(const char *id);
 /* The canonical form of an address, or NULL if it is none. */
-const char *azure_address(struct arena *a, const char *text);
+const char *az_address(struct arena *a, const char *text);
 
-/* --- networks (azure_network.c) ------------------------------------------------------------------- */
+/* --- networks (az_network.c) ------------------------------------------------------------------- */
 
-struct azure_network {
+struct az_network {
     struct reach_ranges ranges; /* its own and its peers': the service tag VirtualNetwork */
 };
-struct azure_group;
-struct azure_subnet {
-    const struct azure_network *network; /* NULL: not in the world */
+struct az_group;
+struct az_subnet {
+    const struct az_network *network; /* NULL: not in the world */
     const char *network_id;
-    const struct azure_group *group; /* NULL: none */
+    const struct az_group *group; /* NULL: none */
     struct reach_ranges ranges;
 };
 /* Fills networks and subnets; groups must be there. */
-void azure_read_networks(struct azure *z);
+void az_read_networks(struct az *z);
 /* The subnet of a network that holds an address, or NULL. */
-const struct azure_subnet *azure_subnet_of(struct azure *z, const char *network,
-                                           struct reach_ranges address);
+const struct az_subnet *az_subnet_of(struct az *z, const char *network,
+                                     struct reach_ranges address);
 
 /* --- security groups (azure_groups.c) ------------------------------------------------------------- */
 
 /* A packet on its way into a machine. */
-struct azure_packet {
-    const char *protocol;       /* "TCP", "UDP", "SCTP" */
-    uint16_t low, high;         /* destination ports: all of them must pass */
-    const struct ip_addr *to;   /* its destination; NULL: not known */
-    bool ipv6;                  /* its family */
-    bool from_internet;         /* it came through a public address */
-    bool closed_without_groups; /* a Standard balancer's public side opens nothing by itself */
+struct az_packet {
+    const char *protocol;     /* "TCP", "UDP", "SCTP" */
+    uint16_t low, high;       /* destination ports: all of them must pass */
+    const struct ip_addr *to; /* its destination; NULL: not known */
+    bool ipv6;                /* its family */
+    bool from_internet;       /* it came through a public address */
+    bool
+        closed_without_groups; /* a public frontend of a Standard balancer: closed where no group is */
 };
 /* The groups that a packet passes, and the network in which they stand; each may be NULL. */
-struct azure_gate {
-    const struct azure_group *groups[2]; /* of the subnet, of the NIC */
-    const struct azure_network *network;
+struct az_gate {
+    const struct az_group *groups[2]; /* of the subnet, of the NIC */
+    const struct az_network *network;
 };
-void azure_read_groups(struct azure *z);
+void az_read_groups(struct az *z);
 /* The clients whose packets pass all groups. */
-struct reach_ranges azure_permitted(struct arena *a, const struct azure_gate *gate,
-                                    const struct azure_packet *p);
+struct reach_ranges az_permitted(struct arena *a, const struct az_gate *gate,
+                                 const struct az_packet *p);
 /* A probe of the load balancer (168.63.129.16) passes all groups. */
-bool azure_probe_passes(const struct azure_gate *gate, const struct azure_packet *p);
+bool az_probe_passes(const struct az_gate *gate, const struct az_packet *p);
 /* Sets bounds[port] (65537 of them) of each port at which a rule begins, and of each behind the last one of a rule. */
-void azure_port_bounds(const struct azure_gate *gate, bool *bounds);
+void az_port_bounds(const struct az_gate *gate, bool *bounds);
 
 /* --- machines (azure_machines.c) ------------------------------------------------------------------ */
 
 /* One IP configuration of a machine. */
-struct azure_nic {
+struct az_nic {
     const char *machine; /* the computer's name in small letters; NULL: no machine has this NIC */
     bool runs;           /* the machine is there, and not stopped */
     const char *text;    /* its private address, canonical; NULL: not known */
     struct ip_addr address; /* the same; len 0: not known */
     bool ipv6;
-    const struct azure_subnet *subnet; /* NULL: not in the world */
-    const struct azure_group *group;   /* of the NIC; NULL: none */
+    const struct az_subnet *subnet; /* NULL: not in the world */
+    const struct az_group *group;   /* of the NIC; NULL: none */
 };
 /* Fills in_pool, behind_nat, by_config and by_address; networks and groups must be there. */
-void azure_read_machines(struct azure *z);
-/* The IP configuration that has this address in a network (NULL: in any); made up (without machine) if none has it; NULL if it is no address. */
-const struct azure_nic *azure_nic_at(struct azure *z, const char *network, const char *address);
-struct azure_gate azure_gate_of(const struct azure_nic *nic);
+void az_read_machines(struct az *z);
+/* Returns the IP configuration that has this address in a network (NULL: in any network).  If none has it, returns a new one
+ * without a machine; NULL if the text is not an address. */
+const struct az_nic *az_nic_at(struct az *z, const char *network, const char *address);
+struct az_gate az_gate_of(const struct az_nic *nic);
 
 /* --- load balancers (azure_balancers.c) ----------------------------------------------------------- */
 
-/* Adds what can be reached through one balancer; all of the above must be there. */
-void azure_reach_balancer(struct azure *z, struct reach *r, const struct azure_doc *doc);
+/* Adds the ports and targets of one balancer to `r`; networks, groups and machines must be read. */
+void az_reach_balancer(struct az *z, struct reach *r, const struct az_doc *doc);
 
 #endif

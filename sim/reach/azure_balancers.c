@@ -3,8 +3,9 @@
  *
  * A packet to a frontend's address needs a balancing rule or an inbound NAT rule for its protocol and port.  It arrives at a
  * machine of the rule's pools: with floating IP at the frontend's own address and port, else at the machine's address and
- * the backend port.  There the security groups of subnet and NIC decide.  A Standard balancer's public side opens nothing
- * by itself, a Basic one's everything.  Healthy is a machine that runs and that the balancer's probe can reach. */
+ * the backend port.  There the security groups of subnet and NIC decide; without any, a public frontend of a Standard
+ * balancer is closed and one of a Basic balancer is open.  A target is healthy if its machine runs and the balancer's probe
+ * can reach it. */
 #include "sim/reach/azure.h"
 
 #define LAST_PORT 65535
@@ -15,7 +16,7 @@ struct frontend {
     bool internal, used;
 };
 struct balancer {
-    struct azure *z;
+    struct az *z;
     struct reach *r;
     const char *id;
     struct json_object *p; /* its properties */
@@ -26,7 +27,7 @@ struct balancer {
 };
 /* A machine to which a rule leads. */
 struct member {
-    const struct azure_nic *nic;
+    const struct az_nic *nic;
     const char *admin; /* the pool's administrative state: "Up", "Down", or NULL */
 };
 /* One rule, for one protocol. */
@@ -39,8 +40,8 @@ struct flow {
     bool floating;
     const char *why; /* as of a listener */
     bool has_probe;
-    uint16_t probe_port;       /* 0: the rule names a probe that is not there */
-    struct azure_list members; /* of struct member */
+    uint16_t probe_port;    /* 0: the rule names a probe that is not there */
+    struct az_list members; /* of struct member */
 };
 
 /* --- reading -------------------------------------------------------------------------------------- */
@@ -53,7 +54,7 @@ static const char *small(struct arena *a, const char *text)
 /* Names (in small letters) → items of one of the balancer's lists. */
 static struct map *named(struct balancer *b, const char *member)
 {
-    struct map *m = azure_map(b->z->a);
+    struct map *m = az_map(b->z->a);
     struct json_object *list = json_member(b->p, member);
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *o = json_object_array_get_idx(list, i);
@@ -62,17 +63,17 @@ static struct map *named(struct balancer *b, const char *member)
     return m;
 }
 
-/* A prefix of public addresses is no address: only outbound rules use it. */
+/* A frontend with a prefix of public addresses has no address of its own: only outbound rules use it. */
 static void read_frontend(struct balancer *b, struct json_object *o)
 {
-    struct azure *z = b->z;
-    const char *public = reach_azure_ref(z->a, o, "publicIPAddress");
+    struct az *z = b->z;
+    const char *public = az_ref(z->a, o, "publicIPAddress");
     struct json_object *ip = public != NULL ? map_get(z->public_ips, public) : NULL;
     struct frontend *f = ARENA_NEW(z->a, struct frontend);
-    f->internal = public == NULL && reach_azure_ref(z->a, o, "subnet") != NULL;
+    f->internal = public == NULL && az_ref(z->a, o, "subnet") != NULL;
     f->address = f->internal ? json_str(json_member(o, "properties"), "privateIPAddress")
                              : json_str(json_member(ip, "properties"), "ipAddress");
-    f->address = azure_address(z->a, f->address);
+    f->address = az_address(z->a, f->address);
     if (f->address != NULL) {
         (void)ip_parse(f->address, &f->ip);
     }
@@ -86,22 +87,22 @@ static void read_frontend(struct balancer *b, struct json_object *o)
 static void *referred(const struct balancer *b, const struct map *items, struct json_object *rule,
                       const char *member)
 {
-    const char *id = reach_azure_ref(b->z->a, rule, member);
-    return id != NULL ? map_get(items, azure_name(id)) : NULL;
+    const char *id = az_ref(b->z->a, rule, member);
+    return id != NULL ? map_get(items, az_name(id)) : NULL;
 }
 
 /* --- pools ---------------------------------------------------------------------------------------- */
 
-static void add_member(struct flow *f, const struct azure_nic *nic, const char *admin)
+static void add_member(struct flow *f, const struct az_nic *nic, const char *admin)
 {
     struct member *m = ARENA_NEW(f->b->z->a, struct member);
     *m = (struct member){nic, admin};
     if (nic->ipv6 == (f->front->ip.len == 16)) {
-        azure_push(f->b->z->a, &f->members, m);
+        az_push(f->b->z->a, &f->members, m);
     }
 }
 
-static void add_list(struct flow *f, const struct azure_list *nics)
+static void add_list(struct flow *f, const struct az_list *nics)
 {
     for (size_t i = 0; nics != NULL && i < nics->n; i++) {
         add_member(f, nics->at[i], NULL);
@@ -111,27 +112,27 @@ static void add_list(struct flow *f, const struct azure_list *nics)
 /* Members by address: of the network that they or their pool name. */
 static void add_addresses(struct flow *f, struct json_object *pool)
 {
-    struct azure *z = f->b->z;
+    struct az *z = f->b->z;
     struct json_object *list = json_path(pool, "properties.loadBalancerBackendAddresses");
-    const char *pools_network = reach_azure_ref(z->a, pool, "virtualNetwork");
+    const char *pools_network = az_ref(z->a, pool, "virtualNetwork");
     for (size_t i = 0; i < json_len(list); i++) {
         struct json_object *o = json_object_array_get_idx(list, i);
         struct json_object *p = json_member(o, "properties");
-        const char *network = reach_azure_ref(z->a, o, "virtualNetwork");
-        const struct azure_nic *nic =
-            azure_nic_at(z, network != NULL ? network : pools_network, json_str(p, "ipAddress"));
+        const char *network = az_ref(z->a, o, "virtualNetwork");
+        const struct az_nic *nic =
+            az_nic_at(z, network != NULL ? network : pools_network, json_str(p, "ipAddress"));
         if (nic != NULL) {
             add_member(f, nic, json_str(p, "adminState"));
         }
     }
 }
 
-/* False if the balancer has no such pool. */
+/* Adds the members of a pool; returns false if the balancer lacks it. */
 static bool add_pool(struct flow *f, const char *id)
 {
-    struct azure *z = f->b->z;
-    const char *key = azure_key(z->a, str_nonnull(id));
-    const char *name = azure_name(key);
+    struct az *z = f->b->z;
+    const char *key = az_key(z->a, str_nonnull(id));
+    const char *name = az_name(key);
     struct json_object *pool = map_get(f->b->pools, name);
     if (pool != NULL) {
         const char *own = arena_printf(z->a, "%s/backendaddresspools/%s", f->b->id, name);
@@ -144,9 +145,9 @@ static bool add_pool(struct flow *f, const char *id)
 
 /* --- targets -------------------------------------------------------------------------------------- */
 
-static bool is_healthy(const struct flow *f, const struct member *m, const struct azure_gate *gate)
+static bool is_healthy(const struct flow *f, const struct member *m, const struct az_gate *gate)
 {
-    struct azure_packet probe = {
+    struct az_packet probe = {
         .protocol = "TCP",
         .low = f->probe_port,
         .high = f->probe_port,
@@ -157,15 +158,15 @@ static bool is_healthy(const struct flow *f, const struct member *m, const struc
         return false;
     }
     return !f->has_probe || str_eq_nocase(m->admin, "Up") ||
-           (f->probe_port != 0 && azure_probe_passes(gate, &probe));
+           (f->probe_port != 0 && az_probe_passes(gate, &probe));
 }
 
 /* A packet of the flow on its way into a machine; `low` and `high` are ports of the frontend. */
-static struct azure_packet packet_of(const struct flow *f, const struct azure_nic *nic,
-                                     uint16_t low, uint16_t high)
+static struct az_packet packet_of(const struct flow *f, const struct az_nic *nic, uint16_t low,
+                                  uint16_t high)
 {
     bool same = f->floating || f->backend == 0;
-    return (struct azure_packet){
+    return (struct az_packet){
         .protocol = f->protocol,
         .low = same ? low : f->backend,
         .high = same ? high : f->backend,
@@ -179,8 +180,8 @@ static struct azure_packet packet_of(const struct flow *f, const struct azure_ni
 }
 
 /* "node-1:30080"; the port is a star if any will do. */
-static const char *target_name(const struct flow *f, const struct azure_nic *nic,
-                               const struct azure_packet *p)
+static const char *target_name(const struct flow *f, const struct az_nic *nic,
+                               const struct az_packet *p)
 {
     struct arena *a = f->b->z->a;
     const char *host = nic->machine;
@@ -193,7 +194,7 @@ static const char *target_name(const struct flow *f, const struct azure_nic *nic
                              : arena_printf(a, "%s:*", host);
 }
 
-static bool same_gate(const struct azure_gate *x, const struct azure_gate *y)
+static bool same_gate(const struct az_gate *x, const struct az_gate *y)
 {
     return x->groups[0] == y->groups[0] && x->groups[1] == y->groups[1] && x->network == y->network;
 }
@@ -202,32 +203,32 @@ static bool same_gate(const struct azure_gate *x, const struct azure_gate *y)
  * where the packet's destination is the same too. */
 static void each_target(const struct flow *f, uint16_t low, uint16_t high,
                         void (*fn)(const struct flow *f, const struct member *m,
-                                   const struct azure_packet *p, struct reach_ranges permitted,
+                                   const struct az_packet *p, struct reach_ranges permitted,
                                    void *arg),
                         void *arg)
 {
-    struct azure_gate last = {0};
+    struct az_gate last = {0};
     struct reach_ranges permitted = REACH_NOBODY;
     for (size_t i = 0; i < f->members.n; i++) {
         const struct member *m = f->members.at[i];
-        struct azure_gate gate = azure_gate_of(m->nic);
-        struct azure_packet p = packet_of(f, m->nic, low, high);
+        struct az_gate gate = az_gate_of(m->nic);
+        struct az_packet p = packet_of(f, m->nic, low, high);
         if (i == 0 || !f->floating || !same_gate(&last, &gate)) {
-            permitted = azure_permitted(f->b->z->a, &gate, &p);
+            permitted = az_permitted(f->b->z->a, &gate, &p);
             last = gate;
         }
         fn(f, m, &p, permitted, arg);
     }
 }
 
-static void add_target(const struct flow *f, const struct member *m, const struct azure_packet *p,
+static void add_target(const struct flow *f, const struct member *m, const struct az_packet *p,
                        struct reach_ranges permitted, void *arg)
 {
-    struct azure_gate gate = azure_gate_of(m->nic);
+    struct az_gate gate = az_gate_of(m->nic);
     reach_target(arg, target_name(f, m->nic, p), is_healthy(f, m, &gate), permitted);
 }
 
-static void join_clients(const struct flow *f, const struct member *m, const struct azure_packet *p,
+static void join_clients(const struct flow *f, const struct member *m, const struct az_packet *p,
                          struct reach_ranges permitted, void *arg)
 {
     struct reach_ranges *all = arg;
@@ -249,7 +250,8 @@ static void listen_on(const struct flow *f, uint16_t low, uint16_t high, bool al
     each_target(f, low, high, add_target, port);
 }
 
-/* All ports at once: what holds for all of them, and by range what the groups let through beyond that. */
+/* Adds a listener for all ports at once, with the clients that may use every one of them, and one for each range of ports
+ * that the groups open to other clients. */
 static void listen_on_all(const struct flow *f)
 {
     bool *bounds = ARENA_ARRAY(f->b->z->a, bool, LAST_PORT + 2);
@@ -257,8 +259,8 @@ static void listen_on_all(const struct flow *f)
     listen_on(f, 1, LAST_PORT, true);
     each_target(f, 1, LAST_PORT, join_clients, &always);
     for (size_t i = 0; i < f->members.n; i++) {
-        struct azure_gate gate = azure_gate_of(((const struct member *)f->members.at[i])->nic);
-        azure_port_bounds(&gate, bounds);
+        struct az_gate gate = az_gate_of(((const struct member *)f->members.at[i])->nic);
+        az_port_bounds(&gate, bounds);
     }
     for (uint32_t low = 1, end = 2; low <= LAST_PORT; low = end++) {
         struct reach_ranges clients = REACH_NOBODY;
@@ -295,7 +297,7 @@ static void each_protocol(struct flow *f, const char *protocol)
     }
 }
 
-/* Fills what balancing rules and NAT rules have in common; false if the frontend has no address. */
+/* Fills the part that balancing rules and NAT rules share.  Returns false if the frontend has no address. */
 static bool begin_flow(struct flow *f, struct balancer *b, struct json_object *rule)
 {
     struct json_object *p = json_member(rule, "properties");
@@ -321,7 +323,7 @@ static void reach_rule(struct balancer *b, struct json_object *rule)
     struct flow f;
     struct json_object *p = json_member(rule, "properties");
     struct json_object *many = json_member(p, "backendAddressPools");
-    const char *one = reach_azure_ref(b->z->a, rule, "backendAddressPool");
+    const char *one = az_ref(b->z->a, rule, "backendAddressPool");
     if (!begin_flow(&f, b, rule)) {
         return;
     }
@@ -330,7 +332,7 @@ static void reach_rule(struct balancer *b, struct json_object *rule)
     f.probe_port = (uint16_t)json_int(json_member(probe, "properties"), "port", 0);
     bool found = one != NULL && add_pool(&f, one);
     for (size_t i = 0; i < json_len(many); i++) {
-        const char *id = azure_key(b->z->a, json_str(json_object_array_get_idx(many, i), "id"));
+        const char *id = az_key(b->z->a, json_str(json_object_array_get_idx(many, i), "id"));
         found = (!str_eq(id, one) && add_pool(&f, id)) || found;
     }
     f.why = found ? NULL : REACH_NO_RULE;
@@ -342,14 +344,14 @@ static void reach_rule(struct balancer *b, struct json_object *rule)
 static void reach_nat(struct balancer *b, const char *list, struct json_object *rule)
 {
     struct flow f;
-    const char *id = azure_key(b->z->a, arena_printf(b->z->a, "%s/%s/%s", b->id, list,
-                                                     str_nonnull(json_str(rule, "name"))));
-    const char *config = reach_azure_ref(b->z->a, rule, "backendIPConfiguration");
-    const char *pool = reach_azure_ref(b->z->a, rule, "backendAddressPool");
+    const char *id = az_key(b->z->a, arena_printf(b->z->a, "%s/%s/%s", b->id, list,
+                                                  str_nonnull(json_str(rule, "name"))));
+    const char *config = az_ref(b->z->a, rule, "backendIPConfiguration");
+    const char *pool = az_ref(b->z->a, rule, "backendAddressPool");
     if (!begin_flow(&f, b, rule)) {
         return;
     }
-    const struct azure_nic *nic = config != NULL ? map_get(b->z->by_config, config) : NULL;
+    const struct az_nic *nic = config != NULL ? map_get(b->z->by_config, config) : NULL;
     if (nic != NULL) {
         add_member(&f, nic, NULL);
     }
@@ -371,7 +373,7 @@ static bool finish_frontend(const char *name, void *value, void *arg)
     return true;
 }
 
-void azure_reach_balancer(struct azure *z, struct reach *r, const struct azure_doc *doc)
+void az_reach_balancer(struct az *z, struct reach *r, const struct az_doc *doc)
 {
     static const char *const nat[] = {"inboundNatRules", "inboundNatPools"};
     struct balancer b = {.z = z, .r = r, .id = doc->id, .p = json_member(doc->body, "properties")};
@@ -379,7 +381,7 @@ void azure_reach_balancer(struct azure *z, struct reach *r, const struct azure_d
     struct json_object *fronts = json_member(b.p, "frontendIPConfigurations");
     struct json_object *rules = json_member(b.p, "loadBalancingRules");
     b.standard = sku != NULL && !str_eq_nocase(sku, "Basic");
-    b.frontends = azure_map(z->a);
+    b.frontends = az_map(z->a);
     b.pools = named(&b, "backendAddressPools");
     b.probes = named(&b, "probes");
     for (size_t i = 0; i < json_len(fronts); i++) {

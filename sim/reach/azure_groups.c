@@ -3,8 +3,8 @@
  *
  * The rules of a group are tried by rising priority, and the first that fits decides; three default rules come last and
  * let in what comes from the network and the load balancer's probes.  A packet passes the group of its subnet and that of
- * its NIC.  Service tags other than the three below stand for what the world's lists of tags say, else for nobody, as do
- * application security groups. */
+ * its NIC.  Service tags other than the three below match the addresses that the world's lists of tags name, without such a list
+ * none; application security groups match none. */
 #include "sim/reach/azure.h"
 
 #include <string.h>
@@ -33,17 +33,16 @@ struct rule {
     struct ports from_ports, to_ports;
     struct prefixes from, to;
 };
-struct azure_group {
+struct az_group {
     struct rule *rules; /* by priority */
     size_t n;
 };
 
 /* --- reading -------------------------------------------------------------------------------------- */
 
-static void add_tag(struct azure *z, struct prefixes *x, const char *text)
+static void add_tag(struct az *z, struct prefixes *x, const char *text)
 {
-    const struct reach_ranges *listed =
-        text != NULL ? map_get(z->tags, azure_key(z->a, text)) : NULL;
+    const struct reach_ranges *listed = text != NULL ? map_get(z->tags, az_key(z->a, text)) : NULL;
     if (listed != NULL) {
         x->ranges = reach_ranges_or(z->a, x->ranges, *listed);
     }
@@ -53,7 +52,7 @@ static void add_tag(struct azure *z, struct prefixes *x, const char *text)
     x->balancer = x->balancer || str_eq_nocase(text, "AzureLoadBalancer");
 }
 
-static struct prefixes prefixes_of(struct azure *z, struct json_object *p, const char *one_name,
+static struct prefixes prefixes_of(struct az *z, struct json_object *p, const char *one_name,
                                    const char *many_name)
 {
     const char *one = json_str(p, one_name);
@@ -97,7 +96,7 @@ static struct ports ports_of(struct arena *a, struct json_object *p, const char 
     return ports;
 }
 
-static struct rule rule_of(struct azure *z, struct json_object *p)
+static struct rule rule_of(struct az *z, struct json_object *p)
 {
     struct arena *a = z->a;
     const char *protocol = json_str(p, "protocol");
@@ -119,8 +118,8 @@ static int compare_rules(const void *x, const void *y)
     return (p->priority > q->priority) - (p->priority < q->priority);
 }
 
-/* AllowVnetInBound, AllowAzureLoadBalancerInBound, DenyAllInBound: every group has them, and nobody can change them. */
-static void add_defaults(struct arena *a, struct azure_group *g)
+/* AllowVnetInBound, AllowAzureLoadBalancerInBound, DenyAllInBound: every group has them, and Azure lets them neither change nor go. */
+static void add_defaults(struct arena *a, struct az_group *g)
 {
     struct ports all = {.at = ARENA_NEW(a, struct port_range), .n = 1};
     all.at[0].high = LAST_PORT;
@@ -137,11 +136,11 @@ static void add_defaults(struct arena *a, struct azure_group *g)
     g->rules[g->n++] = rule;
 }
 
-static struct azure_group *group_of(struct azure *z, struct json_object *body)
+static struct az_group *group_of(struct az *z, struct json_object *body)
 {
     struct arena *a = z->a;
     struct json_object *rules = json_path(body, "properties.securityRules");
-    struct azure_group *g = ARENA_NEW(a, struct azure_group);
+    struct az_group *g = ARENA_NEW(a, struct az_group);
     g->rules = ARENA_ARRAY(a, struct rule, json_len(rules) + 3);
     for (size_t i = 0; i < json_len(rules); i++) {
         struct json_object *p = json_member(json_object_array_get_idx(rules, i), "properties");
@@ -157,23 +156,23 @@ static struct azure_group *group_of(struct azure *z, struct json_object *body)
 }
 
 /* {"values": [{"name": "Storage", "properties": {"addressPrefixes": […]}}]} */
-static void read_tags(struct azure *z, struct json_object *list)
+static void read_tags(struct az *z, struct json_object *list)
 {
     struct json_object *values = json_member(list, "values");
     for (size_t i = 0; i < json_len(values); i++) {
         struct json_object *o = json_object_array_get_idx(values, i);
         struct reach_ranges *ranges = ARENA_NEW(z->a, struct reach_ranges);
         *ranges = reach_ranges_of_list(z->a, json_path(o, "properties.addressPrefixes"));
-        map_set(z->tags, azure_key(z->a, str_nonnull(json_str(o, "name"))), ranges);
+        map_set(z->tags, az_key(z->a, str_nonnull(json_str(o, "name"))), ranges);
     }
 }
 
-void azure_read_groups(struct azure *z)
+void az_read_groups(struct az *z)
 {
     for (size_t i = 0; i < z->docs[AZURE_TAGS].n; i++) {
         read_tags(z, z->docs[AZURE_TAGS].at[i].body);
     }
-    const struct azure_docs *docs = &z->docs[AZURE_GROUPS];
+    const struct az_docs *docs = &z->docs[AZURE_GROUPS];
     for (size_t i = 0; i < docs->n; i++) {
         map_set(z->groups, docs->at[i].id, group_of(z, docs->at[i].body));
     }
@@ -223,20 +222,20 @@ static bool meets(const struct ports *ports, uint16_t low, uint16_t high)
 }
 
 /* A rule that allows must fit each of the packets; one that denies, any. */
-static bool fits_ports(const struct rule *rule, const struct azure_packet *p)
+static bool fits_ports(const struct rule *rule, const struct az_packet *p)
 {
     bool (*fits)(const struct ports *, uint16_t, uint16_t) = rule->allow ? covers : meets;
     return fits(&rule->to_ports, p->low, p->high) &&
            fits(&rule->from_ports, FIRST_CLIENT_PORT, LAST_PORT);
 }
 
-static struct reach_ranges network_of(const struct azure_gate *gate)
+static struct reach_ranges network_of(const struct az_gate *gate)
 {
     return gate->network != NULL ? gate->network->ranges : REACH_NOBODY;
 }
 
-static bool fits_destination(const struct rule *rule, const struct azure_gate *gate,
-                             const struct azure_packet *p)
+static bool fits_destination(const struct rule *rule, const struct az_gate *gate,
+                             const struct az_packet *p)
 {
     if (rule->to.any) {
         return true;
@@ -246,8 +245,7 @@ static bool fits_destination(const struct rule *rule, const struct azure_gate *g
            (p->to != NULL && holds(rule->to.ranges, p->to));
 }
 
-static bool fits(const struct rule *rule, const struct azure_gate *gate,
-                 const struct azure_packet *p)
+static bool fits(const struct rule *rule, const struct az_gate *gate, const struct az_packet *p)
 {
     return (rule->protocol == NULL || str_eq_nocase(rule->protocol, p->protocol)) &&
            fits_ports(rule, p) && fits_destination(rule, gate, p);
@@ -258,7 +256,7 @@ static bool fits(const struct rule *rule, const struct azure_gate *gate,
 /* Through a public address, all clients come from the internet: machines of the network leave it by a public address of
  * their own.  Inside, Internet is all that is not in the network. */
 static struct reach_ranges clients_of(struct arena *a, const struct rule *rule,
-                                      const struct azure_gate *gate, const struct azure_packet *p)
+                                      const struct az_gate *gate, const struct az_packet *p)
 {
     struct reach_ranges all = reach_ranges_all(a, !p->ipv6, p->ipv6);
     struct reach_ranges network = p->from_internet ? REACH_NOBODY : network_of(gate);
@@ -275,9 +273,8 @@ static struct reach_ranges clients_of(struct arena *a, const struct rule *rule,
     return reach_ranges_family(a, found, p->ipv6);
 }
 
-static struct reach_ranges group_permits(struct arena *a, const struct azure_group *g,
-                                         const struct azure_gate *gate,
-                                         const struct azure_packet *p)
+static struct reach_ranges group_permits(struct arena *a, const struct az_group *g,
+                                         const struct az_gate *gate, const struct az_packet *p)
 {
     struct reach_ranges rest = reach_ranges_all(a, !p->ipv6, p->ipv6);
     struct reach_ranges permitted = REACH_NOBODY;
@@ -294,8 +291,8 @@ static struct reach_ranges group_permits(struct arena *a, const struct azure_gro
     return permitted;
 }
 
-struct reach_ranges azure_permitted(struct arena *a, const struct azure_gate *gate,
-                                    const struct azure_packet *p)
+struct reach_ranges az_permitted(struct arena *a, const struct az_gate *gate,
+                                 const struct az_packet *p)
 {
     struct reach_ranges permitted = reach_ranges_all(a, !p->ipv6, p->ipv6);
     size_t n = 0;
@@ -311,8 +308,8 @@ struct reach_ranges azure_permitted(struct arena *a, const struct azure_gate *ga
     return n == 0 && p->closed_without_groups ? REACH_NOBODY : permitted;
 }
 
-static bool group_lets_probe(const struct azure_group *g, const struct azure_gate *gate,
-                             const struct azure_packet *p)
+static bool group_lets_probe(const struct az_group *g, const struct az_gate *gate,
+                             const struct az_packet *p)
 {
     struct ip_addr source;
     (void)ip_parse(PROBES, &source);
@@ -326,7 +323,7 @@ static bool group_lets_probe(const struct azure_group *g, const struct azure_gat
     return false;
 }
 
-bool azure_probe_passes(const struct azure_gate *gate, const struct azure_packet *p)
+bool az_probe_passes(const struct az_gate *gate, const struct az_packet *p)
 {
     for (size_t i = 0; i < 2; i++) {
         if (gate->groups[i] != NULL && !group_lets_probe(gate->groups[i], gate, p)) {
@@ -336,10 +333,10 @@ bool azure_probe_passes(const struct azure_gate *gate, const struct azure_packet
     return true;
 }
 
-void azure_port_bounds(const struct azure_gate *gate, bool *bounds)
+void az_port_bounds(const struct az_gate *gate, bool *bounds)
 {
     for (size_t i = 0; i < 2; i++) {
-        const struct azure_group *g = gate->groups[i];
+        const struct az_group *g = gate->groups[i];
         for (size_t k = 0; g != NULL && k < g->n; k++) {
             const struct ports *ports = &g->rules[k].to_ports;
             for (size_t m = 0; m < ports->n; m++) {

@@ -11,7 +11,7 @@ struct machine {
     bool runs;
 };
 struct reading {
-    struct azure *z;
+    struct az *z;
     struct map *machines; /* id → struct machine */
     struct map *by_nic;   /* id of a NIC → struct machine, by the machines' own lists */
     struct map *nodes;    /* id of a machine → its Node's addresses, borrowed */
@@ -40,12 +40,12 @@ static bool is_running(struct json_object *machine)
     return true;
 }
 
-static struct machine *add_machine(struct reading *rd, const struct azure_doc *doc)
+static struct machine *add_machine(struct reading *rd, const struct az_doc *doc)
 {
     struct arena *a = rd->z->a;
     struct machine *m = ARENA_NEW(a, struct machine);
     const char *name = json_str(json_path(doc->body, "properties.osProfile"), "computerName");
-    m->name = str_lower(a, str_or(name, azure_name(doc->id)));
+    m->name = str_lower(a, str_or(name, az_name(doc->id)));
     m->runs = is_running(doc->body);
     map_set(rd->machines, doc->id, m);
     return m;
@@ -53,7 +53,7 @@ static struct machine *add_machine(struct reading *rd, const struct azure_doc *d
 
 static void read_machines(struct reading *rd)
 {
-    const struct azure_docs *docs = &rd->z->docs[AZURE_MACHINES];
+    const struct az_docs *docs = &rd->z->docs[AZURE_MACHINES];
     for (size_t i = 0; i < docs->n; i++) {
         struct machine *m = add_machine(rd, &docs->at[i]);
         struct json_object *nics =
@@ -61,7 +61,7 @@ static void read_machines(struct reading *rd)
         for (size_t k = 0; k < json_len(nics); k++) {
             const char *nic = json_str(json_object_array_get_idx(nics, k), "id");
             if (nic != NULL) {
-                map_set(rd->by_nic, azure_key(rd->z->a, nic), m);
+                map_set(rd->by_nic, az_key(rd->z->a, nic), m);
             }
         }
     }
@@ -75,7 +75,7 @@ static void read_nodes(struct reading *rd)
         struct json_object *node = json_object_array_get_idx(nodes, i);
         const char *id = json_str(json_member(node, "spec"), "providerID");
         if (id != NULL && str_has_prefix(id, scheme)) {
-            map_set(rd->nodes, azure_key(rd->z->a, id + sizeof(scheme) - 1),
+            map_set(rd->nodes, az_key(rd->z->a, id + sizeof(scheme) - 1),
                     json_path(node, "status.addresses"));
         }
     }
@@ -98,16 +98,16 @@ static const char *address_of_node(const struct reading *rd, const char *owner, 
     return NULL;
 }
 
-static void set_address(struct azure *z, struct azure_nic *nic, const char *text)
+static void set_address(struct az *z, struct az_nic *nic, const char *text)
 {
-    nic->text = azure_address(z->a, text);
+    nic->text = az_address(z->a, text);
     if (nic->text != NULL) {
         (void)ip_parse(nic->text, &nic->address);
         nic->ipv6 = nic->address.len == 16;
     }
 }
 
-static void remember_address(struct azure *z, struct azure_nic *nic, const char *network)
+static void remember_address(struct az *z, struct az_nic *nic, const char *network)
 {
     if (nic->text != NULL) {
         map_set(z->by_address, arena_printf(z->a, "%s %s", str_nonnull(network), nic->text), nic);
@@ -117,26 +117,26 @@ static void remember_address(struct azure *z, struct azure_nic *nic, const char 
 /* --- IP configurations ---------------------------------------------------------------------------- */
 
 /* Adds the NIC to the list of each id that the configuration names there. */
-static void join(struct azure *z, struct map *lists, struct json_object *ids, struct azure_nic *nic)
+static void join(struct az *z, struct map *lists, struct json_object *ids, struct az_nic *nic)
 {
     for (size_t i = 0; i < json_len(ids); i++) {
         const char *id = json_str(json_object_array_get_idx(ids, i), "id");
         if (id != NULL) {
-            azure_push(z->a, azure_list_of(z->a, lists, azure_key(z->a, id)), nic);
+            az_push(z->a, az_list_of(z->a, lists, az_key(z->a, id)), nic);
         }
     }
 }
 
 static void add_config(struct reading *rd, const struct nic_source *source, struct json_object *o)
 {
-    struct azure *z = rd->z;
+    struct az *z = rd->z;
     struct json_object *p = json_member(o, "properties");
-    const char *id = azure_key(z->a, arena_printf(z->a, "%s/ipconfigurations/%s", source->id,
-                                                  str_nonnull(json_str(o, "name"))));
-    const char *subnet = reach_azure_ref(z->a, o, "subnet");
-    const char *group = reach_azure_ref(z->a, source->o, "networkSecurityGroup");
-    const char *public = reach_azure_ref(z->a, o, "publicIPAddress");
-    struct azure_nic *nic = ARENA_NEW(z->a, struct azure_nic);
+    const char *id = az_key(z->a, arena_printf(z->a, "%s/ipconfigurations/%s", source->id,
+                                               str_nonnull(json_str(o, "name"))));
+    const char *subnet = az_ref(z->a, o, "subnet");
+    const char *group = az_ref(z->a, source->o, "networkSecurityGroup");
+    const char *public = az_ref(z->a, o, "publicIPAddress");
+    struct az_nic *nic = ARENA_NEW(z->a, struct az_nic);
     nic->machine = source->machine != NULL ? source->machine->name : NULL;
     nic->runs = source->machine != NULL && source->machine->runs;
     nic->ipv6 = str_eq_nocase(json_str(p, "privateIPAddressVersion"), "IPv6");
@@ -146,7 +146,7 @@ static void add_config(struct reading *rd, const struct nic_source *source, stru
     text = text != NULL ? text : json_str(json_member(z->world, "azure_addresses"), id);
     set_address(z, nic, text != NULL ? text : address_of_node(rd, source->owner, nic->ipv6));
     remember_address(z, nic, NULL);
-    remember_address(z, nic, subnet != NULL ? azure_parent(z->a, subnet) : NULL);
+    remember_address(z, nic, subnet != NULL ? az_parent(z->a, subnet) : NULL);
     map_set(z->by_config, id, nic);
     if (public != NULL) {
         map_set(z->seen, public, NULL);
@@ -166,9 +166,9 @@ static void add_nic(struct reading *rd, const struct nic_source *source)
 
 static void read_nics(struct reading *rd)
 {
-    const struct azure_docs *docs = &rd->z->docs[AZURE_NICS];
+    const struct az_docs *docs = &rd->z->docs[AZURE_NICS];
     for (size_t i = 0; i < docs->n; i++) {
-        const char *owner = reach_azure_ref(rd->z->a, docs->at[i].body, "virtualMachine");
+        const char *owner = az_ref(rd->z->a, docs->at[i].body, "virtualMachine");
         const struct machine *m = map_get(rd->by_nic, docs->at[i].id);
         m = m == NULL && owner != NULL ? map_get(rd->machines, owner) : m;
         add_nic(rd, &(struct nic_source){docs->at[i].id, owner, m, docs->at[i].body});
@@ -177,10 +177,10 @@ static void read_nics(struct reading *rd)
 
 static void read_instances(struct reading *rd)
 {
-    const struct azure_docs *docs = &rd->z->docs[AZURE_INSTANCES];
+    const struct az_docs *docs = &rd->z->docs[AZURE_INSTANCES];
     struct arena *a = rd->z->a;
     for (size_t i = 0; i < docs->n; i++) {
-        const struct azure_doc *doc = &docs->at[i];
+        const struct az_doc *doc = &docs->at[i];
         const struct machine *m = add_machine(rd, doc);
         struct json_object *nics = json_path(
             doc->body, "properties.networkProfileConfiguration.networkInterfaceConfigurations");
@@ -188,18 +188,18 @@ static void read_instances(struct reading *rd)
             struct json_object *o = json_object_array_get_idx(nics, k);
             const char *id = arena_printf(a, "%s/networkinterfaces/%s", doc->id,
                                           str_nonnull(json_str(o, "name")));
-            add_nic(rd, &(struct nic_source){azure_key(a, id), doc->id, m, o});
+            add_nic(rd, &(struct nic_source){az_key(a, id), doc->id, m, o});
         }
     }
 }
 
-void azure_read_machines(struct azure *z)
+void az_read_machines(struct az *z)
 {
     struct reading rd = {
         .z = z,
-        .machines = azure_map(z->a),
-        .by_nic = azure_map(z->a),
-        .nodes = azure_map(z->a),
+        .machines = az_map(z->a),
+        .by_nic = az_map(z->a),
+        .nodes = az_map(z->a),
     };
     read_machines(&rd);
     read_nodes(&rd);
@@ -207,26 +207,26 @@ void azure_read_machines(struct azure *z)
     read_instances(&rd);
 }
 
-const struct azure_nic *azure_nic_at(struct azure *z, const char *network, const char *address)
+const struct az_nic *az_nic_at(struct az *z, const char *network, const char *address)
 {
-    const char *text = azure_address(z->a, address);
+    const char *text = az_address(z->a, address);
     if (text == NULL) {
         return NULL;
     }
-    struct azure_nic *nic =
+    struct az_nic *nic =
         map_get(z->by_address, arena_printf(z->a, "%s %s", str_nonnull(network), text));
     if (nic == NULL) {
-        nic = ARENA_NEW(z->a, struct azure_nic);
+        nic = ARENA_NEW(z->a, struct az_nic);
         set_address(z, nic, text);
-        nic->subnet = azure_subnet_of(z, network, reach_ranges_of(z->a, text));
+        nic->subnet = az_subnet_of(z, network, reach_ranges_of(z->a, text));
         remember_address(z, nic, network);
     }
     return nic;
 }
 
-struct azure_gate azure_gate_of(const struct azure_nic *nic)
+struct az_gate az_gate_of(const struct az_nic *nic)
 {
-    return (struct azure_gate){
+    return (struct az_gate){
         .groups = {nic->subnet != NULL ? nic->subnet->group : NULL, nic->group},
         .network = nic->subnet != NULL ? nic->subnet->network : NULL,
     };

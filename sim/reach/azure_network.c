@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_network.c: virtual networks and subnets, as far as security groups ask for them; see azure.h.
+/* az_network.c: virtual networks and subnets, as far as security groups ask for them; see azure.h.
  *
  * The service tag VirtualNetwork stands for the address space of the network and of the networks that are peered with it.
  * A subnet may be a document of its own or part of its network's. */
@@ -23,12 +23,12 @@ static struct reach_ranges space_of(struct arena *a, struct json_object *network
     return all;
 }
 
-static void add_subnet(struct azure *z, const char *id, struct json_object *body)
+static void add_subnet(struct az *z, const char *id, struct json_object *body)
 {
     struct json_object *p = json_member(body, "properties");
-    const char *group = reach_azure_ref(z->a, body, "networkSecurityGroup");
-    struct azure_subnet *s = ARENA_NEW(z->a, struct azure_subnet);
-    s->network_id = azure_parent(z->a, id);
+    const char *group = az_ref(z->a, body, "networkSecurityGroup");
+    struct az_subnet *s = ARENA_NEW(z->a, struct az_subnet);
+    s->network_id = az_parent(z->a, id);
     s->network = map_get(z->networks, s->network_id);
     s->group = group != NULL ? map_get(z->groups, group) : NULL;
     s->ranges = reach_ranges_or(z->a, reach_ranges_of(z->a, json_str(p, "addressPrefix")),
@@ -36,23 +36,23 @@ static void add_subnet(struct azure *z, const char *id, struct json_object *body
     map_set(z->subnets, id, s);
 }
 
-static void add_network(struct azure *z, const struct azure_doc *doc)
+static void add_network(struct az *z, const struct az_doc *doc)
 {
-    struct azure_network *network = ARENA_NEW(z->a, struct azure_network);
+    struct az_network *network = ARENA_NEW(z->a, struct az_network);
     struct json_object *subnets = json_path(doc->body, "properties.subnets");
     network->ranges = space_of(z->a, doc->body);
     map_set(z->networks, doc->id, network);
     for (size_t i = 0; i < json_len(subnets); i++) {
         struct json_object *subnet = json_object_array_get_idx(subnets, i);
         const char *name = str_nonnull(json_str(subnet, "name"));
-        add_subnet(z, azure_key(z->a, arena_printf(z->a, "%s/subnets/%s", doc->id, name)), subnet);
+        add_subnet(z, az_key(z->a, arena_printf(z->a, "%s/subnets/%s", doc->id, name)), subnet);
     }
 }
 
-void azure_read_networks(struct azure *z)
+void az_read_networks(struct az *z)
 {
-    const struct azure_docs *networks = &z->docs[AZURE_NETWORKS];
-    const struct azure_docs *subnets = &z->docs[AZURE_SUBNETS];
+    const struct az_docs *networks = &z->docs[AZURE_NETWORKS];
+    const struct az_docs *subnets = &z->docs[AZURE_SUBNETS];
     for (size_t i = 0; i < networks->n; i++) {
         add_network(z, &networks->at[i]);
     }
@@ -62,15 +62,15 @@ void azure_read_networks(struct azure *z)
 }
 
 struct sought {
-    struct azure *z;
+    struct az *z;
     const char *network;
     struct reach_ranges address;
-    const struct azure_subnet *found;
+    const struct az_subnet *found;
 };
 
 static bool look_at_subnet(const char *id, void *value, void *arg)
 {
-    const struct azure_subnet *subnet = value;
+    const struct az_subnet *subnet = value;
     struct sought *s = arg;
     (void)id;
     if ((s->network == NULL || str_eq(subnet->network_id, s->network)) &&
@@ -80,8 +80,7 @@ static bool look_at_subnet(const char *id, void *value, void *arg)
     return s->found == NULL;
 }
 
-const struct azure_subnet *azure_subnet_of(struct azure *z, const char *network,
-                                           struct reach_ranges address)
+const struct az_subnet *az_subnet_of(struct az *z, const char *network, struct reach_ranges address)
 {
     struct sought s = {.z = z, .network = network, .address = address};
     map_each(z->subnets, look_at_subnet, &s);

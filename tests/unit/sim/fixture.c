@@ -137,6 +137,7 @@ int fixture_call_within(struct fixture *f, const char *method, const char *path,
         curl_easy_setopt(c, CURLOPT_CAINFO_BLOB, &ca);
         curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
     }
+    curl_easy_setopt(c, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(c, CURLOPT_NOPROXY, "*");
     /* libcurl sends a request again by itself when a connection that was used before breaks. */
     curl_easy_setopt(c, CURLOPT_FRESH_CONNECT, 1L);

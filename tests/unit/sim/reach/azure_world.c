@@ -47,7 +47,7 @@ static const char *const base[] = {
 
 /* --- worlds --------------------------------------------------------------------------------------- */
 
-/* The last of two members with the same name counts, so that an edit may say anew what a macro says. */
+/* The last of two members with the same name counts, so that an edit can replace a member of a macro. */
 static struct json_object *parse(const char *text)
 {
     struct arena *a = arena_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* azure_world.h: a small Azure as text, edits of it, and what can be reached in it as lines.
+/* azure_world.h: a small Azure as text, edits of it, and its reachability as lines.
  *
  * The base world has two machines behind a Standard balancer with a public and a private frontend for each family; all of it
  * stands in azure_world.c.  Texts are JSON with single quotes.  A row's edit is a merge patch (RFC 7396) of the documents,
@@ -50,7 +50,7 @@ struct azure_row {
     const char *edit; /* members of a merge patch of "azure"; "": none */
     const char *want; /* as azure_lines() has it */
 };
-/* Each row: the base world, its edit, and what can be reached then. */
+/* Applies the edit of each row to the base world, and asserts the lines. */
 void azure_check_rows(const struct azure_row *rows, size_t n);
 
 /* A world with the base documents and the edit; a new reference. */
@@ -60,7 +60,7 @@ struct json_object *azure_world(const char *edit);
  *     203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80 !node-2:80 (10.0.0.0/8)
  *     203.0.113.2 * internet listener missing
  *
- * "!" stands before targets that are not healthy, and "?" in the place of clients for nobody. */
+ * "!" stands before targets that are not healthy, and "?" in the place of clients if there are none. */
 char *azure_lines(struct arena *a, struct json_object *world);
 
 #endif

@@ -26,7 +26,7 @@ static const struct azure_row frontends_rows[] = {
     {"a public address that is gone", "'" NET "/publicIPAddresses/pip': null", ""},
     {"a public address without an address yet",
      DOC(NET "/publicIPAddresses/pip", "'ipAddress': null"), ""},
-    {"a prefix is no address",
+    {"a prefix is not an address",
      DOC(NET "/publicIPPrefixes/x", "'ipPrefix': '203.0.113.64/28'") ", " BALANCER(
          "'frontendIPConfigurations': [{'name': 'f', 'properties': {'publicIPPrefix': " REF(
              NET "/publicIPPrefixes/x") "}}]"),
@@ -157,7 +157,7 @@ static const struct azure_row pools_rows[] = {
      BALANCER(BY_ADDRESS(MEMBER("10.240.1.1", ", 'adminState': 'Up'") ", " MEMBER(
          "10.240.1.2", "")) ", 'probes': [], " TO_I),
      "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80 !node-2:80"},
-    {"a pool that the world lists by itself",
+    {"a pool with a document of its own",
      BALANCER(POOLS("{'name': 'i'}") ", " TO_I) ", " DOC(
          LB "/backendAddressPools/i",
          "'virtualNetwork': " REF(VNET) ", 'loadBalancerBackendAddresses': [" MEMBER("10.240.1.1",
@@ -244,7 +244,7 @@ static const struct azure_row machines_rows[] = {
      "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-2:80 vm-1:80"},
     {"an instance of a scale set", LEAVE("1") ", " LEAVE("2") ", " INSTANCE("s", "7", ""),
      "203.0.113.1 TCP/80 internet 0.0.0.0/0 > vmss000007:80"},
-    {"a scale set's model is no machine",
+    {"a scale set's model is not a machine",
      LEAVE("1") ", " LEAVE("2") ", " DOC(
          CPU "/virtualMachineScaleSets/s",
          "'virtualMachineProfile': {'networkProfile': {'networkInterfaceConfigurations': "

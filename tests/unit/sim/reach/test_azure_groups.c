@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sim/reach/azure_groups.c: what network security groups let through, row by row.
+/* Tests of sim/reach/azure_groups.c: packets that network security groups let through, row by row.
  *
  * Source: learn.microsoft.com, "Network security groups", "Virtual network service tags", "Load Balancer: secure by default". */
 #include "tests/unit/sim/reach/azure_world.h"
@@ -29,7 +29,7 @@ static const struct azure_row sources_rows[] = {
     {"the other family's clients", GROUP(ALLOW("500", "2001:db8::/32", HERE, "80")), SHUT},
     {"the network does not come by a public address",
      GROUP(ALLOW("500", "VirtualNetwork", HERE, "80")), SHUT},
-    {"probes are no clients", GROUP(ALLOW("500", "AzureLoadBalancer", HERE, "80")), SHUT},
+    {"probes are not clients", GROUP(ALLOW("500", "AzureLoadBalancer", HERE, "80")), SHUT},
     {"a service tag of which nothing is known", GROUP(ALLOW("500", "AzureCloud", HERE, "80")),
      SHUT},
     {"a service tag that the world explains",
@@ -66,7 +66,7 @@ static const struct azure_row priorities_rows[] = {
     {"another address is denied",
      GROUP(ALLOW("501", "*", HERE, "80") ", " DENY("500", "*", "203.0.113.2", "*")),
      SERVED("0.0.0.0/0")},
-    {"a tag that is not known denies nobody",
+    {"an unknown tag denies no client",
      GROUP(ALLOW("501", "*", HERE, "80") ", " DENY("500", "Storage", HERE, "*")),
      SERVED("0.0.0.0/0")},
     {"outbound rules do not matter",
@@ -244,7 +244,7 @@ static const struct azure_row probes_rows[] = {
      NIC_GROUP("2",
                "two") ", " SECOND(ALLOW("500", "*", "*", "80") ", " DENY("4096", "*", "*", "*")),
      "203.0.113.1 TCP/80 internet 0.0.0.0/0 > node-1:80 !node-2:80"},
-    {"a rule without probe asks nobody",
+    {"a rule without a probe counts machines as healthy",
      GROUP(OPEN ", " DENY("4096", "*", "*", "*")) ", " BALANCER(
          RULES(RULE("f", "Tcp", "80", "80", FLOATING POOL("k")))),
      SERVED("0.0.0.0/0")},

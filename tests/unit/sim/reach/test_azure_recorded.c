@@ -17,7 +17,7 @@
 #define NETWORK        "/subscriptions/S/resourceGroups/rg/providers/Microsoft.Network"
 #define ANNOTATION     "service.beta.kubernetes.io/azure-"
 
-/* What is not served, and why that is right. */
+/* Ports that are rightly not served, each with the reason. */
 static const struct exception {
     const char *world; /* NULL: each */
     const char *service;
@@ -86,7 +86,7 @@ static const struct exception *exception_of(const struct check *c)
     return NULL;
 }
 
-/* The clients that the Service asks for: what it names, and, inside, the network by the group's default rule. */
+/* The clients that the Service asks for: its ranges, and for an internal one the network, by the group's default rule. */
 static struct reach_ranges wanted_clients(const struct check *c)
 {
     struct json_object *ranges =
