@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -49,6 +50,9 @@ OWN = {
     "aws": re.compile(r"/"),
 }[CLOUD]
 KUBE = re.compile(r"/(api|apis|healthz|version|openapi)(/[\w.:-]*[\w:-])*")
+# A name that leads nowhere else, and that the cloud's pattern does not allow: one that stands goes on, an edit is refused.
+ODD = {"azure": (AZURE + "load-balancer-internal-subnet", "-odd-"), "gce": (GKE + "internal-load-balancer-subnet", "Odd-"),
+       "aws": (AWS + "eip-allocations", "odd_one")}[CLOUD]
 # What another tenant has and shares, or not: annotation, value for "theirs" or "shared", the key that confines it.
 SHARED = {
     "azure": [(AZURE + "load-balancer-resource-group", "%s", "allowedResourceGroups"),
@@ -132,6 +136,16 @@ class Tenants(World):
     def start(self, *flags):
         return super().start(*FLAGS, *flags)
 
+    def plan(self, edit, name="ours"):
+        """(exit status, what `trimtab plan` prints) of the Service's manifest with `edit` in it."""
+        manifest = self.get(name)
+        manifest["metadata"] = {"name": name, "namespace": "default", **edit["metadata"]}
+        done = subprocess.run(
+            [self.trimtab_exe, "plan", "-f", "-", f"--cloud-provider={CLOUD}", f"--cloud-config={self.conf}/{CONFIG[CLOUD]}",
+             f"--kubeconfig={self.kubeconfig}", *FLAGS], input=json.dumps({"apiVersion": "v1", "kind": "Service", **manifest}),
+            env=self.environment(), capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
     def state(self):
         return json.dumps(self.must("GET", "/sim/state")[CLOUD], sort_keys=True)
 
@@ -209,6 +223,36 @@ def test_edits_of_a_working_service__refused_and_it_stays():
             w.patch("ours", {"metadata": {"annotations": {k: PLAIN.get(k) for k in edit}}})
         assert (w.address("ours"), w.state()) == (address, before)
         assert w.strangers() == []
+
+
+def test_plan_of_an_edit__refuses_what_a_sync_refuses():
+    key, odd = ODD
+    with Tenants() as w:
+        edit = {"metadata": {"annotations": {**PLAIN, key: odd}}}
+        status, out = w.plan({"metadata": {"annotations": PLAIN}})
+        assert status in (0, 2), out
+        status, out = w.plan(edit)
+        assert status == 1 and key in out and f'"{odd}": want ' in " ".join(out.split()), out
+        w.patch("ours", edit)
+        w.until_refused("ours", key, odd)
+        w.stop()  # nobody knows any more that it was another one
+        status, out = w.plan(edit)
+        assert "want " not in out, out
+
+
+def test_plan_of_an_edit__shows_that_a_private_link_goes():
+    if CLOUD != "azure":
+        return
+    with Tenants() as w:
+        asks = {**PLAIN, AZURE + "pls-create": "true"}
+        applied = json.dumps({"metadata": {"annotations": asks}, "spec": {}})  # a manifest without it takes the annotation off
+        w.create("link", {"annotations": {**asks, "kubectl.kubernetes.io/last-applied-configuration": applied}})
+        w.until("the link stands", lambda: w.cloud("privateLinkServices"))
+        w.until_address("link")
+        status, out = w.plan({"metadata": {"annotations": PLAIN}}, "link")
+        assert status == 2 and re.search(r"^ +(\d+ +)?- private link", out, re.M), out
+        w.patch("link", {"metadata": {"annotations": {AZURE + "pls-create": None}}})
+        w.until("the link is gone", lambda: not w.cloud("privateLinkServices"))
 
 
 def test_things_of_the_other__as_they_were_when_the_namer_has_gone():
