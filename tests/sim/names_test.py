@@ -53,6 +53,9 @@ KUBE = re.compile(r"/(api|apis|healthz|version|openapi)(/[\w.:-]*[\w:-])*")
 # A name that leads nowhere else, and that the cloud's pattern does not allow: one that stands goes on, an edit is refused.
 ODD = {"azure": (AZURE + "load-balancer-internal-subnet", "-odd-"), "gce": (GKE + "internal-load-balancer-subnet", "Odd-"),
        "aws": (AWS + "eip-allocations", "odd_one")}[CLOUD]
+# Of those that name another's thing (theirs()), the ones that get it.
+SERVED = [("azure", "by-prefix"), ("azure", "by-subnet"), ("aws", "by-address"), ("aws", "by-subnet"), ("aws", "by-certificate"),
+          ("aws", "by-certificate-classic"), ("aws", "by-bucket"), ("aws", "by-bucket-classic")]
 # What another tenant has and shares, or not: annotation, value for "theirs" or "shared", the key that confines it.
 SHARED = {
     "azure": [(AZURE + "load-balancer-resource-group", "%s", "allowedResourceGroups"),
@@ -79,6 +82,17 @@ def may_be_anything(key, text):
     return key.startswith(AWS) and key.endswith(("-subnets", "-prefix")) and text != "a\nb"
 
 
+def add_to_cloud(w, path, resource):
+    """Adds a thing of the other tenant's that a person made; returns its path (AWS: the list that it is in)."""
+    state = w.must("GET", "/sim/state")
+    if CLOUD == "aws":
+        state[CLOUD]["ec2"].setdefault(path, []).append(resource)
+    else:
+        state[CLOUD][path] = resource
+    w.must("PUT", "/sim/state", state)
+    return path
+
+
 def theirs(w):
     """Services of ours that name what stands for the other tenant's."""
     if CLOUD == "azure":
@@ -86,18 +100,33 @@ def theirs(w):
         w.until_address("public")
         (pip,) = [p.split("/")[-1] for p in w.cloud("publicIPAddresses")]
         (subnet,) = [p.split("/")[-1] for p in w.cloud("subnets")] or ["subnet"]
+        network = list(w.cloud("publicIPAddresses"))[0].split("/publicIPAddresses/")[0]
+        prefix = add_to_cloud(w, network + "/publicIPPrefixes/theirs", {
+            "location": "eastus", "sku": {"name": "Standard"},
+            "properties": {"prefixLength": 28, "publicIPAddressVersion": "IPv4", "ipPrefix": "203.0.113.16/28"}})
         w.create("link", {"annotations": {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}})
         w.until("the link stands", lambda: w.cloud("privateLinkServices"))
         return [("by-link", {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}),
                 ("by-name", {AZURE + "pip-name": pip}),
                 ("by-address", {AZURE + "load-balancer-ipv4": w.address("public")}),
-                ("by-subnet", {**PLAIN, AZURE + "load-balancer-internal-subnet": subnet})]
+                ("by-subnet", {**PLAIN, AZURE + "load-balancer-internal-subnet": subnet}),
+                ("by-prefix", {AZURE + "pip-prefix-id": prefix})]
     if CLOUD == "gce":
         return [("by-address", {**PLAIN, GKE + "load-balancer-ip-addresses": list(w.cloud("forwardingRules"))[0].split("/")[-1]}),
                 ("by-subnet", {**PLAIN, GKE + "load-balancer-subnet": "default"})]
     (group, *_) = [r for r in re.findall(r"sg-[0-9a-f]+", w.state())]
+    (subnet, *_) = [r for r in re.findall(r"subnet-[0-9a-f]+", w.state())]
+    address = "eipalloc-0123456789abcdef0"
+    add_to_cloud(w, "Addresses", {"AllocationId": address, "PublicIp": "203.0.113.17", "Domain": "vpc"})
+    tls = {AWS + "ssl-cert": "arn:aws:acm:us-east-1:123456789012:certificate/theirs", AWS + "ssl-ports": "*"}
+    logs = {AWS + "access-log-enabled": "true", AWS + "access-log-s3-bucket-name": "theirs"}
     return [("by-group", {AWS + "type": "nlb", AWS + "security-groups": group}),
-            ("by-group-classic", {AWS + "security-groups": group})]
+            ("by-group-classic", {AWS + "security-groups": group}),
+            ("by-subnet", {AWS + "type": "nlb", AWS + "subnets": subnet}),
+            ("by-address", {AWS + "type": "nlb", AWS + "subnets": subnet, AWS + "eip-allocations": address}),
+            ("by-certificate", {AWS + "type": "nlb", **tls}),
+            ("by-certificate-classic", {**tls, AWS + "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01"}),
+            ("by-bucket", {AWS + "type": "nlb", **logs}), ("by-bucket-classic", logs)]
 
 
 class Tenants(World):
@@ -263,6 +292,7 @@ def test_things_of_the_other__as_they_were_when_the_namer_has_gone():
             w.until(f"{name} is served or refused", lambda: w.address(name) or [
                 e for e in w.events(name) if e[0] == "Warning"])
             assert w.address("theirs") is not None
+            assert w.address(name) or (CLOUD, name) not in SERVED, (name, w.events(name))
             w.delete(name)
             w.until_gone(name)
             assert w.documents() == before, name
