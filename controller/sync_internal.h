@@ -71,7 +71,8 @@ static inline bool sync_reports_plans(const struct syncer *s)
 /* Each Service is called for by itself, because processes died in calls for several. */
 static inline bool sync_calls_alone(const struct syncer *s)
 {
-    return s->quarantine != NULL && quarantine_wants_alone(s->quarantine, s->desc);
+    return s->quarantine != NULL &&
+           quarantine_wants_alone(s->quarantine, s->desc, clock_wall_us(s->clock));
 }
 /* The provider's own ensure does not make the check of its validate(). */
 static inline bool sync_validates(const struct syncer *s)
