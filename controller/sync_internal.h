@@ -172,6 +172,8 @@ enum sync_report {
 };
 size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, int64_t delay_ms,
                           const char **ret);
+/* Whether a failed Service says something else of its load balancer than its condition, as this sync sees it. */
+bool sync_report_is_news(const struct sync_item *item);
 
 /* --- sync_after.c ----------------------------------------------------------------------------------- */
 void sync_after(struct sync_batch *b, struct sync_item *item);
