@@ -254,6 +254,18 @@ def test_edits_of_a_working_service__refused_and_it_stays():
         assert w.strangers() == []
 
 
+def test_nodes__follow_a_service_whose_name_is_refused():
+    key = next(k for k in FIELDS if not may_be_anything(k, HOSTILE[0]))
+    with Tenants() as w:
+        address = w.address("ours")
+        w.patch("ours", {"metadata": {"annotations": names(key, FIELDS[key] % HOSTILE[0])}})
+        w.until_refused("ours", key, HOSTILE[0])
+        w.must("POST", "/sim/nodes", {"count": 1})
+        w.until("its nodes are brought up to date", lambda: w.logged('"Synced"', 'service="default/ours"', 'verb="update"'))
+        assert w.address("ours") == address
+        assert w.strangers() == []
+
+
 def test_plan_of_an_edit__refuses_what_a_sync_refuses():
     key, odd = ODD
     with Tenants() as w:
