@@ -72,10 +72,13 @@ static void look(struct late_calls *l)
     const struct syncer *s = l->args.syncer;
     struct host_looked looked = host_calls_look(s->host, a, late_calls_grace_ms(s));
 
+    bool is_new = false;
     for (size_t i = 0; i < looked.n; i++) {
         tell(s, a, &looked.calls[i]);
+        is_new = is_new || looked.calls[i].over;
     }
-    if (looked.over != l->late) {
+    /* One may have come back, and its substitute ended, since the last look: the number alone would not tell. */
+    if (is_new || looked.over != l->late) {
         l->late = looked.over;
         metrics_set(s->metrics, METRIC_LATE_CALLS, NULL, 0, looked.over);
         l->args.changed(l->args.arg, looked.over);

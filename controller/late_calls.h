@@ -22,7 +22,7 @@ struct late_calls;
 
 struct late_calls_args {
     const struct syncer *syncer;
-    /* How many calls are beyond their deadline now; called when that changes, without a lock. */
+    /* How many calls are beyond their deadline now; called when these are others than before, without a lock. */
     void (*changed)(void *arg, unsigned late);
     void *arg;
 };

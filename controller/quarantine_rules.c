@@ -210,7 +210,17 @@ const struct quarantine_entry *quarantine_find(const struct quarantine_record *r
     return e != NULL && e->deaths >= QUARANTINE_DEATHS && e->digest == digest ? e : NULL;
 }
 
-bool quarantine_wants_alone(const struct quarantine_record *r, const struct tt_provider *desc)
+bool quarantine_wants_alone(const struct quarantine_record *r, const struct tt_provider *desc,
+                            int64_t now_us)
 {
-    return is_of(r, desc) && entry_of(r, QUARANTINE_SEVERAL) != NULL;
+    const struct quarantine_entry *several =
+        is_of(r, desc) ? entry_of(r, QUARANTINE_SEVERAL) : NULL;
+    bool alone = several != NULL && now_us - several->at_us <= QUARANTINE_ROW_US;
+
+    for (size_t i = 0; alone && i < r->n; i++) {
+        const struct quarantine_entry *e = &r->entries[i];
+        bool found = e != several && e->deaths >= QUARANTINE_DEATHS && e->at_us >= several->at_us;
+        alone = !found; /* it is held back now; of another one the next death tells */
+    }
+    return alone;
 }

@@ -3,8 +3,8 @@
  *
  * The record is a short JSON text that outlives processes (quarantine.h says where).  It counts deaths per Service, as the
  * Service was: three in a row, each within an hour of the one before, and the Service is quarantined until it is edited, the
- * provider's version changes, or the flag is off.  A death in a call for several Services counts under "*": from then on
- * each Service is called for by itself, so that the next one has a name. */
+ * provider's version changes, or the flag is off.  A death in a call for several Services counts under "*": then each
+ * Service is called for by itself, so that the next one has a name, until one is quarantined or an hour has passed. */
 #ifndef TRIMTAB_CONTROLLER_QUARANTINE_RULES_H
 #define TRIMTAB_CONTROLLER_QUARANTINE_RULES_H
 
@@ -50,7 +50,9 @@ void quarantine_count(struct arena *a, struct quarantine_record *r, const struct
 const struct quarantine_entry *quarantine_find(const struct quarantine_record *r,
                                                const struct tt_provider *desc, const char *key,
                                                uint64_t digest);
-/* Each Service is to be called for by itself. */
-bool quarantine_wants_alone(const struct quarantine_record *r, const struct tt_provider *desc);
+/* Each Service is to be called for by itself: several died in one call, and that call's culprit is neither quarantined since
+ * then, nor has it been quiet for QUARANTINE_ROW_US.  `now_us`: wall time. */
+bool quarantine_wants_alone(const struct quarantine_record *r, const struct tt_provider *desc,
+                            int64_t now_us);
 
 #endif

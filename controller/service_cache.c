@@ -132,7 +132,7 @@ void service_cache_set_behind(struct service_cache *c, const char *key, bool beh
     mutex_unlock(&c->lock);
 }
 
-void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuck)
+void service_cache_end_ensure(struct service_cache *c, const char *key, bool refused, bool stuck)
 {
     mutex_lock(&c->lock);
     struct known *e = map_get(c->entries, key);
@@ -140,7 +140,7 @@ void service_cache_set_stuck(struct service_cache *c, const char *key, bool stuc
     if (e != NULL) {
         e->k.stuck = stuck;
     }
-    if (e != NULL && !stuck && e->k.state != NULL) {
+    if (e != NULL && !refused && e->k.state != NULL) {
         old = e->k.accepted;
         e->k.accepted = kube_object_ref(e->k.state);
     }

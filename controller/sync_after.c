@@ -472,9 +472,11 @@ void sync_settle(struct sync_batch *b, struct sync_item *item)
     note_finalizers(item);
     if (item->todo == SYNC_ENSURE) {
         (void)service_cache_set_drift(s->cache, item->key, 0);
-        /* One that validate() refused: other nodes do not help it, but what stands gets them. */
-        service_cache_set_stuck(s->cache, item->key,
-                                o.retry == RETRY_SLOW && !item->refused && !item->quarantined);
+        /* What stands gets other nodes, whatever is wrong with the Service; where nothing stands, they may be what it
+         * waits for.  One that validate() refused does not wait for them. */
+        bool refused = o.retry == RETRY_SLOW;
+        bool stuck = refused && item->svc->n_ingress == 0 && !item->refused && !item->quarantined;
+        service_cache_end_ensure(s->cache, item->key, refused, stuck);
     }
     if (item->err.code == ERR_OK) {
         note_change(item, &labels[0]);

@@ -71,7 +71,8 @@ static inline bool sync_reports_plans(const struct syncer *s)
 /* Each Service is called for by itself, because processes died in calls for several. */
 static inline bool sync_calls_alone(const struct syncer *s)
 {
-    return s->quarantine != NULL && quarantine_wants_alone(s->quarantine, s->desc);
+    return s->quarantine != NULL &&
+           quarantine_wants_alone(s->quarantine, s->desc, clock_wall_us(s->clock));
 }
 /* The provider's own ensure does not make the check of its validate(). */
 static inline bool sync_validates(const struct syncer *s)
@@ -177,6 +178,8 @@ enum sync_report {
 };
 size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, int64_t delay_ms,
                           const char **ret);
+/* Whether a failed Service says something else of its load balancer than its condition, as this sync sees it. */
+bool sync_report_is_news(const struct sync_item *item);
 
 /* --- sync_after.c ----------------------------------------------------------------------------------- */
 void sync_after(struct sync_batch *b, struct sync_item *item);

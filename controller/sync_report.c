@@ -119,6 +119,14 @@ static size_t after_gone(const struct sync_item *item, const char **ret)
     return push(ret, n, annotations_body(item, none, ARRAY_LEN(none)));
 }
 
+bool sync_report_is_news(const struct sync_item *item)
+{
+    const struct report_outcome o = outcome_of(item);
+    const struct tt_condition c = report_condition(item->a, &o);
+
+    return sync_condition_body(item, &c) != NULL;
+}
+
 size_t sync_report_bodies(const struct sync_item *item, enum sync_report what, int64_t delay_ms,
                           const char **ret)
 {

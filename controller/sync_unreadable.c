@@ -26,6 +26,13 @@ void sync_unreadable_before(struct sync_item *item)
         item->obj->unreadable);
 }
 
+/* Another wrote over the condition.  A status that cannot be read does not tell. */
+static bool lacks_condition(const struct sync_item *item)
+{
+    return item->s->conditions && !str_has_prefix(item->obj->unreadable, "status") &&
+           sync_report_is_news(item);
+}
+
 void sync_unreadable_settle(const struct sync_batch *b, struct sync_item *item)
 {
     const struct syncer *s = item->s;
@@ -34,13 +41,14 @@ void sync_unreadable_settle(const struct sync_batch *b, struct sync_item *item)
 
     queue_forget(s->queue, item->key); /* only a change helps, and a change queues it */
     sync_board_end(b, item, &o, -1);
-    if (!service_cache_set_unreadable(s->cache, item->key, hash_bytes(1, why, strlen(why)) | 1)) {
-        return;
+    bool news =
+        service_cache_set_unreadable(s->cache, item->key, hash_bytes(1, why, strlen(why)) | 1);
+    if (news) {
+        log_error(why, "Error syncing service", LOG_S("service", item->key),
+                  LOG_S("code", err_code_name(item->err.code)));
+        sync_event_warning(item, "SyncLoadBalancerFailed", "Error syncing load balancer", why);
     }
-    log_error(why, "Error syncing service", LOG_S("service", item->key),
-              LOG_S("code", err_code_name(item->err.code)));
-    sync_event_warning(item, "SyncLoadBalancerFailed", "Error syncing load balancer", why);
-    if (s->conditions) {
+    if (news ? s->conditions : lacks_condition(item)) {
         sync_write_failed(item, true, 0);
     }
 }

@@ -6,7 +6,10 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/lb/service_rules.h"
+#include "controller/report_rules.h"
 #include "controller/sync_internal.h"
+
+#define CONDITION_AGAIN_MS 60000
 
 /* Another controller's Service lost its type: the cleanup finalizer on it is that controller's. */
 static void note_foreign(struct watch *w, const struct kube_object *old_obj,
@@ -82,6 +85,31 @@ static bool reads_otherwise(const struct watch *w, const struct kube_object *old
            !str_eq(before, cur->unreadable);
 }
 
+static const struct tt_condition *condition_of(const struct kube_object *o)
+{
+    for (uint32_t i = 0; i < o->service->n_conditions; i++) {
+        if (str_eq(o->service->conditions[i].type, REPORT_CONDITION)) {
+            return &o->service->conditions[i];
+        }
+    }
+    return NULL;
+}
+
+/* Another wrote over the condition of a Service that cannot be read, which no sync writes again by itself. */
+static bool loses_condition(const struct watch *w, const struct kube_object *old_obj,
+                            const struct kube_object *cur)
+{
+    if (!w->syncer->conditions || old_obj == NULL || old_obj->unreadable == NULL ||
+        cur->unreadable == NULL) {
+        return false;
+    }
+    const struct tt_condition *was = condition_of(old_obj);
+    const struct tt_condition *is = condition_of(cur);
+
+    return was != NULL && (is == NULL || !str_eq(was->status, is->status) ||
+                           !str_eq(was->reason, is->reason) || !str_eq(was->message, is->message));
+}
+
 static void service_changed(void *arg, struct kube_object *old_obj, struct kube_object *cur)
 {
     struct watch *w = arg;
@@ -100,6 +128,11 @@ static void service_changed(void *arg, struct kube_object *old_obj, struct kube_
     uint32_t reasons = scope_reasons(&s->scope, old_obj == NULL ? NULL : old_obj->service,
                                      cur->service, atomic_load(&w->started), &what);
     reasons |= reads_otherwise(w, old_obj, cur) ? TT_REASON_SPEC : 0;
+    if (reasons == 0 && loses_condition(w, old_obj, cur)) {
+        /* Later, so that two programs that write in turns do so once a minute. */
+        syncer_batch_key(s, cur->service, batch_key, sizeof(batch_key));
+        queue_add_after(s->queue, cur->key, batch_key, TT_REASON_RESYNC, CONDITION_AGAIN_MS);
+    }
     if (reasons == 0) {
         return;
     }

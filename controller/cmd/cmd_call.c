@@ -11,14 +11,27 @@ uint32_t cmd_verb(const struct cmd_session *s, const struct tt_service *svc)
     return ensures ? TT_VERB_ENSURE : TT_VERB_DELETE;
 }
 
+/* The item as a sync would hand it over: an edit of a Service that the controller serves is one here, too. */
+static struct tt_item item_of(const struct cmd_session *s, const char *key)
+{
+    const struct sync_scope scope = cmd_session_scope(s);
+    const struct tt_service *svc = cmd_session_service(s, key);
+    const struct tt_service *previous = cmd_session_previous(s, key);
+    uint32_t reasons = previous == NULL ? 0 : scope_reasons(&scope, previous, svc, true, NULL);
+    return (struct tt_item){.size = sizeof(struct tt_item),
+                            .verb = cmd_verb(s, svc),
+                            .reasons = reasons == 0 ? TT_REASON_RESYNC : reasons,
+                            .service = svc,
+                            .previous = previous};
+}
+
 int cmd_validate(struct cmd_session *s, const char *key, struct err *err)
 {
-    const struct tt_service *svc = cmd_session_service(s, key);
     if (s->plugin->desc.validate == NULL) {
         return ERR_OK;
     }
     struct host_call *call = host_call_begin(s->host, s->a, 1, cmd_wait_left_ms(s->wait), 0, NULL);
-    struct tt_item item = {.size = sizeof item, .verb = cmd_verb(s, svc), .service = svc};
+    struct tt_item item = item_of(s, key);
     host_call_item(call, 0, &item);
     host_call_enter(call, "validate");
     int32_t rc = s->plugin->desc.validate(s->provider, &item);
@@ -64,14 +77,10 @@ void cmd_call_batch(struct cmd_session *s, const struct cmd_batch *b, cmd_call_f
     struct tt_batch batch = {
         .size = sizeof batch, .key = b->key, .items = items, .n_items = (uint32_t)b->n};
     for (size_t i = 0; i < b->n; i++) {
-        const struct tt_service *svc = cmd_session_service(s, b->services[i]);
-        all[i] = (struct tt_item){.size = sizeof all[i],
-                                  .verb = cmd_verb(s, svc),
-                                  .reasons = TT_REASON_RESYNC,
-                                  .service = svc};
+        all[i] = item_of(s, b->services[i]);
         host_call_item(call, (uint32_t)i, &all[i]);
-        table->slices(s->host, host_call_abi(call), svc, &all[i].slices, &all[i].n_slices,
-                      &all[i].has_slices);
+        table->slices(s->host, host_call_abi(call), all[i].service, &all[i].slices,
+                      &all[i].n_slices, &all[i].has_slices);
         items[i] = &all[i];
     }
     host_call_nodes(call, &batch.nodes, &batch.n_nodes);

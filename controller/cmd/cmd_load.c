@@ -80,7 +80,8 @@ static int cmp_placed(const void *a, const void *b)
     return c != 0 ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-/* By key; of several with the same key the one that was pushed last stays: a manifest beats the cluster. */
+/* By key; of several with the same key the one that was pushed last stays: a manifest beats the cluster, whose object is kept
+ * among the replaced ones. */
 static void sort_services(struct cmd_session *s)
 {
     struct placed *all = ARENA_ARRAY(s->a, struct placed, s->n_services);
@@ -88,10 +89,13 @@ static void sort_services(struct cmd_session *s)
         all[i] = (struct placed){s->services[i], i};
     }
     qsort(all, s->n_services, sizeof(*all), cmp_placed);
+    s->replaced = ARENA_ARRAY(s->a, const struct tt_service *, s->n_services);
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->n_services; i++) {
         bool same = n > 0 && cmp_service(s->services[n - 1], all[i].svc) == 0;
-        n -= same;
+        if (same) {
+            s->replaced[s->n_replaced++] = s->services[--n];
+        }
         s->services[n++] = all[i].svc;
     }
     s->n_services = n;
@@ -126,8 +130,10 @@ static void note_unreadable(struct cmd_session *s, const struct kube_object *o)
 
 bool cmd_session_can_read(const struct cmd_session *s, const char *key, struct err *err)
 {
-    for (size_t i = 0; i < s->n_unreadable; i++) {
-        if (str_eq(s->unreadable[i].key, key) && cmd_session_service(s, key)->deleted_us == 0) {
+    const struct tt_service *svc = cmd_session_service(s, key);
+    bool is_left = svc_is_unreadable(svc) && svc->deleted_us == 0; /* a manifest may mend it */
+    for (size_t i = 0; is_left && i < s->n_unreadable; i++) {
+        if (str_eq(s->unreadable[i].key, key)) {
             (void)err_set(
                 err, ERR_INVALID,
                 "part of the Service cannot be read: %s; its load balancer is left as it is "

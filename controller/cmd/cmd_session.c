@@ -323,11 +323,25 @@ static int cmp_key(const void *key, const void *member)
     return c != 0 ? c : strcmp(slash == NULL ? "" : slash + 1, svc->name);
 }
 
-const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key)
+static const struct tt_service *find(const struct tt_service *const *all, uint32_t n,
+                                     const char *key)
 {
     const struct tt_service *const *found =
-        s->n_services == 0
-            ? NULL
-            : bsearch(key, s->services, s->n_services, sizeof(*s->services), cmp_key);
+        n == 0 ? NULL : bsearch(key, all, n, sizeof(*all), cmp_key);
     return found == NULL ? NULL : *found;
+}
+
+const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key)
+{
+    return find(s->services, s->n_services, key);
+}
+
+const struct tt_service *cmd_session_previous(const struct cmd_session *s, const char *key)
+{
+    const struct sync_scope scope = cmd_session_scope(s);
+    const struct tt_service *now = cmd_session_service(s, key);
+    const struct tt_service *was = find(s->replaced, s->n_replaced, key);
+    bool synced = was != NULL && now != NULL && str_eq(was->uid, now->uid) && was->n_ingress > 0 &&
+                  !svc_is_unreadable(was) && scope_wants(&scope, was);
+    return synced ? was : NULL;
 }

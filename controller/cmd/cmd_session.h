@@ -46,6 +46,8 @@ struct cmd_session {
     const struct tt_service **services; /* all of them, sorted by key */
     uint32_t n_services;
     size_t cap_services;
+    const struct tt_service **replaced; /* those that a manifest stands in for, sorted by key */
+    uint32_t n_replaced;
     const struct tt_node **nodes;
     uint32_t n_nodes;
     struct kube_store
@@ -89,6 +91,9 @@ void cmd_session_done(struct cmd_session *s);
 struct sync_scope cmd_session_scope(const struct cmd_session *s);
 /* The Service of a key, or NULL. */
 const struct tt_service *cmd_session_service(const struct cmd_session *s, const char *key);
+/* Returns the Service as the controller has synced it, for one whose manifest is an edit of it: the cluster's (or the saved
+ * state's) object of the same UID that has an address.  NULL for others. */
+const struct tt_service *cmd_session_previous(const struct cmd_session *s, const char *key);
 /* False: something of it cannot be read, and it is not being deleted, so that the controller would leave its load balancer as it
  * is; *err says so. */
 bool cmd_session_can_read(const struct cmd_session *s, const char *key, struct err *err);

@@ -69,8 +69,9 @@ struct others {
     size_t n_needed;
     size_t cap_needed;
     bool rules;
-    bool unreadable;               /* one of them cannot be read whole */
-    bool unsure;                   /* it is not known what each of them needs of nodes */
+    bool unreadable;    /* one of them cannot be read whole */
+    bool may_be_on_own; /* one of them may have a classic balancer, whose groups only AWS knows */
+    bool unsure;        /* it is not known what each of them needs of nodes */
     const struct aws_doc *subnets; /* of the VPC, when `rules` */
 };
 
@@ -154,6 +155,9 @@ static void other_service(struct others *o, const struct tt_service *svc)
     }
     o->own_names[o->n_own_names++] = s->classic_group;
     o->own_names[o->n_own_names++] = s->nlb_group;
+    /* Of those that are NLBs now, one may have been a classic balancer. */
+    o->may_be_on_own = o->may_be_on_own || s->kind == AWS_CLASSIC || svc_is_unreadable(svc) ||
+                       o->it->service->kind == AWS_CLASSIC;
     if (s->kind == AWS_ELSEWHERE || (!svc_wants_lb(svc) && !svc_is_unreadable(svc))) {
         return;
     }
@@ -218,8 +222,8 @@ static bool is_named(const struct aws_service *s, const char *id)
     return is_among(&s->groups, id) || is_among(&s->extra_groups, id);
 }
 
-/* May this sync take away what nodes let in from the group?  A group of the Service's own is made for it alone: others are on
- * it only when they name it, which is not known of a Service that cannot be read. */
+/* May this sync take away what nodes let in from the group?  A group of the Service's own is made for it alone, but another's
+ * balancer may have it in the cloud still, after an edit that is not carried out yet, or of a Service that cannot be read. */
 static bool may_shut_out(const struct others *o, const char *id)
 {
     const struct aws_item *it = o->it;
@@ -230,7 +234,7 @@ static bool may_shut_out(const struct others *o, const char *id)
         own = own || (str_eq(g->id, id) && aws_is_own_group(o->y, it, g));
     }
     if (own) {
-        return o->unreadable && (goes || it->service->groups.n > 0);
+        return o->may_be_on_own && (goes || it->service->groups.n > 0);
     }
     const struct str_set one = str_set_make(o->y->s->a, &id, 1);
     for (size_t i = 0; i < it->around.n_groups; i++) {
@@ -261,7 +265,7 @@ static bool asks_what_stands(const struct others *o)
     for (size_t i = 0; i < n_seen && !asks; i++) {
         asks = !str_set_has(&known, of_seen[i]) && may_shut_out(o, of_seen[i]);
     }
-    for (size_t i = 0; o->unreadable && i < it->around.n_groups && !asks; i++) {
+    for (size_t i = 0; o->may_be_on_own && i < it->around.n_groups && !asks; i++) {
         const struct aws_group *g = it->around.groups[i];
         asks =
             aws_is_own_group(o->y, it, g) && !str_set_has(&known, g->id) && may_shut_out(o, g->id);

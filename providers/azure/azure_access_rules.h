@@ -40,12 +40,14 @@ struct azure_ports {
 
 struct azure_access {
     const struct azure_service *service;
-    struct azure_prefixes source_ranges;       /* spec.loadBalancerSourceRanges, valid ones */
-    struct azure_prefixes allowed_ranges;      /* both annotations, valid ones */
-    struct azure_texts bad_source_ranges;      /* trimmed */
-    struct azure_texts bad_allowed_ranges;     /* trimmed */
-    struct azure_texts tags;                   /* service tags, trimmed, as many as were written */
-    struct azure_texts additional;             /* additional public addresses, canonical */
+    struct azure_prefixes source_ranges;   /* spec.loadBalancerSourceRanges, valid ones */
+    struct azure_prefixes allowed_ranges;  /* both annotations, valid ones */
+    struct azure_texts bad_source_ranges;  /* trimmed */
+    struct azure_texts bad_allowed_ranges; /* trimmed */
+    struct azure_texts tags;               /* service tags, trimmed, as many as were written */
+    struct azure_texts additional;         /* additional public addresses, canonical */
+    struct azure_texts
+        withheld; /* those that it does not get: azure_additional_rules.h; else none */
     const char *bad_additional;                /* the first that is no address, or NULL */
     const char *bad_protocol;                  /* the first that no rule can be made for, or NULL */
     struct azure_ports ports[AZURE_PROTOCOLS]; /* node ports when floating IP is off */

@@ -101,14 +101,20 @@ static struct member read_member(const struct batch *b, const struct azure_nsg_m
     struct list l = {.a = b->a};
     add_status(&l, in->access->service->in);
     list_add_texts(&l, &in->assigned);
+    /* Its status shows what it does not get, too. */
+    struct str_set has = list_set(&l);
+    struct str_set withheld = set_of_texts(b->a, &in->access->withheld);
+    has = str_set_minus(b->a, &has, &withheld);
+    struct list given = {.a = b->a};
     const struct azure_nsg_change *c = map_get(b->changes, in->access->service->key);
     if (c != NULL && c->want) {
-        list_add_texts(&l, &c->lb_ips);
-        list_add_texts(&l, &c->access->additional);
+        list_add_texts(&given, &c->lb_ips);
+        list_add_texts(&given, &c->access->additional);
     } else if (c != NULL) {
         m.gone_after = (size_t)(c - b->in->changes);
     }
-    m.addresses = list_set(&l);
+    struct str_set gets = list_set(&given);
+    m.addresses = str_set_union(b->a, &has, &gets);
     return m;
 }
 

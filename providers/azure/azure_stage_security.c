@@ -4,6 +4,7 @@
  * Twice at most: what Services that go take away before their balancers change, and what the others need once their
  * addresses are known.  What the rules become is decided in azure_nsg_plan.h.
  * Source: docs/spec/azure.md 9, 4.2 (3), 4.4 (2), 12.6 (6). */
+#include "providers/azure/azure_additional_rules.h"
 #include "providers/azure/azure_doc.h"
 #include "providers/azure/azure_lb_edits.h"
 #include "providers/azure/azure_members.h"
@@ -96,21 +97,6 @@ static bool is_of_known(const struct azure_sync *y, const char *rule)
     return false;
 }
 
-static const char *frontend_address(struct azure_sync *y, struct json_object *lb, const char *id)
-{
-    struct json_object *o;
-    AZURE_EACH (o, azure_array(lb, "frontendIPConfigurations")) {
-        if (azure_id_eq(azure_doc_id(o), id)) {
-            const char *public_id = azure_ref(o, "publicIPAddress"); /* NULL: an internal one */
-            struct json_object *pip =
-                public_id == NULL ? NULL : azure_pip_by_id(&y->pips, public_id);
-            const char *own = azure_prop_str(o, "privateIPAddress");
-            return pip != NULL ? azure_pip_address(pip) : str_nonnull(own);
-        }
-    }
-    return "";
-}
-
 /* The Service that a load balancing rule was made for, as far as the rule tells. */
 static const struct azure_service *service_of_rule(struct azure_sync *y, struct json_object *rule)
 {
@@ -155,7 +141,7 @@ static void gather_standing(struct batch *b)
                 continue;
             }
             const char **ip = ARENA_ARRAY(y->s->a, const char *, 1);
-            ip[0] = frontend_address(y, y->lbs.items[i], id);
+            ip[0] = azure_additional_frontend(y, y->lbs.items[i], id);
             b->members[b->in.n_members++] = (struct azure_nsg_member){
                 .access = azure_access_read(y->s->a, service_of_rule(y, rule)),
                 .assigned = {.items = ip, .n = ip[0][0] != '\0'},
@@ -176,7 +162,7 @@ static void gather_members(struct batch *b, bool cleaned)
         bool known;
         const struct azure_service *s = up_to_date(b, y->services[i], &known);
         b->members[b->in.n_members++] = (struct azure_nsg_member){
-            .access = azure_access_read(y->s->a, s),
+            .access = azure_additional_access(y, s),
             .assigned = known ? (struct azure_texts){0} : assigned(y, s->key),
             .cleaned = cleaned && is_going(y, s->key),
         };
@@ -298,7 +284,7 @@ static void gather_changes(struct batch *b, bool want)
         }
         b->items[b->in.n_changes] = it;
         b->changes[b->in.n_changes++] = (struct azure_nsg_change){
-            .access = azure_access_read(y->s->a, it->service),
+            .access = azure_additional_access(y, it->service),
             .want = want,
             .planned = b->y->s->planning,
             .lb_ips = addresses(y, it),
@@ -306,6 +292,26 @@ static void gather_changes(struct batch *b, bool want)
         };
     }
     b->in.changes = b->changes;
+}
+
+/* The owner of the address decides who comes in there; who wanted it, too, is told. */
+static void tell_withheld(const struct batch *b)
+{
+    const struct azure_sync *y = b->y;
+    const struct tt_host *host = y->p->host;
+    for (size_t i = 0; !y->s->planning && i < b->in.n_changes; i++) {
+        const struct azure_nsg_change *c = &b->changes[i];
+        const struct azure_texts *ips = &c->access->withheld;
+        if (c->want && ips->n > 0 && b->items[i]->item->in->verb == TT_VERB_ENSURE) {
+            host->event(host->ctx, c->access->service->in, TT_EVENT_WARNING, "InvalidAnnotation",
+                        arena_printf(y->s->a,
+                                     "annotation " AZURE_ANNOTATION_PREFIX
+                                     "azure-additional-public-ips: %s: the address of another "
+                                     "Service, which has these ports there; its own ranges decide "
+                                     "who may come in",
+                                     str_join(y->s->a, ips->items, ips->n, ", ")));
+        }
+    }
 }
 
 /* ---- the write --------------------------------------------------------------------------------------------- */
@@ -457,6 +463,7 @@ static int plan_group(struct lb_sync *s, struct lb_plan *plan, bool want, struct
         return ERR_OK;
     }
     gather_members(&b, want);
+    tell_withheld(&b);
     b.in.rules = azure_array(b.y->nsg, "securityRules");
     if (b.in.rules == NULL) {
         b.in.rules = azure_own(s->a, json_object_new_array());

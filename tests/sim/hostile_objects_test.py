@@ -7,6 +7,7 @@
 Unit tests have every cap of every kind (tests/unit/kube/test_hostile_objects.c, tests/unit/controller/test_sync_unreadable.c);
 here the whole program meets what an editor of one namespace can store.
 """
+import json
 import os
 import subprocess
 import sys
@@ -117,6 +118,12 @@ def test_unreadable_service_mended__synced_with_the_same_address():
         address = w.until_address("odd")
         w.patch("odd", {"spec": {"loadBalancerSourceRanges": many_ranges()}})
         w.must_leave_alone("odd")
+        mended = os.path.join(w.folder, "mended.json")
+        with open(mended, "w", encoding="utf-8") as f:
+            json.dump({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "odd", "namespace": "default"},
+                       "spec": {"type": "LoadBalancer", "ports": [{"port": 80}], "loadBalancerSourceRanges": ["192.0.2.0/24"]}}, f)
+        done = w.cli("plan", "-f", mended)  # the manifest is whole
+        assert done.returncode == 2 and "192.0.2.0/24" in done.stdout, done
         w.patch("odd", {"spec": {"loadBalancerSourceRanges": ["192.0.2.0/24"]}})
         w.until("its ranges are in the cloud", lambda: any(
             f.get("sourceRanges") == ["192.0.2.0/24"] for f in w.cloud("firewalls").values()))

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -49,6 +50,12 @@ OWN = {
     "aws": re.compile(r"/"),
 }[CLOUD]
 KUBE = re.compile(r"/(api|apis|healthz|version|openapi)(/[\w.:-]*[\w:-])*")
+# A name that leads nowhere else, and that the cloud's pattern does not allow: one that stands goes on, an edit is refused.
+ODD = {"azure": (AZURE + "load-balancer-internal-subnet", "-odd-"), "gce": (GKE + "internal-load-balancer-subnet", "Odd-"),
+       "aws": (AWS + "eip-allocations", "odd_one")}[CLOUD]
+# Of those that name another's thing (theirs()), the ones that get it.
+SERVED = [("azure", "by-prefix"), ("azure", "by-subnet"), ("aws", "by-address"), ("aws", "by-subnet"), ("aws", "by-certificate"),
+          ("aws", "by-certificate-classic"), ("aws", "by-bucket"), ("aws", "by-bucket-classic")]
 # What another tenant has and shares, or not: annotation, value for "theirs" or "shared", the key that confines it.
 SHARED = {
     "azure": [(AZURE + "load-balancer-resource-group", "%s", "allowedResourceGroups"),
@@ -75,6 +82,17 @@ def may_be_anything(key, text):
     return key.startswith(AWS) and key.endswith(("-subnets", "-prefix")) and text != "a\nb"
 
 
+def add_to_cloud(w, path, resource):
+    """Adds a thing of the other tenant's that a person made; returns its path (AWS: the list that it is in)."""
+    state = w.must("GET", "/sim/state")
+    if CLOUD == "aws":
+        state[CLOUD]["ec2"].setdefault(path, []).append(resource)
+    else:
+        state[CLOUD][path] = resource
+    w.must("PUT", "/sim/state", state)
+    return path
+
+
 def theirs(w):
     """Services of ours that name what stands for the other tenant's."""
     if CLOUD == "azure":
@@ -82,18 +100,33 @@ def theirs(w):
         w.until_address("public")
         (pip,) = [p.split("/")[-1] for p in w.cloud("publicIPAddresses")]
         (subnet,) = [p.split("/")[-1] for p in w.cloud("subnets")] or ["subnet"]
+        network = list(w.cloud("publicIPAddresses"))[0].split("/publicIPAddresses/")[0]
+        prefix = add_to_cloud(w, network + "/publicIPPrefixes/theirs", {
+            "location": "eastus", "sku": {"name": "Standard"},
+            "properties": {"prefixLength": 28, "publicIPAddressVersion": "IPv4", "ipPrefix": "203.0.113.16/28"}})
         w.create("link", {"annotations": {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}})
         w.until("the link stands", lambda: w.cloud("privateLinkServices"))
         return [("by-link", {**PLAIN, AZURE + "pls-create": "true", AZURE + "pls-name": "their-link"}),
                 ("by-name", {AZURE + "pip-name": pip}),
                 ("by-address", {AZURE + "load-balancer-ipv4": w.address("public")}),
-                ("by-subnet", {**PLAIN, AZURE + "load-balancer-internal-subnet": subnet})]
+                ("by-subnet", {**PLAIN, AZURE + "load-balancer-internal-subnet": subnet}),
+                ("by-prefix", {AZURE + "pip-prefix-id": prefix})]
     if CLOUD == "gce":
         return [("by-address", {**PLAIN, GKE + "load-balancer-ip-addresses": list(w.cloud("forwardingRules"))[0].split("/")[-1]}),
                 ("by-subnet", {**PLAIN, GKE + "load-balancer-subnet": "default"})]
     (group, *_) = [r for r in re.findall(r"sg-[0-9a-f]+", w.state())]
+    (subnet, *_) = [r for r in re.findall(r"subnet-[0-9a-f]+", w.state())]
+    address = "eipalloc-0123456789abcdef0"
+    add_to_cloud(w, "Addresses", {"AllocationId": address, "PublicIp": "203.0.113.17", "Domain": "vpc"})
+    tls = {AWS + "ssl-cert": "arn:aws:acm:us-east-1:123456789012:certificate/theirs", AWS + "ssl-ports": "*"}
+    logs = {AWS + "access-log-enabled": "true", AWS + "access-log-s3-bucket-name": "theirs"}
     return [("by-group", {AWS + "type": "nlb", AWS + "security-groups": group}),
-            ("by-group-classic", {AWS + "security-groups": group})]
+            ("by-group-classic", {AWS + "security-groups": group}),
+            ("by-subnet", {AWS + "type": "nlb", AWS + "subnets": subnet}),
+            ("by-address", {AWS + "type": "nlb", AWS + "subnets": subnet, AWS + "eip-allocations": address}),
+            ("by-certificate", {AWS + "type": "nlb", **tls}),
+            ("by-certificate-classic", {**tls, AWS + "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01"}),
+            ("by-bucket", {AWS + "type": "nlb", **logs}), ("by-bucket-classic", logs)]
 
 
 class Tenants(World):
@@ -131,6 +164,16 @@ class Tenants(World):
 
     def start(self, *flags):
         return super().start(*FLAGS, *flags)
+
+    def plan(self, edit, name="ours"):
+        """(exit status, what `trimtab plan` prints) of the Service's manifest with `edit` in it."""
+        manifest = self.get(name)
+        manifest["metadata"] = {"name": name, "namespace": "default", **edit["metadata"]}
+        done = subprocess.run(
+            [self.trimtab_exe, "plan", "-f", "-", f"--cloud-provider={CLOUD}", f"--cloud-config={self.conf}/{CONFIG[CLOUD]}",
+             f"--kubeconfig={self.kubeconfig}", *FLAGS], input=json.dumps({"apiVersion": "v1", "kind": "Service", **manifest}),
+            env=self.environment(), capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
 
     def state(self):
         return json.dumps(self.must("GET", "/sim/state")[CLOUD], sort_keys=True)
@@ -211,6 +254,48 @@ def test_edits_of_a_working_service__refused_and_it_stays():
         assert w.strangers() == []
 
 
+def test_nodes__follow_a_service_whose_name_is_refused():
+    key = next(k for k in FIELDS if not may_be_anything(k, HOSTILE[0]))
+    with Tenants() as w:
+        address = w.address("ours")
+        w.patch("ours", {"metadata": {"annotations": names(key, FIELDS[key] % HOSTILE[0])}})
+        w.until_refused("ours", key, HOSTILE[0])
+        w.must("POST", "/sim/nodes", {"count": 1})
+        w.until("its nodes are brought up to date", lambda: w.logged('"Synced"', 'service="default/ours"', 'verb="update"'))
+        assert w.address("ours") == address
+        assert w.strangers() == []
+
+
+def test_plan_of_an_edit__refuses_what_a_sync_refuses():
+    key, odd = ODD
+    with Tenants() as w:
+        edit = {"metadata": {"annotations": {**PLAIN, key: odd}}}
+        status, out = w.plan({"metadata": {"annotations": PLAIN}})
+        assert status in (0, 2), out
+        status, out = w.plan(edit)
+        assert status == 1 and key in out and f'"{odd}": want ' in " ".join(out.split()), out
+        w.patch("ours", edit)
+        w.until_refused("ours", key, odd)
+        w.stop()  # nobody knows any more that it was another one
+        status, out = w.plan(edit)
+        assert "want " not in out, out
+
+
+def test_plan_of_an_edit__shows_that_a_private_link_goes():
+    if CLOUD != "azure":
+        return
+    with Tenants() as w:
+        asks = {**PLAIN, AZURE + "pls-create": "true"}
+        applied = json.dumps({"metadata": {"annotations": asks}, "spec": {}})  # a manifest without it takes the annotation off
+        w.create("link", {"annotations": {**asks, "kubectl.kubernetes.io/last-applied-configuration": applied}})
+        w.until("the link stands", lambda: w.cloud("privateLinkServices"))
+        w.until_address("link")
+        status, out = w.plan({"metadata": {"annotations": PLAIN}}, "link")
+        assert status == 2 and re.search(r"^ +(\d+ +)?- private link", out, re.M), out
+        w.patch("link", {"metadata": {"annotations": {AZURE + "pls-create": None}}})
+        w.until("the link is gone", lambda: not w.cloud("privateLinkServices"))
+
+
 def test_things_of_the_other__as_they_were_when_the_namer_has_gone():
     with Tenants() as w:
         for i, (name, annotations) in enumerate(theirs(w)):
@@ -219,6 +304,7 @@ def test_things_of_the_other__as_they_were_when_the_namer_has_gone():
             w.until(f"{name} is served or refused", lambda: w.address(name) or [
                 e for e in w.events(name) if e[0] == "Warning"])
             assert w.address("theirs") is not None
+            assert w.address(name) or (CLOUD, name) not in SERVED, (name, w.events(name))
             w.delete(name)
             w.until_gone(name)
             assert w.documents() == before, name

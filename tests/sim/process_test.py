@@ -133,6 +133,49 @@ def test_log_that_is_read_late__says_what_was_dropped_or_is_whole():
         assert any('"Synced"' in line for line in lines) or any("lines were dropped" in line for line in lines)
 
 
+def test_failed_start_whose_log_nobody_reads__ends():
+    """The pipe is full from the beginning: the last error must not wait for room in it."""
+    for flags in (["--cloud-config=absent.conf"], ["--kubeconfig=absent"]):
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(writer, b"x" * 4096)
+        program = subprocess.Popen([TRIMTAB, "--cloud-provider=gce", "--leader-elect=false", "--secure-port=0", *flags],
+                                   stderr=writer, stdout=subprocess.DEVNULL, env={"PATH": os.environ["PATH"]})
+        try:
+            assert program.wait(LIMIT_S) == 1, (flags, program.returncode)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
+            raise AssertionError(f"trimtab {' '.join(flags)} waits for a reader of its log") from None
+        finally:
+            os.close(reader)
+            os.close(writer)
+
+
+class Leading(World):
+    """trimtab that takes part in the election."""
+
+    def flags(self):
+        return [f for f in super().flags() if f != "--leader-elect=false"]
+
+    def holder(self):
+        _, lease = self.call("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager")
+        return lease.get("spec", {}).get("holderIdentity")
+
+
+def test_leader_that_does_not_come_to_work__ends():
+    """Its first list of nodes is never answered.  The deadline is the shortest that is allowed; an idle minute is all it costs."""
+    with Leading((SIM, TRIMTAB), "--nodes=1") as w:
+        for op in ("nodes.list", "nodes.watch"):
+            w.fault(match={"api": "kubernetes", "op": op}, count=0, do="hang")
+        w.runs += 1
+        w.trimtab = subprocess.Popen([w.trimtab_exe, *w.flags(), f"--kubeconfig={w.kubeconfig}", "--progress-deadline=1m"],
+                                     stderr=w.file(f"run-{w.runs}"), env=w.environment())
+        w.until("it leads", w.holder)
+        assert w.trimtab.wait(LIMIT_S) == 1
+        assert "no cloud request was answered and no sync has ended for" in w.log(), w.log()
+
+
 def limits(pid):
     with open(f"/proc/{pid}/limits", encoding="ascii") as f:
         return re.search(r"(?m)^Max core file size +(\S+) +(\S+)", f.read()).groups()

@@ -16,6 +16,7 @@
 #include "tests/unit/controller/stand.h"
 
 #define TIMEOUT_MS 60000
+#define ROUNDS     20
 
 /* demo/hangs stays inside until it is let out. */
 struct rig {
@@ -23,6 +24,7 @@ struct rig {
     struct mutex lock;
     struct cond changed;
     bool inside, let_out;
+    bool both;       /* demo/web stays inside, too */
     unsigned others; /* calls for other Services that have begun */
 };
 
@@ -44,6 +46,9 @@ static void during(void *arg, struct fake_provider *p, const struct tt_call *cal
     } else {
         g->others++;
         cond_broadcast(&g->changed);
+        while (g->both && !g->let_out) {
+            clock_wait(clock_real(), &g->changed, &g->lock, CLOCK_NEVER);
+        }
     }
     mutex_unlock(&g->lock);
 }
@@ -127,6 +132,49 @@ static void late_call__keeps_its_thread__another_serves_the_rest(void **state)
     stand_free(r);
 }
 
+static void edit(struct stand *r, const char *name, unsigned round)
+{
+    stand_service(r, name, arena_printf(r->a, STAND_LB ",\"loadBalancerIP\":\"192.0.2.%u\"", round),
+                  STAND_WITH_F, NULL);
+}
+
+/* One call comes back and ends with its substitute, another one is late before anybody looked: it gets a substitute, too.  Of
+ * the two threads that are free at once, one stays. */
+static void late_call__one_comes_back_and_another_is_late__another_serves_the_rest(void **state)
+{
+    struct rig g = {.r = stand_new(0), .both = true};
+    struct stand *r = g.r;
+
+    (void)state;
+    mutex_init(&g.lock);
+    cond_init(&g.changed);
+    struct workers *w = begin(&g);
+    for (unsigned i = 1; i <= ROUNDS; i++) {
+        edit(r, "hangs", i);
+        wait_for(&g, &g.inside);
+        edit(r, "web", i);
+        clock_fake_advance(r->clock, TIMEOUT_MS + 10001);
+        wait_for_others(&g);
+        mutex_lock(&g.lock);
+        g.let_out = true;
+        cond_broadcast(&g.changed);
+        mutex_unlock(&g.lock);
+        assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+        edit(r, "next", i);
+        assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+        mutex_lock(&g.lock);
+        g.inside = g.let_out = false;
+        g.others = 0;
+        mutex_unlock(&g.lock);
+    }
+    queue_shutdown(r->syncer.queue, false);
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+    board_free(STEAL(r->syncer.board));
+    cond_done(&g.changed);
+    mutex_done(&g.lock);
+    stand_free(r);
+}
+
 /* What is told of an open call, and how often. */
 static void host_calls_look__half_then_over__each_once(void **state)
 {
@@ -167,6 +215,7 @@ UNIT_MAIN(late_calls)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_call__keeps_its_thread__another_serves_the_rest),
+        cmocka_unit_test(late_call__one_comes_back_and_another_is_late__another_serves_the_rest),
         cmocka_unit_test(host_calls_look__half_then_over__each_once),
     };
     return cmocka_run_group_tests_name("controller-late-calls", tests, NULL, NULL);

@@ -84,15 +84,45 @@ static void quarantine__another_version__begins_anew(void **state)
     assert_non_null(strstr(text, "\"version\":\"2\""));
 }
 
-static void quarantine__several_at_once__each_alone_from_then_on(void **state)
+/* Whether each is called for by itself at that time. */
+static bool alone(struct arena *a, const char *text, const struct tt_provider *desc, int64_t now_us)
+{
+    const struct quarantine_record r = quarantine_parse(a, text);
+    return quarantine_wants_alone(&r, desc, now_us);
+}
+
+static void quarantine__several_at_once__each_alone_for_an_hour(void **state)
 {
     _cleanup_(arena_freep) struct arena *a = arena_new();
-    const char *text = die(a, NULL, &acme, QUARANTINE_SEVERAL, 1, 1);
-    struct quarantine_record r = quarantine_parse(a, text);
+    const char *text = die(a, NULL, &acme, QUARANTINE_SEVERAL, 1, MINUTE_US);
 
     (void)state;
-    assert_true(quarantine_wants_alone(&r, &acme));
-    assert_false(quarantine_wants_alone(&r, &newer));
+    assert_true(alone(a, text, &acme, MINUTE_US));
+    assert_true(alone(a, text, &acme, 61 * MINUTE_US));
+    assert_false(alone(a, text, &acme, 61 * MINUTE_US + 1));
+    assert_false(alone(a, text, &newer, MINUTE_US));
+    text = die(a, text, &acme, QUARANTINE_SEVERAL, 1, 90 * MINUTE_US);
+    assert_true(alone(a, text, &acme, 120 * MINUTE_US));
+}
+
+static void quarantine__several_at_once__together_again_when_the_culprit_is_held(void **state)
+{
+    _cleanup_(arena_freep) struct arena *a = arena_new();
+    const char *text = NULL;
+
+    (void)state;
+    for (int i = 0; i < QUARANTINE_DEATHS; i++) {
+        text = die(a, text, &acme, "demo/older", 4, i);
+    }
+    text = die(a, text, &acme, QUARANTINE_SEVERAL, 1, 10);
+    for (int i = 0; i < QUARANTINE_DEATHS; i++) {
+        assert_true(alone(a, text, &acme, 20));
+        text = die(a, text, &acme, "demo/web", 5, 11 + i);
+    }
+    assert_false(alone(a, text, &acme, 20));
+    text = die(a, text, &acme, QUARANTINE_SEVERAL, 1, 30); /* there is a second one */
+    assert_true(alone(a, text, &acme, 40));
+    assert_true(holds(a, text, &acme, "demo/web", 5));
 }
 
 static void quarantine__many__the_oldest_goes(void **state)
@@ -199,6 +229,7 @@ static void sync__several_died__batches_are_taken_apart(void **state)
         .key = QUARANTINE_SEVERAL, .call = "reconcile_batch", .deaths = 1, .digest = 1};
 
     (void)state;
+    entry.at_us = clock_wall_us(r->clock);
     fake_provider_batches(r->provider);
     stand_describe(r);
     const struct quarantine_record record = {.provider = r->syncer.desc->name,
@@ -223,7 +254,8 @@ UNIT_MAIN(quarantine_rules)
         T(quarantine__three_in_a_row__hold_that_service_as_it_is),
         T(quarantine__far_between__is_no_row),
         T(quarantine__another_version__begins_anew),
-        T(quarantine__several_at_once__each_alone_from_then_on),
+        T(quarantine__several_at_once__each_alone_for_an_hour),
+        T(quarantine__several_at_once__together_again_when_the_culprit_is_held),
         T(quarantine__many__the_oldest_goes),
         T(quarantine_parse__what_cannot_be_read__is_empty),
         T(quarantine_digest__an_edit_changes_it__our_own_writing_does_not),

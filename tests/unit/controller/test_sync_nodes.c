@@ -378,6 +378,30 @@ static void nodes__update_does_not_end_the_wait_of_a_failed_ensure(void **state)
     stand_free(r);
 }
 
+/* An edit that is refused does not cut what stands off from new nodes; where nothing stands, they may be what it waits for. */
+static void nodes__after_a_refused_ensure__what_stands_gets_them(void **state)
+{
+    static const struct {
+        const char *status;
+        const char *story;
+    } rows[] = {{STAND_STATUS("203.0.113.10"), "update demo/web"}, {NULL, "ensure demo/web"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct stand *r = stand_new(0);
+        stand_node(r, "node-0", NULL, NULL);
+        fake_provider_answer(r->provider, (struct fake_answer){TT_VERB_ENSURE, TT_INVALID,
+                                                               "no such name", 0, false});
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, rows[i].status);
+        stand_run(r);
+        fake_provider_forget(r->provider);
+        stand_node(r, "node-1", NULL, NULL);
+        stand_nodes_changed(r);
+        assert_string_equal(rows[i].story, stand_story(r));
+        stand_free(r);
+    }
+}
+
 static void nodes__changes_gather__one_pass(void **state)
 {
     (void)state;
@@ -611,6 +635,7 @@ UNIT_MAIN(sync_nodes)
         cmocka_unit_test(nodes__good_update__event_and_metric),
         cmocka_unit_test(nodes__a_service_being_deleted__is_not_updated),
         cmocka_unit_test(nodes__update_does_not_end_the_wait_of_a_failed_ensure),
+        cmocka_unit_test(nodes__after_a_refused_ensure__what_stands_gets_them),
         cmocka_unit_test(nodes__changes_gather__one_pass),
         cmocka_unit_test(node_digest__changed__only_who_hangs_on_it_is_updated),
         cmocka_unit_test(node_digest__of_a_node_that_takes_no_part__counts_for_who_hangs_on_it),

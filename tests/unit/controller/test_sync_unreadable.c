@@ -102,6 +102,59 @@ static void unreadable__from_the_start__nothing_is_called(void **state)
     }
 }
 
+#define CONDITION                                                                                  \
+    "\"conditions\":[{\"type\":\"trimtab.io/LoadBalancerReady\",\"status\":\"False\",\"reason\":"  \
+    "\"InvalidSpec\",\"message\":\"Error syncing load balancer: part of the Service cannot be "    \
+    "read: " WHY "; its load balancer is left as it is until that is mended or the Service is "    \
+    "deleted\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\",\"observedGeneration\":3}]"
+
+/* Two programs that write in turns do so once a minute; without another one nothing is written again. */
+static void unreadable__condition_is_overwritten__put_back_after_a_minute(void **state)
+{
+    (void)state;
+    struct board *board;
+    struct stand *r = stand_with_board(&board);
+    r->syncer.conditions = true;
+    stand_service(r, "web", BAD_PORTS, STAND_WITH_F ",\"generation\":3", NULL);
+    stand_run(r);
+    assert_int_equal(1, stand_patches(r));
+    for (size_t i = 1; i <= 2; i++) {
+        stand_service(r, "web", BAD_PORTS, STAND_WITH_F ",\"generation\":3", CONDITION);
+        stand_run(r);
+        stand_add(r, "web", TT_REASON_RESYNC);
+        stand_advance(r, 3600000);
+        assert_int_equal(i, stand_patches(r));
+        stand_service(r, "web", BAD_PORTS, STAND_WITH_F ",\"generation\":3",
+                      STAND_STATUS("203.0.113.10"));
+        stand_advance(r, 59000);
+        assert_int_equal(i, stand_patches(r));
+        stand_advance(r, 2000);
+        assert_int_equal(i + 1, stand_patches(r));
+        assert_non_null(strstr(stand_patch(r, i), "InvalidSpec"));
+    }
+    const char *first = strstr(stand_events(r), EVENT);
+    assert_non_null(first);
+    assert_null(strstr(first + 1, EVENT));
+    stand_done(r, board);
+}
+
+/* What the status says is not known: nothing is written blindly. */
+static void unreadable__status__condition_is_written_once(void **state)
+{
+    (void)state;
+    struct board *board;
+    struct stand *r = stand_with_board(&board);
+    r->syncer.conditions = true;
+    for (int i = 0; i < 3; i++) {
+        stand_service(r, "web", STAND_LB, STAND_WITH_F, "\"loadBalancer\":7");
+        stand_run(r);
+        stand_add(r, "web", TT_REASON_RESYNC);
+        stand_advance(r, 3600000);
+    }
+    assert_int_equal(1, stand_patches(r));
+    stand_done(r, board);
+}
+
 /* Its own business, or another controller's. */
 static void unreadable__nobody_wants_a_load_balancer__quiet(void **state)
 {
@@ -272,6 +325,8 @@ UNIT_MAIN(sync_unreadable)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unreadable__a_served_service__left_alone_told_once_and_taken_up_again),
         cmocka_unit_test(unreadable__from_the_start__nothing_is_called),
+        cmocka_unit_test(unreadable__condition_is_overwritten__put_back_after_a_minute),
+        cmocka_unit_test(unreadable__status__condition_is_written_once),
         cmocka_unit_test(unreadable__nobody_wants_a_load_balancer__quiet),
         cmocka_unit_test(unreadable__being_deleted__deleted_and_let_go),
         cmocka_unit_test(unreadable__vanishes__cleaned_up),
