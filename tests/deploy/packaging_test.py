@@ -181,6 +181,22 @@ def assert_hardened(program, fortified):
     assert not fortified or {"__memcpy_chk", "__vsnprintf_chk"} & checked, checked
 
 
+HARDENING = ("-fstack-clash-protection", "-fcf-protection=full", "-mbranch-protection=standard", "-fzero-call-used-regs=used-gpr")
+
+
+def assert_all_that_the_compiler_has(line):
+    """Of the flags, and what they become in the machine code of x86 (a program of other libraries alone may lack the CET mark,
+    which the linker sets only when every object has it)."""
+    for flag in HARDENING:
+        known = subprocess.run([*line[:1], flag, "-Werror", "-fsyntax-only", "-x", "c", "/dev/null"], capture_output=True,
+                               check=False).returncode == 0
+        assert (flag in line) == known, (flag, known)
+    code = tree.run("objdump", "-d", "--no-show-raw-insn", TRIMTAB).stdout
+    if "x86-64" in code.splitlines()[1]:
+        assert len(re.findall(r"\tendbr64", code)) > 1000, "indirect jumps may end anywhere"
+        assert re.search(r"or[ql] +\$0x0,", code), "no probes of the stack"
+
+
 def test_build__is_hardened():
     if instrumented():
         raise tap.Absent("this build has a sanitizer's library")
@@ -191,6 +207,7 @@ def test_build__is_hardened():
     optimized = any(word in lines[0] for word in ("-O1", "-O2", "-O3", "-Os", "-Og"))
     assert said == ("3" if optimized else ""), (said, lines[0])
     assert_hardened(TRIMTAB, said == "3")
+    assert_all_that_the_compiler_has([word for word in lines[0] if word != "ccache"])
 
 
 def test_debian__is_fortified_at_level_three_by_one_definition():
