@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -116,12 +116,12 @@ int late_calls_start(const struct late_calls_args *args, struct late_calls **ret
     l->args = *args;
     mutex_init(&l->lock);
     cond_init(&l->ending_now);
-    int rc = pthread_create(&l->thread, NULL, late_thread, l);
-    if (rc != 0) {
+    int rc = thread_start(&l->thread, late_thread, l, "late calls", err);
+    if (rc != ERR_OK) {
         cond_done(&l->ending_now);
         mutex_done(&l->lock);
         free(l);
-        return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
+        return rc;
     }
     *ret = l;
     return ERR_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "controller/late_calls.h"
@@ -16,6 +17,9 @@
 /* No key costs more calls than this many (is there one, the old one's end, the work, another look): a batch that takes longer
  * than all of them hangs outside of calls. */
 #define CALLS_PER_KEY 4
+
+/* Between two attempts to start a worker after the system refused one. */
+#define REFUSED_MS (10 * 1000)
 
 /* What one thread has. */
 struct busy {
@@ -38,6 +42,7 @@ struct workers {
     unsigned ended _guarded_by_(lock);
     bool ending _guarded_by_(lock);
     bool late_calls_run _guarded_by_(lock);
+    int64_t refused_until_ms _guarded_by_(lock); /* until then no other thread is asked for */
     struct late_calls
         *late_calls; /* NULL: nobody looks; of the thread that starts and ends the workers */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
@@ -90,13 +95,10 @@ static int start_one(struct workers *w, struct err *err) _requires_(w->lock)
 
     join_gone(w);
     make_room(w);
-    int rc = pthread_create(&thread, NULL, worker_thread, w);
+    int rc = thread_start(&thread, worker_thread, w, "a worker", err);
 
-    if (rc != 0) {
-        return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
-    }
-    w->n++;
-    return ERR_OK;
+    w->n += rc == ERR_OK;
+    return rc;
 }
 
 static void start_more(struct workers *w)
@@ -104,9 +106,11 @@ static void start_more(struct workers *w)
     struct err err = ERR_INIT;
 
     mutex_lock(&w->lock);
-    if (able(w) < w->most && !w->ending && start_one(w, &err) != ERR_OK) {
+    int64_t now_ms = clock_now_ms(w->syncer->clock);
+    if (able(w) < w->most && !w->ending && now_ms >= w->refused_until_ms &&
+        start_one(w, &err) != ERR_OK) {
         log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
-        w->most = able(w) > 0 ? able(w) : 1;
+        w->refused_until_ms = now_ms + REFUSED_MS;
     }
     mutex_unlock(&w->lock);
 }
