@@ -89,13 +89,15 @@ static void join_gone(struct workers *w) _requires_(w->lock)
     }
 }
 
-static int start_one(struct workers *w, struct err *err) _requires_(w->lock)
+/* Returns TRANSIENT when the system refuses a thread.  `waits` lets it ask for half a second, with the lock held. */
+static int start_one(struct workers *w, bool waits, struct err *err) _requires_(w->lock)
 {
     pthread_t thread;
 
     join_gone(w);
     make_room(w);
-    int rc = thread_start(&thread, worker_thread, w, "a worker", err);
+    int rc = waits ? thread_start(&thread, worker_thread, w, "a worker", err)
+                   : thread_try(&thread, worker_thread, w, "a worker", err);
 
     w->n += rc == ERR_OK;
     return rc;
@@ -108,7 +110,7 @@ static void start_more(struct workers *w)
     mutex_lock(&w->lock);
     int64_t now_ms = clock_now_ms(w->syncer->clock);
     if (able(w) < w->most && !w->ending && now_ms >= w->refused_until_ms &&
-        start_one(w, &err) != ERR_OK) {
+        start_one(w, false, &err) != ERR_OK) {
         log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
         w->refused_until_ms = now_ms + REFUSED_MS;
     }
@@ -281,7 +283,7 @@ int workers_start(struct workers *w, struct err *err)
     const struct late_calls_args args = {.syncer = w->syncer, .changed = late_changed, .arg = w};
 
     mutex_lock(&w->lock);
-    int rc = start_one(w, err);
+    int rc = start_one(w, true, err); /* nothing else wants the lock yet */
     mutex_unlock(&w->lock);
     if (rc == ERR_OK && w->syncer->late_max > 0) {
         rc = late_calls_start(&args, &w->late_calls, err);

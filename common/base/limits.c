@@ -14,6 +14,20 @@
 #define ATTEMPTS       6
 #define FIRST_PAUSE_MS 16 /* doubled after each attempt: 496 ms in all */
 
+static int refused(int no, const char *purpose, struct err *err)
+{
+    char text[128];
+    return err_set(err, ERR_TRANSIENT, "no thread for %s can be started: %s; " LIMITS_MORE_TASKS,
+                   purpose, strerror_r(no, text, sizeof text));
+}
+
+int thread_try(pthread_t *ret, void *(*run)(void *arg), void *arg, const char *purpose,
+               struct err *err)
+{
+    int no = pthread_create(ret, NULL, run, arg);
+    return no == 0 ? ERR_OK : refused(no, purpose, err);
+}
+
 int thread_start(pthread_t *ret, void *(*run)(void *arg), void *arg, const char *purpose,
                  struct err *err)
 {
@@ -24,14 +38,7 @@ int thread_start(pthread_t *ret, void *(*run)(void *arg), void *arg, const char 
         (void)nanosleep(&pause, NULL); /* a signal only makes the pause shorter */
         no = pthread_create(ret, NULL, run, arg);
     }
-    if (no == 0) {
-        return ERR_OK;
-    }
-    char text[128];
-    return err_set(err, ERR_TRANSIENT,
-                   "no thread for %s can be started: %s; raise the limit of tasks (TasksMax= in a "
-                   "unit, pids.max of a container, ulimit -u)",
-                   purpose, strerror_r(no, text, sizeof text));
+    return no == 0 ? ERR_OK : refused(no, purpose, err);
 }
 
 bool limits_no_descriptor(void)

@@ -10,6 +10,7 @@
 #include "common/lb/call_watch.h"
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 
 #include <stdlib.h>
@@ -100,8 +101,7 @@ static void tell_refused(const struct tt_host *host, int no)
     if (host->log != NULL) {
         host->log(host->ctx, TT_LOG_WARNING, 0,
                   "No thread to watch calls: they end by their own limits until the next call gets "
-                  "one; raise the limit of tasks (TasksMax= in a unit, pids.max of a container, "
-                  "ulimit -u)",
+                  "one; " LIMITS_MORE_TASKS,
                   &why, 1);
     }
 }

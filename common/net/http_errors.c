@@ -200,9 +200,7 @@ static int exhausted_error(struct http_transfer *t, CURLcode code, struct err *e
     if (limits_no_descriptor()) {
         why = LIMITS_NO_DESCRIPTOR;
     } else if (strstr(t->curl_text, "thread failed to start") != NULL) {
-        why =
-            "no thread can be started; raise the limit of tasks (TasksMax= in a unit, pids.max of "
-            "a container, ulimit -u)";
+        why = "no thread can be started; " LIMITS_MORE_TASKS;
     } else if (code == CURLE_OUT_OF_MEMORY && t->header_bytes == 0) {
         why = "libcurl has no memory, descriptor or thread for it";
     }

@@ -52,15 +52,15 @@ struct kube_events {
 
 static void *writer_main(void *arg);
 
-/* Without a thread the events wait in the queue, and the next one tries again. */
+/* Without a thread the events wait in the queue, and the next one asks for it again. */
 static void start_writer(struct kube_events *e) _requires_(&e->lock)
 {
     static struct log_limit limit = {.interval_ms = 60000, .burst = 1};
     struct err err = ERR_INIT;
-    if (e->has_thread) {
+    if (e->has_thread || e->closing) {
         return;
     }
-    e->has_thread = thread_start(&e->thread, writer_main, e, "events", &err) == ERR_OK;
+    e->has_thread = thread_try(&e->thread, writer_main, e, "events", &err) == ERR_OK;
     if (!e->has_thread && log_limit_ok(&limit, clock_now_ms(e->clock))) {
         log_error(err.message, "Events wait");
     }
