@@ -75,10 +75,13 @@ static void look(struct late_calls *l)
     for (size_t i = 0; i < looked.n; i++) {
         tell(s, a, &looked.calls[i]);
     }
-    if (looked.over != l->late) {
+    bool changed = looked.over != l->late;
+    if (changed) {
         l->late = looked.over;
         metrics_set(s->metrics, METRIC_LATE_CALLS, NULL, 0, looked.over);
-        l->args.changed(l->args.arg, looked.over);
+    }
+    if (changed || looked.over > 0) {
+        l->args.late(l->args.arg, looked.over);
     }
 }
 

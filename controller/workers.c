@@ -42,7 +42,9 @@ struct workers {
     unsigned ended _guarded_by_(lock);
     bool ending _guarded_by_(lock);
     bool late_calls_run _guarded_by_(lock);
-    int64_t refused_until_ms _guarded_by_(lock); /* until then no other thread is asked for */
+    int64_t refused_until_ms
+        _guarded_by_(lock); /* until then no thread is asked for; 0: none was refused */
+    unsigned late_seen _guarded_by_(lock); /* late calls at the last look */
     struct late_calls
         *late_calls; /* NULL: nobody looks; of the thread that starts and ends the workers */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
@@ -109,19 +111,27 @@ static void start_more(struct workers *w)
 
     mutex_lock(&w->lock);
     int64_t now_ms = clock_now_ms(w->syncer->clock);
-    if (able(w) < w->most && !w->ending && now_ms >= w->refused_until_ms &&
-        start_one(w, false, &err) != ERR_OK) {
-        log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
-        w->refused_until_ms = now_ms + REFUSED_MS;
+    if (able(w) < w->most && !w->ending && now_ms >= w->refused_until_ms) {
+        bool refused = start_one(w, false, &err) != ERR_OK;
+        if (refused) {
+            log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
+        }
+        w->refused_until_ms = refused ? now_ms + REFUSED_MS : 0;
     }
     mutex_unlock(&w->lock);
 }
 
-/* From the thread that looks at calls: another thread for the one that is lost. */
-static void late_changed(void *arg, unsigned n)
+/* From the thread that looks at calls, after each look: another thread for one that is lost, and again while it is refused. */
+static void late_seen(void *arg, unsigned n)
 {
-    if (n > 0) {
-        start_more(arg);
+    struct workers *w = arg;
+
+    mutex_lock(&w->lock);
+    bool more = n > w->late_seen || w->refused_until_ms > 0;
+    w->late_seen = n;
+    mutex_unlock(&w->lock);
+    if (more) {
+        start_more(w);
     }
 }
 
@@ -168,8 +178,10 @@ struct work_ages workers_ages(struct workers *w)
 
     int64_t stuck_ms = host_calls_stuck_ms(w->syncer->host, STUCK_GRACE_MS);
     mutex_lock(&w->lock);
-    bool replaced = w->late_calls_run && late(w) < w->syncer->late_max;
-    ret.stuck_ms = replaced ? 0 : stuck_ms; /* others work in their place */
+    /* Others work in their place, unless the system refuses threads. */
+    bool replaced = w->late_calls_run && late(w) < w->syncer->late_max &&
+                    (able(w) > 0 || w->refused_until_ms == 0);
+    ret.stuck_ms = replaced ? 0 : stuck_ms;
     for (unsigned i = 0; i < w->named; i++) {
         int64_t age_ms = w->busy[i].n > 0 ? now_ms - w->busy[i].since_ms : 0;
         ret.sum_ms += age_ms * (int64_t)w->busy[i].n;
@@ -280,7 +292,7 @@ struct workers *workers_new(const struct syncer *syncer, unsigned most)
 
 int workers_start(struct workers *w, struct err *err)
 {
-    const struct late_calls_args args = {.syncer = w->syncer, .changed = late_changed, .arg = w};
+    const struct late_calls_args args = {.syncer = w->syncer, .late = late_seen, .arg = w};
 
     mutex_lock(&w->lock);
     int rc = start_one(w, true, err); /* nothing else wants the lock yet */
