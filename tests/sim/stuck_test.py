@@ -49,7 +49,7 @@ class Replica:
         assert text in self.log(), self.process.poll()
 
     def until_it_leads(self):
-        """Nobody else is there who may have taken the lease."""
+        """No third process competes for the lease."""
         def leads():
             assert self.process.poll() is None, self.process.poll()
             return self.world.holder() not in ("", self.world.before)
