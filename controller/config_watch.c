@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -153,8 +154,9 @@ struct config_watch *config_watch_new(const struct config_watch_args *args)
 
 int config_watch_start(struct config_watch *w, struct err *err)
 {
-    w->started = pthread_create(&w->thread, NULL, run, w) == 0;
-    return w->started ? ERR_OK : err_set(err, ERR_BUG, "no thread to watch the configuration");
+    int rc = thread_start(&w->thread, run, w, "changes of the configuration", err);
+    w->started = rc == ERR_OK;
+    return rc;
 }
 
 void config_watch_free(struct config_watch *w)

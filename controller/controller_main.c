@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #include "common/base/arena.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/net/http.h"
+#include "common/net/http_server.h"
 #include "controller/app.h"
 #include "controller/cmd.h"
 #include "controller/guard.h"
@@ -366,15 +368,23 @@ static int run_loop(struct run *r)
     struct event *intr = evsignal_new(r->base, STOP_BY_INT, on_signal, r);
     struct event *hangup = evsignal_new(r->base, SIGHUP, on_hangup, r);
     const struct timeval now = {0};
+    struct err err = ERR_INIT;
     pthread_t thread;
-    int rc = 1;
+    int rc = ERR_OK;
 
     r->pulse = evtimer_new(r->base, on_pulse, r);
 
     if (evsignal_add(term, NULL) == 0 && evsignal_add(intr, NULL) == 0 &&
         evsignal_add(hangup, NULL) == 0 &&
-        event_base_once(r->base, -1, EV_TIMEOUT, on_first_turn, r, &now) == 0 &&
-        pthread_create(&thread, NULL, app_thread, r) == 0) {
+        event_base_once(r->base, -1, EV_TIMEOUT, on_first_turn, r, &now) == 0) {
+        rc = thread_start(&thread, app_thread, r, "the controllers", &err);
+    } else {
+        rc = err_set(&err, ERR_TRANSIENT, "signals: %s",
+                     limits_no_descriptor() ? LIMITS_NO_DESCRIPTOR : "the loop takes no events");
+    }
+    if (rc != ERR_OK) {
+        rc = fail(&err);
+    } else {
         (void)signal(SIGALRM, exit_at_once);
         (void)signal(SIGTERM, first_signal);
         (void)signal(SIGINT, first_signal);
@@ -582,6 +592,11 @@ static int run_app(const struct options *o, const struct plugin *plugin)
         return fail(&err);
     }
     evthread_use_pthreads();
+    struct event_base *base = NULL;
+    if (http_server_new_loop(&base, &err) != ERR_OK) {
+        http_global_done();
+        return fail(&err);
+    }
     signal(SIGPIPE, SIG_IGN);
     struct run r = {
         .args = {.options = o,
@@ -590,7 +605,7 @@ static int run_app(const struct options *o, const struct plugin *plugin)
                  .opaque = plugin_is_loaded(plugin),
                  .quarantines = plugin_is_loaded(plugin) && o->provider_quarantine,
                  .may_renew = may_renew},
-        .base = event_base_new(),
+        .base = base,
     };
     progress_init(&r.progress, clock_real(), o->progress_deadline_ms);
     r.args.progress = &r.progress;

@@ -123,6 +123,24 @@ static int do_ask(struct tt_host_ctx *h, const struct tt_call *call, const struc
     return rc;
 }
 
+/* The provider gets the code alone, so that the reason stands here.  It expects answers such as "not found". */
+static void log_failure(const struct tt_kube_ref *ref, const struct kube_ask *ask,
+                        const struct err *err)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = 3};
+    static const char said[] = "Request of the provider to the API server failed";
+
+    if (err->code == ERR_TRANSIENT && log_limit_ok(&limit, clock_now_ms(clock_real()))) {
+        log_warning(said, LOG_S("verb", ask->verb), LOG_S("resource", ref->resource),
+                    LOG_S("namespace", ref->ns), LOG_S("name", ref->name),
+                    LOG_S("reason", err->message));
+    } else {
+        log_info(2, said, LOG_S("verb", ask->verb), LOG_S("resource", ref->resource),
+                 LOG_S("namespace", ref->ns), LOG_S("name", ref->name),
+                 LOG_S("reason", err->message));
+    }
+}
+
 static int32_t ask_kube(struct tt_host_ctx *h, const struct tt_call *call,
                         const struct tt_kube_ref *ref, const struct kube_ask *ask,
                         const struct tt_text_sink *sink)
@@ -135,9 +153,7 @@ static int32_t ask_kube(struct tt_host_ctx *h, const struct tt_call *call,
     }
     int rc = do_ask(h, call, ref, ask, sink, a, &err);
     if (rc != ERR_OK) {
-        log_info(2, "Request of the provider to the API server failed", LOG_S("verb", ask->verb),
-                 LOG_S("resource", ref->resource), LOG_S("namespace", ref->ns),
-                 LOG_S("name", ref->name), LOG_S("reason", err.message));
+        log_failure(ref, ask, &err);
     }
     return rc;
 }

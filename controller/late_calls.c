@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -72,16 +72,16 @@ static void look(struct late_calls *l)
     const struct syncer *s = l->args.syncer;
     struct host_looked looked = host_calls_look(s->host, a, late_calls_grace_ms(s));
 
-    bool is_new = false;
     for (size_t i = 0; i < looked.n; i++) {
         tell(s, a, &looked.calls[i]);
-        is_new = is_new || looked.calls[i].over;
     }
-    /* One may have come back, and its substitute ended, since the last look: the number alone would not tell. */
-    if (is_new || looked.over != l->late) {
+    bool changed = looked.over != l->late;
+    if (changed) {
         l->late = looked.over;
         metrics_set(s->metrics, METRIC_LATE_CALLS, NULL, 0, looked.over);
-        l->args.changed(l->args.arg, looked.over);
+    }
+    if (changed || looked.over > 0) {
+        l->args.late(l->args.arg, looked.over);
     }
 }
 
@@ -119,12 +119,12 @@ int late_calls_start(const struct late_calls_args *args, struct late_calls **ret
     l->args = *args;
     mutex_init(&l->lock);
     cond_init(&l->ending_now);
-    int rc = pthread_create(&l->thread, NULL, late_thread, l);
-    if (rc != 0) {
+    int rc = thread_start(&l->thread, late_thread, l, "late calls", err);
+    if (rc != ERR_OK) {
         cond_done(&l->ending_now);
         mutex_done(&l->lock);
         free(l);
-        return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
+        return rc;
     }
     *ret = l;
     return ERR_OK;

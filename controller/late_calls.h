@@ -22,8 +22,9 @@ struct late_calls;
 
 struct late_calls_args {
     const struct syncer *syncer;
-    /* How many calls are beyond their deadline now; called when these are others than before, without a lock. */
-    void (*changed)(void *arg, unsigned late);
+    /* How many calls are beyond their deadline now; called when that changes and at each look while there are some, without
+     * a lock. */
+    void (*late)(void *arg, unsigned n);
     void *arg;
 };
 

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "controller/sync_internal.h"
@@ -115,13 +115,10 @@ struct node_fanout *node_fanout_new(const struct syncer *syncer)
 
 int node_fanout_start(struct node_fanout *f, struct err *err)
 {
-    int rc = pthread_create(&f->thread, NULL, fanout_thread, f);
+    int rc = thread_start(&f->thread, fanout_thread, f, "changes of nodes", err);
 
-    if (rc != 0) {
-        return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
-    }
-    f->started = true;
-    return ERR_OK;
+    f->started = rc == ERR_OK;
+    return rc;
 }
 
 void node_fanout_free(struct node_fanout *f)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "controller/late_calls.h"
@@ -16,6 +17,9 @@
 /* No key costs more calls than this many (is there one, the old one's end, the work, another look): a batch that takes longer
  * than all of them hangs outside of calls. */
 #define CALLS_PER_KEY 4
+
+/* Between two attempts to start a worker after the system refused one. */
+#define REFUSED_MS (10 * 1000)
 
 /* What one thread has. */
 struct busy {
@@ -38,6 +42,9 @@ struct workers {
     unsigned ended _guarded_by_(lock);
     bool ending _guarded_by_(lock);
     bool late_calls_run _guarded_by_(lock);
+    int64_t refused_until_ms
+        _guarded_by_(lock); /* until then no thread is asked for; 0: none was refused */
+    unsigned late_seen _guarded_by_(lock); /* late calls at the last look */
     struct late_calls
         *late_calls; /* NULL: nobody looks; of the thread that starts and ends the workers */
     struct queue_counts told _guarded_by_(lock); /* what the counters stand at */
@@ -84,19 +91,18 @@ static void join_gone(struct workers *w) _requires_(w->lock)
     }
 }
 
-static int start_one(struct workers *w, struct err *err) _requires_(w->lock)
+/* Returns TRANSIENT when the system refuses a thread.  `waits` lets it ask for half a second, with the lock held. */
+static int start_one(struct workers *w, bool waits, struct err *err) _requires_(w->lock)
 {
     pthread_t thread;
 
     join_gone(w);
     make_room(w);
-    int rc = pthread_create(&thread, NULL, worker_thread, w);
+    int rc = waits ? thread_start(&thread, worker_thread, w, "a worker", err)
+                   : thread_try(&thread, worker_thread, w, "a worker", err);
 
-    if (rc != 0) {
-        return err_set(err, ERR_TRANSIENT, "cannot start a thread: %s", strerror(rc));
-    }
-    w->n++;
-    return ERR_OK;
+    w->n += rc == ERR_OK;
+    return rc;
 }
 
 static void start_more(struct workers *w)
@@ -104,18 +110,28 @@ static void start_more(struct workers *w)
     struct err err = ERR_INIT;
 
     mutex_lock(&w->lock);
-    if (able(w) < w->most && !w->ending && start_one(w, &err) != ERR_OK) {
-        log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
-        w->most = able(w) > 0 ? able(w) : 1;
+    int64_t now_ms = clock_now_ms(w->syncer->clock);
+    if (able(w) < w->most && !w->ending && now_ms >= w->refused_until_ms) {
+        bool refused = start_one(w, false, &err) != ERR_OK;
+        if (refused) {
+            log_error(err.message, "Fewer workers than wanted", LOG_I("workers", able(w)));
+        }
+        w->refused_until_ms = refused ? now_ms + REFUSED_MS : 0;
     }
     mutex_unlock(&w->lock);
 }
 
-/* From the thread that looks at calls: another thread for the one that is lost. */
-static void late_changed(void *arg, unsigned n)
+/* From the thread that looks at calls, after each look: another thread for one that is lost, and again while it is refused. */
+static void late_seen(void *arg, unsigned n)
 {
-    if (n > 0) {
-        start_more(arg);
+    struct workers *w = arg;
+
+    mutex_lock(&w->lock);
+    bool more = n > w->late_seen || w->refused_until_ms > 0;
+    w->late_seen = n;
+    mutex_unlock(&w->lock);
+    if (more) {
+        start_more(w);
     }
 }
 
@@ -162,8 +178,10 @@ struct work_ages workers_ages(struct workers *w)
 
     int64_t stuck_ms = host_calls_stuck_ms(w->syncer->host, STUCK_GRACE_MS);
     mutex_lock(&w->lock);
-    bool replaced = w->late_calls_run && late(w) < w->syncer->late_max;
-    ret.stuck_ms = replaced ? 0 : stuck_ms; /* others work in their place */
+    /* Others work in their place, unless the system refuses threads. */
+    bool replaced = w->late_calls_run && late(w) < w->syncer->late_max &&
+                    (able(w) > 0 || w->refused_until_ms == 0);
+    ret.stuck_ms = replaced ? 0 : stuck_ms;
     for (unsigned i = 0; i < w->named; i++) {
         int64_t age_ms = w->busy[i].n > 0 ? now_ms - w->busy[i].since_ms : 0;
         ret.sum_ms += age_ms * (int64_t)w->busy[i].n;
@@ -274,10 +292,10 @@ struct workers *workers_new(const struct syncer *syncer, unsigned most)
 
 int workers_start(struct workers *w, struct err *err)
 {
-    const struct late_calls_args args = {.syncer = w->syncer, .changed = late_changed, .arg = w};
+    const struct late_calls_args args = {.syncer = w->syncer, .late = late_seen, .arg = w};
 
     mutex_lock(&w->lock);
-    int rc = start_one(w, err);
+    int rc = start_one(w, true, err); /* nothing else wants the lock yet */
     mutex_unlock(&w->lock);
     if (rc == ERR_OK && w->syncer->late_max > 0) {
         rc = late_calls_start(&args, &w->late_calls, err);

@@ -112,7 +112,11 @@ static int serve(struct arena *a, struct sim_options *o)
 {
     struct err err = ERR_INIT;
     signal(SIGPIPE, SIG_IGN);
-    struct event_base *base = event_base_new();
+    struct event_base *base = NULL;
+    if (http_server_new_loop(&base, &err) != ERR_OK) {
+        fprintf(stderr, "error: %s\n", err.message);
+        return 1;
+    }
     struct event *term = evsignal_new(base, SIGTERM, on_signal, base);
     struct event *intr = evsignal_new(base, SIGINT, on_signal, base);
     event_add(term, NULL);

@@ -51,7 +51,6 @@ struct arena {
     size_t used;               /* bytes asked for since the last reset */
 };
 
-static void out_of_memory(size_t size) _noreturn_;
 static void run_deferred(struct arena *a);
 static void block_poison(struct block *b);
 static unsigned char *block_take(struct arena *a, size_t rounded);
@@ -259,10 +258,13 @@ char *xasprintf(const char *fmt, ...)
     return text;
 }
 
-/* Nothing can be freed here that would help, and every caller is level-triggered (CONTRIBUTING.md). */
-static void out_of_memory(size_t size)
+void out_of_memory(size_t size)
 {
-    fprintf(stderr, "out of memory: %zu bytes\n", size);
+    if (size > 0) {
+        fprintf(stderr, "out of memory: %zu bytes more are needed; raise the memory limit\n", size);
+    } else {
+        fprintf(stderr, "out of memory; raise the memory limit\n");
+    }
     abort();
 }
 

@@ -51,6 +51,8 @@ static inline void arena_freep(struct arena **a)
     arena_free(*a);
 }
 
+/* Ends the process, with a line on stderr.  `size` in bytes, 0 when the library that has none does not say. */
+void out_of_memory(size_t size) _noreturn_;
 /* malloc family that aborts when memory is out; for what outlives an arena.  Free with free(). */
 void *xmalloc(size_t size) _warn_unused_ _malloc_;
 void *xcalloc(size_t n, size_t size) _warn_unused_ _malloc_;

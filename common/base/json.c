@@ -12,7 +12,7 @@
 static void must_add(int rc)
 {
     if (rc != 0) {
-        abort(); /* json-c fails here only when memory is out */
+        out_of_memory(0); /* json-c fails here only when memory is out */
     }
 }
 

@@ -54,7 +54,7 @@ static void add(struct tree *t, struct json_object *v)
                                        how | JSON_C_OBJECT_ADD_KEY_IS_NEW);
     }
     if (rc != 0) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
 }
 
@@ -78,7 +78,7 @@ static struct json_object *shared_string(struct tree *t, const struct json_view 
     }
     struct json_object *made = json_view_tree(v);
     if (!v->has_nul && lh_table_insert(t->shared, json_object_get_string(made), made) != 0) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     return made;
 }

@@ -338,7 +338,7 @@ static struct json_object *container_tree(const struct json_view *v)
         if (v->type == JSON_V_OBJECT) {
             json_add(o, v->items[i].name, item);
         } else if (json_object_array_add(o, item) != 0) {
-            abort(); /* out of memory */
+            out_of_memory(0);
         }
     }
     json_slim(o);

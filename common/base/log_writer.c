@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 
 /* A file descriptor that does not block is somebody else's choice; it is waited for all the same. */
 static bool wait_for_room(int fd)
@@ -95,12 +96,11 @@ int log_writer_begin(struct log_writer *w, int fd, void (*tell_lost)(struct str_
     w->ending = false;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&w->thread, NULL, write_all, w);
+    int rc = thread_start(&w->thread, write_all, w, "the log", err);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    w->running = rc == 0;
+    w->running = rc == ERR_OK;
     mutex_unlock(&w->lock);
-    return rc == 0 ? ERR_OK
-                   : err_set(err, ERR_TRANSIENT, "no thread for the log: %s", strerror(rc));
+    return rc;
 }
 
 bool log_writer_put(struct log_writer *w, const char *line, size_t n)

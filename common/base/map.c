@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The seeded hash is handed in (HASH_*_BYHASHVALUE); uthash's own function is never used. */
-#define uthash_fatal(msg) abort()
+#define uthash_fatal(msg) out_of_memory(0)
 #include <uthash.h>
 
 struct entry {

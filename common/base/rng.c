@@ -51,7 +51,7 @@ static void kernel_bytes(void *p, size_t n)
         ssize_t got = getrandom(at, n, 0);
         if (got < 0 && errno != EINTR) {
             /* Guessable tokens and identities would be worse than stopping. */
-            fprintf(stderr, "getrandom: error %d\n", errno);
+            fprintf(stderr, "getrandom: error %d: no random numbers for tokens and names\n", errno);
             abort();
         }
         if (got > 0) {

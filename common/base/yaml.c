@@ -480,7 +480,7 @@ static int parse(struct loader *l, struct arena *a, const char *text, size_t n)
     l->scratch = arena_new();
     l->a = a;
     if (!yaml_parser_initialize(&l->parser)) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     yaml_parser_set_encoding(&l->parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&l->parser, (const unsigned char *)text, n);

@@ -137,7 +137,7 @@ size_t yaml_find_line(const char *text, size_t n, size_t doc, const char *const 
     struct finder f = {.has_event = false};
     size_t line = 0;
     if (!yaml_parser_initialize(&f.parser)) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     size_t mark = yaml_mark_len(text, n);
     text += mark;

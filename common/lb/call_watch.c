@@ -10,10 +10,11 @@
 #include "common/lb/call_watch.h"
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LOOK_EVERY_MS 50
 
@@ -22,6 +23,7 @@ struct call_watch {
     struct cond changed;
     struct call_watch_entry *entries _guarded_by_(lock);
     bool running _guarded_by_(lock); /* the thread exists */
+    bool told _guarded_by_(lock);    /* that the last attempt to start it failed */
     bool stopping _guarded_by_(lock);
     pthread_t thread; /* valid while running */
 };
@@ -84,26 +86,44 @@ void call_watch_free(struct call_watch *w)
     free(w);
 }
 
+/* Returns the error of the system, 0 if the thread runs.  Does not wait for one: all calls would. */
+static int start_thread(struct call_watch *w) _requires_(w->lock)
+{
+    int rc = w->running ? 0 : pthread_create(&w->thread, NULL, watch_main, w);
+    w->running = rc == 0;
+    return rc;
+}
+
+static void tell_refused(const struct tt_host *host, int no)
+{
+    char text[128];
+    const struct tt_kv why = {"err", strerror_r(no, text, sizeof text)};
+    if (host->log != NULL) {
+        host->log(host->ctx, TT_LOG_WARNING, 0,
+                  "No thread to watch calls: they end by their own limits until the next call gets "
+                  "one; " LIMITS_MORE_TASKS,
+                  &why, 1);
+    }
+}
+
 void call_watch_add(struct call_watch *w, struct call_watch_entry *e)
 {
     if (call_is_over(e->call, e->host)) {
         cancel_fire(e->cancel);
     }
     mutex_lock(&w->lock);
-    if (!w->running) {
-        int rc = pthread_create(&w->thread, NULL, watch_main, w);
-        if (rc != 0) { /* like memory that is out: the process is crash-only */
-            fprintf(stderr, "pthread_create: error %d\n", rc);
-            abort();
-        }
-        w->running = true;
-    }
+    int refused = start_thread(w);
+    bool tell = refused != 0 && !w->told;
+    w->told = refused != 0;
     e->next = w->entries;
     w->entries = e;
     if (e->next == NULL) {
         cond_signal(&w->changed); /* it slept without a limit */
     }
     mutex_unlock(&w->lock);
+    if (tell) {
+        tell_refused(e->host, refused);
+    }
 }
 
 void call_watch_remove(struct call_watch *w, struct call_watch_entry *e)

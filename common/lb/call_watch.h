@@ -33,7 +33,8 @@ struct call_watch_entry {
 struct call_watch *call_watch_new(void) _warn_unused_;
 /* No entry may be left.  NULL is fine. */
 void call_watch_free(struct call_watch *w);
-/* Looks at once, too: a call that is over before it began has its cancel fired on return. */
+/* Looks at once, too: a call that is over before it began has its cancel fired on return.  When the system refuses the
+ * thread, the host's log says so and the next call tries again; the fence and the limits of requests hold meanwhile. */
 void call_watch_add(struct call_watch *w, struct call_watch_entry *e);
 /* After it returns, the watch does not touch the entry any more. */
 void call_watch_remove(struct call_watch *w, struct call_watch_entry *e);

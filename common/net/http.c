@@ -47,8 +47,12 @@ int64_t http_real_ms(void)
 void http_poke(struct http *h)
 {
     uint64_t one = 1;
+    int fd = atomic_load(&h->wake_fd);
+    if (fd < 0) {
+        return; /* the loop looks by itself */
+    }
     /* EAGAIN means that the counter is full, so the poll ends anyway. */
-    ssize_t n = write(h->wake_fd, &one, sizeof(one));
+    ssize_t n = write(fd, &one, sizeof(one));
     (void)n;
 }
 
@@ -69,7 +73,7 @@ static CURLM *multi_new(void)
 {
     CURLM *multi = curl_multi_init();
     if (multi == NULL) {
-        abort(); /* out of memory: CONTRIBUTING.md */
+        out_of_memory(0); /* it needs no descriptor */
     }
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, MAX_KEPT_CONNECTIONS);
     curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
@@ -82,15 +86,12 @@ struct http *http_new(const struct http_config *cfg)
     assert(cfg->observe != NULL);
 
     if (http_global_init(NULL) != ERR_OK) {
-        abort(); /* out of memory: CONTRIBUTING.md */
+        out_of_memory(0);
     }
     h->cfg = *cfg;
     h->cfg.clock = cfg->clock == NULL ? clock_real() : cfg->clock;
     h->multi = multi_new();
-    h->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (h->wake_fd < 0) {
-        abort(); /* out of descriptors: nothing can be sent either */
-    }
+    atomic_init(&h->wake_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     h->clock_sub = clock_subscribe(h->cfg.clock, poke_cb, h);
     http_bind(h, cfg->cancel, cfg->may_mutate, cfg->may_mutate_arg, NULL);
     return h;
@@ -144,7 +145,9 @@ void http_free(struct http *h)
         curl_easy_cleanup(h->spare_easy[--h->n_spare_easy]);
     }
     curl_multi_cleanup(h->multi);
-    close(h->wake_fd);
+    if (h->wake_fd >= 0) {
+        close(h->wake_fd);
+    }
     http_tls_done(&h->tls);
     free(h);
     http_global_done();

@@ -9,6 +9,7 @@
  * list. */
 #include <limits.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
@@ -18,6 +19,7 @@
 #define DEFAULT_TOTAL_MS ((int64_t)120 * 1000)
 #define MAX_SLEEP_MS     ((int64_t)60 * 1000)
 #define TLS_CHECK_MS     ((int64_t)10 * 1000) /* looks at files beside a stream */
+#define UNWOKEN_MS       ((int64_t)50) /* between two looks while nothing can wake the loop */
 #define LULL_MIN_MS      ((int64_t)10)
 #define FENCE_LOOK_MS    ((int64_t)100)  /* between two questions while a mutation is on its way */
 #define OPENING_MS       ((int64_t)3000) /* for so long a stream holds up those after it */
@@ -300,9 +302,23 @@ static void learn_lull(struct http *h, int64_t slept_ms)
     }
 }
 
+/* Returns the descriptor that ends a sleep; -1 while none is free. */
+static int wake_fd(struct http *h)
+{
+    int fd = atomic_load(&h->wake_fd);
+    if (fd < 0) {
+        fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        atomic_store(&h->wake_fd, fd);
+    }
+    return fd;
+}
+
 static void sleep_until_something(struct http *h, int64_t until_ms)
 {
+    bool missed = atomic_load(&h->wake_fd) < 0; /* pokes up to now found nothing to write to */
+    int fd = wake_fd(h);
     int64_t ms = sleep_ms(h, until_ms, &until_ms);
+    ms = missed ? min_ms(ms, UNWOKEN_MS) : ms;
     bool streams = has_streams(h);
     h->lull_ms = streams && h->lull_ms > 0 ? h->lull_ms : LULL_MIN_MS;
     ms = streams ? min_ms(ms, h->lull_ms) : ms;
@@ -313,15 +329,15 @@ static void sleep_until_something(struct http *h, int64_t until_ms)
             ms = 0;
         }
     }
-    struct curl_waitfd wake = {.fd = h->wake_fd, .events = CURL_WAIT_POLLIN};
+    struct curl_waitfd wake = {.fd = fd, .events = CURL_WAIT_POLLIN};
     int n_ready;
     int64_t before_ms = http_real_ms();
-    curl_multi_poll(h->multi, &wake, 1, (int)ms, &n_ready);
+    curl_multi_poll(h->multi, &wake, fd < 0 ? 0 : 1, (int)ms, &n_ready);
     learn_lull(h, http_real_ms() - before_ms);
     clock_announce(h->cfg.clock, h->clock_sub, 0);
 
     uint64_t count;
-    ssize_t n = read(h->wake_fd, &count, sizeof(count)); /* EAGAIN: nobody poked */
+    ssize_t n = fd < 0 ? 0 : read(fd, &count, sizeof(count)); /* EAGAIN: nobody poked */
     (void)n;
 }
 

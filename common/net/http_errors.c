@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/limits.h"
 #include "common/net/http_internal.h"
 
 const char *http_origin(struct http_transfer *t)
@@ -191,10 +192,30 @@ static int cut_error(struct http_transfer *t, CURLcode code, struct err *err)
                    t->body_bytes);
 }
 
+/* Before anything of an answer came: libcurl has no code for "too many open files", and says "out of memory" or "could not
+ * resolve" when it means that a thread could not be started. */
+static int exhausted_error(struct http_transfer *t, CURLcode code, struct err *err)
+{
+    const char *why = NULL;
+    if (limits_no_descriptor()) {
+        why = LIMITS_NO_DESCRIPTOR;
+    } else if (strstr(t->curl_text, "thread failed to start") != NULL) {
+        why = "no thread can be started; " LIMITS_MORE_TASKS;
+    } else if (code == CURLE_OUT_OF_MEMORY && t->header_bytes == 0) {
+        why = "libcurl has no memory, descriptor or thread for it";
+    }
+    return why == NULL ? ERR_OK
+                       : err_set(err, ERR_TRANSIENT, "cannot reach %s: %s", http_origin(t), why);
+}
+
 int http_error_of(struct http_transfer *t, CURLcode code, struct err *err)
 {
     if (t->err.code != ERR_OK) {
         return err_copy(err, &t->err);
+    }
+    int rc = t->status == 0 ? exhausted_error(t, code, err) : ERR_OK;
+    if (rc != ERR_OK) {
+        return rc;
     }
     switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:

@@ -48,8 +48,8 @@ struct http {
     bool drop_connections; /* replace it as soon as nothing runs */
     bool in_curl;          /* libcurl is on the stack: its handles must not be removed */
     /* An eventfd and not curl_multi_wakeup(), because `multi` may be replaced while others wake
-     * us. */
-    int wake_fd;
+     * us.  -1 while no descriptor is free; the loop tries again and looks often meanwhile. */
+    atomic_int wake_fd;
     atomic_bool woken; /* http_wakeup() was called */
     bool any_done;     /* a job ended since http_wait() last returned */
     int clock_sub;     /* subscription at cfg.clock */

@@ -145,7 +145,7 @@ static void add_line(struct http_transfer *t, const char *line)
 {
     struct curl_slist *grown = curl_slist_append(t->headers, line);
     if (grown == NULL) {
-        abort(); /* out of memory: CONTRIBUTING.md */
+        out_of_memory(0);
     }
     t->headers = grown;
 }

@@ -6,8 +6,11 @@
  * Must not know what is served.  One thread, the loop's. */
 #include "common/net/http_server.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <string.h>
 
+#include "common/base/limits.h"
 #include "common/net/http_server_internal.h"
 
 #define DEFAULT_MAX_BODY     ((size_t)16 * 1024 * 1024)
@@ -76,8 +79,22 @@ void http_server_free(struct http_server *s)
     free(s);
 }
 
+int http_server_new_loop(struct event_base **ret, struct err *err)
+{
+    struct event_base *base = event_base_new();
+    if (base == NULL) {
+        return err_set(err, ERR_TRANSIENT, "event loop: %s",
+                       limits_no_descriptor() ? LIMITS_NO_DESCRIPTOR : strerror(errno));
+    }
+    *ret = base;
+    return ERR_OK;
+}
+
 void http_server_free_loop(struct event_base *base)
 {
+    if (base == NULL) {
+        return;
+    }
     for (int i = 0; i < LAST_TURNS && event_base_get_num_events(base, EVENT_BASE_COUNT_ACTIVE) > 0;
          i++) {
         event_base_loop(base, EVLOOP_NONBLOCK);

@@ -75,6 +75,8 @@ void http_server_free(struct http_server *s); /* closes all connections */
  * has just sent is reported to it in the loop's next turn, and libevent forgets the connection, its socket included, when
  * that turn never comes. */
 void http_server_free_loop(struct event_base *base);
+/* Makes a loop; TRANSIENT if no file descriptor is free.  Freed by http_server_free_loop(). */
+int http_server_new_loop(struct event_base **ret, struct err *err) _warn_unused_;
 uint16_t http_server_port(const struct http_server *s);
 /* From now on new connections use `tls` (counted up); those that are open keep what they have. */
 void http_server_set_tls(struct http_server *s, struct server_tls *tls);

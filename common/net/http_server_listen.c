@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/limits.h"
 #include "common/net/http_server_internal.h"
 
 #define BACKLOG  1024
@@ -199,7 +200,7 @@ static void on_accept_error(struct evconnlistener *l, void *arg)
     if (no != EMFILE && no != ENFILE && no != ENOBUFS && no != ENOMEM) {
         return; /* of this one client: it has left again */
     }
-    server_notice(s, "no file descriptor is free for a new connection");
+    server_notice(s, "a new connection waits: " LIMITS_NO_DESCRIPTOR);
     if (!server_evict_idle(s)) {
         (void)evconnlistener_disable(l);
         const struct timeval pause = {.tv_usec = PAUSE_US};

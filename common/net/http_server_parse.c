@@ -3,7 +3,8 @@
  *
  * Owns the grammar: request line, headers, bodies by length or in chunks, and the caps on all of
  * them. Strict where leniency has led to request smuggling: no blanks before the colon, no folded
- * lines, no two lengths, no length beside chunks, no bare CR or NUL.
+ * lines, no two lengths, hosts or codings, no length beside chunks, nothing but an extension behind
+ * a chunk's size, no bare CR, LF or NUL.
  * Must not write to the connection or call handlers: it says what it found and http_server.c
  * acts. */
 #include <ctype.h>
@@ -26,18 +27,34 @@ static enum parse_result refuse(int status, int *ret_status)
     return PARSE_REFUSE;
 }
 
-/* One line without its CRLF (a lone LF is accepted, RFC 9112 §2.2), or NULL.  Freed by the
- * caller. */
-static char *read_line(struct conn *c, struct evbuffer *in, size_t *ret_n, bool *ret_too_long)
+/* Takes the CR from the end of a line of *n bytes.  Returns false if there is none, or another one or a NUL before it. */
+static bool cut_cr(char *line, size_t *n)
+{
+    if (*n == 0 || line[*n - 1] != '\r') {
+        return false;
+    }
+    line[--*n] = '\0';
+    return strcspn(line, "\r") == *n;
+}
+
+/* One line without its CRLF, or NULL: with *ret_status when it is too long or holds another byte
+ * that some servers take for an end (a lone LF, which RFC 9112 §2.2 allows to refuse, a CR, a NUL),
+ * else because it is not whole yet.  Freed by the caller. */
+static char *read_line(struct conn *c, struct evbuffer *in, size_t *ret_n, int *ret_status)
 {
     size_t most = c->server->cfg.max_headers - c->head_bytes;
     char *line = NULL;
     struct evbuffer_ptr end = evbuffer_search_eol(in, NULL, NULL, EVBUFFER_EOL_LF);
     size_t have = end.pos < 0 ? evbuffer_get_length(in) : (size_t)end.pos;
-    *ret_too_long = have >= most;
-    if (!*ret_too_long && end.pos >= 0) {
-        line = evbuffer_readln(in, ret_n, EVBUFFER_EOL_CRLF);
+    if (have >= most) {
+        *ret_status = 431;
+    } else if (end.pos >= 0) {
+        line = evbuffer_readln(in, ret_n, EVBUFFER_EOL_LF);
         c->head_bytes += have + 1;
+    }
+    if (line != NULL && !cut_cr(line, ret_n)) {
+        *ret_status = 400;
+        free(STEAL(line));
     }
     return line;
 }
@@ -55,13 +72,10 @@ enum parse_result conn_parse(struct conn *c, struct evbuffer *in, int *ret_statu
     enum parse_result result = PARSE_MORE;
     while (c->state == CONN_READING_HEAD && result == PARSE_MORE) {
         size_t n = 0;
-        bool too_long = false;
-        char *line = read_line(c, in, &n, &too_long);
-        if (too_long) {
-            return refuse(431, ret_status);
-        }
+        int status = 0;
+        char *line = read_line(c, in, &n, &status);
         if (line == NULL) {
-            return PARSE_MORE;
+            return status != 0 ? refuse(status, ret_status) : PARSE_MORE;
         }
         result = parse_head_line(c, line, n, ret_status);
         free(line);
@@ -154,9 +168,6 @@ static enum parse_result parse_header(struct http_req *r, char *line, int *ret_s
 
 static enum parse_result parse_head_line(struct conn *c, char *line, size_t n, int *ret_status)
 {
-    if (strlen(line) != n || strchr(line, '\r') != NULL) {
-        return refuse(400, ret_status); /* a NUL or a CR inside */
-    }
     if (c->req == NULL) {
         if (n == 0) {
             return PARSE_MORE; /* blank lines before a request: RFC 9112 §2.2 */
@@ -187,6 +198,15 @@ static int content_length(const struct http_req *r, size_t *ret_n)
     return found;
 }
 
+static size_t count_headers(const struct http_req *r, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_headers; i++) {
+        n += str_eq_nocase(r->headers[i].name, name);
+    }
+    return n;
+}
+
 static bool connection_has(const struct http_req *r, const char *word)
 {
     const char *value = http_req_header(r, "Connection");
@@ -204,10 +224,11 @@ static enum parse_result head_complete(struct conn *c, int *ret_status)
 {
     struct http_req *r = c->req;
     const char *coding = http_req_header(r, "Transfer-Encoding");
+    size_t n_hosts = count_headers(r, "Host");
     size_t length = 0;
     int has_length = content_length(r, &length);
     if (has_length < 0 || (coding != NULL && (has_length || r->http10)) ||
-        (http_req_header(r, "Host") == NULL && !r->http10)) {
+        count_headers(r, "Transfer-Encoding") > 1 || n_hosts > 1 || (n_hosts == 0 && !r->http10)) {
         return refuse(400, ret_status);
     }
     if (coding != NULL && !str_eq_nocase(coding, "chunked")) {
@@ -251,7 +272,7 @@ static enum parse_result parse_body(struct conn *c, struct evbuffer *in, int *re
     return c->want == 0 ? PARSE_REQUEST : PARSE_MORE;
 }
 
-/* Hexadecimal size, perhaps with extensions after ';' which nobody uses. */
+/* Hexadecimal size, perhaps with extensions after ';', which are ignored. */
 static bool parse_chunk_size(const char *line, size_t *ret)
 {
     size_t v = 0;
@@ -261,7 +282,8 @@ static bool parse_chunk_size(const char *line, size_t *ret)
         v = v * 16 + (size_t)d;
     }
     *ret = v;
-    return digits > 0 && digits <= 8 && (*line == '\0' || *line == ';' || *line == ' ');
+    line += strspn(line, " \t");
+    return digits > 0 && digits <= 8 && (*line == '\0' || *line == ';') && !has_control(line);
 }
 
 /* One line of the chunk grammar: a size, the end of a chunk's data, or a trailer. */
@@ -299,13 +321,10 @@ static enum parse_result parse_chunks(struct conn *c, struct evbuffer *in, int *
             c->chunk = CHUNK_DATA_END;
         }
         size_t n = 0;
-        bool too_long = false;
-        char *line = read_line(c, in, &n, &too_long);
-        if (too_long) {
-            return refuse(431, ret_status);
-        }
+        int status = 0;
+        char *line = read_line(c, in, &n, &status);
         if (line == NULL) {
-            return PARSE_MORE;
+            return status != 0 ? refuse(status, ret_status) : PARSE_MORE;
         }
         result = parse_chunk_line(c, line, n, ret_status);
         free(line);

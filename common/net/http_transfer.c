@@ -49,7 +49,7 @@ static void take_easy(struct http_transfer *t)
     }
     t->easy = h->n_spare_easy > 0 ? h->spare_easy[--h->n_spare_easy] : curl_easy_init();
     if (t->easy == NULL) {
-        abort(); /* out of memory: CONTRIBUTING.md */
+        out_of_memory(0);
     }
 }
 

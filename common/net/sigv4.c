@@ -25,7 +25,7 @@
 static void sha256(const void *p, size_t n, unsigned char out[SHA_BYTES])
 {
     if (EVP_Digest(p, n, out, NULL, EVP_sha256(), NULL) != 1) {
-        abort(); /* only without memory, or without SHA-256 */
+        out_of_memory(0); /* only without memory, or without SHA-256 */
     }
 }
 
@@ -35,7 +35,7 @@ static void hmac(const void *key, size_t n_key, const char *text, unsigned char 
     if (HMAC(EVP_sha256(), key, (int)n_key, (const unsigned char *)text, strlen(text), out, &n) ==
             NULL ||
         n != SHA_BYTES) {
-        abort(); /* likewise */
+        out_of_memory(0);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "common/base/str.h"
@@ -217,9 +218,9 @@ static int want(struct credentials_source *s, struct err *err) _requires_(&s->lo
 {
     s->wanted = s->wanted || !s->fetching;
     if (!s->started) {
-        int rc = pthread_create(&s->thread, NULL, run, s);
-        if (rc != 0) {
-            return err_set(err, ERR_TRANSIENT, "thread for credentials: %s", strerror(rc));
+        int rc = thread_start(&s->thread, run, s, "credentials", err);
+        if (rc != ERR_OK) {
+            return rc;
         }
         s->started = true;
     }

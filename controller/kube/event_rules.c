@@ -14,7 +14,7 @@
 #include "common/net/ratelimit.h"
 
 /* Never abort in the middle of an insertion with uthash's own exit(). */
-#define uthash_fatal(msg) abort()
+#define uthash_fatal(msg) out_of_memory(0)
 #include <uthash.h>
 
 #define BURST             25

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "controller/kube/event_body.h"
@@ -44,11 +45,26 @@ struct kube_events {
     struct queued *first _guarded_by_(&lock);
     struct queued *last _guarded_by_(&lock);
     size_t n _guarded_by_(&lock);
+    bool has_thread _guarded_by_(&lock);
     bool closing _guarded_by_(&lock);
     bool done _guarded_by_(&lock);
 };
 
 static void *writer_main(void *arg);
+
+/* Without a thread the events wait in the queue, and the next one asks for it again. */
+static void start_writer(struct kube_events *e) _requires_(&e->lock)
+{
+    static struct log_limit limit = {.interval_ms = 60000, .burst = 1};
+    struct err err = ERR_INIT;
+    if (e->has_thread || e->closing) {
+        return;
+    }
+    e->has_thread = thread_try(&e->thread, writer_main, e, "events", &err) == ERR_OK;
+    if (!e->has_thread && log_limit_ok(&limit, clock_now_ms(e->clock))) {
+        log_error(err.message, "Events wait");
+    }
+}
 
 struct kube_events *kube_events_new(struct kube_client *client, struct clock *clock,
                                     struct rng *rng)
@@ -61,9 +77,9 @@ struct kube_events *kube_events_new(struct kube_client *client, struct clock *cl
     e->rules = event_rules_new(NULL);
     mutex_init(&e->lock);
     cond_init(&e->changed);
-    if (pthread_create(&e->thread, NULL, writer_main, e) != 0) {
-        abort(); /* out of resources at start: as with memory, there is nothing to fall back to */
-    }
+    mutex_lock(&e->lock);
+    start_writer(e);
+    mutex_unlock(&e->lock);
     return e;
 }
 
@@ -115,6 +131,7 @@ static bool enqueue(struct kube_events *e, struct queued *q)
 {
     mutex_lock(&e->lock);
     bool fits = e->n < QUEUE_MAX && !e->closing;
+    start_writer(e);
     if (fits) {
         if (e->last == NULL) {
             e->first = q;
@@ -315,17 +332,19 @@ static void *writer_main(void *arg)
 
 /* --- the end ------------------------------------------------------------------------------------- */
 
-/* Real time, whatever the clock is: this bounds how long a process takes to end. */
-static void wait_done(struct kube_events *e, int64_t timeout_ms)
+/* Real time, whatever the clock is: this bounds how long a process takes to end.  Returns true if there is a thread to join. */
+static bool wait_done(struct kube_events *e, int64_t timeout_ms)
 {
     int64_t until_ms = clock_now_ms(clock_real()) + timeout_ms;
     mutex_lock(&e->lock);
     e->closing = true;
     cond_broadcast(&e->changed);
-    while (!e->done && clock_now_ms(clock_real()) < until_ms) {
+    while (e->has_thread && !e->done && clock_now_ms(clock_real()) < until_ms) {
         clock_wait(clock_real(), &e->changed, &e->lock, until_ms);
     }
+    bool has_thread = e->has_thread;
     mutex_unlock(&e->lock);
+    return has_thread;
 }
 
 static void drop_rest(struct kube_events *e) _no_lock_check_
@@ -345,9 +364,11 @@ void kube_events_free(struct kube_events *e, int64_t timeout_ms)
     if (e == NULL) {
         return;
     }
-    wait_done(e, timeout_ms);
+    bool has_thread = wait_done(e, timeout_ms);
     cancel_fire(e->cancel);
-    (void)pthread_join(e->thread, NULL);
+    if (has_thread) {
+        (void)pthread_join(e->thread, NULL);
+    }
     drop_rest(e);
     event_rules_free(e->rules);
     cancel_free(e->cancel);

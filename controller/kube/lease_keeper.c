@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/str.h"
 
@@ -250,10 +251,8 @@ int lease_keeper_start(struct lease_keeper *k, struct err *err)
     int rc = check_locks(k, err);
     for (size_t i = 0; rc == ERR_OK && i < k->args.n_locks; i++) {
         struct kept *one = &k->all[i];
-        one->has_thread = pthread_create(&one->thread, NULL, keep_one, one) == 0;
-        if (!one->has_thread) {
-            rc = err_set(err, ERR_TRANSIENT, "no thread could be started for a lock");
-        }
+        rc = thread_start(&one->thread, keep_one, one, "a lock", err);
+        one->has_thread = rc == ERR_OK;
     }
     if (rc != ERR_OK) {
         lease_keeper_stop(k, 0);

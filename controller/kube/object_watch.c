@@ -13,6 +13,7 @@
 
 #include "common/base/cancel.h"
 #include "common/base/json_shallow.h"
+#include "common/base/limits.h"
 #include "common/base/log.h"
 #include "common/net/http.h"
 #include "common/net/url_build.h"
@@ -311,10 +312,10 @@ int object_watch_start(const struct object_watch_args *args, struct object_watch
     cfg.observe_arg = w;
     w->http = http_new(&cfg);
     atomic_init(&w->stop, false);
-    if (pthread_create(&w->thread, NULL, thread_main, w) != 0) {
+    if (thread_start(&w->thread, thread_main, w, "a watch", err) != ERR_OK) {
         free_all(w);
-        return err_set(err, ERR_TRANSIENT, "no thread for the watch on %s can be started",
-                       args->name);
+        (void)err_prefix(err, "%s", args->name);
+        return ERR_TRANSIENT;
     }
     *ret = w;
     return ERR_OK;

@@ -8,8 +8,8 @@
 
 #include <assert.h>
 #include <malloc.h>
-#include <string.h>
 
+#include "common/base/limits.h"
 #include "common/base/log.h"
 #include "controller/kube/reflector_internal.h"
 #include "controller/kube/unreachable.h"
@@ -114,9 +114,9 @@ int kube_reflectors_start(struct kube_reflectors *r, struct err *err)
     cfg.observe = observe;
     cfg.observe_arg = r;
     r->http = http_new(&cfg);
-    if (pthread_create(&r->thread, NULL, thread_main, r) != 0) {
+    if (thread_start(&r->thread, thread_main, r, "the reflectors", err) != ERR_OK) {
         http_free(r->http);
-        return err_set(err, ERR_TRANSIENT, "no thread for the reflectors can be started");
+        return ERR_TRANSIENT;
     }
     r->started = true;
     return ERR_OK;

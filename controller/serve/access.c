@@ -247,7 +247,7 @@ static void add_names(STACK_OF(X509_NAME) * names, const STACK_OF(X509_NAME) * f
     for (int i = 0; i < sk_X509_NAME_num(from); i++) {
         X509_NAME *name = X509_NAME_dup(sk_X509_NAME_value(from, i));
         if (name == NULL || sk_X509_NAME_push(names, name) == 0) {
-            abort(); /* out of memory */
+            out_of_memory(0);
         }
     }
 }

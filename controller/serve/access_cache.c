@@ -69,7 +69,7 @@ struct access_key access_key_of(const unsigned char secret[32], const char *text
     if (HMAC(EVP_sha256(), secret, 32, (const unsigned char *)text, strlen(text), digest, &n) ==
             NULL ||
         n != 32) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     for (unsigned i = 0; i < n; i++) {
         (void)snprintf(key.hex + 2 * (size_t)i, 3, "%02x", digest[i]);

@@ -86,7 +86,7 @@ int access_cas_parse(const char *pem, size_t n, X509_STORE **ret, STACK_OF(X509_
     BIO *bio _cleanup_(bio_freep) = BIO_new_mem_buf(pem, (int)n);
     struct bundle b = {.store = X509_STORE_new(), .names = sk_X509_NAME_new_null()};
     if (bio == NULL || b.store == NULL || b.names == NULL) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     int rc = read_all(&b, bio, err);
     if (rc != ERR_OK) {
@@ -146,7 +146,7 @@ int access_cert_verify(X509_STORE *cas, X509 *cert, STACK_OF(X509) * chain, int6
     }
     X509_STORE_CTX *ctx = X509_STORE_CTX_new();
     if (ctx == NULL || X509_STORE_CTX_init(ctx, cas, cert, chain) != 1) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     int rc = verify(ctx, who, wall_s, err);
     X509_STORE_CTX_free(ctx);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/base/file.h"
+#include "common/base/limits.h"
 #include "common/base/lock.h"
 #include "common/base/log.h"
 #include "controller/kube/object_watch.h"
@@ -314,9 +315,8 @@ static int start(struct access_lookup *l, struct err *err)
     }
     bool has_files = l->client_file != NULL || l->proxy_file != NULL;
     if (rc == ERR_OK && has_files) {
-        l->has_thread = pthread_create(&l->thread, NULL, file_thread, l) == 0;
-        rc = l->has_thread ? ERR_OK
-                           : err_set(err, ERR_TRANSIENT, "no thread for files can be started");
+        rc = thread_start(&l->thread, file_thread, l, "files of access", err);
+        l->has_thread = rc == ERR_OK;
     }
     return rc;
 }

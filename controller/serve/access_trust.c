@@ -119,7 +119,7 @@ static STACK_OF(X509_NAME) * copy_names(const STACK_OF(X509_NAME) * from)
             ? sk_X509_NAME_new_null()
             : sk_X509_NAME_deep_copy(from, (sk_X509_NAME_copyfunc)X509_NAME_dup, X509_NAME_free);
     if (names == NULL) {
-        abort(); /* out of memory */
+        out_of_memory(0);
     }
     return names;
 }

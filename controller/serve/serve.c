@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/base/limits.h"
 #include "common/base/log.h"
 #include "controller/serve/serve_internal.h"
 
@@ -34,8 +35,10 @@ int serve_new(const struct serve_args *args, struct serve **ret, struct err *err
     struct serve *s = xcalloc(1, sizeof(*s));
     s->args = *args;
     s->wake_fd = -1;
-    s->base = event_base_new();
-    int rc = certs_new(args->options, args->clock, &s->certs, err);
+    int rc = http_server_new_loop(&s->base, err);
+    if (rc == ERR_OK) {
+        rc = certs_new(args->options, args->clock, &s->certs, err);
+    }
     if (rc == ERR_OK) {
         rc = open_port(s, err);
     }
@@ -59,12 +62,9 @@ void serve_add_page(struct serve *s, const struct page *page)
 
 int serve_start(struct serve *s, struct err *err)
 {
-    int no = pthread_create(&s->thread, NULL, run, s);
-    if (no != 0) {
-        return err_set(err, ERR_BUG, "thread of the HTTPS port: %s", strerror(no));
-    }
-    s->started = true;
-    return ERR_OK;
+    int rc = thread_start(&s->thread, run, s, "the HTTPS port", err);
+    s->started = rc == ERR_OK;
+    return rc;
 }
 
 void serve_free(struct serve *s)
@@ -182,7 +182,8 @@ static int start_events(struct serve *s, struct err *err)
 {
     s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (s->wake_fd < 0) {
-        return err_set(err, ERR_BUG, "HTTPS port: eventfd: %s", strerror(errno));
+        return err_set(err, ERR_TRANSIENT, "HTTPS port: %s",
+                       limits_no_descriptor() ? LIMITS_NO_DESCRIPTOR : strerror(errno));
     }
     s->wake = event_new(s->base, s->wake_fd, EV_READ | EV_PERSIST, on_wake, s);
     s->minute = event_new(s->base, -1, EV_PERSIST, on_minute, s);

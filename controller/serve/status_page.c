@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+/* The page is text and a style sheet of its own: a browser loads and runs nothing for it, and no other page shows it in a
+ * frame. */
+static const struct page_header guards[] = {
+    {"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+                                "form-action 'none'; frame-ancestors 'none'"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+};
+
 /* As the API server says no, so that its clients know how to read it. */
 static void failure_json(struct str_buf *b, int status, const char *message)
 {
@@ -37,6 +46,9 @@ void status_page_answer(void *page, const struct page_request *req, struct page_
 
     p->look(p->arg, req->a, &view);
     ret->nosniff = true;
+    for (size_t i = 0; i < ARRAY_LEN(guards); i++) {
+        ret->headers[ret->n_headers++] = guards[i];
+    }
     if (status_absent(&view, &filter, req->a, &err) != ERR_OK) {
         filter.absent = err.message;
         filter.not_read = err.code != ERR_NOT_FOUND;

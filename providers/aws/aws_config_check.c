@@ -6,6 +6,7 @@
 #include "providers/aws/aws_config_check.h"
 
 #include "common/base/str.h"
+#include "common/lb/exposed.h"
 #include "common/net/url.h"
 #include "providers/aws/aws_auth.h"
 #include "providers/aws/aws_config_keys.h"
@@ -336,7 +337,12 @@ static void check_surroundings(const struct checker *k)
                                            .profiles = profiles,
                                            .region = str_or(region_of(k), "us-east-1")};
     for (enum aws_api api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
+        const char *before = str_nonnull(e.url);
         rc = aws_endpoint_resolve(k->a, &args, api, &e, &err);
+        const char *exposed = rc != ERR_OK ? NULL : exposed_text(k->a, e.origin, e.url);
+        if (exposed != NULL && !str_eq(before, e.url)) { /* one setting may be for all */
+            warn(k, file_of(k->args), exposed);
+        }
     }
     int attempts;
     rc = rc == ERR_OK ? aws_profile_max_attempts(profiles, env, &attempts, &err) : rc;

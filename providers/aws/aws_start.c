@@ -4,6 +4,7 @@
  * What the configuration says is taken; only what it does not say is asked of the metadata service and of EC2 (the own
  * instance).  A start that fails says which key of the cloud config would make it work without asking. */
 #include "common/base/str.h"
+#include "common/lb/exposed.h"
 #include "providers/aws/aws_provider.h"
 #include "providers/aws/aws_rules.h"
 
@@ -89,6 +90,9 @@ static int make_client(struct start *x, bool answers_once, struct err *err)
     int rc = aws_profile_max_attempts(x->profiles, &p->env, &cfg.max_attempts, err);
     for (int api = 0; rc == ERR_OK && api < AWS_APIS; api++) {
         rc = aws_endpoint_resolve(p->a, &args, (enum aws_api)api, &cfg.endpoints[api], err);
+        if (rc == ERR_OK) {
+            exposed_log(p->host, p->a, cfg.endpoints[api].origin, cfg.endpoints[api].url);
+        }
     }
     struct aws_endpoint *sts = ARENA_NEW(p->a, struct aws_endpoint);
     *sts = cfg.endpoints[AWS_STS];

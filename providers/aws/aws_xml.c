@@ -206,7 +206,7 @@ static void begin(struct builder *b)
 {
     b->parser = XML_ParserCreate(NULL);
     if (b->parser == NULL) {
-        abort(); /* as arena_new() does without memory */
+        out_of_memory(0);
     }
     XML_SetUserData(b->parser, b);
     XML_SetElementHandler(b->parser, on_start, on_end);

@@ -5,6 +5,7 @@
  * azure_config.c reads as upstream does; this file adds where (file:line), what would be right, and for check-config what
  * a person should look at although the controller would start.  Opens no connection. */
 #include "common/base/str.h"
+#include "common/lb/exposed.h"
 #include "providers/azure/azure_config_keys.h"
 #include "providers/azure/azure_name_rules.h"
 #include "providers/azure/azure_provider.h"
@@ -252,6 +253,17 @@ static void check_credentials(struct arena *a, const struct tt_open_args *args,
     azure_auth_free(auth);
 }
 
+/* The authority, too, may come from there. */
+static void check_endpoint(struct arena *a, const struct tt_open_args *args,
+                           const struct azure_config *c)
+{
+    const char *key = "resourceManagerEndpoint";
+    const char *exposed = exposed_text(a, key, c->resource_manager_endpoint);
+    if (exposed != NULL) {
+        finding(args, TT_LOG_WARNING, where_is(a, args, key), exposed);
+    }
+}
+
 static void check_multi_slb(struct arena *a, const struct tt_open_args *args,
                             const struct azure_config *c)
 {
@@ -287,6 +299,7 @@ int32_t azure_config_check(const struct tt_open_args *args, struct tt_result *re
     check_values(a, args, &c);
     check_allowed(a, args, &c);
     check_cloud(a, args, &c);
+    check_endpoint(a, args, &c);
     check_multi_slb(a, args, &c);
     check_credentials(a, args, &c, &env);
     return TT_OK;

@@ -8,6 +8,7 @@
 
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/exposed.h"
 #include "common/lb/request_count.h"
 #include "providers/azure/azure_local_rules.h"
 #include "providers/azure/azure_metrics.h"
@@ -68,6 +69,10 @@ static int reach_cloud(struct azure_provider *p, struct err *err)
         .http = http_pool_get(p->http), .clock = p->clock, .cancel = p->cancel};
     int rc = azure_cloud_find(p->a, &p->config, &p->env, &reach, &p->cloud, err);
     http_pool_put(p->http, reach.http);
+    if (rc == ERR_OK) {
+        exposed_log(p->host, p->a, "resourceManagerEndpoint", p->cloud.arm);
+        exposed_log(p->host, p->a, "the identity authority", p->cloud.authority);
+    }
     const struct azure_auth_config auth = {
         .config = &p->config,
         .env = &p->env,

@@ -6,6 +6,7 @@
  * (file:line), what would be right, and for check-config what a person should look at although
  * the controller would start.  Opens no connection. */
 #include "common/base/str.h"
+#include "common/lb/exposed.h"
 #include "common/net/url.h"
 #include "providers/gce/gce_links.h"
 #include "providers/gce/gce_provider.h"
@@ -192,6 +193,10 @@ static void check_url(struct arena *a, const struct tt_open_args *args, const ch
     if (*value != '\0' && !usable) {
         finding(args, TT_LOG_WARNING, where,
                 arena_printf(a, "%s is no http:// or https:// URL: every call will fail", key));
+    }
+    const char *exposed = exposed_text(a, key, value);
+    if (exposed != NULL) {
+        finding(args, TT_LOG_WARNING, where, exposed);
     }
 }
 

@@ -50,7 +50,7 @@ static struct hasher hasher_new(void)
 {
     struct hasher h = {.md = EVP_MD_fetch(NULL, "SHA256", NULL), .c = EVP_MD_CTX_new()};
     if (h.md == NULL || h.c == NULL) {
-        abort();
+        out_of_memory(0);
     }
     return h;
 }
@@ -69,7 +69,7 @@ static void hash_name(const struct hasher *h, const char *name, const char *salt
         EVP_DigestUpdate(h->c, name, strlen(name)) == 1 && EVP_DigestUpdate(h->c, ":", 1) == 1 &&
         EVP_DigestUpdate(h->c, salt, strlen(salt)) == 1 && EVP_DigestFinal_ex(h->c, ret, NULL) == 1;
     if (!ok) {
-        abort();
+        out_of_memory(0);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "common/base/json.h"
 #include "common/base/str.h"
 #include "common/lb/call_watch.h"
+#include "common/lb/exposed.h"
 #include "common/lb/request_count.h"
 #include "providers/gce/gce_flow.h"
 #include "providers/gce/gce_kube_system.h"
@@ -247,6 +248,8 @@ int32_t gce_provider_open(const struct tt_open_args *args, struct clock *clock, 
     };
     if (rc == ERR_OK) {
         choose_parts(p, args);
+        exposed_log(p->host, p->a, "api-endpoint", p->config.api_endpoint);
+        exposed_log(p->host, p->a, "token-url", p->config.token_url);
         p->svcneg = gce_svcneg_new(p->options.l4.multi_subnet);
         p->gauges = gce_gauges_new(&p->options.l4, p->options.periods.provision_ms);
         p->negs = gce_neg_mirror_new(p->clock, p->rng, p->options.periods.sync_ms);

@@ -162,7 +162,7 @@ char *amz_sha256_hex(struct arena *a, const void *p, size_t n)
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned len = 0;
     if (EVP_Digest(p ? p : "", n, digest, &len, EVP_sha256(), NULL) != 1) {
-        abort();
+        out_of_memory(0);
     }
     return hex(a, digest, len);
 }
@@ -171,7 +171,7 @@ static void hmac(const unsigned char *key, size_t n, const char *text, unsigned 
 {
     unsigned len = 0;
     if (!HMAC(EVP_sha256(), key, (int)n, (const unsigned char *)text, strlen(text), out, &len)) {
-        abort();
+        out_of_memory(0);
     }
 }
 

@@ -118,6 +118,23 @@ def test_gce_conf__findings_do_not_stop_it():
                 assert word in done.stdout, (word, done.stdout)
 
 
+def test_endpoints__plain_http_over_a_network_is_a_finding():
+    override = b'[Global]\nZone = us-east-1a\n[ServiceOverride "1"]\nService = EC2\nRegion = us-east-1\nURL = http://%s\n' \
+        b"SigningRegion = us-east-1\n"
+    rows = (("gce", b"[global]\nnode-tags = t\napi-endpoint = http://%s\n", "api-endpoint"),
+            ("gce", b"[global]\nnode-tags = t\ntoken-url = http://%s\ntoken-body = x\n", "token-url"),
+            ("aws", override, 'ServiceOverride "1"'),
+            ("azure", b'{"tenantId": "t", "subscriptionId": "s", "resourceGroup": "g", "location": "l",'
+                      b' "resourceManagerEndpoint": "http://%s"}', "resourceManagerEndpoint"))
+    with tempfile.TemporaryDirectory() as folder:
+        for cloud, content, key in rows:
+            for host, warned in ((b"10.1.2.3:80", True), (b"127.0.0.1:80", False)):
+                write(folder, "conf", content % host)
+                done = run(folder, "check-config", f"--cloud-provider={cloud}", "--cloud-config=conf")
+                text = f"{key} is http://10.1.2.3:80: the controller's credentials and the cloud's answers cross the network"
+                assert (text in done.stdout) == warned, (cloud, key, host, done)
+
+
 def test_gce_conf__no_file():
     with tempfile.TemporaryDirectory() as folder:
         for name, words in odd_files(folder, fifo="nothing writes into this pipe"):

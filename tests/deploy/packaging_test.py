@@ -22,6 +22,9 @@ import tree  # noqa: E402  pylint: disable=wrong-import-position
 
 TRIMTAB, TREE, BUILD = sys.argv[1:4]
 COLLECT = os.path.join(TREE, "deploy", "image", "collect")
+SBOM = os.path.join(TREE, "deploy", "image", "sbom")
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+BILL = "/usr/share/doc/trimtab/sbom.cdx.json"
 DEBS = os.environ.get("TRIMTAB_DEBS")
 OFFLINE_EXPOSURE = 20  # of systemd-analyze security: tenths; a unit without any of its settings has 96
 
@@ -48,8 +51,12 @@ def test_image__holds_the_libraries_that_the_loader_wants_and_nothing_to_run():
         tree.run(COLLECT, TRIMTAB, root)
         found = {"/" + os.path.relpath(os.path.join(base, name), root)
                  for base, _, names in os.walk(root) for name in names}
-        rest = {"/usr/bin/trimtab", "/etc/ssl/certs/ca-certificates.crt", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group"}
+        rest = {"/usr/bin/trimtab", CERTIFICATES, "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/os-release", BILL}
+        rest |= {f"/var/lib/dpkg/status.d/{name}" for name in tree.run(SBOM, "--packages", TRIMTAB).stdout.split()}
         assert found == want | rest, found ^ (want | rest)
+        assert tree.read(root, BILL[1:]) == tree.run(SBOM, TRIMTAB).stdout
+        record = tree.read(root, "var/lib/dpkg/status.d/libc6")
+        assert re.search(r"(?m)^Package: libc6$", record) and re.search(r"(?m)^Version: \d", record), record
 
 
 def test_image__its_program_starts_as_a_user_without_rights():
@@ -87,7 +94,8 @@ def test_image__recipe_installs_what_a_build_needs():
     installed = set(re.search(r"--no-install-recommends \\\n(.*?)&&", text, re.S).group(1).replace("\\", " ").split())
     assert installed == build_packages(), installed ^ build_packages()
     stages = re.findall(r"(?m)^FROM (\S+)", text)
-    assert stages[-1] == "scratch" and text.count("deploy/image/collect /image/usr/bin/trimtab /image") == 1
+    assert re.search(r"(?m)^ARG BASE=debian:12$", text) and stages == ["${BASE}", "scratch"], stages
+    assert text.count("deploy/image/collect /image/usr/bin/trimtab /image") == 1
     assert re.search(r"(?m)^USER 65532:65532$", text) and "--buildtype=release" in text
 
 
@@ -170,15 +178,36 @@ def definitions(lines):
     return {tuple(word for word in line if word.startswith("-D_FORTIFY_SOURCE")) for line in lines}
 
 
+def assert_loaded_safely(file):
+    """A program or a library."""
+    head = tree.run("readelf", "-hlWd", file).stdout
+    assert re.search(r"Type: +DYN", head), f"{file}: not position-independent"
+    assert "GNU_RELRO" in head and re.search(r"FLAGS_1.*NOW", head), f"{file}: the linker's tables stay writable"
+    assert not re.search(r"GNU_STACK.*RWE", head), f"{file}: the stack can be executed"
+
+
 def assert_hardened(program, fortified):
-    head = tree.run("readelf", "-hlWd", program).stdout
-    assert re.search(r"Type: +DYN", head), "not position-independent"
-    assert "GNU_RELRO" in head and re.search(r"FLAGS_1.*NOW", head), "the linker's tables stay writable"
-    assert not re.search(r"GNU_STACK.*RWE", head), "the stack can be executed"
+    assert_loaded_safely(program)
     wanted = set(re.findall(r"UND (\w+)@", tree.run("readelf", "--dyn-syms", "-W", program).stdout))
     assert "__stack_chk_fail" in wanted, "no stack protector"
     checked = {name for name in wanted if re.fullmatch(r"__\w+_chk", name)}
     assert not fortified or {"__memcpy_chk", "__vsnprintf_chk"} & checked, checked
+
+
+HARDENING = ("-fstack-clash-protection", "-fcf-protection=full", "-mbranch-protection=standard", "-fzero-call-used-regs=used-gpr")
+
+
+def assert_all_that_the_compiler_has(line):
+    """Of the flags, and what they become in the machine code of x86 (a program of other libraries alone may lack the CET mark,
+    which the linker sets only when every object has it)."""
+    for flag in HARDENING:
+        known = subprocess.run([*line[:1], flag, "-Werror", "-fsyntax-only", "-x", "c", "/dev/null"], capture_output=True,
+                               check=False).returncode == 0
+        assert (flag in line) == known, (flag, known)
+    code = tree.run("objdump", "-d", "--no-show-raw-insn", TRIMTAB).stdout
+    if "x86-64" in code.splitlines()[1]:
+        assert len(re.findall(r"\tendbr64", code)) > 1000, "indirect jumps may end anywhere"
+        assert re.search(r"or[ql] +\$0x0,", code), "no probes of the stack"
 
 
 def test_build__is_hardened():
@@ -191,6 +220,9 @@ def test_build__is_hardened():
     optimized = any(word in lines[0] for word in ("-O1", "-O2", "-O3", "-Os", "-Og"))
     assert said == ("3" if optimized else ""), (said, lines[0])
     assert_hardened(TRIMTAB, said == "3")
+    assert_all_that_the_compiler_has([word for word in lines[0] if word != "ccache"])
+    for file in glob.glob(os.path.join(BUILD, "trimtab-sim")) + glob.glob(os.path.join(BUILD, "**", "*.so"), recursive=True):
+        assert_loaded_safely(file)
 
 
 def test_debian__is_fortified_at_level_three_by_one_definition():

@@ -93,6 +93,24 @@ def test_callers__only_those_who_may():
         assert port.ask("/status", ADMIN, "POST")[0] == 405
 
 
+def test_status__tells_browsers_to_load_run_and_frame_nothing():
+    with World(PROGRAMS, "--nodes=1") as w:
+        port = Port(w.kubeconfig)
+        w.start(*port.flags)
+        w.until("the port is open", port.is_up)
+        for path in ("/status", "/status?o=json", "/status?service=default/none"):
+            c = port.connect()
+            c.request("GET", path, headers={"Authorization": f"Bearer {ADMIN}"})
+            headers = c.getresponse().headers
+            c.close()
+            policy = dict(rule.split(" ", 1) for rule in headers["Content-Security-Policy"].split("; "))
+            assert policy == {"default-src": "'none'", "style-src": "'unsafe-inline'", "base-uri": "'none'",
+                              "form-action": "'none'", "frame-ancestors": "'none'"}, (path, policy)
+            assert headers["X-Content-Type-Options"] == "nosniff", (path, headers)
+            assert headers["X-Frame-Options"] == "DENY", (path, headers)
+            assert headers["Referrer-Policy"] == "no-referrer", (path, headers)
+
+
 def test_command__asks_as_the_kubeconfig_says():
     with World(PROGRAMS, "--nodes=3") as w:
         port = Port(w.kubeconfig)

@@ -19,6 +19,10 @@ import time
 import urllib.error
 import urllib.request
 
+import confine
+
+confine.watch_programs()
+
 LIMIT_S = 180  # it bounds a hang only
 CLEANUP = "service.kubernetes.io/load-balancer-cleanup"
 ALONE = ["--leader-elect=false", "--secure-port=0"]
@@ -104,6 +108,8 @@ class World:
         if self.trimtab is not None and self.trimtab.poll() is None:
             self.stop()
         self.leave_simulator()
+        if confine.died_of_it(self.trimtab):
+            print("# trimtab made a system call that deploy/seccomp/trimtab.json does not list")
         if kind is not None:
             print("#", self.log().replace("\n", "\n# "))
         complaints = self.complaints()

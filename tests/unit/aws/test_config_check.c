@@ -184,12 +184,17 @@ static void check__findings(void **state)
         {"ElbSecurityGroup=\n", "aws.conf:6: ElbSecurityGroup is empty, which counts as not set\n",
          false},
         {"SourceARN=arn:x\n", "aws.conf:6: SourceARN has no effect without RoleARN\n", true},
-        {OVERRIDE("ec2", "us-east-1", "http://h"), "", false},
-        {OVERRIDE("elbv3", "us-east-1", "http://h"),
+        {OVERRIDE("ec2", "us-east-1", "https://h"), "", false},
+        {OVERRIDE("ec2", "us-east-1", "http://127.0.0.1:1"), "", false},
+        {OVERRIDE("ec2", "us-east-1", "http://h"),
+         "aws.conf: ServiceOverride \"1\" is http://h: the controller's "
+         "credentials and the cloud's answers cross the network unprotected; use https://\n",
+         true},
+        {OVERRIDE("elbv3", "us-east-1", "https://h"),
          "aws.conf:6: ServiceOverride \"1\": service \"elbv3\" is not used; did you mean "
          "\"elbv2\"?\n",
          false},
-        {OVERRIDE("EC2", "eu-west-1", "http://h"),
+        {OVERRIDE("EC2", "eu-west-1", "https://h"),
          "aws.conf:6: ServiceOverride \"1\" is for region eu-west-1 and has no effect in "
          "us-east-1\n",
          false},

@@ -175,7 +175,11 @@ static void check_config__findings(void **state)
         {"cloud: AzureChinCloud\n",
          "1 azure.json:8: cloud \"AzureChinCloud\" is unknown: it counts as the public cloud; did "
          "you mean \"AzureChinaCloud\"?\n"},
-        {"cloud: AzureChinCloud\nresourceManagerEndpoint: http://x\n", ""},
+        {"cloud: AzureChinCloud\nresourceManagerEndpoint: https://x\n", ""},
+        {"resourceManagerEndpoint: http://127.0.0.1:1\n", ""},
+        {"resourceManagerEndpoint: http://x\n",
+         "1 azure.json:8: resourceManagerEndpoint is http://x: the controller's "
+         "credentials and the cloud's answers cross the network unprotected; use https://\n"},
         {"loadBalancerBackendPoolConfigurationType: nodeIP\n"
          "multipleStandardLoadBalancerConfigurations:\n- name: a\n  primaryVMSet: x\n",
          "1 azure.json:9: no configuration is named like the cluster, \"kubernetes\": no Service "

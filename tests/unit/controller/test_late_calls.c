@@ -12,6 +12,7 @@
 
 #include "controller/late_calls.h"
 #include "controller/workers.h"
+#include "tests/support/no_threads.h"
 #include "tests/support/unit.h"
 #include "tests/unit/controller/stand.h"
 
@@ -92,6 +93,27 @@ static struct workers *begin(struct rig *g)
     return w;
 }
 
+static void let_out(struct rig *g)
+{
+    mutex_lock(&g->lock);
+    g->let_out = true;
+    cond_broadcast(&g->changed);
+    mutex_unlock(&g->lock);
+    assert_true(queue_wait_idle(g->r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+}
+
+/* Until the process counts as stuck: no thread works. */
+static void wait_stuck(struct rig *g, struct workers *w)
+{
+    mutex_lock(&g->lock);
+    while (workers_ages(w).stuck_ms == 0) {
+        clock_fake_advance(g->r->clock, 1000);
+        clock_wait(clock_real(), &g->changed, &g->lock, clock_now_ms(clock_real()) + 1);
+    }
+    assert_int_equal(0, g->others);
+    mutex_unlock(&g->lock);
+}
+
 static void late_call__keeps_its_thread__another_serves_the_rest(void **state)
 {
     struct rig g = {.r = stand_new(0)};
@@ -115,11 +137,7 @@ static void late_call__keeps_its_thread__another_serves_the_rest(void **state)
     assert_string_equal("demo/hangs", v.rows[0].key);
     assert_int_equal(BOARD_FAILED, v.rows[0].state);
     assert_non_null(strstr(v.rows[0].message, "call ensure_load_balancer has not come back"));
-    mutex_lock(&g.lock);
-    g.let_out = true;
-    cond_broadcast(&g.changed);
-    mutex_unlock(&g.lock);
-    assert_true(queue_wait_idle(r->syncer.queue, clock_now_ms(clock_real()) + 60000));
+    let_out(&g);
     board_look(r->syncer.board, r->a, &v);
     assert_int_equal(BOARD_READY, v.rows[0].state); /* it came back after all */
     queue_shutdown(r->syncer.queue, false);
@@ -175,6 +193,32 @@ static void late_call__one_comes_back_and_another_is_late__another_serves_the_re
     stand_free(r);
 }
 
+static void late_call__thread_refused__stuck_until_one_is_given(void **state)
+{
+    struct rig g = {.r = stand_new(0)};
+    struct stand *r = g.r;
+
+    (void)state;
+    mutex_init(&g.lock);
+    cond_init(&g.changed);
+    struct workers *w = begin(&g);
+    stand_service(r, "hangs", STAND_LB, STAND_WITH_F, NULL);
+    wait_for(&g, &g.inside);
+    stand_service(r, "web", STAND_LB, STAND_WITH_F, NULL);
+    no_threads_begin();
+    wait_stuck(&g, w);
+    no_threads_end();
+    wait_for_others(&g);
+    assert_int_equal(0, workers_ages(w).stuck_ms);
+    let_out(&g);
+    queue_shutdown(r->syncer.queue, false);
+    assert_true(workers_end(w, clock_now_ms(clock_real()) + 60000));
+    board_free(STEAL(r->syncer.board));
+    cond_done(&g.changed);
+    mutex_done(&g.lock);
+    stand_free(r);
+}
+
 /* What is told of an open call, and how often. */
 static void host_calls_look__half_then_over__each_once(void **state)
 {
@@ -216,6 +260,7 @@ UNIT_MAIN(late_calls)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_call__keeps_its_thread__another_serves_the_rest),
         cmocka_unit_test(late_call__one_comes_back_and_another_is_late__another_serves_the_rest),
+        cmocka_unit_test(late_call__thread_refused__stuck_until_one_is_given),
         cmocka_unit_test(host_calls_look__half_then_over__each_once),
     };
     return cmocka_run_group_tests_name("controller-late-calls", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 
 #include "common/base/str.h"
 #include "common/net/http.h"
+#include "tests/support/no_threads.h"
 #include "tests/support/unit.h"
 #include "tests/unit/kube/fake_api.h"
 
@@ -198,6 +199,36 @@ static void kube_events__same_moment__names_differ(void **state)
     world_stop(&w);
 }
 
+static void kube_events__thread_refused__wait_for_the_next_one(void **state)
+{
+    START({.status = 201, .body = "{}"}, {.status = 201, .body = "{}"});
+    kube_events_free(w.events, 1000);
+    no_threads_begin();
+    w.events = kube_events_new(w.client, fake_api_clock(w.api), w.rng);
+    emit(&w, "Normal", "one");
+    no_threads_end();
+    emit(&w, "Normal", "two");
+    fake_api_wait(w.api, 2);
+    kube_events_free(w.events, 1000);
+    assert_non_null(strstr(fake_api_body(w.api, 0), "\"message\":\"one\""));
+    assert_non_null(strstr(fake_api_body(w.api, 1), "\"message\":\"two\""));
+    world_stop(&w);
+    (void)state;
+}
+
+static void kube_events_free__thread_refused__ends_at_once(void **state)
+{
+    START({.status = 201, .body = "{}"});
+    kube_events_free(w.events, 1000);
+    no_threads_begin();
+    w.events = kube_events_new(w.client, fake_api_clock(w.api), w.rng);
+    emit(&w, "Normal", "one");
+    kube_events_free(w.events, INT64_MAX / 2); /* a wait would never end */
+    no_threads_end();
+    world_stop(&w);
+    (void)state;
+}
+
 UNIT_MAIN(events)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +240,8 @@ UNIT_MAIN(events)
         KUBE_TEST(kube_events_free__queued__written_before_the_end),
         KUBE_TEST(kube_events_free__server_hangs__ends_in_time),
         KUBE_TEST(kube_events__same_moment__names_differ),
+        KUBE_TEST(kube_events__thread_refused__wait_for_the_next_one),
+        KUBE_TEST(kube_events_free__thread_refused__ends_at_once),
     };
     if (http_global_init(NULL) != ERR_OK) {
         return 1;

@@ -5,9 +5,12 @@
 #include "common/base/clock.h"
 #include "common/base/lock.h"
 #include "common/lb/call_watch.h"
+#include "tests/support/no_threads.h"
+#include "tests/support/own_process.h"
 #include "tests/support/unit.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 /* A host whose clock and a call whose wish are the test's. */
 struct world {
@@ -17,6 +20,7 @@ struct world {
     struct tt_call call;
     struct cancel *cancel;
     struct call_watch_entry entry;
+    int n_lines; /* in the log */
 };
 
 static int64_t world_now(struct tt_host_ctx *ctx)
@@ -153,6 +157,51 @@ static void call_watch__idle_then_busy__looks_again(void **state)
     call_watch_free(call_watch_new()); /* never used: there is no thread */
 }
 
+static void count_line(struct tt_host_ctx *ctx, uint32_t level, int32_t verbosity,
+                       const char *message, const struct tt_kv *kv, uint32_t n_kv)
+{
+    (void)verbosity;
+    struct world *w = (struct world *)ctx;
+    assert_int_equal(level, TT_LOG_WARNING);
+    assert_non_null(strstr(message, "raise the limit of tasks"));
+    assert_int_equal(n_kv, 1);
+    assert_string_equal(kv->value, "Resource temporarily unavailable");
+    w->n_lines++;
+}
+
+static void call_watch__thread_refused__told_once_and_made_for_the_next_call(void **state)
+{
+    (void)state;
+    if (own_is_valgrind()) {
+        print_message("# left out under valgrind\n");
+        return;
+    }
+    struct world w;
+    struct world next;
+    struct call_watch *watch = call_watch_new();
+    world_init(&w, 0);
+    world_init(&next, 0);
+    w.host.log = count_line;
+    no_threads_begin();
+    for (int i = 0; i < 3; i++) {
+        call_watch_add(watch, &w.entry);
+        call_watch_remove(watch, &w.entry);
+    }
+    call_watch_add(watch, &w.entry);
+    no_threads_end();
+    assert_int_equal(w.n_lines, 1);
+    call_watch_add(watch, &next.entry);
+    atomic_store(&w.cancelled, 1);
+    atomic_store(&next.cancelled, 1);
+    wait_fired(w.cancel); /* also the call that was there before */
+    wait_fired(next.cancel);
+    call_watch_remove(watch, &w.entry);
+    call_watch_remove(watch, &next.entry);
+    call_watch_free(watch);
+    cancel_free(w.cancel);
+    cancel_free(next.cancel);
+}
+
 UNIT_MAIN(call_watch)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +209,7 @@ UNIT_MAIN(call_watch)
         lb_test(call_watch__already_over__fired_on_return),
         lb_test(call_watch__cancelled_or_late__fired_and_others_not),
         lb_test(call_watch__idle_then_busy__looks_again),
+        lb_test(call_watch__thread_refused__told_once_and_made_for_the_next_call),
     };
     return cmocka_run_group_tests_name("call_watch", tests, NULL, NULL);
 }

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#include "tests/support/own_process.h"
 
 static void http_do__get__sends_only_what_was_asked(void **state)
 {
@@ -342,6 +345,34 @@ static void http_do__redirect__refused_targets(void **state)
     test_server_stop(s);
 }
 
+/* --- no file descriptor is free --------------------------------------------------------------- */
+
+static void http_do__no_descriptor__says_so_and_works_again(void **state)
+{
+    (void)state;
+    if (own_is_valgrind()) {
+        print_message("# left out under valgrind\n");
+        return;
+    }
+    struct test_server *s = test_server_start(NULL);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct fixture f = fixture_new(NULL); /* without the descriptor that wakes it */
+    http_wakeup(f.http);
+    int rc = fixture_get(&f, test_server_url(s, "/ok"));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_fails(&f, rc, ERR_TRANSIENT,
+                 arena_printf(f.arena,
+                              "cannot reach %s: no file descriptor is free: raise the limit of "
+                              "open files (LimitNOFILE= in a unit, ulimit -n) or close some",
+                              test_server_url(s, "")));
+    assert_ok(&f, fixture_get(&f, test_server_url(s, "/ok")));
+    fixture_done(&f);
+    test_server_stop(s);
+}
+
 /* --- Retry-After ----------------------------------------------------------------------------- */
 
 static void http_retry_after__forms__ms(void **state)
@@ -393,6 +424,7 @@ UNIT_MAIN(http)
         cmocka_unit_test(http_do__redirect__followed_when_allowed),
         cmocka_unit_test(http_do__redirect_to_another_origin__credentials_stay),
         cmocka_unit_test(http_do__redirect__refused_targets),
+        cmocka_unit_test(http_do__no_descriptor__says_so_and_works_again),
         cmocka_unit_test(http_retry_after__forms__ms),
     };
     return cmocka_run_group_tests_name("http", tests, http_group_setup, http_group_teardown);
